@@ -1,0 +1,175 @@
+"""``ctwl-encode``: write text that carries a record."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from ctwl_protocol import CTWLError, get_profile, published_names
+
+from . import __version__
+from .errors import OptionOutOfRange
+
+__all__ = ["main"]
+
+_MAX_PROMPT = 1 << 20
+
+_EPILOG = """\
+examples:
+  ctwl-encode --model smollm2 --provider 42 --version 3 "The harvest this year"
+  ctwl-encode --model ./my-gpt2 --profile org.ctwl.gpt2.1 --provider 42 --prompt-file prompt.txt
+  echo "The harvest this year" | ctwl-encode --json -
+  ctwl-encode "The harvest this year" | ctwl-decode --profile org.ctwl.smollm2-135m.1 -
+
+about 100 tokens carry the 20 bits clearly; fewer may not be enough for a reader to find them.
+exit status: 0 a text was written; 2 an error.
+"""
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="ctwl-encode",
+        description="Write text with a language model so that anyone can read back where it comes from.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("prompt", nargs="?", metavar="PROMPT", help="the prompt; - reads it from standard input")
+    parser.add_argument("--prompt-file", metavar="FILE", help="read the prompt from a file")
+    parser.add_argument("--model", default="smollm2", help="a model folder, a name on the hub, or smollm2 (default)")
+    parser.add_argument(
+        "--profile",
+        default=os.environ.get("CTWL_PROFILE"),
+        help=f"a published profile or a profile file; published: {', '.join(published_names())} "
+        "(default: $CTWL_PROFILE, else the standard one, and for smollm2 its own)",
+    )
+    parser.add_argument("--proxy", metavar="PATH", help="folder with the proxy LM's files (default: cache, then source)")
+    parser.add_argument("--device", default="auto", help="torch device (default: cuda where there is one)")
+    record = parser.add_argument_group("record")
+    record.add_argument("--provider", type=int, default=0, help="provider, 0 to 1023 (default 0, which nobody owns)")
+    record.add_argument("--version", type=int, default=0, metavar="N", help="model version, 0 to 15 (default 0)")
+    record.add_argument("--nonce", type=int, help="nonce, 0 to 63 (default: drawn anew; leave it so)")
+    marking = parser.add_argument_group("marking")
+    marking.add_argument(
+        "--strategy",
+        choices=["unbiased", "delta", "vanilla"],
+        help="unbiased keeps the model's distribution and needs sampling; delta adds to logits; vanilla is the paper's "
+        "baseline (default: unbiased when sampling, else delta)",
+    )
+    marking.add_argument("--delta", type=float, default=2.0, help="nats, for delta and vanilla (default 2.0)")
+    marking.add_argument("--skip-repeats", action="store_true", help="mark each context only once in a text")
+    sampling = parser.add_argument_group("generation")
+    sampling.add_argument("--max-new-tokens", type=int, default=200, metavar="N", help="longest text (default 200)")
+    sampling.add_argument("--min-new-tokens", type=int, default=0, metavar="N", help="no end before (default 0)")
+    sampling.add_argument("--temperature", type=float, default=1.0, help="0 for greedy decoding (default 1)")
+    sampling.add_argument("--top-p", type=float, default=1.0, help="nucleus sampling (default 1, none)")
+    sampling.add_argument("--num-beams", type=int, default=1, metavar="N", help="beam search (default 1, none)")
+    sampling.add_argument("--repetition-penalty", type=float, default=1.0, help="as in transformers (default 1, none)")
+    sampling.add_argument("--seed", type=int, help="make the text repeatable")
+    parser.add_argument("--json", action="store_true", help="print the text and its record as JSON")
+    parser.add_argument("--about", action="version", version=f"ctwl-encode {__version__}", help="print the program's version")
+    return parser
+
+
+def _prompt(arguments: argparse.Namespace) -> str:
+    given = [arguments.prompt is not None, arguments.prompt_file is not None]
+    if sum(given) > 1:
+        raise OptionOutOfRange("give the prompt as an argument or as a file, not both")
+    try:
+        if arguments.prompt_file is not None:
+            with Path(arguments.prompt_file).open("rb") as file:
+                data = file.read(_MAX_PROMPT + 1)
+        elif arguments.prompt == "-" or (arguments.prompt is None and not sys.stdin.isatty()):
+            data = sys.stdin.buffer.read(_MAX_PROMPT + 1)
+        elif arguments.prompt is None:
+            raise OptionOutOfRange('no prompt; try: ctwl-encode "The harvest this year"')
+        else:
+            return str(arguments.prompt)
+        if len(data) > _MAX_PROMPT:
+            raise OptionOutOfRange(f"the prompt has more than {_MAX_PROMPT} bytes")
+        return data.decode().rstrip("\r\n")
+    except OSError as error:
+        raise OptionOutOfRange(f"cannot read the prompt file {arguments.prompt_file}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise OptionOutOfRange(f"the prompt is no UTF-8 text (byte {error.start})") from error
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Callable[[int], None]]:
+    """A progress bar on stderr where that is a terminal."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("writing", total=total)
+        yield lambda done: bar.update(task, completed=done)
+
+
+def _run(arguments: argparse.Namespace) -> None:
+    prompt = _prompt(arguments)
+    if arguments.profile is not None:
+        get_profile(arguments.profile)  # a wrong name fails before torch is loaded
+    from ctwl_protocol import Beacon
+
+    Beacon(arguments.provider, arguments.version, arguments.nonce or 0)
+    from transformers.utils import logging
+
+    from .encoder import Encoder
+
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    encoder = Encoder.open(arguments.model, arguments.profile, proxy_path=arguments.proxy, device=arguments.device)
+    with _progress(arguments.max_new_tokens) as progress:
+        (written,) = encoder.generate(
+            prompt,
+            arguments.provider,
+            arguments.version,
+            nonce=arguments.nonce,
+            strategy=arguments.strategy,
+            delta=arguments.delta,
+            skip_repeats=arguments.skip_repeats,
+            max_new_tokens=arguments.max_new_tokens,
+            min_new_tokens=arguments.min_new_tokens,
+            temperature=arguments.temperature,
+            top_p=arguments.top_p,
+            num_beams=arguments.num_beams,
+            repetition_penalty=arguments.repetition_penalty,
+            seed=arguments.seed,
+            progress=progress,
+        )
+    if arguments.json:
+        record = dataclasses.asdict(written)
+        beacon = record.pop("beacon")
+        print(json.dumps(record | {"code": written.beacon.code, **beacon}, ensure_ascii=False, indent=2))
+    else:
+        print(written.text)
+    if written.expected_log2_p > -10:
+        print(
+            f"ctwl-encode: warning: {written.tokens} tokens carry too little for a reader to be sure "
+            f"(expected p about {2**written.expected_log2_p:.2g}); write more, or raise --temperature or --delta",
+            file=sys.stderr,
+        )
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Entry point; returns the exit status."""
+    warnings.filterwarnings("ignore", module="transformers")
+    arguments = _parser().parse_args(argv)
+    try:
+        _run(arguments)
+    except CTWLError as error:
+        print(f"ctwl-encode: {error.code}: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("ctwl-encode: interrupted", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0

@@ -1,0 +1,248 @@
+"""One call from a prompt to a text that carries a record."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ctwl_protocol import Beacon, Profile
+from ctwl_protocol.codes import BEACON_BITS
+from ctwl_protocol.profile import STANDARD
+from ctwl_protocol.proxy import Proxy, open_proxy
+from ctwl_protocol.windows import positions
+
+from .errors import OptionOutOfRange, StrategyUnsuitable
+from .models import OFFLINE_MODEL, OFFLINE_PROFILE, check_tokenizer, load_model
+from .processor import CTWLLogitsProcessor
+from .strategies import Strategy
+
+__all__ = ["Encoder", "Generation", "default_profile"]
+
+
+@dataclass(frozen=True)
+class Generation:
+    """A generated text and what it carries.
+
+    Attributes:
+        text: the text, without the prompt.
+        beacon: the record that it carries.
+        profile: name of the profile that reads it.
+        strategy: how it was marked.
+        tokens: tokens generated, special ones left out.
+        marked: positions at which the code was favoured.
+        lost: positions that a reader, who tokenises the text anew, will see differently.
+        expected_log2_p: the p-value that the decoder may be expected to find, as log2, corrected for all codes.
+    """
+
+    text: str
+    beacon: Beacon
+    profile: str
+    strategy: Strategy
+    tokens: int
+    marked: int
+    lost: int
+    expected_log2_p: float
+
+
+def default_profile(model: str) -> str:
+    """The profile for a model where none is named: the standard one, and for ``smollm2`` the offline one."""
+    return OFFLINE_PROFILE if model == OFFLINE_MODEL else STANDARD
+
+
+class Encoder:
+    """A provider's model together with a profile's proxy.
+
+    Attributes:
+        model: a causal LM of transformers.
+        tokenizer: its tokenizer, padding on the left.
+        proxy: the profile's proxy.
+    """
+
+    def __init__(self, model: Any, tokenizer: Any, proxy: Proxy) -> None:
+        """Bring model and proxy together.
+
+        Raises:
+            TokenizerMismatch: the model's vocabulary is not the proxy's.
+            StrategyUnsuitable: the profile's codes are no beacons.
+        """
+        check_tokenizer(tokenizer, proxy)
+        if proxy.profile.code_bits != BEACON_BITS:
+            raise StrategyUnsuitable(
+                f"a beacon has {BEACON_BITS} bits, the codes of {proxy.profile.name} have {proxy.profile.code_bits}; "
+                "use CTWLLogitsProcessor with codes of your own"
+            )
+        self.model = model
+        self.tokenizer = tokenizer
+        self.proxy = proxy
+
+    @classmethod
+    def open(
+        cls,
+        model: str = OFFLINE_MODEL,
+        profile: str | Path | Profile | None = None,
+        *,
+        proxy_path: str | Path | None = None,
+        device: str | torch.device = "auto",
+    ) -> Encoder:
+        """Load a model by name and a profile's proxy.
+
+        Raises:
+            ModelNotFound: see :func:`ctwl_encoder.models.load_model`.
+            CTWLError: see :func:`ctwl_protocol.proxy.open_proxy`.
+        """
+        proxy = open_proxy(profile or default_profile(model), path=proxy_path, device=device)
+        return cls(*load_model(model, device), proxy)
+
+    def generate(
+        self,
+        prompts: str | Sequence[str],
+        provider: int,
+        version: int,
+        *,
+        nonce: int | None = None,
+        strategy: Strategy | Literal["delta", "unbiased", "vanilla"] | None = None,
+        delta: float = 2.0,
+        skip_repeats: bool = False,
+        max_new_tokens: int = 200,
+        min_new_tokens: int = 0,
+        temperature: float = 1.0,
+        top_p: float = 1.0,
+        num_beams: int = 1,
+        repetition_penalty: float = 1.0,
+        seed: int | None = None,
+        progress: Callable[[int], None] = lambda tokens: None,
+    ) -> list[Generation]:
+        """Write one text for each prompt, each with a beacon of its own.
+
+        Args:
+            prompts: one prompt or several, which are generated as one batch.
+            provider: 0 to 1023.
+            version: 0 to 15.
+            nonce: 0 to 63; drawn for each text where None.
+            strategy: where None, ``unbiased`` when sampling, else ``delta``.
+            delta: nats, for ``delta`` and ``vanilla``.
+            skip_repeats: see :class:`CTWLLogitsProcessor`.
+            max_new_tokens: the longest text, in tokens.
+            min_new_tokens: no end before so many tokens.
+            temperature: 0 for greedy decoding.
+            top_p: nucleus sampling; 1 for none.
+            num_beams: beam search instead of sampling where above 1.
+            repetition_penalty: as in transformers.
+            seed: makes sampling, and the nonces, repeatable.
+            progress: called with the number of steps done.
+
+        Raises:
+            FieldOutOfRange: provider, version or nonce.
+            OptionOutOfRange: another option, or an empty prompt.
+            StrategyUnsuitable: ``unbiased`` without sampling.
+        """
+        prompts = [prompts] if isinstance(prompts, str) else list(prompts)
+        sample = temperature > 0 and num_beams == 1
+        strategy = Strategy(strategy) if strategy else Strategy.UNBIASED if sample else Strategy.DELTA
+        if strategy is Strategy.UNBIASED and not sample:
+            raise StrategyUnsuitable(
+                "unbiased leaves the distribution as it is, so without sampling it carries nothing; "
+                "use delta for greedy decoding and beam search"
+            )
+        _check_options(prompts, max_new_tokens, temperature, top_p, num_beams, repetition_penalty, delta)
+        beacons = [
+            Beacon(provider, version, nonce) if nonce is not None else _beacon(provider, version, seed, i, prompt)
+            for i, prompt in enumerate(prompts)
+        ]
+        batch = self.tokenizer(prompts, return_tensors="pt", padding=True).to(self.model.device)
+        room = getattr(self.model.config.get_text_config(), "max_position_embeddings", None)
+        length = int(batch["input_ids"].shape[1])
+        if not length:
+            raise OptionOutOfRange("the prompt has no tokens; give at least a word")
+        if room is not None and length + max_new_tokens > room:
+            raise OptionOutOfRange(
+                f"prompt ({length} tokens) and text ({max_new_tokens}) exceed the model's {room} positions; shorten one"
+            )
+        processor = CTWLLogitsProcessor(
+            self.proxy,
+            [beacon.code for beacon in beacons],
+            strategy=strategy,
+            delta=delta,
+            skip_repeats=skip_repeats,
+            stop_ids=self._stop_ids(),
+        )
+        processor.on_step = progress
+        sampling = {"do_sample": True, "temperature": temperature, "top_p": top_p, "top_k": 0}
+        if seed is not None:
+            torch.manual_seed(seed)
+        output = self.model.generate(
+            input_ids=batch["input_ids"],
+            attention_mask=batch["attention_mask"],
+            max_new_tokens=max_new_tokens,
+            min_new_tokens=min_new_tokens,
+            num_beams=num_beams,
+            repetition_penalty=repetition_penalty,
+            pad_token_id=self.tokenizer.pad_token_id,
+            watermarking_config=processor.config(),
+            **(sampling if sample else {"do_sample": False}),
+        )
+        rows = output[:, length:].cpu().numpy()
+        return [
+            self._generation(self._visible(row), beacon, processor) for row, beacon in zip(rows, beacons, strict=True)
+        ]
+
+    def _stop_ids(self) -> list[int]:
+        ids = self.model.generation_config.eos_token_id
+        ids = [] if ids is None else ids if isinstance(ids, list) else [ids]
+        return [*ids, self.tokenizer.pad_token_id]
+
+    def _visible(self, row: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The ids before the first one that ends the row."""
+        ends = np.flatnonzero(np.isin(row, self._stop_ids()))
+        return row[: ends[0]] if len(ends) else row
+
+    def _generation(self, ids: NDArray[np.int64], beacon: Beacon, processor: CTWLLogitsProcessor) -> Generation:
+        text = self.tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
+        profile, expectation = processor.proxy.profile, processor.expectation(ids)
+        cuts = [
+            positions(tokens, profile.prefix_length, profile.context_length)
+            for tokens in (ids, self.proxy.tokenizer.encode(text))
+        ]
+        written, read = ({(*w, o) for w, o in zip(c.windows.tolist(), c.observed.tolist(), strict=True)} for c in cuts)
+        return Generation(
+            text=text,
+            beacon=beacon,
+            profile=profile.name,
+            strategy=processor.strategy,
+            tokens=len(ids),
+            marked=expectation.positions,
+            lost=len(written - read),
+            expected_log2_p=expectation.log2_p(BEACON_BITS),
+        )
+
+
+def _beacon(provider: int, version: int, seed: int | None, index: int, prompt: str) -> Beacon:
+    """A beacon with a fresh nonce; with a seed, one that depends on the prompt too, so that no nonce is favoured."""
+    if seed is None:
+        return Beacon.fresh(provider, version)
+    drawn = hashlib.sha256(f"{seed}/{index}/{prompt}".encode(errors="surrogatepass")).digest()
+    return Beacon(provider, version, drawn[0] & 0x3F)
+
+
+def _check_options(
+    prompts: list[str], tokens: int, temperature: float, top_p: float, beams: int, penalty: float, delta: float
+) -> None:
+    checks = [
+        (bool(prompts) and all(prompt.strip() for prompt in prompts), "the prompt is empty; give at least a word"),
+        (tokens >= 1, f"max-new-tokens is {tokens}; it must be at least 1"),
+        (0 <= temperature < float("inf"), f"temperature is {temperature}; it must be 0 (greedy) or above"),
+        (0 < top_p <= 1, f"top-p is {top_p}; it must be above 0 and at most 1"),
+        (beams >= 1, f"num-beams is {beams}; it must be at least 1"),
+        (0 < penalty < float("inf"), f"repetition-penalty is {penalty}; it must be above 0 (1 for none)"),
+        (0 < delta < float("inf"), f"delta is {delta}; it must be above 0"),
+    ]
+    for good, message in checks:
+        if not good:
+            raise OptionOutOfRange(message)

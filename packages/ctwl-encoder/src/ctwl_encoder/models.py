@@ -1,0 +1,83 @@
+"""The provider's model: a Hugging Face name or folder, or ``smollm2`` for the one that needs no hub."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerFast
+
+from ctwl_protocol.errors import CTWLError
+from ctwl_protocol.profile import ProxyModel, get_profile
+from ctwl_protocol.proxy import Proxy, ProxyTokenizer, build_model, find_files, load_tensors
+
+from .errors import ModelNotFound, TokenizerMismatch
+
+__all__ = ["OFFLINE_MODEL", "OFFLINE_PROFILE", "check_tokenizer", "load_model"]
+
+OFFLINE_MODEL = "smollm2"
+"""Name of the model that a package registry brings: SmolLM2-135M-Instruct, the offline profile's proxy."""
+
+OFFLINE_PROFILE = "org.ctwl.smollm2-135m.1"
+
+
+def load_model(name: str, device: str | torch.device = "auto") -> tuple[Any, Any]:
+    """Load a causal LM and its tokenizer.
+
+    Args:
+        name: ``smollm2``, a folder, or a name on the hub.
+        device: a torch device; "auto" takes CUDA where there is one.
+
+    Raises:
+        ModelNotFound: there is no such model, or it is no causal LM.
+    """
+    if device == "auto":
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    if name == OFFLINE_MODEL:
+        model, tokenizer = _offline()
+    else:
+        try:
+            tokenizer = AutoTokenizer.from_pretrained(name)
+            model = AutoModelForCausalLM.from_pretrained(name, dtype="auto")
+        except Exception as error:  # transformers raises many types for a name that it cannot load
+            first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+            raise ModelNotFound(
+                f"cannot load {name!r} as a causal LM ({first}); give a folder, a name on the hub, or {OFFLINE_MODEL}"
+            ) from error
+    if tokenizer.pad_token_id is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    tokenizer.padding_side = "left"
+    return model.to(device).eval(), tokenizer
+
+
+def _offline() -> tuple[Any, Any]:
+    profile = get_profile(OFFLINE_PROFILE)
+    if not isinstance(profile.proxy, ProxyModel):
+        raise CTWLError(f"{OFFLINE_PROFILE} has no proxy LM")
+    files = find_files(profile)
+    if files.weights is None:
+        raise CTWLError(f"{OFFLINE_PROFILE} has no weights")
+    model = build_model(profile.proxy.architecture, load_tensors(profile.proxy, files.weights))
+    backend = ProxyTokenizer(profile.tokenizer, files.vocab, files.merges).backend
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=backend, bos_token="<|im_start|>", eos_token="<|im_end|>", pad_token="<|im_end|>"
+    )
+    model.generation_config.eos_token_id = [tokenizer.eos_token_id, backend.token_to_id("<|endoftext|>")]
+    model.generation_config.pad_token_id = tokenizer.pad_token_id
+    return model, tokenizer
+
+
+def check_tokenizer(tokenizer: Any, proxy: Proxy) -> None:
+    """Refuse a model whose vocabulary is not the proxy's.
+
+    Raises:
+        TokenizerMismatch: some token of the proxy has another id, or none, in the model.
+    """
+    own, special = tokenizer.get_vocab(), set(proxy.profile.tokenizer.special)
+    differs = sum(own.get(token) != i for token, i in proxy.tokenizer.vocabulary.items() if i not in special)
+    if differs:
+        raise TokenizerMismatch(
+            f"the model's tokenizer is not the proxy's of {proxy.profile.name}: {differs} of "
+            f"{proxy.profile.tokenizer.vocabulary} tokens differ. Use a profile over the model's own vocabulary "
+            f"(for smollm2: --profile {OFFLINE_PROFILE}) or a model that shares the proxy's tokenizer"
+        )

@@ -1,0 +1,12 @@
+"""CTWL: the open watermark protocol. The profile, hash scheme, partition and codes that both sides share.
+
+Importing this package needs neither torch nor numba; :mod:`ctwl_protocol.proxy` (extra ``[proxy]``) does.
+"""
+
+from .codes import Beacon
+from .errors import CTWLError
+from .profile import STANDARD, Profile, get_profile, load_profile, published_names
+
+__all__ = ["STANDARD", "Beacon", "CTWLError", "Profile", "get_profile", "load_profile", "published_names"]
+
+__version__ = "0.1.0"

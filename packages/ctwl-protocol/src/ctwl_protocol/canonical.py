@@ -1,0 +1,82 @@
+"""Canonical MessagePack: one value, one byte string (spec section 4).
+
+The subset is: nil, booleans, integers of 64 bits, UTF-8 strings, byte strings, arrays, and maps whose keys are strings
+in ascending order of their UTF-8 bytes; every length and integer in its shortest form; no floats, no extensions.
+A reader parses within bounds, encodes again and compares: duplicate keys, overlong forms, wrong order and trailing bytes
+all fail that one test.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgpack
+
+from .errors import NonCanonical
+
+__all__ = ["MAX_BYTES", "MAX_DEPTH", "decode", "encode"]
+
+MAX_BYTES = 64 * 1024
+"""Largest document that a reader parses, in bytes."""
+
+MAX_DEPTH = 8
+"""Deepest nesting of arrays and maps."""
+
+
+def _checked(value: Any, depth: int) -> Any:
+    """The value with its maps in key order, or NonCanonical where the subset has no form for it."""
+    if depth > MAX_DEPTH:
+        raise NonCanonical(f"nested deeper than {MAX_DEPTH} levels")
+    match value:
+        case None | bool() | bytes():
+            return value
+        case int() if -(2**63) <= value < 2**64:
+            return value
+        case str():
+            try:
+                value.encode()
+            except UnicodeEncodeError as error:
+                raise NonCanonical("a string is not valid Unicode (lone surrogate)") from error
+            return value
+        case list() | tuple():
+            return [_checked(item, depth + 1) for item in value]
+        case dict():
+            if not all(isinstance(key, str) for key in value):
+                raise NonCanonical("a map has a key that is no string")
+            return {key: _checked(value[key], depth + 1) for key in sorted(value, key=lambda k: k.encode(errors="surrogatepass"))}
+    raise NonCanonical(f"a value of type {type(value).__name__} has no canonical form")
+
+
+def encode(value: Any) -> bytes:
+    """Encode a value of the subset.
+
+    Raises:
+        NonCanonical: the value is outside the subset (floats, big integers, keys that are no strings, too deep).
+    """
+    return bytes(msgpack.packb(_checked(value, 0), use_bin_type=True, strict_types=True))
+
+
+def decode(data: bytes) -> Any:
+    """Decode canonical bytes; anything else is refused.
+
+    Raises:
+        NonCanonical: too long, malformed, or not the canonical encoding of what it says.
+    """
+    if len(data) > MAX_BYTES:
+        raise NonCanonical(f"{len(data)} bytes; at most {MAX_BYTES} are read")
+    try:
+        value = msgpack.unpackb(
+            data,
+            raw=False,
+            strict_map_key=True,
+            max_str_len=MAX_BYTES,
+            max_bin_len=MAX_BYTES,
+            max_array_len=MAX_BYTES,
+            max_map_len=MAX_BYTES,
+            max_ext_len=0,
+        )
+    except (ValueError, msgpack.UnpackException, RecursionError) as error:
+        raise NonCanonical(f"not MessagePack of the subset: {error}") from error
+    if encode(value) != data:
+        raise NonCanonical("not the canonical encoding of its value (key order, duplicate key or overlong form)")
+    return value

@@ -1,0 +1,75 @@
+"""The error tree of the protocol package.
+
+Every error carries a stable ``code`` (the status code of the specification, section 11) and a message that says what to
+do next. The encoder's and the decoder's own errors derive from the same base, so one ``except CTWLError`` catches all.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+__all__ = [
+    "CTWLError",
+    "FieldOutOfRange",
+    "NonCanonical",
+    "ProfileMalformed",
+    "ProfileUnknown",
+    "ProxyDigestMismatch",
+    "ProxyMalformed",
+    "ProxyNotFound",
+    "TokenOutOfRange",
+]
+
+
+class CTWLError(Exception):
+    """Base of every error that the CTWL packages raise on purpose."""
+
+    code: ClassVar[str] = "error"
+
+
+class NonCanonical(CTWLError):
+    """Bytes that are not the one canonical encoding of a value."""
+
+    code = "non-canonical"
+
+
+class ProfileUnknown(CTWLError):
+    """A name that is no published profile and no readable profile file."""
+
+    code = "profile-unknown"
+
+
+class ProfileMalformed(CTWLError):
+    """A profile document that breaks the schema or a bound."""
+
+    code = "profile-malformed"
+
+
+class ProxyNotFound(CTWLError):
+    """The proxy LM's files are in none of the places that were searched."""
+
+    code = "proxy-not-found"
+
+
+class ProxyDigestMismatch(CTWLError):
+    """A proxy file whose bytes are not the profile's."""
+
+    code = "proxy-digest-mismatch"
+
+
+class ProxyMalformed(CTWLError):
+    """Proxy files that do not fit the architecture or the tokenizer that the profile states."""
+
+    code = "proxy-malformed"
+
+
+class FieldOutOfRange(CTWLError):
+    """A record's field that does not fit its width."""
+
+    code = "field-out-of-range"
+
+
+class TokenOutOfRange(CTWLError):
+    """A token id outside the proxy's vocabulary."""
+
+    code = "token-out-of-range"

@@ -1,0 +1,95 @@
+"""Hash scheme ``ctwl-h1``: integers only, the same on every machine (spec section 6).
+
+One HMAC-SHA256 per distinct context gives a seed; 32-bit mixing does the rest. All arithmetic is unsigned and wraps;
+byte order is little-endian. This module is the reference, in NumPy; :mod:`ctwl_protocol.kernel` does the same in
+compiled loops.
+"""
+
+from __future__ import annotations
+
+import hmac
+import struct
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["GOLDEN", "code_colours", "colour_seed", "fmix32", "partition_seed", "permutation_seeds", "ranks"]
+
+GOLDEN = 0x9E3779B1
+"""The odd 32-bit multiplier that spreads small integers (a prime near 2^32 divided by the golden ratio)."""
+
+def fmix32(x: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """MurmurHash3's 32-bit finaliser (Appleby 2011), a bijection on 32-bit words.
+
+    Args:
+        x: uint32, any shape.
+
+    Returns:
+        uint32, the same shape.
+    """
+    x = x ^ (x >> np.uint32(16))
+    x = x * np.uint32(0x85EBCA6B)
+    x = x ^ (x >> np.uint32(13))
+    x = x * np.uint32(0xC2B2AE35)
+    return x ^ (x >> np.uint32(16))
+
+
+def _digest(key: bytes, domain: bytes, *words: int) -> bytes:
+    return hmac.digest(key, domain + struct.pack(f"<{len(words)}I", *words), "sha256")
+
+
+def partition_seed(key: bytes, context: Sequence[int]) -> tuple[int, int]:
+    """The two 32-bit words that seed the permutations of a context (section 6.2).
+
+    Args:
+        key: the profile's key, 32 bytes.
+        context: the ids of the last ``h`` proxy tokens before the position, oldest first.
+    """
+    word0, word1 = struct.unpack_from("<2I", _digest(key, b"ctwl-h1/partition", *context))
+    return word0, word1
+
+
+def permutation_seeds(seed: tuple[int, int], colours: int) -> NDArray[np.uint32]:
+    """``s(c, a)`` for every colour of a context: uint32 of shape (colours,) (section 6.2).
+
+    Both steps are bijections in ``a``, so a context's colours never share a seed; two seed words make a shared run of
+    seeds between contexts a 64-bit coincidence.
+    """
+    a = np.arange(1, colours + 1, dtype=np.uint32) * np.uint32(GOLDEN)
+    return fmix32(np.uint32(seed[0]) ^ fmix32(np.uint32(seed[1]) + a))
+
+
+def ranks(permutation_seed: int, vocabulary: int) -> NDArray[np.uint32]:
+    """``r(v)`` of every token under one permutation: uint32 of shape (vocabulary,), all distinct (section 6.2)."""
+    v = np.arange(vocabulary, dtype=np.uint32) * np.uint32(GOLDEN)
+    return fmix32(np.uint32(permutation_seed) ^ v)
+
+
+def colour_seed(key: bytes, context: Sequence[int], layout: int = 0, slot: int = 0, nonce: int = 0) -> int:
+    """``t(c, k, j, n)``: the 32-bit seed of the codes' colours at a context (section 6.3).
+
+    Args:
+        key: the profile's key, 32 bytes.
+        context: as for :func:`partition_seed`.
+        layout: the layout's number; 0 for slot 0 of every layout.
+        slot: the slot's index.
+        nonce: the record's nonce for slots from 1 on; 0 for slot 0, which carries it.
+    """
+    (word,) = struct.unpack_from("<I", _digest(key, b"ctwl-h1/colour", layout, slot, nonce, *context))
+    return int(word)
+
+
+def code_colours(seed: int, codes: NDArray[np.uint32], colours: int) -> NDArray[np.uint32]:
+    """The colours of codes at a context: ``floor(fmix32(t XOR (m * GOLDEN)) * A / 2^32)`` (section 6.3).
+
+    Args:
+        seed: ``t(c, k, j, n)``.
+        codes: uint32, any shape.
+        colours: A.
+
+    Returns:
+        uint32 in [0, colours), the same shape as ``codes``.
+    """
+    mixed = fmix32(np.uint32(seed) ^ (codes * np.uint32(GOLDEN)))
+    return ((mixed.astype(np.uint64) * np.uint64(colours)) >> np.uint64(32)).astype(np.uint32)

@@ -1,0 +1,174 @@
+"""The partition's functions as compiled loops; each equals its namesake in :mod:`ctwl_protocol.partition`.
+
+The loops release the interpreter's lock and a small thread pool shares out the rows, so they run beside torch and inside
+servers without a threading layer of their own. Decoding never sorts: one pass over the vocabulary per position and
+colour. Encoding finds the weighted median of one permutation through a histogram of the ranks' leading bits.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from .partition import Sigma
+
+__all__ = ["fmix32_scalar", "in_chunks", "mass_below", "members", "split"]
+
+_jit: Callable[..., Any] = numba.njit(nogil=True, cache=True)
+_BUCKET_BITS = 12
+_BUCKETS = 1 << _BUCKET_BITS
+_SHIFT = np.uint32(32 - _BUCKET_BITS)
+_GOLDEN = np.uint32(0x9E3779B1)
+_M1, _M2 = np.uint32(0x85EBCA6B), np.uint32(0xC2B2AE35)
+_S13, _S16 = np.uint32(13), np.uint32(16)
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(_threads(), thread_name_prefix="ctwl")
+
+
+def _threads() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def in_chunks(work: Callable[[int, int], None], length: int) -> None:
+    """Run ``work(start, stop)`` over ``range(length)``, a few chunks to each processor."""
+    parts = min(length, 4 * _threads())
+    bounds = [length * i // parts for i in range(parts + 1)] if parts else [0]
+    list(_pool().map(work, bounds[:-1], bounds[1:]))
+
+
+@numba.njit(inline="always", cache=True)  # type: ignore[untyped-decorator]
+def fmix32_scalar(x: Any) -> Any:
+    """:func:`ctwl_protocol.hashing.fmix32` of one uint32, for use inside compiled loops."""
+    x = np.uint32(x ^ (x >> _S16))
+    x = np.uint32(x * _M1)
+    x = np.uint32(x ^ (x >> _S13))
+    x = np.uint32(x * _M2)
+    return np.uint32(x ^ (x >> _S16))
+
+
+@_jit
+def _mass_below(weights: Any, observed: Any, seeds: Any, below: Any, start: int, stop: int) -> None:
+    vocabulary = weights.shape[1]
+    spread = np.empty(vocabulary, np.uint32)  # v * GOLDEN of the tokens that weigh anything
+    weight = np.empty(vocabulary, np.uint32)
+    for i in range(start, stop):
+        count = 0
+        for v in range(vocabulary):
+            spread[count] = np.uint32(v) * _GOLDEN
+            weight[count] = weights[i, v]
+            count += 1 if weights[i, v] > 0 else 0
+        token = np.uint32(np.uint32(observed[i]) * _GOLDEN)
+        for a in range(seeds.shape[1]):
+            seed = seeds[i, a]
+            rank = fmix32_scalar(np.uint32(seed ^ token))
+            mass = np.uint32(0)
+            for j in range(count):
+                r = fmix32_scalar(np.uint32(seed ^ spread[j]))
+                mass = np.uint32(mass + (weight[j] if r < rank else np.uint32(0)))
+            below[i, a] = mass
+
+
+def mass_below(
+    weights: NDArray[np.uint32], observed: NDArray[np.int64], permutation_seeds: NDArray[np.uint32]
+) -> NDArray[np.uint32]:
+    """See :func:`ctwl_protocol.partition.mass_below`."""
+    below = np.empty(permutation_seeds.shape, dtype=np.uint32)
+    in_chunks(lambda i, j: _mass_below(weights, observed, permutation_seeds, below, i, j), len(weights))
+    return below
+
+
+@_jit
+def _pivot(mass: Any, ranks: Any, histogram: Any, half: Any) -> Any:
+    """The token at which the running mass in rank order reaches ``half`` > 0, and the mass ranked before it."""
+    for b in range(_BUCKETS):
+        histogram[b] = 0
+    for v in range(len(mass)):
+        histogram[ranks[v] >> _SHIFT] += mass[v]
+    before = histogram[0] * 0
+    bucket = 0
+    while bucket < _BUCKETS - 1 and before + histogram[bucket] < half:
+        before += histogram[bucket]
+        bucket += 1
+    size = 0
+    inside = np.empty(len(mass), np.int64)
+    for v in range(len(mass)):
+        if ranks[v] >> _SHIFT == bucket:
+            inside[size] = v
+            size += 1
+    inside = inside[:size]
+    inside = inside[np.argsort(ranks[inside])]
+    for k in range(size - 1):
+        if before + mass[inside[k]] >= half:
+            return inside[k], before
+        before += mass[inside[k]]
+    return inside[size - 1], before
+
+
+@_jit
+def _members(weights: Any, seeds: Any, numerator: Any, denominator: Any, inside: Any, start: int, stop: int) -> None:
+    vocabulary = weights.shape[1]
+    ranks = np.empty(vocabulary, np.uint32)
+    mass = np.empty(vocabulary, np.uint64)
+    histogram = np.empty(_BUCKETS, np.uint64)
+    for i in range(start, stop):
+        total = np.uint64(0)
+        for v in range(vocabulary):
+            ranks[v] = fmix32_scalar(np.uint32(seeds[i] ^ np.uint32(np.uint32(v) * _GOLDEN)))
+            # Scaling by the denominator keeps the comparison with numerator * total exact.
+            mass[v] = np.uint64(weights[i, v]) * denominator
+            total += np.uint64(weights[i, v])
+        if total == 0:
+            inside[i] = False
+            continue
+        pivot, _ = _pivot(mass, ranks, histogram, total * numerator)
+        for v in range(vocabulary):
+            inside[i, v] = ranks[v] <= ranks[pivot]
+
+
+def members(
+    weights: NDArray[np.uint32], permutation_seeds: NDArray[np.uint32], sigma: Sigma
+) -> NDArray[np.bool_]:
+    """See :func:`ctwl_protocol.partition.members`."""
+    inside = np.empty(weights.shape, dtype=np.bool_)
+    numerator, denominator = np.uint64(sigma[0]), np.uint64(sigma[1])
+    in_chunks(
+        lambda i, j: _members(weights, permutation_seeds, numerator, denominator, inside, i, j),
+        len(weights),
+    )
+    return inside
+
+
+@_jit
+def _split(mass: Any, seeds: Any, kept: Any, start: int, stop: int) -> None:
+    vocabulary = mass.shape[1]
+    ranks = np.empty(vocabulary, np.uint32)
+    histogram = np.empty(_BUCKETS, np.float64)
+    for i in range(start, stop):
+        total = 0.0
+        for v in range(vocabulary):
+            ranks[v] = fmix32_scalar(np.uint32(seeds[i] ^ np.uint32(np.uint32(v) * _GOLDEN)))
+            total += mass[i, v]
+        if total <= 0.0:
+            kept[i] = 0.0
+            continue
+        pivot, before = _pivot(mass[i], ranks, histogram, total / 2)
+        for v in range(vocabulary):
+            kept[i, v] = 2 * mass[i, v] if ranks[v] < ranks[pivot] else 0.0
+        kept[i, pivot] = 2 * min(max(total / 2 - before, 0.0), mass[i, pivot])
+
+
+def split(mass: NDArray[np.float64], permutation_seeds: NDArray[np.uint32]) -> NDArray[np.float64]:
+    """See :func:`ctwl_protocol.partition.split`; equal up to the rounding of its sums."""
+    kept = np.empty_like(mass)
+    in_chunks(lambda i, j: _split(mass, permutation_seeds, kept, i, j), len(mass))
+    return kept

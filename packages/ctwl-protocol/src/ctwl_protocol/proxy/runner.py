@@ -1,0 +1,133 @@
+"""The proxy runner: windows of token ids in, integer weights out, batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ..errors import CTWLError, TokenOutOfRange
+from ..partition import quantise
+from ..profile import Profile, ProxyModel, get_profile
+from .files import find_files
+from .model import CausalLM, build_model, last_logits, load_tensors, pack
+from .tokenizer import ProxyTokenizer
+
+__all__ = ["BATCH_SIZE", "Proxy", "open_proxy"]
+
+BATCH_SIZE = 32
+"""Windows in one forward pass: near the best rate on a CPU, with little memory."""
+
+
+class Proxy:
+    """A profile's proxy LM, ready to weigh the vocabulary.
+
+    Attributes:
+        profile: the profile.
+        tokenizer: its tokenizer.
+        batch_size: windows in one forward pass.
+    """
+
+    def __init__(
+        self,
+        profile: Profile,
+        tokenizer: ProxyTokenizer,
+        model: CausalLM | None,
+        *,
+        device: str | torch.device = "cpu",
+        batch_size: int = BATCH_SIZE,
+    ) -> None:
+        """Take over a model, which is moved to ``device`` and packed; None weighs every token alike."""
+        if batch_size < 1:
+            raise ValueError(f"batch_size is {batch_size}; it must be at least 1")
+        self.profile = profile
+        self.tokenizer = tokenizer
+        self.batch_size = batch_size
+        self.device = torch.device(device)
+        self._special = np.array(profile.tokenizer.special, dtype=np.int64)
+        self._model = model.to(self.device) if model is not None else None
+        if self._model is not None and self.device.type == "cpu":
+            pack(self._model, batch_size * profile.prefix_length)
+
+    def weights(self, windows: NDArray[np.int64]) -> NDArray[np.uint32]:
+        """Integer weights of the token after each window, in one forward pass (spec section 7.1).
+
+        Args:
+            windows: int64 (n, L_prefix).
+
+        Returns:
+            uint32 (n, |V|); special tokens weigh 0.
+
+        Raises:
+            TokenOutOfRange: an id is outside the vocabulary.
+        """
+        vocabulary = self.profile.tokenizer.vocabulary
+        if windows.size and not (0 <= windows.min() and windows.max() < vocabulary):
+            raise TokenOutOfRange(f"token ids run from 0 to {vocabulary - 1}; got {windows.min()} to {windows.max()}")
+        if self._model is None or not len(windows):
+            weights = np.ones((len(windows), vocabulary), dtype=np.uint32)
+        else:
+            weights = quantise(self._probabilities(windows)[:, :vocabulary], self.profile.weight_bits)
+        weights[:, self._special] = 0
+        return weights
+
+    def batches(self, windows: NDArray[np.int64]) -> Iterator[tuple[slice, NDArray[np.uint32]]]:
+        """Weights of any number of windows, ``batch_size`` at a time, each with the slice of rows it is for."""
+        for start in range(0, len(windows), self.batch_size):
+            rows = slice(start, min(start + self.batch_size, len(windows)))
+            yield rows, self.weights(windows[rows])
+
+    def vanilla(self) -> Proxy:
+        """The proxy of the profile's twin without a proxy LM, for Vanilla-Marking."""
+        return Proxy(self.profile.vanilla(), self.tokenizer, None, batch_size=self.batch_size)
+
+    def forward(self, windows: NDArray[np.int64]) -> torch.Tensor:
+        """The bare forward pass: float32 logits (n, rows) on the proxy's device.
+
+        Raises:
+            CTWLError: the profile has no proxy LM.
+        """
+        if self._model is None:
+            raise CTWLError(f"{self.profile.name} has no proxy LM")
+        with torch.inference_mode():
+            return last_logits(self._model, torch.from_numpy(np.ascontiguousarray(windows)).to(self.device))
+
+    def _probabilities(self, windows: NDArray[np.int64]) -> NDArray[np.float64]:
+        logits = self.forward(windows)[:, : self.profile.tokenizer.vocabulary]
+        probabilities: NDArray[np.float64] = torch.softmax(logits.double(), dim=-1).cpu().numpy()
+        return probabilities
+
+
+def open_proxy(
+    profile: str | Path | Profile,
+    *,
+    path: str | Path | None = None,
+    device: str | torch.device = "auto",
+    batch_size: int = BATCH_SIZE,
+    local_only: bool = False,
+) -> Proxy:
+    """Find, verify and load a profile's proxy.
+
+    Args:
+        profile: a profile, its name, or its file.
+        path: where the proxy's files lie; else the cache, then the profile's source.
+        device: a torch device; "auto" takes CUDA where there is one.
+        batch_size: windows in one forward pass.
+        local_only: never ask the hub.
+
+    Raises:
+        ProfileUnknown, ProfileMalformed: see :func:`ctwl_protocol.get_profile`.
+        ProxyNotFound, ProxyDigestMismatch, ProxyMalformed: see :func:`find_files` and :func:`build_model`.
+    """
+    profile = get_profile(profile)
+    files = find_files(profile, path, local_only=local_only)
+    tokenizer = ProxyTokenizer(profile.tokenizer, files.vocab, files.merges)
+    model = None
+    if isinstance(profile.proxy, ProxyModel) and files.weights is not None:
+        model = build_model(profile.proxy.architecture, load_tensors(profile.proxy, files.weights))
+    if device == "auto":
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    return Proxy(profile, tokenizer, model, device=device, batch_size=batch_size)

@@ -1,0 +1,63 @@
+"""The proxy's byte-level BPE, pinned by its two files and a named splitting rule (spec section 5.2)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import tokenizers
+from numpy.typing import NDArray
+from tokenizers import Regex, models, pre_tokenizers
+
+from ..errors import ProxyMalformed
+from ..normalization import normalize
+from ..profile import Tokenizer as TokenizerSpec
+
+__all__ = ["SPLITS", "ProxyTokenizer"]
+
+_GPT2_SPLIT = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+
+SPLITS: dict[str, tuple[str, ...]] = {"gpt2": (_GPT2_SPLIT,), "digits-gpt2": (r"\p{N}", _GPT2_SPLIT)}
+"""Splitting rules by name: patterns applied one after the other, each match a piece of its own."""
+
+
+class ProxyTokenizer:
+    """Text to the proxy's token ids: no special tokens, no BOS, no clean-up.
+
+    A byte that the vocabulary has no token for yields no token (SmolLM2's lacks 21 of the 256).
+
+    Attributes:
+        vocabulary: token strings (in the byte alphabet of GPT-2) to ids.
+        backend: the ``tokenizers.Tokenizer`` underneath.
+    """
+
+    def __init__(self, spec: TokenizerSpec, vocab: Path, merges: Path) -> None:
+        """Build from verified files.
+
+        Raises:
+            ProxyMalformed: the files are no byte-level BPE of the profile's size.
+        """
+        try:
+            self.vocabulary: dict[str, int] = json.loads(vocab.read_bytes())
+            lines = merges.read_bytes().decode().split("\n")
+            pairs = [tuple(line.split(" ")) for line in lines if line and not line.startswith("#version")]
+            model = models.BPE(vocab=self.vocabulary, merges=[(left, right) for left, right in pairs])
+        except Exception as error:  # the binding raises plain Exception
+            raise ProxyMalformed(f"{vocab} and {merges} are no BPE tokenizer: {error}") from error
+        if sorted(self.vocabulary.values()) != list(range(spec.vocabulary)):
+            raise ProxyMalformed(f"{vocab} does not hold the ids 0 to {spec.vocabulary - 1}")
+        splits = [pre_tokenizers.Split(Regex(pattern), "isolated") for pattern in SPLITS[spec.pre_tokenizer]]
+        self.backend = tokenizers.Tokenizer(model)
+        self.backend.pre_tokenizer = pre_tokenizers.Sequence(
+            [*splits, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
+        )
+        self.backend.decoder = tokenizers.decoders.ByteLevel()
+
+    def encode(self, text: str) -> NDArray[np.int64]:
+        """Token ids of the normalised text: int64 (tokens,)."""
+        return np.array(self.backend.encode(normalize(text), add_special_tokens=False).ids, dtype=np.int64)
+
+    def decode(self, ids: NDArray[np.int64]) -> str:
+        """The text of token ids; bytes that are no UTF-8 become U+FFFD."""
+        return str(self.backend.decode([int(i) for i in ids], skip_special_tokens=False))
