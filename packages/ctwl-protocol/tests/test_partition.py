@@ -1,0 +1,105 @@
+"""The partition: the reference, the kernel, and what both promise."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from ctwl_protocol import kernel, partition
+from ctwl_protocol.hashing import ranks
+
+sizes = st.tuples(st.integers(1, 4), st.integers(1, 300))
+weights = sizes.flatmap(
+    lambda shape: hnp.arrays(
+        np.uint32, shape, elements=st.one_of(st.just(0), st.integers(0, 50), st.integers(0, 2**24))
+    )
+)
+sigmas = st.tuples(st.integers(1, 1000), st.integers(1, 1000)).map(lambda pair: (pair[0], pair[0] + pair[1]))
+
+
+def seeds_for(shape: tuple[int, ...], data: st.DataObject) -> np.ndarray:
+    return data.draw(hnp.arrays(np.uint32, shape, elements=st.integers(0, 2**32 - 1)))
+
+
+@given(weights, st.data())
+def test_kernel_and_reference_agree_on_the_mass_below(w: np.ndarray, data: st.DataObject) -> None:
+    seeds = seeds_for((len(w), 3), data)
+    observed = data.draw(hnp.arrays(np.int64, len(w), elements=st.integers(0, w.shape[1] - 1)))
+    np.testing.assert_array_equal(
+        kernel.mass_below(w, observed, seeds), partition.mass_below(w, observed, seeds), strict=True
+    )
+
+
+@given(weights, sigmas, st.data())
+def test_kernel_and_reference_agree_on_the_members(w: np.ndarray, sigma: tuple[int, int], data: st.DataObject) -> None:
+    seeds = seeds_for((len(w),), data)
+    np.testing.assert_array_equal(kernel.members(w, seeds, sigma), partition.members(w, seeds, sigma), strict=True)
+
+
+@given(weights, st.data())
+def test_kernel_and_reference_agree_on_the_split(w: np.ndarray, data: st.DataObject) -> None:
+    mass, seeds = w.astype(np.float64) / 2**24, seeds_for((len(w),), data)
+    np.testing.assert_allclose(kernel.split(mass, seeds), partition.split(mass, seeds), atol=1e-12)
+
+
+@given(weights, sigmas, st.data())
+def test_encoder_and_decoder_see_the_same_members(w: np.ndarray, sigma: tuple[int, int], data: st.DataObject) -> None:
+    """What the encoder favours is exactly what the decoder counts as a hit, token by token."""
+    seeds = seeds_for((len(w),), data)
+    token = data.draw(st.integers(0, w.shape[1] - 1))
+    below = kernel.mass_below(w, np.full(len(w), token), seeds[:, None])
+    hit = partition.is_member(below, w.sum(axis=1, dtype=np.uint64)[:, None], sigma)[:, 0]
+    np.testing.assert_array_equal(hit, kernel.members(w, seeds, sigma)[:, token])
+
+
+@given(weights, sigmas, st.data())
+def test_the_members_are_the_shortest_run_of_ranks_that_reaches_sigma(
+    w: np.ndarray, sigma: tuple[int, int], data: st.DataObject
+) -> None:
+    seed = int(seeds_for((), data))
+    row, order = w[0].astype(object), np.argsort(ranks(seed, w.shape[1]))
+    inside = partition.members(w[:1], np.array([seed], dtype=np.uint32), sigma)[0, order]
+    assert not np.any(inside[1:] & ~inside[:-1])  # a prefix of the order
+    reached = sum(row[order][inside])
+    if sum(row):
+        assert reached * sigma[1] >= sum(row) * sigma[0]
+        last = row[order][inside][-1]
+        assert (reached - last) * sigma[1] < sum(row) * sigma[0]
+    else:
+        assert not inside.any()
+
+
+def test_the_split_averages_to_the_mass_it_splits() -> None:
+    """Over random permutations: what makes the unbiased strategy unbiased."""
+    rng = np.random.default_rng(7)
+    mass = rng.dirichlet([5.0, 1.0, 1.0, 0.5, 0.2, 0.1])
+    trials = 40_000
+    seeds = rng.integers(0, 2**32, trials, dtype=np.uint32)
+    kept = kernel.split(np.tile(mass, (trials, 1)), seeds)
+    error = np.sqrt(kept.var(axis=0) / trials)
+    assert np.all(np.abs(kept.mean(axis=0) - mass) < 4.5 * error + 1e-12)
+    np.testing.assert_allclose(kept.sum(axis=1), 1.0)
+
+
+@given(hnp.arrays(np.float64, 20, elements=st.floats(0, 1)))
+def test_weights_are_rounded_half_up(probabilities: np.ndarray) -> None:
+    quantised = partition.quantise(probabilities, 24)
+    assert np.all(np.abs(quantised - probabilities * 2**24) <= 0.5)
+
+
+@pytest.mark.parametrize(("probability", "weight"), [(0.0, 0), (1.0, 2**24), (2**-25, 1), (2**-25 - 2**-60, 0)])
+def test_the_edges_of_rounding(probability: float, weight: int) -> None:
+    assert partition.quantise(np.array([probability]), 24)[0] == weight
+
+
+@settings(max_examples=3)
+@given(st.integers(0, 2**32 - 1))
+def test_kernel_and_reference_agree_at_the_real_size(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    w = partition.quantise(rng.dirichlet(np.full(50257, 0.02), size=2), 24)
+    seeds = rng.integers(0, 2**32, (2, 5), dtype=np.uint32)
+    observed = rng.integers(0, 50257, 2)
+    np.testing.assert_array_equal(kernel.mass_below(w, observed, seeds), partition.mass_below(w, observed, seeds))
+    first = np.ascontiguousarray(seeds[:, 0])
+    np.testing.assert_array_equal(kernel.members(w, first, (1, 2)), partition.members(w, first, (1, 2)))

@@ -1,0 +1,122 @@
+"""Profiles: pinned documents, refused when anything is off."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctwl_protocol import STANDARD, Profile, canonical, get_profile, load_profile, published_names
+from ctwl_protocol.errors import ProfileMalformed, ProfileUnknown
+from ctwl_protocol.profile import ProxyModel, public_key
+
+# A digest that changes is a profile that changed: give the profile a new name instead.
+DIGESTS = {
+    "org.ctwl.gpt2.1": "8c2dde44f9e457ae5c358bc97f7723a201e50e8c8b55590ef352d2138dfb8c3f",
+    "org.ctwl.smollm2-135m.1": "19bfe871e190507a419038e44b4d9bf9be56d06eea076e451de007a324ac62c6",
+}
+
+
+@pytest.mark.parametrize(("name", "digest"), DIGESTS.items())
+def test_published_profiles_never_change(name: str, digest: str) -> None:
+    profile = get_profile(name)
+    assert (profile.digest, profile.is_public) == (digest, True)
+
+
+def test_the_standard_profile_is_gpt2_as_the_paper_sets_it() -> None:
+    profile = get_profile()
+    assert profile.name == STANDARD == "org.ctwl.gpt2.1"
+    assert (profile.colours, profile.prefix_length, profile.sigma, profile.codes) == (100, 10, (1, 2), 2**20)
+    assert isinstance(profile.proxy, ProxyModel)
+    assert profile.proxy.weights.sha256.hex().startswith("248dfc3911869ec4")
+
+
+@pytest.mark.parametrize("name", published_names())
+def test_a_profile_survives_both_of_its_forms(name: str, tmp_path: Path) -> None:
+    profile = get_profile(name)
+    assert Profile.from_bytes(profile.to_bytes()) == profile
+    (tmp_path / "profile.json").write_text(profile.to_json())
+    assert load_profile(tmp_path / "profile.json") == profile
+
+
+def private(**changes: object) -> dict[str, object]:
+    document = json.loads(get_profile().to_json())
+    return document | {"name": "org.example.private.1", "key": "ab" * 32} | changes
+
+
+def test_a_private_profile_is_loaded_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "private.json"
+    path.write_text(json.dumps(private(colours=50, prefix_length=5, sigma=[1, 4], code_bits=16)))
+    profile = get_profile(path)
+    assert (profile.colours, profile.sigma, profile.is_public) == (50, (1, 4), False)
+    (tmp_path / "private.ctwl").write_bytes(profile.to_bytes())
+    assert load_profile(tmp_path / "private.ctwl") == profile
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"colours": 1},
+        {"colours": 10**9},
+        {"colours": 100.0},
+        {"colours": "100"},
+        {"sigma": [1, 1]},
+        {"sigma": [0, 2]},
+        {"sigma": [1, 0]},
+        {"code_bits": 33},
+        {"context_length": 11},
+        {"prefix_length": 4000},
+        {"key": "00"},
+        {"key": "zz" * 32},
+        {"name": "not a name"},
+        {"name": "org.example.private"},
+        {"name": "org.ctwl.gpt2.1"},
+        {"hash_scheme": "ctwl-h2"},
+        {"format": "ctwl-profile/2"},
+        {"surprise": 1},
+    ],
+    ids=str,
+)
+def test_a_profile_that_breaks_a_rule_is_refused_by_name_of_the_field(change: dict[str, object], tmp_path: Path) -> None:
+    path = tmp_path / "bad.json"
+    path.write_text(json.dumps(private(**change)))
+    with pytest.raises(ProfileMalformed) as caught:
+        load_profile(path)
+    assert str(path) in str(caught.value)
+
+
+def test_hostile_files_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "bad"
+    for data in (b"", b"{" * 100_000, b'{"a":1,"a":2}', b"\xff" * 100, b"\x00" * 10**6, canonical.encode([1])):
+        path.write_bytes(data)
+        with pytest.raises(ProfileMalformed):
+            load_profile(path)
+
+
+@given(st.binary(max_size=300))
+def test_arbitrary_bytes_never_crash_the_reader(data: bytes) -> None:
+    with pytest.raises(ProfileMalformed):
+        Profile.from_bytes(data)
+
+
+def test_an_unknown_name_says_which_there_are() -> None:
+    with pytest.raises(ProfileUnknown, match=r"org\.ctwl\.gpt2\.1"):
+        get_profile("org.ctwl.nothing.1")
+
+
+def test_the_vanilla_twin_differs_in_name_key_and_proxy_only() -> None:
+    profile = get_profile()
+    twin = profile.vanilla()
+    assert twin.name == "org.ctwl.gpt2.vanilla.1"
+    assert twin.key == public_key(twin.name)
+    changed = {"name", "key", "proxy"}
+    assert profile.model_dump(exclude=changed) == twin.model_dump(exclude=changed)
+    assert get_profile(twin.name) == twin == twin.vanilla()
+
+
+def test_importing_the_package_needs_no_torch() -> None:
+    code = "import sys, ctwl_protocol as p; p.get_profile(); sys.exit(any(m in sys.modules for m in ('torch', 'numba')))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
