@@ -47,7 +47,7 @@ dist: $(READY) ## build the four wheels into dist/
 	@ls -l dist
 
 test-dist: dist ## install the wheels into an empty environment and run a round trip
-	$(BIN)/python evaluation/test_wheels.py dist
+	$(BIN)/python evaluation/check_wheels.py dist
 
 clean: ## remove what was built, keep the environment
 	rm -rf dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

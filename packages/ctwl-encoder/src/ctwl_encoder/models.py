@@ -9,7 +9,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenize
 
 from ctwl_protocol.errors import CTWLError
 from ctwl_protocol.profile import ProxyModel, get_profile
-from ctwl_protocol.proxy import Proxy, ProxyTokenizer, build_model, find_files, load_tensors
+from ctwl_protocol.proxy import Proxy, ProxyTokenizer, build_model, choose_device, find_files, load_tensors
 
 from .errors import ModelNotFound, TokenizerMismatch
 
@@ -31,8 +31,7 @@ def load_model(name: str, device: str | torch.device = "auto") -> tuple[Any, Any
     Raises:
         ModelNotFound: there is no such model, or it is no causal LM.
     """
-    if device == "auto":
-        device = "cuda" if torch.cuda.is_available() else "cpu"
+    device = choose_device(device)
     if name == OFFLINE_MODEL:
         model, tokenizer = _offline()
     else:

@@ -10,6 +10,7 @@ from typing import ClassVar
 
 __all__ = [
     "CTWLError",
+    "DeviceUnavailable",
     "FieldOutOfRange",
     "NonCanonical",
     "ProfileMalformed",
@@ -61,6 +62,12 @@ class ProxyMalformed(CTWLError):
     """Proxy files that do not fit the architecture or the tokenizer that the profile states."""
 
     code = "proxy-malformed"
+
+
+class DeviceUnavailable(CTWLError):
+    """A torch device that this machine does not have."""
+
+    code = "device-unavailable"
 
 
 class FieldOutOfRange(CTWLError):

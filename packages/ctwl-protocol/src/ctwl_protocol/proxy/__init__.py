@@ -5,7 +5,7 @@ Needs the extra ``ctwl-protocol[proxy]`` (torch, transformers, numba).
 
 from .files import ProxyFiles, cache_folder, find_files
 from .model import build_model, load_tensors
-from .runner import Proxy, open_proxy
+from .runner import Proxy, choose_device, open_proxy
 from .tokenizer import ProxyTokenizer
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "ProxyTokenizer",
     "build_model",
     "cache_folder",
+    "choose_device",
     "find_files",
     "load_tensors",
     "open_proxy",

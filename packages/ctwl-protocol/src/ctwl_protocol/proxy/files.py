@@ -9,10 +9,13 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+import socket
 import tempfile
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 import platformdirs
 
@@ -114,9 +117,11 @@ def _plain(profile: Profile, file: ProxyFile, path: str | Path | None, local_onl
 
 
 def _from_hub(profile: Profile, source: HubSource, file: ProxyFile, local_only: bool) -> Path:
-    from huggingface_hub import hf_hub_download
+    from huggingface_hub import constants, hf_hub_download
 
-    for local in (True, False)[: 1 if local_only else 2]:
+    for local in (True, False):
+        if not local and (local_only or not _reachable(constants.ENDPOINT)):
+            break
         try:
             return Path(hf_hub_download(source.repository, file.name, revision=source.revision, local_files_only=local))
         except Exception as error:  # hub clients raise many types; all mean that the file is not to be had
@@ -126,6 +131,20 @@ def _from_hub(profile: Profile, source: HubSource, file: ProxyFile, local_only: 
         f"network, fetch it with: hf download {source.repository} model.safetensors vocab.json merges.txt --revision "
         f"{source.revision}. On a machine with a package registry only, use the profile org.ctwl.smollm2-135m.1"
     )
+
+
+def _reachable(endpoint: str) -> bool:
+    """Whether the hub answers at all; without this its client retries for half a minute on a machine with no network."""
+    if getproxies().get("https"):
+        return True
+    url = urlsplit(endpoint)
+    try:
+        port = url.port or (443 if url.scheme == "https" else 80)
+        socket.create_connection((url.hostname or "", port), timeout=5).close()
+    except OSError as error:
+        log.debug("hub: %s", error)
+        return False
+    return True
 
 
 def _unpacked(profile: Profile, carrier: ProxyFile, path: str | Path | None) -> ProxyFiles:

@@ -9,14 +9,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ..errors import CTWLError, TokenOutOfRange
+from ..errors import CTWLError, DeviceUnavailable, TokenOutOfRange
 from ..partition import quantise
 from ..profile import Profile, ProxyModel, get_profile
 from .files import find_files
 from .model import CausalLM, build_model, last_logits, load_tensors, pack
 from .tokenizer import ProxyTokenizer
 
-__all__ = ["BATCH_SIZE", "Proxy", "open_proxy"]
+__all__ = ["BATCH_SIZE", "Proxy", "choose_device", "open_proxy"]
 
 BATCH_SIZE = 32
 """Windows in one forward pass: near the best rate on a CPU, with little memory."""
@@ -93,12 +93,28 @@ class Proxy:
         if self._model is None:
             raise CTWLError(f"{self.profile.name} has no proxy LM")
         with torch.inference_mode():
-            return last_logits(self._model, torch.from_numpy(np.ascontiguousarray(windows)).to(self.device))
+            return last_logits(self._model, torch.tensor(windows, device=self.device))
 
     def _probabilities(self, windows: NDArray[np.int64]) -> NDArray[np.float64]:
         logits = self.forward(windows)[:, : self.profile.tokenizer.vocabulary]
         probabilities: NDArray[np.float64] = torch.softmax(logits.double(), dim=-1).cpu().numpy()
         return probabilities
+
+
+def choose_device(device: str | torch.device = "auto") -> torch.device:
+    """A torch device that works here; "auto" is CUDA where there is one, else the CPU.
+
+    Raises:
+        DeviceUnavailable: there is no such device.
+    """
+    if device == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        chosen = torch.device(device)
+        torch.empty(1, device=chosen)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        raise DeviceUnavailable(f"device {str(device)!r} cannot be used on this machine; try cpu, cuda or auto") from error
+    return chosen
 
 
 def open_proxy(
@@ -120,14 +136,13 @@ def open_proxy(
 
     Raises:
         ProfileUnknown, ProfileMalformed: see :func:`ctwl_protocol.get_profile`.
+        DeviceUnavailable: see :func:`choose_device`.
         ProxyNotFound, ProxyDigestMismatch, ProxyMalformed: see :func:`find_files` and :func:`build_model`.
     """
-    profile = get_profile(profile)
+    profile, device = get_profile(profile), choose_device(device)
     files = find_files(profile, path, local_only=local_only)
     tokenizer = ProxyTokenizer(profile.tokenizer, files.vocab, files.merges)
     model = None
     if isinstance(profile.proxy, ProxyModel) and files.weights is not None:
         model = build_model(profile.proxy.architecture, load_tensors(profile.proxy, files.weights))
-    if device == "auto":
-        device = "cuda" if torch.cuda.is_available() else "cpu"
     return Proxy(profile, tokenizer, model, device=device, batch_size=batch_size)

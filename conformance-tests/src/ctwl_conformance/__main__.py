@@ -1,0 +1,7 @@
+"""``python -m ctwl_conformance`` runs the command."""
+
+import sys
+
+from .cli import main
+
+sys.exit(main())

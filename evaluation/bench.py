@@ -1,0 +1,159 @@
+"""Speed and memory, as ratios within one run, so that they hold on a noisy machine.
+
+- decode: the whole decoder on 200 tokens beside the bare proxy forward on the same windows;
+- encode: each strategy beside plain generation, batch 8 and a single row, SmolLM2 on both sides;
+- memory: the peak while decoding above the loaded model.
+
+    python evaluation/bench.py --out evaluation/results/bench.json
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from common import OFFLINE, arguments, news_prompts, settings, write
+
+from ctwl_decoder import Decoder
+from ctwl_encoder import CTWLLogitsProcessor, Encoder
+from ctwl_protocol.windows import positions
+
+TOKENS = 200
+
+
+def interleaved(jobs: dict[str, Callable[[], object]], runs: int) -> dict[str, list[float]]:
+    """Seconds of each job, the jobs in turn A B A B after a warm-up, so that drift hits all alike."""
+    seconds: dict[str, list[float]] = {name: [] for name in jobs}
+    for run in range(runs + 1):
+        for name, job in jobs.items():
+            start = time.perf_counter()
+            job()
+            if run:
+                seconds[name].append(time.perf_counter() - start)
+    return seconds
+
+
+def ratios(seconds: dict[str, list[float]], over: str) -> dict[str, Any]:
+    """Median seconds of each job, and the median ratio to another job, pair by pair."""
+    return {
+        name: {
+            "seconds": round(float(np.median(values)), 4),
+            f"over {over}": round(float(np.median(np.array(values) / np.array(seconds[over]))), 3),
+        }
+        for name, values in seconds.items()
+    }
+
+
+def human_text(decoder: Decoder, tokens: int) -> str:
+    """English of so many tokens, from the documentation that comes with Python."""
+    import pydoc_data.topics
+
+    ids = decoder.proxy.tokenizer.encode(pydoc_data.topics.topics["exceptions"] * 10)[:tokens]
+    return decoder.proxy.tokenizer.decode(ids)
+
+
+def decode(decoder: Decoder, runs: int) -> dict[str, Any]:
+    """The decoder beside its own bare forward pass."""
+    proxy, text = decoder.proxy, human_text(decoder, TOKENS)
+    cut = positions(proxy.tokenizer.encode(text), proxy.profile.prefix_length, proxy.profile.context_length)
+
+    def forward() -> None:
+        for start in range(0, len(cut), proxy.batch_size):
+            proxy.forward(cut.windows[start : start + proxy.batch_size])
+
+    return ratios(interleaved({"forward": forward, "decode": lambda: decoder.decode(text)}, runs), "forward")
+
+
+def encode(encoder: Encoder, batch: int, tokens: int, runs: int) -> dict[str, Any]:
+    """Each strategy's generation beside plain generation with the same number of tokens."""
+    inputs = encoder.tokenizer(news_prompts(batch), return_tensors="pt", padding=True)
+    common: dict[str, Any] = {
+        "max_new_tokens": tokens, "min_new_tokens": tokens, "do_sample": True, "top_k": 0,
+        "pad_token_id": encoder.tokenizer.pad_token_id,
+    }  # fmt: skip
+
+    def marked(strategy: str) -> None:
+        processor = CTWLLogitsProcessor(encoder.proxy, list(range(batch)), strategy=strategy)  # type: ignore[arg-type]
+        encoder.model.generate(**inputs, **common, watermarking_config=processor.config())
+
+    jobs: dict[str, Callable[[], object]] = {"plain": lambda: encoder.model.generate(**inputs, **common)}
+    jobs |= {"unbiased": lambda: marked("unbiased"), "delta": lambda: marked("delta")}
+    seconds = interleaved(jobs, runs)
+    plain = np.array(seconds["plain"])
+    return {
+        name: {
+            "tokens per second": round(batch * tokens / float(np.median(values)), 1),
+            "of plain": round(float(np.median(plain / np.array(values))), 3),
+        }
+        for name, values in seconds.items()
+    }
+
+
+def resident() -> int:
+    """Resident memory of this process, in bytes."""
+    fields = Path("/proc/self/statm").read_text().split()
+    return int(fields[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def memory() -> dict[str, float]:
+    """Peak resident memory of the first decode of a process above what the loaded model takes, in megabytes.
+
+    Measured in a process of its own: the model's pages are all touched first by one window.
+    """
+    decoder = Decoder.open(OFFLINE)
+    text = human_text(decoder, TOKENS)
+    decoder.proxy.forward(np.full((1, decoder.proxy.profile.prefix_length), 500))
+    loaded, peak, done = resident(), 0, threading.Event()
+
+    def watch() -> None:
+        nonlocal peak
+        while not done.is_set():
+            peak = max(peak, resident())
+            time.sleep(0.001)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    decoder.decode(text)
+    done.set()
+    watcher.join()
+    return {"loaded": round(loaded / 1e6, 1), "decode, above loaded": round((peak - loaded) / 1e6, 1)}
+
+
+def main() -> None:
+    """Run the benchmark."""
+    if sys.argv[1:] == ["--memory"]:
+        write({"memory": memory()}, None)
+        return
+    options = arguments(__doc__, runs=5, tokens=60)
+    import json
+
+    measured = subprocess.run([sys.executable, __file__, "--memory"], capture_output=True, check=True, text=True)
+    encoder = Encoder.open("smollm2", OFFLINE)
+    decoder = Decoder(encoder.proxy)
+    kept = {"runs": options.runs, "generated tokens": options.tokens, "decoded tokens": TOKENS}
+    write(
+        {
+            "experiment": "bench",
+            "settings": settings(model="smollm2", profile=OFFLINE, device="cpu", batch=encoder.proxy.batch_size, **kept),
+            "decode": decode(decoder, options.runs),
+            "encode, batch 8": encode(encoder, 8, options.tokens, options.runs),
+            "encode, one row": encode(encoder, 1, options.tokens, options.runs),
+            "megabytes": json.loads(measured.stdout)["memory"],
+            "peak of this process, megabytes": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3, 1),
+            "capability": torch.backends.cpu.get_cpu_capability(),
+        },
+        options.out,
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+"""What the experiments share: prompts, exact intervals, and results that say how they came about."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import platform
+from collections.abc import Iterator, Sequence
+from importlib import metadata
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import torch
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from scipy.stats import binomtest
+
+__all__ = ["OFFLINE", "RESULTS", "arguments", "news_prompts", "rate", "settings", "tracked", "write"]
+
+OFFLINE = "org.ctwl.smollm2-135m.1"
+RESULTS = Path(__file__).parent / "results"
+
+_WHO = [
+    "The state government", "A spokesman for the farmers' federation", "The mayor of the coastal town",
+    "Scientists at the university", "The water authority", "Police in the northern district", "The wheat board",
+    "A parliamentary committee", "The head of the hospital", "Residents of the valley", "The fishing industry",
+    "The transport minister", "The shire council",
+]  # fmt: skip
+_WHAT = [
+    "said on Monday that heavy rain over the weekend had",
+    "has warned that the rising cost of fuel will",
+    "is calling for an inquiry into the way that",
+    "announced a plan to spend 12 million dollars on",
+    "has rejected claims that last year's drought",
+    "says the new rules, which start next month, are",
+    "expects a better season after a difficult year, but",
+    "has welcomed the decision of the court to",
+    "will meet representatives of the union today to discuss",
+]
+
+
+def news_prompts(count: int) -> list[str]:
+    """Openings of made-up news items, all different, in an order that mixes who and what."""
+    pairs = [f"{who} {what}" for what, who in product(_WHAT, _WHO)]
+    if count > len(pairs):
+        raise ValueError(f"there are {len(pairs)} prompts, not {count}")
+    return [pairs[i * 55 % len(pairs)] for i in range(count)]  # 55 is coprime to 117
+
+
+def arguments(description: str | None, **options: Any) -> argparse.Namespace:
+    """Parse ``--name VALUE`` options with the defaults given, and ``--out``."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name, default in options.items():
+        parser.add_argument(f"--{name.replace('_', '-')}", type=type(default), default=default, help=f"default {default}")
+    parser.add_argument("--out", type=Path, help="write the result to this file too")
+    return parser.parse_args()
+
+
+def rate(successes: int, trials: int) -> dict[str, Any]:
+    """A rate with its exact (Clopper-Pearson) 95 % interval."""
+    interval = binomtest(successes, trials).proportion_ci(0.95, "exact")
+    return {
+        "successes": successes,
+        "trials": trials,
+        "rate": round(successes / trials, 4),
+        "interval_95": [round(interval.low, 4), round(interval.high, 4)],
+    }
+
+
+def settings(**given: Any) -> dict[str, Any]:
+    """The date, the versions and the machine, with the experiment's own settings."""
+    packages = ("ctwl-protocol", "ctwl-encoder", "ctwl-decoder", "torch", "transformers", "tokenizers", "numba", "numpy")
+    return {
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        **given,
+        "versions": {name: metadata.version(name) for name in packages},
+        "machine": {
+            "python": platform.python_version(),
+            "architecture": platform.machine(),
+            "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+            "torch_threads": torch.get_num_threads(),
+        },
+    }
+
+
+def tracked(items: Sequence[Any], title: str) -> Iterator[Any]:
+    """Iterate with a progress bar and the remaining time on stderr, where that is a terminal."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+        yield from bar.track(items, description=title)
+
+
+def write(result: dict[str, Any], out: Path | None) -> None:
+    """Print a result as JSON, and write it where asked."""
+    text = json.dumps(result, indent=2, ensure_ascii=False) + "\n"
+    print(text, end="")
+    if out is not None:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(text)

@@ -1,0 +1,59 @@
+"""The main job in one go: a language model writes text that carries a code, and the public decoder reads it.
+
+    python evaluation/demo.py "The council said on Tuesday that"
+"""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+
+from common import OFFLINE
+from rich.console import Console
+from transformers.utils import logging
+
+from ctwl_decoder import Decoder
+from ctwl_encoder import Encoder
+
+PROVIDER, VERSION, TOKENS = 42, 3, 160
+
+
+def show(title: str, text: str) -> None:
+    """Print a titled, wrapped paragraph."""
+    print(f"\n{title}\n")
+    for line in text.strip().splitlines():
+        print(textwrap.fill(line, 100, initial_indent="    ", subsequent_indent="    "))
+
+
+def main(prompt: str) -> int:
+    """Run the demonstration; 0 where the code was read back."""
+    logging.set_verbosity_error()
+    console = Console(stderr=True)
+    with console.status("loading SmolLM2 (the first time it is unpacked, about 20 seconds) ..."):
+        encoder = Encoder.open("smollm2", OFFLINE)
+        decoder = Decoder(encoder.proxy)
+    show("The prompt", prompt)
+    with console.status("writing ..."):
+        (written,) = encoder.generate(prompt, PROVIDER, VERSION, max_new_tokens=TOKENS, min_new_tokens=TOKENS)
+        inputs = encoder.tokenizer(prompt, return_tensors="pt")
+        plain = encoder.model.generate(
+            **inputs, do_sample=True, top_k=0, max_new_tokens=TOKENS, pad_token_id=encoder.tokenizer.pad_token_id
+        )
+    beacon = written.beacon
+    show(
+        f"What the model writes as provider {beacon.provider}, version {beacon.version}, with a nonce drawn for this "
+        f"text ({beacon.nonce})",
+        written.text,
+    )
+    with console.status("reading ..."):
+        report = decoder.decode(written.text)
+        other = decoder.decode(encoder.tokenizer.decode(plain[0, inputs["input_ids"].shape[1] :], skip_special_tokens=True))
+    show("What the public decoder says, from the text and the proxy LM alone", str(report))
+    show("What it says of a text that the same model wrote from the same prompt, unmarked", str(other))
+    right = report.detected and report.code == beacon.code
+    print(f"\n{'The code was read back exactly.' if right else 'The code was NOT read back; run it again.'}")
+    return 0 if right else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(" ".join(sys.argv[1:]) or "The council said on Tuesday that the new bridge over the river would"))

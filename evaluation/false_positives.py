@@ -1,0 +1,111 @@
+"""Do the p-values hold on human text?
+
+Passages of 100 to 200 tokens are cut from the given text files, evenly spread. For each, two p-values:
+
+- of one code chosen before the text was seen, randomised: exactly uniform if the null is right, tested by
+  Kolmogorov-Smirnov;
+- the one that the decoder reports for the best of all codes: conservative, so its distribution must not lie below
+  uniform (one-sided Kolmogorov-Smirnov).
+
+The paper's posterior at its threshold is counted beside them.
+
+    python evaluation/false_positives.py --passages 210 --out evaluation/results/false_positives.json FILE...
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from common import OFFLINE, settings, tracked, write
+from scipy import stats
+
+from ctwl_decoder.hits import find_hits, first_occurrences, gather
+from ctwl_decoder.null import null_of
+from ctwl_decoder.posterior import THRESHOLD, posterior
+from ctwl_decoder.scores import score_all
+from ctwl_protocol.proxy import Proxy, open_proxy
+from ctwl_protocol.windows import positions
+
+
+def passages(proxy: Proxy, text: str, count: int, rng: np.random.Generator) -> list[str]:
+    """``count`` passages of 100 to 200 tokens that start at lines, evenly spread over a text."""
+    lines = [start for start in np.linspace(0, len(text) - 4000, count).astype(int)]
+    cut = []
+    for start in lines:
+        piece = text[text.find("\n", start) + 1 :][:3000]
+        ids = proxy.tokenizer.encode(piece)[: rng.integers(100, 201)]
+        cut.append(proxy.tokenizer.decode(ids))
+    return cut
+
+
+def judge(proxy: Proxy, text: str, rng: np.random.Generator) -> dict[str, float]:
+    """The p-values of one passage."""
+    profile = proxy.profile
+    cut = positions(proxy.tokenizer.encode(text), profile.prefix_length, profile.context_length)
+    hits = find_hits(proxy, cut)
+    evidence = gather(cut, hits, first_occurrences(cut))
+    scores, null = score_all(profile, evidence), null_of(evidence.table)
+    every = score_all(profile, gather(cut, hits, np.ones(len(cut), dtype=np.bool_)))
+    return {
+        "randomised": null.randomised(int(scores[rng.integers(profile.codes)]), float(rng.random())),
+        "reported": null.p_value(int(scores.max()), profile.codes),
+        "posterior": posterior(every, int(every.argmax())),
+        "binomial": float(min(1.0, profile.codes * stats.binom.sf(scores.max() - 1, evidence.counted, 0.5))),
+        "tokens": len(cut) + profile.prefix_length,
+    }
+
+
+def summary(rows: list[dict[str, float]]) -> dict[str, Any]:
+    """The tests over all passages."""
+    randomised, reported = np.array([r["randomised"] for r in rows]), np.array([r["reported"] for r in rows])
+    # Probability mass at 1 (the cap) is fine for a conservative p-value; only an excess of small ones is tested.
+    below = stats.kstest(reported, "uniform", alternative="greater")
+    uniform = stats.kstest(randomised, "uniform")
+    return {
+        "passages": len(rows),
+        "tokens": {"least": min(r["tokens"] for r in rows), "most": max(r["tokens"] for r in rows)},
+        "randomised p of one code": {
+            "mean": round(float(randomised.mean()), 4),
+            "quantiles 5, 50, 95 %": [round(float(q), 4) for q in np.quantile(randomised, (0.05, 0.5, 0.95))],
+            "KS statistic": round(float(uniform.statistic), 4),
+            "KS p": round(float(uniform.pvalue), 4),
+            "uniform at 1 %": bool(uniform.pvalue > 0.01),
+        },
+        "reported p": {
+            "mean": round(float(reported.mean()), 4),
+            "quantiles 5, 50, 95 %": [round(float(q), 4) for q in np.quantile(reported, (0.05, 0.5, 0.95))],
+            "smallest": float(reported.min()),
+            "KS p, one-sided": round(float(below.pvalue), 4),
+            "never below uniform": bool(below.pvalue > 0.01),
+            "at most": {str(a): int((reported <= a).sum()) for a in (0.05, 0.01, 1e-3, 1e-4, 1e-5)},
+        },
+        "for comparison": {
+            "the paper's posterior passes its threshold": int(sum(r["posterior"] >= THRESHOLD for r in rows)),
+            "a binomial null with 1/2 gives p <= 1e-3": int(sum(r["binomial"] <= 1e-3 for r in rows)),
+        },
+    }
+
+
+def main() -> None:
+    """Run the experiment."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="+", type=Path, help="human text, UTF-8")
+    parser.add_argument("--passages", type=int, default=210, help="passages in all (default 210)")
+    parser.add_argument("--profile", default=OFFLINE)
+    parser.add_argument("--proxy", type=Path)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args()
+    proxy, rng = open_proxy(options.profile, path=options.proxy), np.random.default_rng(options.seed)
+    each = -(-options.passages // len(options.files))
+    texts = [p for file in options.files for p in passages(proxy, file.read_text(encoding="utf-8"), each, rng)]
+    rows = [judge(proxy, text, rng) for text in tracked(texts, "false positives")]
+    given = {"profile": proxy.profile.name, "files": [file.name for file in options.files], "seed": options.seed}
+    write({"experiment": "false positives", "settings": settings(**given), **summary(rows)}, options.out)
+
+
+if __name__ == "__main__":
+    main()

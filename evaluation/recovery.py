@@ -1,0 +1,67 @@
+"""How often is the 20-bit code read back exactly?
+
+Texts of a fixed length from news-like prompts, one beacon each with its own provider and nonce; SmolLM2 writes, the
+public decoder reads. Exact: the decoder's best code is the one that was written. Detected: its p-value passes.
+
+    python evaluation/recovery.py --out evaluation/results/recovery.json
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from common import OFFLINE, arguments, news_prompts, rate, settings, tracked, write
+
+from ctwl_decoder import Decoder
+from ctwl_encoder import Encoder
+
+
+def main() -> None:
+    """Run the experiment."""
+    options = arguments(
+        __doc__, texts=104, tokens=100, batch=8, seed=1, strategy="unbiased", delta=2.0, temperature=1.0, top_p=1.0,
+        skip_repeats=0,
+    )  # fmt: skip
+    encoder = Encoder.open("smollm2", OFFLINE)
+    decoder = Decoder(encoder.proxy)
+    prompts = news_prompts(options.texts)
+    rows = []
+    for start in tracked(range(0, options.texts, options.batch), "recovery"):
+        written = encoder.generate(
+            prompts[start : start + options.batch],
+            provider=(37 * start + 5) % 1024,
+            version=start % 16,
+            strategy=options.strategy,
+            delta=options.delta,
+            temperature=options.temperature,
+            top_p=options.top_p,
+            skip_repeats=bool(options.skip_repeats),
+            max_new_tokens=options.tokens,
+            min_new_tokens=options.tokens,
+            seed=options.seed + start,
+        )
+        for generation in written:
+            report = decoder.decode(generation.text)
+            rows.append((report.code == generation.beacon.code, report.p_value, generation, report))
+    p_values = np.array([p for _, p, _, _ in rows])
+    write(
+        {
+            "experiment": "recovery",
+            "settings": settings(model="smollm2", profile=OFFLINE, **{k: v for k, v in vars(options).items() if k != "out"}),
+            "exact": rate(sum(exact for exact, *_ in rows), len(rows)),
+            "detected": {
+                f"p <= {level}": rate(int((p_values <= level).sum()), len(rows)) for level in (1e-3, 1e-4, 1e-5, 1e-6)
+            },
+            "wrong code at p <= 1e-3": sum(not exact and p <= 1e-3 for exact, p, _, _ in rows),
+            "median p": float(np.median(p_values)),
+            "median expected p": float(np.median([2**g.expected_log2_p for _, _, g, _ in rows])),
+            "hit rate of exact ones": float(np.mean([r.score / r.scored for e, _, _, r in rows if e])),
+            "hit rate of a wrong code": float(np.mean([r.expected / r.scored for *_, r in rows])),
+            "positions scored": float(np.mean([r.scored for *_, r in rows])),
+            "positions lost to re-tokenisation": float(np.mean([g.lost for _, _, g, _ in rows])),
+        },
+        options.out,
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,182 @@
+"""The decoder from the outside: text in, report out."""
+
+import json
+import pydoc_data.topics
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from ctwl_decoder import Decoder
+from ctwl_decoder.decode import MAX_CHARACTERS
+from ctwl_decoder.errors import InputTooLarge
+from ctwl_decoder.hits import find_hits, first_occurrences, gather
+from ctwl_decoder.null import null_of
+from ctwl_decoder.scores import score_all, score_codes
+from ctwl_protocol import Beacon, Profile, partition
+from ctwl_protocol.proxy import Proxy, open_proxy
+from ctwl_protocol.windows import positions
+
+HUMAN = pydoc_data.topics.topics
+FIELDS = {"detected", "code", "provider", "version", "p_value", "tokens", "scored", "profile"}
+
+
+@pytest.fixture(scope="session")
+def decoder(offline_proxy: Proxy) -> Decoder:
+    return Decoder(offline_proxy)
+
+
+def marked_text(proxy: Proxy, code: int, tokens: int, seed: int) -> str:
+    """A text that the proxy itself samples under the code, written from the specification without the encoder."""
+    from ctwl_protocol import hashing
+
+    profile, rng = proxy.profile, np.random.default_rng(seed)
+    ids = proxy.tokenizer.encode("The council said on Tuesday that the new bridge over the river").tolist()
+    for _ in range(tokens):
+        window = np.array(ids[-profile.prefix_length :])
+        mass = proxy.weights(window[None])[0].astype(np.float64)
+        colour = hashing.code_colours(
+            hashing.colour_seed(profile.key, ids[-1:]), np.array([code], dtype=np.uint32), profile.colours
+        )
+        seeds = hashing.permutation_seeds(hashing.partition_seed(profile.key, ids[-1:]), profile.colours)
+        kept = partition.split(mass[None], seeds[colour])[0]
+        ids.append(int(rng.choice(len(kept), p=kept / kept.sum())))
+    return proxy.tokenizer.decode(np.array(ids))
+
+
+@pytest.fixture(scope="module")
+def marked(offline_proxy: Proxy) -> str:
+    return marked_text(offline_proxy, Beacon(700, 9, 21).code, 120, 4)
+
+
+def test_the_code_is_read_back_with_its_p_value(decoder: Decoder, marked: str) -> None:
+    report = decoder.decode(marked)
+    assert (report.detected, report.provider, report.version, report.nonce) == (True, 700, 9, 21)
+    assert report.p_value < 1e-6
+    assert report.score > report.expected
+    assert "provider 700, model version 9" in str(report)
+
+
+def test_decoding_twice_or_with_numpy_gives_identical_scores(offline_proxy: Proxy, marked: str) -> None:
+    cut = positions(offline_proxy.tokenizer.encode(marked)[:40], 10, 1)
+    first = first_occurrences(cut)
+    scores = [
+        score_all(offline_proxy.profile, gather(cut, find_hits(offline_proxy, cut, mass_below=kernel), first))
+        for kernel in (partition.mass_below, *[__import__("ctwl_protocol.kernel").kernel.mass_below] * 2)
+    ]
+    np.testing.assert_array_equal(scores[0], scores[1])
+    np.testing.assert_array_equal(scores[1], scores[2])
+    evidence = gather(cut, find_hits(offline_proxy, cut), first)
+    np.testing.assert_array_equal(
+        scores[0], score_codes(offline_proxy.profile, evidence, np.arange(2**20, dtype=np.uint32))
+    )
+
+
+def test_another_batch_size_gives_the_same_code_and_verdict(decoder: Decoder, marked: str) -> None:
+    other = Decoder(open_proxy(decoder.proxy.profile, batch_size=7))
+    ours, theirs = decoder.decode(marked), other.decode(marked)
+    assert (ours.code, ours.detected) == (theirs.code, theirs.detected)
+
+
+def test_a_text_survives_pasting(decoder: Decoder, marked: str) -> None:
+    pasted = "\ufeff  " + marked.replace("'", "\u2019").replace(" ", "\u00a0", 5).replace("e", "e\u200b", 3) + "\r\n"
+    assert decoder.decode(pasted) == decoder.decode(marked)
+
+
+def test_the_papers_posterior_is_a_compatibility_mode(decoder: Decoder, marked: str) -> None:
+    report = decoder.decode(marked, test="posterior")
+    assert (report.test, report.code) == ("posterior", Beacon(700, 9, 21).code)
+    assert report.posterior is not None and report.posterior > 0.999
+    assert report.scored >= decoder.decode(marked).scored
+
+
+def test_p_values_hold_on_human_text(offline_proxy: Proxy) -> None:
+    """A small version of evaluation/false_positives.py: documentation that people wrote."""
+    rng = np.random.default_rng(8)
+    texts = [text[200:900] for text in HUMAN.values() if len(text) > 1200][:24]
+    randomised, reported = [], []
+    for text in texts:
+        cut = positions(offline_proxy.tokenizer.encode(text)[:110], 10, 1)
+        evidence = gather(cut, find_hits(offline_proxy, cut), first_occurrences(cut))
+        scores, null = score_all(offline_proxy.profile, evidence), null_of(evidence.table)
+        randomised.append(null.randomised(int(scores[rng.integers(2**20)]), float(rng.random())))
+        reported.append(null.p_value(int(scores.max()), 2**20))
+    assert len(texts) == 24
+    assert stats.kstest(randomised, "uniform").pvalue > 0.01
+    assert stats.kstest(reported, "uniform", alternative="greater").pvalue > 0.01
+    assert min(reported) > 1e-4
+
+
+@pytest.mark.parametrize("text", ["", "   ", "Hello.", "\u200b"])
+def test_a_text_too_short_gets_a_report_that_says_so(decoder: Decoder, text: str) -> None:
+    report = decoder.decode(text)
+    assert (report.detected, report.p_value, report.scored) == (False, 1.0, 0)
+    assert report.code is None and report.provider is None
+    assert f"It has {report.tokens} tokens and the test needs at least {report.needed}" in str(report)
+
+
+def test_codes_of_another_size_are_reported_as_numbers(offline_proxy: Proxy) -> None:
+    document = {**offline_proxy.profile.model_dump(), "code_bits": 10, "name": "org.example.small.1"}
+    proxy = Proxy(Profile.model_validate(document), offline_proxy.tokenizer, None)
+    report = Decoder(proxy).decode(HUMAN["exceptions"][:600])
+    assert report.code is not None and 0 <= report.code < 1024
+    assert report.provider is None
+
+
+def test_a_text_too_long_is_refused_before_any_work(decoder: Decoder) -> None:
+    with pytest.raises(InputTooLarge):
+        decoder.decode("a" * (MAX_CHARACTERS + 1))
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0, -1.0, float("nan")])
+def test_a_level_outside_its_range_is_refused(decoder: Decoder, alpha: float) -> None:
+    with pytest.raises(ValueError, match="alpha"):
+        decoder.decode("text", alpha=alpha)
+
+
+# ---- the command ----
+
+
+def run(*arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run([sys.executable, "-m", "ctwl_decoder", *arguments], input=stdin, capture_output=True, check=False)
+
+
+OFFLINE = ("--profile", "org.ctwl.smollm2-135m.1")
+
+
+def test_the_command_finds_the_code_and_says_so_by_its_exit_status(marked: str, tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_text(marked, encoding="utf-8")
+    found = run(*OFFLINE, "--json", str(tmp_path / "text.txt"))
+    report = json.loads(found.stdout)
+    assert report.keys() >= FIELDS
+    assert (found.returncode, report["detected"], report["provider"], report["version"]) == (0, True, 700, 9)
+    assert found.stderr == b""
+
+
+def test_the_command_finds_nothing_in_human_text() -> None:
+    nothing = run(*OFFLINE, "-", stdin=HUMAN["exceptions"][:700].encode())
+    assert nothing.returncode == 1
+    assert nothing.stdout.startswith(b"No watermark found (p = ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "code"),
+    [
+        (["/nowhere/text.txt"], b"", "input-unreadable"),
+        (["/"], b"", "input-unreadable"),
+        (["-"], b"caf\xe9 au lait", "not-text"),
+        (["-"], b"\x7fELF\x02\x01\x01\x00\x00", "not-text"),
+        (["-"], b"a" * ((1 << 22) + 1), "input-too-large"),
+        (["--profile", "org.nobody.1", "-"], b"text", "profile-unknown"),
+        (["--alpha", "2", "-"], b"text", "decoder-error"),
+    ],
+    ids=["no file", "a folder", "latin-1", "binary", "too large", "unknown profile", "bad level"],
+)
+def test_the_command_answers_bad_input_in_a_line(arguments: list[str], stdin: bytes, code: str) -> None:
+    result = run(*arguments, stdin=stdin)
+    assert (result.returncode, result.stdout) == (2, b"")
+    assert result.stderr.decode().startswith(f"ctwl-decode: {code}: ")
+    assert result.stderr.count(b"\n") == 1

