@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 import torch
 from common import OFFLINE, arguments, news_prompts, settings, write
-
 from ctwl_decoder import Decoder
 from ctwl_encoder import CTWLLogitsProcessor, Encoder
 from ctwl_protocol.windows import positions
@@ -143,7 +142,9 @@ def main() -> None:
     write(
         {
             "experiment": "bench",
-            "settings": settings(model="smollm2", profile=OFFLINE, device="cpu", batch=encoder.proxy.batch_size, **kept),
+            "settings": settings(
+                model="smollm2", profile=OFFLINE, device="cpu", batch=encoder.proxy.batch_size, **kept
+            ),
             "decode": decode(decoder, options.runs),
             "encode, batch 8": encode(encoder, 8, options.tokens, options.runs),
             "encode, one row": encode(encoder, 1, options.tokens, options.runs),

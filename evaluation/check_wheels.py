@@ -1,6 +1,6 @@
 """Install the built wheels into an empty environment, in order of dependence, and run a round trip without the sources.
 
-    python evaluation/check_wheels.py dist
+python evaluation/check_wheels.py dist
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ def run(*command: str | Path, cwd: Path, stdin: str = "", good: tuple[int, ...] 
     """Run a command outside the source tree; its output."""
     print("$", *(str(part).replace(str(cwd), "") for part in command), flush=True)
     environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")}
-    done = subprocess.run(command, cwd=cwd, input=stdin, stdout=subprocess.PIPE, text=True, env=environment, check=False)
+    done = subprocess.run(
+        command, cwd=cwd, input=stdin, stdout=subprocess.PIPE, text=True, env=environment, check=False
+    )
     if done.returncode not in good:
         sys.exit(f"exit status {done.returncode}")
     return done.stdout
@@ -54,8 +56,8 @@ def main(folder: Path) -> None:
         run(*pip, wheels["ctwl_conformance"], cwd=home)
         run(bin_folder / "python", "-m", "pip", "check", cwd=home, good=(0, 1))
         print(run(bin_folder / "ctwl-conformance", "check", cwd=home), end="")
-        text = run(bin_folder / "ctwl-encode", "--model", "smollm2", "--provider", "42", "--version", "3", "--seed", "1",
-                   "--max-new-tokens", "160", "--min-new-tokens", "160", PROMPT, cwd=home)  # fmt: skip
+        text = run(bin_folder / "ctwl-encode", "--model", "smollm2", "--provider", "42", "--version", "3",
+                   "--seed", "1", "--max-new-tokens", "160", "--min-new-tokens", "160", PROMPT, cwd=home)  # fmt: skip
         report = json.loads(
             run(bin_folder / "ctwl-decode", "--json", "--profile", "org.ctwl.smollm2-135m.1", "-", cwd=home, stdin=text)
         )

@@ -54,7 +54,9 @@ def arguments(description: str | None, **options: Any) -> argparse.Namespace:
     """Parse ``--name VALUE`` options with the defaults given, and ``--out``."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name, default in options.items():
-        parser.add_argument(f"--{name.replace('_', '-')}", type=type(default), default=default, help=f"default {default}")
+        parser.add_argument(
+            f"--{name.replace('_', '-')}", type=type(default), default=default, help=f"default {default}"
+        )
     parser.add_argument("--out", type=Path, help="write the result to this file too")
     return parser.parse_args()
 
@@ -72,7 +74,16 @@ def rate(successes: int, trials: int) -> dict[str, Any]:
 
 def settings(**given: Any) -> dict[str, Any]:
     """The date, the versions and the machine, with the experiment's own settings."""
-    packages = ("ctwl-protocol", "ctwl-encoder", "ctwl-decoder", "torch", "transformers", "tokenizers", "numba", "numpy")
+    packages = (
+        "ctwl-protocol",
+        "ctwl-encoder",
+        "ctwl-decoder",
+        "torch",
+        "transformers",
+        "tokenizers",
+        "numba",
+        "numpy",
+    )
     return {
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         **given,

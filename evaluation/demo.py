@@ -1,6 +1,6 @@
 """The main job in one go: a language model writes text that carries a code, and the public decoder reads it.
 
-    python evaluation/demo.py "The council said on Tuesday that"
+python evaluation/demo.py "The council said on Tuesday that"
 """
 
 from __future__ import annotations
@@ -9,11 +9,10 @@ import sys
 import textwrap
 
 from common import OFFLINE
-from rich.console import Console
-from transformers.utils import logging
-
 from ctwl_decoder import Decoder
 from ctwl_encoder import Encoder
+from rich.console import Console
+from transformers.utils import logging
 
 PROVIDER, VERSION, TOKENS = 42, 3, 160
 
@@ -47,7 +46,9 @@ def main(prompt: str) -> int:
     )
     with console.status("reading ..."):
         report = decoder.decode(written.text)
-        other = decoder.decode(encoder.tokenizer.decode(plain[0, inputs["input_ids"].shape[1] :], skip_special_tokens=True))
+        other = decoder.decode(
+            encoder.tokenizer.decode(plain[0, inputs["input_ids"].shape[1] :], skip_special_tokens=True)
+        )
     show("What the public decoder says, from the text and the proxy LM alone", str(report))
     show("What it says of a text that the same model wrote from the same prompt, unmarked", str(other))
     right = report.detected and report.code == beacon.code

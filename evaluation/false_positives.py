@@ -20,21 +20,19 @@ from typing import Any
 
 import numpy as np
 from common import OFFLINE, settings, tracked, write
-from scipy import stats
-
 from ctwl_decoder.hits import find_hits, first_occurrences, gather
 from ctwl_decoder.null import null_of
 from ctwl_decoder.posterior import THRESHOLD, posterior
 from ctwl_decoder.scores import score_all
 from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_protocol.windows import positions
+from scipy import stats
 
 
 def passages(proxy: Proxy, text: str, count: int, rng: np.random.Generator) -> list[str]:
     """``count`` passages of 100 to 200 tokens that start at lines, evenly spread over a text."""
-    lines = [start for start in np.linspace(0, len(text) - 4000, count).astype(int)]
     cut = []
-    for start in lines:
+    for start in np.linspace(0, len(text) - 4000, count).astype(int):
         piece = text[text.find("\n", start) + 1 :][:3000]
         ids = proxy.tokenizer.encode(piece)[: rng.integers(100, 201)]
         cut.append(proxy.tokenizer.decode(ids))

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 import torch
 from common import OFFLINE, arguments, news_prompts, settings, tracked, write
-from scipy import stats
-
 from ctwl_encoder import Encoder
+from scipy import stats
 
 
 def sample(encoder: Encoder, prompts: list[str], tokens: int, seed: int, strategy: str, **marking: Any) -> torch.Tensor:
@@ -63,10 +62,19 @@ def main() -> None:
         f"delta {options.delta}": {"delta": options.delta},
     }
     values = {name: np.zeros((options.seeds, options.prompts)) for name in methods}
-    jobs = [(s, i, name) for s in range(options.seeds) for i in range(0, options.prompts, options.batch) for name in methods]
+    jobs = [
+        (s, i, name) for s in range(options.seeds) for i in range(0, options.prompts, options.batch) for name in methods
+    ]
     for seed, start, name in tracked(jobs, "quality"):
         rows = slice(start, start + options.batch)
-        ids = sample(encoder, prompts[rows], options.tokens, 1000 * seed + start, name.split(",")[0].split()[0], **methods[name])
+        ids = sample(
+            encoder,
+            prompts[rows],
+            options.tokens,
+            1000 * seed + start,
+            name.split(",", maxsplit=1)[0].split()[0],
+            **methods[name],
+        )
         values[name][seed, rows] = nll(encoder, ids, options.tokens, encoder.tokenizer.pad_token_id)
     plain = values["plain"].mean(axis=0)
     result: dict[str, Any] = {}

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import numpy as np
 from common import OFFLINE, arguments, news_prompts, rate, settings, tracked, write
-
 from ctwl_decoder import Decoder
 from ctwl_encoder import Encoder
 
@@ -46,7 +45,9 @@ def main() -> None:
     write(
         {
             "experiment": "recovery",
-            "settings": settings(model="smollm2", profile=OFFLINE, **{k: v for k, v in vars(options).items() if k != "out"}),
+            "settings": settings(
+                model="smollm2", profile=OFFLINE, **{k: v for k, v in vars(options).items() if k != "out"}
+            ),
             "exact": rate(sum(exact for exact, *_ in rows), len(rows)),
             "detected": {
                 f"p <= {level}": rate(int((p_values <= level).sum()), len(rows)) for level in (1e-3, 1e-4, 1e-5, 1e-6)

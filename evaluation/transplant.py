@@ -22,12 +22,11 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors.torch import save_file
-
 from ctwl_protocol import Profile, get_profile
 from ctwl_protocol.errors import ProxyNotFound
 from ctwl_protocol.profile import Llama, ProxyFile, ProxyModel, public_key
 from ctwl_protocol.proxy import ProxyTokenizer, build_model, find_files, load_tensors
+from safetensors.torch import save_file
 
 __all__ = ["LOWERED", "NAME", "gpt2_tokenizer_files", "transplant"]
 
@@ -87,9 +86,7 @@ def transplant(folder: Path) -> Profile:
 def describe(path: Path) -> ProxyFile:
     """A file's name, size and digest, as a profile states them."""
     with path.open("rb") as file:
-        return ProxyFile(
-            name=path.name, size=path.stat().st_size, sha256=hashlib.file_digest(file, "sha256").digest()
-        )
+        return ProxyFile(name=path.name, size=path.stat().st_size, sha256=hashlib.file_digest(file, "sha256").digest())
 
 
 def _pieces(donor: ProxyTokenizer, token: str) -> list[int]:

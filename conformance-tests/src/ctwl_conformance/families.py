@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-
 from ctwl_protocol import Beacon, canonical, get_profile, hashing, partition
 from ctwl_protocol.errors import CTWLError
 from ctwl_protocol.normalization import normalize
@@ -47,9 +46,7 @@ def permutation(data: dict[str, Any]) -> dict[str, Any]:
 
 def colours(data: dict[str, Any]) -> dict[str, Any]:
     """Key, context, layout, slot, nonce and codes to the codes' colours."""
-    seed = hashing.colour_seed(
-        bytes.fromhex(data["key"]), data["context"], data["layout"], data["slot"], data["nonce"]
-    )
+    seed = hashing.colour_seed(bytes.fromhex(data["key"]), data["context"], data["layout"], data["slot"], data["nonce"])
     found = hashing.code_colours(seed, np.array(data["codes"], dtype=np.uint32), data["colours"])
     return {"seed": seed, "colours": found.tolist()}
 

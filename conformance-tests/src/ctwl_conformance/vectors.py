@@ -1,4 +1,4 @@
-"""Vectors as files: one JSON document a family, in the manner of Wycheproof; written by the reference, read by anyone."""
+"""Vectors as files: one JSON document a family, as Wycheproof has it; written by the reference, read by anyone."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ __all__ = ["FAMILIES", "Vector", "check", "documents", "load", "write"]
 
 FAMILIES = tuple(ANSWERS)
 """Names of the families."""
+
 
 @dataclass(frozen=True)
 class Vector:

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy import stats
-
 from ctwl_decoder import Decoder
 from ctwl_decoder.decode import MAX_CHARACTERS
 from ctwl_decoder.errors import InputTooLarge
@@ -19,6 +17,7 @@ from ctwl_decoder.scores import score_all, score_codes
 from ctwl_protocol import Beacon, Profile, partition
 from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_protocol.windows import positions
+from scipy import stats
 
 HUMAN = pydoc_data.topics.topics
 FIELDS = {"detected", "code", "provider", "version", "p_value", "tokens", "scored", "profile"}
@@ -141,7 +140,9 @@ def test_a_level_outside_its_range_is_refused(decoder: Decoder, alpha: float) ->
 
 
 def run(*arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run([sys.executable, "-m", "ctwl_decoder", *arguments], input=stdin, capture_output=True, check=False)
+    return subprocess.run(
+        [sys.executable, "-m", "ctwl_decoder", *arguments], input=stdin, capture_output=True, check=False
+    )
 
 
 OFFLINE = ("--profile", "org.ctwl.smollm2-135m.1")

@@ -7,8 +7,6 @@ import sys
 import numpy as np
 import pytest
 import torch
-from transformers import LogitsProcessorList
-
 from ctwl_decoder import Decoder
 from ctwl_encoder import CTWLLogitsProcessor, Encoder, Strategy
 from ctwl_encoder.errors import ModelNotFound, OptionOutOfRange, StrategyUnsuitable, TokenizerMismatch
@@ -17,6 +15,7 @@ from ctwl_protocol import Beacon
 from ctwl_protocol.errors import FieldOutOfRange
 from ctwl_protocol.profile import Profile
 from ctwl_protocol.proxy import Proxy
+from transformers import LogitsProcessorList
 
 PROMPTS = [
     "The council said on Tuesday that the new bridge over the river would",
@@ -58,7 +57,15 @@ def test_the_same_seed_writes_the_same_text_and_another_does_not(encoder: Encode
 
 def test_delta_greedy(encoder: Encoder, decoder: Decoder) -> None:
     written = encoder.generate(
-        PROMPTS[:2], 7, 1, delta=4.0, temperature=0, max_new_tokens=150, min_new_tokens=150, repetition_penalty=1.2, nonce=9
+        PROMPTS[:2],
+        7,
+        1,
+        delta=4.0,
+        temperature=0,
+        max_new_tokens=150,
+        min_new_tokens=150,
+        repetition_penalty=1.2,
+        nonce=9,
     )
     assert written[0].strategy is Strategy.DELTA
     assert [decoder.decode(g.text).code for g in written] == [Beacon(7, 1, 9).code] * 2
@@ -66,7 +73,15 @@ def test_delta_greedy(encoder: Encoder, decoder: Decoder) -> None:
 
 def test_delta_four_way_beam_search_with_repetition_penalty(encoder: Encoder, decoder: Decoder) -> None:
     (written,) = encoder.generate(
-        PROMPTS[0], 9, 2, nonce=1, delta=4.0, num_beams=4, repetition_penalty=1.5, max_new_tokens=120, min_new_tokens=120
+        PROMPTS[0],
+        9,
+        2,
+        nonce=1,
+        delta=4.0,
+        num_beams=4,
+        repetition_penalty=1.5,
+        max_new_tokens=120,
+        min_new_tokens=120,
     )
     assert decoder.decode(written.text).code == written.beacon.code
     assert written.marked == written.tokens - 10
@@ -178,7 +193,9 @@ def test_options_out_of_range_are_refused_before_any_work(
 
 
 def test_unbiased_needs_one_half(encoder: Encoder) -> None:
-    profile = Profile.model_validate({**encoder.proxy.profile.model_dump(), "sigma": (1, 4), "name": "org.example.quarter.1"})
+    profile = Profile.model_validate(
+        {**encoder.proxy.profile.model_dump(), "sigma": (1, 4), "name": "org.example.quarter.1"}
+    )
     proxy = Proxy(profile, encoder.proxy.tokenizer, None)
     with pytest.raises(StrategyUnsuitable, match="sigma"):
         CTWLLogitsProcessor(proxy, [1], strategy="unbiased")
@@ -188,7 +205,9 @@ def test_unbiased_needs_one_half(encoder: Encoder) -> None:
 def test_a_model_with_another_tokenizer_is_refused(encoder: Encoder, gpt2_tokenizer_files: dict) -> None:
     from transformers import GPT2TokenizerFast
 
-    other = GPT2TokenizerFast(vocab=str(gpt2_tokenizer_files["vocab.json"]), merges=str(gpt2_tokenizer_files["merges.txt"]))
+    other = GPT2TokenizerFast(
+        vocab=str(gpt2_tokenizer_files["vocab.json"]), merges=str(gpt2_tokenizer_files["merges.txt"])
+    )
     with pytest.raises(TokenizerMismatch, match=r"tokens differ"):
         Encoder(encoder.model, other, encoder.proxy)
 
@@ -199,7 +218,9 @@ def test_a_model_that_is_not_there_is_named(tmp_path: object) -> None:
 
 
 def run(*arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run([sys.executable, "-m", "ctwl_encoder", *arguments], input=stdin, capture_output=True, check=False)
+    return subprocess.run(
+        [sys.executable, "-m", "ctwl_encoder", *arguments], input=stdin, capture_output=True, check=False
+    )
 
 
 def test_the_command_prints_the_text_and_nothing_else() -> None:

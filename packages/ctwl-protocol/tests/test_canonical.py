@@ -2,15 +2,16 @@
 
 import msgpack
 import pytest
+from ctwl_protocol import canonical
+from ctwl_protocol.errors import NonCanonical
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctwl_protocol import canonical
-from ctwl_protocol.errors import NonCanonical
-
 leaves = st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.text(max_size=40) | st.binary(max_size=40)
 values = st.recursive(
-    leaves, lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(max_size=8), inner, max_size=5), max_leaves=20
+    leaves,
+    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(max_size=8), inner, max_size=5),
+    max_leaves=20,
 )
 
 

@@ -5,10 +5,9 @@ import hmac
 import struct
 
 import numpy as np
+from ctwl_protocol import hashing
 from hypothesis import given
 from hypothesis import strategies as st
-
-from ctwl_protocol import hashing
 
 words = st.integers(0, 2**32 - 1)
 contexts = st.lists(st.integers(0, 2**20), min_size=1, max_size=4)
@@ -42,7 +41,9 @@ def test_permutations_in_plain_integers(key: bytes, context: list[int], colours:
 
 
 @given(keys, contexts, st.integers(0, 9), st.integers(0, 3), st.integers(0, 63), st.integers(0, 2**20 - 1))
-def test_colours_in_plain_integers(key: bytes, context: list[int], layout: int, slot: int, nonce: int, code: int) -> None:
+def test_colours_in_plain_integers(
+    key: bytes, context: list[int], layout: int, slot: int, nonce: int, code: int
+) -> None:
     message = b"ctwl-h1/colour" + struct.pack(f"<{3 + len(context)}I", layout, slot, nonce, *context)
     (t,) = struct.unpack("<I", hmac.new(key, message, hashlib.sha256).digest()[:4])
     assert hashing.colour_seed(key, context, layout, slot, nonce) == t

@@ -6,12 +6,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
 from ctwl_protocol import STANDARD, Profile, canonical, get_profile, load_profile, published_names
 from ctwl_protocol.errors import ProfileMalformed, ProfileUnknown
 from ctwl_protocol.profile import ProxyModel, public_key
+from hypothesis import given
+from hypothesis import strategies as st
 
 # A digest that changes is a profile that changed: give the profile a new name instead.
 DIGESTS = {
@@ -80,7 +79,9 @@ def test_a_private_profile_is_loaded_from_a_file(tmp_path: Path) -> None:
     ],
     ids=str,
 )
-def test_a_profile_that_breaks_a_rule_is_refused_by_name_of_the_field(change: dict[str, object], tmp_path: Path) -> None:
+def test_a_profile_that_breaks_a_rule_is_refused_by_name_of_the_field(
+    change: dict[str, object], tmp_path: Path
+) -> None:
     path = tmp_path / "bad.json"
     path.write_text(json.dumps(private(**change)))
     with pytest.raises(ProfileMalformed) as caught:
@@ -118,5 +119,7 @@ def test_the_vanilla_twin_differs_in_name_key_and_proxy_only() -> None:
 
 
 def test_importing_the_package_needs_no_torch() -> None:
-    code = "import sys, ctwl_protocol as p; p.get_profile(); sys.exit(any(m in sys.modules for m in ('torch', 'numba')))"
+    code = (
+        "import sys, ctwl_protocol as p; p.get_profile(); sys.exit(any(m in sys.modules for m in ('torch', 'numba')))"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -7,9 +7,6 @@ import huggingface_hub.constants
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import save_file
-from transformers import GPT2Config, GPT2LMHeadModel, GPT2TokenizerFast
-
 from ctwl_protocol import Profile, get_profile
 from ctwl_protocol.errors import (
     CTWLError,
@@ -23,6 +20,8 @@ from ctwl_protocol.profile import GPT2, ProxyFile, ProxyModel
 from ctwl_protocol.proxy import Proxy, ProxyTokenizer, find_files, open_proxy
 from ctwl_protocol.proxy.gguf import tensors_digest
 from ctwl_protocol.windows import positions
+from safetensors.torch import save_file
+from transformers import GPT2Config, GPT2LMHeadModel, GPT2TokenizerFast
 
 TEXT = (
     "The committee met on Tuesday in room 2006 and agreed, after 3 hours of talks, that the farmers' claims weren't "
@@ -139,7 +138,11 @@ def test_the_digest_of_tensors_is_their_names_shapes_and_values(shape: tuple[int
     tensor = torch.arange(float(np.prod(shape))).reshape(shape)
     digest = tensors_digest({"a": tensor, "b": tensor})
     assert digest == tensors_digest({"b": tensor.clone(), "a": tensor})
-    for other in ({"a": tensor, "c": tensor}, {"a": tensor, "b": tensor + 1}, {"a": tensor, "b": tensor.reshape(1, -1)}):
+    for other in (
+        {"a": tensor, "c": tensor},
+        {"a": tensor, "b": tensor + 1},
+        {"a": tensor, "b": tensor.reshape(1, -1)},
+    ):
         assert tensors_digest(other) != digest
 
 
@@ -148,7 +151,7 @@ def test_the_digest_of_tensors_is_their_names_shapes_and_values(shape: tuple[int
 
 @pytest.fixture(scope="module")
 def gpt2_hub(tmp_path_factory: pytest.TempPathFactory, gpt2_tokenizer_files: dict[str, Path]) -> Path:
-    """A hub cache that holds the genuine tokenizer and a GPT-2-shaped model of made weights, as OpenAI's file names them."""
+    """A hub cache that holds the genuine tokenizer and a GPT-2-shaped model of made weights under OpenAI's names."""
     source = STANDARD.proxy.source
     assert isinstance(STANDARD.proxy, ProxyModel)
     assert source is not None and source.kind == "hub"
@@ -255,7 +258,9 @@ def test_the_four_sizes_of_gpt2_are_architectures(layers: int, heads: int, width
 
 def test_gpt2s_tokenizer_is_the_one_that_transformers_has(gpt2_tokenizer_files: dict[str, Path]) -> None:
     ours = ProxyTokenizer(STANDARD.tokenizer, gpt2_tokenizer_files["vocab.json"], gpt2_tokenizer_files["merges.txt"])
-    theirs = GPT2TokenizerFast(vocab=str(gpt2_tokenizer_files["vocab.json"]), merges=str(gpt2_tokenizer_files["merges.txt"]))
+    theirs = GPT2TokenizerFast(
+        vocab=str(gpt2_tokenizer_files["vocab.json"]), merges=str(gpt2_tokenizer_files["merges.txt"])
+    )
     for text in (TEXT, "na\u00efve \u4e2d\u6587 \U0001f600\U0001f680 x=[1,2]\n\n\tdef f():\n    pass", "1984 don't"):
         assert ours.encode(text).tolist() == theirs(text)["input_ids"]
 

@@ -47,7 +47,9 @@ def _parser() -> argparse.ArgumentParser:
         help=f"a published profile or a profile file; published: {', '.join(published_names())} "
         f"(default: $CTWL_PROFILE, else {STANDARD})",
     )
-    parser.add_argument("--proxy", metavar="PATH", help="folder with the proxy LM's files (default: cache, then source)")
+    parser.add_argument(
+        "--proxy", metavar="PATH", help="folder with the proxy LM's files (default: cache, then source)"
+    )
     parser.add_argument("--device", default="auto", help="torch device (default: cuda where there is one)")
     parser.add_argument("--alpha", type=float, default=1e-4, help="level of the test, on the p-value (default 1e-4)")
     parser.add_argument(

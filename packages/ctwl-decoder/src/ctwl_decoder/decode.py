@@ -1,4 +1,4 @@
-"""Decoding, in the numbered steps of spec section 10: text -> windows -> weights -> hits -> scores -> code -> report."""
+"""Decoding, in the steps of spec section 10: text -> windows -> weights -> hits -> scores -> code -> report."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Literal
 
 import numpy as np
 import torch
-
 from ctwl_protocol import Beacon, Profile
 from ctwl_protocol.codes import BEACON_BITS
 from ctwl_protocol.profile import STANDARD

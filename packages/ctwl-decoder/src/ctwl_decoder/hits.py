@@ -6,11 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
-
 from ctwl_protocol import hashing, kernel, partition
 from ctwl_protocol.proxy import Proxy
 from ctwl_protocol.windows import Positions
+from numpy.typing import NDArray
 
 __all__ = ["Evidence", "find_hits", "first_occurrences", "gather"]
 
@@ -88,4 +87,3 @@ def gather(positions: Positions, hits: NDArray[np.bool_], counted: NDArray[np.bo
     table = np.zeros((len(contexts), hits.shape[1]), dtype=np.int32)
     np.add.at(table, group.reshape(-1), hits[counted])
     return Evidence(contexts, table, int(counted.sum()))
-

@@ -27,11 +27,15 @@ class Report(BaseModel):
     p_value: float = Field(description="Probability of so high a best score by chance, corrected for all codes.")
     alpha: float = Field(description="Level of the test.")
     test: Literal["exact", "posterior"] = Field(description="Which test decided.")
-    posterior: float | None = Field(description="The paper's posterior of the code; only where that test was asked for.")
+    posterior: float | None = Field(
+        description="The paper's posterior of the code; only where that test was asked for."
+    )
     score: int = Field(description="Positions that the code hits.")
     expected: float = Field(description="The mean score of a wrong code.")
     tokens: int = Field(description="Proxy tokens of the normalised text.")
-    scored: int = Field(description="Positions that count: past the prefix, repeats of a (context, token) pair left out.")
+    scored: int = Field(
+        description="Positions that count: past the prefix, repeats of a (context, token) pair left out."
+    )
     needed: int = Field(description="Tokens below which no text can pass the test.")
     profile: str = Field(description="Name of the profile.")
     profile_digest: str = Field(description="SHA-256 of the profile's canonical encoding.")

@@ -49,7 +49,9 @@ def _parser() -> argparse.ArgumentParser:
         help=f"a published profile or a profile file; published: {', '.join(published_names())} "
         "(default: $CTWL_PROFILE, else the standard one, and for smollm2 its own)",
     )
-    parser.add_argument("--proxy", metavar="PATH", help="folder with the proxy LM's files (default: cache, then source)")
+    parser.add_argument(
+        "--proxy", metavar="PATH", help="folder with the proxy LM's files (default: cache, then source)"
+    )
     parser.add_argument("--device", default="auto", help="torch device (default: cuda where there is one)")
     record = parser.add_argument_group("record")
     record.add_argument("--provider", type=int, default=0, help="provider, 0 to 1023 (default 0, which nobody owns)")
@@ -73,7 +75,9 @@ def _parser() -> argparse.ArgumentParser:
     sampling.add_argument("--repetition-penalty", type=float, default=1.0, help="as in transformers (default 1, none)")
     sampling.add_argument("--seed", type=int, help="make the text repeatable")
     parser.add_argument("--json", action="store_true", help="print the text and its record as JSON")
-    parser.add_argument("--about", action="version", version=f"ctwl-encode {__version__}", help="print the program's version")
+    parser.add_argument(
+        "--about", action="version", version=f"ctwl-encode {__version__}", help="print the program's version"
+    )
     return parser
 
 

@@ -10,13 +10,12 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
-
 from ctwl_protocol import Beacon, Profile
 from ctwl_protocol.codes import BEACON_BITS
 from ctwl_protocol.profile import STANDARD
 from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_protocol.windows import positions
+from numpy.typing import NDArray
 
 from .errors import OptionOutOfRange, StrategyUnsuitable
 from .models import OFFLINE_MODEL, OFFLINE_PROFILE, check_tokenizer, load_model
@@ -151,7 +150,15 @@ class Encoder:
                 "unbiased leaves the distribution as it is, so without sampling it carries nothing; "
                 "use delta for greedy decoding and beam search"
             )
-        _check_options(prompts, max_new_tokens, temperature, top_p, num_beams, repetition_penalty, delta)
+        _check_options(
+            prompts,
+            tokens=max_new_tokens,
+            temperature=temperature,
+            top_p=top_p,
+            beams=num_beams,
+            penalty=repetition_penalty,
+            delta=delta,
+        )
         beacons = [
             Beacon(provider, version, nonce) if nonce is not None else _beacon(provider, version, seed, i, prompt)
             for i, prompt in enumerate(prompts)
@@ -232,7 +239,14 @@ def _beacon(provider: int, version: int, seed: int | None, index: int, prompt: s
 
 
 def _check_options(
-    prompts: list[str], tokens: int, temperature: float, top_p: float, beams: int, penalty: float, delta: float
+    prompts: list[str],
+    *,
+    tokens: int,
+    temperature: float,
+    top_p: float,
+    beams: int,
+    penalty: float,
+    delta: float,
 ) -> None:
     checks = [
         (bool(prompts) and all(prompt.strip() for prompt in prompts), "the prompt is empty; give at least a word"),

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerFast
-
 from ctwl_protocol.errors import CTWLError
 from ctwl_protocol.profile import ProxyModel, get_profile
 from ctwl_protocol.proxy import Proxy, ProxyTokenizer, build_model, choose_device, find_files, load_tensors
+from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerFast
 
 from .errors import ModelNotFound, TokenizerMismatch
 
@@ -58,9 +57,8 @@ def _offline() -> tuple[Any, Any]:
         raise CTWLError(f"{OFFLINE_PROFILE} has no weights")
     model = build_model(profile.proxy.architecture, load_tensors(profile.proxy, files.weights))
     backend = ProxyTokenizer(profile.tokenizer, files.vocab, files.merges).backend
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=backend, bos_token="<|im_start|>", eos_token="<|im_end|>", pad_token="<|im_end|>"
-    )
+    special = {"bos_token": "<|im_start|>", "eos_token": "<|im_end|>", "pad_token": "<|im_end|>"}
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=backend, **special)
     model.generation_config.eos_token_id = [tokenizer.eos_token_id, backend.token_to_id("<|endoftext|>")]
     model.generation_config.pad_token_id = tokenizer.pad_token_id
     return model, tokenizer

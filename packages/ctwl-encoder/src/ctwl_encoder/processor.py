@@ -7,12 +7,11 @@ from typing import Literal
 
 import numpy as np
 import torch
+from ctwl_protocol import hashing
+from ctwl_protocol.proxy import Proxy
 from numpy.typing import NDArray
 from transformers import LogitsProcessor
 from transformers.generation import BaseWatermarkingConfig
-
-from ctwl_protocol import hashing
-from ctwl_protocol.proxy import Proxy
 
 from .errors import OptionOutOfRange, StrategyUnsuitable
 from .expectation import HIT_RATE, Expectation, null_hit
@@ -77,7 +76,7 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
         self._steps: dict[int, _Step] = {}
         self._seed_of: dict[tuple[int, tuple[int, ...]], int] = {}
 
-    def __call__(self, input_ids: torch.LongTensor, scores: torch.FloatTensor) -> torch.FloatTensor:
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
         """Mark one step.
 
         Args:
@@ -192,7 +191,7 @@ class _Placed(BaseWatermarkingConfig):  # type: ignore[misc]
     def validate(self) -> None:
         """Nothing to check: the processor checked its own arguments."""
 
-    def construct_processor(self, vocab_size: int, device: torch.device | str) -> CTWLLogitsProcessor:
+    def construct_processor(self, vocab_size: int, device: torch.device | str) -> CTWLLogitsProcessor:  # noqa: ARG002
         """The processor, whatever the model's size and device."""
         return self._processor
 

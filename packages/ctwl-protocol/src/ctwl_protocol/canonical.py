@@ -2,8 +2,8 @@
 
 The subset is: nil, booleans, integers of 64 bits, UTF-8 strings, byte strings, arrays, and maps whose keys are strings
 in ascending order of their UTF-8 bytes; every length and integer in its shortest form; no floats, no extensions.
-A reader parses within bounds, encodes again and compares: duplicate keys, overlong forms, wrong order and trailing bytes
-all fail that one test.
+A reader parses within bounds, encodes again and compares: duplicate keys, overlong forms, wrong order and trailing
+bytes all fail that one test.
 """
 
 from __future__ import annotations
@@ -43,7 +43,10 @@ def _checked(value: Any, depth: int) -> Any:
         case dict():
             if not all(isinstance(key, str) for key in value):
                 raise NonCanonical("a map has a key that is no string")
-            return {key: _checked(value[key], depth + 1) for key in sorted(value, key=lambda k: k.encode(errors="surrogatepass"))}
+            return {
+                key: _checked(value[key], depth + 1)
+                for key in sorted(value, key=lambda k: k.encode(errors="surrogatepass"))
+            }
     raise NonCanonical(f"a value of type {type(value).__name__} has no canonical form")
 
 

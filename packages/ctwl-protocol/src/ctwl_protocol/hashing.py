@@ -19,6 +19,7 @@ __all__ = ["GOLDEN", "code_colours", "colour_seed", "fmix32", "partition_seed", 
 GOLDEN = 0x9E3779B1
 """The odd 32-bit multiplier that spreads small integers (a prime near 2^32 divided by the golden ratio)."""
 
+
 def fmix32(x: NDArray[np.uint32]) -> NDArray[np.uint32]:
     """MurmurHash3's 32-bit finaliser (Appleby 2011), a bijection on 32-bit words.
 

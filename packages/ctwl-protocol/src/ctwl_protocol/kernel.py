@@ -1,7 +1,7 @@
 """The partition's functions as compiled loops; each equals its namesake in :mod:`ctwl_protocol.partition`.
 
-The loops release the interpreter's lock and a small thread pool shares out the rows, so they run beside torch and inside
-servers without a threading layer of their own. Decoding never sorts: one pass over the vocabulary per position and
+The loops release the interpreter's lock and a small thread pool shares out the rows, so they run beside torch and
+inside servers without a threading layer of their own. Decoding never sorts: one pass over the vocabulary per position and
 colour. Encoding finds the weighted median of one permutation through a histogram of the ranks' leading bits.
 """
 
@@ -135,9 +135,7 @@ def _members(weights: Any, seeds: Any, numerator: Any, denominator: Any, inside:
             inside[i, v] = ranks[v] <= ranks[pivot]
 
 
-def members(
-    weights: NDArray[np.uint32], permutation_seeds: NDArray[np.uint32], sigma: Sigma
-) -> NDArray[np.bool_]:
+def members(weights: NDArray[np.uint32], permutation_seeds: NDArray[np.uint32], sigma: Sigma) -> NDArray[np.bool_]:
     """See :func:`ctwl_protocol.partition.members`."""
     inside = np.empty(weights.shape, dtype=np.bool_)
     numerator, denominator = np.uint64(sigma[0]), np.uint64(sigma[1])

@@ -68,9 +68,7 @@ def is_member(
     return np.asarray(below.astype(np.uint64) * denominator < total * numerator, dtype=np.bool_)
 
 
-def members(
-    weights: NDArray[np.uint32], permutation_seeds: NDArray[np.uint32], sigma: Sigma
-) -> NDArray[np.bool_]:
+def members(weights: NDArray[np.uint32], permutation_seeds: NDArray[np.uint32], sigma: Sigma) -> NDArray[np.bool_]:
     """Membership of the whole vocabulary, one colour a row (section 7.2).
 
     Args:
@@ -89,9 +87,7 @@ def members(
     return inside
 
 
-def split(
-    mass: NDArray[np.float64], permutation_seeds: NDArray[np.uint32]
-) -> NDArray[np.float64]:
+def split(mass: NDArray[np.float64], permutation_seeds: NDArray[np.uint32]) -> NDArray[np.float64]:
     """The first half of each row's mass in rank order, the token at the median kept in part, doubled (section 8.3).
 
     Averaged over uniformly random permutations the result equals ``mass``: that is what makes the ``unbiased``

@@ -20,15 +20,15 @@ from . import canonical
 from .errors import NonCanonical, ProfileMalformed, ProfileUnknown
 
 __all__ = [
-    "Architecture",
     "GPT2",
+    "STANDARD",
+    "Architecture",
     "HubSource",
     "Llama",
     "Profile",
     "ProxyFile",
     "ProxyModel",
     "PyPISource",
-    "STANDARD",
     "Tokenizer",
     "Tolerance",
     "UniformProxy",
@@ -140,7 +140,7 @@ class ProxyModel(_Document):
     """A proxy LM: its architecture, its weights, and where the public finds them.
 
     Attributes:
-        tensors_sha256: digest of the dequantised tensors where ``weights`` is a GGUF file (spec section 5.3), else None.
+        tensors_sha256: digest of the dequantised tensors where ``weights`` is a GGUF file (section 5.3), else None.
         source: None where the files are handed over by other means.
     """
 

@@ -109,14 +109,14 @@ def _plain(profile: Profile, file: ProxyFile, path: str | Path | None, local_onl
     if cached.is_file():
         return cached
     if isinstance(source, HubSource):
-        return _from_hub(profile, source, file, local_only)
+        return _from_hub(source, file, local_only)
     raise ProxyNotFound(
         f"the proxy of {profile.name} has no public source for {file.name}; give the folder that holds it, "
         f"or copy it to {cached}"
     )
 
 
-def _from_hub(profile: Profile, source: HubSource, file: ProxyFile, local_only: bool) -> Path:
+def _from_hub(source: HubSource, file: ProxyFile, local_only: bool) -> Path:
     from huggingface_hub import constants, hf_hub_download
 
     for local in (True, False):
@@ -134,7 +134,7 @@ def _from_hub(profile: Profile, source: HubSource, file: ProxyFile, local_only: 
 
 
 def _reachable(endpoint: str) -> bool:
-    """Whether the hub answers at all; without this its client retries for half a minute on a machine with no network."""
+    """Whether the hub answers at all: with no network its client would retry for half a minute."""
     if getproxies().get("https"):
         return True
     url = urlsplit(endpoint)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import torch
 from safetensors import SafetensorError
@@ -22,7 +23,8 @@ from .gguf import quiet, tensors_digest
 
 __all__ = ["build_model", "last_logits", "load_tensors", "pack"]
 
-CausalLM = GPT2LMHeadModel | LlamaForCausalLM
+CausalLM: TypeAlias = Any
+"""GPT2LMHeadModel or LlamaForCausalLM; transformers has no types that a checker could use."""
 
 
 def load_tensors(spec: ProxyModel, weights: Path) -> dict[str, torch.Tensor]:
@@ -89,7 +91,7 @@ def build_model(architecture: Architecture, tensors: Mapping[str, torch.Tensor])
             for name, tensor in tensors.items()
             if not name.endswith((".attn.bias", ".attn.masked_bias"))
         }
-        kind: type[CausalLM] = GPT2LMHeadModel
+        kind = GPT2LMHeadModel
     else:
         kind = LlamaForCausalLM
     with torch.device("meta"):
@@ -134,7 +136,8 @@ class _PackedLinear(nn.Module):
 
 def pack(module: nn.Module, rows: int) -> None:
     """Pack every linear layer under ``module`` for inputs of about ``rows`` rows; nothing where oneDNN is missing."""
-    if not (torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_reorder_linear_weight")):
+    available: bool = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
+    if not (available and hasattr(torch.ops.mkldnn, "_reorder_linear_weight")):
         return
     for name, child in module.named_children():
         if isinstance(child, nn.Linear):

@@ -65,7 +65,7 @@ class Proxy:
             TokenOutOfRange: an id is outside the vocabulary.
         """
         vocabulary = self.profile.tokenizer.vocabulary
-        if windows.size and not (0 <= windows.min() and windows.max() < vocabulary):
+        if windows.size and not (windows.min() >= 0 and windows.max() < vocabulary):
             raise TokenOutOfRange(f"token ids run from 0 to {vocabulary - 1}; got {windows.min()} to {windows.max()}")
         if self._model is None or not len(windows):
             weights = np.ones((len(windows), vocabulary), dtype=np.uint32)
@@ -113,7 +113,9 @@ def choose_device(device: str | torch.device = "auto") -> torch.device:
         chosen = torch.device(device)
         torch.empty(1, device=chosen)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
-        raise DeviceUnavailable(f"device {str(device)!r} cannot be used on this machine; try cpu, cuda or auto") from error
+        raise DeviceUnavailable(
+            f"device {str(device)!r} cannot be used on this machine; try cpu, cuda or auto"
+        ) from error
     return chosen
 
 

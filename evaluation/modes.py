@@ -1,0 +1,70 @@
+"""Every way of decoding, and how the hit rate rises with ``delta``.
+
+For each mode a few texts are written and read back: sampling with several ``delta``, greedy decoding, four-way beam
+search with repetition penalty 1.5, and the ``unbiased`` strategy at several temperatures.
+
+    python evaluation/modes.py --out evaluation/results/modes.json
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from common import OFFLINE, arguments, news_prompts, rate, settings, tracked, write
+
+from ctwl_decoder import Decoder
+from ctwl_encoder import Encoder
+
+MODES: dict[str, dict[str, Any]] = {
+    "delta 0.5, T = 1": {"strategy": "delta", "delta": 0.5},
+    "delta 1, T = 1": {"strategy": "delta", "delta": 1.0},
+    "delta 2, T = 1": {"strategy": "delta", "delta": 2.0},
+    "delta 4, T = 1": {"strategy": "delta", "delta": 4.0},
+    "delta 2, greedy": {"strategy": "delta", "delta": 2.0, "temperature": 0.0},
+    "delta 2, 4 beams, repetition penalty 1.5": {
+        "strategy": "delta", "delta": 2.0, "num_beams": 4, "repetition_penalty": 1.5,
+    },
+    "unbiased, T = 1": {"strategy": "unbiased"},
+    "unbiased, T = 1, repeats skipped": {"strategy": "unbiased", "skip_repeats": True},
+    "unbiased, T = 0.7": {"strategy": "unbiased", "temperature": 0.7},
+    "unbiased, top-p 0.9": {"strategy": "unbiased", "top_p": 0.9},
+    "vanilla, delta 2, T = 1": {"strategy": "vanilla", "delta": 2.0},
+}  # fmt: skip
+
+
+def main() -> None:
+    """Run the experiment."""
+    options = arguments(__doc__, texts=8, tokens=200, seed=1)
+    encoder = Encoder.open("smollm2", OFFLINE)
+    decoder, vanilla = Decoder(encoder.proxy), Decoder(encoder.proxy.vanilla())
+    result = {}
+    for name in tracked(list(MODES), "modes"):
+        written = encoder.generate(
+            news_prompts(options.texts),
+            provider=77,
+            version=5,
+            max_new_tokens=options.tokens,
+            min_new_tokens=options.tokens,
+            seed=options.seed,
+            **MODES[name],
+        )
+        reader = vanilla if name.startswith("vanilla") else decoder
+        reports = [reader.decode(generation.text) for generation in written]
+        exact = [r.code == g.beacon.code for r, g in zip(reports, written, strict=True)]
+        result[name] = {
+            "exact": rate(sum(exact), len(exact)),
+            "hit rate": round(float(np.mean([r.score / max(r.scored, 1) for r in reports])), 3),
+            "hit rate of a wrong code": round(float(np.mean([r.expected / max(r.scored, 1) for r in reports])), 3),
+            "median p": float(np.median([r.p_value for r in reports])),
+            "median expected p": float(np.median([2**g.expected_log2_p for g in written])),
+        }
+    kept = {k: v for k, v in vars(options).items() if k != "out"}
+    write(
+        {"experiment": "modes", "settings": settings(model="smollm2", profile=OFFLINE, **kept), "modes": result},
+        options.out,
+    )
+
+
+if __name__ == "__main__":
+    main()
