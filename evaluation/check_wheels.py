@@ -57,7 +57,7 @@ def main(folder: Path) -> None:
         run(bin_folder / "python", "-m", "pip", "check", cwd=home, good=(0, 1))
         print(run(bin_folder / "ctwl-conformance", "check", cwd=home), end="")
         text = run(bin_folder / "ctwl-encode", "--model", "smollm2", "--provider", "42", "--version", "3",
-                   "--seed", "1", "--max-new-tokens", "160", "--min-new-tokens", "160", PROMPT, cwd=home)  # fmt: skip
+                   "--seed", "1", "--max-new-tokens", "200", "--min-new-tokens", "200", PROMPT, cwd=home)  # fmt: skip
         report = json.loads(
             run(bin_folder / "ctwl-decode", "--json", "--profile", "org.ctwl.smollm2-135m.1", "-", cwd=home, stdin=text)
         )

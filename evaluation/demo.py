@@ -14,7 +14,7 @@ from ctwl_encoder import Encoder
 from rich.console import Console
 from transformers.utils import logging
 
-PROVIDER, VERSION, TOKENS = 42, 3, 160
+PROVIDER, VERSION, TOKENS = 42, 3, 200
 
 
 def show(title: str, text: str) -> None:

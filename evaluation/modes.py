@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 from common import OFFLINE, arguments, news_prompts, rate, settings, tracked, write
-
 from ctwl_decoder import Decoder
 from ctwl_encoder import Encoder
 

@@ -1,8 +1,9 @@
 """Give SmolLM2 the genuine GPT-2 vocabulary: a second real model and proxy, with no hub and no training.
 
 Tokens that both vocabularies know keep their embedding row; the others get the mean of the rows of their pieces. The
-mean of rows makes such tokens too likely, so the output layer lowers their logits by 3: final hidden states h have a
-direction u with u . h close to 1 (a least-squares fit over real text), and -3 u is added to their output rows.
+mean of rows makes such tokens too likely, so the output layer lowers their logits by 3, and by ln 10 more for every
+further digit of a number, which SmolLM2 writes digit by digit: final hidden states h have a direction u with u . h close
+to 1 (a least-squares fit over real text), and so many times -u is added to their output rows.
 
     python evaluation/transplant.py FOLDER
 
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import pydoc_data.topics
 import shutil
 import sys
@@ -33,7 +35,7 @@ __all__ = ["LOWERED", "NAME", "gpt2_tokenizer_files", "transplant"]
 NAME = "org.ctwl.test.smollm2-gpt2-vocabulary.1"
 
 LOWERED = 3.0
-"""How far the logits of tokens without a row of their own are lowered."""
+"""How far the logits of tokens without a row of their own are lowered; numbers further, see above."""
 
 
 def gpt2_tokenizer_files() -> tuple[Path, Path]:
@@ -64,14 +66,16 @@ def transplant(folder: Path) -> Profile:
 
     embedding = tensors["model.embed_tokens.weight"]
     rows = torch.empty(standard.tokenizer.vocabulary, embedding.shape[1])
-    derived = torch.zeros(len(rows), dtype=torch.bool)
+    lowered = torch.zeros(len(rows))
     for token, i in target.vocabulary.items():
         pieces = [donor.vocabulary[token]] if token in donor.vocabulary else _pieces(donor, token)
         rows[i] = embedding[pieces].mean(dim=0)
-        derived[i] = token not in donor.vocabulary
+        if token not in donor.vocabulary:
+            digits = token.removeprefix("\u0120")
+            lowered[i] = LOWERED + (math.log(10) * (len(digits) - 1) if digits.isdigit() else 0.0)
     direction = _direction(offline.proxy.architecture, tensors, donor)
     tensors["model.embed_tokens.weight"] = rows
-    tensors["lm_head.weight"] = rows - LOWERED * derived[:, None] * direction
+    tensors["lm_head.weight"] = rows - lowered[:, None] * direction
     save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, folder / "model.safetensors")
 
     architecture = offline.proxy.architecture.model_copy(update={"rows": len(rows), "tied": False})

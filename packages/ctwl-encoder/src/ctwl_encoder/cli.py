@@ -11,15 +11,22 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ctwl_protocol import CTWLError, get_profile, published_names
 
 from . import __version__
 from .errors import OptionOutOfRange
 
+if TYPE_CHECKING:
+    from .encoder import Generation
+
 __all__ = ["main"]
 
 _MAX_PROMPT = 1 << 20
+
+_ENOUGH = -13.3
+"""log2 of the decoder's default level, 1e-4."""
 
 _EPILOG = """\
 examples:
@@ -154,12 +161,24 @@ def _run(arguments: argparse.Namespace) -> None:
         print(json.dumps(record | {"code": written.beacon.code, **beacon}, ensure_ascii=False, indent=2))
     else:
         print(written.text)
-    if written.expected_log2_p > -10:
-        print(
-            f"ctwl-encode: warning: {written.tokens} tokens carry too little for a reader to be sure "
-            f"(expected p about {2**written.expected_log2_p:.2g}); write more, or raise --temperature or --delta",
-            file=sys.stderr,
+    _warn(written)
+
+
+def _warn(written: Generation) -> None:
+    """Say on stderr where a reader will hardly find the code."""
+    warnings = []
+    if written.expected_log2_p > _ENOUGH:
+        warnings.append(
+            f"{written.tokens} tokens carry too little for a reader to be sure (expected p about "
+            f"{2**written.expected_log2_p:.2g}); write more, or raise --temperature or --delta"
         )
+    if written.lost > written.marked / 2:
+        warnings.append(
+            f"a reader tokenises {written.lost} of {written.marked} marked positions differently, so the code may be "
+            "unreadable; write again"
+        )
+    for warning in warnings:
+        print(f"ctwl-encode: warning: {warning}", file=sys.stderr)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -1,8 +1,9 @@
 """The partition's functions as compiled loops; each equals its namesake in :mod:`ctwl_protocol.partition`.
 
 The loops release the interpreter's lock and a small thread pool shares out the rows, so they run beside torch and
-inside servers without a threading layer of their own. Decoding never sorts: one pass over the vocabulary per position and
-colour. Encoding finds the weighted median of one permutation through a histogram of the ranks' leading bits.
+inside servers without a threading layer of their own. Decoding never sorts: one pass over the vocabulary for each
+position and colour. Encoding finds the weighted median of one permutation through a histogram of the ranks' leading
+bits.
 """
 
 from __future__ import annotations

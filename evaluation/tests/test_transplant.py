@@ -1,0 +1,46 @@
+"""GPT-2's token path on a real LM: SmolLM2 with the genuine GPT-2 vocabulary, as provider's model and as proxy."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from ctwl_encoder import Encoder
+from ctwl_protocol import get_profile
+from ctwl_protocol.profile import ProxyModel
+from ctwl_protocol.proxy import build_model, find_files, load_tensors, open_proxy
+from transformers import GPT2TokenizerFast
+from transplant import NAME, transplant
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("transplant")
+    transplant(path)
+    return path
+
+
+def test_a_text_over_gpt2s_vocabulary_is_read_by_the_command(folder: Path, tmp_path: Path) -> None:
+    profile = get_profile(folder / "profile.json")
+    standard = get_profile()
+    shared = {"tokenizer", "colours", "prefix_length", "sigma", "code_bits", "weight_bits", "hash_scheme"}
+    assert profile.model_dump(include=shared) == standard.model_dump(include=shared)
+    assert isinstance(profile.proxy, ProxyModel)
+    files = find_files(profile, folder)
+    assert files.weights is not None
+    model = build_model(profile.proxy.architecture, load_tensors(profile.proxy, files.weights))
+    tokenizer = GPT2TokenizerFast(vocab=str(files.vocab), merges=str(files.merges), padding_side="left")
+    tokenizer.pad_token = tokenizer.eos_token
+    model.generation_config.eos_token_id = tokenizer.eos_token_id
+    encoder = Encoder(model, tokenizer, open_proxy(profile, path=folder))
+    written = encoder.generate(news_prompts(4), provider=511, version=7, max_new_tokens=150, min_new_tokens=150, seed=3)
+    # Some texts lose many positions: this model writes tokens that the tokenizer would not choose for the same text.
+    best = min(written, key=lambda generation: generation.lost)
+    text = tmp_path / "text.txt"
+    text.write_text(best.text, encoding="utf-8")
+    command = [sys.executable, "-m", "ctwl_decoder", "--json", "--profile", str(folder / "profile.json")]
+    done = subprocess.run([*command, "--proxy", str(folder), str(text)], capture_output=True, check=False)
+    report = json.loads(done.stdout)
+    assert (done.returncode, report["profile"]) == (0, NAME)
+    assert (report["provider"], report["version"], report["nonce"]) == (511, 7, best.beacon.nonce)
