@@ -2,8 +2,8 @@
 
 Tokens that both vocabularies know keep their embedding row; the others get the mean of the rows of their pieces. The
 mean of rows makes such tokens too likely, so the output layer lowers their logits by 3, and by ln 10 more for every
-further digit of a number, which SmolLM2 writes digit by digit: final hidden states h have a direction u with u . h close
-to 1 (a least-squares fit over real text), and so many times -u is added to their output rows.
+further digit of a number, which SmolLM2 writes digit by digit: final hidden states h have a direction u with u . h
+close to 1 (a least-squares fit over real text), and so many times -u is added to their output rows.
 
     python evaluation/transplant.py FOLDER
 

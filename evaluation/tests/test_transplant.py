@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from common import news_prompts
 from ctwl_encoder import Encoder
 from ctwl_protocol import get_profile
 from ctwl_protocol.profile import ProxyModel

@@ -1,0 +1,89 @@
+"""How far do other ways of running the proxy lie from the reference, and how many memberships does that change?
+
+The reference is fp32 on a CPU in the decoder's batches. Compared with it, over documentation that people wrote: another
+batch size, plain (unpacked) layers, bfloat16, and dynamic int8. For each, the mean total variation between weight
+distributions and the share of memberships of observed tokens that differ, over all colours.
+
+    python evaluation/numerics.py --out evaluation/results/numerics.json
+"""
+
+from __future__ import annotations
+
+import pydoc_data.topics
+import warnings
+from typing import Any
+
+import numpy as np
+import torch
+from common import OFFLINE, arguments, settings, tracked, write
+from ctwl_decoder.hits import find_hits
+from ctwl_protocol import get_profile
+from ctwl_protocol.profile import ProxyModel
+from ctwl_protocol.proxy import Proxy, build_model, find_files, load_tensors, open_proxy
+from ctwl_protocol.windows import Positions, positions
+from numpy.typing import NDArray
+
+Weights = NDArray[np.uint32]
+
+
+class Variant(Proxy):
+    """The offline proxy run in another way."""
+
+    def __init__(self, reference: Proxy, model: Any, batch_size: int) -> None:
+        super().__init__(reference.profile, reference.tokenizer, None, batch_size=batch_size)
+        self._model = model  # not packed
+
+
+def variants(reference: Proxy) -> dict[str, Proxy]:
+    """The ways of running that are compared."""
+    profile = get_profile(OFFLINE)
+    files = find_files(profile)
+    if not isinstance(profile.proxy, ProxyModel) or files.weights is None:
+        raise TypeError("the offline profile has a proxy LM")
+    architecture, tensors = profile.proxy.architecture, load_tensors(profile.proxy, files.weights)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch announces torchao's quantisation
+        quantize: Any = torch.ao.quantization.quantize_dynamic
+        int8 = quantize(build_model(architecture, tensors), {torch.nn.Linear}, dtype=torch.qint8)
+    return {
+        "fp32, batch 5": open_proxy(OFFLINE, batch_size=5),
+        "fp32, plain layers": Variant(reference, build_model(architecture, tensors), 32),
+        "bfloat16": Variant(reference, build_model(architecture, tensors).bfloat16(), 32),
+        "dynamic int8": Variant(reference, int8, 32),
+    }
+
+
+def run(proxy: Proxy, cut: Positions) -> tuple[Weights, NDArray[np.bool_]]:
+    """Weights and hits of all positions."""
+    return np.concatenate([weights for _, weights in proxy.batches(cut.windows)]), find_hits(proxy, cut)
+
+
+def main() -> None:
+    """Run the experiment."""
+    options = arguments(__doc__, positions=120)
+    reference = open_proxy(OFFLINE)
+    text = pydoc_data.topics.topics["exceptions"] + pydoc_data.topics.topics["objects"]
+    ids = reference.tokenizer.encode(text)[: options.positions + reference.profile.prefix_length]
+    cut = positions(ids, reference.profile.prefix_length, reference.profile.context_length)
+    weights, hits = run(reference, cut)
+    mass = weights / weights.sum(axis=1, keepdims=True, dtype=np.float64)
+    result = {}
+    for name, proxy in tracked(list(variants(reference).items()), "numerics"):
+        other_weights, other_hits = run(proxy, cut)
+        other = other_weights / other_weights.sum(axis=1, keepdims=True, dtype=np.float64)
+        variation = np.abs(mass - other).sum(axis=1) / 2
+        result[name] = {
+            "mean total variation": float(f"{variation.mean():.3g}"),
+            "largest total variation": float(f"{variation.max():.3g}"),
+            "memberships that differ": float(f"{(hits != other_hits).mean():.3g}"),
+        }
+    tolerance = {name: f"{a}/{b}" for name, (a, b) in reference.profile.tolerance.model_dump().items()}
+    given = settings(profile=OFFLINE, positions=len(cut), colours=reference.profile.colours)
+    write(
+        {"experiment": "numerics", "settings": given, "the profile's tolerance": tolerance, "runtimes": result},
+        options.out,
+    )
+
+
+if __name__ == "__main__":
+    main()
