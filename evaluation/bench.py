@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import torch
 from common import OFFLINE, arguments, news_prompts, settings, write
+
 from ctwl_decoder import Decoder
 from ctwl_encoder import CTWLLogitsProcessor, Encoder
 from ctwl_protocol.windows import positions

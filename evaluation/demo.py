@@ -9,10 +9,11 @@ import sys
 import textwrap
 
 from common import OFFLINE
-from ctwl_decoder import Decoder
-from ctwl_encoder import Encoder
 from rich.console import Console
 from transformers.utils import logging
+
+from ctwl_decoder import Decoder
+from ctwl_encoder import Encoder
 
 PROVIDER, VERSION, TOKENS = 42, 3, 200
 

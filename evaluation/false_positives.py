@@ -20,13 +20,14 @@ from typing import Any
 
 import numpy as np
 from common import OFFLINE, settings, tracked, write
+from scipy import stats
+
 from ctwl_decoder.hits import find_hits, first_occurrences, gather
 from ctwl_decoder.null import null_of
 from ctwl_decoder.posterior import THRESHOLD, posterior
 from ctwl_decoder.scores import score_all
 from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_protocol.windows import positions
-from scipy import stats
 
 
 def passages(proxy: Proxy, text: str, count: int, rng: np.random.Generator) -> list[str]:

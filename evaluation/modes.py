@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from common import OFFLINE, arguments, news_prompts, rate, settings, tracked, write
+
 from ctwl_decoder import Decoder
 from ctwl_encoder import Encoder
 

@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 import torch
 from common import OFFLINE, arguments, settings, tracked, write
+from numpy.typing import NDArray
+
 from ctwl_decoder.hits import find_hits
 from ctwl_protocol import get_profile
 from ctwl_protocol.profile import ProxyModel
 from ctwl_protocol.proxy import Proxy, build_model, find_files, load_tensors, open_proxy
 from ctwl_protocol.windows import Positions, positions
-from numpy.typing import NDArray
 
 Weights = NDArray[np.uint32]
 

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import torch
 from common import OFFLINE, arguments, news_prompts, settings, tracked, write
-from ctwl_encoder import Encoder
 from scipy import stats
+
+from ctwl_encoder import Encoder
 
 
 def sample(encoder: Encoder, prompts: list[str], tokens: int, seed: int, strategy: str, **marking: Any) -> torch.Tensor:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 from common import OFFLINE, arguments, news_prompts, rate, settings, tracked, write
+
 from ctwl_decoder import Decoder
 from ctwl_encoder import Encoder
 

@@ -24,11 +24,12 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from safetensors.torch import save_file
+
 from ctwl_protocol import Profile, get_profile
 from ctwl_protocol.errors import ProxyNotFound
 from ctwl_protocol.profile import Llama, ProxyFile, ProxyModel, public_key
 from ctwl_protocol.proxy import ProxyTokenizer, build_model, find_files, load_tensors
-from safetensors.torch import save_file
 
 __all__ = ["LOWERED", "NAME", "gpt2_tokenizer_files", "transplant"]
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from ctwl_conformance import FAMILIES, check, load
 from ctwl_conformance.cli import main
 from ctwl_conformance.vectors import documents

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 from common import news_prompts
+from transformers import GPT2TokenizerFast
+from transplant import NAME, transplant
+
 from ctwl_encoder import Encoder
 from ctwl_protocol import get_profile
 from ctwl_protocol.profile import ProxyModel
 from ctwl_protocol.proxy import build_model, find_files, load_tensors, open_proxy
-from transformers import GPT2TokenizerFast
-from transplant import NAME, transplant
 
 
 @pytest.fixture(scope="module")

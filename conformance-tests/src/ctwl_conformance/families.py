@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
 from ctwl_protocol import Beacon, canonical, get_profile, hashing, partition
 from ctwl_protocol.errors import CTWLError
 from ctwl_protocol.normalization import normalize

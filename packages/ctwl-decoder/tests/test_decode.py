@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
+
 from ctwl_decoder import Decoder
 from ctwl_decoder.decode import MAX_CHARACTERS
 from ctwl_decoder.errors import InputTooLarge
@@ -17,7 +19,6 @@ from ctwl_decoder.scores import score_all, score_codes
 from ctwl_protocol import Beacon, Profile, partition
 from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_protocol.windows import positions
-from scipy import stats
 
 HUMAN = pydoc_data.topics.topics
 FIELDS = {"detected", "code", "provider", "version", "p_value", "tokens", "scored", "profile"}

@@ -4,16 +4,17 @@ import itertools
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy import stats
+
 from ctwl_decoder.hits import Evidence, first_occurrences, gather
 from ctwl_decoder.null import FLOOR, null_of
 from ctwl_decoder.posterior import posterior
 from ctwl_decoder.scores import score_all, score_codes
 from ctwl_protocol import Profile, get_profile
 from ctwl_protocol.windows import positions
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
-from scipy import stats
 
 PROFILE = get_profile()
 

@@ -7,6 +7,8 @@ import sys
 import numpy as np
 import pytest
 import torch
+from transformers import LogitsProcessorList
+
 from ctwl_decoder import Decoder
 from ctwl_encoder import CTWLLogitsProcessor, Encoder, Strategy
 from ctwl_encoder.errors import ModelNotFound, OptionOutOfRange, StrategyUnsuitable, TokenizerMismatch
@@ -15,7 +17,6 @@ from ctwl_protocol import Beacon
 from ctwl_protocol.errors import FieldOutOfRange
 from ctwl_protocol.profile import Profile
 from ctwl_protocol.proxy import Proxy
-from transformers import LogitsProcessorList
 
 PROMPTS = [
     "The council said on Tuesday that the new bridge over the river would",

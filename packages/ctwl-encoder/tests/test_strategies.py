@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from ctwl_encoder.expectation import Expectation, null_hit
 from ctwl_encoder.strategies import add_delta, split_mass
 from ctwl_protocol import kernel
-from hypothesis import given
-from hypothesis import strategies as st
 
 RNG = np.random.default_rng(11)
 

@@ -2,10 +2,11 @@
 
 import msgpack
 import pytest
-from ctwl_protocol import canonical
-from ctwl_protocol.errors import NonCanonical
 from hypothesis import given
 from hypothesis import strategies as st
+
+from ctwl_protocol import canonical
+from ctwl_protocol.errors import NonCanonical
 
 leaves = st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.text(max_size=40) | st.binary(max_size=40)
 values = st.recursive(

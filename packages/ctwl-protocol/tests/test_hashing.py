@@ -5,9 +5,10 @@ import hmac
 import struct
 
 import numpy as np
-from ctwl_protocol import hashing
 from hypothesis import given
 from hypothesis import strategies as st
+
+from ctwl_protocol import hashing
 
 words = st.integers(0, 2**32 - 1)
 contexts = st.lists(st.integers(0, 2**20), min_size=1, max_size=4)

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from ctwl_protocol import kernel, partition
-from ctwl_protocol.hashing import ranks
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+
+from ctwl_protocol import kernel, partition
+from ctwl_protocol.hashing import ranks
 
 sizes = st.tuples(st.integers(1, 4), st.integers(1, 300))
 weights = sizes.flatmap(

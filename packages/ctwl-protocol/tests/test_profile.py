@@ -6,11 +6,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from ctwl_protocol import STANDARD, Profile, canonical, get_profile, load_profile, published_names
 from ctwl_protocol.errors import ProfileMalformed, ProfileUnknown
 from ctwl_protocol.profile import ProxyModel, public_key
-from hypothesis import given
-from hypothesis import strategies as st
 
 # A digest that changes is a profile that changed: give the profile a new name instead.
 DIGESTS = {

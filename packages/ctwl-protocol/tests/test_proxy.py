@@ -7,6 +7,9 @@ import huggingface_hub.constants
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import save_file
+from transformers import GPT2Config, GPT2LMHeadModel, GPT2TokenizerFast
+
 from ctwl_protocol import Profile, get_profile
 from ctwl_protocol.errors import (
     CTWLError,
@@ -20,8 +23,6 @@ from ctwl_protocol.profile import GPT2, ProxyFile, ProxyModel
 from ctwl_protocol.proxy import Proxy, ProxyTokenizer, find_files, open_proxy
 from ctwl_protocol.proxy.gguf import tensors_digest
 from ctwl_protocol.windows import positions
-from safetensors.torch import save_file
-from transformers import GPT2Config, GPT2LMHeadModel, GPT2TokenizerFast
 
 TEXT = (
     "The committee met on Tuesday in room 2006 and agreed, after 3 hours of talks, that the farmers' claims weren't "

@@ -4,12 +4,13 @@ import unicodedata
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from ctwl_protocol import Beacon
 from ctwl_protocol.errors import FieldOutOfRange
 from ctwl_protocol.normalization import normalize
 from ctwl_protocol.windows import positions
-from hypothesis import given
-from hypothesis import strategies as st
 
 
 @given(st.text(max_size=200))

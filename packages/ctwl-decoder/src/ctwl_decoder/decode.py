@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 import torch
+
 from ctwl_protocol import Beacon, Profile
 from ctwl_protocol.codes import BEACON_BITS
 from ctwl_protocol.profile import STANDARD

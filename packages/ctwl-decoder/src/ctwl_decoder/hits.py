@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
+
 from ctwl_protocol import hashing, kernel, partition
 from ctwl_protocol.proxy import Proxy
 from ctwl_protocol.windows import Positions
-from numpy.typing import NDArray
 
 __all__ = ["Evidence", "find_hits", "first_occurrences", "gather"]
 

@@ -10,9 +10,10 @@ from typing import Any
 
 import numba
 import numpy as np
+from numpy.typing import NDArray
+
 from ctwl_protocol import Profile, hashing
 from ctwl_protocol.kernel import fmix32_scalar, in_chunks
-from numpy.typing import NDArray
 
 from .hits import Evidence
 

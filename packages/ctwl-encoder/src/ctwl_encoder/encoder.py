@@ -10,12 +10,13 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
+
 from ctwl_protocol import Beacon, Profile
 from ctwl_protocol.codes import BEACON_BITS
 from ctwl_protocol.profile import STANDARD
 from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_protocol.windows import positions
-from numpy.typing import NDArray
 
 from .errors import OptionOutOfRange, StrategyUnsuitable
 from .models import OFFLINE_MODEL, OFFLINE_PROFILE, check_tokenizer, load_model

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerFast
+
 from ctwl_protocol.errors import CTWLError
 from ctwl_protocol.profile import ProxyModel, get_profile
 from ctwl_protocol.proxy import Proxy, ProxyTokenizer, build_model, choose_device, find_files, load_tensors
-from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerFast
 
 from .errors import ModelNotFound, TokenizerMismatch
 

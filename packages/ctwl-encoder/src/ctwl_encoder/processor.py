@@ -7,11 +7,12 @@ from typing import Literal
 
 import numpy as np
 import torch
-from ctwl_protocol import hashing
-from ctwl_protocol.proxy import Proxy
 from numpy.typing import NDArray
 from transformers import LogitsProcessor
 from transformers.generation import BaseWatermarkingConfig
+
+from ctwl_protocol import hashing
+from ctwl_protocol.proxy import Proxy
 
 from .errors import OptionOutOfRange, StrategyUnsuitable
 from .expectation import HIT_RATE, Expectation, null_hit

@@ -9,9 +9,10 @@ from __future__ import annotations
 from enum import StrEnum
 
 import numpy as np
+from numpy.typing import NDArray
+
 from ctwl_protocol import kernel
 from ctwl_protocol.partition import Sigma
-from numpy.typing import NDArray
 
 __all__ = ["Strategy", "add_delta", "split_mass"]
 
