@@ -12,7 +12,7 @@ from scipy import stats
 
 from ctwl_decoder import Decoder
 from ctwl_decoder.decode import MAX_CHARACTERS
-from ctwl_decoder.errors import InputTooLarge
+from ctwl_decoder.errors import InputTooLarge, NotText
 from ctwl_decoder.hits import find_hits, first_occurrences, gather
 from ctwl_decoder.null import null_of
 from ctwl_decoder.scores import score_all, score_codes
@@ -129,6 +129,11 @@ def test_codes_of_another_size_are_reported_as_numbers(offline_proxy: Proxy) -> 
 def test_a_text_too_long_is_refused_before_any_work(decoder: Decoder) -> None:
     with pytest.raises(InputTooLarge):
         decoder.decode("a" * (MAX_CHARACTERS + 1))
+
+
+def test_a_string_that_is_no_text_is_refused(decoder: Decoder) -> None:
+    with pytest.raises(NotText):
+        decoder.decode("caf\udce9 au lait")
 
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0, -1.0, float("nan")])

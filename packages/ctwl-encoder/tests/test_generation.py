@@ -181,6 +181,7 @@ def test_a_processor_works_as_a_plain_logits_processor(encoder: Encoder, decoder
         ({"strategy": "delta", "delta": float("nan")}, OptionOutOfRange),
         ({"prompts": " "}, OptionOutOfRange),
         ({"prompts": []}, OptionOutOfRange),
+        ({"prompts": "caf\udce9"}, OptionOutOfRange),
         ({"strategy": "unbiased", "temperature": 0}, StrategyUnsuitable),
         ({"strategy": "unbiased", "num_beams": 4}, StrategyUnsuitable),
     ],

@@ -114,11 +114,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     try:
         report = _run(arguments)
-        print(report.model_dump_json(indent=2) if arguments.json else report)
+        print(report.model_dump_json(indent=2) if arguments.json else report, flush=True)
     except CTWLError as error:
         print(f"ctwl-decode: {error.code}: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("ctwl-decode: interrupted", file=sys.stderr)
         return 2
+    except BrokenPipeError:  # the reader of our output went away; the verdict still stands
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0 if report.detected else 1

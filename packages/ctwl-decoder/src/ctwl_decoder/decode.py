@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
@@ -16,7 +17,7 @@ from ctwl_protocol.profile import STANDARD
 from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_protocol.windows import positions
 
-from .errors import InputTooLarge
+from .errors import InputTooLarge, NotText
 from .hits import find_hits, first_occurrences, gather
 from .null import null_of
 from .posterior import THRESHOLD, posterior
@@ -30,6 +31,8 @@ ALPHA = 1e-4
 
 MAX_CHARACTERS = 1 << 20
 """Longest text that is decoded, in characters; a longer one is refused before any work."""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Decoder:
@@ -66,6 +69,7 @@ class Decoder:
             progress: called with the positions done and their number.
 
         Raises:
+            NotText: the string holds lone surrogates.
             InputTooLarge: the text has more than :data:`MAX_CHARACTERS` characters.
             ValueError: alpha is not strictly between 0 and 1.
         """
@@ -73,6 +77,8 @@ class Decoder:
             raise ValueError(f"alpha is {alpha}; it must lie between 0 and 1")
         if len(text) > MAX_CHARACTERS:
             raise InputTooLarge(f"the text has {len(text)} characters; at most {MAX_CHARACTERS} are decoded at once")
+        if not text.isascii() and _SURROGATE.search(text):
+            raise NotText("the text holds lone surrogates, so it is no Unicode text; decode its bytes as UTF-8 first")
         profile = self.proxy.profile
         # 1 to 3: normalise, tokenise, cut into positions.
         ids = self.proxy.tokenizer.encode(text)

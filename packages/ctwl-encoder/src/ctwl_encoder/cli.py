@@ -158,9 +158,9 @@ def _run(arguments: argparse.Namespace) -> None:
     if arguments.json:
         record = dataclasses.asdict(written)
         beacon = record.pop("beacon")
-        print(json.dumps(record | {"code": written.beacon.code, **beacon}, ensure_ascii=False, indent=2))
+        print(json.dumps(record | {"code": written.beacon.code, **beacon}, ensure_ascii=False, indent=2), flush=True)
     else:
-        print(written.text)
+        print(written.text, flush=True)
     _warn(written)
 
 

@@ -239,6 +239,15 @@ def _beacon(provider: int, version: int, seed: int | None, index: int, prompt: s
     return Beacon(provider, version, drawn[0] & 0x3F)
 
 
+def _is_text(text: str) -> bool:
+    """Whether a string can be written as UTF-8: no lone surrogates, as undecodable arguments bring."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _check_options(
     prompts: list[str],
     *,
@@ -251,6 +260,7 @@ def _check_options(
 ) -> None:
     checks = [
         (bool(prompts) and all(prompt.strip() for prompt in prompts), "the prompt is empty; give at least a word"),
+        (all(_is_text(prompt) for prompt in prompts), "the prompt is no Unicode text (lone surrogates); give UTF-8"),
         (tokens >= 1, f"max-new-tokens is {tokens}; it must be at least 1"),
         (0 <= temperature < float("inf"), f"temperature is {temperature}; it must be 0 (greedy) or above"),
         (0 < top_p <= 1, f"top-p is {top_p}; it must be above 0 and at most 1"),

@@ -1,0 +1,147 @@
+"""Write the figures of the results into the pages that show them, so that none is typed by hand.
+
+python evaluation/report.py          # rewrite the marked blocks of README.md and evaluation/README.md
+python evaluation/report.py --check  # exit status 1 where a block is not what the results say
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from typing import Any
+
+from common import RESULTS
+
+__all__ = ["PAGES", "rendered"]
+
+ROOT = RESULTS.parents[1]
+PAGES = (ROOT / "README.md", RESULTS.parent / "README.md")
+
+
+def result(name: str) -> dict[str, Any]:
+    """One checked-in result."""
+    found: dict[str, Any] = json.loads((RESULTS / f"{name}.json").read_text())
+    return found
+
+
+def percent(rate: dict[str, Any]) -> str:
+    """A rate as counts with its exact interval."""
+    low, high = (f"{100 * bound:.0f}" for bound in rate["interval_95"])
+    return f"{rate['successes']} of {rate['trials']} (95 % interval {low} to {high} %)"
+
+
+def summary() -> str:
+    """The table of README.md."""
+    recovery, quality, humans, bench = (result(name) for name in ("recovery", "quality", "false_positives", "bench"))
+    tokens = recovery["settings"]["tokens"]
+    unbiased, low_high = quality["methods"]["unbiased"], quality["methods"]["unbiased"]["interval_95"]
+    randomised, reported = humans["randomised p of one code"], humans["reported p"]
+    memory = bench["megabytes"]["decode, above loaded"]
+    rows = [
+        ("20-bit code read back exactly from " + f"{tokens} tokens, `unbiased`, T = 1", percent(recovery["exact"])),
+        ("the same, found at p <= 1e-4", percent(recovery["detected"]["p <= 0.0001"])),
+        (
+            "`unbiased` against plain sampling, NLL in nats a token",
+            f"{unbiased['difference to plain']:+.3f} (95 % interval {low_high[0]:+.3f} to {low_high[1]:+.3f})",
+        ),
+        (
+            f"p-values on {humans['passages']} human passages",
+            f"uniform (Kolmogorov-Smirnov p = {randomised['KS p']:.2f}); smallest reported {reported['smallest']:.2g}",
+        ),
+        (
+            "decode of 200 tokens",
+            f"{bench['decode']['decode']['over forward']:.2f} times the bare proxy forward, {memory:.0f} MB above the model",
+        ),
+        (
+            "writing, batch of 8, of plain generation's speed",
+            f"`unbiased` {bench['encode, batch 8']['unbiased']['of plain']:.2f}, "
+            f"`delta` {bench['encode, batch 8']['delta']['of plain']:.2f}",
+        ),
+    ]
+    return "| | |\n|---|---|\n" + "\n".join(f"| {what} | {value} |" for what, value in rows)
+
+
+def details() -> str:
+    """The tables of evaluation/README.md."""
+    recovery, quality, modes, numerics = (result(name) for name in ("recovery", "quality", "modes", "numerics"))
+    humans, bench = result("false_positives"), result("bench")
+    lines = [f"### Recovery ({recovery['settings']['date']})", "", "| | |", "|---|---|"]
+    lines += [f"| exact | {percent(recovery['exact'])} |"]
+    lines += [f"| found at {level} | {percent(rate)} |" for level, rate in recovery["detected"].items()]
+    lines += [
+        f"| hit rate; of a wrong code | {recovery['hit rate of exact ones']:.3f}; {recovery['hit rate of a wrong code']:.3f} |",
+        f"| median p; median that the encoder expected | {recovery['median p']:.1e}; {recovery['median expected p']:.1e} |",
+        f"| positions lost to re-tokenisation, mean | {recovery['positions lost to re-tokenisation']:.1f} |",
+    ]
+    lines += [
+        "",
+        f"### Quality ({quality['settings']['date']})",
+        "",
+        "| method | mean NLL | difference to plain |",
+        "|---|---|---|",
+    ]
+    for name, entry in quality["methods"].items():
+        low, high = entry.get("interval_95", (0, 0))
+        difference = f"{entry['difference to plain']:+.3f} ({low:+.3f} to {high:+.3f})" if name != "plain" else ""
+        lines.append(f"| {name} | {entry['mean NLL']:.3f} | {difference} |")
+    lines += ["", f"### Modes ({modes['settings']['date']})", ""]
+    lines += ["| mode | exact | hit rate | of a wrong code | median p |", "|---|---|---|---|---|"]
+    for name, entry in modes["modes"].items():
+        exact = f"{entry['exact']['successes']} of {entry['exact']['trials']}"
+        wrong = entry["hit rate of a wrong code"]
+        lines.append(f"| {name} | {exact} | {entry['hit rate']:.3f} | {wrong:.3f} | {entry['median p']:.1e} |")
+    randomised, reported, other = humans["randomised p of one code"], humans["reported p"], humans["for comparison"]
+    lines += ["", f"### False positives ({humans['settings']['date']})", "", "| | |", "|---|---|"]
+    lines += [
+        f"| passages of 100 to 200 tokens | {humans['passages']} |",
+        f"| randomised p of one code: mean, Kolmogorov-Smirnov p | {randomised['mean']:.3f}, {randomised['KS p']:.3f} |",
+        f"| reported p: mean, smallest, one-sided Kolmogorov-Smirnov p | {reported['mean']:.3f}, "
+        f"{reported['smallest']:.2g}, {reported['KS p, one-sided']:.3f} |",
+        *(f"| reported p <= {level} | {count} |" for level, count in reported["at most"].items()),
+        *(f"| {name} | {count} |" for name, count in other.items()),
+    ]
+    lines += ["", f"### Numerics ({numerics['settings']['date']})", ""]
+    lines += ["| runtime | mean total variation | memberships that differ |", "|---|---|---|"]
+    for name, entry in numerics["runtimes"].items():
+        lines.append(
+            f"| {name} | {entry['mean total variation']:.1e} | {100 * entry['memberships that differ']:.2f} % |"
+        )
+    lines += ["", f"### Speed ({bench['settings']['date']}, {bench['settings']['machine']['cores']} cores)", ""]
+    lines += ["| | tokens a second | of plain generation |", "|---|---|---|"]
+    for size in ("encode, batch 8", "encode, one row"):
+        for name, entry in bench[size].items():
+            lines.append(f"| {size}, {name} | {entry['tokens per second']:.0f} | {entry['of plain']:.2f} |")
+    decode = bench["decode"]
+    lines += [
+        "",
+        f"Decoding 200 tokens took {decode['decode']['seconds']:.2f} s, {decode['decode']['over forward']:.2f} times the "
+        f"bare forward pass, and {bench['megabytes']['decode, above loaded']:.0f} MB above the loaded model.",
+    ]
+    return "\n".join(lines)
+
+
+def rendered(page: str) -> str:
+    """A page with its marked blocks written anew."""
+    for name, text in (("summary", summary), ("details", details)):
+        pattern = rf"(<!-- {name} -->\n).*?(<!-- end {name} -->)"
+        if re.search(pattern, page, re.S):
+            block = text()
+            page = re.sub(pattern, lambda match, block=block: f"{match[1]}{block}\n{match[2]}", page, flags=re.S)
+    return page
+
+
+def main() -> int:
+    """Rewrite or check the pages."""
+    stale = [page for page in PAGES if rendered(page.read_text(encoding="utf-8")) != page.read_text(encoding="utf-8")]
+    if "--check" in sys.argv[1:]:
+        for page in stale:
+            print(f"{page.relative_to(ROOT)} is not what the results say; run: python evaluation/report.py")
+        return 1 if stale else 0
+    for page in stale:
+        page.write_text(rendered(page.read_text(encoding="utf-8")), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
