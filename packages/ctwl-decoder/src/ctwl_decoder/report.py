@@ -36,14 +36,19 @@ class Report(BaseModel):
     scored: int = Field(
         description="Positions that count: past the prefix, repeats of a (context, token) pair left out."
     )
-    needed: int = Field(description="Tokens below which no text can pass the test.")
+    needed: int = Field(description="Tokens below which the test will hardly pass, whatever the text.")
     profile: str = Field(description="Name of the profile.")
     profile_digest: str = Field(description="SHA-256 of the profile's canonical encoding.")
 
     @property
     def too_short(self) -> bool:
-        """Whether no text of this length could have passed."""
+        """Whether hardly any text of this length could have passed."""
         return self.tokens < self.needed
+
+    def _why(self) -> str:
+        if self.posterior is not None:
+            return f"posterior {self.posterior:.6f}, below the paper's 1 - 1e-5; p = {_number(self.p_value)}"
+        return f"p = {_number(self.p_value)}, above {_number(self.alpha)}"
 
     def __str__(self) -> str:
         """The report for people: the verdict first."""
@@ -51,11 +56,11 @@ class Report(BaseModel):
         if not self.detected and self.too_short:
             return (
                 f"No verdict: the text is too short. It has {self.tokens} tokens and the test needs at least "
-                f"{self.needed}; 100 or more give a clear answer.\n{size}"
+                f"{self.needed}; 150 or more give a clear answer.\n{size}"
             )
         if not self.detected:
             return (
-                f"No watermark found (p = {_number(self.p_value)}, above {_number(self.alpha)}).\n{size}\n"
+                f"No watermark found ({self._why()}).\n{size}\n"
                 "That does not show that a person wrote the text: marks wear off, and other models carry none."
             )
         who = f"code {self.code}"

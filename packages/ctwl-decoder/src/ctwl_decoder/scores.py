@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from ctwl_protocol import Profile, hashing
-from ctwl_protocol.kernel import fmix32_scalar, in_chunks
+from ctwl_protocol.kernel import fmix32_scalar, in_chunks, jit
 
 from .hits import Evidence
 
@@ -36,7 +35,7 @@ def score_codes(profile: Profile, evidence: Evidence, codes: NDArray[np.uint32])
     return scores
 
 
-@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@jit
 def _score(seeds: Any, table: Any, scores: Any, start: int, stop: int) -> None:
     colours = np.uint64(table.shape[1])
     for block in range(start, stop, _BLOCK):  # a block of scores stays in the first-level cache

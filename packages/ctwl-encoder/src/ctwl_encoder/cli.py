@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import io
 import json
 import os
 import sys
@@ -52,7 +53,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--model", default="smollm2", help="a model folder, a name on the hub, or smollm2 (default)")
     parser.add_argument(
         "--profile",
-        default=os.environ.get("CTWL_PROFILE"),
+        default=os.environ.get("CTWL_PROFILE") or None,
         help=f"a published profile or a profile file; published: {', '.join(published_names())} "
         "(default: $CTWL_PROFILE, else the standard one, and for smollm2 its own)",
     )
@@ -96,7 +97,9 @@ def _prompt(arguments: argparse.Namespace) -> str:
         if arguments.prompt_file is not None:
             with Path(arguments.prompt_file).open("rb") as file:
                 data = file.read(_MAX_PROMPT + 1)
-        elif arguments.prompt == "-" or (arguments.prompt is None and not sys.stdin.isatty()):
+        elif arguments.prompt == "-" or (arguments.prompt is None and sys.stdin and not sys.stdin.isatty()):
+            if sys.stdin is None:
+                raise OptionOutOfRange("standard input is closed")
             data = sys.stdin.buffer.read(_MAX_PROMPT + 1)
         elif arguments.prompt is None:
             raise OptionOutOfRange('no prompt; try: ctwl-encode "The harvest this year"')
@@ -106,7 +109,9 @@ def _prompt(arguments: argparse.Namespace) -> str:
             raise OptionOutOfRange(f"the prompt has more than {_MAX_PROMPT} bytes")
         return data.decode().rstrip("\r\n")
     except OSError as error:
-        raise OptionOutOfRange(f"cannot read the prompt file {arguments.prompt_file}: {error.strerror}") from error
+        raise OptionOutOfRange(
+            f"cannot read the prompt from {arguments.prompt_file or 'standard input'}: {error.strerror}"
+        ) from error
     except UnicodeDecodeError as error:
         raise OptionOutOfRange(f"the prompt is no UTF-8 text (byte {error.start})") from error
 
@@ -132,8 +137,18 @@ def _run(arguments: argparse.Namespace) -> None:
     Beacon(arguments.provider, arguments.version, arguments.nonce or 0)
     from transformers.utils import logging
 
-    from .encoder import Encoder
+    from .encoder import Encoder, check_options
 
+    check_options(
+        [prompt],
+        tokens=arguments.max_new_tokens,
+        temperature=arguments.temperature,
+        top_p=arguments.top_p,
+        beams=arguments.num_beams,
+        penalty=arguments.repetition_penalty,
+        delta=arguments.delta,
+        seed=arguments.seed,
+    )
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     encoder = Encoder.open(arguments.model, arguments.profile, proxy_path=arguments.proxy, device=arguments.device)
@@ -166,25 +181,27 @@ def _run(arguments: argparse.Namespace) -> None:
 
 def _warn(written: Generation) -> None:
     """Say on stderr where a reader will hardly find the code."""
-    warnings = []
+    messages = []
     if written.expected_log2_p > _ENOUGH:
-        warnings.append(
+        messages.append(
             f"{written.tokens} tokens carry too little for a reader to be sure (expected p about "
             f"{2**written.expected_log2_p:.2g}); write more, or raise --temperature or --delta"
         )
     if written.lost > written.marked / 2:
-        warnings.append(
+        messages.append(
             f"a reader tokenises {written.lost} of {written.marked} marked positions differently, so the code may be "
             "unreadable; write again"
         )
-    for warning in warnings:
-        print(f"ctwl-encode: warning: {warning}", file=sys.stderr)
+    for message in messages:
+        print(f"ctwl-encode: warning: {message}", file=sys.stderr)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit status."""
     warnings.filterwarnings("ignore", module="transformers")
     arguments = _parser().parse_args(argv)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")  # what ctwl-decode reads, whatever the locale
     try:
         _run(arguments)
     except CTWLError as error:
@@ -193,6 +210,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("ctwl-encode: interrupted", file=sys.stderr)
         return 2
-    except BrokenPipeError:
+    except BrokenPipeError:  # the reader of our output went away
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:  # a full disk, a cache that cannot be written
+        print(f"ctwl-encode: {error}", file=sys.stderr)
+        return 2
     return 0

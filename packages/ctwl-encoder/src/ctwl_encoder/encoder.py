@@ -20,10 +20,10 @@ from ctwl_protocol.windows import positions
 
 from .errors import OptionOutOfRange, StrategyUnsuitable
 from .models import OFFLINE_MODEL, OFFLINE_PROFILE, check_tokenizer, load_model
-from .processor import CTWLLogitsProcessor
+from .processor import MAX_DELTA, CTWLLogitsProcessor
 from .strategies import Strategy
 
-__all__ = ["Encoder", "Generation", "default_profile"]
+__all__ = ["Encoder", "Generation", "check_options", "default_profile"]
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ class Encoder:
                 "unbiased leaves the distribution as it is, so without sampling it carries nothing; "
                 "use delta for greedy decoding and beam search"
             )
-        _check_options(
+        check_options(
             prompts,
             tokens=max_new_tokens,
             temperature=temperature,
@@ -159,6 +159,7 @@ class Encoder:
             beams=num_beams,
             penalty=repetition_penalty,
             delta=delta,
+            seed=seed,
         )
         beacons = [
             Beacon(provider, version, nonce) if nonce is not None else _beacon(provider, version, seed, i, prompt)
@@ -213,7 +214,7 @@ class Encoder:
 
     def _generation(self, ids: NDArray[np.int64], beacon: Beacon, processor: CTWLLogitsProcessor) -> Generation:
         text = self.tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
-        profile, expectation = processor.proxy.profile, processor.expectation(ids)
+        profile, expectation = processor.proxy.profile, processor.expectation(beacon.code, ids)
         cuts = [
             positions(tokens, profile.prefix_length, profile.context_length)
             for tokens in (ids, self.proxy.tokenizer.encode(text))
@@ -248,7 +249,7 @@ def _is_text(text: str) -> bool:
     return True
 
 
-def _check_options(
+def check_options(
     prompts: list[str],
     *,
     tokens: int,
@@ -257,16 +258,22 @@ def _check_options(
     beams: int,
     penalty: float,
     delta: float,
+    seed: int | None,
 ) -> None:
+    """Refuse options outside their ranges: OptionOutOfRange, before any model is loaded."""
     checks = [
         (bool(prompts) and all(prompt.strip() for prompt in prompts), "the prompt is empty; give at least a word"),
         (all(_is_text(prompt) for prompt in prompts), "the prompt is no Unicode text (lone surrogates); give UTF-8"),
         (tokens >= 1, f"max-new-tokens is {tokens}; it must be at least 1"),
-        (0 <= temperature < float("inf"), f"temperature is {temperature}; it must be 0 (greedy) or above"),
+        (
+            temperature == 0 or 0.001 <= temperature <= 1000,
+            f"temperature is {temperature}; it must be 0 (greedy) or from 0.001 to 1000",
+        ),
         (0 < top_p <= 1, f"top-p is {top_p}; it must be above 0 and at most 1"),
         (beams >= 1, f"num-beams is {beams}; it must be at least 1"),
         (0 < penalty < float("inf"), f"repetition-penalty is {penalty}; it must be above 0 (1 for none)"),
-        (0 < delta < float("inf"), f"delta is {delta}; it must be above 0"),
+        (0 < delta <= MAX_DELTA, f"delta is {delta}; it must be above 0 and at most {MAX_DELTA:g}"),
+        (seed is None or 0 <= seed < 1 << 63, f"seed is {seed}; it must be at least 0 and below 2^63"),
     ]
     for good, message in checks:
         if not good:

@@ -4,13 +4,26 @@ from __future__ import annotations
 
 from ctwl_protocol import CTWLError
 
-__all__ = ["EncoderError", "ModelNotFound", "OptionOutOfRange", "StrategyUnsuitable", "TokenizerMismatch"]
+__all__ = [
+    "EncoderError",
+    "ModelFailed",
+    "ModelNotFound",
+    "OptionOutOfRange",
+    "StrategyUnsuitable",
+    "TokenizerMismatch",
+]
 
 
 class EncoderError(CTWLError):
     """Base of the encoder's own errors."""
 
     code = "encoder-error"
+
+
+class ModelFailed(EncoderError):
+    """The provider's model gave no usable logits, or did not fit on its device."""
+
+    code = "model-failed"
 
 
 class ModelNotFound(EncoderError):

@@ -48,6 +48,10 @@ class Expectation:
             self._cumulant + np.log1p(null * np.expm1(_THETA)),
         )
 
+    def repeated(self) -> Expectation:
+        """The expectation after a marked position that repeats an earlier pair of context and token."""
+        return Expectation(self.positions + 1, self._hits, self._cumulant)
+
     def log2_p(self, code_bits: int) -> float:
         """Bound on log2 of the p-value after correction for ``2^code_bits`` codes; at most 0."""
         bound = float((self._cumulant - _THETA * self._hits).min()) / np.log(2)

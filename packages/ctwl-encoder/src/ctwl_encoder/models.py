@@ -11,7 +11,7 @@ from ctwl_protocol.errors import CTWLError
 from ctwl_protocol.profile import ProxyModel, get_profile
 from ctwl_protocol.proxy import Proxy, ProxyTokenizer, build_model, choose_device, find_files, load_tensors
 
-from .errors import ModelNotFound, TokenizerMismatch
+from .errors import ModelFailed, ModelNotFound, TokenizerMismatch
 
 __all__ = ["OFFLINE_MODEL", "OFFLINE_PROFILE", "check_tokenizer", "load_model"]
 
@@ -36,8 +36,8 @@ def load_model(name: str, device: str | torch.device = "auto") -> tuple[Any, Any
         model, tokenizer = _offline()
     else:
         try:
-            tokenizer = AutoTokenizer.from_pretrained(name)
-            model = AutoModelForCausalLM.from_pretrained(name, dtype="auto")
+            tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=False)
+            model = AutoModelForCausalLM.from_pretrained(name, dtype="auto", trust_remote_code=False)
         except Exception as error:  # transformers raises many types for a name that it cannot load
             first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
             raise ModelNotFound(
@@ -46,7 +46,10 @@ def load_model(name: str, device: str | torch.device = "auto") -> tuple[Any, Any
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token
     tokenizer.padding_side = "left"
-    return model.to(device).eval(), tokenizer
+    try:
+        return model.to(device).eval(), tokenizer
+    except RuntimeError as error:
+        raise ModelFailed(f"the model does not fit on {device}: {error}") from error
 
 
 def _offline() -> tuple[Any, Any]:

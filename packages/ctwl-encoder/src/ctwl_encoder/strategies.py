@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from ctwl_protocol import kernel
 from ctwl_protocol.partition import Sigma
 
+from .errors import ModelFailed
+
 __all__ = ["Strategy", "add_delta", "split_mass"]
 
 
@@ -33,23 +35,24 @@ class Strategy(StrEnum):
 def add_delta(
     logits: NDArray[np.float32],
     weights: NDArray[np.uint32],
+    carriers: NDArray[np.bool_],
     permutation_seeds: NDArray[np.uint32],
     sigma: Sigma,
     delta: float,
 ) -> NDArray[np.float32]:
-    """Add ``delta`` to the logits of the members of ``V``.
+    """Add ``delta`` to the logits of the carriers that are members of ``V``.
 
     Args:
         logits: float32 (rows, size).
         weights: uint32 (rows, |V|), the proxy's.
+        carriers: bool (size,), the tokens that appear in text.
         permutation_seeds: uint32 (rows,), ``s(c, a)`` for the code's colour.
         sigma: the profile's.
         delta: nats.
     """
-    marked = logits.copy()
-    inside = kernel.members(weights, permutation_seeds, sigma)
-    marked[:, : inside.shape[1]] += np.float32(delta) * inside
-    return marked
+    inside = np.zeros(logits.shape, dtype=np.bool_)
+    inside[:, : weights.shape[1]] = kernel.members(weights, permutation_seeds, sigma)
+    return np.where(inside & carriers, logits + np.float32(delta), logits)
 
 
 def split_mass(
@@ -67,7 +70,12 @@ def split_mass(
 
     Returns:
         float32 (rows, size): log-probabilities, minus infinity for the tokens that were cut.
+
+    Raises:
+        ModelFailed: a row has no finite maximum.
     """
+    if not np.isfinite(logits.max(axis=1)).all():
+        raise ModelFailed("the model's logits are not numbers; run it in float32 or bfloat16")
     exponent = np.exp(logits.astype(np.float64) - logits.max(axis=1, keepdims=True))
     mass = exponent / exponent.sum(axis=1, keepdims=True)
     kept = np.where(carriers, kernel.split(mass * carriers, permutation_seeds), mass)

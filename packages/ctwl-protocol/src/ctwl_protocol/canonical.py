@@ -25,7 +25,7 @@ MAX_DEPTH = 8
 
 def _checked(value: Any, depth: int) -> Any:
     """The value with its maps in key order, or NonCanonical where the subset has no form for it."""
-    if depth > MAX_DEPTH:
+    if depth >= MAX_DEPTH and isinstance(value, list | tuple | dict):
         raise NonCanonical(f"nested deeper than {MAX_DEPTH} levels")
     match value:
         case None | bool() | bytes():
@@ -43,10 +43,9 @@ def _checked(value: Any, depth: int) -> Any:
         case dict():
             if not all(isinstance(key, str) for key in value):
                 raise NonCanonical("a map has a key that is no string")
-            return {
-                key: _checked(value[key], depth + 1)
-                for key in sorted(value, key=lambda k: k.encode(errors="surrogatepass"))
-            }
+            for key in value:
+                _checked(key, depth)
+            return {key: _checked(value[key], depth + 1) for key in sorted(value, key=str.encode)}
     raise NonCanonical(f"a value of type {type(value).__name__} has no canonical form")
 
 

@@ -20,9 +20,18 @@ from numpy.typing import NDArray
 
 from .partition import Sigma
 
-__all__ = ["fmix32_scalar", "in_chunks", "mass_below", "members", "split"]
+__all__ = ["fmix32_scalar", "in_chunks", "jit", "mass_below", "members", "split"]
 
-_jit: Callable[..., Any] = numba.njit(nogil=True, cache=True)
+
+def jit(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a loop, without the interpreter's lock; cached on disk where there is a place to write."""
+    try:
+        compiled: Callable[..., Any] = numba.njit(nogil=True, cache=True)(function)
+    except RuntimeError:  # no folder that numba may write to
+        compiled = numba.njit(nogil=True)(function)
+    return compiled
+
+
 _BUCKET_BITS = 12
 _BUCKETS = 1 << _BUCKET_BITS
 _SHIFT = np.uint32(32 - _BUCKET_BITS)
@@ -31,9 +40,13 @@ _M1, _M2 = np.uint32(0x85EBCA6B), np.uint32(0xC2B2AE35)
 _S13, _S16 = np.uint32(13), np.uint32(16)
 
 
-@cache
+@cache  # forgotten in a forked child, where its threads are gone
 def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(_threads(), thread_name_prefix="ctwl")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
 def _threads() -> int:
@@ -47,7 +60,7 @@ def in_chunks(work: Callable[[int, int], None], length: int) -> None:
     list(_pool().map(work, bounds[:-1], bounds[1:]))
 
 
-@numba.njit(inline="always", cache=True)  # type: ignore[untyped-decorator]
+@jit
 def fmix32_scalar(x: Any) -> Any:
     """:func:`ctwl_protocol.hashing.fmix32` of one uint32, for use inside compiled loops."""
     x = np.uint32(x ^ (x >> _S16))
@@ -57,7 +70,7 @@ def fmix32_scalar(x: Any) -> Any:
     return np.uint32(x ^ (x >> _S16))
 
 
-@_jit
+@jit
 def _mass_below(weights: Any, observed: Any, seeds: Any, below: Any, start: int, stop: int) -> None:
     vocabulary = weights.shape[1]
     spread = np.empty(vocabulary, np.uint32)  # v * GOLDEN of the tokens that weigh anything
@@ -88,7 +101,7 @@ def mass_below(
     return below
 
 
-@_jit
+@jit
 def _pivot(mass: Any, ranks: Any, histogram: Any, half: Any) -> Any:
     """The token at which the running mass in rank order reaches ``half`` > 0, and the mass ranked before it."""
     for b in range(_BUCKETS):
@@ -115,7 +128,7 @@ def _pivot(mass: Any, ranks: Any, histogram: Any, half: Any) -> Any:
     return inside[size - 1], before
 
 
-@_jit
+@jit
 def _members(weights: Any, seeds: Any, numerator: Any, denominator: Any, inside: Any, start: int, stop: int) -> None:
     vocabulary = weights.shape[1]
     ranks = np.empty(vocabulary, np.uint32)
@@ -147,7 +160,7 @@ def members(weights: NDArray[np.uint32], permutation_seeds: NDArray[np.uint32], 
     return inside
 
 
-@_jit
+@jit
 def _split(mass: Any, seeds: Any, kept: Any, start: int, stop: int) -> None:
     vocabulary = mass.shape[1]
     ranks = np.empty(vocabulary, np.uint32)
@@ -157,7 +170,7 @@ def _split(mass: Any, seeds: Any, kept: Any, start: int, stop: int) -> None:
         for v in range(vocabulary):
             ranks[v] = fmix32_scalar(np.uint32(seeds[i] ^ np.uint32(np.uint32(v) * _GOLDEN)))
             total += mass[i, v]
-        if total <= 0.0:
+        if not total > 0.0:  # nothing to split, or not a number
             kept[i] = 0.0
             continue
         pivot, before = _pivot(mass[i], ranks, histogram, total / 2)

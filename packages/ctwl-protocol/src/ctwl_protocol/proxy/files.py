@@ -119,6 +119,7 @@ def _plain(profile: Profile, file: ProxyFile, path: str | Path | None, local_onl
 def _from_hub(source: HubSource, file: ProxyFile, local_only: bool) -> Path:
     from huggingface_hub import constants, hf_hub_download
 
+    reason = "the hub was not reached"
     for local in (True, False):
         if not local and (local_only or not _reachable(constants.ENDPOINT)):
             break
@@ -126,8 +127,9 @@ def _from_hub(source: HubSource, file: ProxyFile, local_only: bool) -> Path:
             return Path(hf_hub_download(source.repository, file.name, revision=source.revision, local_files_only=local))
         except Exception as error:  # hub clients raise many types; all mean that the file is not to be had
             log.debug("hub (local=%s): %s", local, error)
+            reason = reason if local else f"the hub did not give it ({str(error).strip().splitlines()[0]})"
     raise ProxyNotFound(
-        f"{file.name} of {source.repository} is not in the local cache and the hub was not reached; where there is a "
+        f"{file.name} of {source.repository} is not in the local cache and {reason}; where there is a "
         f"network, fetch it with: hf download {source.repository} model.safetensors vocab.json merges.txt --revision "
         f"{source.revision}. On a machine with a package registry only, use the profile org.ctwl.smollm2-135m.1"
     )
@@ -135,7 +137,7 @@ def _from_hub(source: HubSource, file: ProxyFile, local_only: bool) -> Path:
 
 def _reachable(endpoint: str) -> bool:
     """Whether the hub answers at all: with no network its client would retry for half a minute."""
-    if getproxies().get("https"):
+    if getproxies().keys() & {"https", "all"}:
         return True
     url = urlsplit(endpoint)
     try:
@@ -156,16 +158,10 @@ def _unpacked(profile: Profile, carrier: ProxyFile, path: str | Path | None) -> 
     if path is not None or not all((folder / name).is_file() for name in names):
         source = _locate_carrier(profile, carrier, path)
         verify(source, carrier)
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder) as scratch:
-            # Written aside and renamed, so that a crash leaves no half file and two processes do not collide.
-            if not all((folder / name).is_file() for name in names[:2]):
-                gguf.write_tokenizer(source, Path(scratch) / names[0], Path(scratch) / names[1])
-            if needs_weights and not (folder / "model.safetensors").is_file():
-                log.warning("converting %s once, about 15 seconds ...", carrier.name)
-                gguf.write_tensors(source, Path(scratch) / "model.safetensors")
-            for made in Path(scratch).iterdir():
-                made.replace(folder / made.name)
+        missing = [name for name in names if not (folder / name).is_file()]
+        if missing:
+            folder.mkdir(parents=True, exist_ok=True)
+            _convert(source, folder, missing)
     verify(folder / tokenizer.vocab.name, tokenizer.vocab)
     verify(folder / tokenizer.merges.name, tokenizer.merges)
     # The tensors have a digest of their own, which load_tensors compares.
@@ -174,6 +170,21 @@ def _unpacked(profile: Profile, carrier: ProxyFile, path: str | Path | None) -> 
         folder / tokenizer.vocab.name,
         folder / tokenizer.merges.name,
     )
+
+
+def _convert(source: Path, folder: Path, names: list[str]) -> None:
+    """Make the named files from a verified GGUF file.
+
+    They are written aside and renamed, so that a crash leaves no half file and two processes do not collide.
+    """
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        if {"vocab.json", "merges.txt"} & set(names):
+            gguf.write_tokenizer(source, Path(scratch) / "vocab.json", Path(scratch) / "merges.txt")
+        if "model.safetensors" in names:
+            log.warning("converting %s once, about 15 seconds ...", source.name)
+            gguf.write_tensors(source, Path(scratch) / "model.safetensors")
+        for made in Path(scratch).iterdir():
+            made.replace(folder / made.name)
 
 
 def _locate_carrier(profile: Profile, carrier: ProxyFile, path: str | Path | None) -> Path:

@@ -64,9 +64,9 @@ def tensors_digest(tensors: Mapping[str, torch.Tensor]) -> bytes:
     """
     digest = hashlib.sha256()
     for name in sorted(tensors):
+        if str(tensors[name].dtype) != "torch.float32":
+            raise ProxyMalformed(f"tensor {name} is {tensors[name].dtype}, not float32")
         array = tensors[name].numpy()
-        if array.dtype.name != "float32":
-            raise ProxyMalformed(f"tensor {name} is {array.dtype.name}, not float32")
         encoded = name.encode()
         digest.update(struct.pack("<I", len(encoded)) + encoded)
         digest.update(struct.pack(f"<I{array.ndim}Q", array.ndim, *array.shape))

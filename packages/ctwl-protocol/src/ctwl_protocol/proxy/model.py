@@ -1,7 +1,7 @@
 """The proxy LM itself: transformers' models over tensors whose digests were checked, no other file trusted.
 
 On a CPU the linear layers' weights are reordered once into oneDNN's blocked layout. That makes small batches about 1.7
-times faster, and the result of a window independent of the batch that it is in.
+times faster.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ class Proxy:
         if self._model is None or not len(windows):
             weights = np.ones((len(windows), vocabulary), dtype=np.uint32)
         else:
-            weights = quantise(self._probabilities(windows)[:, :vocabulary], self.profile.weight_bits)
+            weights = quantise(self._probabilities(windows), self.profile.weight_bits)
         weights[:, self._special] = 0
         return weights
 
@@ -111,8 +111,8 @@ def choose_device(device: str | torch.device = "auto") -> torch.device:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
         chosen = torch.device(device)
-        torch.empty(1, device=chosen)
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        torch.empty(1, dtype=torch.float64, device=chosen).cpu()  # weights take float64
+    except (RuntimeError, AssertionError, NotImplementedError, TypeError) as error:
         raise DeviceUnavailable(
             f"device {str(device)!r} cannot be used on this machine; try cpu, cuda or auto"
         ) from error

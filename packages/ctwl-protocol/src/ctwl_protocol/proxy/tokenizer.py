@@ -40,8 +40,8 @@ class ProxyTokenizer:
         """
         try:
             self.vocabulary: dict[str, int] = json.loads(vocab.read_bytes())
-            lines = merges.read_bytes().decode().split("\n")
-            pairs = [tuple(line.split(" ")) for line in lines if line and not line.startswith("#version")]
+            lines = merges.read_bytes().decode().split("\n")[1:]  # after the header
+            pairs = [tuple(line.split(" ")) for line in lines if line]
             model = models.BPE(vocab=self.vocabulary, merges=[(left, right) for left, right in pairs])
         except Exception as error:  # the binding raises plain Exception
             raise ProxyMalformed(f"{vocab} and {merges} are no BPE tokenizer: {error}") from error
