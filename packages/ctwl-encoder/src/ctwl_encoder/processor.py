@@ -27,10 +27,9 @@ MAX_DELTA = 100.0
 class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
     """Marks what ``model.generate`` writes, for a model whose vocabulary is the proxy's.
 
-    As ``watermarking_config`` a processor serves any number of calls; as ``logits_processor`` call :meth:`reset` between
-    them. It reads only the ids generated so far, so beams may reorder and
-    rows may end early. With ``unbiased`` it must come after temperature, top-k and top-p, and ``generate`` puts what is
-    passed as ``logits_processor`` before them: pass ``watermarking_config=processor.config()`` instead.
+    As ``watermarking_config=processor.config()`` a processor serves any number of calls, and comes after temperature,
+    top-k and top-p, as ``unbiased`` must. As ``logits_processor`` it comes before them; call :meth:`reset` between calls.
+    It reads only the ids generated so far, so beams may reorder and rows may end early.
 
     Attributes:
         on_step: called with the number of tokens generated so far.
