@@ -28,8 +28,8 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
     """Marks what ``model.generate`` writes, for a model whose vocabulary is the proxy's.
 
     As ``watermarking_config=processor.config()`` a processor serves any number of calls, and comes after temperature,
-    top-k and top-p, as ``unbiased`` must. As ``logits_processor`` it comes before them; call :meth:`reset` between calls.
-    It reads only the ids generated so far, so beams may reorder and rows may end early.
+    top-k and top-p, as ``unbiased`` must. As ``logits_processor`` it comes before them, and needs :meth:`reset` between
+    calls. It reads only the ids generated so far, so beams may reorder and rows may end early.
 
     Attributes:
         on_step: called with the number of tokens generated so far.

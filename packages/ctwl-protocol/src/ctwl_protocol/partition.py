@@ -30,7 +30,9 @@ def quantise(probabilities: NDArray[np.float64], weight_bits: int) -> NDArray[np
     Returns:
         uint32, the same shape.
     """
-    return np.floor(probabilities * float(1 << weight_bits) + 0.5).astype(np.uint32)
+    scaled = probabilities * float(1 << weight_bits)
+    scaled += 0.5
+    return scaled.astype(np.uint32)  # the cast drops the fraction
 
 
 def mass_below(

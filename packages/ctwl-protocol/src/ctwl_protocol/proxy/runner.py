@@ -97,7 +97,7 @@ class Proxy:
 
     def _probabilities(self, windows: NDArray[np.int64]) -> NDArray[np.float64]:
         logits = self.forward(windows)[:, : self.profile.tokenizer.vocabulary]
-        probabilities: NDArray[np.float64] = torch.softmax(logits.double(), dim=-1).cpu().numpy()
+        probabilities: NDArray[np.float64] = torch.softmax(logits, dim=-1, dtype=torch.float64).cpu().numpy()
         return probabilities
 
 
