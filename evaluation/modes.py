@@ -4,10 +4,13 @@ For each mode a few texts are written and read back: sampling with several ``del
 search with repetition penalty 1.5, and the ``unbiased`` strategy at several temperatures.
 
     python evaluation/modes.py --out evaluation/results/modes.json
+
+With ``--only NAME`` one mode is measured and put among the others of that file.
 """
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -22,6 +25,9 @@ MODES: dict[str, dict[str, Any]] = {
     "delta 2, T = 1": {"strategy": "delta", "delta": 2.0},
     "delta 4, T = 1": {"strategy": "delta", "delta": 4.0},
     "delta 2, greedy": {"strategy": "delta", "delta": 2.0, "temperature": 0.0},
+    "delta 2, greedy, repetition penalty 1.5": {
+        "strategy": "delta", "delta": 2.0, "temperature": 0.0, "repetition_penalty": 1.5,
+    },
     "delta 2, 4 beams, repetition penalty 1.5": {
         "strategy": "delta", "delta": 2.0, "num_beams": 4, "repetition_penalty": 1.5,
     },
@@ -35,11 +41,14 @@ MODES: dict[str, dict[str, Any]] = {
 
 def main() -> None:
     """Run the experiment."""
-    options = arguments(__doc__, texts=8, tokens=200, seed=1)
+    options = arguments(__doc__, texts=8, tokens=200, seed=1, only="")
     encoder = Encoder.open("smollm2", OFFLINE)
     decoder, vanilla = Decoder(encoder.proxy), Decoder(encoder.proxy.vanilla())
-    result = {}
-    for name in tracked(list(MODES), "modes"):
+    known = (
+        json.loads(options.out.read_text())["modes"] if options.only and options.out and options.out.exists() else {}
+    )
+    measured = {}
+    for name in tracked([name for name in MODES if options.only in ("", name)], "modes"):
         written = encoder.generate(
             news_prompts(options.texts),
             provider=77,
@@ -52,14 +61,15 @@ def main() -> None:
         reader = vanilla if name.startswith("vanilla") else decoder
         reports = [reader.decode(generation.text) for generation in written]
         exact = [r.code == g.beacon.code for r, g in zip(reports, written, strict=True)]
-        result[name] = {
+        measured[name] = {
             "exact": rate(sum(exact), len(exact)),
             "hit rate": round(float(np.mean([r.score / max(r.scored, 1) for r in reports])), 3),
             "hit rate of a wrong code": round(float(np.mean([r.expected / max(r.scored, 1) for r in reports])), 3),
             "median p": float(np.median([r.p_value for r in reports])),
             "median expected p": float(np.median([2**g.expected_log2_p for g in written])),
         }
-    kept = {k: v for k, v in vars(options).items() if k != "out"}
+    kept = {k: v for k, v in vars(options).items() if k not in ("out", "only")}
+    result = {name: (known | measured)[name] for name in MODES if name in known | measured}
     write(
         {"experiment": "modes", "settings": settings(model="smollm2", profile=OFFLINE, **kept), "modes": result},
         options.out,

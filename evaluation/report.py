@@ -86,7 +86,10 @@ def details() -> str:
         difference = f"{entry['difference to plain']:+.3f} ({low:+.3f} to {high:+.3f})" if name != "plain" else ""
         lines.append(f"| {name} | {entry['mean NLL']:.3f} | {difference} |")
     lines += ["", f"### Modes ({modes['settings']['date']})", ""]
-    lines += ["| mode | exact | hit rate | of a wrong code | median p |", "|---|---|---|---|---|"]
+    lines += [
+        "| mode, 200 tokens | exact | hit rate of the best code | of a wrong code | median p |",
+        "|---|---|---|---|---|",
+    ]
     for name, entry in modes["modes"].items():
         exact = f"{entry['exact']['successes']} of {entry['exact']['trials']}"
         wrong = entry["hit rate of a wrong code"]
