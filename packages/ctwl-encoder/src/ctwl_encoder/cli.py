@@ -189,8 +189,8 @@ def _warn(written: Generation) -> None:
         )
     if written.lost > written.marked / 2:
         messages.append(
-            f"a reader tokenises {written.lost} of {written.marked} marked positions differently, so the code may be "
-            "unreadable; write again"
+            f"a reader will not see {written.lost} of {written.marked} marked positions as they were written, "
+            "so the code may be unreadable; write again"
         )
     for message in messages:
         print(f"ctwl-encode: warning: {message}", file=sys.stderr)

@@ -37,7 +37,7 @@ class Generation:
         strategy: how it was marked.
         tokens: tokens generated, special ones left out.
         marked: positions at which the code was favoured.
-        lost: positions that a reader, who tokenises the text anew, will see differently.
+        lost: pairs of context and token that a reader, who tokenises the text anew, will not see.
         expected_log2_p: the p-value that the decoder may be expected to find, as log2, corrected for all codes.
     """
 
@@ -219,7 +219,11 @@ class Encoder:
             positions(tokens, profile.prefix_length, profile.context_length)
             for tokens in (ids, self.proxy.tokenizer.encode(text))
         ]
-        written, read = ({(*w, o) for w, o in zip(c.windows.tolist(), c.observed.tolist(), strict=True)} for c in cuts)
+        # A window that differs in some other token still shows nearly the same half: only the pair must survive.
+        written, read = (
+            {(*context, token) for context, token in zip(cut.contexts.tolist(), cut.observed.tolist(), strict=True)}
+            for cut in cuts
+        )
         return Generation(
             text=text,
             beacon=beacon,
