@@ -208,6 +208,8 @@ def test_a_processor_works_as_a_plain_logits_processor(encoder: Encoder, decoder
         ({"top_p": 0.0}, OptionOutOfRange),
         ({"max_new_tokens": 0}, OptionOutOfRange),
         ({"max_new_tokens": 10**6}, OptionOutOfRange),
+        ({"min_new_tokens": -1}, OptionOutOfRange),
+        ({"min_new_tokens": 300}, OptionOutOfRange),
         ({"num_beams": 0}, OptionOutOfRange),
         ({"temperature": 1e-40}, OptionOutOfRange),
         ({"seed": 1 << 70}, OptionOutOfRange),

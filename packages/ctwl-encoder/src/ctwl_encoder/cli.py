@@ -142,6 +142,7 @@ def _run(arguments: argparse.Namespace) -> None:
     check_options(
         [prompt],
         tokens=arguments.max_new_tokens,
+        least=arguments.min_new_tokens,
         temperature=arguments.temperature,
         top_p=arguments.top_p,
         beams=arguments.num_beams,

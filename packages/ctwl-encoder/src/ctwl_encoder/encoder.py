@@ -154,6 +154,7 @@ class Encoder:
         check_options(
             prompts,
             tokens=max_new_tokens,
+            least=min_new_tokens,
             temperature=temperature,
             top_p=top_p,
             beams=num_beams,
@@ -257,6 +258,7 @@ def check_options(
     prompts: list[str],
     *,
     tokens: int,
+    least: int,
     temperature: float,
     top_p: float,
     beams: int,
@@ -269,6 +271,7 @@ def check_options(
         (bool(prompts) and all(prompt.strip() for prompt in prompts), "the prompt is empty; give at least a word"),
         (all(_is_text(prompt) for prompt in prompts), "the prompt is no Unicode text (lone surrogates); give UTF-8"),
         (tokens >= 1, f"max-new-tokens is {tokens}; it must be at least 1"),
+        (0 <= least <= tokens, f"min-new-tokens is {least}; it must be from 0 to max-new-tokens, {tokens}"),
         (
             temperature == 0 or 0.001 <= temperature <= 1000,
             f"temperature is {temperature}; it must be 0 (greedy) or from 0.001 to 1000",

@@ -18,6 +18,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from .hashing import GOLDEN
 from .partition import Sigma
 
 __all__ = ["fmix32_scalar", "in_chunks", "jit", "mass_below", "members", "split"]
@@ -35,7 +36,7 @@ def jit(function: Callable[..., Any]) -> Callable[..., Any]:
 _BUCKET_BITS = 12
 _BUCKETS = 1 << _BUCKET_BITS
 _SHIFT = np.uint32(32 - _BUCKET_BITS)
-_GOLDEN = np.uint32(0x9E3779B1)
+_GOLDEN = np.uint32(GOLDEN)
 _M1, _M2 = np.uint32(0x85EBCA6B), np.uint32(0xC2B2AE35)
 _S13, _S16 = np.uint32(13), np.uint32(16)
 
