@@ -24,7 +24,7 @@ import torch
 from common import OFFLINE, arguments, news_prompts, settings, write
 
 from ctwl_decoder import Decoder
-from ctwl_encoder import CTWLLogitsProcessor, Encoder
+from ctwl_encoder import CTWLWatermarkingConfig, Encoder
 from ctwl_protocol.windows import positions
 
 TOKENS = 200
@@ -82,8 +82,8 @@ def encode(encoder: Encoder, batch: int, tokens: int, runs: int) -> dict[str, An
     }  # fmt: skip
 
     def marked(strategy: str) -> None:
-        processor = CTWLLogitsProcessor(encoder.proxy, list(range(batch)), strategy=strategy)  # type: ignore[arg-type]
-        encoder.model.generate(**inputs, **common, watermarking_config=processor.config())
+        config = CTWLWatermarkingConfig(codes=list(range(batch)), strategy=strategy).attach(encoder.bridge)
+        encoder.model.generate(**inputs, **common, watermarking_config=config)
 
     jobs: dict[str, Callable[[], object]] = {"plain": lambda: encoder.model.generate(**inputs, **common)}
     jobs |= {"unbiased": lambda: marked("unbiased"), "delta": lambda: marked("delta")}

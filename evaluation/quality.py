@@ -21,15 +21,15 @@ from ctwl_encoder import Encoder
 
 def sample(encoder: Encoder, prompts: list[str], tokens: int, seed: int, strategy: str, **marking: Any) -> torch.Tensor:
     """Ids of prompt and text, (prompts, length); "plain" is the model's own sampling."""
-    from ctwl_encoder import CTWLLogitsProcessor
+    from ctwl_encoder import CTWLWatermarkingConfig
     from ctwl_protocol import Beacon
 
     batch = encoder.tokenizer(prompts, return_tensors="pt", padding=True)
     rng = np.random.default_rng(seed)
     codes = [Beacon(int(p), int(v), int(n)).code for p, v, n in rng.integers(0, (1024, 16, 64), (len(prompts), 3))]
     if strategy != "plain":
-        processor = CTWLLogitsProcessor(encoder.proxy, codes, strategy=strategy, **marking)  # type: ignore[arg-type]
-        marking = {"watermarking_config": processor.config()}
+        config = CTWLWatermarkingConfig(codes=codes, strategy=strategy, **marking).attach(encoder.bridge)
+        marking = {"watermarking_config": config}
     torch.manual_seed(seed)
     ids: torch.Tensor = encoder.model.generate(
         **batch, do_sample=True, top_k=0, max_new_tokens=tokens, min_new_tokens=tokens,

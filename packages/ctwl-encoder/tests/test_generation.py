@@ -10,8 +10,9 @@ import torch
 from transformers import LogitsProcessorList
 
 from ctwl_decoder import Decoder
-from ctwl_encoder import CTWLLogitsProcessor, Encoder, Strategy
-from ctwl_encoder.errors import ModelNotFound, OptionOutOfRange, StrategyUnsuitable, TokenizerMismatch
+from ctwl_encoder import Bridge, CTWLLogitsProcessor, CTWLWatermarkingConfig, Encoder, Strategy
+from ctwl_encoder.errors import ModelNotFound, OptionOutOfRange, ShortText, StrategyUnsuitable
+from ctwl_encoder.expectation import expected_log2_p, until
 from ctwl_encoder.models import load_model
 from ctwl_protocol import Beacon
 from ctwl_protocol.errors import FieldOutOfRange
@@ -46,7 +47,8 @@ def test_a_batch_of_prompts_each_with_its_own_record(encoder: Encoder, decoder: 
     for generation, report in zip(written, reports, strict=True):
         assert report.code == generation.beacon.code
         assert (report.provider, report.version, report.nonce) == (42, 3, generation.beacon.nonce)
-        assert generation.marked == 140
+        assert generation.marked > 120
+        assert generation.lost <= 1  # white space at the very end is not read
         assert generation.expected_log2_p < -13
 
 
@@ -85,7 +87,7 @@ def test_delta_four_way_beam_search_with_repetition_penalty(encoder: Encoder, de
         min_new_tokens=120,
     )
     assert decoder.decode(written.text).code == written.beacon.code
-    assert written.marked == written.tokens - 10
+    assert written.marked > 90
     assert written.expected_log2_p < -20  # the evidence followed the beam that won
 
 
@@ -117,83 +119,91 @@ def hit_rate(decoder: Decoder, text: str, code: int) -> float:
     return float(score_codes(profile, evidence, np.array([code], dtype=np.uint32))[0]) / evidence.counted
 
 
+def processor(encoder: Encoder, *codes: int, **options: object) -> CTWLLogitsProcessor:
+    return CTWLLogitsProcessor(encoder.bridge, CTWLWatermarkingConfig(codes=list(codes), **options))  # type: ignore[arg-type]
+
+
+WORDS = (
+    " rain fell over all the hills and then the wind came up from behind an old farm where nobody had been living for "
+    "years"
+)
+
+
+def changed(encoder: Encoder, marking: CTWLLogitsProcessor, text: torch.Tensor) -> list[list[bool]]:
+    """At which steps of a given text (rows, tokens) each row's scores change."""
+    prompt = torch.full((len(text), 3), 500)
+    scores = torch.randn((len(text), 49152), generator=torch.Generator().manual_seed(1))
+    return [
+        (marking(torch.cat([prompt, text[:, :length]], dim=1), scores) != scores).any(dim=1).tolist()
+        for length in range(text.shape[1] + 1)
+    ]
+
+
 def test_rows_that_end_early_keep_their_record(encoder: Encoder) -> None:
     """What comes after the end of a row is neither marked nor counted."""
     end = encoder.tokenizer.eos_token_id
-    processor = CTWLLogitsProcessor(encoder.proxy, [1, 2], stop_ids=[end])
-    prompt = torch.full((2, 3), 500)
-    rng = torch.Generator().manual_seed(1)
-    text = torch.randint(100, 40_000, (2, 14), generator=rng)
-    text[1, 11:] = end
-    scores = torch.randn((2, 49152), generator=rng)
-    for length in range(15):
-        marked = processor(torch.cat([prompt, text[:, :length]], dim=1), scores)
-        changed = (marked != scores).any(dim=1).tolist()
-        assert changed == [length >= 10, 10 <= length < 12]
-    assert processor.expectation(1, text[0].numpy()).positions == 4
-    assert processor.expectation(2, text[1, :11].numpy()).positions == 1
-
-
-def test_a_special_token_in_the_window_pauses_the_marking_and_no_longer(encoder: Encoder) -> None:
-    processor, scores = CTWLLogitsProcessor(encoder.proxy, [1]), torch.randn(1, 49152)
-    text = [*range(400, 412), 5, *range(500, 515)]  # 5 is <file_sep>, which no text produces
-    changed = [
-        bool((processor(torch.tensor([[300, *text[:length]]]), scores) != scores).any()) for length in range(len(text))
+    text = torch.tensor([encoder.tokenizer(WORDS)["input_ids"][:14]] * 2)
+    text[1, 12:] = end
+    marking = processor(encoder, 1, 2)
+    assert changed(encoder, marking, text) == [[length >= 10, 10 <= length <= 12] for length in range(15)]
+    marked = [
+        sum(1 for _ in until(marking.text(code, row.numpy()).last)) for code, row in zip((1, 2), text, strict=True)
     ]
-    assert changed == [10 <= length <= 12 or length >= 23 for length in range(len(text))]
+    assert marked == [4, 2]
+
+
+def test_a_special_token_is_no_text(encoder: Encoder) -> None:
+    """Nothing follows what ends a text; where a text goes on nevertheless, so does the marking."""
+    ids = encoder.tokenizer(WORDS)["input_ids"]
+    text = torch.tensor([[*ids[:12], encoder.tokenizer.eos_token_id, *ids[12:16]]])
+    found = changed(encoder, processor(encoder, 1), text)
+    assert found == [[length >= 10 and length != 13] for length in range(18)]
 
 
 def test_a_loop_is_no_evidence(encoder: Encoder) -> None:
     """What the encoder expects counts a repeated pair once, as the decoder does."""
-    processor, scores = CTWLLogitsProcessor(encoder.proxy, [1]), torch.zeros(1, 49152)
-    text = torch.arange(400, 410).repeat(5)
-    for length in range(len(text) + 1):
-        processor(torch.cat([torch.tensor([300]), text[:length]])[None], scores)
-    expectation = processor.expectation(1, text.numpy())
-    once = processor.expectation(1, text[:21].numpy())
-    assert (expectation.positions, once.positions) == (40, 11)
-    assert expectation.log2_p(0) == once.log2_p(0) < 0
+    text = torch.tensor([encoder.tokenizer(WORDS)["input_ids"][:10]]).repeat(1, 5)
+    marking = processor(encoder, 1)
+    changed(encoder, marking, text)
+    whole, once = (marking.text(1, text[0, :length].numpy()).last for length in (50, 21))
+    assert [sum(1 for _ in until(last)) for last in (whole, once)] == [40, 11]
+    assert expected_log2_p(whole, 0) == expected_log2_p(once, 0) < 0
 
 
 def test_rows_and_codes_must_fit_and_a_second_call_starts_anew(encoder: Encoder) -> None:
-    processor = CTWLLogitsProcessor(encoder.proxy, [1, 2])
+    marking = processor(encoder, 1, 2)
     with pytest.raises(OptionOutOfRange, match="3 rows"):
-        processor(torch.zeros((3, 1), dtype=torch.int64), torch.zeros(3, 49152))
+        marking(torch.zeros((3, 1), dtype=torch.int64), torch.zeros(3, 49152))
     scores = torch.randn(2, 49152)
-    processor(torch.zeros((2, 1), dtype=torch.int64), scores)
-    processor.config().construct_processor(49152, "cpu")
+    marking(torch.zeros((2, 1), dtype=torch.int64), scores)
     longer = torch.arange(300, 350).repeat(2, 1)
-    assert torch.equal(processor(longer, scores), scores)  # a prompt, however long, is not text
+    assert torch.equal(marking(longer, scores), scores)  # a prompt, however long, is not text
+    more = torch.cat([longer, torch.tensor([encoder.tokenizer(WORDS)["input_ids"][:14]] * 2)], dim=1)
+    assert torch.equal(marking(more, scores), scores)  # nor is a longer one that begins with it
 
 
 def test_skipping_repeats_leaves_seen_contexts_alone(encoder: Encoder) -> None:
-    processor = CTWLLogitsProcessor(encoder.proxy, [1], skip_repeats=True)
-    ids, scores = torch.tensor([[300]]), torch.randn(1, 49152)
-    processor(ids, scores)
-    text = [*range(400, 410), 500, 501, 500]  # 500 comes back as a context
-    changed = []
-    for length in range(10, 14):
-        given = torch.cat([ids, torch.tensor([text[:length]])], dim=1)
-        changed.append(bool((processor(given, scores) != scores).any()))
-    assert changed == [True, True, True, False]
+    ids = encoder.tokenizer(WORDS)["input_ids"]
+    text = torch.tensor([[*ids[:12], *ids[10:12]]])  # two contexts come back
+    found = changed(encoder, processor(encoder, 1, skip_repeats=True), text)
+    assert found[10:] == [[True], [True], [True], [False], [False]]
 
 
 def test_a_processor_works_as_a_plain_logits_processor(encoder: Encoder, decoder: Decoder) -> None:
     """``logits_processor=`` at temperature 1 and half precision scores: the interface of any other watermark."""
     code = Beacon(100, 4, 33).code
-    processor = CTWLLogitsProcessor(encoder.proxy, [code], stop_ids=[encoder.tokenizer.eos_token_id])
     batch = encoder.tokenizer(PROMPTS[2], return_tensors="pt")
     torch.manual_seed(3)
     out = encoder.model.generate(
         **batch, do_sample=True, top_k=0, max_new_tokens=130, min_new_tokens=130,
-        logits_processor=LogitsProcessorList([processor]), pad_token_id=encoder.tokenizer.pad_token_id,
+        logits_processor=LogitsProcessorList([processor(encoder, code)]),
+        pad_token_id=encoder.tokenizer.pad_token_id,
     )  # fmt: skip
     text = encoder.tokenizer.decode(out[0, batch["input_ids"].shape[1] :], skip_special_tokens=True)
     assert decoder.decode(text).code == code
-    half = CTWLLogitsProcessor(encoder.proxy, [code])
-    scores = torch.randn(1, 49152, dtype=torch.bfloat16)
+    half, scores = processor(encoder, code), torch.randn(1, 49152, dtype=torch.bfloat16)
     half(torch.zeros((1, 1), dtype=torch.int64), scores)
-    marked = half(torch.arange(300, 312)[None], scores)
+    marked = half(torch.arange(300, 301)[None], scores)
     assert (marked.dtype, marked.shape) == (scores.dtype, scores.shape)
 
 
@@ -235,20 +245,15 @@ def test_unbiased_needs_one_half(encoder: Encoder) -> None:
     profile = Profile.model_validate(
         {**encoder.proxy.profile.model_dump(), "sigma": (1, 4), "name": "org.example.quarter.1"}
     )
-    proxy = Proxy(profile, encoder.proxy.tokenizer, None)
+    bridge = Bridge(encoder.tokenizer, Proxy(profile, encoder.proxy.tokenizer, None))
     with pytest.raises(StrategyUnsuitable, match="sigma"):
-        CTWLLogitsProcessor(proxy, [1], strategy="unbiased")
-    CTWLLogitsProcessor(proxy, [1], strategy="delta")
+        CTWLLogitsProcessor(bridge, CTWLWatermarkingConfig(codes=[1], strategy="unbiased"))
+    CTWLLogitsProcessor(bridge, CTWLWatermarkingConfig(codes=[1], strategy="delta"))
 
 
-def test_a_model_with_another_tokenizer_is_refused(encoder: Encoder, gpt2_tokenizer_files: dict) -> None:
-    from transformers import GPT2TokenizerFast
-
-    other = GPT2TokenizerFast(
-        vocab=str(gpt2_tokenizer_files["vocab.json"]), merges=str(gpt2_tokenizer_files["merges.txt"])
-    )
-    with pytest.raises(TokenizerMismatch, match=r"tokens differ"):
-        Encoder(encoder.model, other, encoder.proxy)
+def test_a_text_too_short_for_its_record_is_warned_of_before_it_is_written(encoder: Encoder) -> None:
+    with pytest.warns(ShortText, match="about 94 tokens"):
+        encoder.generate(PROMPTS[0], 1, 1, max_new_tokens=20)
 
 
 def test_a_model_that_is_not_there_is_named(tmp_path: object) -> None:

@@ -4,5 +4,13 @@ import ctwl_encoder
 
 
 def test_the_exported_names() -> None:
-    assert sorted(ctwl_encoder.__all__) == ["CTWLLogitsProcessor", "Encoder", "EncoderError", "Generation", "Strategy"]
+    assert sorted(ctwl_encoder.__all__) == [
+        "Bridge",
+        "CTWLLogitsProcessor",
+        "CTWLWatermarkingConfig",
+        "Encoder",
+        "EncoderError",
+        "Generation",
+        "Strategy",
+    ]
     assert all(hasattr(ctwl_encoder, name) for name in ctwl_encoder.__all__)

@@ -41,12 +41,6 @@ def test_kernel_and_reference_agree_on_the_members(w: np.ndarray, sigma: tuple[i
     np.testing.assert_array_equal(kernel.members(w, seeds, sigma), partition.members(w, seeds, sigma), strict=True)
 
 
-@given(weights, st.data())
-def test_kernel_and_reference_agree_on_the_split(w: np.ndarray, data: st.DataObject) -> None:
-    mass, seeds = w.astype(np.float64) / 2**24, seeds_for((len(w),), data)
-    np.testing.assert_allclose(kernel.split(mass, seeds), partition.split(mass, seeds), atol=1e-12)
-
-
 @given(weights, sigmas, st.data())
 def test_encoder_and_decoder_see_the_same_members(w: np.ndarray, sigma: tuple[int, int], data: st.DataObject) -> None:
     """What the encoder favours is exactly what the decoder counts as a hit, token by token."""
@@ -72,23 +66,6 @@ def test_the_members_are_the_shortest_run_of_ranks_that_reaches_sigma(
         assert (reached - last) * sigma[1] < sum(row) * sigma[0]
     else:
         assert not inside.any()
-
-
-def test_the_split_averages_to_the_mass_it_splits() -> None:
-    """Over random permutations: what makes the unbiased strategy unbiased."""
-    rng = np.random.default_rng(7)
-    mass = rng.dirichlet([5.0, 1.0, 1.0, 0.5, 0.2, 0.1])
-    trials = 40_000
-    seeds = rng.integers(0, 2**32, trials, dtype=np.uint32)
-    kept = kernel.split(np.tile(mass, (trials, 1)), seeds)
-    error = np.sqrt(kept.var(axis=0) / trials)
-    assert np.all(np.abs(kept.mean(axis=0) - mass) < 4.5 * error + 1e-12)
-    np.testing.assert_allclose(kept.sum(axis=1), 1.0)
-
-
-@pytest.mark.parametrize("value", [0.0, np.nan])
-def test_a_row_without_mass_is_split_into_nothing(value: float) -> None:
-    assert not kernel.split(np.full((1, 4), value), np.array([12345], dtype=np.uint32)).any()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")

@@ -200,6 +200,7 @@ def _warn(written: Generation) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit status."""
     warnings.filterwarnings("ignore", module="transformers")
+    warnings.showwarning = lambda message, *_, **__: print(f"ctwl-encode: warning: {message}", file=sys.stderr)
     arguments = _parser().parse_args(argv)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")  # what ctwl-decode reads, whatever the locale

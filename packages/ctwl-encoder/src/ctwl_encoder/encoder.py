@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,11 +17,13 @@ from ctwl_protocol import Beacon, Profile
 from ctwl_protocol.codes import BEACON_BITS
 from ctwl_protocol.profile import STANDARD
 from ctwl_protocol.proxy import Proxy, open_proxy
-from ctwl_protocol.windows import positions
 
-from .errors import OptionOutOfRange, StrategyUnsuitable
-from .models import OFFLINE_MODEL, OFFLINE_PROFILE, check_tokenizer, load_model
-from .processor import MAX_DELTA, CTWLLogitsProcessor
+from .bridge import Bridge
+from .errors import OptionOutOfRange, ShortText, StrategyUnsuitable
+from .expectation import expected_log2_p, needed_tokens, until
+from .huggingface import CTWLLogitsProcessor, CTWLWatermarkingConfig
+from .marking import MAX_DELTA
+from .models import OFFLINE_MODEL, OFFLINE_PROFILE, check_model, load_model
 from .strategies import Strategy
 
 __all__ = ["Encoder", "Generation", "check_options", "default_profile"]
@@ -37,7 +40,7 @@ class Generation:
         strategy: how it was marked.
         tokens: tokens generated, special ones left out.
         marked: positions at which the code was favoured.
-        lost: pairs of context and token that a reader, who tokenises the text anew, will not see.
+        lost: marked positions that a reader, who tokenises the text anew, will not see.
         expected_log2_p: the p-value that the decoder may be expected to find, as log2, corrected for all codes.
     """
 
@@ -63,24 +66,27 @@ class Encoder:
         model: a causal LM of transformers.
         tokenizer: its tokenizer, padding on the left.
         proxy: the profile's proxy.
+        bridge: from the model's vocabulary to the proxy's.
     """
 
     def __init__(self, model: Any, tokenizer: Any, proxy: Proxy) -> None:
         """Bring model and proxy together.
 
         Raises:
-            TokenizerMismatch: the model's vocabulary is not the proxy's.
+            TokenizerUnsupported: see :func:`ctwl_encoder.vocabulary.read_vocabulary`.
+            ModelUnsuitable: the model is no causal LM.
             StrategyUnsuitable: the profile's codes are no beacons.
         """
-        check_tokenizer(tokenizer, proxy)
+        check_model(model)
         if proxy.profile.code_bits != BEACON_BITS:
             raise StrategyUnsuitable(
                 f"a beacon has {BEACON_BITS} bits, the codes of {proxy.profile.name} have {proxy.profile.code_bits}; "
-                "use CTWLLogitsProcessor with codes of your own"
+                "use CTWLWatermarkingConfig with codes of your own"
             )
         self.model = model
         self.tokenizer = tokenizer
         self.proxy = proxy
+        self.bridge = Bridge(tokenizer, proxy)
 
     @classmethod
     def open(
@@ -138,6 +144,9 @@ class Encoder:
             seed: makes sampling, and the nonces, repeatable.
             progress: called with the number of steps done.
 
+        Warns:
+            ShortText: max_new_tokens is too small for a reader to be sure of a code.
+
         Raises:
             FieldOutOfRange: provider, version or nonce.
             OptionOutOfRange: another option, or an empty prompt.
@@ -162,6 +171,13 @@ class Encoder:
             delta=delta,
             seed=seed,
         )
+        needed = needed_tokens(self.proxy.profile)
+        if max_new_tokens < needed:
+            warnings.warn(
+                f"max_new_tokens is {max_new_tokens}; a reader needs about {needed} tokens to be sure of a code",
+                ShortText,
+                stacklevel=2,
+            )
         beacons = [
             Beacon(provider, version, nonce) if nonce is not None else _beacon(provider, version, seed, i, prompt)
             for i, prompt in enumerate(prompts)
@@ -175,14 +191,10 @@ class Encoder:
             raise OptionOutOfRange(
                 f"prompt ({length} tokens) and text ({max_new_tokens}) exceed the model's {room} positions; shorten one"
             )
-        processor = CTWLLogitsProcessor(
-            self.proxy,
-            [beacon.code for beacon in beacons],
-            strategy=strategy,
-            delta=delta,
-            skip_repeats=skip_repeats,
-            stop_ids=self._stop_ids(),
+        config = CTWLWatermarkingConfig(
+            codes=[beacon.code for beacon in beacons], strategy=strategy, delta=delta, skip_repeats=skip_repeats
         )
+        processor = CTWLLogitsProcessor(self.bridge, config)
         processor.on_step = progress
         sampling = {"do_sample": True, "temperature": temperature, "top_p": top_p, "top_k": 0}
         if seed is not None:
@@ -195,7 +207,7 @@ class Encoder:
             num_beams=num_beams,
             repetition_penalty=repetition_penalty,
             pad_token_id=self.tokenizer.pad_token_id,
-            watermarking_config=processor.config(),
+            watermarking_config=processor.placed(),
             **(sampling if sample else {"do_sample": False}),
         )
         rows = output[:, length:].cpu().numpy()
@@ -215,25 +227,24 @@ class Encoder:
 
     def _generation(self, ids: NDArray[np.int64], beacon: Beacon, processor: CTWLLogitsProcessor) -> Generation:
         text = self.tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
-        profile, expectation = processor.proxy.profile, processor.expectation(beacon.code, ids)
-        cuts = [
-            positions(tokens, profile.prefix_length, profile.context_length)
-            for tokens in (ids, self.proxy.tokenizer.encode(text))
-        ]
-        # A window that differs in some other token still shows nearly the same half: only the pair must survive.
-        written, read = (
-            {(*context, token) for context, token in zip(cut.contexts.tolist(), cut.observed.tolist(), strict=True)}
-            for cut in cuts
+        profile, last = processor.marker.profile, processor.text(beacon.code, ids).last
+        read = self.proxy.tokenizer.encode(text).tolist()
+        marks = list(until(last))
+        seen = sum(
+            mark.index < len(read)
+            and read[mark.index] == mark.token
+            and tuple(read[mark.index - profile.context_length : mark.index]) == mark.context
+            for mark in marks
         )
         return Generation(
             text=text,
             beacon=beacon,
             profile=profile.name,
-            strategy=processor.strategy,
+            strategy=processor.marker.strategy,
             tokens=len(ids),
-            marked=expectation.positions,
-            lost=len(written - read),
-            expected_log2_p=expectation.log2_p(BEACON_BITS),
+            marked=len(marks),
+            lost=len(marks) - seen,
+            expected_log2_p=expected_log2_p(last, BEACON_BITS),
         )
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from ctwl_protocol import CTWLError
 
 __all__ = [
+    "ConfigMalformed",
     "EncoderError",
     "ModelFailed",
     "ModelNotFound",
+    "ModelUnsuitable",
     "OptionOutOfRange",
+    "ShortText",
     "StrategyUnsuitable",
-    "TokenizerMismatch",
+    "TokenizerUnsupported",
 ]
 
 
@@ -18,6 +21,12 @@ class EncoderError(CTWLError):
     """Base of the encoder's own errors."""
 
     code = "encoder-error"
+
+
+class ConfigMalformed(EncoderError):
+    """A watermarking config that cannot be read."""
+
+    code = "config-malformed"
 
 
 class ModelFailed(EncoderError):
@@ -32,10 +41,20 @@ class ModelNotFound(EncoderError):
     code = "model-not-found"
 
 
+class ModelUnsuitable(EncoderError):
+    """The provider's model is no causal LM."""
+
+    code = "model-unsuitable"
+
+
 class OptionOutOfRange(EncoderError):
     """A generation option outside its range, or an input that cannot be used."""
 
     code = "option-out-of-range"
+
+
+class ShortText(UserWarning):
+    """A text may turn out too short for a reader to find its code."""
 
 
 class StrategyUnsuitable(EncoderError):
@@ -44,7 +63,7 @@ class StrategyUnsuitable(EncoderError):
     code = "strategy-unsuitable"
 
 
-class TokenizerMismatch(EncoderError):
-    """The provider's model has another vocabulary than the proxy."""
+class TokenizerUnsupported(EncoderError):
+    """The provider's tokenizer is missing, or its tokens cannot be turned into bytes."""
 
-    code = "tokenizer-mismatch"
+    code = "tokenizer-unsupported"

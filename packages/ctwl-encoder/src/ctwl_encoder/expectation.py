@@ -2,19 +2,50 @@
 
 The decoder's p-value is exact and needs the text; the encoder wants to know, token by token, whether there will be
 enough. This is Chernoff's bound on the decoder's null: with hit probabilities ``n_i`` under the null and ``S`` hits,
-``log P(sum >= S) <= min over theta of sum log(1 + n_i (e^theta - 1)) - theta S``. Both sums grow by one term a token.
+``log P(sum >= S) <= min over theta of sum log(1 + n_i (e^theta - 1)) - theta S``.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 import numpy as np
 
-__all__ = ["HIT_RATE", "Expectation", "null_hit"]
+from ctwl_protocol import Profile
+
+__all__ = ["BITS_PER_TOKEN", "HIT_RATE", "Mark", "expected_log2_p", "needed_tokens", "null_hit", "until"]
 
 _THETA = np.linspace(0.0, 8.0, 65)
 
 HIT_RATE = 0.93
 """Share of hits among tokens marked by ``unbiased``, where the proxy is not asked (measured: 0.90 to 0.97)."""
+
+BITS_PER_TOKEN = 0.4
+"""Evidence that a token of news-like text carries under ``unbiased``, about (evaluation/recovery.py: 90 positions of a
+100-token text bring a median of 37 bits before the correction for the code space)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A position of the reader's that was marked, linked to the one before, so that beams share a past.
+
+    Attributes:
+        index: position in the reader's token sequence.
+        context: the proxy tokens that are hashed there.
+        token: the proxy token that the reader sees there.
+        null: the chance that a wrong code hits it.
+        hit: 1 for a hit, 0 for a miss, or the probability of a hit.
+        previous: the mark before, None at the first.
+    """
+
+    index: int
+    context: tuple[int, ...]
+    token: int
+    null: float
+    hit: float
+    previous: Mark | None
 
 
 def null_hit(probability: float) -> float:
@@ -25,34 +56,26 @@ def null_hit(probability: float) -> float:
     return min(1.0, 0.5 / max(1.0 - probability, 0.5))
 
 
-class Expectation:
-    """A running bound on log2 of the corrected p-value; immutable, so that beams may share a past."""
+def until(last: Mark | None, length: int | None = None) -> Iterator[Mark]:
+    """The marks from the last one back, those from ``length`` on left out."""
+    while last is not None:
+        if length is None or last.index < length:
+            yield last
+        last = last.previous
 
-    __slots__ = ("_cumulant", "_hits", "positions")
 
-    def __init__(self, positions: int = 0, hits: float = 0.0, cumulant: np.ndarray | None = None) -> None:
-        self.positions = positions
-        self._hits = hits
-        self._cumulant = np.zeros(len(_THETA)) if cumulant is None else cumulant
+def expected_log2_p(last: Mark | None, code_bits: int) -> float:
+    """Bound on log2 of the p-value after correction for ``2^code_bits`` codes; at most 0.
 
-    def after(self, null: float, hit: float) -> Expectation:
-        """The expectation after one more marked position.
+    Like the decoder it counts a pair of context and token once: a loop brings no evidence.
+    """
+    first = {(mark.context, mark.token): mark for mark in until(last)}
+    null = np.array([mark.null for mark in first.values()])[:, None]
+    hits = sum(mark.hit for mark in first.values())
+    bound = (np.log1p(null * np.expm1(_THETA)).sum(axis=0) - _THETA * hits).min() / np.log(2)
+    return min(0.0, code_bits + float(bound))
 
-        Args:
-            null: the chance of a hit under the null.
-            hit: 1 for a hit, 0 for a miss, or the probability of a hit.
-        """
-        return Expectation(
-            self.positions + 1,
-            self._hits + hit,
-            self._cumulant + np.log1p(null * np.expm1(_THETA)),
-        )
 
-    def repeated(self) -> Expectation:
-        """The expectation after a marked position that repeats an earlier pair of context and token."""
-        return Expectation(self.positions + 1, self._hits, self._cumulant)
-
-    def log2_p(self, code_bits: int) -> float:
-        """Bound on log2 of the p-value after correction for ``2^code_bits`` codes; at most 0."""
-        bound = float((self._cumulant - _THETA * self._hits).min()) / np.log(2)
-        return min(0.0, code_bits + float(bound))
+def needed_tokens(profile: Profile, alpha: float = 1e-4) -> int:
+    """Tokens of news-like text from which on a reader may be expected to find a code at level ``alpha``."""
+    return profile.prefix_length + math.ceil((profile.code_bits - math.log2(alpha)) / BITS_PER_TOKEN)

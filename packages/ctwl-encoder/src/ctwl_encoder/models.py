@@ -9,11 +9,11 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenize
 
 from ctwl_protocol.errors import CTWLError
 from ctwl_protocol.profile import ProxyModel, get_profile
-from ctwl_protocol.proxy import Proxy, ProxyTokenizer, build_model, choose_device, find_files, load_tensors
+from ctwl_protocol.proxy import ProxyTokenizer, build_model, choose_device, find_files, load_tensors
 
-from .errors import ModelFailed, ModelNotFound, TokenizerMismatch
+from .errors import ModelFailed, ModelNotFound, ModelUnsuitable
 
-__all__ = ["OFFLINE_MODEL", "OFFLINE_PROFILE", "check_tokenizer", "load_model"]
+__all__ = ["OFFLINE_MODEL", "OFFLINE_PROFILE", "check_model", "load_model"]
 
 OFFLINE_MODEL = "smollm2"
 """Name of the model that a package registry brings: SmolLM2-135M-Instruct, the offline profile's proxy."""
@@ -68,17 +68,13 @@ def _offline() -> tuple[Any, Any]:
     return model, tokenizer
 
 
-def check_tokenizer(tokenizer: Any, proxy: Proxy) -> None:
-    """Refuse a model whose vocabulary is not the proxy's.
+def check_model(model: Any) -> None:
+    """Refuse a model that does not write on from its prompt.
 
     Raises:
-        TokenizerMismatch: some token of the proxy has another id, or none, in the model.
+        ModelUnsuitable: it is an encoder-decoder, or cannot generate.
     """
-    own, special = tokenizer.get_vocab(), set(proxy.profile.tokenizer.special)
-    differs = sum(own.get(token) != i for token, i in proxy.tokenizer.vocabulary.items() if i not in special)
-    if differs:
-        raise TokenizerMismatch(
-            f"the model's tokenizer is not the proxy's of {proxy.profile.name}: {differs} of "
-            f"{proxy.profile.tokenizer.vocabulary} tokens differ. Use a profile over the model's own vocabulary "
-            f"(for smollm2: --profile {OFFLINE_PROFILE}) or a model that shares the proxy's tokenizer"
-        )
+    if getattr(model.config, "is_encoder_decoder", False):
+        raise ModelUnsuitable(f"{type(model).__name__} is an encoder-decoder model; CTWL marks causal LMs")
+    if not model.can_generate():
+        raise ModelUnsuitable(f"{type(model).__name__} cannot generate text; give a causal LM (...ForCausalLM)")

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from .hashing import GOLDEN
 from .partition import Sigma
 
-__all__ = ["fmix32_scalar", "in_chunks", "jit", "mass_below", "members", "split"]
+__all__ = ["fmix32_scalar", "in_chunks", "jit", "mass_below", "members"]
 
 
 def jit(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -159,29 +159,3 @@ def members(weights: NDArray[np.uint32], permutation_seeds: NDArray[np.uint32], 
         len(weights),
     )
     return inside
-
-
-@jit
-def _split(mass: Any, seeds: Any, kept: Any, start: int, stop: int) -> None:
-    vocabulary = mass.shape[1]
-    ranks = np.empty(vocabulary, np.uint32)
-    histogram = np.empty(_BUCKETS, np.float64)
-    for i in range(start, stop):
-        total = 0.0
-        for v in range(vocabulary):
-            ranks[v] = fmix32_scalar(np.uint32(seeds[i] ^ np.uint32(np.uint32(v) * _GOLDEN)))
-            total += mass[i, v]
-        if not total > 0.0:  # nothing to split, or not a number
-            kept[i] = 0.0
-            continue
-        pivot, before = _pivot(mass[i], ranks, histogram, total / 2)
-        for v in range(vocabulary):
-            kept[i, v] = 2 * mass[i, v] if ranks[v] < ranks[pivot] else 0.0
-        kept[i, pivot] = 2 * min(max(total / 2 - before, 0.0), mass[i, pivot])
-
-
-def split(mass: NDArray[np.float64], permutation_seeds: NDArray[np.uint32]) -> NDArray[np.float64]:
-    """See :func:`ctwl_protocol.partition.split`; equal up to the rounding of its sums."""
-    kept = np.empty_like(mass)
-    in_chunks(lambda i, j: _split(mass, permutation_seeds, kept, i, j), len(mass))
-    return kept

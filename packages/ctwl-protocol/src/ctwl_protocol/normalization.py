@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-__all__ = ["normalize"]
+__all__ = ["WHITE_SPACE", "normalize", "normalize_within"]
 
 _DELETED = [0x00AD, 0x061C, 0x180E, 0x200B, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2060, 0x2070), 0xFEFF]
 _DELETED += range(0xE0000, 0xE0080)
@@ -28,11 +28,21 @@ _TABLE: dict[int, str] = (
 )
 
 
+WHITE_SPACE = " \t\n\v\f\r"
+"""All white space that the table leaves."""
+
+
 def normalize(text: str) -> str:
     """Apply ``ctwl-n1``: NFC, the table, CR LF and CR to LF, NFC again, no white space at either end.
 
-    NFC runs twice because a deleted character may have kept a letter and its accent apart. White space at the ends is
-    that of the table's results: space, tab, LF, VT, FF and CR.
+    NFC runs twice because a deleted character may have kept a letter and its accent apart.
     """
+    return normalize_within(text).strip(WHITE_SPACE)
+
+
+def normalize_within(text: str) -> str:
+    """``ctwl-n1`` for part of a text: the same, white space at the ends kept."""
+    if text.isascii():
+        return text.replace("\r\n", "\n").replace("\r", "\n")  # nothing else applies
     text = unicodedata.normalize("NFC", text).translate(_TABLE)
-    return unicodedata.normalize("NFC", re.sub("\r\n?", "\n", text)).strip(" \t\n\v\f\r")
+    return unicodedata.normalize("NFC", re.sub("\r\n?", "\n", text))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from .hashing import ranks
 
-__all__ = ["is_member", "mass_below", "members", "quantise", "split"]
+__all__ = ["is_member", "mass_below", "members", "quantise"]
 
 Sigma = tuple[int, int]
 """A share of the mass as a rational: numerator, denominator."""
@@ -87,24 +87,3 @@ def members(weights: NDArray[np.uint32], permutation_seeds: NDArray[np.uint32], 
         running = np.cumsum(row[order], dtype=np.uint64)
         inside[i, order] = is_member(running - row[order], running[-1:], sigma)
     return inside
-
-
-def split(mass: NDArray[np.float64], permutation_seeds: NDArray[np.uint32]) -> NDArray[np.float64]:
-    """The first half of each row's mass in rank order, the token at the median kept in part, doubled (section 8.3).
-
-    Averaged over uniformly random permutations the result equals ``mass``: that is what makes the ``unbiased``
-    strategy unbiased.
-
-    Args:
-        mass: float64 (rows, vocabulary), not negative.
-        permutation_seeds: uint32 (rows,).
-
-    Returns:
-        float64 (rows, vocabulary), with the same row sums.
-    """
-    kept = np.empty_like(mass)
-    for i, (row, seed) in enumerate(zip(mass, permutation_seeds, strict=True)):
-        order = np.argsort(ranks(int(seed), len(row)))
-        running = np.cumsum(row[order])
-        kept[i, order] = 2 * np.clip(running[-1] / 2 - (running - row[order]), 0.0, row[order])
-    return kept

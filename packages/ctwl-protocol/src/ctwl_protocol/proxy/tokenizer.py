@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -57,6 +58,10 @@ class ProxyTokenizer:
     def encode(self, text: str) -> NDArray[np.int64]:
         """Token ids of the normalised text: int64 (tokens,)."""
         return np.array(self.backend.encode(normalize(text), add_special_tokens=False).ids, dtype=np.int64)
+
+    def encode_within(self, texts: Sequence[str]) -> list[list[int]]:
+        """Token ids of texts that are normalised already and whose ends are not the ends of a text."""
+        return [found.ids for found in self.backend.encode_batch_fast(list(texts), add_special_tokens=False)]
 
     def decode(self, ids: NDArray[np.int64]) -> str:
         """The text of token ids; bytes that are no UTF-8 become U+FFFD."""

@@ -1,0 +1,311 @@
+"""The marker as transformers' ``generate`` wants it: a watermarking config, and a logits processor."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from transformers import AutoTokenizer, LogitsProcessor
+from transformers.generation import BaseWatermarkingConfig
+
+from ctwl_protocol import Beacon, get_profile
+from ctwl_protocol.codes import BEACON_BITS
+from ctwl_protocol.profile import STANDARD
+from ctwl_protocol.proxy import open_proxy
+
+from .bridge import Bridge
+from .errors import ConfigMalformed, OptionOutOfRange, StrategyUnsuitable, TokenizerUnsupported
+from .marking import Marker, Text, check_delta
+from .strategies import Strategy
+
+__all__ = ["CTWLLogitsProcessor", "CTWLWatermarkingConfig"]
+
+_MAX_JSON = 1 << 20
+
+
+@dataclass(repr=False)
+class CTWLWatermarkingConfig(BaseWatermarkingConfig):  # type: ignore[misc]
+    """What ``model.generate(watermarking_config=...)`` writes into its text; plain data, saved and loaded as JSON.
+
+    A config that came from JSON loads the profile's proxy and the tokenizer that it names at its first use. Where they
+    are loaded already, say so with :meth:`attach`.
+
+    Attributes:
+        provider: 0 to 1023.
+        version: 0 to 15, the provider's model version.
+        nonce: 0 to 63; None draws one anew for each prompt of each call.
+        codes: instead of a record, one code for each prompt.
+        profile: name of a published profile, or the path of a private one.
+        strategy: ``unbiased`` (for sampling), ``delta`` or ``vanilla``.
+        delta: nats, for ``delta`` and ``vanilla``.
+        skip_repeats: leave positions alone whose context has been marked in this text.
+        tokenizer: the model's tokenizer: a folder, or a name on the hub.
+        proxy_path: folder of the proxy LM's files where they are not in the cache.
+        device: the proxy's torch device; "auto" takes CUDA where there is one.
+    """
+
+    provider: int = 0
+    version: int = 0
+    nonce: int | None = None
+    codes: list[int] | None = None
+    profile: str = STANDARD
+    strategy: str = "unbiased"
+    delta: float = 2.0
+    skip_repeats: bool = False
+    tokenizer: str | None = None
+    proxy_path: str | None = None
+    device: str = "auto"
+
+    def __post_init__(self) -> None:
+        self._bridge: Bridge | None = None
+        self._processor: CTWLLogitsProcessor | None = None
+        self.validate()
+
+    def validate(self) -> None:
+        """Check every field that can be checked without loading anything; ``generate`` calls this.
+
+        Raises:
+            ProfileUnknown, ProfileMalformed: the profile.
+            FieldOutOfRange: provider, version or nonce.
+            OptionOutOfRange: codes, strategy or delta.
+            StrategyUnsuitable: a record where the codes are no beacons, or ``unbiased`` where sigma is not 1/2.
+        """
+        profile = self._bridge.proxy.profile if self._bridge else get_profile(self.profile)
+        if self.strategy not in list(Strategy):
+            raise OptionOutOfRange(f"strategy is {self.strategy!r}; choose one of {', '.join(Strategy)}")
+        check_delta(self.delta)
+        if self.strategy == Strategy.UNBIASED and profile.sigma != (1, 2):
+            raise StrategyUnsuitable(f"unbiased needs sigma = 1/2; {profile.name} has {profile.sigma}. Use delta")
+        if self.codes is not None:
+            if not self.codes or not all(type(code) is int and 0 <= code < profile.codes for code in self.codes):
+                raise OptionOutOfRange(f"codes are integers from 0 to {profile.codes - 1}, one for each prompt")
+            return
+        Beacon(self.provider, self.version, self.nonce or 0)
+        if profile.code_bits != BEACON_BITS:
+            raise StrategyUnsuitable(
+                f"a beacon has {BEACON_BITS} bits, the codes of {profile.name} have {profile.code_bits}; give codes"
+            )
+
+    def attach(self, bridge: Bridge) -> Self:
+        """This config with a bridge that is loaded already, so that nothing is loaded by name."""
+        other = copy.deepcopy(self)
+        other.profile = bridge.proxy.profile.name
+        other._bridge = bridge
+        other.validate()
+        return other
+
+    def construct_processor(self, vocab_size: int, device: torch.device | str) -> CTWLLogitsProcessor:  # noqa: ARG002
+        """The processor for one call of ``generate``, which places it behind all others.
+
+        Raises:
+            TokenizerUnsupported: no tokenizer was named, or see :class:`ctwl_encoder.bridge.Bridge`.
+            CTWLError: see :func:`ctwl_protocol.proxy.open_proxy`.
+        """
+        return self._processor or CTWLLogitsProcessor(self.open_bridge(), self)
+
+    def open_bridge(self) -> Bridge:
+        """The bridge that was attached, or one between the tokenizer and the profile that are named."""
+        if self._bridge is not None:
+            return self._bridge
+        if self.tokenizer is None:
+            raise TokenizerUnsupported(
+                "name the model's tokenizer: CTWLWatermarkingConfig(tokenizer=...), or attach a Bridge"
+            )
+        return _open_bridge(self.profile, self.tokenizer, self.proxy_path, self.device)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields, as JSON knows them."""
+        return {field.name: copy.copy(getattr(self, field.name)) for field in fields(self)}
+
+    def to_json_string(self) -> str:
+        """The fields as JSON."""
+        return json.dumps(self.to_dict(), indent=2) + "\n"
+
+    @classmethod
+    def from_dict(cls, config_dict: dict[str, Any], **kwargs: Any) -> Self:
+        """A config from its fields.
+
+        Raises:
+            ConfigMalformed: an unknown field, or one of another type.
+            CTWLError: see :meth:`validate`.
+        """
+        known = {field.name: field.type for field in fields(cls)}
+        given = {**config_dict, **kwargs}
+        for name, value in given.items():
+            if name not in known:
+                raise ConfigMalformed(f"unknown field {name!r}; there are {', '.join(known)}")
+            allowed = {"int": (int,), "float": (float, int), "bool": (bool,), "str": (str,), "list[int]": (list,)}
+            kinds = [k for part in str(known[name]).split(" | ") if part != "None" for k in allowed[part]]
+            optional = "None" in str(known[name])
+            if not (value is None and optional) and type(value) not in kinds:
+                raise ConfigMalformed(f"{name} is {value!r}; expected {known[name]}")
+        return cls(**given)
+
+    @classmethod
+    def from_json_file(cls, path: str | Path) -> Self:
+        """A config that :meth:`to_json_file` saved.
+
+        Raises:
+            ConfigMalformed: the file cannot be read, or holds no config.
+        """
+        try:
+            with Path(path).open("rb") as file:
+                data = file.read(_MAX_JSON + 1)
+            if len(data) > _MAX_JSON:
+                raise ConfigMalformed(f"{path} has more than {_MAX_JSON} bytes")
+            found = json.loads(data)
+        except (OSError, ValueError, RecursionError) as error:
+            raise ConfigMalformed(f"{path} is no watermarking config: {error}") from error
+        if not isinstance(found, dict):
+            raise ConfigMalformed(f"{path} is no watermarking config: not a JSON object")
+        return cls.from_dict(found)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.to_dict().items())})"
+
+    def __iter__(self) -> Any:
+        yield from self.to_dict().items()
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Self:
+        other = copy.copy(self)  # generate copies its configuration; the proxy must not be copied with it
+        other.codes = copy.copy(self.codes)
+        return other
+
+
+@lru_cache(maxsize=4)
+def _open_bridge(profile: str, tokenizer: str, proxy_path: str | None, device: str) -> Bridge:
+    try:
+        loaded = AutoTokenizer.from_pretrained(tokenizer, trust_remote_code=False)
+    except Exception as error:  # transformers raises many types for a name that it cannot load
+        raise TokenizerUnsupported(f"cannot load the tokenizer {tokenizer!r}: {error}") from error
+    return Bridge(loaded, open_proxy(profile, path=proxy_path, device=device))
+
+
+class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
+    """Marks what ``model.generate`` writes.
+
+    As ``logits_processor=[processor]`` it comes before temperature, top-k and top-p: right for ``delta``. As
+    ``watermarking_config=processor.placed()`` it comes after them, as ``unbiased`` must. It reads only the ids
+    generated so far, so beams may reorder and rows may end early. It serves any number of calls, one after the other.
+
+    Attributes:
+        marker: what does the marking.
+        config: what it writes.
+        codes: the code of each row of the current call.
+        on_step: called with the number of tokens generated so far.
+    """
+
+    supports_continuous_batching = False
+
+    def __init__(self, bridge: Bridge, config: CTWLWatermarkingConfig) -> None:
+        """Make ready.
+
+        Args:
+            bridge: from the model's vocabulary to the proxy's.
+            config: what to write and how. With ``codes``, rows beyond them (beams, several sequences) share their
+                prompt's; else each distinct prompt of a call gets a record with a nonce of its own.
+
+        Raises:
+            CTWLError: see :meth:`CTWLWatermarkingConfig.validate`, with the bridge's profile.
+        """
+        self.config = config.attach(bridge)
+        self.marker = Marker(bridge, strategy=config.strategy, delta=config.delta, skip_repeats=config.skip_repeats)
+        self.codes: list[int] = []
+        self.on_step: Callable[[int], None] = lambda tokens: None
+        self._prompt: NDArray[np.int64] | None = None
+        self._longest = 0
+        self._texts: dict[tuple[int, int, int], Text] = {}
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        """Mark one step.
+
+        Args:
+            input_ids: int64 (rows, length), prompt and text so far.
+            scores: float (rows, size), logits or log-probabilities of the next token.
+
+        Returns:
+            float (rows, size), the dtype and device of ``scores``.
+
+        Raises:
+            OptionOutOfRange: the number of rows is no multiple of the number of codes.
+            ModelFailed: a row has no finite maximum.
+        """
+        ids: NDArray[np.int64] = input_ids.cpu().numpy()
+        if self._begins(ids):
+            self._prompt, self._texts = ids, {}
+            self.codes = self._codes(ids)
+        self._longest = ids.shape[1]
+        generated = ids[:, self._prompt_length :]
+        texts = [self.text(code, row) for code, row in zip(self.codes, generated, strict=True)]
+        marked = self.marker.mark(texts, self.codes, scores.float().cpu().numpy())
+        if marked:
+            scores = scores.clone()
+            rows = torch.tensor(list(marked), device=scores.device)
+            scores[rows] = torch.from_numpy(np.stack(list(marked.values()))).to(scores)
+        self.on_step(generated.shape[1])
+        return scores
+
+    def text(self, code: int, generated: NDArray[np.int64]) -> Text:
+        """What was read and marked of a text: kept from an earlier step, or read anew from the longest part that is.
+
+        Args:
+            code: what was written into it.
+            generated: int64 (tokens,), without the prompt.
+        """
+
+        def key(count: int) -> tuple[int, int, int]:
+            return code, count, hash(generated[:count].tobytes())
+
+        known = len(generated)
+        while known and key(known) not in self._texts:
+            known -= 1
+        text = self._texts[key(known)] if known else self._texts.setdefault(key(0), self.marker.start())
+        for count in range(known, len(generated)):
+            text = self.marker.extend(text, int(generated[count]))
+            self._texts[key(count + 1)] = text
+        return text
+
+    def placed(self) -> CTWLWatermarkingConfig:
+        """This processor as ``generate``'s ``watermarking_config``, which comes behind every other processor."""
+        config = copy.deepcopy(self.config)
+        config._processor = self
+        return config
+
+    @property
+    def _prompt_length(self) -> int:
+        return 0 if self._prompt is None else int(self._prompt.shape[1])
+
+    def _begins(self, ids: NDArray[np.int64]) -> bool:
+        """Whether this is the first step of a call: the rows do not go on where a call has been."""
+        if self._prompt is None or len(ids) != len(self._prompt):
+            return True
+        if not self._prompt_length < ids.shape[1] <= self._longest + 1:
+            return True
+        return not np.array_equal(ids[:, : self._prompt_length], self._prompt)
+
+    def _codes(self, prompts: NDArray[np.int64]) -> list[int]:
+        """One code for each row."""
+        config = self.config
+        if config.codes is not None:
+            if len(prompts) % len(config.codes):
+                raise OptionOutOfRange(
+                    f"{len(prompts)} rows cannot share {len(config.codes)} codes; give one code for each prompt"
+                )
+            return [code for code in config.codes for _ in range(len(prompts) // len(config.codes))]
+        drawn: dict[bytes, int] = {}
+        for prompt in prompts:
+            beacon = (
+                Beacon.fresh(config.provider, config.version)
+                if config.nonce is None
+                else Beacon(config.provider, config.version, config.nonce)
+            )
+            drawn.setdefault(prompt.tobytes(), beacon.code)
+        return [drawn[prompt.tobytes()] for prompt in prompts]

@@ -1,0 +1,253 @@
+"""The marker: rows of a provider's distributions in, rows that prefer the code's halves out.
+
+It knows neither transformers' ``generate`` nor any server: what serves text hands it, for each row, the text so far and
+the logits of the next token. What has been read and marked is kept by a text's tokens, not by row, so beams
+may reorder, rows may come and go, and a caller may go back.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ctwl_protocol import Profile, hashing, kernel
+
+from .bridge import MINOR, Branch, Bridge
+from .errors import OptionOutOfRange, StrategyUnsuitable
+from .expectation import HIT_RATE, Mark, null_hit, until
+from .reading import Reading, shared
+from .strategies import Strategy, add_delta, probabilities, split_mass
+
+__all__ = ["MAX_DELTA", "Marker", "Text", "check_delta"]
+
+MAX_DELTA = 100.0
+"""Largest ``delta``, in nats: beyond it only members of ``V`` are ever written."""
+
+_HALVES = 4
+"""Halves of the vocabulary that are kept for each row: places come back while a word goes on."""
+
+_WORTH = 0.2
+"""Mass of a branch for which ``delta`` asks the proxy a second time at one step."""
+
+
+def check_delta(delta: float) -> None:
+    """Refuse a delta that is not above 0 and at most :data:`MAX_DELTA`: OptionOutOfRange."""
+    if not 0 < delta <= MAX_DELTA:
+        raise OptionOutOfRange(f"delta is {delta}; it must be above 0 and at most {MAX_DELTA:g}")
+
+
+class _Half(NamedTuple):
+    """The proxy's word on a place: bool and uint32 (|V|,)."""
+
+    inside: NDArray[np.bool_]
+    weights: NDArray[np.uint32]
+
+
+class _Offer(NamedTuple):
+    """A branch that was marked, and the half that was preferred there; None under ``unbiased``, which asks no proxy."""
+
+    branch: Branch
+    context: tuple[int, ...]
+    half: _Half | None
+
+    def mark(self, index: int, token: int, previous: Mark | None) -> Mark:
+        """What marking is worth where the reader sees this token."""
+        if self.half is None:
+            chance, hit = self.branch.share(token), HIT_RATE
+        else:
+            chance = float(self.half.weights[token]) / max(float(self.half.weights.sum(dtype=np.uint64)), 1.0)
+            hit = float(self.half.inside[token])
+        return Mark(index, self.context, token, null_hit(chance), hit, previous)
+
+
+@dataclass(slots=True)
+class Text:
+    """A text so far.
+
+    Attributes:
+        reading: what the reader will make of it.
+        last: the last marked position.
+        ended: whether its last token became no text, as what ends a text does.
+        offers: what the marking of the next token left to choose from.
+    """
+
+    reading: Reading
+    last: Mark | None
+    ended: bool
+    offers: list[_Offer]
+
+    def after(self, reading: Reading, *, ended: bool) -> Text:
+        """The text with one more token, its marks credited to the tokens that the reader sees now."""
+        last, old = self.last, self.reading
+        if reading is old:
+            return Text(reading, last, ended, [])
+        settled = reading.count - old.count
+        now = (*reading.recent[len(reading.recent) - settled :], *reading.tokens)
+        same = shared(old.tokens, now)
+        while last is not None and last.index >= old.count + same:
+            last = last.previous
+        for offer in sorted(self.offers, key=lambda offer: len(offer.branch.path)):
+            path = offer.branch.path
+            if same <= len(path) < len(now) and now[: len(path)] == path and settled <= len(reading.recent):
+                last = offer.mark(old.count + len(path), now[len(path)], last)
+        return Text(reading, last, ended, [])
+
+
+class Marker:
+    """Prefers, in each row, what carries the row's code.
+
+    Attributes:
+        bridge: from the model's vocabulary to the proxy's.
+        profile: the profile that reads the text: the bridge's, or its vanilla twin.
+    """
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        *,
+        strategy: Strategy | str = Strategy.UNBIASED,
+        delta: float = 2.0,
+        skip_repeats: bool = False,
+    ) -> None:
+        """Say how to mark.
+
+        Args:
+            bridge: from the model's vocabulary to the proxy's.
+            strategy: see :class:`Strategy`.
+            delta: nats, for ``delta`` and ``vanilla``.
+            skip_repeats: leave positions alone whose context has been marked in this text; see the specification.
+
+        Raises:
+            StrategyUnsuitable: ``unbiased`` with a sigma other than 1/2.
+            OptionOutOfRange: a delta that is not above 0 and at most 100.
+        """
+        self.strategy = Strategy(strategy)
+        self.bridge = bridge
+        self.delta = delta
+        self.skip_repeats = skip_repeats
+        self._proxy = bridge.proxy.vanilla() if self.strategy is Strategy.VANILLA else bridge.proxy
+        self.profile: Profile = self._proxy.profile
+        if self.strategy is Strategy.UNBIASED and self.profile.sigma != (1, 2):
+            raise StrategyUnsuitable(
+                f"unbiased needs sigma = 1/2; {self.profile.name} has {self.profile.sigma}. Use delta"
+            )
+        check_delta(delta)
+        self._offered: list[Text] = []
+        self._seeds: dict[tuple[int, tuple[int, ...]], int] = {}
+        self._halves: OrderedDict[tuple[int, tuple[int, ...]], _Half] = OrderedDict()
+
+    def start(self) -> Text:
+        """An empty text."""
+        return Text(self.bridge.start(), None, False, [])
+
+    def extend(self, text: Text, token: int) -> Text:
+        """A text with one more token of the provider's model."""
+        return text.after(self.bridge.extend(text.reading, token), ended=not self.bridge.writes(token))
+
+    def mark(
+        self, texts: Sequence[Text], codes: Sequence[int], logits: NDArray[np.float32]
+    ) -> dict[int, NDArray[np.float32]]:
+        """Mark the next token of each row.
+
+        Args:
+            texts: one for each row; what is offered to each is noted in it.
+            codes: one for each row.
+            logits: float32 (rows, size), after temperature, top-p and the like where the strategy is ``unbiased``.
+
+        Returns:
+            The rows that were changed: float32 (size,) each, minus infinity for tokens that were cut.
+
+        Raises:
+            ModelFailed: a row has no finite maximum.
+        """
+        for text in self._offered:
+            text.offers = []  # large, and of use for one step only
+        self._offered = list(texts)
+        length = self.profile.prefix_length
+        rows = [i for i, text in enumerate(texts) if not text.ended and len(text.reading) >= length]
+        if not rows:
+            return {}
+        likely = probabilities(logits[rows])
+        offers: list[list[_Offer]] = []
+        for chances, i in zip(likely, rows, strict=True):
+            offers.append(list(self._offers(texts[i], chances)))
+        if self.strategy is not Strategy.UNBIASED:
+            return self._add(rows, texts, codes, logits, offers)
+        marked = {i: logits[i].copy() for i in rows}
+        for i, offered in zip(rows, offers, strict=True):
+            texts[i].offers = offered
+            for offer in offered:
+                split_mass(marked[i], offer.branch, self._seed(codes[i], offer.context))
+        return marked
+
+    def _offers(self, text: Text, likely: NDArray[np.float32]) -> list[_Offer]:
+        """The branches worth marking, the one with most mass first."""
+        reading, profile = text.reading, self.profile
+        seen = {mark.context for mark in until(text.last)} if self.skip_repeats else set()
+        found = []
+        for branch in self.bridge.branches(reading, likely):
+            context = reading.before(branch.path, profile.context_length)
+            if reading.count + len(branch.path) < profile.prefix_length or context in seen:
+                continue
+            found.append(_Offer(branch, context, None))
+        return sorted(found, key=lambda offer: -float(offer.branch.mass.sum()))
+
+    def _add(
+        self,
+        rows: list[int],
+        texts: Sequence[Text],
+        codes: Sequence[int],
+        logits: NDArray[np.float32],
+        offers: list[list[_Offer]],
+    ) -> dict[int, NDArray[np.float32]]:
+        asked: list[tuple[int, _Offer, tuple[int, tuple[int, ...]]]] = []
+        missing: dict[tuple[int, ...], list[int]] = {}
+        for i, offered in zip(rows, offers, strict=True):
+            for k, offer in enumerate(offered):
+                window = texts[i].reading.before(offer.branch.path, self.profile.prefix_length)
+                key = self._seed(codes[i], offer.context), window
+                if key not in self._halves:
+                    mass = float(offer.branch.mass.sum())
+                    if mass < (_WORTH if k else MINOR):
+                        continue
+                    missing.setdefault(window, []).append(key[0])
+                asked.append((i, offer, key))
+        self._ask(missing)
+        marked = {i: logits[i].copy() for i in rows}
+        for i, offer, key in asked:
+            half = self._halves[key]
+            self._halves.move_to_end(key)
+            add_delta(marked[i], offer.branch, half.inside, self.delta)
+            texts[i].offers.append(offer._replace(half=half))
+        while len(self._halves) > _HALVES * len(rows):
+            self._halves.popitem(last=False)
+        return marked
+
+    def _ask(self, missing: dict[tuple[int, ...], list[int]]) -> None:
+        """Memberships at windows that the proxy has not seen lately."""
+        windows = np.array(list(missing), dtype=np.int64).reshape(-1, self.profile.prefix_length)
+        wanted = list(missing.values())
+        for rows, weights in self._proxy.batches(windows):
+            pairs = [(i, seed) for i, seeds in enumerate(wanted[rows]) for seed in sorted(set(seeds))]
+            inside = kernel.members(
+                weights[[i for i, _ in pairs]], np.array([s for _, s in pairs], dtype=np.uint32), self.profile.sigma
+            )
+            for (i, seed), members in zip(pairs, inside, strict=True):
+                self._halves[seed, tuple(windows[rows.start + i].tolist())] = _Half(members, weights[i].copy())
+
+    def _seed(self, code: int, context: tuple[int, ...]) -> int:
+        """``s(c, a)`` of a code at a context."""
+        if (code, context) not in self._seeds:
+            if len(self._seeds) > 1 << 16:
+                self._seeds.clear()
+            key, colours = self.profile.key, self.profile.colours
+            colour_seed = hashing.colour_seed(key, context)
+            colour = hashing.code_colours(colour_seed, np.array([code], dtype=np.uint32), colours)[0]
+            seeds = hashing.permutation_seeds(hashing.partition_seed(key, context), colours)
+            self._seeds[code, context] = int(seeds[colour])
+        return self._seeds[code, context]
