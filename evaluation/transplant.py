@@ -1,4 +1,4 @@
-"""Give SmolLM2 the genuine GPT-2 vocabulary: a second real model and proxy, with no hub and no training.
+"""Give SmolLM2 another family's genuine vocabulary: more real models and proxies, with no hub and no training.
 
 Tokens that both vocabularies know keep their embedding row; the others get the mean of the rows of their pieces. The
 mean of rows makes such tokens too likely, so the output layer lowers their logits by 3, and by ln 10 more for every
@@ -19,19 +19,23 @@ import math
 import pydoc_data.topics
 import shutil
 import sys
+import tempfile
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from safetensors.torch import save_file
+from transformers import GPT2TokenizerFast, LlamaTokenizer
 
+from ctwl_encoder.vocabulary import Vocabulary, read_vocabulary, spell_byte_level
 from ctwl_protocol import Profile, get_profile
 from ctwl_protocol.errors import ProxyNotFound
 from ctwl_protocol.profile import Llama, ProxyFile, ProxyModel, public_key
 from ctwl_protocol.proxy import ProxyTokenizer, build_model, find_files, load_tensors
 
-__all__ = ["LOWERED", "NAME", "gpt2_tokenizer_files", "transplant"]
+__all__ = ["LOWERED", "NAME", "gpt2_tokenizer_files", "provider", "transplant"]
 
 NAME = "org.ctwl.test.smollm2-gpt2-vocabulary.1"
 
@@ -51,35 +55,17 @@ def gpt2_tokenizer_files() -> tuple[Path, Path]:
 
 
 def transplant(folder: Path) -> Profile:
-    """Write the transplanted proxy into a folder and return its profile."""
+    """Write the proxy with GPT-2's vocabulary into a folder and return its profile."""
     folder.mkdir(parents=True, exist_ok=True)
-    offline, standard = get_profile("org.ctwl.smollm2-135m.1"), get_profile("org.ctwl.gpt2.1")
-    if not isinstance(offline.proxy, ProxyModel) or not isinstance(offline.proxy.architecture, Llama):
-        raise TypeError("the offline profile is a Llama")
-    files = find_files(offline)
-    if files.weights is None:
-        raise TypeError("the offline profile has weights")
-    tensors = load_tensors(offline.proxy, files.weights)
+    standard = get_profile("org.ctwl.gpt2.1")
     for source, name in zip(gpt2_tokenizer_files(), ("vocab.json", "merges.txt"), strict=True):
         shutil.copyfile(source, folder / name)
-    donor = ProxyTokenizer(offline.tokenizer, files.vocab, files.merges)
     target = ProxyTokenizer(standard.tokenizer, folder / "vocab.json", folder / "merges.txt")
-
-    embedding = tensors["model.embed_tokens.weight"]
-    rows = torch.empty(standard.tokenizer.vocabulary, embedding.shape[1])
-    lowered = torch.zeros(len(rows))
+    vocabulary: Vocabulary = [None] * standard.tokenizer.vocabulary
     for token, i in target.vocabulary.items():
-        pieces = [donor.vocabulary[token]] if token in donor.vocabulary else _pieces(donor, token)
-        rows[i] = embedding[pieces].mean(dim=0)
-        if token not in donor.vocabulary:
-            digits = token.removeprefix("\u0120")
-            lowered[i] = LOWERED + (math.log(10) * (len(digits) - 1) if digits.isdigit() else 0.0)
-    direction = _direction(offline.proxy.architecture, tensors, donor)
-    tensors["model.embed_tokens.weight"] = rows
-    tensors["lm_head.weight"] = rows - lowered[:, None] * direction
+        vocabulary[i] = None if i in standard.tokenizer.special else spell_byte_level(token)
+    architecture, tensors = _with_vocabulary(vocabulary)
     save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, folder / "model.safetensors")
-
-    architecture = offline.proxy.architecture.model_copy(update={"rows": len(rows), "tied": False})
     proxy = ProxyModel(
         architecture=architecture, weights=describe(folder / "model.safetensors"), tensors_sha256=None, source=None
     )
@@ -88,15 +74,71 @@ def transplant(folder: Path) -> Profile:
     return profile
 
 
+def provider(family: str) -> tuple[Any, Any]:
+    """A model of another family: SmolLM2 with that family's vocabulary, and its genuine tokenizer.
+
+    Args:
+        family: "gpt2" (byte-level BPE) or "mistral" (SentencePiece with byte fallback).
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        if family == "gpt2":
+            vocab, merges = gpt2_tokenizer_files()
+            tokenizer = GPT2TokenizerFast(vocab=str(vocab), merges=str(merges))
+        else:
+            shutil.copyfile(_mistral_tokenizer_file(), Path(folder) / "tokenizer.model")
+            tokenizer = LlamaTokenizer.from_pretrained(folder)
+    tokenizer.padding_side, tokenizer.pad_token = "left", tokenizer.eos_token
+    model = build_model(*_with_vocabulary(read_vocabulary(tokenizer)))
+    model.generation_config.eos_token_id = tokenizer.eos_token_id
+    model.generation_config.pad_token_id = tokenizer.pad_token_id
+    return model, tokenizer
+
+
+def _mistral_tokenizer_file() -> Path:
+    try:
+        found = [file for file in metadata.files("mistral_common") or [] if file.name == "tokenizer.model.v1"]
+        return Path(str(found[0].locate()))
+    except (metadata.PackageNotFoundError, IndexError) as error:
+        raise ProxyNotFound(
+            "Mistral's vocabulary is not installed; run: pip install --no-deps mistral-common==1.5.4"
+        ) from error
+
+
+def _with_vocabulary(vocabulary: Vocabulary) -> tuple[Llama, dict[str, torch.Tensor]]:
+    """SmolLM2's architecture and tensors over another vocabulary."""
+    offline = get_profile("org.ctwl.smollm2-135m.1")
+    if not isinstance(offline.proxy, ProxyModel) or not isinstance(offline.proxy.architecture, Llama):
+        raise TypeError("the offline profile is a Llama")
+    files = find_files(offline)
+    if files.weights is None:
+        raise TypeError("the offline profile has weights")
+    tensors = load_tensors(offline.proxy, files.weights)
+    donor = ProxyTokenizer(offline.tokenizer, files.vocab, files.merges)
+    known = {spell_byte_level(token): i for token, i in donor.vocabulary.items()}
+    embedding = tensors["model.embed_tokens.weight"]
+    rows = torch.empty(len(vocabulary), embedding.shape[1])
+    lowered = torch.zeros(len(rows))
+    for i, token in enumerate(vocabulary):
+        pieces = [0] if token is None else [known[token]] if token in known else _pieces(donor, token)
+        rows[i] = embedding[pieces].mean(dim=0)  # row 0 is <|endoftext|>
+        if token is not None and token not in known:
+            digits = token.strip()
+            lowered[i] = LOWERED + (math.log(10) * (len(digits) - 1) if digits.isdigit() else 0.0)
+    direction = _direction(offline.proxy.architecture, tensors, donor)
+    tensors["model.embed_tokens.weight"] = rows
+    tensors["lm_head.weight"] = rows - lowered[:, None] * direction
+    return offline.proxy.architecture.model_copy(update={"rows": len(rows), "tied": False}), tensors
+
+
 def describe(path: Path) -> ProxyFile:
     """A file's name, size and digest, as a profile states them."""
     with path.open("rb") as file:
         return ProxyFile(name=path.name, size=path.stat().st_size, sha256=hashlib.file_digest(file, "sha256").digest())
 
 
-def _pieces(donor: ProxyTokenizer, token: str) -> list[int]:
-    """The donor's tokens for a token's byte string; its first row where there is none."""
-    text = donor.backend.decoder.decode([token])
+def _pieces(donor: ProxyTokenizer, token: bytes) -> list[int]:
+    """The donor's tokens for a token's bytes; its first row where there is none."""
+    text = token.decode(errors="replace")
     return [int(i) for i in donor.backend.encode(text, add_special_tokens=False).ids] or [0]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from .errors import TokenizerUnsupported
 
-__all__ = ["Vocabulary", "read_vocabulary"]
+__all__ = ["Vocabulary", "read_vocabulary", "spell_byte_level"]
 
 Vocabulary = list[bytes | None]
 """Bytes of each token by id; None for what never becomes text (special tokens, padding rows)."""
@@ -66,7 +66,7 @@ def _speller(tokenizer: Any) -> Callable[[str], bytes]:
             "byte-level BPE and SentencePiece with byte fallback are supported"
         )
     if "ByteLevel" in kinds:
-        return _byte_level
+        return spell_byte_level
     replaced = {step["replacement"]: " " for step in steps if step["type"] == "Metaspace"}
     for step in steps:
         if step["type"] == "Replace" and "String" in step["pattern"]:
@@ -92,7 +92,8 @@ def _alphabet() -> dict[str, int]:
 _ALPHABET = _alphabet()
 
 
-def _byte_level(token: str) -> bytes:
+def spell_byte_level(token: str) -> bytes:
+    """The bytes that a token of byte-level BPE spells."""
     try:
         return bytes(_ALPHABET[character] for character in token)
     except KeyError:

@@ -1,0 +1,122 @@
+"""How much of the watermark crosses the token bridge?
+
+Providers of three families write with their own tokenizer, the public reads with the proxy's: SmolLM2 as it is, and
+with the vocabularies of GPT-2 and Mistral transplanted (transplant.py). Texts are cut to a fixed number of proxy
+tokens. "native" has one vocabulary on both sides. The NLL is that of the provider's own model, ``unbiased`` minus plain
+sampling of the same prompts.
+
+    python evaluation/bridge.py --out evaluation/results/bridge.json
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from common import OFFLINE, arguments, news_prompts, rate, settings, tracked, write
+from quality import nll
+from scipy import stats
+from transplant import provider, transplant
+
+from ctwl_decoder import Decoder
+from ctwl_decoder.hits import find_hits, first_occurrences, gather
+from ctwl_decoder.null import null_of
+from ctwl_decoder.scores import score_all
+from ctwl_encoder import Encoder, Generation
+from ctwl_encoder.models import load_model
+from ctwl_protocol.proxy import Proxy, open_proxy
+from ctwl_protocol.windows import positions
+
+PAIRS = (("gpt2", "gpt2"), ("gpt2", "smollm2"), ("smollm2", "gpt2"), ("mistral", "smollm2"), ("smollm2", "smollm2"))
+"""Family of the provider's vocabulary, family of the proxy's."""
+
+
+def read(decoder: Decoder, generation: Generation, tokens: int) -> dict[str, float]:
+    """What the decoder finds in the first ``tokens`` proxy tokens of a text."""
+    proxy = decoder.proxy
+    ids = proxy.tokenizer.encode(generation.text)[:tokens]
+    cut = positions(ids, proxy.profile.prefix_length, proxy.profile.context_length)
+    evidence = gather(cut, find_hits(proxy, cut), first_occurrences(cut))
+    scores = score_all(proxy.profile, evidence)
+    best = int(scores.argmax())
+    return {
+        "exact": best == generation.beacon.code,
+        "p": null_of(evidence.table).p_value(int(scores[best]), proxy.profile.codes),
+        "hits": float(scores[generation.beacon.code]) / evidence.counted,
+        "wrong": float(evidence.table.mean(axis=1).sum()) / evidence.counted,
+        "tokens": len(ids),
+    }
+
+
+def texts(encoder: Encoder, prompts: list[str], options: Any, strategy: str, tokens: int) -> list[Generation]:
+    """One text for each prompt, long enough to be cut."""
+    length = round(1.3 * tokens)  # a provider's tokens may be shorter than the proxy's
+    found = []
+    for start in range(0, len(prompts), options.batch):
+        found += encoder.generate(
+            prompts[start : start + options.batch], provider=(37 * start + 5) % 1024, version=start % 16,
+            strategy=strategy, max_new_tokens=length, min_new_tokens=length, seed=options.seed + start,  # type: ignore[arg-type]
+        )  # fmt: skip
+    return found
+
+
+def difference(encoder: Encoder, prompts: list[str], options: Any) -> dict[str, Any]:
+    """Mean NLL of ``unbiased`` minus that of plain sampling, paired by prompt, with its 95 % interval."""
+    from quality import sample
+
+    pad, means = encoder.tokenizer.pad_token_id, {}
+    for method in ("plain", "unbiased"):
+        rows = []
+        for start in range(0, len(prompts), options.batch):
+            ids = sample(encoder, prompts[start : start + options.batch], 100, options.seed + start, method)
+            rows.append(nll(encoder, ids, 100, pad))
+        means[method] = np.concatenate(rows)
+    gap = means["unbiased"] - means["plain"]
+    low, high = stats.t.interval(0.95, len(gap) - 1, gap.mean(), stats.sem(gap))
+    return {"mean": round(float(gap.mean()), 4), "interval_95": [round(float(low), 4), round(float(high), 4)]}
+
+
+def main() -> None:
+    """Run the experiment."""
+    options = arguments(__doc__, texts=100, unbiased=150, delta=200, batch=25, seed=1)
+    prompts, rows = news_prompts(options.texts), []
+    with tempfile.TemporaryDirectory() as folder:
+        transplant(Path(folder))
+        proxies: dict[str, Proxy] = {
+            "gpt2": open_proxy(Path(folder) / "profile.json", path=folder),
+            "smollm2": open_proxy(OFFLINE),
+        }
+        for writer, reader in tracked(PAIRS, "pairs"):
+            model, tokenizer = load_model("smollm2") if writer == "smollm2" else provider(writer)
+            encoder, decoder = Encoder(model, tokenizer, proxies[reader]), Decoder(proxies[reader])
+            for strategy, tokens in (("unbiased", options.unbiased), ("delta", options.delta)):
+                written = texts(encoder, prompts, options, strategy, tokens)
+                found = [read(decoder, generation, tokens) for generation in written]
+                marked = sum(generation.marked for generation in written)
+                row = {
+                    "provider's vocabulary": writer,
+                    "proxy's vocabulary": reader,
+                    "strategy": strategy,
+                    "proxy tokens": tokens,
+                    "shortest text": min(int(f["tokens"]) for f in found),
+                    "exact": rate(sum(bool(f["exact"]) for f in found), len(found)),
+                    "p <= 1e-4": rate(sum(f["p"] <= 1e-4 for f in found), len(found)),
+                    "hit rate": round(float(np.mean([f["hits"] for f in found])), 4),
+                    "hit rate of a wrong code": round(float(np.mean([f["wrong"] for f in found])), 4),
+                    "marked positions seen by the reader": round(1 - sum(g.lost for g in written) / marked, 5),
+                }
+                if strategy == "unbiased":
+                    row["NLL, unbiased minus plain"] = difference(encoder, prompts, options)
+                rows.append(row)
+                print(row, flush=True)
+            del model, encoder
+    write({"experiment": "bridge", "settings": settings(**{k: v for k, v in vars(options).items() if k != "out"}),
+           "pairs": rows}, options.out)  # fmt: skip
+
+
+if __name__ == "__main__":
+    torch.manual_seed(0)
+    main()
