@@ -17,6 +17,7 @@ from ctwl_protocol import Beacon, Profile
 from ctwl_protocol.codes import BEACON_BITS
 from ctwl_protocol.profile import STANDARD
 from ctwl_protocol.proxy import Proxy, open_proxy
+from ctwl_protocol.windows import positions
 
 from .bridge import Bridge
 from .errors import OptionOutOfRange, ShortText, StrategyUnsuitable
@@ -103,7 +104,7 @@ class Encoder:
             ModelNotFound: see :func:`ctwl_encoder.models.load_model`.
             CTWLError: see :func:`ctwl_protocol.proxy.open_proxy`.
         """
-        proxy = open_proxy(profile or default_profile(model), path=proxy_path, device=device)
+        proxy = open_proxy(profile or default_profile(model), path=proxy_path, device=device, lazy=True)
         return cls(*load_model(model, device), proxy)
 
     def generate(
@@ -228,14 +229,10 @@ class Encoder:
     def _generation(self, ids: NDArray[np.int64], beacon: Beacon, processor: CTWLLogitsProcessor) -> Generation:
         text = self.tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
         profile, last = processor.marker.profile, processor.text(beacon.code, ids).last
-        read = self.proxy.tokenizer.encode(text).tolist()
+        read = positions(self.proxy.tokenizer.encode(text), profile.prefix_length, profile.context_length)
+        # A window that differs in some other token still shows nearly the same half: only the pair must survive.
+        seen = {(tuple(c), token) for c, token in zip(read.contexts.tolist(), read.observed.tolist(), strict=True)}
         marks = list(until(last))
-        seen = sum(
-            mark.index < len(read)
-            and read[mark.index] == mark.token
-            and tuple(read[mark.index - profile.context_length : mark.index]) == mark.context
-            for mark in marks
-        )
         return Generation(
             text=text,
             beacon=beacon,
@@ -243,7 +240,7 @@ class Encoder:
             strategy=processor.marker.strategy,
             tokens=len(ids),
             marked=len(marks),
-            lost=len(marks) - seen,
+            lost=sum((mark.context, mark.token) not in seen for mark in marks),
             expected_log2_p=expected_log2_p(last, BEACON_BITS),
         )
 

@@ -26,7 +26,7 @@ from .errors import ConfigMalformed, OptionOutOfRange, StrategyUnsuitable, Token
 from .marking import Marker, Text, check_delta
 from .strategies import Strategy
 
-__all__ = ["CTWLLogitsProcessor", "CTWLWatermarkingConfig"]
+__all__ = ["CTWLLogitsProcessor", "CTWLWatermarkingConfig", "open_bridge"]
 
 _MAX_JSON = 1 << 20
 
@@ -119,7 +119,7 @@ class CTWLWatermarkingConfig(BaseWatermarkingConfig):  # type: ignore[misc]
             raise TokenizerUnsupported(
                 "name the model's tokenizer: CTWLWatermarkingConfig(tokenizer=...), or attach a Bridge"
             )
-        return _open_bridge(self.profile, self.tokenizer, self.proxy_path, self.device)
+        return open_bridge(self.profile, self.tokenizer, self.proxy_path, self.device)
 
     def to_dict(self) -> dict[str, Any]:
         """The fields, as JSON knows them."""
@@ -181,12 +181,18 @@ class CTWLWatermarkingConfig(BaseWatermarkingConfig):  # type: ignore[misc]
 
 
 @lru_cache(maxsize=4)
-def _open_bridge(profile: str, tokenizer: str, proxy_path: str | None, device: str) -> Bridge:
+def open_bridge(profile: str, tokenizer: str, proxy_path: str | None, device: str) -> Bridge:
+    """A bridge between a tokenizer and a profile's proxy, both by name; kept, so that the next call is free.
+
+    Raises:
+        TokenizerUnsupported: there is no such tokenizer, or see :class:`ctwl_encoder.bridge.Bridge`.
+        CTWLError: see :func:`ctwl_protocol.proxy.open_proxy`.
+    """
     try:
         loaded = AutoTokenizer.from_pretrained(tokenizer, trust_remote_code=False)
     except Exception as error:  # transformers raises many types for a name that it cannot load
         raise TokenizerUnsupported(f"cannot load the tokenizer {tokenizer!r}: {error}") from error
-    return Bridge(loaded, open_proxy(profile, path=proxy_path, device=device))
+    return Bridge(loaded, open_proxy(profile, path=proxy_path, device=device, lazy=True))
 
 
 class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]

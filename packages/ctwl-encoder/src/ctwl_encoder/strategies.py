@@ -16,7 +16,7 @@ from ctwl_protocol.hashing import GOLDEN, fmix32
 from .bridge import Branch
 from .errors import ModelFailed
 
-__all__ = ["Strategy", "add_delta", "probabilities", "split_mass"]
+__all__ = ["Strategy", "add_delta", "probabilities", "split_mass", "truncate"]
 
 
 class Strategy(StrEnum):
@@ -47,6 +47,28 @@ def probabilities(logits: NDArray[np.float32]) -> NDArray[np.float32]:
     exponent = np.exp(logits - highest)
     exponent /= exponent.sum(axis=1, keepdims=True)
     return np.asarray(exponent)
+
+
+def truncate(logits: NDArray[np.float32], top_k: int, top_p: float, min_p: float) -> NDArray[np.float32]:
+    """Top-k, top-p and min-p sampling: minus infinity for what they leave out.
+
+    Args:
+        logits: float32 (size,), after temperature.
+        top_k: as many tokens are kept; 0 or less for all.
+        top_p: the likeliest tokens are kept until they have this much of the mass; 1 for all.
+        min_p: tokens are kept from this share of the likeliest one's probability on; 0 for all.
+    """
+    kept = np.ones(len(logits), dtype=np.bool_)
+    if 0 < top_k < len(logits):
+        kept &= logits >= np.partition(logits, -top_k)[-top_k]
+    if top_p < 1:
+        likely = probabilities(np.where(kept, logits, -np.inf).astype(np.float32)[None])[0]
+        order = np.argsort(-likely, kind="stable")
+        before = np.cumsum(likely[order], dtype=np.float64) - likely[order]
+        kept[order[before >= top_p]] = False
+    if min_p > 0:
+        kept &= logits >= logits.max() + np.log(min_p)
+    return np.where(kept, logits, -np.inf).astype(np.float32)
 
 
 def split_mass(logits: NDArray[np.float32], branch: Branch, permutation_seed: int) -> None:

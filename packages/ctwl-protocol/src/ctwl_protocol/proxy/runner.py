@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import nn
 
 from ..errors import CTWLError, DeviceUnavailable, TokenOutOfRange
 from ..partition import quantise
@@ -35,12 +37,20 @@ class Proxy:
         self,
         profile: Profile,
         tokenizer: ProxyTokenizer,
-        model: CausalLM | None,
+        model: CausalLM | Callable[[], CausalLM] | None,
         *,
         device: str | torch.device = "cpu",
         batch_size: int = BATCH_SIZE,
     ) -> None:
-        """Take over a model, which is moved to ``device`` and packed; None weighs every token alike."""
+        """Take over a model, which is moved to ``device`` and packed.
+
+        Args:
+            profile: the profile.
+            tokenizer: its tokenizer.
+            model: a model of :func:`build_model`, or what loads it at first use; None weighs every token alike.
+            device: a torch device.
+            batch_size: windows in one forward pass.
+        """
         if batch_size < 1:
             raise ValueError(f"batch_size is {batch_size}; it must be at least 1")
         self.profile = profile
@@ -48,9 +58,16 @@ class Proxy:
         self.batch_size = batch_size
         self.device = torch.device(device)
         self._special = np.array(profile.tokenizer.special, dtype=np.int64)
-        self._model = model.to(self.device) if model is not None else None
-        if self._model is not None and self.device.type == "cpu":
-            pack(self._model, batch_size * profile.prefix_length)
+        self._load: Callable[[], CausalLM] | None = (lambda: model) if isinstance(model, nn.Module) else model
+
+    @cached_property
+    def _model(self) -> CausalLM | None:
+        if self._load is None:
+            return None
+        model, self._load = self._load().to(self.device), None
+        if self.device.type == "cpu":
+            pack(model, self.batch_size * self.profile.prefix_length)
+        return model
 
     def weights(self, windows: NDArray[np.int64]) -> NDArray[np.uint32]:
         """Integer weights of the token after each window, in one forward pass (spec section 7.1).
@@ -126,6 +143,7 @@ def open_proxy(
     device: str | torch.device = "auto",
     batch_size: int = BATCH_SIZE,
     local_only: bool = False,
+    lazy: bool = False,
 ) -> Proxy:
     """Find, verify and load a profile's proxy.
 
@@ -135,6 +153,7 @@ def open_proxy(
         device: a torch device; "auto" takes CUDA where there is one.
         batch_size: windows in one forward pass.
         local_only: never ask the hub.
+        lazy: load the weights at first use: what never asks the proxy, as ``unbiased`` encoding, saves their memory.
 
     Raises:
         ProfileUnknown, ProfileMalformed: see :func:`ctwl_protocol.get_profile`.
@@ -144,7 +163,10 @@ def open_proxy(
     profile, device = get_profile(profile), choose_device(device)
     files = find_files(profile, path, local_only=local_only)
     tokenizer = ProxyTokenizer(profile.tokenizer, files.vocab, files.merges)
-    model = None
-    if isinstance(profile.proxy, ProxyModel) and files.weights is not None:
-        model = build_model(profile.proxy.architecture, load_tensors(profile.proxy, files.weights))
-    return Proxy(profile, tokenizer, model, device=device, batch_size=batch_size)
+    if not isinstance(spec := profile.proxy, ProxyModel) or (weights := files.weights) is None:
+        return Proxy(profile, tokenizer, None, device=device, batch_size=batch_size)
+
+    def load() -> CausalLM:
+        return build_model(spec.architecture, load_tensors(spec, weights))
+
+    return Proxy(profile, tokenizer, load if lazy else load(), device=device, batch_size=batch_size)

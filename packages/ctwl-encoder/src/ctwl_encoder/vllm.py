@@ -1,0 +1,309 @@
+"""The vLLM plug-in: every request of a server carries a record, its own or the server's.
+
+Installed with ``ctwl-encoder`` through the entry point group ``vllm.logits_processors``; it marks nothing until it is
+told what to write. For all requests, whoever sends them::
+
+    vllm serve MODEL --additional-config '{"ctwl": {"provider": 42, "version": 3}}'
+
+For one request, over or without the server's: ``extra_args={"ctwl_provider": 42, "ctwl_version": 3}`` in
+``SamplingParams``, or ``"vllm_xargs": {...}`` in the body of an OpenAI request. Both have the fields of
+:class:`Request`; ``"ctwl_strategy": "off"`` leaves a request alone.
+
+One class serves both of vLLM's model runners, which load the same entry point: V1 constructs it with a device and calls
+``update_state`` and ``apply(logits)``, V2 constructs it with its request buffers and calls ``add_request`` and
+``apply(logits, context)``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from vllm.v1.sample import logits_processor as v1
+from vllm.v1.worker.gpu.sample import logits_processor as v2
+
+from ctwl_protocol import Beacon, CTWLError, get_profile
+from ctwl_protocol.profile import STANDARD
+
+from .bridge import Bridge
+from .errors import OptionOutOfRange, StrategyUnsuitable
+from .huggingface import open_bridge
+from .marking import Marker, Text, check_delta
+from .strategies import Strategy, truncate
+
+__all__ = ["CTWLLogitsProcessor"]
+
+_PREFIX = "ctwl_"
+_SAMPLING = f"{_PREFIX}sampling"
+"""Where a request's own top-k, top-p and min-p are kept while vLLM's are switched off."""
+
+_SERVER = frozenset({"profile", "proxy_path", "device"})
+"""Fields that only the server's configuration sets."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What one request writes.
+
+    Attributes:
+        provider: 0 to 1023; None writes nothing.
+        version: 0 to 15.
+        nonce: 0 to 63; None draws one anew for each text.
+        strategy: ``unbiased``, ``delta``, ``vanilla`` or ``off``; None takes ``unbiased``. Greedy requests get
+            ``delta`` in its place, unless they ask for ``unbiased`` themselves.
+        delta: nats, for ``delta`` and ``vanilla``.
+        profile: a published profile or the path of a private one.
+        proxy_path: folder of the proxy LM's files where they are not in the cache.
+        device: the proxy's torch device.
+    """
+
+    provider: int | None = None
+    version: int = 0
+    nonce: int | None = None
+    strategy: str | None = None
+    delta: float = 2.0
+    profile: str = STANDARD
+    proxy_path: str | None = None
+    device: str = "auto"
+
+    @classmethod
+    def of(cls, server: dict[str, Any], given: dict[str, Any] | None, temperature: float) -> Request | None:
+        """What a request writes; None where nothing.
+
+        Args:
+            server: the server's ``additional_config["ctwl"]``.
+            given: the request's extra arguments.
+            temperature: 0 for greedy decoding.
+
+        Raises:
+            OptionOutOfRange, FieldOutOfRange, StrategyUnsuitable, ProfileUnknown: what a client should mend.
+        """
+        own = {
+            name.removeprefix(_PREFIX): value
+            for name, value in (given or {}).items()
+            if name.startswith(_PREFIX) and name != _SAMPLING
+        }
+        known = cls.__dataclass_fields__
+        for name in [*server, *own]:
+            if name not in known or (name in own and name in _SERVER):
+                allowed = ", ".join(sorted(_PREFIX + field for field in known.keys() - _SERVER))
+                raise OptionOutOfRange(f"{_PREFIX}{name} is no option of a request; there are {allowed}")
+        request = cls(**{**server, **own})
+        if request.provider is None or request.strategy == "off":
+            return None
+        strategy = request.strategy or Strategy.UNBIASED
+        if strategy not in list(Strategy):
+            raise OptionOutOfRange(f"{_PREFIX}strategy is {strategy!r}; choose one of {', '.join(Strategy)}, off")
+        if strategy == Strategy.UNBIASED and temperature <= 0:
+            if "strategy" in own:
+                raise StrategyUnsuitable("unbiased carries nothing at temperature 0; use delta")
+            strategy = Strategy.DELTA
+        if isinstance(request.delta, bool) or not isinstance(request.delta, int | float):
+            raise OptionOutOfRange(f"{_PREFIX}delta is {request.delta!r}; it must be a number")
+        check_delta(request.delta)
+        Beacon(request.provider, request.version, 0 if request.nonce is None else request.nonce)
+        get_profile(request.profile)
+        return cls(**{**server, **own, "strategy": str(strategy)})
+
+
+@dataclass
+class _Row:
+    """A request that is being served."""
+
+    marker: Marker
+    code: int
+    temperature: float
+    sampling: tuple[int, float, float]
+    output: list[int] = field(default_factory=list)
+    """V1: the runner's own list of the tokens generated so far."""
+    read: list[int] = field(default_factory=list)
+    text: Text | None = None
+
+    def text_of(self, tokens: list[int]) -> Text:
+        """The text of the tokens generated so far: the last one read, or anew where the runner went back."""
+        if self.text is None or tokens[: len(self.read)] != self.read:
+            self.read, self.text = [], self.marker.start()
+        for token in tokens[len(self.read) :]:
+            self.text = self.marker.extend(self.text, token)
+        self.read = tokens
+        return self.text
+
+
+class CTWLLogitsProcessor(v2.LogitsProcessor, v1.LogitsProcessor):  # type: ignore[misc]
+    """Marks the rows of requests that carry a record; see the module's text."""
+
+    def __init__(self, vllm_config: Any, *runner: Any) -> None:
+        """Called by vLLM: ``runner`` is (request states,) from V2, (device, pinned memory) from V1."""
+        self._server: dict[str, Any] = _server_config(vllm_config)
+        self._model_config = vllm_config.model_config
+        self._instance = str(vllm_config.instance_id)
+        self._states = runner[0] if len(runner) == 1 else None
+        self._rows: dict[int, _Row] = {}
+        self._markers: dict[tuple[str, float], Marker] = {}
+        self._served = 0
+        if Request.of(self._server, None, 1.0) is not None:
+            self._bridge()  # a server that marks everything finds out at its start whether it can
+
+    @classmethod
+    def validate_params(cls, sampling_params: Any) -> None:
+        """Refuse a request whose record cannot be written; vLLM answers 400 with the message.
+
+        Raises:
+            ValueError: what is wrong and what to do.
+        """
+        config = _engine_config()
+        try:
+            request = Request.of(
+                _server_config(config) if config else {}, sampling_params.extra_args, sampling_params.temperature
+            )
+        except (CTWLError, TypeError) as error:
+            raise ValueError(f"ctwl: {error}") from error
+        if request is None:
+            return
+        if config is not None and config.speculative_config is not None:
+            raise ValueError(
+                "ctwl: this server decodes speculatively, and its drafts are not marked; serve without "
+                f'--speculative-config, or send "{_PREFIX}strategy": "off"'
+            )
+        if config is not None and config.scheduler_config.async_scheduling and not config.use_v2_model_runner:
+            raise ValueError(
+                "ctwl: the V1 model runner does not tell a plug-in the last tokens under async scheduling; serve with "
+                "--no-async-scheduling or VLLM_USE_V2_MODEL_RUNNER=1"
+            )
+        if request.strategy == Strategy.UNBIASED and _SAMPLING not in (sampling_params.extra_args or {}):
+            # The split must come after top-k, top-p and min-p, and vLLM calls plug-ins before: do them here instead.
+            kept = [sampling_params.top_k, sampling_params.top_p, sampling_params.min_p]
+            sampling_params.extra_args = {**(sampling_params.extra_args or {}), _SAMPLING: kept}
+            sampling_params.top_k, sampling_params.top_p, sampling_params.min_p = 0, 1.0, 0.0
+
+    def is_argmax_invariant(self) -> bool:
+        """V1: marking changes the best token."""
+        return False
+
+    def add_request(self, req_idx: int, sampling_params: Any) -> bool:
+        """V2: a request enters the batch in a slot; whether it is marked."""
+        row = self._row(sampling_params)
+        self._rows.pop(req_idx, None)
+        if row is not None:
+            self._rows[req_idx] = row
+        return row is not None
+
+    def update_state(self, batch_update: Any) -> None:
+        """V1: requests that left, came and moved, in this order."""
+        if batch_update is None:
+            return
+        for index in batch_update.removed:
+            self._rows.pop(index, None)
+        for index, params, _, output in batch_update.added:
+            self._rows.pop(index, None)
+            if (row := self._row(params)) is not None:
+                row.output = output
+                self._rows[index] = row
+        for one, other, direction in batch_update.moved:
+            first, second = self._rows.pop(one, None), self._rows.pop(other, None)
+            if first is not None:
+                self._rows[other] = first
+            if second is not None and direction == v1.MoveDirectionality.SWAP:
+                self._rows[one] = second
+
+    def apply(self, logits: torch.Tensor, ctx: Any = None) -> torch.Tensor:
+        """Mark the rows of one step.
+
+        Args:
+            logits: float (rows, size), before temperature and truncation.
+            ctx: V2's layout of the batch; V1 has none.
+        """
+        if not self._rows:
+            return logits
+        if ctx is None:
+            found = [(i, row, list(row.output)) for i, row in self._rows.items() if i < len(logits)]
+        else:
+            slots = ctx.expanded_idx_mapping.tolist()
+            lengths = (ctx.pos + 1).tolist()
+            found = [
+                (i, self._rows[slot], self._tokens(slot, length))
+                for i, (slot, length) in enumerate(zip(slots, lengths, strict=True))
+                if slot in self._rows
+            ]
+        groups: dict[int, list[tuple[int, _Row, list[int]]]] = {}
+        for entry in found:
+            groups.setdefault(id(entry[1].marker), []).append(entry)
+        for group in groups.values():
+            self._mark(logits, group)
+        return logits
+
+    def _mark(self, logits: torch.Tensor, group: list[tuple[int, _Row, list[int]]]) -> None:
+        """Mark the rows that share a marker, in place."""
+        index = torch.tensor([i for i, _, _ in group], device=logits.device)
+        given: NDArray[np.float32] = logits[index].float().cpu().numpy()
+        marker = group[0][1].marker
+        scale = np.ones((len(group), 1), dtype=np.float32)
+        if marker.strategy is Strategy.UNBIASED:
+            # What is split is the distribution that is sampled from: after temperature, top-k, top-p and min-p.
+            scale[:, 0] = [row.temperature for _, row, _ in group]
+            given = np.stack([truncate(g, *row.sampling) for g, (_, row, _) in zip(given / scale, group, strict=True)])
+        marked = marker.mark(
+            [row.text_of(tokens) for _, row, tokens in group], [row.code for _, row, _ in group], given
+        )
+        for i, values in marked.items():
+            given[i] = values
+        logits[index] = torch.from_numpy(given * scale).to(logits)
+
+    def _tokens(self, slot: int, length: int) -> list[int]:
+        """V2: the tokens that a request has generated so far."""
+        start = int(self._states.prompt_len.np[slot])  # type: ignore[union-attr]
+        tokens: list[int] = self._states.all_token_ids.gpu[slot, start:length].tolist()  # type: ignore[union-attr]
+        return tokens
+
+    def _row(self, params: Any) -> _Row | None:
+        request = Request.of(self._server, params.extra_args, params.temperature)
+        if request is None or request.provider is None:
+            return None
+        nonce = self._nonce() if request.nonce is None else request.nonce
+        key = str(request.strategy), request.delta
+        if key not in self._markers:
+            self._markers[key] = Marker(self._bridge(), strategy=key[0], delta=key[1])
+        top_k, top_p, min_p = (params.extra_args or {}).get(_SAMPLING, (0, 1.0, 0.0))
+        return _Row(
+            self._markers[key],
+            Beacon(request.provider, request.version, nonce).code,
+            params.temperature,
+            (int(top_k), float(top_p), float(min_p)),
+        )
+
+    def _nonce(self) -> int:
+        """A nonce for the next text: new in every run of the server, and the same in all of its workers."""
+        self._served += 1
+        return hashlib.sha256(f"{self._instance}/{self._served}".encode()).digest()[0] & 0x3F
+
+    def _bridge(self) -> Bridge:
+        server = Request(**self._server)
+        return open_bridge(server.profile, str(self._model_config.tokenizer), server.proxy_path, server.device)
+
+
+def _server_config(vllm_config: Any) -> dict[str, Any]:
+    """What the server was told to write into every text."""
+    additional = vllm_config.additional_config
+    found = additional.get("ctwl", {}) if isinstance(additional, dict) else {}
+    if not isinstance(found, dict):
+        raise OptionOutOfRange('additional_config["ctwl"] must be an object, as {"provider": 42, "version": 3}')
+    return found
+
+
+def _engine_config() -> Any:
+    """The engine's configuration, from the input processor that is validating a request; None where there is none.
+
+    vLLM hands ``validate_params`` no configuration, so what the server cannot do could not be refused.
+    """
+    frame = inspect.currentframe()
+    while frame is not None:
+        config = getattr(frame.f_locals.get("self"), "vllm_config", None)
+        if config is not None and hasattr(config, "scheduler_config"):
+            return config
+        frame = frame.f_back
+    return None

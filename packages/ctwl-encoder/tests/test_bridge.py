@@ -1,0 +1,256 @@
+"""The token bridge: what it says a reader will see is what the reader sees."""
+
+import unicodedata
+from importlib import metadata
+from itertools import pairwise
+from pathlib import Path
+from shutil import copyfile
+from typing import Any
+
+import numpy as np
+import pytest
+import tokenizers
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from transformers import (
+    BertConfig,
+    BertModel,
+    LlamaConfig,
+    LlamaForCausalLM,
+    LlamaTokenizer,
+    PreTrainedTokenizerFast,
+    T5Config,
+    T5ForConditionalGeneration,
+)
+
+from ctwl_encoder import Bridge, Encoder
+from ctwl_encoder.errors import ModelUnsuitable, TokenizerUnsupported
+from ctwl_encoder.expectation import until
+from ctwl_encoder.huggingface import CTWLLogitsProcessor, CTWLWatermarkingConfig
+from ctwl_encoder.models import load_model
+from ctwl_encoder.reading import Reading, breaks, extend, visible
+from ctwl_encoder.vocabulary import read_vocabulary
+from ctwl_protocol import get_profile
+from ctwl_protocol.normalization import WHITE_SPACE, normalize_within
+from ctwl_protocol.proxy import Proxy, ProxyTokenizer
+
+TEXT = """\
+The council's plan, which didn't pass in 2023, will cost $12,345.67 — “far too much”, says O'Neill.  Two  spaces…
+
+def area(radius: float) -> float:
+    if radius < 0:
+\t\treturn None  # 不可能
+    return 3.14159 * radius ** 2
+
+我们昨天去了北京的一家小书店，买了三本书。天气很好，大家都很高兴。
+ذهبنا أمس إلى المكتبة الكبيرة في وسط المدينة واشترينا ثلاثة كتب جديدة.
+हम कल शहर की एक छोटी किताबों की दुकान पर गए थे।
+🙂🙃👩‍👩‍👧‍👦🏳️‍🌈 ½ ² Ⅷ ①  cafe\u0301 naïve ﬁ 각각 \u1112\u1161\u11ab 👍🏽 龘靐
+"""
+SCRIPTS = list(dict.fromkeys(TEXT))
+
+
+@pytest.fixture(scope="session")
+def gpt2(gpt2_tokenizer_files: dict[str, Path]) -> Proxy:
+    """A proxy over GPT-2's vocabulary that weighs every token alike."""
+    profile = get_profile("org.ctwl.gpt2.1").vanilla()
+    files = gpt2_tokenizer_files
+    return Proxy(profile, ProxyTokenizer(profile.tokenizer, files["vocab.json"], files["merges.txt"]), None)
+
+
+@pytest.fixture(scope="session")
+def mistral(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Mistral's genuine tokenizer: SentencePiece with byte fallback."""
+    folder = tmp_path_factory.mktemp("mistral")
+    (file,) = [file for file in metadata.files("mistral_common") or [] if file.name == "tokenizer.model.v1"]
+    copyfile(str(file.locate()), folder / "tokenizer.model")
+    tokenizer = LlamaTokenizer.from_pretrained(folder)
+    tokenizer.pad_token, tokenizer.padding_side = tokenizer.eos_token, "left"
+    return tokenizer
+
+
+@pytest.fixture(scope="session", params=["gpt2", "smollm2"])
+def proxy(request: pytest.FixtureRequest, gpt2: Proxy, offline_proxy: Proxy) -> Proxy:
+    return gpt2 if request.param == "gpt2" else offline_proxy
+
+
+def check_reading(proxy: Proxy, data: bytes, cuts: list[int]) -> None:
+    """A reading grown by pieces ends in the tokens that the whole text has."""
+    table = breaks(proxy.profile.tokenizer.pre_tokenizer)
+    reading, settled, start = Reading(64), [], 0
+    for cut in [*sorted({cut % (len(data) + 1) for cut in cuts}), len(data)]:
+        grown = extend(reading, data[start:cut], proxy.tokenizer, table)
+        new = grown.count - reading.count
+        settled += grown.recent[len(grown.recent) - new :] if new <= len(grown.recent) else [-1] * new
+        reading, start = grown, cut
+        text = normalize_within(visible(data[:cut])[0]).lstrip(WHITE_SPACE)
+        whole = proxy.tokenizer.encode_within([text])[0]
+        assert len(reading) == len(whole)
+        assert all(a in (-1, b) for a, b in zip([*settled, *reading.tokens], whole, strict=True))
+
+
+@settings(max_examples=150)
+@given(
+    st.one_of(st.text(st.sampled_from(SCRIPTS), max_size=60), st.text(max_size=40)),
+    st.lists(st.integers(0, 400), max_size=40),
+)
+def test_a_reading_is_exact_wherever_the_text_is_cut(proxy: Proxy, text: str, cuts: list[int]) -> None:
+    known = "".join(c for c in text if unicodedata.category(c) not in ("Cs", "Cn"))
+    check_reading(proxy, known.encode(), cuts)
+
+
+def test_a_reading_is_exact_byte_by_byte_through_every_script(proxy: Proxy) -> None:
+    data = TEXT.encode()
+    check_reading(proxy, data, list(range(len(data))))
+
+
+def test_bytes_that_are_no_text_and_endless_words_are_read(proxy: Proxy) -> None:
+    table = breaks(proxy.profile.tokenizer.pre_tokenizer)
+    reading = Reading(10)
+    for piece in [b"\xff\xfe abc ", *[b"abcdefgh" * 4] * 200, b"\xe4\xb8", b" x"]:
+        reading = extend(reading, piece, proxy.tokenizer, table)
+        assert len(reading.tail) <= 600
+        assert len(reading.recent) <= 10
+
+
+def families(mistral: Any, gpt2: Proxy) -> dict[str, Any]:
+    return {
+        "mistral": mistral,
+        "gpt2": PreTrainedTokenizerFast(tokenizer_object=gpt2.tokenizer.backend, eos_token="<|endoftext|>"),
+        "smollm2": load_model("smollm2")[1],
+    }
+
+
+@pytest.mark.parametrize("family", ["mistral", "gpt2", "smollm2"])
+def test_tokens_are_the_bytes_of_the_text(mistral: Any, gpt2: Proxy, family: str) -> None:
+    tokenizer = families(mistral, gpt2)[family]
+    vocabulary = read_vocabulary(tokenizer)
+    ids = tokenizer(TEXT, add_special_tokens=False)["input_ids"]
+    written = b"".join(vocabulary[i] or b"" for i in ids).decode(errors="replace").removeprefix(" ")
+    assert written == tokenizer.decode(ids, clean_up_tokenization_spaces=False)
+    if family != "smollm2":  # which lacks some bytes
+        assert written == TEXT
+    assert all(vocabulary[i] is None for i in tokenizer.all_special_ids)
+
+
+@pytest.mark.parametrize("family", ["mistral", "gpt2", "smollm2"])
+def test_likely_candidates_show_what_their_branch_says(mistral: Any, gpt2: Proxy, proxy: Proxy, family: str) -> None:
+    """At every place of a text in many scripts, for candidates of every kind: words, pieces, spaces, bytes, marks."""
+    tokenizer = families(mistral, gpt2)[family]
+    bridge = Bridge(tokenizer, proxy)
+    rng = np.random.default_rng(5)
+    ids = tokenizer(TEXT, add_special_tokens=False)["input_ids"]
+    reading, right, told, likely_ones = bridge.start(), 0, 0, 0
+    for step, token in enumerate(ids):
+        if step % 3 == 0:
+            chances = np.zeros(len(bridge.vocabulary), dtype=np.float32)
+            chosen = rng.choice(len(chances), 60, replace=False)
+            chances[chosen] = rng.dirichlet(np.ones(60))
+            likely_ones += sum(bool(bridge.vocabulary[i]) and chances[i] > 1e-4 for i in chosen)
+            seen = set()
+            for branch in bridge.branches(reading, chances):
+                for candidate, shown in zip(branch.candidates.tolist(), branch.tokens.tolist(), strict=True):
+                    after = bridge.extend(reading, candidate)
+                    now = (*after.recent, *after.tokens)
+                    place = reading.count + len(branch.path) - (len(after) - len(now))
+                    before = now[:place][-len(branch.path) :] if branch.path else ()
+                    right += 0 <= place < len(now) and now[place] == shown and before == branch.path[-place or None :]
+                    told += 1
+                    seen.add(candidate)
+            assert len(seen) >= 0.5 * len(chosen) or reading.pending or len(reading) == 0
+        reading = bridge.extend(reading, token)
+    assert right / told > 0.99
+    assert told > 0.8 * likely_ones
+
+
+class _Bigrams(LlamaForCausalLM):  # type: ignore[misc]
+    """Made weights: a causal LM whose next token follows the pairs of a given text, a little smoothed."""
+
+    def learn(self, ids: list[int]) -> None:
+        known = sorted(set(ids))
+        place = {token: i for i, token in enumerate(known)}
+        counts = np.full((len(known), len(known)), 0.02)
+        for a, b in pairwise(ids):
+            counts[place[a], place[b]] += 1
+        counts += np.bincount([place[token] for token in ids]) / len(ids)
+        log = np.log(counts / counts.sum(axis=1, keepdims=True))
+        width = self.config.hidden_size
+        with torch.no_grad():
+            for parameter in self.parameters():
+                parameter.zero_()
+            self.model.norm.weight.fill_(1.0)
+            self.lm_head.weight[:, 0] = -40.0
+            for token, i in place.items():
+                self.model.embed_tokens.weight[token, i + 1] = 1.0
+                self.lm_head.weight[token, 0] = 0.0
+                self.lm_head.weight[token, 1 : len(known) + 1] = torch.tensor(log[:, i], dtype=torch.float32)
+            self.model.embed_tokens.weight[:, 0] = 1.0
+            self.lm_head.weight /= (width / 2) ** 0.5
+
+
+def test_sentencepiece_with_byte_fallback_in_every_script(mistral: Any, offline_proxy: Proxy) -> None:
+    """Text of a made model round-trips byte for byte, and the reader sees the positions that were marked."""
+    ids = mistral(TEXT * 3, add_special_tokens=False)["input_ids"]
+    config = LlamaConfig(
+        vocab_size=len(mistral), hidden_size=1024, intermediate_size=8, num_hidden_layers=1, num_attention_heads=8,
+        num_key_value_heads=8, max_position_embeddings=2048, tie_word_embeddings=False, eos_token_id=2, pad_token_id=2,
+    )  # fmt: skip
+    model = _Bigrams(config).eval()
+    model.learn(ids)
+    encoder = Encoder(model, mistral, offline_proxy)
+    prompts = ["def area", "我们", "ذهبنا", "🙂", "The council", "12,345"]
+    written = encoder.generate(prompts, 77, 7, max_new_tokens=300, min_new_tokens=300, seed=3)
+    joined = "".join(generation.text for generation in written)
+    assert any("\u4e00" <= c <= "\u9fff" for c in joined)
+    assert any("\u0600" <= c <= "\u06ff" for c in joined)
+    assert any(c > "\uffff" for c in joined)
+    assert sum(generation.marked for generation in written) > 800
+    assert sum(generation.lost for generation in written) <= 0.03 * sum(generation.marked for generation in written)
+
+
+def test_the_text_that_is_handed_out_is_the_text_that_was_marked(mistral: Any, offline_proxy: Proxy) -> None:
+    bridge = Bridge(mistral, offline_proxy)
+    processor = CTWLLogitsProcessor(bridge, CTWLWatermarkingConfig(codes=[9]))
+    ids = np.array(mistral(TEXT, add_special_tokens=False)["input_ids"])
+    prompt = np.array([[1]])
+    for length in range(len(ids)):
+        given = torch.from_numpy(np.concatenate([prompt, ids[None, :length]], axis=1))
+        processor(given, torch.randn(1, len(mistral), generator=torch.Generator().manual_seed(length)))
+    read = offline_proxy.tokenizer.encode(mistral.decode(ids)).tolist()
+    marks = list(until(processor.text(9, ids).last))
+    assert len(marks) > 150
+    assert all(read[mark.index] == mark.token and read[mark.index - 1] == mark.context[0] for mark in marks)
+
+
+def test_the_tables_are_cached_and_a_broken_cache_is_made_anew(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, mistral: Any, gpt2: Proxy
+) -> None:
+    monkeypatch.setenv("CTWL_CACHE", str(tmp_path))
+    first = Bridge(mistral, gpt2).pieces
+    (file,) = (tmp_path / "bridges").iterdir()
+    for content in (file.read_bytes(), b"", b"PK\x03\x04 no archive", file.read_bytes()[:1000]):
+        file.write_bytes(content)
+        again = Bridge(mistral, gpt2).pieces
+        assert np.array_equal(again.tokens, first.tokens)
+        assert np.array_equal(again.opening, first.opening)
+
+
+def test_what_cannot_be_bridged_is_refused_before_generation(offline_proxy: Proxy) -> None:
+    with pytest.raises(TokenizerUnsupported, match="without a tokenizer"):
+        read_vocabulary(None)
+    lower = tokenizers.Tokenizer(tokenizers.models.WordPiece({"[UNK]": 0, "a": 1, "##b": 2}, unk_token="[UNK]"))
+    lower.decoder = tokenizers.decoders.WordPiece()
+    with pytest.raises(TokenizerUnsupported, match="WordPiece"):
+        read_vocabulary(PreTrainedTokenizerFast(tokenizer_object=lower, unk_token="[UNK]"))
+    few = tokenizers.Tokenizer(tokenizers.models.BPE({chr(c): c - 0x41 for c in range(0x41, 0x5B)}, []))
+    few.decoder = tokenizers.decoders.ByteLevel()
+    with pytest.raises(TokenizerUnsupported, match="cannot reach the byte 0x20"):
+        read_vocabulary(PreTrainedTokenizerFast(tokenizer_object=few))
+    tokenizer = load_model("smollm2")[1]
+    t5 = T5ForConditionalGeneration(T5Config(d_model=8, d_kv=4, d_ff=8, num_layers=1, num_heads=2, vocab_size=32))
+    with pytest.raises(ModelUnsuitable, match="encoder-decoder"):
+        Encoder(t5, tokenizer, offline_proxy)
+    bert = BertModel(BertConfig(hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8))
+    with pytest.raises(ModelUnsuitable, match="causal"):
+        Encoder(bert, tokenizer, offline_proxy)

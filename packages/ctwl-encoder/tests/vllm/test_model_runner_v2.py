@@ -1,0 +1,138 @@
+"""The plug-in as vLLM's model runner V2 drives it.
+
+V2 needs Triton, which CPU machines lack, so its loader, its classes and its calls are used here around a model that
+transformers runs: slots that are not rows, rows that are shuffled at every step, a slot that is used again.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("vllm", reason="the plug-in is tested in an environment of its own: make test-vllm")
+
+import torch
+from vllm import SamplingParams
+from vllm.exceptions import VLLMValidationError
+from vllm.v1.worker.gpu.sample.logits_processor import (
+    LogitsContext,
+    build_custom_logits_processors,
+    build_custom_logits_processors_params_validator,
+)
+
+from ctwl_decoder import Decoder
+from ctwl_encoder.models import load_model
+
+PROFILE = "org.ctwl.smollm2-135m.1"
+PROMPTS = ["The council said on Tuesday that the new bridge", "Farmers in the north are waiting for rain after"]
+TOKENS = 150
+
+
+class Runner:
+    """As much of the model runner as a plug-in sees: request slots, and one call of ``apply`` a step."""
+
+    def __init__(self, tokenizer: Path, told: dict[str, Any]) -> None:
+        self.slots = SimpleNamespace(
+            device=torch.device("cpu"), max_num_reqs=4, vocab_size=49152,
+            all_token_ids=SimpleNamespace(gpu=torch.zeros((4, 512), dtype=torch.int32)),
+            prompt_len=SimpleNamespace(np=np.zeros(4, dtype=np.int32)), prefill_len=None, total_len=None,
+        )  # fmt: skip
+        self.vllm_config = SimpleNamespace(
+            additional_config={"ctwl": told}, model_config=SimpleNamespace(tokenizer=str(tokenizer)), instance_id="17",
+            speculative_config=None, scheduler_config=SimpleNamespace(async_scheduling=True), use_v2_model_runner=True,
+        )  # fmt: skip
+        (self.processor,) = build_custom_logits_processors(self.vllm_config, self.slots, False)
+
+    def validate(self, params: SamplingParams) -> None:
+        """As the input processor admits a request."""
+        build_custom_logits_processors_params_validator(None)(params)
+
+    def add(self, slot: int, prompt: list[int], params: SamplingParams) -> bool:
+        self.slots.all_token_ids.gpu[slot, : len(prompt)] = torch.tensor(prompt)
+        self.slots.prompt_len.np[slot] = len(prompt)
+        return bool(self.processor.add_request(slot, params))
+
+    def apply(self, logits: torch.Tensor, slots: list[int], lengths: list[int]) -> torch.Tensor:
+        index = torch.tensor(slots)
+        context = LogitsContext(
+            expanded_idx_mapping=index, idx_mapping=index, idx_mapping_np=index.numpy(),
+            expanded_local_pos=torch.zeros(len(slots)), input_ids=torch.zeros(len(slots)),
+            pos=torch.tensor(lengths) - 1, seq_lens_upper_bound_np=np.array(lengths),
+        )  # fmt: skip
+        return self.processor.apply(logits, context)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("tokenizer")
+    load_model("smollm2")[1].save_pretrained(path)
+    return path
+
+
+def write(runner: Runner, params: list[SamplingParams], seed: int) -> list[str]:
+    """One text for each of the prompts, side by side."""
+    model, tokenizer = load_model("smollm2")
+    generator = torch.Generator().manual_seed(seed)
+    ids = [tokenizer(prompt)["input_ids"] for prompt in PROMPTS]
+    slots = [3, 1]
+    for slot, prompt, wanted in zip(slots, ids, params, strict=True):
+        runner.add(slot, prompt, wanted)
+    starts, caches = [len(prompt) for prompt in ids], [None] * len(ids)
+    for _ in range(TOKENS):
+        order = torch.randperm(len(ids), generator=generator).tolist()
+        rows = []
+        for i in order:
+            given = ids[i] if caches[i] is None else ids[i][-1:]
+            with torch.inference_mode():
+                out = model(torch.tensor([given]), past_key_values=caches[i], use_cache=True)
+            caches[i] = out.past_key_values
+            rows.append(out.logits[0, -1].float())
+        marked = runner.apply(torch.stack(rows), [slots[i] for i in order], [len(ids[i]) for i in order])
+        for i, row in zip(order, marked, strict=True):
+            row[[0, 1, 2]] = -torch.inf  # no end
+            chances = torch.softmax(row / params[i].temperature, dim=-1)
+            token = int(torch.multinomial(chances, 1, generator=generator))
+            ids[i].append(token)
+            runner.slots.all_token_ids.gpu[slots[i], len(ids[i]) - 1] = token
+    return [tokenizer.decode(tokens[start:]) for tokens, start in zip(ids, starts, strict=True)]
+
+
+def test_requests_side_by_side_in_slots_that_come_back(folder: Path) -> None:
+    runner, decoder = Runner(folder, {"provider": 42, "version": 3, "profile": PROFILE}), Decoder.open(PROFILE)
+    params = [
+        SamplingParams(temperature=0.9, top_p=0.98),
+        SamplingParams(temperature=1.0, extra_args={"ctwl_provider": 7, "ctwl_version": 1}),
+    ]
+    for request in params:
+        runner.validate(request)
+    assert (params[0].top_p, params[1].top_p) == (1.0, 1.0)  # truncation is the plug-in's now
+    reports = [decoder.decode(text) for text in write(runner, params, 1)]
+    assert [(report.provider, report.version) for report in reports] == [(42, 3), (7, 1)]
+    off = [SamplingParams(temperature=1.0, extra_args={"ctwl_strategy": "off"})] * 2
+    assert not any(decoder.decode(text).detected for text in write(runner, off, 2))
+
+
+def test_a_request_without_a_record_is_left_alone(folder: Path) -> None:
+    runner = Runner(folder, {"profile": PROFILE})
+    assert not runner.add(0, [1, 2, 3], SamplingParams())
+    logits = torch.randn(1, 49152)
+    assert torch.equal(runner.apply(logits.clone(), [0], [50]), logits)
+    with pytest.raises(VLLMValidationError, match="provider"):
+        runner.validate(SamplingParams(extra_args={"ctwl_provider": 5000}))
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [({"speculative_config": object()}, "speculative"), ({"use_v2_model_runner": False}, "async")],
+    ids=["speculative decoding", "V1 under async scheduling"],
+)
+def test_what_the_engine_cannot_do_is_refused(folder: Path, changed: dict[str, Any], message: str) -> None:
+    runner = Runner(folder, {"provider": 42, "profile": PROFILE})
+    vars(runner.vllm_config).update(changed)
+    with pytest.raises(VLLMValidationError, match=message):
+        runner.validate(SamplingParams())
+    runner.validate(SamplingParams(extra_args={"ctwl_strategy": "off"}))

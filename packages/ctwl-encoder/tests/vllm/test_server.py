@@ -1,0 +1,179 @@
+"""The plug-in on a real vLLM server, as clients meet it: ``make test-vllm`` runs this in an environment of its own.
+
+The server marks every request for provider 42; requests may say otherwise. It is tried with both model runners.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctwl_decoder import Decoder, Report
+from ctwl_encoder.models import load_model
+
+pytest.importorskip("vllm", reason="the plug-in is tested in an environment of its own: make test-vllm")
+openai = pytest.importorskip("openai")
+
+from vllm.triton_utils import HAS_TRITON  # noqa: E402
+
+PROFILE = "org.ctwl.smollm2-135m.1"
+PROMPTS = [
+    "The council said on Tuesday that the new bridge over the river would",
+    "Farmers in the north of the state are waiting for rain after",
+    "The minister told reporters that the budget",
+    "Police are looking for witnesses of an accident that happened near the school on Friday, when",
+    "Scientists at the university have found a way to",
+    "The wheat board expects a better season after a difficult year, but",
+]
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """SmolLM2 as transformers saves a model: what a provider has."""
+    path = tmp_path_factory.mktemp("smollm2")
+    model, tokenizer = load_model("smollm2")
+    model.config.bos_token_id, model.config.eos_token_id = 1, 2
+    model.save_pretrained(path)
+    tokenizer.save_pretrained(path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def decoder() -> Decoder:
+    return Decoder.open(PROFILE)
+
+
+def serve(folder: Path, *options: str, **environment: str) -> Iterator[Any]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    told = {"ctwl": {"provider": 42, "version": 3, "profile": PROFILE}}
+    command = [
+        sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--model", str(folder), "--port", str(port),
+        "--served-model-name", "smollm2", "--dtype", "bfloat16", "--max-model-len", "512", "--max-num-seqs", "8",
+        "--enforce-eager", "--additional-config", json.dumps(told), *options,
+    ]  # fmt: skip
+    log = folder / f"server-{port}.log"
+    with log.open("w") as output:
+        server = subprocess.Popen(
+            command, stdout=output, stderr=subprocess.STDOUT,
+            env={**os.environ, "VLLM_CPU_KVCACHE_SPACE": "1", "HF_HUB_OFFLINE": "1", **environment},
+        )  # fmt: skip
+    client = openai.OpenAI(base_url=f"http://127.0.0.1:{port}/v1", api_key="none", max_retries=0)
+    try:
+        deadline = time.monotonic() + 300
+        while True:
+            try:
+                client.models.list()
+                break
+            except openai.OpenAIError:
+                if server.poll() is not None or time.monotonic() > deadline:
+                    pytest.fail(log.read_text()[-6000:])
+                time.sleep(1)
+        yield client
+    finally:
+        server.terminate()
+        server.wait(60)
+
+
+@pytest.fixture(scope="module", params=["V1", "V2"])
+def client(request: pytest.FixtureRequest, folder: Path) -> Iterator[Any]:
+    if request.param == "V1":
+        yield from serve(folder, "--no-async-scheduling", VLLM_USE_V2_MODEL_RUNNER="0")
+    elif not HAS_TRITON:
+        pytest.skip("model runner V2 needs Triton for this platform; see test_model_runner_v2.py for its interface")
+    else:
+        yield from serve(folder, VLLM_USE_V2_MODEL_RUNNER="1")
+
+
+def write(client: Any, prompt: str, **options: Any) -> str:
+    answer = client.completions.create(
+        model="smollm2", prompt=prompt, **{"max_tokens": 200, "temperature": 1.0, "seed": 5, **options}
+    )  # fmt: skip
+    return str(answer.choices[0].text)
+
+
+def found(report: Report) -> tuple[int | None, int | None]:
+    return report.provider, report.version
+
+
+def test_a_client_that_knows_nothing_gets_marked_text(client: Any, decoder: Decoder) -> None:
+    """Several at once, so that rows come, go and move; a stream reads the same."""
+    lengths = [150, 220, 180, 160, 200, 170]
+    ignoring = {"extra_body": {"ignore_eos": True}}
+    with ThreadPoolExecutor(6) as pool:
+        texts = list(pool.map(lambda p, n: write(client, p, max_tokens=n, **ignoring), PROMPTS, lengths))
+    assert [found(decoder.decode(text)) for text in texts] == [(42, 3)] * 6
+    stream = client.completions.create(
+        model="smollm2", prompt=PROMPTS[0], max_tokens=150, temperature=1.0, stream=True, **ignoring
+    )  # fmt: skip
+    streamed = "".join(part.choices[0].text for part in stream)
+    assert found(decoder.decode(streamed)) == (42, 3)
+
+
+def test_requests_side_by_side_carry_records_of_their_own(client: Any, decoder: Decoder) -> None:
+    records = [(7, 1), (500, 2), (1023, 15), (0, 0), (64, 8)]
+
+    def ask(prompt: str, record: tuple[int, int]) -> str:
+        told = {"ctwl_provider": record[0], "ctwl_version": record[1]}
+        return write(client, prompt, extra_body={"vllm_xargs": told, "ignore_eos": True})
+
+    with ThreadPoolExecutor(6) as pool:
+        off = pool.submit(write, client, PROMPTS[5], extra_body={"vllm_xargs": {"ctwl_strategy": "off"}})
+        texts = list(pool.map(ask, PROMPTS, records))
+    assert [found(decoder.decode(text)) for text in texts] == records
+    assert not decoder.decode(off.result()).detected
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"temperature": 0.8, "top_p": 0.95}, {"temperature": 1.2, "extra_body": {"top_k": 50}}],
+    ids=["top-p", "top-k"],
+)
+def test_truncated_sampling_carries_too(client: Any, decoder: Decoder, options: dict[str, Any]) -> None:
+    body = {"ignore_eos": True, **options.get("extra_body", {})}
+    text = write(client, PROMPTS[1], max_tokens=300, **{**options, "extra_body": body})
+    assert found(decoder.decode(text)) == (42, 3)
+
+
+def test_greedy_requests_are_marked_with_delta(client: Any, decoder: Decoder) -> None:
+    body = {"repetition_penalty": 1.2, "vllm_xargs": {"ctwl_delta": 4.0}, "ignore_eos": True}
+    text = write(client, PROMPTS[4], temperature=0.0, extra_body=body)
+    assert found(decoder.decode(text)) == (42, 3)
+
+
+@pytest.mark.parametrize(
+    ("told", "message"),
+    [
+        ({"ctwl_provider": 1024}, "provider"),
+        ({"ctwl_provider": "acme"}, "provider"),
+        ({"ctwl_nonce": 64}, "nonce"),
+        ({"ctwl_strategy": "loud"}, "choose one of"),
+        ({"ctwl_colour": 3}, "no option"),
+        ({"ctwl_profile": "org.ctwl.gpt2.1"}, "no option"),
+        ({"ctwl_delta": -1.0}, "delta"),
+    ],
+    ids=str,
+)
+def test_a_record_that_cannot_be_written_is_refused(client: Any, told: dict[str, Any], message: str) -> None:
+    with pytest.raises(openai.BadRequestError, match=message):
+        write(client, PROMPTS[0], extra_body={"vllm_xargs": told})
+
+
+def test_speculative_decoding_which_v1_does_not_mark_is_refused(folder: Path) -> None:
+    """A clear answer instead of text without its mark."""
+    speculative = json.dumps({"method": "ngram", "num_speculative_tokens": 3, "prompt_lookup_max": 4})
+    for client in serve(folder, "--speculative-config", speculative, VLLM_USE_V2_MODEL_RUNNER="0"):
+        with pytest.raises(openai.BadRequestError, match="speculative"):
+            write(client, PROMPTS[0])
+        assert write(client, PROMPTS[0], max_tokens=5, extra_body={"vllm_xargs": {"ctwl_strategy": "off"}})
