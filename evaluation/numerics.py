@@ -49,6 +49,7 @@ def variants(reference: Proxy) -> dict[str, Proxy]:
     return {
         "fp32, batch 5": open_proxy(OFFLINE, batch_size=5),
         "fp32, plain layers": Variant(reference, build_model(architecture, tensors), 32),
+        "bfloat16 layers (fast=True)": open_proxy(OFFLINE, fast=True),
         "bfloat16": Variant(reference, build_model(architecture, tensors).bfloat16(), 32),
         "dynamic int8": Variant(reference, int8, 32),
     }

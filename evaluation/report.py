@@ -94,6 +94,23 @@ def details() -> str:
         exact = f"{entry['exact']['successes']} of {entry['exact']['trials']}"
         wrong = entry["hit rate of a wrong code"]
         lines.append(f"| {name} | {exact} | {entry['hit rate']:.3f} | {wrong:.3f} | {entry['median p']:.1e} |")
+    bridge = result("bridge")
+    lines += [
+        "",
+        f"### Other tokenizers ({bridge['settings']['date']})",
+        "",
+        "| provider's vocabulary, proxy's | strategy, proxy tokens | exact | hit rate; of a wrong code | seen | NLL, `unbiased` minus plain |",
+        "|---|---|---|---|---|---|",
+    ]
+    for row in bridge["pairs"]:
+        writer, reader = row["provider's vocabulary"], row["proxy's vocabulary"]
+        nll = row.get("NLL, unbiased minus plain")
+        gap = f"{nll['mean']:+.3f} ({nll['interval_95'][0]:+.3f} to {nll['interval_95'][1]:+.3f})" if nll else ""
+        lines.append(
+            f"| {writer}, {reader} | {row['strategy']}, {row['proxy tokens']} | "
+            f"{percent(row['exact'])} | {row['hit rate']:.3f}; {row['hit rate of a wrong code']:.3f} | "
+            f"{100 * row['marked positions seen by the reader']:.2f} % | {gap} |"
+        )
     randomised, reported, other = humans["randomised p of one code"], humans["reported p"], humans["for comparison"]
     lines += ["", f"### False positives ({humans['settings']['date']})", "", "| | |", "|---|---|"]
     lines += [

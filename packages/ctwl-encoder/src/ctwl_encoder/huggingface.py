@@ -192,7 +192,7 @@ def open_bridge(profile: str, tokenizer: str, proxy_path: str | None, device: st
         loaded = AutoTokenizer.from_pretrained(tokenizer, trust_remote_code=False)
     except Exception as error:  # transformers raises many types for a name that it cannot load
         raise TokenizerUnsupported(f"cannot load the tokenizer {tokenizer!r}: {error}") from error
-    return Bridge(loaded, open_proxy(profile, path=proxy_path, device=device, lazy=True))
+    return Bridge(loaded, open_proxy(profile, path=proxy_path, device=device, lazy=True, fast=True))
 
 
 class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]

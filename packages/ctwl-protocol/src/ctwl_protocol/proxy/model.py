@@ -21,7 +21,7 @@ from ..errors import ProxyDigestMismatch, ProxyMalformed
 from ..profile import GPT2, Architecture, ProxyModel
 from .gguf import quiet, tensors_digest
 
-__all__ = ["build_model", "last_logits", "load_tensors", "pack"]
+__all__ = ["build_model", "fast_dtype", "last_logits", "load_tensors", "pack"]
 
 CausalLM: TypeAlias = Any
 """GPT2LMHeadModel or LlamaForCausalLM; transformers has no types that a checker could use."""
@@ -122,30 +122,48 @@ def _shape(shape: torch.Size | None) -> str:
 
 
 class _PackedLinear(nn.Module):
-    """A linear layer whose weight lies in oneDNN's blocked layout."""
+    """A linear layer whose weight lies in oneDNN's blocked layout; float32 in and out, computed in ``dtype``."""
 
-    def __init__(self, weight: torch.Tensor, bias: torch.Tensor | None, rows: int) -> None:
+    def __init__(self, weight: torch.Tensor, bias: torch.Tensor | None, rows: int, dtype: torch.dtype) -> None:
         super().__init__()
-        self.weight = torch.ops.mkldnn._reorder_linear_weight(weight, rows)
-        self.bias = bias
+        self.dtype = dtype
+        self.weight = torch.ops.mkldnn._reorder_linear_weight(weight.to(dtype), rows)
+        self.bias = None if bias is None else bias.to(dtype)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        packed: torch.Tensor = torch.ops.mkldnn._linear_pointwise(x, self.weight, self.bias, "none", [], "")
-        return packed
+        packed: torch.Tensor = torch.ops.mkldnn._linear_pointwise(
+            x.to(self.dtype), self.weight, self.bias, "none", [], ""
+        )
+        return packed.float()
 
 
-def pack(module: nn.Module, rows: int) -> None:
-    """Pack every linear layer under ``module`` for inputs of about ``rows`` rows; nothing where oneDNN is missing."""
+def fast_dtype() -> torch.dtype:
+    """The quicker of float32 and bfloat16 for the proxy's linear layers on this machine's CPU."""
+    packs = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_reorder_linear_weight")  # type: ignore[no-untyped-call]
+    native = getattr(torch.cpu, "_is_avx512_bf16_supported", lambda: False)
+    return torch.bfloat16 if packs and native() else torch.float32
+
+
+def pack(module: nn.Module, rows: int, dtype: torch.dtype = torch.float32) -> None:
+    """Pack every linear layer under ``module``; nothing where oneDNN is missing.
+
+    Args:
+        module: a model of :func:`build_model`.
+        rows: about how many rows the inputs have.
+        dtype: float32, or bfloat16 for all layers but the last, which stays within the profiles' tolerance
+            (evaluation/numerics.py) and halves the time where the CPU computes in it.
+    """
     available: bool = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
     if not (available and hasattr(torch.ops.mkldnn, "_reorder_linear_weight")):
         return
     for name, child in module.named_children():
+        chosen = torch.float32 if name == "lm_head" else dtype
         if isinstance(child, nn.Linear):
-            setattr(module, name, _PackedLinear(child.weight.detach(), child.bias, rows))
+            setattr(module, name, _PackedLinear(child.weight.detach(), child.bias, rows, chosen))
         elif isinstance(child, Conv1D):
-            setattr(module, name, _PackedLinear(child.weight.detach().t().contiguous(), child.bias, rows))
+            setattr(module, name, _PackedLinear(child.weight.detach().t().contiguous(), child.bias, rows, chosen))
         else:
-            pack(child, rows)
+            pack(child, rows, dtype)
 
 
 def last_logits(model: CausalLM, windows: torch.Tensor) -> torch.Tensor:

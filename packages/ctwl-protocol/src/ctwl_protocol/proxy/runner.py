@@ -15,7 +15,7 @@ from ..errors import CTWLError, DeviceUnavailable, TokenOutOfRange
 from ..partition import quantise
 from ..profile import Profile, ProxyModel, get_profile
 from .files import find_files
-from .model import CausalLM, build_model, last_logits, load_tensors, pack
+from .model import CausalLM, build_model, fast_dtype, last_logits, load_tensors, pack
 from .tokenizer import ProxyTokenizer
 
 __all__ = ["BATCH_SIZE", "Proxy", "choose_device", "open_proxy"]
@@ -41,6 +41,7 @@ class Proxy:
         *,
         device: str | torch.device = "cpu",
         batch_size: int = BATCH_SIZE,
+        fast: bool = False,
     ) -> None:
         """Take over a model, which is moved to ``device`` and packed.
 
@@ -50,6 +51,8 @@ class Proxy:
             model: a model of :func:`build_model`, or what loads it at first use; None weighs every token alike.
             device: a torch device.
             batch_size: windows in one forward pass.
+            fast: on a CPU compute the linear layers in bfloat16 where that is quicker; within the profiles' tolerance,
+                but not the reference's weights.
         """
         if batch_size < 1:
             raise ValueError(f"batch_size is {batch_size}; it must be at least 1")
@@ -57,6 +60,7 @@ class Proxy:
         self.tokenizer = tokenizer
         self.batch_size = batch_size
         self.device = torch.device(device)
+        self._dtype = fast_dtype() if fast else torch.float32
         self._special = np.array(profile.tokenizer.special, dtype=np.int64)
         self._load: Callable[[], CausalLM] | None = (lambda: model) if isinstance(model, nn.Module) else model
 
@@ -66,7 +70,7 @@ class Proxy:
             return None
         model, self._load = self._load().to(self.device), None
         if self.device.type == "cpu":
-            pack(model, self.batch_size * self.profile.prefix_length)
+            pack(model, self.batch_size * self.profile.prefix_length, self._dtype)
         return model
 
     def weights(self, windows: NDArray[np.int64]) -> NDArray[np.uint32]:
@@ -144,6 +148,7 @@ def open_proxy(
     batch_size: int = BATCH_SIZE,
     local_only: bool = False,
     lazy: bool = False,
+    fast: bool = False,
 ) -> Proxy:
     """Find, verify and load a profile's proxy.
 
@@ -153,6 +158,7 @@ def open_proxy(
         device: a torch device; "auto" takes CUDA where there is one.
         batch_size: windows in one forward pass.
         local_only: never ask the hub.
+        fast: see :class:`Proxy`.
         lazy: load the weights at first use: what never asks the proxy, as ``unbiased`` encoding, saves their memory.
 
     Raises:
@@ -169,4 +175,4 @@ def open_proxy(
     def load() -> CausalLM:
         return build_model(spec.architecture, load_tensors(spec, weights))
 
-    return Proxy(profile, tokenizer, load if lazy else load(), device=device, batch_size=batch_size)
+    return Proxy(profile, tokenizer, load if lazy else load(), device=device, batch_size=batch_size, fast=fast)

@@ -1,0 +1,200 @@
+"""``model.generate`` as providers call it, with the watermarking config; the public decoder reads each text back."""
+
+import copy
+import io
+import json
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from transformers import GenerationConfig, TextStreamer
+
+from ctwl_decoder import Decoder
+from ctwl_encoder import Bridge, CTWLLogitsProcessor, CTWLWatermarkingConfig
+from ctwl_encoder.errors import ConfigMalformed, OptionOutOfRange, StrategyUnsuitable, TokenizerUnsupported
+from ctwl_encoder.models import load_model
+from ctwl_protocol import Beacon, CTWLError
+from ctwl_protocol.proxy import Proxy
+
+PROFILE = "org.ctwl.smollm2-135m.1"
+PROMPTS = [
+    "The council said on Tuesday that the new bridge over the river would",
+    "Farmers in the north of the state are waiting for rain after",
+    "The minister told reporters that the budget",
+]
+CODES = [Beacon(42, 3, 7).code, Beacon(1023, 15, 63).code, Beacon(1, 0, 0).code]
+LENGTH: dict[str, Any] = {"max_new_tokens": 150, "min_new_tokens": 150}
+SAMPLING: dict[str, Any] = {"do_sample": True, "top_k": 0, **LENGTH}
+
+
+@pytest.fixture(scope="module")
+def smollm2() -> tuple[Any, Any]:
+    return load_model("smollm2")
+
+
+@pytest.fixture(scope="module")
+def bridge(smollm2: tuple[Any, Any], offline_proxy: Proxy) -> Bridge:
+    return Bridge(smollm2[1], offline_proxy)
+
+
+@pytest.fixture(scope="module")
+def decoder(offline_proxy: Proxy) -> Decoder:
+    return Decoder(offline_proxy)
+
+
+def write(smollm2: tuple[Any, Any], prompts: list[str], **options: Any) -> list[str]:
+    """Texts without their prompts."""
+    model, tokenizer = smollm2
+    inputs = tokenizer(prompts, return_tensors="pt", padding=True)
+    torch.manual_seed(11)
+    ids = model.generate(**inputs, pad_token_id=tokenizer.pad_token_id, **options)
+    return list(tokenizer.batch_decode(ids[:, inputs["input_ids"].shape[1] :], skip_special_tokens=True))
+
+
+def test_each_row_of_a_padded_batch_has_a_code_of_its_own(
+    smollm2: tuple[Any, Any], bridge: Bridge, decoder: Decoder
+) -> None:
+    config = CTWLWatermarkingConfig(codes=CODES).attach(bridge)
+    assert [
+        decoder.decode(text).code for text in write(smollm2, PROMPTS, watermarking_config=config, **SAMPLING)
+    ] == CODES
+
+
+def test_a_record_gets_a_nonce_for_each_prompt_and_several_texts_of_a_prompt_share_it(
+    smollm2: tuple[Any, Any], bridge: Bridge, decoder: Decoder
+) -> None:
+    processor = CTWLLogitsProcessor(bridge, CTWLWatermarkingConfig(provider=42, version=3))
+    texts = write(
+        smollm2, PROMPTS[:2], num_return_sequences=2, watermarking_config=processor.placed(), temperature=1.1,
+        top_p=0.98, **SAMPLING,
+    )  # fmt: skip
+    reports = [decoder.decode(text) for text in texts]
+    assert [(report.provider, report.version) for report in reports] == [(42, 3)] * 4
+    assert [report.code for report in reports] == processor.codes
+    assert processor.codes[0] == processor.codes[1]
+    before = processor.codes
+    write(smollm2, PROMPTS, watermarking_config=processor.placed(), max_new_tokens=2)
+    assert len(processor.codes) == 3
+    assert set(processor.codes) != set(before)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"repetition_penalty": 1.3},
+        {"num_beams": 4, "repetition_penalty": 1.5},
+        {"do_sample": True, "top_k": 0, "repetition_penalty": 1.1, "use_cache": False, "max_new_tokens": 110},
+    ],
+    ids=["greedy", "four beams", "sampling without a cache"],
+)
+def test_delta_under_every_way_of_decoding(
+    smollm2: tuple[Any, Any], bridge: Bridge, decoder: Decoder, options: dict[str, Any]
+) -> None:
+    config = CTWLWatermarkingConfig(codes=[CODES[0]], strategy="delta", delta=4.0).attach(bridge)
+    given = {**LENGTH, **options}
+    given["min_new_tokens"] = given["max_new_tokens"]
+    (text,) = write(smollm2, PROMPTS[:1], watermarking_config=config, **given)
+    assert decoder.decode(text).code == CODES[0]
+
+
+def test_rows_that_end_early(smollm2: tuple[Any, Any], bridge: Bridge, decoder: Decoder) -> None:
+    """Two of three rows end on their own, wherever; the long one goes on unharmed."""
+    model, tokenizer = smollm2
+    inputs = tokenizer(PROMPTS, return_tensors="pt", padding=True)
+    start, codes = inputs["input_ids"].shape[1], CODES
+
+    class Ends:
+        """Rows 0 and 2 end after 40 and 90 tokens."""
+
+        def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+            scores[:, tokenizer.eos_token_id] = -torch.inf
+            for row, length in ((0, 40), (2, 90)):
+                if input_ids.shape[1] - start >= length:
+                    scores[row] = -torch.inf
+                    scores[row, tokenizer.eos_token_id] = 0.0
+            return scores
+
+    torch.manual_seed(4)
+    ids = model.generate(
+        **inputs, do_sample=True, top_k=0, max_new_tokens=160, logits_processor=[Ends()],
+        watermarking_config=CTWLWatermarkingConfig(codes=codes).attach(bridge), pad_token_id=tokenizer.pad_token_id,
+    )  # fmt: skip
+    texts = tokenizer.batch_decode(ids[:, start:], skip_special_tokens=True)
+    assert len(tokenizer(texts[0])["input_ids"]) <= 45
+    assert decoder.decode(texts[1]).code == codes[1]
+
+
+def test_a_stream_is_what_is_returned(smollm2: tuple[Any, Any], bridge: Bridge, decoder: Decoder) -> None:
+    config = CTWLWatermarkingConfig(codes=[CODES[1]]).attach(bridge)
+    with redirect_stdout(io.StringIO()) as streamed:
+        (text,) = write(
+            smollm2, PROMPTS[1:2], watermarking_config=config, **SAMPLING,
+            streamer=TextStreamer(smollm2[1], skip_prompt=True, skip_special_tokens=True),
+        )  # fmt: skip
+    assert streamed.getvalue().strip() == text.strip()
+    assert decoder.decode(streamed.getvalue()).code == CODES[1]
+
+
+def test_a_bfloat16_model(smollm2: tuple[Any, Any], bridge: Bridge, decoder: Decoder) -> None:
+    half = copy.deepcopy(smollm2[0]).bfloat16()
+    config = CTWLWatermarkingConfig(codes=[CODES[2]]).attach(bridge)
+    (text,) = write((half, smollm2[1]), PROMPTS[2:], watermarking_config=config, **SAMPLING)
+    assert decoder.decode(text).code == CODES[2]
+
+
+def test_saved_and_loaded_by_name(smollm2: tuple[Any, Any], decoder: Decoder, tmp_path: Path, bridge: Bridge) -> None:
+    """A config that was saved needs nothing but names: it finds tokenizer and proxy itself."""
+    smollm2[1].save_pretrained(tmp_path / "model")
+    written = CTWLWatermarkingConfig(provider=7, version=1, profile=PROFILE, tokenizer=str(tmp_path / "model"))
+    written.to_json_file(tmp_path / "ctwl.json")
+    loaded = CTWLWatermarkingConfig.from_json_file(tmp_path / "ctwl.json")
+    assert loaded == written
+    assert json.loads(loaded.to_json_string())["provider"] == 7
+    generation = GenerationConfig(watermarking_config=loaded, **SAMPLING)
+    (text,) = write(smollm2, PROMPTS[:1], generation_config=generation)
+    report = decoder.decode(text)
+    assert (report.provider, report.version) == (7, 1)
+    processor = CTWLLogitsProcessor(bridge, loaded)
+    assert processor.config.to_dict() == loaded.to_dict()
+
+
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ({"provider": 1024}, CTWLError),
+        ({"nonce": 64}, CTWLError),
+        ({"codes": []}, OptionOutOfRange),
+        ({"codes": [1 << 20]}, OptionOutOfRange),
+        ({"codes": [True]}, OptionOutOfRange),
+        ({"strategy": "loud"}, OptionOutOfRange),
+        ({"delta": 0}, OptionOutOfRange),
+        ({"profile": "org.nobody.1"}, CTWLError),
+        ({"provider": "7"}, ConfigMalformed),
+        ({"colour": 3}, ConfigMalformed),
+        ({"provider": None}, ConfigMalformed),
+    ],
+    ids=str,
+)
+def test_a_config_that_cannot_be_written_is_refused(fields: dict[str, Any], error: type[Exception]) -> None:
+    with pytest.raises(error):
+        CTWLWatermarkingConfig.from_dict(fields)
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"{", b'{"provider": 1e400}', b"\xff", b"[" * 100_000], ids=str)
+def test_a_file_that_is_no_config_is_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "ctwl.json").write_bytes(content)
+    with pytest.raises(ConfigMalformed):
+        CTWLWatermarkingConfig.from_json_file(tmp_path / "ctwl.json")
+
+
+def test_without_a_tokenizer_or_enough_codes_it_says_so(smollm2: tuple[Any, Any], bridge: Bridge) -> None:
+    with pytest.raises(TokenizerUnsupported, match="name the model's tokenizer"):
+        write(smollm2, PROMPTS[:1], watermarking_config=CTWLWatermarkingConfig(profile=PROFILE), max_new_tokens=2)
+    with pytest.raises(OptionOutOfRange, match="one code for each prompt"):
+        config = CTWLWatermarkingConfig(codes=[1, 2]).attach(bridge)
+        write(smollm2, PROMPTS, watermarking_config=config, max_new_tokens=2)
+    with pytest.raises(StrategyUnsuitable, match="beacon"):
+        small = bridge.proxy.profile.model_copy(update={"code_bits": 8, "name": "org.example.small.1"})
+        CTWLWatermarkingConfig().attach(Bridge(smollm2[1], Proxy(small, bridge.proxy.tokenizer, None)))
