@@ -28,7 +28,7 @@ from ctwl_decoder.null import null_of
 from ctwl_decoder.scores import score_all
 from ctwl_encoder import Encoder, Generation
 from ctwl_encoder.models import load_model
-from ctwl_protocol.proxy import Proxy, open_proxy
+from ctwl_protocol.proxy import open_proxy
 from ctwl_protocol.windows import positions
 
 PAIRS = (("gpt2", "gpt2"), ("gpt2", "smollm2"), ("smollm2", "gpt2"), ("mistral", "smollm2"))
@@ -80,10 +80,9 @@ def difference(encoder: Encoder, prompts: list[str], options: Any) -> dict[str, 
     return {"mean": round(float(gap.mean()), 4), "interval_95": [round(float(low), 4), round(float(high), 4)]}
 
 
-def measure(encoder: Encoder, options: Any, strategy: str) -> dict[str, Any]:
+def measure(encoder: Encoder, decoder: Decoder, options: Any, strategy: str) -> dict[str, Any]:
     """One row of the table."""
     prompts, tokens = news_prompts(options.texts), getattr(options, strategy)
-    decoder = Decoder(encoder.proxy)
     written = texts(encoder, prompts, options, strategy, tokens)
     found = [read(decoder, generation, tokens) for generation in tracked(written, "reading")]
     marked = sum(generation.marked for generation in written)
@@ -113,17 +112,16 @@ def main() -> None:
     done = {(row["provider's vocabulary"], row["proxy's vocabulary"], row["strategy"]) for row in result["pairs"]}
     with tempfile.TemporaryDirectory() as folder:
         transplant(Path(folder))
-        proxies: dict[str, Proxy] = {
-            "gpt2": open_proxy(Path(folder) / "profile.json", path=folder),
-            "smollm2": open_proxy(OFFLINE),
-        }
+        where = {"gpt2": (Path(folder) / "profile.json", folder), "smollm2": (OFFLINE, None)}
         for writer, reader in tracked(PAIRS, "pairs"):
             for strategy in ("unbiased",) if writer == reader else ("unbiased", "delta"):
                 if (writer, reader, strategy) in done:
                     continue
                 model, tokenizer = load_model("smollm2") if writer == "smollm2" else provider(writer)
                 named = {"provider's vocabulary": writer, "proxy's vocabulary": reader, "strategy": strategy}
-                row = measure(Encoder(model, tokenizer, proxies[reader]), options, strategy)
+                profile, path = where[reader]
+                encoder = Encoder(model, tokenizer, open_proxy(profile, path=path, fast=True, lazy=True))
+                row = measure(encoder, Decoder(open_proxy(profile, path=path)), options, strategy)
                 result["pairs"].append(named | row)
                 if options.out is not None:
                     options.out.write_text(json.dumps(result, indent=2) + "\n")

@@ -182,7 +182,11 @@ def test_a_config_that_cannot_be_written_is_refused(fields: dict[str, Any], erro
         CTWLWatermarkingConfig.from_dict(fields)
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b"{", b'{"provider": 1e400}', b"\xff", b"[" * 100_000], ids=str)
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"[]", b"{", b'{"provider": 1e400}', b"\xff", b"[" * 100_000, b" " * (1 << 21)],
+    ids=["empty", "list", "open", "infinite", "no text", "deep", "large"],
+)
 def test_a_file_that_is_no_config_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "ctwl.json").write_bytes(content)
     with pytest.raises(ConfigMalformed):
