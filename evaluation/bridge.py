@@ -112,7 +112,10 @@ def main() -> None:
     done = {(row["provider's vocabulary"], row["proxy's vocabulary"], row["strategy"]) for row in result["pairs"]}
     with tempfile.TemporaryDirectory() as folder:
         transplant(Path(folder))
-        where = {"gpt2": (Path(folder) / "profile.json", folder), "smollm2": (OFFLINE, None)}
+        where: dict[str, tuple[str | Path, str | None]] = {
+            "gpt2": (Path(folder) / "profile.json", folder),
+            "smollm2": (OFFLINE, None),
+        }
         for writer, reader in tracked(PAIRS, "pairs"):
             for strategy in ("unbiased",) if writer == reader else ("unbiased", "delta"):
                 if (writer, reader, strategy) in done:
