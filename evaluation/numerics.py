@@ -31,8 +31,8 @@ class Variant(Proxy):
     """The offline proxy run in another way."""
 
     def __init__(self, reference: Proxy, model: Any, batch_size: int) -> None:
-        super().__init__(reference.profile, reference.tokenizer, None, batch_size=batch_size)
-        self._model = model  # not packed
+        super().__init__(reference.profile, reference.tokenizer, model, batch_size=batch_size)
+        self._loaded = model  # not packed
 
 
 def variants(reference: Proxy) -> dict[str, Proxy]:

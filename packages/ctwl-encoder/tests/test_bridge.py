@@ -1,5 +1,6 @@
 """The token bridge: what it says a reader will see is what the reader sees."""
 
+import io
 import unicodedata
 from importlib import metadata
 from itertools import pairwise
@@ -46,6 +47,7 @@ def area(radius: float) -> float:
 我们昨天去了北京的一家小书店，买了三本书。天气很好，大家都很高兴。
 ذهبنا أمس إلى المكتبة الكبيرة في وسط المدينة واشترينا ثلاثة كتب جديدة.
 हम कल शहर की एक छोटी किताबों की दुकान पर गए थे।
+\r\n one\r\u200b\n two\r\u0085 three\r
 🙂🙃👩‍👩‍👧‍👦🏳️‍🌈 ½ ² Ⅷ ①  cafe\u0301 naïve ﬁ 각각 \u1112\u1161\u11ab 👍🏽 龘靐
 """
 SCRIPTS = list(dict.fromkeys(TEXT))
@@ -143,7 +145,7 @@ def test_likely_candidates_show_what_their_branch_says(mistral: Any, gpt2: Proxy
     ids = tokenizer(TEXT, add_special_tokens=False)["input_ids"]
     reading, right, told, likely_ones = bridge.start(), 0, 0, 0
     for step, token in enumerate(ids):
-        if step % 3 == 0:
+        if step % 5 == 0:
             chances = np.zeros(len(bridge.vocabulary), dtype=np.float32)
             chosen = rng.choice(len(chances), 60, replace=False)
             chances[chosen] = rng.dirichlet(np.ones(60))
@@ -212,7 +214,7 @@ def test_sentencepiece_with_byte_fallback_in_every_script(mistral: Any, offline_
 def test_the_text_that_is_handed_out_is_the_text_that_was_marked(mistral: Any, offline_proxy: Proxy) -> None:
     bridge = Bridge(mistral, offline_proxy)
     processor = CTWLLogitsProcessor(bridge, CTWLWatermarkingConfig(codes=[9]))
-    ids = np.array(mistral(TEXT, add_special_tokens=False)["input_ids"])
+    ids = np.array(mistral(TEXT.rstrip(), add_special_tokens=False)["input_ids"])
     prompt = np.array([[1]])
     for length in range(len(ids)):
         given = torch.from_numpy(np.concatenate([prompt, ids[None, :length]], axis=1))
@@ -229,7 +231,12 @@ def test_the_tables_are_cached_and_a_broken_cache_is_made_anew(
     monkeypatch.setenv("CTWL_CACHE", str(tmp_path))
     first = Bridge(mistral, gpt2).pieces
     (file,) = (tmp_path / "bridges").iterdir()
-    for content in (file.read_bytes(), b"", b"PK\x03\x04 no archive", file.read_bytes()[:1000]):
+    whole = file.read_bytes()
+    flipped = bytearray(whole)
+    flipped[len(flipped) // 2] ^= 1
+    other = io.BytesIO()
+    np.savez(other, tokens=first.tokens + 100_000, opening=first.opening)
+    for content in (whole, b"", b"PK\x03\x04 no archive", whole[:1000], whole[:-30], bytes(flipped), other.getvalue()):
         file.write_bytes(content)
         again = Bridge(mistral, gpt2).pieces
         assert np.array_equal(again.tokens, first.tokens)

@@ -62,9 +62,7 @@ def test_each_row_of_a_padded_batch_has_a_code_of_its_own(
     ] == CODES
 
 
-def test_a_record_gets_a_nonce_for_each_prompt_and_several_texts_of_a_prompt_share_it(
-    smollm2: tuple[Any, Any], bridge: Bridge, decoder: Decoder
-) -> None:
+def test_every_text_gets_a_nonce_of_its_own(smollm2: tuple[Any, Any], bridge: Bridge, decoder: Decoder) -> None:
     processor = CTWLLogitsProcessor(bridge, CTWLWatermarkingConfig(provider=42, version=3))
     texts = write(
         smollm2, PROMPTS[:2], num_return_sequences=2, watermarking_config=processor.placed(), temperature=1.1,
@@ -73,11 +71,28 @@ def test_a_record_gets_a_nonce_for_each_prompt_and_several_texts_of_a_prompt_sha
     reports = [decoder.decode(text) for text in texts]
     assert [(report.provider, report.version) for report in reports] == [(42, 3)] * 4
     assert [report.code for report in reports] == processor.codes
-    assert processor.codes[0] == processor.codes[1]
-    before = processor.codes
-    write(smollm2, PROMPTS, watermarking_config=processor.placed(), max_new_tokens=2)
-    assert len(processor.codes) == 3
-    assert set(processor.codes) != set(before)
+    seen = set(processor.codes)
+    for _ in range(3):
+        write(smollm2, PROMPTS[:1] * 8, watermarking_config=processor.placed(), max_new_tokens=1)
+        seen |= set(processor.codes)
+    assert len(seen) > 8
+
+
+def test_beams_of_a_prompt_share_a_nonce(smollm2: tuple[Any, Any], bridge: Bridge) -> None:
+    processor = CTWLLogitsProcessor(bridge, CTWLWatermarkingConfig(provider=42, version=3, strategy="delta"))
+    write(smollm2, PROMPTS, num_beams=4, watermarking_config=processor.placed(), max_new_tokens=3)
+    assert [len(set(processor.codes[i : i + 4])) for i in (0, 4, 8)] == [1, 1, 1]
+
+
+def test_a_longer_prompt_is_a_new_call_even_where_it_begins_like_the_last_one(bridge: Bridge) -> None:
+    """A prompt is never taken for text that goes on: nothing is marked before L_prefix tokens of the new one."""
+    processor = CTWLLogitsProcessor(bridge, CTWLWatermarkingConfig(codes=[5]))
+    scores = torch.randn(1, 49152)
+    for length in range(3, 24):
+        processor(torch.arange(300, 300 + length)[None], scores)
+    longer = torch.cat([torch.arange(300, 303), torch.arange(900, 918)])[None]
+    assert torch.equal(processor(longer, scores), scores)
+    assert torch.equal(processor(torch.cat([longer, torch.tensor([[950]])], dim=1), scores), scores)
 
 
 @pytest.mark.parametrize(

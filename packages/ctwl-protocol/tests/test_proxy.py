@@ -272,3 +272,30 @@ def test_the_tokenizer_knows_the_unicode_version_that_the_profile_states(offline
     split = offline_proxy.tokenizer.backend.pre_tokenizer.pre_tokenize_str
     assert len(split("a\U000105c0b")) == 1
     assert len(split("a\U00010940b")) == 3
+
+
+def test_a_proxy_that_failed_to_load_never_weighs_every_token_alike(offline_proxy: Proxy) -> None:
+    attempts = []
+
+    def load() -> torch.nn.Module:
+        attempts.append(1)
+        raise MemoryError
+
+    proxy = Proxy(offline_proxy.profile, offline_proxy.tokenizer, load)
+    for _ in range(2):
+        with pytest.raises(MemoryError):
+            proxy.weights(np.zeros((1, 10), dtype=np.int64))
+    assert len(attempts) == 2
+
+
+def test_a_fast_proxy_stays_inside_the_profiles_tolerance(offline_proxy: Proxy) -> None:
+    ids = offline_proxy.tokenizer.encode(TEXT * 3)[:60]
+    windows = np.lib.stride_tricks.sliding_window_view(ids, 10)
+    weights = [
+        proxy.weights(windows).astype(np.float64)
+        for proxy in (offline_proxy, open_proxy(offline_proxy.profile, fast=True, lazy=True))
+    ]
+    shares = [w / w.sum(axis=1, keepdims=True) for w in weights]
+    variation = np.abs(shares[0] - shares[1]).sum(axis=1).mean() / 2
+    numerator, denominator = offline_proxy.profile.tolerance.total_variation
+    assert variation < numerator / denominator

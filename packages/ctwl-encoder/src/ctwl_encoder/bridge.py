@@ -13,8 +13,9 @@ tokenised together with the tail of the text.
 from __future__ import annotations
 
 import hashlib
-import tempfile
-from pathlib import Path
+import os
+import zipfile
+import zlib
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -259,6 +260,18 @@ def _prepare(vocabulary: Vocabulary, proxy: ProxyTokenizer) -> Pieces:
     return Pieces(tokens, opening)
 
 
+def _whole(pieces: Pieces, size: int, vocabulary: int) -> bool:
+    """Whether a cached table is what :func:`_prepare` makes of so many tokens."""
+    tokens, opening = pieces
+    return (
+        tokens.shape == (size, DEPTH)
+        and tokens.dtype == np.int32
+        and opening.shape == (size,)
+        and opening.dtype == np.uint8
+        and bool((tokens >= -1).all() and (tokens < vocabulary).all() and (opening <= _NOTHING).all())
+    )
+
+
 def _cached(vocabulary: Vocabulary, proxy: ProxyTokenizer, profile: Profile) -> Pieces:
     """The pieces of a pair of vocabularies, from the cache where they are there."""
     name = hashlib.sha256(b"ctwl-bridge/1" + profile.to_bytes())
@@ -266,18 +279,19 @@ def _cached(vocabulary: Vocabulary, proxy: ProxyTokenizer, profile: Profile) -> 
         name.update(b"-" if data is None else len(data).to_bytes(4, "little") + data)
     file = cache_folder() / "bridges" / f"{name.hexdigest()}.npz"
     try:
-        with np.load(file, allow_pickle=False) as found:
+        with file.open("rb") as opened, np.load(opened, allow_pickle=False) as found:
             pieces = Pieces(found["tokens"], found["opening"])
-        if pieces.tokens.shape == (len(vocabulary), DEPTH) and pieces.opening.shape == (len(vocabulary),):
+        if _whole(pieces, len(vocabulary), profile.tokenizer.vocabulary):
             return pieces
-    except (OSError, ValueError, KeyError, EOFError):
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
         pass  # not there, or not whole: made anew
     pieces = _prepare(vocabulary, proxy)
+    partial = file.with_name(f"{file.name}.{os.getpid()}")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=file.parent, suffix=".npz", delete=False) as partial:
-            np.savez(partial, tokens=pieces.tokens, opening=pieces.opening)
-        Path(partial.name).replace(file)
+        with partial.open("wb") as opened:
+            np.savez(opened, tokens=pieces.tokens, opening=pieces.opening)
+        partial.replace(file)
     except OSError:
-        pass  # a cache that cannot be written only costs time
+        partial.unlink(missing_ok=True)  # a cache that cannot be written only costs time
     return pieces

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import warnings
 from collections.abc import Callable, Sequence
@@ -20,7 +21,7 @@ from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_protocol.windows import positions
 
 from .bridge import Bridge
-from .errors import OptionOutOfRange, ShortText, StrategyUnsuitable
+from .errors import OptionOutOfRange, ShortText, StrategyUnsuitable, TokenizerUnsupported
 from .expectation import expected_log2_p, needed_tokens, until
 from .huggingface import CTWLLogitsProcessor, CTWLWatermarkingConfig
 from .marking import MAX_DELTA
@@ -65,7 +66,7 @@ class Encoder:
 
     Attributes:
         model: a causal LM of transformers.
-        tokenizer: its tokenizer, padding on the left.
+        tokenizer: a copy of its tokenizer that pads on the left.
         proxy: the profile's proxy.
         bridge: from the model's vocabulary to the proxy's.
     """
@@ -79,15 +80,20 @@ class Encoder:
             StrategyUnsuitable: the profile's codes are no beacons.
         """
         check_model(model)
+        self.bridge = Bridge(tokenizer, proxy)
         if proxy.profile.code_bits != BEACON_BITS:
             raise StrategyUnsuitable(
                 f"a beacon has {BEACON_BITS} bits, the codes of {proxy.profile.name} have {proxy.profile.code_bits}; "
                 "use CTWLWatermarkingConfig with codes of your own"
             )
         self.model = model
-        self.tokenizer = tokenizer
+        self.tokenizer = copy.deepcopy(tokenizer)
+        self.tokenizer.padding_side = "left"
+        if self.tokenizer.pad_token_id is None:
+            if self.tokenizer.eos_token is None:
+                raise TokenizerUnsupported("the tokenizer has neither a token that pads nor one that ends a text")
+            self.tokenizer.pad_token = self.tokenizer.eos_token
         self.proxy = proxy
-        self.bridge = Bridge(tokenizer, proxy)
 
     @classmethod
     def open(

@@ -56,11 +56,10 @@ def null_hit(probability: float) -> float:
     return min(1.0, 0.5 / max(1.0 - probability, 0.5))
 
 
-def until(last: Mark | None, length: int | None = None) -> Iterator[Mark]:
-    """The marks from the last one back, those from ``length`` on left out."""
+def until(last: Mark | None) -> Iterator[Mark]:
+    """The marks from the last one back."""
     while last is not None:
-        if length is None or last.index < length:
-            yield last
+        yield last
         last = last.previous
 
 

@@ -41,7 +41,8 @@ class CTWLWatermarkingConfig(BaseWatermarkingConfig):  # type: ignore[misc]
     Attributes:
         provider: 0 to 1023.
         version: 0 to 15, the provider's model version.
-        nonce: 0 to 63; None draws one anew for each prompt of each call.
+        nonce: 0 to 63; None draws one anew for each text; under ``delta`` and ``vanilla``, which may be used with beams
+            that change places, for each distinct prompt of a call.
         codes: instead of a record, one code for each prompt.
         profile: name of a published profile, or the path of a private one.
         strategy: ``unbiased`` (for sampling), ``delta`` or ``vanilla``.
@@ -216,8 +217,8 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
 
         Args:
             bridge: from the model's vocabulary to the proxy's.
-            config: what to write and how. With ``codes``, rows beyond them (beams, several sequences) share their
-                prompt's; else each distinct prompt of a call gets a record with a nonce of its own.
+            config: what to write and how. Where it has ``codes``, rows beyond them (beams, several sequences) share
+                their prompt's.
 
         Raises:
             CTWLError: see :meth:`CTWLWatermarkingConfig.validate`, with the bridge's profile.
@@ -266,17 +267,13 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
             code: what was written into it.
             generated: int64 (tokens,), without the prompt.
         """
-
-        def key(count: int) -> tuple[int, int, int]:
-            return code, count, hash(generated[:count].tobytes())
-
         known = len(generated)
-        while known and key(known) not in self._texts:
+        while known and _key(code, generated[:known]) not in self._texts:
             known -= 1
-        text = self._texts[key(known)] if known else self._texts.setdefault(key(0), self.marker.start())
+        text = self._texts.setdefault(_key(code, generated[:known]), self.marker.start())
         for count in range(known, len(generated)):
             text = self.marker.extend(text, int(generated[count]))
-            self._texts[key(count + 1)] = text
+            self._texts[_key(code, generated[: count + 1])] = text
         return text
 
     def placed(self) -> CTWLWatermarkingConfig:
@@ -293,9 +290,11 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
         """Whether this is the first step of a call: the rows do not go on where a call has been."""
         if self._prompt is None or len(ids) != len(self._prompt):
             return True
-        if not self._prompt_length < ids.shape[1] <= self._longest + 1:
+        start = self._prompt_length
+        if not start < ids.shape[1] <= self._longest + 1 or not np.array_equal(ids[:, :start], self._prompt):
             return True
-        return not np.array_equal(ids[:, : self._prompt_length], self._prompt)
+        before = [_key(code, row[start:-1]) for code, row in zip(self.codes, ids, strict=True)]
+        return not all(key in self._texts for key in before)
 
     def _codes(self, prompts: NDArray[np.int64]) -> list[int]:
         """One code for each row."""
@@ -306,12 +305,16 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
                     f"{len(prompts)} rows cannot share {len(config.codes)} codes; give one code for each prompt"
                 )
             return [code for code in config.codes for _ in range(len(prompts) // len(config.codes))]
-        drawn: dict[bytes, int] = {}
-        for prompt in prompts:
-            beacon = (
-                Beacon.fresh(config.provider, config.version)
-                if config.nonce is None
-                else Beacon(config.provider, config.version, config.nonce)
-            )
-            drawn.setdefault(prompt.tobytes(), beacon.code)
-        return [drawn[prompt.tobytes()] for prompt in prompts]
+        if config.nonce is not None:
+            return [Beacon(config.provider, config.version, config.nonce).code] * len(prompts)
+        drawn = [Beacon.fresh(config.provider, config.version).code for _ in prompts]
+        if self.marker.strategy is Strategy.UNBIASED:
+            return drawn
+        # Beams of a prompt change places, so they share their code.
+        first = {prompt.tobytes(): code for prompt, code in reversed(list(zip(prompts, drawn, strict=True)))}
+        return [first[prompt.tobytes()] for prompt in prompts]
+
+
+def _key(code: int, generated: NDArray[np.int64]) -> tuple[int, int, int]:
+    """A name for what was written of a text."""
+    return code, len(generated), hash(generated.tobytes())

@@ -150,7 +150,11 @@ class Marker:
         return text.after(self.bridge.extend(text.reading, token), ended=not self.bridge.writes(token))
 
     def mark(
-        self, texts: Sequence[Text], codes: Sequence[int], logits: NDArray[np.float32]
+        self,
+        texts: Sequence[Text],
+        codes: Sequence[int],
+        logits: NDArray[np.float32],
+        deltas: Sequence[float] | None = None,
     ) -> dict[int, NDArray[np.float32]]:
         """Mark the next token of each row.
 
@@ -158,6 +162,7 @@ class Marker:
             texts: one for each row; what is offered to each is noted in it.
             codes: one for each row.
             logits: float32 (rows, size), after temperature, top-p and the like where the strategy is ``unbiased``.
+            deltas: one for each row; the marker's own where None.
 
         Returns:
             The rows that were changed: float32 (size,) each, minus infinity for tokens that were cut.
@@ -177,7 +182,7 @@ class Marker:
         for chances, i in zip(likely, rows, strict=True):
             offers.append(list(self._offers(texts[i], chances)))
         if self.strategy is not Strategy.UNBIASED:
-            return self._add(rows, texts, codes, logits, offers)
+            return self._add(rows, texts, codes, logits, offers, deltas or [self.delta] * len(texts))
         marked = {i: logits[i].copy() for i in rows}
         for i, offered in zip(rows, offers, strict=True):
             texts[i].offers = offered
@@ -204,6 +209,7 @@ class Marker:
         codes: Sequence[int],
         logits: NDArray[np.float32],
         offers: list[list[_Offer]],
+        deltas: Sequence[float],
     ) -> dict[int, NDArray[np.float32]]:
         asked: list[tuple[int, _Offer, tuple[int, tuple[int, ...]]]] = []
         missing: dict[tuple[int, ...], list[int]] = {}
@@ -219,11 +225,14 @@ class Marker:
                 asked.append((i, offer, key))
         self._ask(missing)
         marked = {i: logits[i].copy() for i in rows}
+        found: dict[int, list[_Offer]] = {i: [] for i in rows}
         for i, offer, key in asked:
             half = self._halves[key]
             self._halves.move_to_end(key)
-            add_delta(marked[i], offer.branch, half.inside, self.delta)
-            texts[i].offers.append(offer._replace(half=half))
+            add_delta(marked[i], offer.branch, half.inside, deltas[i])
+            found[i].append(offer._replace(half=half))
+        for i in rows:
+            texts[i].offers = found[i]
         while len(self._halves) > _HALVES * len(rows):
             self._halves.popitem(last=False)
         return marked

@@ -7,6 +7,7 @@ two, is tokenised again when it grows. So a reading costs the same at every step
 from __future__ import annotations
 
 import codecs
+import re
 import unicodedata
 from dataclasses import dataclass, replace
 from enum import IntEnum
@@ -15,7 +16,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from ctwl_protocol.normalization import WHITE_SPACE, normalize_within
+from ctwl_protocol.normalization import DELETED, WHITE_SPACE, normalize_within
 from ctwl_protocol.proxy import ProxyTokenizer
 
 __all__ = ["Kind", "Reading", "breaks", "extend", "grown", "kind", "shared", "visible"]
@@ -39,6 +40,10 @@ class Kind(IntEnum):
     """White space other than the space."""
     OPEN = 6
     """A character that may merge with its neighbours under NFC, or that Python's Unicode does not know."""
+
+
+_RETURN = re.compile(f"\r[{re.escape(DELETED)}]*$")
+"""A carriage return that what follows may make one with a line feed; deleted characters do not part them."""
 
 
 @lru_cache(maxsize=1 << 16)
@@ -110,8 +115,8 @@ def visible(data: bytes) -> tuple[str, bytes]:
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     text = decoder.decode(data)
     pending = decoder.getstate()[0]
-    if text.endswith("\r") and not pending:
-        return text[:-1], b"\r"
+    if "\r" in text and (held := _RETURN.search(text)):
+        return text[: held.start()], held[0].encode() + pending
     return text, pending
 
 

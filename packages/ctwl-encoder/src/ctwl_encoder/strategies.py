@@ -50,7 +50,7 @@ def probabilities(logits: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def truncate(logits: NDArray[np.float32], top_k: int, top_p: float, min_p: float) -> NDArray[np.float32]:
-    """Top-k, top-p and min-p sampling: minus infinity for what they leave out.
+    """Min-p, top-k and top-p sampling, in this order: minus infinity for what they leave out.
 
     Args:
         logits: float32 (size,), after temperature.
@@ -59,6 +59,8 @@ def truncate(logits: NDArray[np.float32], top_k: int, top_p: float, min_p: float
         min_p: tokens are kept from this share of the likeliest one's probability on; 0 for all.
     """
     kept = np.ones(len(logits), dtype=np.bool_)
+    if min_p > 0:
+        kept &= logits >= logits.max() + np.log(min_p)
     if 0 < top_k < len(logits):
         kept &= logits >= np.partition(logits, -top_k)[-top_k]
     if top_p < 1:
@@ -66,8 +68,6 @@ def truncate(logits: NDArray[np.float32], top_k: int, top_p: float, min_p: float
         order = np.argsort(-likely, kind="stable")
         before = np.cumsum(likely[order], dtype=np.float64) - likely[order]
         kept[order[before >= top_p]] = False
-    if min_p > 0:
-        kept &= logits >= logits.max() + np.log(min_p)
     return np.where(kept, logits, -np.inf).astype(np.float32)
 
 

@@ -1,7 +1,7 @@
 """The vLLM plug-in: every request of a server carries a record, its own or the server's.
 
-Installed with ``ctwl-encoder`` through the entry point group ``vllm.logits_processors``; it marks nothing until it is
-told what to write. For all requests, whoever sends them::
+Installed with ``ctwl-encoder`` through the entry point group ``vllm.logits_processors``; it serves where the server's
+configuration has a ``ctwl`` object, and marks every request, whoever sends it, where that names a provider::
 
     vllm serve MODEL --additional-config '{"ctwl": {"provider": 42, "version": 3}}'
 
@@ -11,15 +11,17 @@ For one request, over or without the server's: ``extra_args={"ctwl_provider": 42
 
 One class serves both of vLLM's model runners, which load the same entry point: V1 constructs it with a device and calls
 ``update_state`` and ``apply(logits)``, V2 constructs it with its request buffers and calls ``add_request`` and
-``apply(logits, context)``.
+``apply(logits, context)``. Nothing that a client sends may raise in a worker, where it would end the engine: requests
+are judged in :meth:`CTWLLogitsProcessor.validate_params`, which runs where they come in.
 """
 
 from __future__ import annotations
 
-import hashlib
 import inspect
+import logging
+import secrets
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -28,9 +30,9 @@ from vllm.v1.sample import logits_processor as v1
 from vllm.v1.worker.gpu.sample import logits_processor as v2
 
 from ctwl_protocol import Beacon, CTWLError, get_profile
+from ctwl_protocol.codes import BEACON_BITS
 from ctwl_protocol.profile import STANDARD
 
-from .bridge import Bridge
 from .errors import OptionOutOfRange, StrategyUnsuitable
 from .huggingface import open_bridge
 from .marking import Marker, Text, check_delta
@@ -39,11 +41,42 @@ from .strategies import Strategy, truncate
 __all__ = ["CTWLLogitsProcessor"]
 
 _PREFIX = "ctwl_"
-_SAMPLING = f"{_PREFIX}sampling"
-"""Where a request's own top-k, top-p and min-p are kept while vLLM's are switched off."""
+_PRIVATE = f"{_PREFIX}admitted"
+"""What :meth:`CTWLLogitsProcessor.validate_params` notes in a request's extra arguments: see :class:`_Admitted`."""
 
 _SERVER = frozenset({"profile", "proxy_path", "device"})
 """Fields that only the server's configuration sets."""
+
+_OPEN = (0, 1.0, 0.0)
+"""Top-k, top-p and min-p that leave nothing out."""
+
+_log = logging.getLogger(__name__)
+
+
+class _Admitted(NamedTuple):
+    """A request's nonce, drawn where it came in so that all workers agree, and its own truncation.
+
+    ``unbiased`` must split after top-k, top-p and min-p. vLLM calls plug-ins before, so the plug-in truncates itself
+    and vLLM's are switched off.
+    """
+
+    nonce: int
+    top_k: int = 0
+    top_p: float = 1.0
+    min_p: float = 0.0
+
+    @classmethod
+    def of(cls, extra_args: dict[str, Any] | None) -> _Admitted | None:
+        """What was noted, None where nothing, or nothing of this kind."""
+        noted = (extra_args or {}).get(_PRIVATE)
+        if not isinstance(noted, list | tuple) or len(noted) != 4:
+            return None
+        if any(isinstance(value, bool) or not isinstance(value, int | float) for value in noted):
+            return None
+        nonce, top_k, top_p, min_p = noted
+        if not (0 <= nonce < 64 and -1 <= top_k < 1 << 31 and 0 < top_p <= 1 and 0 <= min_p <= 1):
+            return None
+        return cls(int(nonce), int(top_k), float(top_p), float(min_p))
 
 
 @dataclass(frozen=True)
@@ -86,7 +119,7 @@ class Request:
         own = {
             name.removeprefix(_PREFIX): value
             for name, value in (given or {}).items()
-            if name.startswith(_PREFIX) and name != _SAMPLING
+            if name.startswith(_PREFIX) and name != _PRIVATE
         }
         known = cls.__dataclass_fields__
         for name in [*server, *own]:
@@ -107,7 +140,13 @@ class Request:
             raise OptionOutOfRange(f"{_PREFIX}delta is {request.delta!r}; it must be a number")
         check_delta(request.delta)
         Beacon(request.provider, request.version, 0 if request.nonce is None else request.nonce)
-        get_profile(request.profile)
+        profile = get_profile(request.profile)
+        if profile.code_bits != BEACON_BITS:
+            raise StrategyUnsuitable(
+                f"the codes of {profile.name} have {profile.code_bits} bits, so they are no beacons"
+            )
+        if strategy == Strategy.UNBIASED and profile.sigma != (1, 2):
+            raise StrategyUnsuitable(f"unbiased needs sigma = 1/2; {profile.name} has {profile.sigma}. Use delta")
         return cls(**{**server, **own, "strategy": str(strategy)})
 
 
@@ -117,8 +156,9 @@ class _Row:
 
     marker: Marker
     code: int
+    delta: float
     temperature: float
-    sampling: tuple[int, float, float]
+    admitted: _Admitted
     output: list[int] = field(default_factory=list)
     """V1: the runner's own list of the tokens generated so far."""
     read: list[int] = field(default_factory=list)
@@ -139,47 +179,62 @@ class CTWLLogitsProcessor(v2.LogitsProcessor, v1.LogitsProcessor):  # type: igno
 
     def __init__(self, vllm_config: Any, *runner: Any) -> None:
         """Called by vLLM: ``runner`` is (request states,) from V2, (device, pinned memory) from V1."""
-        self._server: dict[str, Any] = _server_config(vllm_config)
-        self._model_config = vllm_config.model_config
-        self._instance = str(vllm_config.instance_id)
+        self._server = _server_config(vllm_config)
         self._states = runner[0] if len(runner) == 1 else None
         self._rows: dict[int, _Row] = {}
-        self._markers: dict[tuple[str, float], Marker] = {}
-        self._served = 0
-        if Request.of(self._server, None, 1.0) is not None:
-            self._bridge()  # a server that marks everything finds out at its start whether it can
+        self._markers: dict[str, Marker] = {}
+        if self._server is not None:
+            # A server finds out at its start whether it can mark.
+            Request.of(self._server, None, 1.0)
+            told = Request(**self._server)
+            self._bridge = open_bridge(
+                told.profile, str(vllm_config.model_config.tokenizer), told.proxy_path, told.device
+            )
 
     @classmethod
     def validate_params(cls, sampling_params: Any) -> None:
-        """Refuse a request whose record cannot be written; vLLM answers 400 with the message.
+        """Judge a request where it comes in; vLLM answers 400 with the message, and copies the parameters afterwards.
 
         Raises:
             ValueError: what is wrong and what to do.
         """
-        config = _engine_config()
+        config, before = _engine_config(), _Admitted.of(sampling_params.extra_args)
+        now = (sampling_params.top_k, sampling_params.top_p, sampling_params.min_p)
+        if before is not None and now == _OPEN:  # parameters that were used before: as they were
+            sampling_params.top_k, sampling_params.top_p, sampling_params.min_p = before[1:]
+        if sampling_params.extra_args and _PRIVATE in sampling_params.extra_args:
+            kept = {name: value for name, value in sampling_params.extra_args.items() if name != _PRIVATE}
+            sampling_params.extra_args = kept or None
         try:
-            request = Request.of(
-                _server_config(config) if config else {}, sampling_params.extra_args, sampling_params.temperature
-            )
+            server = _server_config(config) if config is not None else {}
+            request = Request.of(server or {}, sampling_params.extra_args, sampling_params.temperature)
         except (CTWLError, TypeError) as error:
             raise ValueError(f"ctwl: {error}") from error
         if request is None:
             return
-        if config is not None and config.speculative_config is not None:
-            raise ValueError(
-                "ctwl: this server decodes speculatively, and its drafts are not marked; serve without "
-                f'--speculative-config, or send "{_PREFIX}strategy": "off"'
+        if config is not None:
+            if server is None:
+                raise ValueError(
+                    "ctwl: this server was not told to serve CTWL records; start it with --additional-config "
+                    """'{"ctwl": {}}'"""
+                )
+            if config.speculative_config is not None:
+                raise ValueError(
+                    "ctwl: this server decodes speculatively, and its drafts are not marked; serve without "
+                    f'--speculative-config, or send "{_PREFIX}strategy": "off"'
+                )
+            if config.scheduler_config.async_scheduling and not config.use_v2_model_runner:
+                raise ValueError(
+                    "ctwl: the V1 model runner does not tell a plug-in the last tokens under async scheduling; serve "
+                    "with --no-async-scheduling or VLLM_USE_V2_MODEL_RUNNER=1"
+                )
+        admitted = _Admitted(secrets.randbelow(64))
+        if request.strategy == Strategy.UNBIASED:
+            admitted = admitted._replace(
+                top_k=sampling_params.top_k, top_p=sampling_params.top_p, min_p=sampling_params.min_p
             )
-        if config is not None and config.scheduler_config.async_scheduling and not config.use_v2_model_runner:
-            raise ValueError(
-                "ctwl: the V1 model runner does not tell a plug-in the last tokens under async scheduling; serve with "
-                "--no-async-scheduling or VLLM_USE_V2_MODEL_RUNNER=1"
-            )
-        if request.strategy == Strategy.UNBIASED and _SAMPLING not in (sampling_params.extra_args or {}):
-            # The split must come after top-k, top-p and min-p, and vLLM calls plug-ins before: do them here instead.
-            kept = [sampling_params.top_k, sampling_params.top_p, sampling_params.min_p]
-            sampling_params.extra_args = {**(sampling_params.extra_args or {}), _SAMPLING: kept}
-            sampling_params.top_k, sampling_params.top_p, sampling_params.min_p = 0, 1.0, 0.0
+            sampling_params.top_k, sampling_params.top_p, sampling_params.min_p = _OPEN
+        sampling_params.extra_args = {**(sampling_params.extra_args or {}), _PRIVATE: list(admitted)}
 
     def is_argmax_invariant(self) -> bool:
         """V1: marking changes the best token."""
@@ -240,19 +295,30 @@ class CTWLLogitsProcessor(v2.LogitsProcessor, v1.LogitsProcessor):  # type: igno
     def _mark(self, logits: torch.Tensor, group: list[tuple[int, _Row, list[int]]]) -> None:
         """Mark the rows that share a marker, in place."""
         index = torch.tensor([i for i, _, _ in group], device=logits.device)
-        given: NDArray[np.float32] = logits[index].float().cpu().numpy()
+        rows: NDArray[np.float32] = logits[index].float().cpu().numpy()
+        # A row that masks or overflows left without a finite maximum is the engine's to deal with.
+        group = [entry for entry, row in zip(group, rows, strict=True) if np.isfinite(row.max())]
+        rows = rows[np.isfinite(rows.max(axis=1))]
+        if not group:
+            return
         marker = group[0][1].marker
         scale = np.ones((len(group), 1), dtype=np.float32)
         if marker.strategy is Strategy.UNBIASED:
-            # What is split is the distribution that is sampled from: after temperature, top-k, top-p and min-p.
+            # What is split is what is sampled from: the distribution after temperature and truncation.
             scale[:, 0] = [row.temperature for _, row, _ in group]
-            given = np.stack([truncate(g, *row.sampling) for g, (_, row, _) in zip(given / scale, group, strict=True)])
+            rows = np.stack(
+                [truncate(given, *row.admitted[1:]) for given, (_, row, _) in zip(rows / scale, group, strict=True)]
+            )
         marked = marker.mark(
-            [row.text_of(tokens) for _, row, tokens in group], [row.code for _, row, _ in group], given
+            [row.text_of(tokens) for _, row, tokens in group],
+            [row.code for _, row, _ in group],
+            rows,
+            [row.delta for _, row, _ in group],
         )
         for i, values in marked.items():
-            given[i] = values
-        logits[index] = torch.from_numpy(given * scale).to(logits)
+            rows[i] = values
+        index = torch.tensor([i for i, _, _ in group], device=logits.device)
+        logits[index] = torch.from_numpy(rows * scale).to(logits)
 
     def _tokens(self, slot: int, length: int) -> list[int]:
         """V2: the tokens that a request has generated so far."""
@@ -261,36 +327,27 @@ class CTWLLogitsProcessor(v2.LogitsProcessor, v1.LogitsProcessor):  # type: igno
         return tokens
 
     def _row(self, params: Any) -> _Row | None:
-        request = Request.of(self._server, params.extra_args, params.temperature)
-        if request is None or request.provider is None:
+        try:
+            request = Request.of(self._server or {}, params.extra_args, params.temperature)
+        except (CTWLError, TypeError) as error:
+            _log.error("ctwl: a request is served unmarked, for it was not judged where it came in: %s", error)
             return None
-        nonce = self._nonce() if request.nonce is None else request.nonce
-        key = str(request.strategy), request.delta
-        if key not in self._markers:
-            self._markers[key] = Marker(self._bridge(), strategy=key[0], delta=key[1])
-        top_k, top_p, min_p = (params.extra_args or {}).get(_SAMPLING, (0, 1.0, 0.0))
-        return _Row(
-            self._markers[key],
-            Beacon(request.provider, request.version, nonce).code,
-            params.temperature,
-            (int(top_k), float(top_p), float(min_p)),
-        )
-
-    def _nonce(self) -> int:
-        """A nonce for the next text: new in every run of the server, and the same in all of its workers."""
-        self._served += 1
-        return hashlib.sha256(f"{self._instance}/{self._served}".encode()).digest()[0] & 0x3F
-
-    def _bridge(self) -> Bridge:
-        server = Request(**self._server)
-        return open_bridge(server.profile, str(self._model_config.tokenizer), server.proxy_path, server.device)
+        if request is None or request.provider is None or self._server is None:
+            return None
+        admitted = _Admitted.of(params.extra_args) or _Admitted(0)
+        nonce = admitted.nonce if request.nonce is None else request.nonce
+        strategy = str(request.strategy)
+        if strategy not in self._markers:
+            self._markers[strategy] = Marker(self._bridge, strategy=strategy)
+        code = Beacon(request.provider, request.version, nonce).code
+        return _Row(self._markers[strategy], code, float(request.delta), params.temperature, admitted)
 
 
-def _server_config(vllm_config: Any) -> dict[str, Any]:
-    """What the server was told to write into every text."""
+def _server_config(vllm_config: Any) -> dict[str, Any] | None:
+    """What the server was told to write into every text; None where it was not told to serve CTWL at all."""
     additional = vllm_config.additional_config
-    found = additional.get("ctwl", {}) if isinstance(additional, dict) else {}
-    if not isinstance(found, dict):
+    found = additional.get("ctwl") if isinstance(additional, dict) else None
+    if found is not None and not isinstance(found, dict):
         raise OptionOutOfRange('additional_config["ctwl"] must be an object, as {"provider": 42, "version": 3}')
     return found
 

@@ -14,7 +14,7 @@ __all__ = ["Vocabulary", "read_vocabulary", "spell_byte_level"]
 Vocabulary = list[bytes | None]
 """Bytes of each token by id; None for what never becomes text (special tokens, padding rows)."""
 
-_REACHABLE = string.printable[:95]
+_REACHABLE = sorted(string.printable[:95])
 """What any tokenizer for general text can write: printable ASCII."""
 
 
@@ -30,7 +30,12 @@ def read_vocabulary(tokenizer: Any) -> Vocabulary:
     """
     if tokenizer is None or not hasattr(tokenizer, "get_vocab"):
         raise TokenizerUnsupported("the model comes without a tokenizer; put its tokenizer files beside the weights")
-    added = dict(tokenizer.added_tokens_decoder.items())
+    try:
+        added = dict(tokenizer.added_tokens_decoder)
+    except (AttributeError, NotImplementedError) as error:
+        raise TokenizerUnsupported(
+            f"{type(tokenizer).__name__} does not tell its special tokens; load the model's tokenizer.json instead"
+        ) from error
     special = set(tokenizer.all_special_ids) | {i for i, token in added.items() if token.special}
     own = tokenizer.get_vocab()
     spell = _speller(tokenizer)

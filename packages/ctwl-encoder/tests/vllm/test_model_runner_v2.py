@@ -110,6 +110,8 @@ def test_requests_side_by_side_in_slots_that_come_back(folder: Path) -> None:
     for request in params:
         runner.validate(request)
     assert (params[0].top_p, params[1].top_p) == (1.0, 1.0)  # truncation is the plug-in's now
+    drawn = [tuple(request.extra_args["ctwl_admitted"]) for request in params]
+    assert [truncation for _, *truncation in drawn] == [[0, 0.98, 0.0], [0, 1.0, 0.0]]
     reports = [decoder.decode(text) for text in write(runner, params, 1)]
     assert [(report.provider, report.version) for report in reports] == [(42, 3), (7, 1)]
     off = [SamplingParams(temperature=1.0, extra_args={"ctwl_strategy": "off"})] * 2
@@ -123,6 +125,53 @@ def test_a_request_without_a_record_is_left_alone(folder: Path) -> None:
     assert torch.equal(runner.apply(logits.clone(), [0], [50]), logits)
     with pytest.raises(VLLMValidationError, match="provider"):
         runner.validate(SamplingParams(extra_args={"ctwl_provider": 5000}))
+
+
+def test_parameters_that_are_used_again_are_as_they_were(folder: Path) -> None:
+    runner, params = Runner(folder, {"provider": 42, "profile": PROFILE}), SamplingParams(top_k=5, top_p=0.9, min_p=0.1)
+    nonces = set()
+    for _ in range(40):
+        runner.validate(params)
+        nonce, *truncation = params.extra_args["ctwl_admitted"]
+        assert truncation == [5, 0.9, 0.1]
+        nonces.add(nonce)
+    assert len(nonces) > 10  # drawn anew for each request
+    params.extra_args["ctwl_strategy"] = "off"
+    runner.validate(params)
+    assert (params.top_k, params.top_p, params.min_p) == (5, 0.9, 0.1)
+    assert params.extra_args == {"ctwl_strategy": "off"}
+
+
+@pytest.mark.parametrize("noted", [1, "abc", [0, 0.0, 0.0], [1, 2, 3, "4"], [70, 0, 1.0, 0.0], [1, 0, 0.0, 0.0], None])
+def test_a_client_cannot_write_what_the_plug_in_notes(folder: Path, noted: Any) -> None:
+    runner = Runner(folder, {"provider": 42, "profile": PROFILE})
+    params = SamplingParams(extra_args={"ctwl_admitted": noted})
+    runner.validate(params)
+    assert list(params.extra_args["ctwl_admitted"][1:]) == [0, 1.0, 0.0]
+    for given in ({"ctwl_admitted": noted}, {"ctwl_provider": "x"}, {"ctwl_delta": "y"}):  # not judged: never raises
+        runner.add(2, [1, 2, 3], SamplingParams(extra_args=given))
+
+
+def test_a_row_without_a_finite_maximum_harms_no_other(folder: Path) -> None:
+    runner = Runner(folder, {"provider": 42, "profile": PROFILE})
+    words = load_model("smollm2")[1](" ".join(PROMPTS))["input_ids"]
+    for slot in (0, 1, 2):
+        assert runner.add(slot, words, SamplingParams())
+        runner.slots.prompt_len.np[slot] = 1
+    logits = torch.randn(3, 49152)
+    logits[0], logits[2, 7] = -torch.inf, torch.nan
+    marked = runner.apply(logits.clone(), [0, 1, 2], [len(words)] * 3)
+    assert torch.equal(marked[0], logits[0])
+    assert torch.equal(marked[2].nan_to_num(), logits[2].nan_to_num())
+    assert torch.isinf(marked[1]).any()
+
+
+def test_a_server_that_was_not_told_refuses_records_and_serves_the_rest(folder: Path) -> None:
+    runner = Runner(folder, {"provider": 42, "profile": PROFILE})
+    runner.vllm_config.additional_config = {}
+    runner.validate(SamplingParams())
+    with pytest.raises(VLLMValidationError, match="not told"):
+        runner.validate(SamplingParams(extra_args={"ctwl_provider": 7}))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-__all__ = ["WHITE_SPACE", "normalize", "normalize_within"]
+__all__ = ["DELETED", "WHITE_SPACE", "normalize", "normalize_within"]
 
 _DELETED = [0x00AD, 0x061C, 0x180E, 0x200B, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2060, 0x2070), 0xFEFF]
 _DELETED += range(0xE0000, 0xE0080)
@@ -27,6 +27,9 @@ _TABLE: dict[int, str] = (
     | {0x2026: "..."}
 )
 
+
+DELETED = "".join(map(chr, _DELETED))
+"""The characters that the table deletes."""
 
 WHITE_SPACE = " \t\n\v\f\r"
 """All white space that the table leaves."""

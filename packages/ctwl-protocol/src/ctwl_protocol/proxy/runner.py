@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +14,7 @@ from torch import nn
 from ..errors import CTWLError, DeviceUnavailable, TokenOutOfRange
 from ..partition import quantise
 from ..profile import Profile, ProxyModel, get_profile
-from .files import find_files
+from .files import ProxyFiles, find_files
 from .model import CausalLM, build_model, fast_dtype, last_logits, load_tensors, pack
 from .tokenizer import ProxyTokenizer
 
@@ -63,15 +63,22 @@ class Proxy:
         self._dtype = fast_dtype() if fast else torch.float32
         self._special = np.array(profile.tokenizer.special, dtype=np.int64)
         self._load: Callable[[], CausalLM] | None = (lambda: model) if isinstance(model, nn.Module) else model
+        self._loaded: CausalLM | None = None
+        self._loading = threading.Lock()
 
-    @cached_property
+    @property
     def _model(self) -> CausalLM | None:
-        if self._load is None:
-            return None
-        model, self._load = self._load().to(self.device), None
-        if self.device.type == "cpu":
-            pack(model, self.batch_size * self.profile.prefix_length, self._dtype)
-        return model
+        """The model, loaded at first use and once, whoever asks; None where every token weighs the same."""
+        if self._load is None or self._loaded is not None:
+            return self._loaded
+        with self._loading:
+            if self._loaded is None:
+                model = self._load().to(self.device)
+                if self.device.type == "cpu":
+                    pack(model, self.batch_size * self.profile.prefix_length, self._dtype)
+                self._loaded = model
+                self._load = lambda: model  # what was handed over unpacked may go
+        return self._loaded
 
     def weights(self, windows: NDArray[np.int64]) -> NDArray[np.uint32]:
         """Integer weights of the token after each window, in one forward pass (spec section 7.1).
@@ -169,10 +176,18 @@ def open_proxy(
     profile, device = get_profile(profile), choose_device(device)
     files = find_files(profile, path, local_only=local_only)
     tokenizer = ProxyTokenizer(profile.tokenizer, files.vocab, files.merges)
-    if not isinstance(spec := profile.proxy, ProxyModel) or (weights := files.weights) is None:
+    spec = profile.proxy
+    if not isinstance(spec, ProxyModel):
         return Proxy(profile, tokenizer, None, device=device, batch_size=batch_size)
 
-    def load() -> CausalLM:
-        return build_model(spec.architecture, load_tensors(spec, weights))
+    def load(found: ProxyFiles) -> CausalLM:
+        if found.weights is None:
+            raise CTWLError(f"{profile.name} has a proxy LM and no weights")
+        return build_model(spec.architecture, load_tensors(spec, found.weights))
 
-    return Proxy(profile, tokenizer, load if lazy else load(), device=device, batch_size=batch_size, fast=fast)
+    def load_later() -> CausalLM:
+        return load(find_files(profile, path, local_only=True))  # verified again: time has passed
+
+    return Proxy(
+        profile, tokenizer, load_later if lazy else load(files), device=device, batch_size=batch_size, fast=fast
+    )
