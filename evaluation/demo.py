@@ -31,7 +31,7 @@ def main(prompt: str) -> int:
     console = Console(stderr=True)
     with console.status("loading SmolLM2 (the first time it is unpacked, about 20 seconds) ..."):
         encoder = Encoder.open("smollm2", OFFLINE)
-        decoder = Decoder(encoder.proxy)
+        decoder = Decoder.open(OFFLINE)
     show("The prompt", prompt)
     with console.status("writing ..."):
         (written,) = encoder.generate(prompt, PROVIDER, VERSION, max_new_tokens=TOKENS, min_new_tokens=TOKENS)

@@ -43,7 +43,8 @@ def main() -> None:
     """Run the experiment."""
     options = arguments(__doc__, texts=8, tokens=200, seed=1, only="")
     encoder = Encoder.open("smollm2", OFFLINE)
-    decoder, vanilla = Decoder(encoder.proxy), Decoder(encoder.proxy.vanilla())
+    decoder = Decoder.open(OFFLINE)
+    vanilla = Decoder(decoder.proxy.vanilla())
     known = (
         json.loads(options.out.read_text())["modes"] if options.only and options.out and options.out.exists() else {}
     )

@@ -22,7 +22,7 @@ def main() -> None:
         skip_repeats=0,
     )  # fmt: skip
     encoder = Encoder.open("smollm2", OFFLINE)
-    decoder = Decoder(encoder.proxy)
+    decoder = Decoder.open(OFFLINE)
     prompts = news_prompts(options.texts)
     rows = []
     for start in tracked(range(0, options.texts, options.batch), "recovery"):

@@ -38,9 +38,14 @@ def summary() -> str:
     unbiased, low_high = quality["methods"]["unbiased"], quality["methods"]["unbiased"]["interval_95"]
     randomised, reported = humans["randomised p of one code"], humans["reported p"]
     memory = bench["megabytes"]["decode, above loaded"]
+    crossed = next(row for row in result("bridge")["pairs"] if row["proxy's vocabulary"] == "smollm2")
     rows = [
         ("20-bit code read back exactly from " + f"{tokens} tokens, `unbiased`, T = 1", percent(recovery["exact"])),
         ("the same, found at p <= 1e-4", percent(recovery["detected"]["p <= 0.0001"])),
+        (
+            f"the same from {crossed['proxy tokens']} tokens of a model with another tokenizer (GPT-2's)",
+            percent(crossed["exact"]),
+        ),
         (
             "`unbiased` against plain sampling, NLL in nats a token",
             f"{unbiased['difference to plain']:+.3f} (95 % interval {low_high[0]:+.3f} to {low_high[1]:+.3f})",
@@ -111,6 +116,13 @@ def details() -> str:
             f"{percent(row['exact'])} | {row['hit rate']:.3f}; {row['hit rate of a wrong code']:.3f} | "
             f"{100 * row['marked positions seen by the reader']:.2f} % | {gap} |"
         )
+    lookahead = result("lookahead")
+    lines += ["", "| provider's family | bridge | hit rate | exact, " + f"{lookahead['settings']['tokens']} tokens |"]
+    lines += ["|---|---|---|---|"]
+    lines += [
+        f"| {row['family']} | {row['bridge']} | {row['hit rate']:.3f} | {percent(row['exact'])} |"
+        for row in lookahead["rows"]
+    ]
     randomised, reported, other = humans["randomised p of one code"], humans["reported p"], humans["for comparison"]
     lines += ["", f"### False positives ({humans['settings']['date']})", "", "| | |", "|---|---|"]
     lines += [

@@ -1,0 +1,69 @@
+"""What do the parts of the token bridge add?
+
+The whole bridge, without branches behind a candidate's first proxy token, and without tokenising candidates together
+with the word that they may make go on, each on the same prompts: hit rate of the code that was written, exact codes.
+
+    python evaluation/lookahead.py --out evaluation/results/lookahead.json
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from bridge import read, texts
+from common import OFFLINE, arguments, news_prompts, rate, settings, tracked, write
+from numpy.typing import NDArray
+from transplant import provider
+
+from ctwl_decoder import Decoder
+from ctwl_encoder import Bridge, Encoder
+from ctwl_encoder.reading import Reading
+from ctwl_protocol.proxy import open_proxy
+
+
+class Shallow(Bridge):
+    """Marks a candidate at its first new proxy token only."""
+
+    def _deepen(self, *_: Any) -> None:
+        pass
+
+
+class Apart(Bridge):
+    """Takes every candidate for one that leaves the text's proxy tokens as they are."""
+
+    def _joined(
+        self, reading: Reading, candidates: NDArray[np.int64], mass: NDArray[np.float64]  # noqa: ARG002
+    ) -> dict[int, tuple[int, ...]]:  # fmt: skip
+        return {}
+
+
+VARIANTS = {"whole": Bridge, "first proxy token only": Shallow, "no candidate joins the tail": Apart}
+
+
+def main() -> None:
+    """Run the experiment."""
+    options = arguments(__doc__, texts=32, tokens=100, batch=32, seed=1)
+    prompts, decoder = news_prompts(options.texts), Decoder.open(OFFLINE)
+    rows = []
+    for family in tracked(("gpt2", "mistral"), "families"):
+        encoder = Encoder(*provider(family), open_proxy(OFFLINE, lazy=True))
+        for name, kind in VARIANTS.items():
+            encoder.bridge = kind(encoder.tokenizer, encoder.proxy)
+            written = texts(encoder, prompts, options, "unbiased", options.tokens)
+            found = [read(decoder, generation, options.tokens) for generation in written]
+            rows.append(
+                {
+                    "family": family,
+                    "bridge": name,
+                    "hit rate": round(float(np.mean([f["hits"] for f in found])), 4),
+                    "exact": rate(sum(bool(f["exact"]) for f in found), len(found)),
+                    "median p": float(np.median([f["p"] for f in found])),
+                }
+            )
+    given = {k: v for k, v in vars(options).items() if k != "out"}
+    write({"experiment": "lookahead", "settings": settings(profile=OFFLINE, **given), "rows": rows}, options.out)
+
+
+if __name__ == "__main__":
+    main()
