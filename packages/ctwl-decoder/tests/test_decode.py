@@ -42,7 +42,9 @@ def marked_text(proxy: Proxy, code: int, tokens: int, seed: int) -> str:
             hashing.colour_seed(profile.key, ids[-1:]), np.array([code], dtype=np.uint32), profile.colours
         )
         seeds = hashing.permutation_seeds(hashing.partition_seed(profile.key, ids[-1:]), profile.colours)
-        kept = partition.split(mass[None], seeds[colour])[0]
+        order = np.argsort(hashing.ranks(int(seeds[colour][0]), len(mass)))
+        running, kept = np.cumsum(mass[order]), np.zeros_like(mass)
+        kept[order] = np.clip(running[-1] / 2 - (running - mass[order]), 0, mass[order])  # spec section 8.3
         ids.append(int(rng.choice(len(kept), p=kept / kept.sum())))
     return proxy.tokenizer.decode(np.array(ids))
 

@@ -87,7 +87,7 @@ def split_mass(logits: NDArray[np.float32], branch: Branch, permutation_seed: in
 
 
 def _kept(branch: Branch, permutation_seed: int) -> NDArray[np.float64]:
-    """By what each candidate's probability is multiplied: :func:`ctwl_protocol.partition.split` by proxy token."""
+    """By what each candidate's probability is multiplied (spec section 8.3, candidates summed by proxy token)."""
     ranks = fmix32(np.uint32(permutation_seed) ^ (branch.tokens.astype(np.uint32) * np.uint32(GOLDEN)))
     # Sorting ranks and places as one integer is several times faster than argsort.
     order = np.sort(ranks.astype(np.uint64) << np.uint64(32) | np.arange(len(ranks), dtype=np.uint64))
