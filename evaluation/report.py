@@ -116,13 +116,6 @@ def details() -> str:
             f"{percent(row['exact'])} | {row['hit rate']:.3f}; {row['hit rate of a wrong code']:.3f} | "
             f"{100 * row['marked positions seen by the reader']:.2f} % | {gap} |"
         )
-    lookahead = result("lookahead")
-    lines += ["", "| provider's family | bridge | hit rate | exact, " + f"{lookahead['settings']['tokens']} tokens |"]
-    lines += ["|---|---|---|---|"]
-    lines += [
-        f"| {row['family']} | {row['bridge']} | {row['hit rate']:.3f} | {percent(row['exact'])} |"
-        for row in lookahead["rows"]
-    ]
     randomised, reported, other = humans["randomised p of one code"], humans["reported p"], humans["for comparison"]
     lines += ["", f"### False positives ({humans['settings']['date']})", "", "| | |", "|---|---|"]
     lines += [
