@@ -34,7 +34,7 @@ examples:
   ctwl-encode --model smollm2 --provider 42 --version 3 "The harvest this year"
   ctwl-encode --model ./my-gpt2 --profile org.ctwl.gpt2.1 --provider 42 --prompt-file prompt.txt
   echo "The harvest this year" | ctwl-encode --json -
-  ctwl-encode "The harvest this year" | ctwl-decode --profile org.ctwl.smollm2-135m.1 -
+  ctwl-encode --min-new-tokens 150 "The harvest this year" | ctwl-decode --profile org.ctwl.smollm2-135m.1 -
 
 about 100 tokens carry the 20 bits clearly; fewer may not be enough for a reader to find them.
 exit status: 0 a text was written; 2 an error.
@@ -186,7 +186,7 @@ def _warn(written: Generation) -> None:
     if written.expected_log2_p > _ENOUGH:
         messages.append(
             f"{written.tokens} tokens carry too little for a reader to be sure (expected p about "
-            f"{2**written.expected_log2_p:.2g}); write more, or raise --temperature or --delta"
+            f"{2**written.expected_log2_p:.2g}); write more (--min-new-tokens), or raise --temperature or --delta"
         )
     if written.lost > written.marked / 2:
         messages.append(
