@@ -289,8 +289,8 @@ def _cached(vocabulary: Vocabulary, proxy: ProxyTokenizer, profile: Profile) -> 
     partial = file.with_name(f"{file.name}.{os.getpid()}")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        with partial.open("wb") as opened:
-            np.savez(opened, tokens=pieces.tokens, opening=pieces.opening)
+        with partial.open("wb") as written:
+            np.savez(written, tokens=pieces.tokens, opening=pieces.opening)
         partial.replace(file)
     except OSError:
         partial.unlink(missing_ok=True)  # a cache that cannot be written only costs time
