@@ -2,8 +2,8 @@
 
 Providers of three families write with their own tokenizer, the public reads with the proxy's: SmolLM2 as it is, and
 with the vocabularies of GPT-2 and Mistral transplanted (transplant.py). Texts are cut to a fixed number of proxy
-tokens. "native" has one vocabulary on both sides. The NLL is that of the provider's own model, ``unbiased`` minus plain
-sampling of the same prompts.
+tokens. The first pair has one vocabulary on both sides. The NLL is that of the provider's own model, ``unbiased``
+minus plain sampling of the same prompts.
 
     python evaluation/bridge.py --out evaluation/results/bridge.json
 """
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 from common import OFFLINE, arguments, news_prompts, rate, settings, tracked, write
-from quality import nll
+from quality import nll, sample
 from scipy import stats
 from transplant import provider, transplant
 
@@ -66,8 +66,6 @@ def texts(encoder: Encoder, prompts: list[str], options: Any, strategy: str, tok
 
 def difference(encoder: Encoder, prompts: list[str], options: Any) -> dict[str, Any]:
     """Mean NLL of ``unbiased`` minus that of plain sampling, paired by prompt, with its 95 % interval."""
-    from quality import sample
-
     pad, means = encoder.tokenizer.pad_token_id, {}
     for method in ("plain", "unbiased"):
         rows = []

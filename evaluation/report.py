@@ -141,7 +141,8 @@ def details() -> str:
     lines += [
         "",
         f"Decoding 200 tokens took {decode['decode']['seconds']:.2f} s, {decode['decode']['over forward']:.2f} times the "
-        f"bare forward pass, and {bench['megabytes']['decode, above loaded']:.0f} MB above the loaded model.",
+        f"bare forward pass, and {bench['megabytes']['decode, above loaded']:.0f} MB above the loaded model. The token "
+        f"bridge took {bench['bridge']['milliseconds per row and token']:.2f} ms for a row and a token.",
     ]
     return "\n".join(lines)
 

@@ -24,7 +24,7 @@ from .bridge import Bridge
 from .errors import OptionOutOfRange, ShortText, StrategyUnsuitable, TokenizerUnsupported
 from .expectation import expected_log2_p, needed_tokens, until
 from .huggingface import CTWLLogitsProcessor, CTWLWatermarkingConfig
-from .marking import MAX_DELTA
+from .marking import check_beacon, check_delta
 from .models import OFFLINE_MODEL, OFFLINE_PROFILE, check_model, load_model
 from .strategies import Strategy
 
@@ -81,11 +81,7 @@ class Encoder:
         """
         check_model(model)
         self.bridge = Bridge(tokenizer, proxy)
-        if proxy.profile.code_bits != BEACON_BITS:
-            raise StrategyUnsuitable(
-                f"a beacon has {BEACON_BITS} bits, the codes of {proxy.profile.name} have {proxy.profile.code_bits}; "
-                "use CTWLWatermarkingConfig with codes of your own"
-            )
+        check_beacon(proxy.profile)
         self.model = model
         self.tokenizer = copy.deepcopy(tokenizer)
         self.tokenizer.padding_side = "left"
@@ -141,7 +137,7 @@ class Encoder:
             nonce: 0 to 63; drawn for each text where None.
             strategy: where None, ``unbiased`` when sampling, else ``delta``.
             delta: nats, for ``delta`` and ``vanilla``.
-            skip_repeats: see :class:`CTWLLogitsProcessor`.
+            skip_repeats: see :class:`ctwl_encoder.marking.Marker`.
             max_new_tokens: the longest text, in tokens.
             min_new_tokens: no end before so many tokens.
             temperature: 0 for greedy decoding.
@@ -293,9 +289,9 @@ def check_options(
         (0 < top_p <= 1, f"top-p is {top_p}; it must be above 0 and at most 1"),
         (beams >= 1, f"num-beams is {beams}; it must be at least 1"),
         (0 < penalty < float("inf"), f"repetition-penalty is {penalty}; it must be above 0 (1 for none)"),
-        (0 < delta <= MAX_DELTA, f"delta is {delta}; it must be above 0 and at most {MAX_DELTA:g}"),
         (seed is None or 0 <= seed < 1 << 63, f"seed is {seed}; it must be at least 0 and below 2^63"),
     ]
     for good, message in checks:
         if not good:
             raise OptionOutOfRange(message)
+    check_delta(delta)

@@ -17,13 +17,12 @@ from transformers import AutoTokenizer, LogitsProcessor
 from transformers.generation import BaseWatermarkingConfig
 
 from ctwl_protocol import Beacon, get_profile
-from ctwl_protocol.codes import BEACON_BITS
 from ctwl_protocol.profile import STANDARD
 from ctwl_protocol.proxy import open_proxy
 
 from .bridge import Bridge
-from .errors import ConfigMalformed, OptionOutOfRange, StrategyUnsuitable, TokenizerUnsupported
-from .marking import Marker, Text, check_delta
+from .errors import ConfigMalformed, OptionOutOfRange, TokenizerUnsupported
+from .marking import Marker, Text, check_beacon, check_delta, check_strategy
 from .strategies import Strategy
 
 __all__ = ["CTWLLogitsProcessor", "CTWLWatermarkingConfig", "open_bridge"]
@@ -83,17 +82,13 @@ class CTWLWatermarkingConfig(BaseWatermarkingConfig):  # type: ignore[misc]
         if self.strategy not in list(Strategy):
             raise OptionOutOfRange(f"strategy is {self.strategy!r}; choose one of {', '.join(Strategy)}")
         check_delta(self.delta)
-        if self.strategy == Strategy.UNBIASED and profile.sigma != (1, 2):
-            raise StrategyUnsuitable(f"unbiased needs sigma = 1/2; {profile.name} has {profile.sigma}. Use delta")
+        check_strategy(self.strategy, profile)
         if self.codes is not None:
             if not self.codes or not all(type(code) is int and 0 <= code < profile.codes for code in self.codes):
                 raise OptionOutOfRange(f"codes are integers from 0 to {profile.codes - 1}, one for each prompt")
             return
         Beacon(self.provider, self.version, self.nonce or 0)
-        if profile.code_bits != BEACON_BITS:
-            raise StrategyUnsuitable(
-                f"a beacon has {BEACON_BITS} bits, the codes of {profile.name} have {profile.code_bits}; give codes"
-            )
+        check_beacon(profile)
 
     def attach(self, bridge: Bridge) -> Self:
         """This config with a bridge that is loaded already, so that nothing is loaded by name."""

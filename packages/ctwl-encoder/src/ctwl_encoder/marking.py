@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ctwl_protocol import Profile, hashing, kernel
+from ctwl_protocol.codes import BEACON_BITS
 
 from .bridge import MINOR, Branch, Bridge
 from .errors import OptionOutOfRange, StrategyUnsuitable
@@ -23,7 +24,7 @@ from .expectation import HIT_RATE, Mark, null_hit, until
 from .reading import Reading, shared
 from .strategies import Strategy, add_delta, probabilities, split_mass
 
-__all__ = ["MAX_DELTA", "Marker", "Text", "check_delta"]
+__all__ = ["MAX_DELTA", "Marker", "Text", "check_beacon", "check_delta", "check_strategy"]
 
 MAX_DELTA = 100.0
 """Largest ``delta``, in nats: beyond it only members of ``V`` are ever written."""
@@ -39,6 +40,21 @@ def check_delta(delta: float) -> None:
     """Refuse a delta that is not above 0 and at most :data:`MAX_DELTA`: OptionOutOfRange."""
     if not 0 < delta <= MAX_DELTA:
         raise OptionOutOfRange(f"delta is {delta}; it must be above 0 and at most {MAX_DELTA:g}")
+
+
+def check_strategy(strategy: str, profile: Profile) -> None:
+    """Refuse ``unbiased`` with a sigma other than 1/2, where the split no longer averages out: StrategyUnsuitable."""
+    if strategy == Strategy.UNBIASED and profile.sigma != (1, 2):
+        raise StrategyUnsuitable(f"unbiased needs sigma = 1/2; {profile.name} has {profile.sigma}. Use delta")
+
+
+def check_beacon(profile: Profile) -> None:
+    """Refuse a profile whose codes are no beacons: StrategyUnsuitable."""
+    if profile.code_bits != BEACON_BITS:
+        raise StrategyUnsuitable(
+            f"a beacon has {BEACON_BITS} bits, the codes of {profile.name} have {profile.code_bits}; "
+            "use CTWLWatermarkingConfig with codes of your own"
+        )
 
 
 class _Half(NamedTuple):
@@ -132,10 +148,7 @@ class Marker:
         self.skip_repeats = skip_repeats
         self._proxy = bridge.proxy.vanilla() if self.strategy is Strategy.VANILLA else bridge.proxy
         self.profile: Profile = self._proxy.profile
-        if self.strategy is Strategy.UNBIASED and self.profile.sigma != (1, 2):
-            raise StrategyUnsuitable(
-                f"unbiased needs sigma = 1/2; {self.profile.name} has {self.profile.sigma}. Use delta"
-            )
+        check_strategy(self.strategy, self.profile)
         check_delta(delta)
         self._offered: list[Text] = []
         self._seeds: dict[tuple[int, tuple[int, ...]], int] = {}
@@ -178,9 +191,7 @@ class Marker:
         if not rows:
             return {}
         likely = probabilities(logits[rows])
-        offers: list[list[_Offer]] = []
-        for chances, i in zip(likely, rows, strict=True):
-            offers.append(list(self._offers(texts[i], chances)))
+        offers = [self._offers(texts[i], chances) for chances, i in zip(likely, rows, strict=True)]
         if self.strategy is not Strategy.UNBIASED:
             return self._add(rows, texts, codes, logits, offers, deltas or [self.delta] * len(texts))
         marked = {i: logits[i].copy() for i in rows}

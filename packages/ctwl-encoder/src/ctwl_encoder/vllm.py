@@ -30,12 +30,11 @@ from vllm.v1.sample import logits_processor as v1
 from vllm.v1.worker.gpu.sample import logits_processor as v2
 
 from ctwl_protocol import Beacon, CTWLError, get_profile
-from ctwl_protocol.codes import BEACON_BITS
 from ctwl_protocol.profile import STANDARD
 
 from .errors import OptionOutOfRange, StrategyUnsuitable
 from .huggingface import open_bridge
-from .marking import Marker, Text, check_delta
+from .marking import Marker, Text, check_beacon, check_delta, check_strategy
 from .strategies import Strategy, truncate
 
 __all__ = ["CTWLLogitsProcessor"]
@@ -141,12 +140,8 @@ class Request:
         check_delta(request.delta)
         Beacon(request.provider, request.version, 0 if request.nonce is None else request.nonce)
         profile = get_profile(request.profile)
-        if profile.code_bits != BEACON_BITS:
-            raise StrategyUnsuitable(
-                f"the codes of {profile.name} have {profile.code_bits} bits, so they are no beacons"
-            )
-        if strategy == Strategy.UNBIASED and profile.sigma != (1, 2):
-            raise StrategyUnsuitable(f"unbiased needs sigma = 1/2; {profile.name} has {profile.sigma}. Use delta")
+        check_beacon(profile)
+        check_strategy(strategy, profile)
         return cls(**{**server, **own, "strategy": str(strategy)})
 
 
