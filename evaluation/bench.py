@@ -1,6 +1,7 @@
 """Speed and memory, as ratios within one run, so that they hold on a noisy machine.
 
-- decode: the whole decoder on 200 tokens beside the bare proxy forward on the same windows;
+- decode: the whole decoder on 200 tokens beside the bare proxy forward on the same windows, as the decoder runs it and
+  with transformers' own float32 model;
 - encode: each strategy beside plain generation, batch 8 and a single row, SmolLM2 on both sides; ``delta`` with the
   proxy in float32 and, as the encoder has it by default, in the fastest conforming way;
 - bridge: what the token bridge takes for a row and a token, with GPT-2's vocabulary on the provider's side;
@@ -34,7 +35,10 @@ from ctwl_encoder import Bridge, CTWLWatermarkingConfig, Encoder
 from ctwl_encoder.bridge import Branch
 from ctwl_encoder.errors import ShortText
 from ctwl_encoder.reading import Reading
-from ctwl_protocol.proxy import Proxy, open_proxy
+from ctwl_protocol import Profile
+from ctwl_protocol.profile import ProxyModel
+from ctwl_protocol.proxy import Proxy, build_model, find_files, load_tensors, open_proxy
+from ctwl_protocol.proxy.model import last_logits
 from ctwl_protocol.windows import positions
 
 TOKENS = 200
@@ -72,15 +76,32 @@ def human_text(decoder: Decoder, tokens: int) -> str:
 
 
 def decode(decoder: Decoder, runs: int) -> dict[str, Any]:
-    """The decoder beside its own bare forward pass."""
+    """The decoder, and the plain float32 model, beside the decoder's own bare forward pass."""
     proxy, text = decoder.proxy, human_text(decoder, TOKENS)
     cut = positions(proxy.tokenizer.encode(text), proxy.profile.prefix_length, proxy.profile.context_length)
+    batches = [cut.windows[start : start + proxy.batch_size] for start in range(0, len(cut), proxy.batch_size)]
+    plain = plain_model(proxy.profile)
 
-    def forward() -> None:
-        for start in range(0, len(cut), proxy.batch_size):
-            proxy.forward(cut.windows[start : start + proxy.batch_size])
+    def plainly() -> None:
+        with torch.inference_mode():
+            for windows in batches:
+                last_logits(plain, torch.tensor(windows))
 
-    return ratios(interleaved({"forward": forward, "decode": lambda: decoder.decode(text)}, runs), "forward")
+    jobs: dict[str, Callable[[], object]] = {
+        "plain float32 forward": plainly,
+        "forward": lambda: [proxy.forward(windows) for windows in batches],
+        "decode": lambda: decoder.decode(text),
+        "decode, one provider's beacons": lambda: decoder.decode(text, beacons=[(42, v) for v in range(16)]),
+    }
+    return ratios(interleaved(jobs, runs), "forward")
+
+
+def plain_model(profile: Profile) -> Any:
+    """The proxy LM as transformers builds it, in float32, nothing packed."""
+    files = find_files(profile)
+    if not isinstance(profile.proxy, ProxyModel) or files.weights is None:
+        raise TypeError("the profile has a proxy LM")
+    return build_model(profile.proxy.architecture, load_tensors(profile.proxy, files.weights))
 
 
 def encode(encoder: Encoder, exact: Encoder, batch: int, tokens: int, runs: int) -> dict[str, Any]:
@@ -178,7 +199,7 @@ def main() -> None:
     measured = subprocess.run([sys.executable, __file__, "--memory"], capture_output=True, check=True, text=True)
     encoder = Encoder.open("smollm2", OFFLINE)
     exact = Encoder(encoder.model, encoder.tokenizer, open_proxy(OFFLINE))
-    decoder = Decoder(exact.proxy)
+    decoder = Decoder.open(OFFLINE)
     kept = {"runs": options.runs, "generated tokens": options.tokens, "decoded tokens": TOKENS}
     write(
         {

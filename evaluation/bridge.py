@@ -17,37 +17,36 @@ from typing import Any
 
 import numpy as np
 import torch
-from common import OFFLINE, arguments, news_prompts, rate, settings, tracked, write
+from common import OFFLINE, arguments, marks_of, news_prompts, rate, settings, tracked, write
 from quality import nll, sample
 from scipy import stats
 from transplant import provider, transplant
 
 from ctwl_decoder import Decoder
-from ctwl_decoder.hits import find_hits, first_occurrences, gather
+from ctwl_decoder.evidence import Table
 from ctwl_decoder.null import null_of
-from ctwl_decoder.scores import score_all
+from ctwl_decoder.scores import code_space, score_all
+from ctwl_decoder.units import Score
 from ctwl_encoder import Encoder, Generation
 from ctwl_encoder.models import load_model
 from ctwl_protocol.proxy import open_proxy
-from ctwl_protocol.windows import positions
 
 PAIRS = (("gpt2", "gpt2"), ("gpt2", "smollm2"), ("smollm2", "gpt2"), ("mistral", "smollm2"))
 """Family of the provider's vocabulary, family of the proxy's."""
 
 
 def read(decoder: Decoder, generation: Generation, tokens: int) -> dict[str, float]:
-    """What the decoder finds in the first ``tokens`` proxy tokens of a text."""
+    """What the count of hits finds in the first ``tokens`` proxy tokens of a text."""
     proxy = decoder.proxy
     ids = proxy.tokenizer.encode(generation.text)[:tokens]
-    cut = positions(ids, proxy.profile.prefix_length, proxy.profile.context_length)
-    evidence = gather(cut, find_hits(proxy, cut), first_occurrences(cut))
-    scores = score_all(proxy.profile, evidence)
+    table = Table.of(marks_of(proxy, ids, Score.COUNT))
+    scores = score_all(table, code_space(proxy.profile))
     best = int(scores.argmax())
     return {
         "exact": best == generation.beacon.code,
-        "p": null_of(evidence.table).p_value(int(scores[best]), proxy.profile.codes),
-        "hits": float(scores[generation.beacon.code]) / evidence.counted,
-        "wrong": float(evidence.table.mean(axis=1).sum()) / evidence.counted,
+        "p": null_of(table.units).p_value(int(scores[best]), proxy.profile.codes),
+        "hits": float(scores[generation.beacon.code]) / table.counted,
+        "wrong": float(table.units.mean(axis=1).sum()) / table.counted,
         "tokens": len(ids),
     }
 

@@ -13,12 +13,19 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from scipy.stats import binomtest
 
-__all__ = ["OFFLINE", "RESULTS", "arguments", "news_prompts", "rate", "settings", "tracked", "write"]
+from ctwl_decoder.evidence import Marks, observe
+from ctwl_decoder.units import Score, units
+from ctwl_protocol.proxy import Proxy
+from ctwl_protocol.windows import positions
+
+__all__ = ["OFFLINE", "RESULTS", "arguments", "marks_of", "news_prompts", "rate", "settings", "tracked", "write"]
 
 OFFLINE = "org.ctwl.smollm2-135m.1"
 RESULTS = Path(__file__).parent / "results"
@@ -48,6 +55,13 @@ def news_prompts(count: int) -> list[str]:
     if count > len(pairs):
         raise ValueError(f"there are {len(pairs)} prompts, not {count}")
     return [pairs[i * 55 % len(pairs)] for i in range(count)]  # 55 is coprime to 117
+
+
+def marks_of(proxy: Proxy, ids: NDArray[np.int64], score: Score) -> Marks:
+    """What a text's proxy tokens say about every code."""
+    profile = proxy.profile
+    cut = positions(ids, profile.prefix_length, profile.context_length)
+    return Marks.of(profile, cut, units(score, observe(proxy, cut), profile.sigma))
 
 
 def arguments(description: str | None, **options: Any) -> argparse.Namespace:

@@ -22,10 +22,11 @@ import numpy as np
 from common import OFFLINE, settings, tracked, write
 from scipy import stats
 
-from ctwl_decoder.hits import find_hits, first_occurrences, gather
+from ctwl_decoder.evidence import Marks, Table, observe
 from ctwl_decoder.null import null_of
 from ctwl_decoder.posterior import THRESHOLD, posterior
-from ctwl_decoder.scores import score_all
+from ctwl_decoder.scores import code_space, score_all
+from ctwl_decoder.units import Score, units
 from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_protocol.windows import positions
 
@@ -43,17 +44,19 @@ def passages(proxy: Proxy, text: str, count: int, rng: np.random.Generator) -> l
 def judge(proxy: Proxy, text: str, rng: np.random.Generator) -> dict[str, float]:
     """The p-values of one passage."""
     profile = proxy.profile
-    cut = positions(proxy.tokenizer.encode(text), profile.prefix_length, profile.context_length)
-    hits = find_hits(proxy, cut)
-    evidence = gather(cut, hits, first_occurrences(cut))
-    scores, null = score_all(profile, evidence), null_of(evidence.table)
-    every = score_all(profile, gather(cut, hits, np.ones(len(cut), dtype=np.bool_)))
+    ids, codes = proxy.tokenizer.encode(text), code_space(profile)
+    cut = positions(ids, profile.prefix_length, profile.context_length)
+    evidence = observe(proxy, cut)
+    soft, count = (Marks.of(profile, cut, units(score, evidence, profile.sigma)) for score in (Score.SOFT, Score.COUNT))
+    scores, null = score_all(Table.of(soft), codes), null_of(Table.of(soft).units)
+    hits = score_all(Table.of(count), codes)
+    every = score_all(Table.of(count, repeats=True), codes)
     return {
         "randomised": null.randomised(int(scores[rng.integers(profile.codes)]), float(rng.random())),
         "reported": null.p_value(int(scores.max()), profile.codes),
         "posterior": posterior(every, int(every.argmax())),
-        "binomial": float(min(1.0, profile.codes * stats.binom.sf(scores.max() - 1, evidence.counted, 0.5))),
-        "tokens": len(cut) + profile.prefix_length,
+        "binomial": float(min(1.0, profile.codes * stats.binom.sf(hits.max() - 1, Table.of(count).counted, 0.5))),
+        "tokens": len(ids),
     }
 
 

@@ -64,7 +64,7 @@ def main() -> None:
         exact = [r.code == g.beacon.code for r, g in zip(reports, written, strict=True)]
         measured[name] = {
             "exact": rate(sum(exact), len(exact)),
-            "hit rate": round(float(np.mean([r.score / max(r.scored, 1) for r in reports])), 3),
+            "hit rate": round(float(np.mean([r.hits / max(r.scored, 1) for r in reports])), 3),
             "hit rate of a wrong code": round(float(np.mean([r.expected / max(r.scored, 1) for r in reports])), 3),
             "median p": float(np.median([r.p_value for r in reports])),
             "median expected p": float(np.median([2**g.expected_log2_p for g in written])),

@@ -18,8 +18,9 @@ import torch
 from common import OFFLINE, arguments, settings, tracked, write
 from numpy.typing import NDArray
 
-from ctwl_decoder.hits import find_hits
+from ctwl_decoder.evidence import observe
 from ctwl_protocol import get_profile
+from ctwl_protocol.partition import is_member
 from ctwl_protocol.profile import ProxyModel
 from ctwl_protocol.proxy import Proxy, build_model, find_files, load_tensors, open_proxy
 from ctwl_protocol.windows import Positions, positions
@@ -57,7 +58,9 @@ def variants(reference: Proxy) -> dict[str, Proxy]:
 
 def run(proxy: Proxy, cut: Positions) -> tuple[Weights, NDArray[np.bool_]]:
     """Weights and hits of all positions."""
-    return np.concatenate([weights for _, weights in proxy.batches(cut.windows)]), find_hits(proxy, cut)
+    evidence = observe(proxy, cut)
+    hits = is_member(evidence.below, evidence.total[:, None], proxy.profile.sigma)
+    return np.concatenate([weights for _, weights in proxy.batches(cut.windows)]), hits
 
 
 def main() -> None:

@@ -56,7 +56,7 @@ def main() -> None:
             "wrong code at p <= 1e-3": sum(not exact and p <= 1e-3 for exact, p, _, _ in rows),
             "median p": float(np.median(p_values)),
             "median expected p": float(np.median([2**g.expected_log2_p for _, _, g, _ in rows])),
-            "hit rate of exact ones": float(np.mean([r.score / r.scored for e, _, _, r in rows if e])),
+            "hit rate of exact ones": float(np.mean([r.hits / r.scored for e, _, _, r in rows if e])),
             "hit rate of a wrong code": float(np.mean([r.expected / r.scored for *_, r in rows])),
             "positions scored": float(np.mean([r.scored for *_, r in rows])),
             "positions lost to re-tokenisation": float(np.mean([g.lost for _, _, g, _ in rows])),

@@ -64,3 +64,18 @@ def test_sections_that_the_code_cites_exist() -> None:
     }
     assert cited
     assert {(name, number) for name, number in cited if number not in headings} == set()
+
+
+def test_the_units_and_the_windows_are_the_ones_in_the_text() -> None:
+    from ctwl_decoder import posterior, spans, units
+
+    part = " ".join(SPEC.split("### 10.1 Units")[1].split("### 10.3")[0].split())
+    table = units.soft_table((1, 2))
+    assert f"they run from {min(table)} to {max(table)}" in part
+    share = units.UNMARKED[0] / units.UNMARKED[1]
+    assert f"round({units.NAT} * ln({1 - share} * (q / {units.STEPS}) / sigma + {share}))" in part
+    assert f"T * ({units.MARGIN}n + d) - {units.MARGIN}d * S" in part
+    lengths = ", ".join(map(str, spans.LENGTHS[:-1])) + f" and {spans.LENGTHS[-1]}"
+    assert lengths in part and f"at most {spans.LENGTHS[-1]} positions" in part
+    paper = " ".join(SPEC.split("## 10. Decoding")[1].split("### 10.1")[0].split())
+    assert f"windows of {posterior.LENGTH} positions that start every {posterior.STEP}" in paper

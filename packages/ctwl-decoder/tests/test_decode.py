@@ -12,16 +12,17 @@ from scipy import stats
 
 from ctwl_decoder import Decoder
 from ctwl_decoder.decode import MAX_CHARACTERS
-from ctwl_decoder.errors import InputTooLarge, NotText
-from ctwl_decoder.hits import find_hits, first_occurrences, gather
+from ctwl_decoder.errors import InputTooLarge, NotText, OptionOutOfRange
+from ctwl_decoder.evidence import Marks, Table, observe
 from ctwl_decoder.null import null_of
-from ctwl_decoder.scores import score_all, score_codes
-from ctwl_protocol import Beacon, Profile, partition
+from ctwl_decoder.scores import code_space, score_all, score_codes
+from ctwl_decoder.units import Score, units
+from ctwl_protocol import Beacon, Profile, kernel, partition
 from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_protocol.windows import positions
 
 HUMAN = pydoc_data.topics.topics
-FIELDS = {"detected", "code", "provider", "version", "p_value", "tokens", "scored", "profile"}
+FIELDS = {"detected", "spans", "code", "provider", "version", "p_value", "tokens", "scored", "profile"}
 
 
 @pytest.fixture(scope="session")
@@ -62,19 +63,22 @@ def test_the_code_is_read_back_with_its_p_value(decoder: Decoder, marked: str) -
     assert "provider 700, model version 9" in str(report)
 
 
+def marks_of(proxy: Proxy, text: str, score: Score, tokens: int) -> Marks:
+    cut = positions(proxy.tokenizer.encode(text)[:tokens], 10, 1)
+    return Marks.of(proxy.profile, cut, units(score, observe(proxy, cut), proxy.profile.sigma))
+
+
 def test_decoding_twice_or_with_numpy_gives_identical_scores(offline_proxy: Proxy, marked: str) -> None:
     cut = positions(offline_proxy.tokenizer.encode(marked)[:40], 10, 1)
-    first = first_occurrences(cut)
-    scores = [
-        score_all(offline_proxy.profile, gather(cut, find_hits(offline_proxy, cut, mass_below=kernel), first))
-        for kernel in (partition.mass_below, *[__import__("ctwl_protocol.kernel").kernel.mass_below] * 2)
-    ]
+    codes = code_space(offline_proxy.profile)
+    scores = []
+    for mass_below in (partition.mass_below, kernel.mass_below, kernel.mass_below):
+        evidence = observe(offline_proxy, cut, mass_below=mass_below)
+        table = Table.of(Marks.of(offline_proxy.profile, cut, units(Score.SOFT, evidence, (1, 2))))
+        scores.append(score_all(table, codes))
     np.testing.assert_array_equal(scores[0], scores[1])
     np.testing.assert_array_equal(scores[1], scores[2])
-    evidence = gather(cut, find_hits(offline_proxy, cut), first)
-    np.testing.assert_array_equal(
-        scores[0], score_codes(offline_proxy.profile, evidence, np.arange(2**20, dtype=np.uint32))
-    )
+    np.testing.assert_array_equal(scores[0], score_codes(table, codes))
 
 
 def test_another_batch_size_gives_the_same_code_and_verdict(decoder: Decoder, marked: str) -> None:
@@ -92,21 +96,35 @@ def test_the_papers_posterior_is_a_compatibility_mode(decoder: Decoder, marked: 
     report = decoder.decode(marked, test="posterior")
     assert (report.test, report.code) == ("posterior", Beacon(700, 9, 21).code)
     assert report.posterior is not None and report.posterior > 0.999
-    assert report.scored >= decoder.decode(marked).scored
 
 
-def test_p_values_hold_on_human_text(offline_proxy: Proxy) -> None:
+def test_the_papers_count_finds_the_code_too(decoder: Decoder, marked: str) -> None:
+    soft, count = decoder.decode(marked), decoder.decode(marked, score="count")
+    assert (count.code, count.score) == (soft.code, "count")
+    assert count.p_value < 1e-4
+
+
+def test_a_search_for_one_providers_beacons_needs_less_text(decoder: Decoder, marked: str) -> None:
+    short = marked[: len(marked) // 2]
+    known = decoder.decode(short, beacons=[(700, 9)])
+    assert (known.provider, known.version, known.searched) == (700, 9, 64)
+    assert known.p_value < decoder.decode(short).p_value
+    assert not decoder.decode(marked, beacons=[(701, 9), (700, 8)]).detected
+    with pytest.raises(OptionOutOfRange, match="no beacon to search for"):
+        decoder.decode(marked, beacons=[])
+
+
+def test_p_values_hold_on_human_text(decoder: Decoder) -> None:
     """A small version of evaluation/false_positives.py: documentation that people wrote."""
     rng = np.random.default_rng(8)
-    texts = [text[200:900] for text in HUMAN.values() if len(text) > 1200][:24]
-    randomised, reported = [], []
+    texts = [text[200:900] for text in HUMAN.values() if len(text) > 1200][:16]
+    randomised = []
     for text in texts:
-        cut = positions(offline_proxy.tokenizer.encode(text)[:110], 10, 1)
-        evidence = gather(cut, find_hits(offline_proxy, cut), first_occurrences(cut))
-        scores, null = score_all(offline_proxy.profile, evidence), null_of(evidence.table)
-        randomised.append(null.randomised(int(scores[rng.integers(2**20)]), float(rng.random())))
-        reported.append(null.p_value(int(scores.max()), 2**20))
-    assert len(texts) == 24
+        table = Table.of(marks_of(decoder.proxy, text, Score.SOFT, 110))
+        (score,) = score_codes(table, rng.integers(2**20, size=1, dtype=np.uint32))
+        randomised.append(null_of(table.units).randomised(int(score), float(rng.random())))
+    reported = [analysis.report.p_value for analysis in decoder.analyse_all([text[:450] for text in texts])]
+    assert len(texts) == 16
     assert stats.kstest(randomised, "uniform").pvalue > 0.01
     assert stats.kstest(reported, "uniform", alternative="greater").pvalue > 0.01
     assert min(reported) > 1e-4
@@ -136,11 +154,13 @@ def test_a_text_too_long_is_refused_before_any_work(decoder: Decoder) -> None:
 def test_a_string_that_is_no_text_is_refused(decoder: Decoder) -> None:
     with pytest.raises(NotText):
         decoder.decode("caf\udce9 au lait")
+    with pytest.raises(TypeError, match="decode its bytes"):
+        decoder.decode(b"text")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0, -1.0, float("nan")])
 def test_a_level_outside_its_range_is_refused(decoder: Decoder, alpha: float) -> None:
-    with pytest.raises(ValueError, match="alpha"):
+    with pytest.raises(OptionOutOfRange, match="alpha"):
         decoder.decode("text", alpha=alpha)
 
 
@@ -180,7 +200,7 @@ def test_the_command_finds_nothing_in_human_text() -> None:
         (["-"], b"\x7fELF\x02\x01\x01\x00\x00", "not-text"),
         (["-"], b"a" * ((1 << 22) + 1), "input-too-large"),
         (["--profile", "org.nobody.1", "-"], b"text", "profile-unknown"),
-        (["--alpha", "2", "-"], b"text", "decoder-error"),
+        (["--alpha", "2", "-"], b"text", "option-out-of-range"),
     ],
     ids=["no file", "a folder", "latin-1", "binary", "too large", "unknown profile", "bad level"],
 )

@@ -9,18 +9,16 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import stats
 
-from ctwl_decoder.hits import Evidence, first_occurrences, gather
+from ctwl_decoder.evidence import Evidence, Marks, Table
 from ctwl_decoder.null import FLOOR, null_of
 from ctwl_decoder.posterior import posterior
-from ctwl_decoder.scores import score_all, score_codes
-from ctwl_protocol import Profile, get_profile
+from ctwl_decoder.scores import score_all, score_codes, search_windows
+from ctwl_decoder.units import MARGIN, NAT, STEPS, UNMARKED, Score, soft_table, units
+from ctwl_protocol import get_profile
 from ctwl_protocol.windows import positions
 
 PROFILE = get_profile()
-
-
-def small(code_bits: int = 12, colours: int = 100) -> Profile:
-    return PROFILE.model_copy(update={"code_bits": code_bits, "colours": colours})
+EVERY = np.arange(2**20, dtype=np.uint32)
 
 
 tables = st.tuples(st.integers(1, 6), st.integers(2, 5)).flatmap(
@@ -37,25 +35,49 @@ def test_the_null_is_the_distribution_over_every_choice_of_colours(table: np.nda
         assert null.tail(score) == pytest.approx(np.mean([s >= score for s in sums]), abs=1e-12)
 
 
-def random_evidence(contexts: int, rng: np.random.Generator, colours: int = 100) -> Evidence:
+def random_table(contexts: int, rng: np.random.Generator, colours: int = 100) -> Table:
     table = rng.binomial(rng.integers(1, 4, (contexts, 1)), rng.uniform(0.3, 0.9, (contexts, 1)), (contexts, colours))
-    return Evidence(rng.permutation(50_000)[:contexts, None], table.astype(np.int32), contexts)
+    return Table(rng.integers(0, 2**32, contexts, dtype=np.uint32), table.astype(np.int32), contexts)
 
 
 @settings(max_examples=20)
 @given(st.integers(0, 2**32 - 1), st.integers(0, 30), st.sampled_from([2, 7, 100]))
 def test_the_kernel_scores_every_code_as_the_reference_does(seed: int, contexts: int, colours: int) -> None:
-    evidence = random_evidence(contexts, np.random.default_rng(seed), colours)
-    profile = small(14, colours)
-    codes = np.arange(2**14, dtype=np.uint32)
-    np.testing.assert_array_equal(score_all(profile, evidence), score_codes(profile, evidence, codes), strict=True)
+    table = random_table(contexts, np.random.default_rng(seed), colours)
+    codes = EVERY[: 2**14]
+    np.testing.assert_array_equal(score_all(table, codes), score_codes(table, codes), strict=True)
+    np.testing.assert_array_equal(score_all(table, codes[5:9]), score_codes(table, codes[5:9]), strict=True)
+
+
+def random_marks(length: int, rng: np.random.Generator, colours: int = 100) -> Marks:
+    contexts = rng.integers(0, length, length)
+    pairs = np.column_stack([contexts, rng.integers(0, 3, length)])
+    return Marks(pairs, contexts.astype(np.uint32) * np.uint32(77), rng.integers(-13, 6, (length, colours), np.int8))
+
+
+@settings(max_examples=15)
+@given(st.integers(0, 2**32 - 1), st.integers(20, 300))
+def test_the_window_search_finds_each_windows_best_code(seed: int, length: int) -> None:
+    """Against the reference: every code's units at every mark, summed over the window."""
+    rng = np.random.default_rng(seed)
+    marks, codes = random_marks(length, rng), EVERY[: 2**11]
+    places = np.sort(rng.choice(length, length * 3 // 4, replace=False))
+    starts = np.arange(0, length - 16, 8)
+    windows = np.column_stack([starts, np.minimum(starts + 16, length // 8 * 8)])
+    windows = windows[windows[:, 1] > windows[:, 0]]
+    worth = np.stack([marks.worth(int(code)) for code in codes])
+    found = search_windows(marks[np.isin(np.arange(length), places)], places, windows, 8, codes)
+    for (start, end), code in zip(windows, found, strict=True):
+        inside = places[(places >= start) & (places < end)]
+        sums = worth[:, inside].sum(axis=1)
+        assert sums[code] == sums.max()
 
 
 def test_the_scores_of_wrong_codes_follow_the_null() -> None:
     """All 2^20 codes of one text against the convolution: the hash scheme is as random as the null assumes."""
-    evidence = random_evidence(60, np.random.default_rng(5))
-    null = null_of(evidence.table)
-    observed = np.bincount(score_all(PROFILE, evidence) - null.lowest, minlength=len(null.probability))
+    table = random_table(60, np.random.default_rng(5))
+    null = null_of(table.units)
+    observed = np.bincount(score_all(table, EVERY) - null.lowest, minlength=len(null.probability))
     expected = null.probability * PROFILE.codes
     common = expected >= 20
     statistic = ((observed - expected)[common] ** 2 / expected[common]).sum()
@@ -66,9 +88,9 @@ def test_randomised_p_values_of_a_code_chosen_beforehand_are_uniform() -> None:
     rng = np.random.default_rng(6)
     p_values = []
     for _ in range(300):
-        evidence = random_evidence(25, rng)
-        (score,) = score_codes(PROFILE, evidence, rng.integers(0, 2**20, 1, dtype=np.uint32))
-        p_values.append(null_of(evidence.table).randomised(int(score), float(rng.random())))
+        table = random_table(25, rng)
+        (score,) = score_codes(table, rng.integers(0, 2**20, 1, dtype=np.uint32))
+        p_values.append(null_of(table.units).randomised(int(score), float(rng.random())))
     assert stats.kstest(p_values, "uniform").pvalue > 1e-3
 
 
@@ -85,15 +107,50 @@ def test_the_p_value_is_corrected_capped_and_never_zero() -> None:
 def test_a_pair_that_comes_back_counts_once() -> None:
     ids = np.array([1, 2, 3, 9, 4, 9, 4, 9, 5, 9, 4])
     cut = positions(ids, 3, 1)
-    first = first_occurrences(cut)
-    pairs = list(zip(cut.contexts[:, 0].tolist(), cut.observed.tolist(), strict=True))
-    assert [pair not in pairs[:i] for i, pair in enumerate(pairs)] == first.tolist()
-    hits = np.ones((len(cut), 4), dtype=np.bool_)
-    evidence = gather(cut, hits, first)
-    assert evidence.counted == len(set(pairs))
-    assert dict(zip(evidence.contexts[:, 0].tolist(), evidence.table[:, 0].tolist(), strict=True)) == {
+    marks = Marks.of(PROFILE, cut, np.ones((len(cut), 4), dtype=np.int8))
+    pairs = [tuple(pair) for pair in marks.pairs.tolist()]
+    assert [pair not in pairs[:i] for i, pair in enumerate(pairs)] == marks.first_occurrences().tolist()
+    table = Table.of(marks)
+    assert table.counted == len(set(pairs))
+    contexts = {int(seed): context for seed, (context, _) in zip(marks.seeds, pairs, strict=True)}
+    assert {contexts[int(seed)]: int(row[0]) for seed, row in zip(table.seeds, table.units, strict=True)} == {
         context: len({b for a, b in pairs if a == context}) for context, _ in pairs
     }
+    assert Table.of(marks, repeats=True).units.sum() == 4 * len(marks)
+
+
+def test_in_the_search_a_pair_counts_again_far_away() -> None:
+    pairs = np.array([[1, 2], [3, 4], [1, 2], [5, 6], [1, 2], [1, 2]])
+    marks = Marks(pairs, np.zeros(6, np.uint32), np.zeros((6, 2), np.int8))
+    assert marks.first_occurrences(apart=4).tolist() == [True, True, False, True, True, False]
+    assert marks.first_occurrences(apart=3).tolist() == [True, True, False, True, True, False]
+    assert marks.first_occurrences(apart=1).tolist() == [True] * 6
+
+
+@given(st.integers(0, 2**24), st.integers(0, 2**24), st.integers(1, 2**24), st.sampled_from([(1, 2), (1, 4), (2, 3)]))
+def test_the_soft_units_are_the_rounded_log_likelihood_ratio(
+    below: int, weight: int, rest: int, sigma: tuple[int, int]
+) -> None:
+    """Against the formula of the specification, in floating point."""
+    total = below + weight + rest
+    evidence = Evidence(np.array([[below]], np.uint32), np.array([weight], np.uint32), np.array([total], np.uint64))
+    margin, border, e = total / MARGIN, total * sigma[0] / sigma[1], UNMARKED[0] / UNMARKED[1]
+    share = np.clip((border + margin - below) / (weight + 2 * margin), 0, 1)
+    found = int(units(Score.SOFT, evidence, sigma)[0, 0])
+    allowed = {
+        round(NAT * np.log((1 - e) * int(share * STEPS + slip) / STEPS * sigma[1] / sigma[0] + e))
+        for slip in (-1e-9, 1e-9)
+    }
+    assert found in allowed
+    assert int(units(Score.COUNT, evidence, sigma)[0, 0]) == (below * sigma[1] < total * sigma[0])
+
+
+def test_no_entry_of_the_soft_table_depends_on_rounding() -> None:
+    for sigma in ((1, 2), (1, 4), (2, 3)):
+        e = UNMARKED[0] / UNMARKED[1]
+        exact = [NAT * np.log((1 - e) * q / STEPS * sigma[1] / sigma[0] + e) for q in range(STEPS + 1)]
+        assert all(abs(abs(x) % 1 - 0.5) > 1e-9 for x in exact)
+        assert list(soft_table(sigma)) == [round(float(x)) for x in exact]
 
 
 def test_the_posterior_is_the_softmax_of_the_scores() -> None:

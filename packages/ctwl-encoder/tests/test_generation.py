@@ -109,14 +109,14 @@ def test_the_hit_rate_rises_with_delta(encoder: Encoder, decoder: Decoder) -> No
 
 
 def hit_rate(decoder: Decoder, text: str, code: int) -> float:
-    from ctwl_decoder.hits import find_hits, first_occurrences, gather
-    from ctwl_decoder.scores import score_codes
+    from ctwl_decoder.evidence import Marks, observe
+    from ctwl_decoder.units import Score, units
     from ctwl_protocol.windows import positions
 
     profile = decoder.proxy.profile
     cut = positions(decoder.proxy.tokenizer.encode(text), profile.prefix_length, profile.context_length)
-    evidence = gather(cut, find_hits(decoder.proxy, cut), first_occurrences(cut))
-    return float(score_codes(profile, evidence, np.array([code], dtype=np.uint32))[0]) / evidence.counted
+    hits = units(Score.COUNT, observe(decoder.proxy, cut), profile.sigma)
+    return float(Marks.of(profile, cut, hits).worth(code).mean())
 
 
 def processor(encoder: Encoder, *codes: int, **options: object) -> CTWLLogitsProcessor:

@@ -1,8 +1,9 @@
-"""``ctwl-decode``: does this text carry a code, and which?"""
+"""``ctwl-decode``: does this text carry a code, where, and which?"""
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -13,24 +14,57 @@ from typing import TYPE_CHECKING
 from ctwl_protocol import STANDARD, CTWLError, get_profile, published_names
 
 from . import __version__
-from .errors import DecoderError, InputTooLarge, InputUnreadable, NotText
+from .errors import InputTooLarge, InputUnreadable, NotText, OptionOutOfRange
 
 if TYPE_CHECKING:
-    from .report import Report
+    from .report import Analysis
 
-__all__ = ["main"]
+__all__ = ["beacons", "main"]
 
 _MAX_BYTES = 1 << 22
 
 _EPILOG = """\
 examples:
-  ctwl-decode letter.txt
+  ctwl-decode letter.txt                              the verdict, and the text with its evidence in colour
+  ctwl-decode --html report.html letter.txt           a page to pass on
   ctwl-decode --json --profile org.ctwl.smollm2-135m.1 - < letter.txt
+  ctwl-decode --beacon 42:3 letter.txt                is it this model's? needs less text
 
-The p-value says how often chance alone would show some code as clearly, over all codes searched. A text of 150 tokens
-(about 110 words) or more gives a clear answer. No watermark does not mean that a person wrote the text.
+other commands:
+  ctwl-decode serve                                   a web page and an HTTP API (ctwl-decode serve --help)
+  ctwl-decode scan corpus/ --out results.parquet      many documents (ctwl-decode scan --help)
+  A file of the name serve or scan is read as ./serve or ./scan.
+
+The p-value says how often chance alone would show some code as clearly, over all codes and passages searched. A text of
+150 tokens (about 110 words) or more gives a clear answer. No watermark does not mean that a person wrote the text.
 exit status: 0 a watermark was found; 1 none; 2 an error.
 """
+
+
+def beacons(given: str) -> list[tuple[int, int]]:
+    """Read ``PROVIDER:VERSION``, or ``PROVIDER`` for all its versions.
+
+    Raises:
+        argparse.ArgumentTypeError: it is neither.
+    """
+    from ctwl_protocol import Beacon
+
+    provider, colon, version = given.partition(":")
+    try:
+        return [
+            (b.provider, b.version)
+            for b in (Beacon(int(provider), v, 0) for v in ([int(version)] if colon else range(16)))
+        ]
+    except (ValueError, CTWLError) as error:
+        raise argparse.ArgumentTypeError(f"{given!r} is no PROVIDER:VERSION, as 42:3 or 42 ({error})") from error
+
+
+class _Schema(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from .report import Report
+
+        print(json.dumps(Report.model_json_schema(), indent=2))
+        parser.exit()
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -58,7 +92,25 @@ def _parser() -> argparse.ArgumentParser:
         default="exact",
         help="exact p-value (default), or the paper's posterior with its threshold 1 - 1e-5, for comparison",
     )
-    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    parser.add_argument(
+        "--score",
+        choices=["soft", "count"],
+        default="soft",
+        help="log-likelihood ratio (default), or the paper's count",
+    )
+    parser.add_argument(
+        "--beacon",
+        metavar="PROVIDER[:VERSION]",
+        type=beacons,
+        action="extend",
+        help="search for this provider's beacons only, which needs less text; may be given more than once",
+    )
+    parser.add_argument(
+        "--reference", action="store_true", help="compute the proxy in float32 even where a quicker way conforms"
+    )
+    parser.add_argument("--json", action="store_true", help="print the report as JSON (schema: ctwl-decode --schema)")
+    parser.add_argument("--html", metavar="FILE", help="write the report as a page of its own too")
+    parser.add_argument("--schema", action=_Schema, nargs=0, help="print the JSON schema of the report and exit")
     parser.add_argument("--version", action="version", version=f"ctwl-decode {__version__}")
     return parser
 
@@ -99,25 +151,58 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def _run(arguments: argparse.Namespace) -> Report:
+def _run(arguments: argparse.Namespace) -> Analysis:
     if not 0 < arguments.alpha < 1:
-        raise DecoderError(f"alpha is {arguments.alpha}; it must lie between 0 and 1")
+        raise OptionOutOfRange(f"alpha is {arguments.alpha}; it must lie between 0 and 1")
     text = _read(arguments.file)
     profile = get_profile(arguments.profile)  # a wrong name fails before torch is loaded
     from .decode import Decoder
 
-    decoder = Decoder.open(profile, proxy_path=arguments.proxy, device=arguments.device)
+    decoder = Decoder.open(profile, proxy_path=arguments.proxy, device=arguments.device, reference=arguments.reference)
     with _progress() as progress:
-        return decoder.decode(text, alpha=arguments.alpha, test=arguments.test, progress=progress)
+        return decoder.analyse(
+            text,
+            alpha=arguments.alpha,
+            test=arguments.test,
+            score=arguments.score,
+            beacons=arguments.beacon,
+            progress=progress,
+        )
+
+
+def _print(analysis: Analysis, arguments: argparse.Namespace) -> None:
+    if arguments.html:
+        from .html import html_report
+
+        Path(arguments.html).write_text(html_report(analysis), encoding="utf-8")
+    if arguments.json:
+        print(analysis.report.model_dump_json(indent=2), flush=True)
+    elif sys.stdout.isatty():
+        from rich.console import Console
+
+        from .terminal import show
+
+        show(analysis, Console())
+    else:
+        print(analysis.report, flush=True)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit status."""
+    argv = list(sys.argv[1:] if argv is None else argv)
+    if argv[:1] == ["serve"]:
+        from .service.command import main as serve
+
+        return serve(argv[1:])
+    if argv[:1] == ["scan"]:
+        from .scan import main as scan
+
+        return scan(argv[1:])
     arguments = _parser().parse_args(argv)
-    report = None
+    analysis = None
     try:
-        report = _run(arguments)
-        print(report.model_dump_json(indent=2) if arguments.json else report, flush=True)
+        analysis = _run(arguments)
+        _print(analysis, arguments)
     except CTWLError as error:
         print(f"ctwl-decode: {error.code}: {error}", file=sys.stderr)
         return 2
@@ -129,4 +214,4 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("ctwl-decode: interrupted", file=sys.stderr)
         return 2
-    return 0 if report is not None and report.detected else 1
+    return 0 if analysis is not None and analysis.report.detected else 1

@@ -1,30 +1,36 @@
-"""Decoding, in the steps of spec section 10: text -> windows -> weights -> hits -> scores -> code -> report."""
+"""Decoding, in the steps of spec section 10: text -> windows -> evidence -> units -> candidates -> spans -> report."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from ctwl_protocol import Beacon, Profile
 from ctwl_protocol.codes import BEACON_BITS
 from ctwl_protocol.profile import STANDARD
 from ctwl_protocol.proxy import Proxy, open_proxy
-from ctwl_protocol.windows import positions
+from ctwl_protocol.windows import Positions, positions
 
-from .errors import InputTooLarge, NotText
-from .hits import find_hits, first_occurrences, gather
-from .null import null_of
-from .posterior import THRESHOLD, posterior
-from .report import Report
-from .scores import score_all
+from .errors import InputTooLarge, NotText, OptionOutOfRange
+from .evidence import Evidence, Marks, Observe, observe
+from .forms import AS_GIVEN, forms_of
+from .mapped import Mapped
+from .posterior import THRESHOLD, posterior_windows
+from .report import Analysis, Report, Span
+from .scores import code_space
+from .spans import Candidate, Found, candidates, merge
+from .units import NAT, Score, units
 
-__all__ = ["ALPHA", "MAX_CHARACTERS", "Decoder", "decode"]
+__all__ = ["ALPHA", "MAX_CHARACTERS", "MAX_TOKENS", "Decoder", "decode"]
 
 ALPHA = 1e-4
 """Default level of the test: one human text in ten thousand passes by chance."""
@@ -38,11 +44,52 @@ MAX_TOKENS = 1 << 17
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-class Decoder:
-    """A profile's decoder, with its proxy loaded once for many texts."""
+@dataclass(frozen=True)
+class _Form:
+    """One form of a text, cut into tokens and positions.
 
-    def __init__(self, proxy: Proxy) -> None:
+    Attributes:
+        name: what was done to the text.
+        starts: int64 (tokens + 1,), where each token, and the end, stands in the text as given.
+        cut: its positions.
+        share: the share of the level that its tests may use.
+    """
+
+    name: str
+    starts: NDArray[np.int64]
+    cut: Positions
+    share: float
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """What the tests of one form say."""
+
+    form: _Form
+    marks: Marks
+    best: Candidate
+    found: list[Found]
+    posterior: float | None
+
+    @property
+    def order(self) -> tuple[bool, float]:
+        return not self.found, self.best.p_value
+
+
+class Decoder:
+    """A profile's decoder, with its proxy loaded once for many texts.
+
+    Attributes:
+        proxy: the proxy runner.
+        profile: its profile.
+    """
+
+    def __init__(self, proxy: Proxy, observe: Observe | None = None) -> None:
+        """Take over a proxy; ``observe`` may share it with others, see :data:`ctwl_decoder.evidence.Observe`."""
         self.proxy = proxy
+        self.profile = proxy.profile
+        self._observe = observe or _observe_with(proxy)
+        self._every = code_space(self.profile)
 
     @classmethod
     def open(
@@ -51,9 +98,21 @@ class Decoder:
         *,
         proxy_path: str | Path | None = None,
         device: str | torch.device = "auto",
+        reference: bool = False,
     ) -> Decoder:
-        """Load a profile's proxy; see :func:`ctwl_protocol.proxy.open_proxy` for the errors."""
-        return cls(open_proxy(profile, path=proxy_path, device=device))
+        """Load a profile's proxy.
+
+        Args:
+            profile: a profile, its name, or its file.
+            proxy_path: where the proxy's files lie; else the cache, then the profile's source.
+            device: a torch device; "auto" takes CUDA where there is one.
+            reference: compute in float32, as the reference, also where this machine has a quicker arithmetic that the
+                profile's tolerance allows.
+
+        Raises:
+            CTWLError: see :func:`ctwl_protocol.proxy.open_proxy`.
+        """
+        return cls(open_proxy(profile, path=proxy_path, device=device, fast=not reference))
 
     def decode(
         self,
@@ -61,74 +120,217 @@ class Decoder:
         *,
         alpha: float = ALPHA,
         test: Literal["exact", "posterior"] = "exact",
+        score: Score | Literal["soft", "count"] = Score.SOFT,
+        beacons: Iterable[tuple[int, int]] | None = None,
         progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> Report:
-        """Read the code that a text carries, and how likely chance would be to show one as clearly.
+        """Read which codes a text carries and where, and how likely chance would be to show them as clearly.
 
         Args:
             text: the text; a text too short to judge gives a report that says so.
-            alpha: level of the test, on the p-value corrected for the whole code space.
-            test: "exact", or "posterior" for the paper's rule.
+            alpha: level of the test, on the p-value corrected for everything that is searched.
+            test: "exact", or "posterior" for the paper's rule on sliding windows.
+            score: how positions are scored, see :mod:`ctwl_decoder.units`.
+            beacons: search the codes of these (provider, version) pairs only; None for the whole code space.
             progress: called with the positions done and their number.
 
         Raises:
             NotText: the string holds lone surrogates.
             InputTooLarge: the text exceeds :data:`MAX_CHARACTERS` or :data:`MAX_TOKENS`.
-            ValueError: alpha is not strictly between 0 and 1.
+            OptionOutOfRange: alpha is not strictly between 0 and 1; no beacon to search for.
+            FieldOutOfRange: a provider or version.
+            TypeError: the text is no ``str``.
         """
+        return self.analyse(text, alpha=alpha, test=test, score=score, beacons=beacons, progress=progress).report
+
+    def analyse(
+        self,
+        text: str,
+        *,
+        alpha: float = ALPHA,
+        test: Literal["exact", "posterior"] = "exact",
+        score: Score | Literal["soft", "count"] = Score.SOFT,
+        beacons: Iterable[tuple[int, int]] | None = None,
+        progress: Callable[[int, int], None] = lambda done, total: None,
+    ) -> Analysis:
+        """:meth:`decode`, with the evidence at every token beside the report."""
+        return self.analyse_all([text], alpha=alpha, test=test, score=score, beacons=beacons, progress=progress)[0]
+
+    def analyse_all(
+        self,
+        texts: Sequence[str],
+        *,
+        alpha: float = ALPHA,
+        test: Literal["exact", "posterior"] = "exact",
+        score: Score | Literal["soft", "count"] = Score.SOFT,
+        beacons: Iterable[tuple[int, int]] | None = None,
+        progress: Callable[[int, int], None] = lambda done, total: None,
+    ) -> list[Analysis]:
+        """:meth:`analyse` of several texts whose windows fill the proxy's batches together."""
         if not 0 < alpha < 1:
-            raise ValueError(f"alpha is {alpha}; it must lie between 0 and 1")
+            raise OptionOutOfRange(f"alpha is {alpha}; it must lie between 0 and 1")
+        codes = self._every if beacons is None else self._codes(beacons)
+        judge = partial(self._judge, codes=codes, alpha=alpha, test=test, score=Score(score))
+        forms = [self._forms(text) for text in texts]
+        work = sum(len(form.cut) for each in forms for form in each[:1])
+        evidence = self._observe(_together([each[0].cut for each in forms]), lambda done: progress(done, work))
+        outcomes, done = [], 0
+        for each in forms:
+            rows = slice(done, done := done + len(each[0].cut))
+            outcome = judge(each[0], evidence[rows])
+            if not outcome.found and len(each) > 1:  # perhaps the marks or the line ends are not the writer's
+                outcome = min([outcome, *self._others(each, evidence[rows], judge)], key=lambda o: o.order)
+            outcomes.append(outcome)
+        progress(work, work)
+        return [
+            self._analysis(text, outcome, alpha, test, Score(score), len(codes))
+            for text, outcome in zip(texts, outcomes, strict=True)
+        ]
+
+    def _codes(self, beacons: Iterable[tuple[int, int]]) -> NDArray[np.uint32]:
+        if self.profile.code_bits != BEACON_BITS:
+            raise OptionOutOfRange(f"the codes of {self.profile.name} are no beacons; search the whole code space")
+        codes = {code for provider, version in beacons for code in Beacon.codes_of(provider, version)}
+        if not codes:
+            raise OptionOutOfRange("there is no beacon to search for; name one, or search the whole code space")
+        return np.array(sorted(codes), dtype=np.uint32)
+
+    def _forms(self, text: str) -> list[_Form]:
+        """Steps 1 to 3: the forms of a text, normalised, tokenised, cut into positions; each within bounds."""
+        if not isinstance(text, str):
+            raise TypeError(f"a text is a str, not {type(text).__name__}; decode its bytes as UTF-8 first")
         if len(text) > MAX_CHARACTERS:
             raise InputTooLarge(f"the text has {len(text)} characters; at most {MAX_CHARACTERS} are decoded at once")
         if not text.isascii() and _SURROGATE.search(text):
             raise NotText("the text holds lone surrogates, so it is no Unicode text; decode its bytes as UTF-8 first")
-        profile = self.proxy.profile
-        # 1 to 3: normalise, tokenise, cut into positions.
-        ids = self.proxy.tokenizer.encode(text)
+        forms = forms_of(text)
+        share = 1.0 if len(forms) == 1 else 0.5
+        return [self._form(name, form, share if name == AS_GIVEN else share / (len(forms) - 1)) for name, form in forms]
+
+    def _form(self, name: str, form: Mapped, share: float) -> _Form:
+        ids, starts = self.proxy.tokenizer.locate(form.text)
         if len(ids) > MAX_TOKENS:
             raise InputTooLarge(f"the text has {len(ids)} tokens; at most {MAX_TOKENS} are decoded at once")
-        cut = positions(ids, profile.prefix_length, profile.context_length)
-        # 4 and 5: weigh the vocabulary at each position, look up which colours' halves hold the token; drop repeats.
-        hits = find_hits(self.proxy, cut, progress=lambda done: progress(done, len(cut)))
-        evidence = gather(cut, hits, first_occurrences(cut))
-        # 6: score every code.
-        scores = score_all(profile, evidence)
-        code = int(scores.argmax())
-        # 7: the exact null gives the p-value.
-        null = null_of(evidence.table)
-        probability = None
+        places = form.source[np.append(starts, len(form.text))]
+        return _Form(name, places, positions(ids, self.profile.prefix_length, self.profile.context_length), share)
+
+    def _others(
+        self, forms: list[_Form], evidence: Evidence, judge: Callable[[_Form, Evidence], _Outcome]
+    ) -> list[_Outcome]:
+        """The outcomes of all forms but the first, whose evidence is at hand and serves where windows are the same."""
+        rows = {row: i for i, row in enumerate(_rows(forms[0].cut))}
+        outcomes = []
+        for form in forms[1:]:
+            known = np.array([rows.get(row, -1) for row in _rows(form.cut)], dtype=np.int64)
+            new = np.flatnonzero(known < 0)
+            fresh = self._observe(Positions(*(column[new] for column in form.cut)), lambda done: None)
+            known[new] = len(evidence) + np.arange(len(new))
+            outcomes.append(judge(form, Evidence.joined([evidence, fresh])[known]))
+        return outcomes
+
+    def _judge(
+        self,
+        form: _Form,
+        evidence: Evidence,
+        *,
+        codes: NDArray[np.uint32],
+        alpha: float,
+        test: Literal["exact", "posterior"],
+        score: Score,
+    ) -> _Outcome:
+        """Steps 5 to 8 for one form."""
+        soft = Marks.of(self.profile, form.cut, units(Score.SOFT, evidence, self.profile.sigma))
+        marks = soft
+        if score is Score.COUNT or test == "posterior":
+            marks = Marks(soft.pairs, soft.seeds, units(Score.COUNT, evidence, self.profile.sigma))
+        judged = candidates(marks, codes, form.share)
+        passed = [candidate for candidate in judged if candidate.p_value <= alpha]
+        best, probability = min(judged, key=lambda c: c.p_value), None
         if test == "posterior":
-            every = score_all(profile, gather(cut, hits, np.ones(len(cut), dtype=np.bool_)))
-            code = int(every.argmax())
-            probability = posterior(every, code)
-        p_value = null.p_value(int(scores[code]), profile.codes)
-        detected = p_value <= alpha if probability is None else probability >= THRESHOLD
-        # 8: report.
-        found = code if len(cut) else None
-        beacon = Beacon.from_code(code) if found is not None and profile.code_bits == BEACON_BITS else None
-        return Report(
-            detected=detected,
-            code=found,
-            provider=beacon.provider if beacon else None,
-            version=beacon.version if beacon else None,
-            nonce=beacon.nonce if beacon else None,
-            p_value=p_value,
+            windows = posterior_windows(marks, codes)
+            passed = [window for window, chance in windows if chance >= THRESHOLD]
+            best, probability = max(windows, key=lambda window: window[1])
+        return _Outcome(form, soft, best, merge(soft, passed, self.profile.prefix_length), probability)
+
+    def _analysis(
+        self, text: str, outcome: _Outcome, alpha: float, test: Literal["exact", "posterior"], score: Score, codes: int
+    ) -> Analysis:
+        """Step 9: from positions to the characters of the text as given."""
+        form, marks, prefix = outcome.form, outcome.marks, self.profile.prefix_length
+        found = sorted(outcome.found, key=lambda f: f.candidate.p_value)
+        best = found[0].candidate if found else outcome.best
+        beacon = self._beacon(best.code) if len(marks) else {}
+        tokens = len(form.starts) - 1
+        worth = np.full(tokens, np.nan)
+        if len(marks):
+            worth[prefix:] = marks.worth(best.code) / NAT
+        spans = []
+        for each in sorted(outcome.found, key=lambda f: f.start):
+            first, last = self._ends(each, tokens)
+            worth[max(first, prefix) : last] = marks.worth(each.code)[max(first - prefix, 0) : last - prefix] / NAT
+            spans.append(
+                Span(
+                    start=int(form.starts[first]),
+                    end=len(text[: form.starts[last]].rstrip()) if last < tokens else int(form.starts[last]),
+                    tokens=last - first,
+                    code=each.code,
+                    **self._beacon(each.code),
+                    p_value=each.candidate.p_value,
+                )
+            )
+        counted = marks[best.start : best.end]
+        counted = counted[counted.first_occurrences()]
+        report = Report(
+            detected=bool(outcome.found),
+            spans=spans,
+            code=best.code if len(marks) else None,
+            **{"provider": None, "version": None, "nonce": None, **beacon},
+            p_value=best.p_value,
             alpha=alpha,
             test=test,
-            posterior=probability,
-            score=int(scores[code]),
-            expected=float(evidence.table.mean(axis=1).sum()) if len(cut) else 0.0,
-            tokens=len(ids),
-            scored=evidence.counted,
-            needed=needed_tokens(profile, alpha),
-            profile=profile.name,
-            profile_digest=profile.digest,
+            score=score.value,
+            posterior=outcome.posterior,
+            hits=int((counted.worth(best.code) > 0).sum()),
+            expected=float((counted.units > 0).mean(axis=1).sum()) if len(counted) else 0.0,
+            scored=len(counted),
+            tokens=tokens,
+            needed=needed_tokens(self.profile, alpha, codes),
+            form=form.name,
+            searched=codes,
+            profile=self.profile.name,
+            profile_digest=self.profile.digest,
         )
+        return Analysis(text, report, form.starts, worth)
+
+    def _ends(self, found: Found, tokens: int) -> tuple[int, int]:
+        """First token of a span and the one after its last: to the text's own ends where too little is left to tell."""
+        prefix = self.profile.prefix_length
+        first = 0 if found.start <= prefix else found.start + prefix
+        last = found.end + prefix
+        return first, tokens if tokens - last <= prefix else last
+
+    def _beacon(self, code: int) -> dict[str, int | None]:
+        if self.profile.code_bits != BEACON_BITS:
+            return {"provider": None, "version": None, "nonce": None}
+        beacon = Beacon.from_code(code)
+        return {"provider": beacon.provider, "version": beacon.version, "nonce": beacon.nonce}
 
 
-def needed_tokens(profile: Profile, alpha: float) -> int:
+def _observe_with(proxy: Proxy) -> Observe:
+    return lambda cut, progress: observe(proxy, cut, progress)
+
+
+def _together(cuts: list[Positions]) -> Positions:
+    return cuts[0] if len(cuts) == 1 else Positions(*(np.concatenate(columns) for columns in zip(*cuts, strict=True)))
+
+
+def _rows(cut: Positions) -> list[bytes]:
+    return [row.tobytes() for row in np.column_stack([cut.windows, cut.observed])]
+
+
+def needed_tokens(profile: Profile, alpha: float, codes: int) -> int:
     """Tokens below which the test will hardly pass: a hit is worth about ``-log2(sigma)`` bits at most."""
-    bits = profile.code_bits - math.log2(alpha)
+    bits = math.log2(codes) - math.log2(alpha)
     return profile.prefix_length + math.ceil(bits / math.log2(profile.sigma[1] / profile.sigma[0]))
 
 

@@ -4,7 +4,27 @@ from __future__ import annotations
 
 from ctwl_protocol import CTWLError
 
-__all__ = ["DecoderError", "InputTooLarge", "InputUnreadable", "NotText"]
+__all__ = [
+    "BodyTooSlow",
+    "CannotServe",
+    "ClusterFailed",
+    "DecoderError",
+    "ExtraMissing",
+    "InputTooLarge",
+    "InputUnreadable",
+    "NotText",
+    "OptionOutOfRange",
+    "OutputExists",
+    "RecordMalformed",
+    "RequestCancelled",
+    "ScanSettingsDiffer",
+    "ServiceBusy",
+    "ServiceClosing",
+    "ServiceError",
+    "TextMissing",
+    "TimedOut",
+    "TooManyAtOnce",
+]
 
 
 class DecoderError(CTWLError):
@@ -29,3 +49,93 @@ class InputTooLarge(DecoderError):
     """The input exceeds the bound on its size."""
 
     code = "input-too-large"
+
+
+class OptionOutOfRange(DecoderError, ValueError):
+    """An option has a value outside its range."""
+
+    code = "option-out-of-range"
+
+
+class RecordMalformed(DecoderError):
+    """A record of a corpus that cannot be parsed."""
+
+    code = "record-malformed"
+
+
+class TextMissing(DecoderError):
+    """A record of a corpus without a text where one was expected."""
+
+    code = "text-missing"
+
+
+class ScanSettingsDiffer(DecoderError):
+    """A scan that was begun with other inputs or options cannot go on with these."""
+
+    code = "scan-settings-differ"
+
+
+class OutputExists(DecoderError):
+    """The output is there already, and nobody said that it may be replaced."""
+
+    code = "output-exists"
+
+
+class ExtraMissing(DecoderError):
+    """What was asked for needs an optional package that is not installed."""
+
+    code = "extra-missing"
+
+
+class ClusterFailed(DecoderError):
+    """The Ray cluster cannot be reached, or gave the work up."""
+
+    code = "cluster-failed"
+
+
+class ServiceError(DecoderError):
+    """Base of what keeps ``ctwl-decode serve`` from answering a request that may be fine in itself."""
+
+    code = "service-error"
+
+
+class ServiceBusy(ServiceError):
+    """As many requests as the service takes are being worked on or waiting."""
+
+    code = "busy"
+
+
+class TooManyAtOnce(ServiceError):
+    """One client address has as many requests under way as it may."""
+
+    code = "too-many-at-once"
+
+
+class TimedOut(ServiceError):
+    """A request took longer than the service allows."""
+
+    code = "timed-out"
+
+
+class BodyTooSlow(TimedOut):
+    """A request's body did not arrive in time."""
+
+    code = "body-too-slow"
+
+
+class ServiceClosing(ServiceError):
+    """The service is shutting down."""
+
+    code = "closing"
+
+
+class RequestCancelled(ServiceError):
+    """Nobody waits for this work any more."""
+
+    code = "cancelled"
+
+
+class CannotServe(DecoderError):
+    """``ctwl-decode serve`` cannot start here."""
+
+    code = "cannot-serve"

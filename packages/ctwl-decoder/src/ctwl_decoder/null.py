@@ -8,14 +8,19 @@ drawn entry of that context's row of the table: a convolution, with nothing esti
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ctwl_protocol.kernel import jit
 
 __all__ = ["FLOOR", "Null", "null_of"]
 
 FLOOR = 1e-300
 """Smallest p-value that is reported: below it float64 runs out of range, so the report says "at most"."""
+
+_NOTHING = 1e-306  # chances below are dropped at the ends: processors are slow at numbers that small
 
 
 @dataclass(frozen=True)
@@ -34,7 +39,7 @@ class Null:
         """``P(S >= score)`` for one code chosen before the text was seen."""
         return float(min(1.0, self.probability[max(score - self.lowest, 0) :].sum()))
 
-    def p_value(self, score: int, tests: int) -> float:
+    def p_value(self, score: int, tests: float) -> float:
         """``min(1, tests * P(S >= score))``, the p-value of the best of ``tests`` codes; at least :data:`FLOOR`."""
         return min(1.0, max(tests * self.tail(score), FLOOR))
 
@@ -43,16 +48,41 @@ class Null:
         return self.tail(score + 1) + u * (self.tail(score) - self.tail(score + 1))
 
 
+@jit
+def _convolve(table: Any, reach: int) -> Any:
+    contexts, colours = table.shape
+    old, new = np.zeros(reach + 1), np.zeros(reach + 1)
+    old[0] = 1.0
+    first, last, lowest = 0, 0, 0  # where anything lies, and the score of index 0
+    for c in range(contexts):
+        least, most = table[c].min(), table[c].max()
+        lowest += least
+        span = most - least
+        chance = np.zeros(span + 1)
+        for a in range(colours):
+            chance[table[c, a] - least] += 1.0 / colours
+        new[first : last + span + 1] = 0.0
+        for step in range(span + 1):
+            if chance[step] > 0:
+                for k in range(first, last + 1):
+                    new[k + step] += chance[step] * old[k]
+        old, new = new, old
+        last += span
+        while first < last and old[first] < _NOTHING:
+            first += 1
+        while first < last and old[last] < _NOTHING:
+            last -= 1
+    return lowest + first, old[first : last + 1].copy()
+
+
 def null_of(table: NDArray[np.int32]) -> Null:
-    """Convolve the rows of a table of evidence.
+    """Convolve the rows of a table of units.
 
     Args:
         table: int32 (contexts, colours).
     """
-    lowest, probability = 0, np.ones(1)
-    for row in table:
-        least = int(row.min())
-        step = np.bincount(row - least) / len(row)
-        probability = np.convolve(probability, step)
-        lowest += least
-    return Null(lowest, probability)
+    if not len(table):
+        return Null(0, np.ones(1))
+    reach = int((table.max(axis=1) - table.min(axis=1)).sum())
+    lowest, probability = _convolve(table, reach)
+    return Null(int(lowest), probability)

@@ -1,8 +1,9 @@
 """The paper's own test, as a compatibility mode (Wang et al. 2024, equation 9 and section 6.2).
 
 With a uniform prior over codes and one nat of log-probability per hit, the posterior of a code is the softmax of the
-scores; a text counts as watermarked when the best code's posterior reaches 1 - 1e-5. Every position counts, repeated or
-not. The posterior compares codes with each other, not a text with human text: it is no false-positive rate.
+scores; a window of the text counts as watermarked when its best code's posterior reaches 1 - 1e-5. Every position
+counts, repeated or not. The posterior compares codes with each other, not a text with human text: it is no
+false-positive rate.
 """
 
 from __future__ import annotations
@@ -10,11 +11,50 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["THRESHOLD", "posterior"]
+from .evidence import Marks, Table
+from .null import null_of
+from .scores import score_all
+from .spans import Candidate
+
+__all__ = ["LENGTH", "STEP", "THRESHOLD", "posterior", "posterior_windows"]
 
 THRESHOLD = 1 - 1e-5
 
+LENGTH = 200
+"""Positions in a sliding window."""
 
-def posterior(scores: NDArray[np.int32], code: int) -> float:
-    """Posterior probability of ``code``: the softmax of the scores of the whole code space at it."""
-    return float(1 / np.exp(scores.astype(np.float64) - float(scores[code])).sum())
+STEP = 50
+"""Positions between the starts of two windows."""
+
+
+def posterior(scores: NDArray[np.int32], best: int) -> float:
+    """Posterior probability of the code at index ``best``: the softmax of all scores at it."""
+    return float(1 / np.exp(scores.astype(np.float64) - float(scores[best])).sum())
+
+
+def posterior_windows(marks: Marks, codes: NDArray[np.uint32]) -> list[tuple[Candidate, float]]:
+    """The best code of each sliding window and its posterior.
+
+    Args:
+        marks: the text's marks, in units of the count.
+        codes: uint32, the codes that are searched.
+    """
+    found = []
+    last = max(0, len(marks) - LENGTH)
+    for start in sorted({*range(0, last, STEP), last}):
+        window = marks[start : start + LENGTH]
+        scores = score_all(Table.of(window, repeats=True), codes)
+        best = int(scores.argmax())
+        distinct = Table.of(window)
+        score = int(score_all(distinct, codes[best : best + 1])[0])
+        candidate = Candidate(
+            start,
+            start + len(window),
+            code=int(codes[best]),
+            score=score,
+            expected=float(distinct.units.mean(axis=1).sum()) if distinct.counted else 0.0,
+            counted=distinct.counted,
+            p_value=null_of(distinct.units).p_value(score, len(codes)),
+        )
+        found.append((candidate, posterior(scores, best)))
+    return found

@@ -1,42 +1,69 @@
-"""The report: what the decoder found, in numbers and in words (spec section 10, step 8)."""
+"""The report: what the decoder found, in numbers and in words (spec section 10, step 9)."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-__all__ = ["Report"]
+__all__ = ["Analysis", "Report", "Span", "number"]
+
+
+class Span(BaseModel):
+    """A passage that carries a code."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    start: int = Field(ge=0, description="First character of the passage, counted from 0 in the text as given.")
+    end: int = Field(ge=0, description="The character after its last.")
+    tokens: int = Field(ge=0, description="Proxy tokens from start to end.")
+    code: int = Field(ge=0, description="The code it carries.")
+    provider: int | None = Field(description="The beacon's provider; None where the profile's codes are no beacons.")
+    version: int | None = Field(description="The beacon's model version.")
+    nonce: int | None = Field(description="The beacon's nonce.")
+    p_value: float = Field(
+        ge=0, le=1, description="Probability of so high a score by chance, corrected for all codes and places searched."
+    )
 
 
 class Report(BaseModel):
     """The outcome of decoding one text.
 
-    ``code`` and the fields read from it are the best candidate whether or not it was ``detected``; they mean nothing
-    where ``detected`` is false. They are None where the text has no position to score.
+    ``code`` and the fields read from it belong to the strongest span, and where nothing was ``detected`` to the best
+    candidate, which means nothing then. They are None where the text has no position to score.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    detected: bool = Field(description="Whether the test passed at the level alpha.")
-    code: int | None = Field(description="The best code of the whole code space.")
+    detected: bool = Field(description="Whether the test passed at the level alpha, anywhere in the text.")
+    spans: list[Span] = Field(description="The passages that carry a code, in the text's order; empty if not detected.")
+    code: int | None = Field(description="The code of the strongest span, or the best candidate.")
     provider: int | None = Field(description="The beacon's provider; None where the profile's codes are no beacons.")
     version: int | None = Field(description="The beacon's model version.")
     nonce: int | None = Field(description="The beacon's nonce.")
-    p_value: float = Field(description="Probability of so high a best score by chance, corrected for all codes.")
+    p_value: float = Field(
+        ge=0, le=1, description="Probability of so high a score by chance, corrected for all codes and places searched."
+    )
     alpha: float = Field(description="Level of the test.")
     test: Literal["exact", "posterior"] = Field(description="Which test decided.")
+    score: Literal["soft", "count"] = Field(description="How positions were scored.")
     posterior: float | None = Field(
         description="The paper's posterior of the code; only where that test was asked for."
     )
-    score: int = Field(description="Positions that the code hits.")
-    expected: float = Field(description="The mean score of a wrong code.")
-    tokens: int = Field(description="Proxy tokens of the normalised text.")
-    scored: int = Field(
-        description="Positions that count: past the prefix, repeats of a (context, token) pair left out."
+    hits: int = Field(
+        description="Positions, among those scored, whose token is more likely under the code than without."
     )
+    expected: float = Field(description="The mean number of hits of a wrong code.")
+    scored: int = Field(description="Positions that count: of the best window, past the prefix, repeats left out.")
+    tokens: int = Field(description="Proxy tokens of the normalised text.")
     needed: int = Field(description="Tokens below which the test will hardly pass, whatever the text.")
+    form: str = Field(description="Form of the text that was judged: as given, or with lines joined or marks removed.")
+    searched: int = Field(description="Codes that were searched.")
     profile: str = Field(description="Name of the profile.")
     profile_digest: str = Field(description="SHA-256 of the profile's canonical encoding.")
 
@@ -47,8 +74,8 @@ class Report(BaseModel):
 
     def _why(self) -> str:
         if self.posterior is not None:
-            return f"posterior {self.posterior:.6f}, below the paper's 1 - 1e-5; p = {_number(self.p_value)}"
-        return f"p = {_number(self.p_value)}, above {_number(self.alpha)}"
+            return f"posterior {self.posterior:.6f}, below the paper's 1 - 1e-5; p = {number(self.p_value)}"
+        return f"p = {number(self.p_value)}, above {number(self.alpha)}"
 
     def __str__(self) -> str:
         """The report for people: the verdict first."""
@@ -63,20 +90,56 @@ class Report(BaseModel):
                 f"No watermark found ({self._why()}).\n{size}\n"
                 "That does not show that a person wrote the text: marks wear off, and other models carry none."
             )
-        who = f"code {self.code}"
-        if self.provider is not None:
-            who = f"provider {self.provider}, model version {self.version} (code {self.code}, nonce {self.nonce})"
-        return (
-            f"Watermark found: {who}\n"
-            f"p-value   {_number(self.p_value)}   how often chance would do as well, over all codes\n"
-            f"hits      {self.score} of {self.scored}; a wrong code has {self.expected:.1f}\n"
-            + (f"posterior {self.posterior:.6f}   (the paper's test)\n" if self.posterior is not None else "")
-            + f"{size}\n"
-            "Anyone can write an open beacon: it says which code the text carries, not who put it there."
-        )
+        lines = [f"Watermark found: {who(self)}"]
+        lines += [
+            f"characters {span.start} to {span.end}   {who(span)}   p-value {number(span.p_value)}"
+            for span in self.spans
+        ]
+        lines += [
+            f"p-value   {number(self.p_value)}   how often chance would do as well, over all codes and places searched",
+            f"hits      {self.hits} of {self.scored}; a wrong code has {self.expected:.1f}",
+        ]
+        if self.posterior is not None:
+            lines.append(f"posterior {self.posterior:.6f}   (the paper's test)")
+        if self.form != "as given":
+            lines.append(f"read      with {self.form}" if "lines" in self.form else f"read      {self.form}")
+        lines += [size, "Anyone can write an open beacon: it says which code the text carries, not who put it there."]
+        return "\n".join(lines)
 
 
-def _number(p: float) -> str:
+@dataclass(frozen=True)
+class Analysis:
+    """A report with the evidence behind it.
+
+    Attributes:
+        text: the text as given.
+        report: the report.
+        starts: int64 (tokens + 1,), where each proxy token, and the end, stands in the text.
+        worth: float64 (tokens,), log-likelihood ratio of each token in nats: for the code of the span it lies in, else
+            for the report's code; NaN for the first ``L_prefix`` tokens, which are not judged.
+    """
+
+    text: str
+    report: Report
+    starts: NDArray[np.int64]
+    worth: NDArray[np.float64]
+
+    def pieces(self) -> Iterator[tuple[str, float]]:
+        """The text's tokens as they stand in it, white space included, each with what it is worth."""
+        ends = [*self.starts[1:-1].tolist(), len(self.text)]
+        for start, end, worth in zip([0, *self.starts[1:-1].tolist()], ends, self.worth.tolist(), strict=True):
+            yield self.text[start:end], worth
+
+
+def who(found: Report | Span) -> str:
+    """The record of a span or a report, in words."""
+    if found.provider is None:
+        return f"code {found.code}"
+    return f"provider {found.provider}, model version {found.version} (code {found.code}, nonce {found.nonce})"
+
+
+def number(p: float) -> str:
+    """A p-value for people: three digits, or two and a power of ten."""
     if p >= 0.001 or p == 0:
         return f"{p:.3g}"
     exponent = math.floor(math.log10(p))

@@ -1,7 +1,8 @@
 """Scores: the evidence for each code, summed over contexts (spec section 10, step 6; the paper's equation 9).
 
-The score of code ``m`` is the sum over contexts ``c`` of ``table[c, colour(c, m)]``. :func:`score_codes` scores any
-codes with NumPy and reads like the specification; :func:`score_all` scores the whole code space in a compiled loop.
+The score of code ``m`` is the sum over contexts ``c`` of ``table[c, colour(c, m)]``. :func:`score_codes` uses NumPy and
+reads like the specification; :func:`score_all` does the same for many codes in a compiled loop, and
+:func:`search_windows` finds the best code of every window of a long text.
 """
 
 from __future__ import annotations
@@ -14,42 +15,125 @@ from numpy.typing import NDArray
 from ctwl_protocol import Profile, hashing
 from ctwl_protocol.kernel import fmix32_scalar, in_chunks, jit
 
-from .hits import Evidence
+from .evidence import Marks, Table
 
-__all__ = ["score_all", "score_codes"]
+__all__ = ["code_space", "score_all", "score_codes", "search_windows"]
 
-_BLOCK = 1 << 13
+_BLOCK = 1 << 11
 _GOLDEN = np.uint32(hashing.GOLDEN)
+_S16, _LOW = np.uint32(16), np.uint32(0xFFFF)
 
 
-def _seeds(profile: Profile, evidence: Evidence) -> NDArray[np.uint32]:
-    contexts = evidence.contexts.tolist()
-    return np.array([hashing.colour_seed(profile.key, context) for context in contexts], dtype=np.uint32)
+def code_space(profile: Profile) -> NDArray[np.uint32]:
+    """Every code of a profile: uint32 (2^code_bits,)."""
+    return np.arange(profile.codes, dtype=np.uint32)
 
 
-def score_codes(profile: Profile, evidence: Evidence, codes: NDArray[np.uint32]) -> NDArray[np.int32]:
+def score_codes(table: Table, codes: NDArray[np.uint32]) -> NDArray[np.int32]:
     """Scores of the given codes: int32, the shape of ``codes``. The NumPy reference."""
     scores = np.zeros(codes.shape, dtype=np.int32)
-    for seed, row in zip(_seeds(profile, evidence), evidence.table, strict=True):
-        scores += row[hashing.code_colours(int(seed), codes, profile.colours)]
+    for seed, row in zip(table.seeds, table.units, strict=True):
+        scores += row[hashing.code_colours(int(seed), codes, len(row))]
     return scores
 
 
 @jit
-def _score(seeds: Any, table: Any, scores: Any, start: int, stop: int) -> None:
-    colours = np.uint64(table.shape[1])
+def _colours(seed: Any, spread: Any, colours: Any, found: Any) -> None:
+    # floor(mixed * colours / 2^32) in 32-bit steps, which processors do many at a time; exact below 2^16 colours
+    for k in range(len(spread)):
+        mixed = fmix32_scalar(np.uint32(seed ^ spread[k]))
+        low = np.uint32(np.uint32((mixed & _LOW) * colours) >> _S16)
+        found[k] = np.uint32((np.uint32((mixed >> _S16) * colours) + low) >> _S16)
+
+
+@jit
+def _score(seeds: Any, table: Any, codes: Any, scores: Any, start: int, stop: int) -> None:
+    colours = np.uint32(table.shape[1])
+    found = np.empty(_BLOCK, np.uint32)
     for block in range(start, stop, _BLOCK):  # a block of scores stays in the first-level cache
         end = min(block + _BLOCK, stop)
+        spread = codes[block:end] * _GOLDEN
+        sums = np.zeros(end - block, np.int32)
         for c in range(len(seeds)):
             row = table[c]
-            for code in range(block, end):
-                mixed = fmix32_scalar(np.uint32(seeds[c] ^ np.uint32(np.uint32(code) * _GOLDEN)))
-                scores[code] += row[np.int64((np.uint64(mixed) * colours) >> np.uint64(32))]
+            _colours(seeds[c], spread, colours, found)
+            for k in range(len(sums)):
+                sums[k] += row[found[k]]
+        scores[block:end] = sums
 
 
-def score_all(profile: Profile, evidence: Evidence) -> NDArray[np.int32]:
-    """Scores of the whole code space: int32 (2^code_bits,)."""
-    scores = np.zeros(profile.codes, dtype=np.int32)
-    seeds = _seeds(profile, evidence)
-    in_chunks(lambda start, stop: _score(seeds, evidence.table, scores, start, stop), profile.codes)
+def score_all(table: Table, codes: NDArray[np.uint32]) -> NDArray[np.int32]:
+    """:func:`score_codes` for many codes: int32 (codes,)."""
+    scores = np.empty(len(codes), dtype=np.int32)
+    in_chunks(lambda start, stop: _score(table.seeds, table.units, codes, scores, start, stop), len(codes))
     return scores
+
+
+@jit
+def _search(
+    seeds: Any,
+    units: Any,
+    cell: Any,
+    windows: Any,
+    codes: Any,
+    running: Any,
+    best: Any,
+    which: Any,
+    start: int,
+    stop: int,
+) -> None:
+    colours = np.uint32(units.shape[1])
+    block = running.shape[1]
+    found = np.empty(block, np.uint32)
+    best[:] = -(1 << 30)
+    for first in range(start, stop, block):
+        width = min(block, stop - first)
+        spread = codes[first : first + width] * _GOLDEN
+        running[:] = 0  # in the end the sums of everything before each cell
+        for i in range(len(seeds)):
+            row, sums = units[i], running[cell[i] + 1]
+            _colours(seeds[i], spread, colours, found)
+            for k in range(width):
+                sums[k] += row[found[k]]
+        for c in range(1, len(running)):
+            for k in range(width):
+                running[c, k] += running[c - 1, k]
+        for w in range(len(windows)):
+            left, right, top = running[windows[w, 0]], running[windows[w, 1]], best[w]
+            highest = top
+            for k in range(width):
+                highest = max(highest, right[k] - left[k])
+            if highest > top:
+                best[w] = highest
+                for k in range(width):
+                    if right[k] - left[k] == highest:
+                        which[w] = codes[first + k]
+                        break
+
+
+def search_windows(
+    marks: Marks, places: NDArray[np.int64], windows: NDArray[np.int64], cell: int, codes: NDArray[np.uint32]
+) -> NDArray[np.uint32]:
+    """The best code of each window, with every given mark counted: uint32 (windows,).
+
+    Args:
+        marks: the marks that count.
+        places: int64 (marks,), where they stand in the text, ascending.
+        windows: int64 (windows, 2), starts and ends in the text, multiples of ``cell``.
+        cell: the grid of the windows.
+        codes: uint32, ascending.
+    """
+    last = max(int(windows.max()), int(places.max(initial=0)) + 1)
+    cells = -(-last // cell)
+    block = int(np.clip((1 << 17) // cells, 64, _BLOCK))  # a block's sums stay in the second-level cache
+
+    def work(start: int, stop: int) -> tuple[NDArray[np.int32], NDArray[np.uint32]]:
+        best, which = np.empty(len(windows), np.int32), np.zeros(len(windows), np.uint32)
+        running = np.empty((cells + 1, block), np.int32)
+        _search(marks.seeds, marks.units, places // cell, windows // cell, codes, running, best, which, start, stop)
+        return best, which
+
+    parts = in_chunks(work, len(codes))
+    best = np.stack([part[0] for part in parts])
+    which: NDArray[np.uint32] = np.stack([part[1] for part in parts])[best.argmax(axis=0), np.arange(len(windows))]
+    return which

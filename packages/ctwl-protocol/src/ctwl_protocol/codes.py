@@ -57,6 +57,16 @@ class Beacon:
             raise FieldOutOfRange(f"code is {code!r}; it must be an integer from 0 to {(1 << BEACON_BITS) - 1}")
         return cls(code >> 10, code >> 6 & 0xF, code & 0x3F)
 
+    @classmethod
+    def codes_of(cls, provider: int, version: int) -> range:
+        """The codes of a provider's model version, one for each nonce.
+
+        Raises:
+            FieldOutOfRange: a field is no integer of its range.
+        """
+        first = cls(provider, version, 0).code
+        return range(first, first + (1 << _WIDTHS["nonce"]))
+
     @property
     def code(self) -> int:
         """The 20-bit code of this beacon."""

@@ -81,16 +81,19 @@ def colour_seed(key: bytes, context: Sequence[int], layout: int = 0, slot: int =
     return int(word)
 
 
-def code_colours(seed: int, codes: NDArray[np.uint32], colours: int) -> NDArray[np.uint32]:
+def code_colours(
+    seed: int | NDArray[np.uint32], codes: NDArray[np.uint32], colours: int
+) -> NDArray[np.uint32]:  # fmt: skip
     """The colours of codes at a context: ``floor(fmix32(t XOR (m * GOLDEN)) * A / 2^32)`` (section 6.3).
 
     Args:
-        seed: ``t(c, k, j, n)``.
+        seed: ``t(c, k, j, n)``, or uint32 of several contexts, broadcastable to ``codes``.
         codes: uint32, any shape.
         colours: A.
 
     Returns:
-        uint32 in [0, colours), the same shape as ``codes``.
+        uint32 in [0, colours), the shape of ``seed`` and ``codes`` together.
     """
-    mixed = fmix32(np.uint32(seed) ^ (codes * np.uint32(GOLDEN)))
+    seeds = np.uint32(seed) if isinstance(seed, int) else seed
+    mixed = fmix32(seeds ^ (codes * np.uint32(GOLDEN)))
     return ((mixed.astype(np.uint64) * np.uint64(colours)) >> np.uint64(32)).astype(np.uint32)

@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numba
 import numpy as np
@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 
 from .hashing import GOLDEN
 from .partition import Sigma
+
+T = TypeVar("T")
 
 __all__ = ["fmix32_scalar", "in_chunks", "jit", "mass_below", "members"]
 
@@ -54,11 +56,11 @@ def _threads() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def in_chunks(work: Callable[[int, int], None], length: int) -> None:
-    """Run ``work(start, stop)`` over ``range(length)``, a few chunks to each processor."""
+def in_chunks(work: Callable[[int, int], T], length: int) -> list[T]:
+    """The results, in order, of ``work(start, stop)`` over ``range(length)``, a few chunks to each processor."""
     parts = min(length, 4 * _threads())
     bounds = [length * i // parts for i in range(parts + 1)] if parts else [0]
-    list(_pool().map(work, bounds[:-1], bounds[1:]))
+    return list(_pool().map(work, bounds[:-1], bounds[1:]))
 
 
 @jit

@@ -59,6 +59,12 @@ class ProxyTokenizer:
         """Token ids of the normalised text: int64 (tokens,)."""
         return np.array(self.backend.encode(normalize(text), add_special_tokens=False).ids, dtype=np.int64)
 
+    def locate(self, text: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Token ids of a text that is normalised already, and the character each begins with: int64 (tokens,) each."""
+        found = self.backend.encode(text, add_special_tokens=False)
+        starts = [start for start, _ in found.offsets]
+        return np.array(found.ids, dtype=np.int64), np.array(starts, dtype=np.int64)
+
     def encode_within(self, texts: Sequence[str]) -> list[list[int]]:
         """Token ids of texts that are normalised already and whose ends are not the ends of a text."""
         return [found.ids for found in self.backend.encode_batch_fast(list(texts), add_special_tokens=False)]

@@ -1,0 +1,156 @@
+"""Evidence: how much of each observed token lies in each colour's half (spec section 10, steps 4 and 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ctwl_protocol import Profile, hashing, kernel
+from ctwl_protocol.proxy import Proxy
+from ctwl_protocol.windows import Positions
+
+__all__ = ["Evidence", "Marks", "Observe", "Table", "observe"]
+
+MassBelow = Callable[[NDArray[np.uint32], NDArray[np.int64], NDArray[np.uint32]], NDArray[np.uint32]]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Where each observed token lies on its position's line of mass, once for every colour's order.
+
+    Attributes:
+        below: uint32 (positions, colours), the weight ranked before the token.
+        weight: uint32 (positions,), the token's own weight.
+        total: uint64 (positions,), the weight of the whole vocabulary.
+    """
+
+    below: NDArray[np.uint32]
+    weight: NDArray[np.uint32]
+    total: NDArray[np.uint64]
+
+    def __len__(self) -> int:
+        return len(self.weight)
+
+    def __getitem__(self, rows: slice | NDArray[np.int64]) -> Evidence:
+        return Evidence(self.below[rows], self.weight[rows], self.total[rows])
+
+    @classmethod
+    def joined(cls, parts: Sequence[Evidence]) -> Evidence:
+        """The positions of several, one after the other."""
+        return cls(*(np.concatenate([getattr(p, name) for p in parts]) for name in ("below", "weight", "total")))
+
+
+Observe = Callable[[Positions, Callable[[int], None]], Evidence]
+"""What turns positions into evidence: :func:`observe` with a proxy, or a service that batches for many callers."""
+
+
+def observe(
+    proxy: Proxy,
+    positions: Positions,
+    progress: Callable[[int], None] = lambda done: None,
+    *,
+    mass_below: MassBelow = kernel.mass_below,
+) -> Evidence:
+    """Weigh the vocabulary at each position and look the observed tokens up.
+
+    Args:
+        proxy: the proxy runner; its forward pass is nearly the whole cost.
+        positions: the positions of one text or of many.
+        progress: called with the number of positions done after each batch.
+        mass_below: the partition kernel, or the NumPy reference.
+    """
+    profile = proxy.profile
+    below = np.empty((len(positions), profile.colours), dtype=np.uint32)
+    weight = np.empty(len(positions), dtype=np.uint32)
+    total = np.empty(len(positions), dtype=np.uint64)
+    for rows, weights in proxy.batches(positions.windows):
+        contexts = positions.contexts[rows].tolist()
+        partition_seeds = [hashing.partition_seed(profile.key, context) for context in contexts]
+        seeds = np.stack([hashing.permutation_seeds(seed, profile.colours) for seed in partition_seeds])
+        observed = positions.observed[rows]
+        below[rows] = mass_below(weights, observed, seeds)
+        weight[rows] = weights[np.arange(len(weights)), observed]
+        total[rows] = weights.sum(axis=1, dtype=np.uint64)
+        progress(rows.stop)
+    return Evidence(below, weight, total)
+
+
+@dataclass(frozen=True)
+class Marks:
+    """All that scoring needs of a text: at each position what was seen, and what it is worth to every colour.
+
+    Attributes:
+        pairs: int64 (positions, h + 1), the context and the token.
+        seeds: uint32 (positions,), the context's colour seed.
+        units: int8 (positions, colours), see :mod:`ctwl_decoder.units`.
+    """
+
+    pairs: NDArray[np.int64]
+    seeds: NDArray[np.uint32]
+    units: NDArray[np.int8]
+
+    def __len__(self) -> int:
+        return len(self.seeds)
+
+    def __getitem__(self, rows: slice | NDArray[np.bool_]) -> Marks:
+        return Marks(self.pairs[rows], self.seeds[rows], self.units[rows])
+
+    @classmethod
+    def of(cls, profile: Profile, positions: Positions, units: NDArray[np.int8]) -> Marks:
+        """Marks of a text's positions, whose contexts are hashed here, each once."""
+        contexts, group = np.unique(positions.contexts, axis=0, return_inverse=True)
+        seeds = np.array([hashing.colour_seed(profile.key, c) for c in contexts.tolist()], dtype=np.uint32)
+        return cls(np.column_stack([positions.contexts, positions.observed]), seeds[group.reshape(-1)], units)
+
+    def first_occurrences(self, apart: int | None = None) -> NDArray[np.bool_]:
+        """The first position of every distinct (context, token) pair: bool (positions,).
+
+        A pair that comes back brings the same permutations, so it is no new evidence.
+
+        Args:
+            apart: count a pair again where it was last counted at least so many positions ago.
+        """
+        first = np.zeros(len(self), dtype=np.bool_)
+        if apart is None:
+            first[np.unique(self.pairs, axis=0, return_index=True)[1]] = True
+            return first
+        last: dict[bytes, int] = {}
+        for i, pair in enumerate(self.pairs):
+            key = pair.tobytes()
+            if i - last.get(key, -apart) >= apart:
+                last[key] = i
+                first[i] = True
+        return first
+
+    def worth(self, code: int) -> NDArray[np.int64]:
+        """What every position is worth to one code, repeats included: int64 (positions,)."""
+        one = np.full(len(self), code, dtype=np.uint32)
+        chosen = hashing.code_colours(self.seeds, one, self.units.shape[1]).astype(np.int64)
+        return self.units[np.arange(len(self)), chosen].astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Table:
+    """What a text says about every code: units summed over the positions that share a context.
+
+    Attributes:
+        seeds: uint32 (contexts,), colour seeds of the distinct contexts.
+        units: int32 (contexts, colours).
+        counted: how many positions were summed.
+    """
+
+    seeds: NDArray[np.uint32]
+    units: NDArray[np.int32]
+    counted: int
+
+    @classmethod
+    def of(cls, marks: Marks, *, repeats: bool = False) -> Table:
+        """Sum by context; a (context, token) pair counts once unless ``repeats`` count too."""
+        kept = marks if repeats else marks[marks.first_occurrences()]
+        _, start, group = np.unique(kept.pairs[:, :-1], axis=0, return_index=True, return_inverse=True)
+        units = np.zeros((len(start), kept.units.shape[1]), dtype=np.int32)
+        np.add.at(units, group.reshape(-1), kept.units)
+        return cls(kept.seeds[start], units, len(kept))

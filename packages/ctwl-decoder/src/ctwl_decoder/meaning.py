@@ -1,0 +1,44 @@
+"""What a verdict means and what it does not, in the words that every report uses."""
+
+from __future__ import annotations
+
+import math
+
+from .report import Report, number, who
+
+__all__ = ["caveats", "headline"]
+
+
+def headline(report: Report) -> str:
+    """The verdict in a sentence."""
+    if not report.detected:
+        return "No verdict: the text is too short" if report.too_short else "No watermark found"
+    codes = {span.code for span in report.spans}
+    whose = who(report) if len(codes) == 1 else f"{len(codes)} records"
+    if len(report.spans) == 1 and report.spans[0].tokens == report.tokens:
+        return f"Watermark found: {whose}"
+    passages = "a passage" if len(report.spans) == 1 else f"{len(report.spans)} passages"
+    return f"Watermark found in {passages}: {whose}"
+
+
+def caveats(report: Report) -> list[str]:
+    """What a reader must know to take the verdict for what it is."""
+    if report.detected:
+        return [
+            f"Of texts without a watermark, at most one in {_one_in(report.p_value)} would show some code as clearly.",
+            "Anyone can write an open beacon: it says which code the text carries, not who put it there.",
+            "It says nothing of the words outside the passages found, and nothing about whether the text is true.",
+        ]
+    if report.too_short:
+        return [
+            f"It has {report.tokens} tokens and the test needs at least {report.needed}; 150 or more, about 110 words, "
+            "give a clear answer."
+        ]
+    return [
+        f"The best of {report.searched:,} codes has p = {number(report.p_value)}; the level is {number(report.alpha)}.",
+        "That does not show that a person wrote the text: marks wear off, and other models carry none.",
+    ]
+
+
+def _one_in(p: float) -> str:
+    return f"{math.floor(1 / p):,}" if p > 1e-9 else f"10^{math.floor(-math.log10(p))}"

@@ -1,0 +1,214 @@
+"""Spans: where in a text are which codes (spec section 10, steps 6 to 8).
+
+Two questions share the level. Does the whole text carry one code? Does a window of it, one of a fixed grid of lengths
+and places? Every answer is a code with the exact p-value of its own window, multiplied by the number of codes and
+windows that were searched. The windows that pass are then merged into spans, whose ends are where the evidence begins
+and stops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .evidence import Marks, Table
+from .null import FLOOR, null_of
+from .scores import score_all, search_windows
+from .units import NAT
+
+__all__ = ["Candidate", "Found", "candidates", "merge", "windows_of"]
+
+LENGTHS = (96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096)
+"""Lengths of the windows, in positions; the last is also the longest text that is tested as a whole."""
+
+CELL = 8
+"""Windows begin at multiples of a quarter of their length, which are multiples of this."""
+
+APART = 256
+"""In the search for candidates a (context, token) pair counts again after so many positions."""
+
+DROP = 12 * NAT
+"""A span ends where the evidence for its code falls by more than this: about what 60 tokens of other text take."""
+
+_EVALUATED = 24
+"""At least so many windows get an exact p-value."""
+
+_STANDARD_SCORE = 5.5
+"""Windows whose best code lies so many standard deviations above the mean get one too."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A window's best code.
+
+    Attributes:
+        start, end: positions of the window.
+        code: its best code.
+        score: the code's score there, in units.
+        expected: the mean score of a wrong code.
+        counted: positions that count, repeats left out.
+        p_value: corrected for everything that was searched.
+    """
+
+    start: int
+    end: int
+    code: int
+    score: int
+    expected: float
+    counted: int
+    p_value: float
+
+
+@dataclass(frozen=True)
+class Found:
+    """A span: positions ``start`` to ``end`` carry ``code``; ``candidate`` is the window that shows it."""
+
+    start: int
+    end: int
+    candidate: Candidate
+
+    @property
+    def code(self) -> int:
+        """The span's code."""
+        return self.candidate.code
+
+
+def windows_of(length: int) -> NDArray[np.int64]:
+    """The grid of windows inside a text: int64 (windows, 2), starts and ends; none in a text as short as a window."""
+    rows = [
+        (start, start + size)
+        for size in LENGTHS
+        if size < length
+        for start in range(0, length - size + 1, size // 4)
+    ]  # fmt: skip
+    return np.array(rows, dtype=np.int64).reshape(-1, 2)
+
+
+def _judge(marks: Marks, window: Sequence[int], codes: NDArray[np.uint32], tests: float) -> Candidate:
+    """The best of ``codes`` in a window, with its exact p-value times ``tests`` codes and windows."""
+    start, end = window
+    table = Table.of(marks[start:end])
+    scores = score_all(table, codes)
+    best = int(scores.argmax())
+    return Candidate(
+        start,
+        end,
+        code=int(codes[best]),
+        score=int(scores[best]),
+        expected=float(table.units.mean(axis=1).sum()) if table.counted else 0.0,
+        counted=table.counted,
+        p_value=null_of(table.units).p_value(int(scores[best]), tests),
+    )
+
+
+def candidates(marks: Marks, codes: NDArray[np.uint32], share: float = 1.0) -> list[Candidate]:
+    """The whole text's best code, and the best codes of the windows that are most likely to carry one.
+
+    Args:
+        marks: the text's marks.
+        codes: uint32, the codes that are searched, ascending.
+        share: the share of the level that this text's tests may use.
+
+    Returns:
+        the whole text first, where it is at most ``LENGTHS[-1]`` positions long.
+    """
+    length = len(marks)
+    windows = windows_of(length)
+    whole = length <= LENGTHS[-1]
+    parts = (1 if whole else 0) + (1 if len(windows) else 0)
+    found = [_judge(marks, (0, length), codes, len(codes) * parts / share)] if whole else []
+    if not len(windows):
+        return found
+    counted = marks.first_occurrences(APART)
+    best = search_windows(marks[counted], np.flatnonzero(counted), windows, CELL, codes)
+    tests = len(codes) * len(windows) * parts / share
+    promising = _promising(marks, counted, windows, best)
+    return found + [_judge(marks, windows[w].tolist(), best[w : w + 1], tests) for w in promising]
+
+
+def _promising(
+    marks: Marks, counted: NDArray[np.bool_], windows: NDArray[np.int64], best: NDArray[np.uint32]
+) -> NDArray[np.int64]:
+    """The windows worth an exact p-value, by how far their best codes stand above a wrong code's mean.
+
+    Leaving one out loses power, never validity.
+    """
+    series = {int(code): np.append(0, (marks.worth(int(code)) * counted).cumsum()) for code in np.unique(best)}
+    starts, ends = windows[:, 0], windows[:, 1]
+    sums = np.array(
+        [series[int(code)][end] - series[int(code)][start] for code, start, end in zip(best, starts, ends, strict=True)]
+    )
+    kept = marks.units * counted[:, None]
+    mean = np.append(0.0, kept.mean(axis=1).cumsum())
+    variance = np.append(0.0, kept.var(axis=1).cumsum())
+    spread = np.sqrt(np.maximum(variance[ends] - variance[starts], 1e-9))
+    standard = (sums - (mean[ends] - mean[starts])) / spread
+    order = np.argsort(-standard, kind="stable")
+    return order[: max(_EVALUATED, int((standard > _STANDARD_SCORE).sum()))]
+
+
+def merge(marks: Marks, passed: list[Candidate], gap: int) -> list[Found]:
+    """Spans out of overlapping windows, strongest first taken, in the text's order.
+
+    A span is the stretch over which its code's evidence grows, which may reach beyond the window.
+
+    Args:
+        marks: the text's marks, in units of the soft score, whose mean is below zero where a code is not.
+        passed: the windows.
+        gap: spans of one code become one where at most so many positions lie between them.
+    """
+    spans: list[Found] = []
+    free = np.ones(len(marks), dtype=np.bool_)
+    for candidate in sorted(passed, key=lambda c: (c.p_value, -(c.score - c.expected) if c.p_value <= FLOOR else 0)):
+        overlaps = [s for s in spans if s.start < candidate.end and candidate.start < s.end]
+        if any(s.code == candidate.code for s in overlaps):
+            continue  # a worse view of the same passage
+        if 2 * free[candidate.start : candidate.end].sum() < candidate.end - candidate.start:
+            continue  # its evidence is mostly spoken for
+        series = np.where(free, marks.worth(candidate.code), -(10**6))
+        start, end = _extent(series, candidate.start, candidate.end)
+        if end <= start:
+            continue
+        free[start:end] = False
+        spans.append(Found(start, end, candidate))
+    return _joined(sorted(spans, key=lambda s: s.start), gap)
+
+
+def _extent(series: NDArray[np.int64], start: int, end: int) -> tuple[int, int]:
+    """The stretch of evidence that a window shows: of all stretches, the one with the most of its sum in the window."""
+    sums = np.append(0, series.cumsum())
+    stretches = [(max(a, start), min(b, end), a, b) for a, b in _stretches(series) if a < end and start < b]
+    if not stretches:
+        return start, start
+    *_, first, last = max(stretches, key=lambda s: int(sums[s[1]] - sums[s[0]]))
+    return first, last
+
+
+def _stretches(series: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """Starts and ends of the stretches over which evidence grows, without a fall of more than :data:`DROP` inside."""
+    found = []
+    total, peak, start, top = 0, 0, 0, 0
+    for i, worth in enumerate([*series.tolist(), -DROP - 1]):
+        total += worth
+        if total > peak:
+            peak, top = total, i + 1
+        if total <= 0 or peak - total > DROP:
+            if peak > 0:
+                found.append((start, top))
+            total, peak, start, top = 0, 0, i + 1, i + 1
+    return found
+
+
+def _joined(spans: list[Found], gap: int) -> list[Found]:
+    joined: list[Found] = []
+    for span in spans:
+        if joined and joined[-1].code == span.code and span.start - joined[-1].end <= gap:
+            last = joined.pop()
+            stronger = min(last.candidate, span.candidate, key=lambda c: c.p_value)
+            joined.append(Found(last.start, span.end, stronger))
+        else:
+            joined.append(span)
+    return joined

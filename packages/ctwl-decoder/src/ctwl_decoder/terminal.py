@@ -1,0 +1,106 @@
+"""The report on a terminal: the verdict, the records, then the text with each token's evidence in colour."""
+
+from __future__ import annotations
+
+import math
+
+from rich.console import Console, Group, RenderableType
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from .meaning import caveats, headline
+from .report import Analysis, number
+
+__all__ = ["render", "show"]
+
+_FOR = ("on #deebf7", "on #9ecae1", "on #4292c6")  # blue against orange: told apart by everyone
+_AGAINST = ("on #fee6ce", "on #fdae6b", "on #e6550d")
+_STEPS = (0.1, 0.3, 0.5)
+_AROUND = 24
+_MOST = 1500
+
+
+def style_of(worth: float) -> str:
+    """The background for a token's evidence in nats; none for hardly any, or a token that was not judged."""
+    if math.isnan(worth) or abs(worth) < _STEPS[0]:
+        return ""
+    scale = _FOR if worth > 0 else _AGAINST
+    strength = abs(worth) if worth > 0 else abs(worth) / 3  # one miss weighs as much as about three hits
+    return "black " + scale[sum(strength >= step for step in _STEPS[1:])]
+
+
+def render(analysis: Analysis) -> RenderableType:
+    """Everything there is to say about a text."""
+    report = analysis.report
+    notes = Text("\n".join(caveats(report)), style="dim")
+    colour = "blue" if report.detected else "default"
+    parts: list[RenderableType] = [
+        Panel(Text(headline(report), style="bold"), border_style=colour, expand=False),
+        _records(analysis) if report.detected else Text(),
+        _numbers(analysis),
+        notes,
+    ]
+    if len(analysis.worth):
+        parts += [Text(), _heat(analysis), _legend()]
+    return Group(*parts)
+
+
+def show(analysis: Analysis, console: Console) -> None:
+    """Print the report."""
+    console.print(render(analysis))
+
+
+def _records(analysis: Analysis) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("characters", "tokens", "provider", "version", "nonce", "code", "p-value"):
+        table.add_column(name, justify="right")
+    for span in analysis.report.spans:
+        fields = (span.provider, span.version, span.nonce)
+        named = ("-" if field is None else str(field) for field in fields)
+        table.add_row(f"{span.start}-{span.end}", str(span.tokens), *named, str(span.code), number(span.p_value))
+    return table
+
+
+def _numbers(analysis: Analysis) -> Text:
+    report = analysis.report
+    words = f"{report.hits} hits in {report.scored} tokens scored, where a wrong code has {report.expected:.1f}; "
+    words += f"{report.tokens} tokens, {report.searched:,} codes searched"
+    if report.form != "as given":
+        words += f"; read {report.form}"
+    return Text(f"{words}\nprofile {report.profile}")
+
+
+def _heat(analysis: Analysis) -> Text:
+    """The text; of a long one only what was found, or its beginning."""
+    tokens = len(analysis.worth)
+    shown = [tokens <= _MOST] * tokens
+    if tokens > _MOST:
+        for i, (start, end) in enumerate(zip(analysis.starts, analysis.starts[1:], strict=False)):
+            inside = any(span.start < end and start < span.end for span in analysis.report.spans)
+            shown[i] = inside or (not analysis.report.spans and i < _AROUND)
+        near = [i for i, here in enumerate(shown) if here]
+        for i in near:
+            if i and not shown[i - 1]:
+                shown[max(0, i - _AROUND) : i] = [True] * min(i, _AROUND)
+            if i + 1 < tokens and not shown[i + 1]:
+                shown[i + 1 : i + 1 + _AROUND] = [True] * min(_AROUND, tokens - i - 1)
+    text, gap = Text(), False
+    for i, (piece, worth) in enumerate(analysis.pieces()):
+        if shown[i]:
+            text.append(piece, style_of(worth))
+        elif not gap:
+            text.append(" [...] ", "dim")
+        gap = not shown[i]
+    return text
+
+
+def _legend() -> Text:
+    legend = Text("\nevidence for the code ", "dim")
+    for style in reversed(_FOR):
+        legend.append("  ", style)
+    legend.append(" none ", "dim")
+    for style in _AGAINST:
+        legend.append("  ", style)
+    legend.append(" against it", "dim")
+    return legend

@@ -1,0 +1,100 @@
+"""Texts as people paste them: where characters came from, and which marks may be the reader's."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctwl_decoder.forms import AS_GIVEN, forms_of
+from ctwl_decoder.mapped import Mapped, normalized
+from ctwl_protocol.normalization import normalize
+
+TEXT = (
+    "The council said on Tuesday that the new bridge over the river would open in spring. It had been closed "
+    "since the flood, when two of its piers were damaged, and the repair took longer than anyone had expected.\n\n"
+    "The mayor thanked the engineers for their work."
+)
+awkward = st.text(
+    st.sampled_from("ae\u0301\u0327 \t\n\r\x85\u2028\u00a0\u200b\ufeff\u2019\u2026\u1100\u1161\u11a8\u4e2d\U0001f600-")
+)
+
+
+@given(st.one_of(st.text(), awkward))
+def test_the_mapped_normalisation_is_the_profiles(text: str) -> None:
+    found = normalized(Mapped.of(text))
+    assert found.text == normalize(text)
+    assert len(found.source) == len(found.text) + 1
+    assert (found.source[1:] >= found.source[:-1]).all()
+    assert 0 <= found.source[0] <= found.source[-1] <= len(text)
+
+
+@given(st.one_of(st.text(), awkward))
+def test_each_character_knows_where_it_came_from(text: str) -> None:
+    """A character that normalisation leaves alone is found at its source."""
+    found = normalized(Mapped.of(text))
+    if unicodedata.is_normalized("NFC", text):
+        plain = [(c, text[i]) for c, i in zip(found.text, found.source, strict=False) if c.isascii() and c.isalpha()]
+        assert all(c == came_from for c, came_from in plain)
+
+
+def names(text: str) -> list[str]:
+    return [name for name, _ in forms_of(text)]
+
+
+def test_a_plain_text_has_one_form() -> None:
+    assert names(TEXT) == [AS_GIVEN]
+    assert names("A poem\nhas short lines\nthat are its own") == [AS_GIVEN]
+    assert names("") == [AS_GIVEN]
+
+
+def wrapped(width: int, prefix: str = "") -> str:
+    import textwrap
+
+    return "\n\n".join(
+        "\n".join(textwrap.wrap(paragraph, width, initial_indent=prefix, subsequent_indent=prefix))
+        for paragraph in TEXT.split("\n\n")
+    )
+
+
+@pytest.mark.parametrize("width", [40, 72])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_wrapped_lines_are_joined_in_a_form_of_their_own(width: int, end: str) -> None:
+    forms = {form.text for _, form in forms_of(wrapped(width).replace("\n", end))}
+    assert TEXT in forms
+
+
+@pytest.mark.parametrize(
+    "pasted",
+    [
+        wrapped(60, "> "),
+        "# " + TEXT,
+        TEXT.replace("bridge", "**bridge**").replace("river", "_river_").replace("mayor", "`mayor`"),
+        TEXT.replace("bridge", "[bridge](https://example.org/bridge)").replace("closed since", "closed\\- since"),
+        "<p>" + TEXT.replace("\n\n", "</p>\n<p>") + "</p>",
+        "<html><head><title>News</title><style>p {}</style></head><body><div>\n  <p>"
+        + TEXT.replace("bridge", '<a href="x">bridge</a>').replace(" the ", " the&nbsp;").replace("\n\n", "</p><p>")
+        + "</p>\n</div></body></html>",
+    ],
+    ids=["quoted mail", "heading", "emphasis", "link and escape", "paragraphs", "a page"],
+)
+def test_the_text_is_among_the_forms_of_what_was_pasted(pasted: str) -> None:
+    forms = {form.text.replace("closed- since", "closed since") for _, form in forms_of(pasted)}
+    assert TEXT in forms
+
+
+def test_a_form_points_into_the_pasted_text() -> None:
+    pasted = "<p>Tea &amp; <b>toast</b></p><p>and jam</p>"
+    form = next(form for name, form in forms_of(pasted) if name != AS_GIVEN)
+    assert form.text == "Tea & toast\n\nand jam"
+    for word in ("Tea", "toast", "and", "jam"):
+        assert form.source[form.text.index(word)] == pasted.index(word)
+
+
+@given(st.text(st.sampled_from("ab <>/p&;#*_`[]()\\!>-\n")))
+def test_no_text_breaks_the_forms(text: str) -> None:
+    forms = forms_of(text)
+    assert forms[0][0] == AS_GIVEN and forms[0][1].text == normalize(text)
+    assert len({form.text for _, form in forms}) == len(forms) <= 4
+    assert all(len(form.source) == len(form.text) + 1 for _, form in forms)
+    assert all((form.source[1:] >= form.source[:-1]).all() for _, form in forms)

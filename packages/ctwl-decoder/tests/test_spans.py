@@ -1,0 +1,103 @@
+"""Spans, on made-up marks: positions whose units are drawn as a proxy would give them, codes planted by hand."""
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+
+from ctwl_decoder.evidence import Marks
+from ctwl_decoder.posterior import THRESHOLD, posterior_windows
+from ctwl_decoder.spans import LENGTHS, Found, candidates, merge, windows_of
+from ctwl_protocol import hashing
+
+COLOURS = 40
+CODES = np.arange(2**12, dtype=np.uint32)
+ALPHA = 1e-4
+
+
+def text(length: int, rng: np.random.Generator, planted: dict[tuple[int, int], int] | None = None) -> Marks:
+    """Marks of a text whose contexts come back; ``planted`` codes get most of their units in their stretch."""
+    contexts = rng.zipf(1.3, length) % 5000
+    seeds = hashing.fmix32(contexts.astype(np.uint32))
+    inside = rng.random((length, COLOURS)) < 0.5
+    for (start, end), code in (planted or {}).items():
+        colours = hashing.code_colours(seeds[start:end], np.full(end - start, code, np.uint32), COLOURS).astype(int)
+        inside[np.arange(start, end), colours] |= rng.random(end - start) < 0.8
+    units = np.where(inside, 5, -13).astype(np.int8)
+    return Marks(np.column_stack([contexts, rng.integers(0, 10**6, length)]), seeds, units)
+
+
+def found(marks: Marks, codes: NDArray[np.uint32] = CODES) -> list[Found]:
+    return merge(marks, [c for c in candidates(marks, codes) if c.p_value <= ALPHA], gap=10)
+
+
+def overlap(span: Found, start: int, end: int) -> float:
+    both = max(0, min(end, span.end) - max(start, span.start))
+    return both / (max(end, span.end) - min(start, span.start))
+
+
+@pytest.mark.parametrize(
+    ("length", "start", "end"), [(1200, 300, 500), (1200, 0, 150), (700, 500, 700), (5000, 2100, 2300)]
+)
+def test_a_passage_is_found_where_it_is(length: int, start: int, end: int) -> None:
+    spans = found(text(length, np.random.default_rng(length + start), {(start, end): 1234}))
+    assert [span.code for span in spans] == [1234]
+    assert overlap(spans[0], start, end) > 0.85
+
+
+def test_several_records_are_told_apart() -> None:
+    planted = {(100, 300): 7, (300, 480): 4000, (800, 1000): 7}
+    spans = found(text(1300, np.random.default_rng(2), planted))
+    assert [span.code for span in spans] == list(planted.values())
+    for span, (start, end) in zip(spans, planted, strict=True):
+        assert overlap(span, start, end) > 0.8
+
+
+def test_a_text_marked_throughout_is_one_span() -> None:
+    spans = found(text(900, np.random.default_rng(3), {(0, 900): 99}))
+    assert [span.code for span in spans] == [99]
+    assert overlap(spans[0], 0, 900) > 0.98
+
+
+def test_p_values_pay_for_every_window_and_code() -> None:
+    """Smallest p-values of texts that carry nothing are not below uniform."""
+    rng = np.random.default_rng(4)
+    smallest = [min(c.p_value for c in candidates(text(500, rng), CODES)) for _ in range(150)]
+    assert stats.kstest(smallest, "uniform", alternative="greater").pvalue > 0.01
+    assert min(smallest) > ALPHA / 10
+
+
+def test_a_repeated_passage_is_no_evidence() -> None:
+    """Human text that says one thing fifty times: the code that likes it must not pass."""
+    once = text(40, np.random.default_rng(5))
+    rows = np.tile(np.arange(40), 50)
+    again = Marks(once.pairs[rows], once.seeds[rows], once.units[rows])
+    assert found(again) == []
+
+
+def test_a_share_of_the_level_is_paid_for() -> None:
+    marks = text(300, np.random.default_rng(6), {(50, 250): 5})
+    whole, half = (candidates(marks, CODES, share=share) for share in (1.0, 0.5))
+    assert half[0].p_value == pytest.approx(2 * whole[0].p_value)
+
+
+def test_the_grid_covers_every_place() -> None:
+    for length in (97, 500, 1234, 20_000):
+        windows = windows_of(length)
+        assert (windows >= 0).all() and (windows <= length).all()
+        assert set((windows[:, 1] - windows[:, 0]).tolist()) == {size for size in LENGTHS if size < length}
+        for size in LENGTHS:
+            starts = windows[windows[:, 1] - windows[:, 0] == size][:, 0]
+            if len(starts):
+                assert (
+                    starts[0] == 0 and (np.diff(starts) == size // 4).all() and length - starts[-1] - size < size // 4
+                )
+    assert len(windows_of(96)) == len(windows_of(0)) == 0
+
+
+def test_the_papers_windows_find_a_passage() -> None:
+    marks = text(800, np.random.default_rng(7), {(300, 500): 77})
+    count = Marks(marks.pairs, marks.seeds, (marks.units > 0).astype(np.int8))
+    windows = posterior_windows(count, CODES)
+    assert [(c.start, c.end) for c, _ in windows] == [(start, start + 200) for start in range(0, 601, 50)]
+    assert {c.code for c, chance in windows if chance >= THRESHOLD and c.start in (250, 300, 350)} == {77}
