@@ -66,11 +66,11 @@ def test_the_window_search_finds_each_windows_best_code(seed: int, length: int) 
     windows = np.column_stack([starts, np.minimum(starts + 16, length // 8 * 8)])
     windows = windows[windows[:, 1] > windows[:, 0]]
     worth = np.stack([marks.worth(int(code)) for code in codes])
-    found = search_windows(marks[np.isin(np.arange(length), places)], places, windows, 8, codes)
-    for (start, end), code in zip(windows, found, strict=True):
+    found, scores = search_windows(marks[np.isin(np.arange(length), places)], places, windows, 8, codes)
+    for (start, end), code, score in zip(windows, found, scores, strict=True):
         inside = places[(places >= start) & (places < end)]
         sums = worth[:, inside].sum(axis=1)
-        assert sums[code] == sums.max()
+        assert sums[code] == score == sums.max()
 
 
 def test_the_scores_of_wrong_codes_follow_the_null() -> None:

@@ -14,7 +14,7 @@ from transformers import GenerationConfig, TextStreamer
 from ctwl_decoder import Decoder
 from ctwl_encoder import Bridge, CTWLLogitsProcessor, CTWLWatermarkingConfig
 from ctwl_encoder.errors import ConfigMalformed, OptionOutOfRange, StrategyUnsuitable, TokenizerUnsupported
-from ctwl_encoder.models import load_model
+from ctwl_encoder.models import OFFLINE_PROFILE, load_model
 from ctwl_protocol import Beacon, CTWLError
 from ctwl_protocol.proxy import Proxy
 
@@ -206,6 +206,15 @@ def test_a_file_that_is_no_config_is_refused(tmp_path: Path, content: bytes) -> 
     (tmp_path / "ctwl.json").write_bytes(content)
     with pytest.raises(ConfigMalformed):
         CTWLWatermarkingConfig.from_json_file(tmp_path / "ctwl.json")
+
+
+def test_a_tokenizer_has_the_name_of_its_model(tmp_path: Path) -> None:
+    config = CTWLWatermarkingConfig(provider=1, version=2, profile=OFFLINE_PROFILE, tokenizer="smollm2")
+    assert config.open_bridge().proxy.profile.name == OFFLINE_PROFILE
+    wrong = CTWLWatermarkingConfig(provider=1, version=2, profile=OFFLINE_PROFILE, tokenizer=str(tmp_path))
+    with pytest.raises(TokenizerUnsupported, match="give a folder, a name on the hub, or smollm2") as error:
+        wrong.open_bridge()
+    assert "\n" not in str(error.value)
 
 
 def test_without_a_tokenizer_or_enough_codes_it_says_so(smollm2: tuple[Any, Any], bridge: Bridge) -> None:

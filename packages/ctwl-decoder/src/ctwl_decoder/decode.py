@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Literal
 
@@ -41,6 +43,10 @@ MAX_CHARACTERS = 1 << 20
 MAX_TOKENS = 1 << 17
 """Longest text that is decoded, in proxy tokens: about 20 minutes on two cores."""
 
+MAX_MARKS = 256
+"""Most combining marks in a row: ordering them takes time that grows with their square."""
+
+_FOREIGN = re.compile(f"[^\x00-\x7f]{{{MAX_MARKS},}}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -203,6 +209,8 @@ class Decoder:
             raise InputTooLarge(f"the text has {len(text)} characters; at most {MAX_CHARACTERS} are decoded at once")
         if not text.isascii() and _SURROGATE.search(text):
             raise NotText("the text holds lone surrogates, so it is no Unicode text; decode its bytes as UTF-8 first")
+        if any(_piled(run.group()) for run in _FOREIGN.finditer(text)):
+            raise NotText(f"the text piles more than {MAX_MARKS} combining marks on one letter; no script does")
         forms = forms_of(text)
         share = 1.0 if len(forms) == 1 else 0.5
         return [self._form(name, form, share if name == AS_GIVEN else share / (len(forms) - 1)) for name, form in forms]
@@ -314,6 +322,12 @@ class Decoder:
             return {"provider": None, "version": None, "nonce": None}
         beacon = Beacon.from_code(code)
         return {"provider": beacon.provider, "version": beacon.version, "nonce": beacon.nonce}
+
+
+def _piled(run: str) -> bool:
+    """Whether more than :data:`MAX_MARKS` combining marks follow each other."""
+    groups = groupby(run, lambda character: unicodedata.combining(character) > 0)
+    return any(marks and sum(1 for _ in group) > MAX_MARKS for marks, group in groups)
 
 
 def _observe_with(proxy: Proxy) -> Observe:

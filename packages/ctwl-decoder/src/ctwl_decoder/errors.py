@@ -17,6 +17,7 @@ __all__ = [
     "OutputExists",
     "RecordMalformed",
     "RequestCancelled",
+    "ScanRunning",
     "ScanSettingsDiffer",
     "ServiceBusy",
     "ServiceClosing",
@@ -24,6 +25,7 @@ __all__ = [
     "TextMissing",
     "TimedOut",
     "TooManyAtOnce",
+    "UnsupportedType",
 ]
 
 
@@ -139,3 +141,15 @@ class CannotServe(DecoderError):
     """``ctwl-decode serve`` cannot start here."""
 
     code = "cannot-serve"
+
+
+class ScanRunning(DecoderError):
+    """Another process is at work on the same output."""
+
+    code = "scan-running"
+
+
+class UnsupportedType(DecoderError):
+    """A request's body is of a media type that its endpoint does not read."""
+
+    code = "unsupported-type"

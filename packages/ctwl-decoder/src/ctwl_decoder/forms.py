@@ -11,8 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from html import unescape
-from html.parser import HTMLParser
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from .mapped import Edit, Mapped, normalized
 
@@ -28,10 +27,17 @@ _BLOCK = {
     "ul",
 }  # fmt: skip
 _PARAGRAPH = {"p", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "pre"}
-_HIDDEN = {"script", "style", "head", "template"}
+_LONGEST_TAG = 1000
 _TAG = re.compile(
-    rf"</?(?:{'|'.join(sorted(_BLOCK | _HIDDEN))}|html|body|span|a|b|i|em|strong|code|u|sup|sub)\b[^<>]*>", re.I
+    rf"</?(?:{'|'.join(sorted(_BLOCK))}|html|head|body|script|style|span|a|b|i|em|strong|code|u|sup|sub)\b[^<>]{{0,400}}>",
+    re.I,
 )
+_TAG_START = re.compile(r"</?[a-zA-Z]|<[!?]")
+_TAG_NAME = re.compile(r"</?([a-z][a-z0-9]{0,20})")
+_HIDDEN_TAG = re.compile(r"<(script|style|head|template)\b")
+_WORD = re.compile(r"\s+|&(?:#[0-9]{1,7}|#x[0-9a-f]{1,6}|[a-z][a-z0-9]{1,31});?|[^\s&]+|&", re.I)
+_BREAKS = ("", " ", "\n", "\n\n")
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|(?<=[^\r\n])\Z)")
 
 _MARKDOWN = re.compile(
     r"""(?mx)
@@ -67,27 +73,22 @@ def forms_of(text: str) -> list[tuple[str, Mapped]]:
 
 def _unwrapped(given: Mapped) -> Mapped:
     """Line breaks that only keep lines short become spaces: there the next line's first word would not have fitted."""
-    paragraphs = [
-        (found.start(), found.group().rstrip("\n").split("\n"))
-        for found in re.finditer(r"(?:[^\n]*\S[^\n]*(?:\n|\Z))+", re.sub("\r\n?", _line_end, given.text))
-    ]
-    widest = max((len(line.rstrip()) for _, lines in paragraphs for line in lines), default=0)
+    lines = [(found.start(), found.group()) for found in _LINE.finditer(given.text)]
+    widest = max((len(line.rstrip()) for _, line in lines), default=0)
     if widest > _WIDEST:
         return given
     edits: list[Edit] = []
-    for start, lines in paragraphs:
-        if any(len(a.rstrip()) + 1 + len(b.split(maxsplit=1)[0]) <= widest for a, b in pairwise(lines)):
+    for blank, group in groupby(lines, lambda line: not line[1].strip()):
+        paragraph = list(group)
+        if blank or any(
+            len(line.rstrip()) + 1 + len(following.split(maxsplit=1)[0]) <= widest
+            for (_, line), (_, following) in pairwise(paragraph)
+        ):
             continue  # its lines end where the writer wanted
-        place = start
-        for line, following in pairwise(lines):
+        for (start, line), (next_start, following) in pairwise(paragraph):
             indent = len(following) - len(following.lstrip())
-            edits.append((place + len(line.rstrip()), place + len(line) + 1 + indent, " "))
-            place += len(line) + 1
+            edits.append((start + len(line.rstrip()), next_start + indent, " "))
     return given.edited(edits)
-
-
-def _line_end(found: re.Match[str]) -> str:
-    return "\n".rjust(len(found.group()))  # as long as before, so that places stay what they were
 
 
 def _without_markdown(given: Mapped) -> Mapped:
@@ -102,62 +103,41 @@ def _without_markdown(given: Mapped) -> Mapped:
     return given.edited(edits())
 
 
-class _Words(HTMLParser):
-    """Collects the edits that leave a page's words, with one break between them."""
-
-    _BREAKS = ("", " ", "\n", "\n\n")
-
-    def __init__(self, text: str) -> None:
-        super().__init__(convert_charrefs=False)
-        self.edits: list[Edit] = []
-        self._text = text
-        self._lines = [0, *(line.end() for line in re.finditer("\n", text))]
-        self._hidden = 0
-        self._done = 0
-        self._break = 0
-        self.feed(text)
-        self.close()
-        self.edits.append((self._done, len(text), ""))
-
-    def _place(self) -> int:
-        line, column = self.getpos()
-        return self._lines[line - 1] + column
-
-    def _word(self, start: int, end: int, new: str) -> None:
-        self.edits += [(self._done, start, self._BREAKS[self._break]), (start, end, new)]
-        self._done, self._break = end, 0
-
-    def _tag(self, tag: str, hides: int) -> None:
-        self._hidden = max(0, self._hidden + hides * (tag in _HIDDEN))
-        self._break = max(self._break, 3 if tag in _PARAGRAPH else 2 if tag in _BLOCK else 0)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002
-        self._tag(tag, 1)
-
-    def handle_endtag(self, tag: str) -> None:
-        self._tag(tag, -1)
-
-    def handle_data(self, data: str) -> None:
-        start = self._place()
-        for run in re.finditer(r"\s+|\S+", "" if self._hidden else data):
-            if run.group().isspace():
-                self._break = max(self._break, 1)
-            else:
-                self._word(start + run.start(), start + run.end(), run.group())
-
-    def handle_entityref(self, name: str) -> None:
-        self._reference(f"&{name}")
-
-    def handle_charref(self, name: str) -> None:
-        self._reference(f"&#{name}")
-
-    def _reference(self, raw: str) -> None:
-        start = self._place()
-        end = start + len(raw)
-        end += self._text[end : end + 1] == ";"
-        if not self._hidden:
-            self._word(start, end, unescape(self._text[start:end]))
-
-
 def _without_html(given: Mapped) -> Mapped:
-    return given.edited(_Words(given.text).edits)
+    """The words of a page, with one break between them: a blank line, a line end or a space, as its tags ask for."""
+    text, edits = given.text, list[Edit]()
+    done, wanted = 0, 0
+    for tag, start, end in _outside_tags(text):
+        wanted = max(wanted, 3 if tag in _PARAGRAPH else 2 if tag in _BLOCK else 0)
+        for found in _WORD.finditer(text, start, end):
+            word = found.group()
+            if word.isspace():
+                wanted = max(wanted, 1)
+                continue
+            edits += [(done, found.start(), _BREAKS[wanted]), (*found.span(), unescape(word))]
+            done, wanted = found.end(), 0
+    return given.edited([*edits, (done, len(text), "")])
+
+
+def _outside_tags(text: str) -> Iterator[tuple[str, int, int]]:
+    """What a page shows between its tags: the tag before, start and end; in linear time, whatever the text holds."""
+    folded, done, place, tag = "".join(c.lower() if c.isascii() else c for c in text), 0, 0, ""
+    endless: set[str] = set()  # ends that do not come any more
+    while (place := text.find("<", place)) >= 0:
+        if text.startswith("<!--", place):
+            end, start = "-->", place + 4
+        elif (hidden := _HIDDEN_TAG.match(folded, place)) is not None:
+            end, start = f"</{hidden[1]}", place + 1
+        else:
+            end, start = ">", place + 1
+        closed = -1 if end in endless else folded.find(end, start, start + _LONGEST_TAG if end == ">" else len(text))
+        if closed < 0 or (end == ">" and not _TAG_START.match(text, place)):
+            if end != ">":
+                endless.add(end)
+            place += 1
+            continue
+        yield tag, done, place
+        named = _TAG_NAME.match(folded, place)
+        tag = named[1] if named else ""
+        done = place = closed + (len(end) if end in (">", "-->") else 0)
+    yield tag, done, len(text)

@@ -23,9 +23,11 @@ _WIDTH, _HEIGHT = 900, 180
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1b1f24; --paper: #fff; --soft: #57606a; --line: #d0d7de; --band: #0969da22;
-  --curve: #0550ae; }
+  --curve: #0550ae; --on: #000; --f1: #deebf7; --f2: #9ecae1; --f3: #4292c6; --a1: #fee6ce; --a2: #fdae6b;
+  --a3: #e6550d; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --paper: #0d1117; --soft: #9198a1; --line: #3d444d;
-  --band: #4493f833; --curve: #79c0ff; } }
+  --band: #4493f833; --curve: #79c0ff; --on: #fff; --f1: #12304c; --f2: #1c5589; --f3: #2f7fc1; --a1: #43260e;
+  --a2: #8a4510; --a3: #c2510c; } }
 body { margin: 2rem auto; max-width: 60rem; padding: 0 1rem; font: 16px/1.55 system-ui, sans-serif; color: var(--ink);
   background: var(--paper); }
 h1 { font-size: 1.45rem; margin: 0 0 .75rem; padding: .75rem 1rem; border-left: .4rem solid #2171b5;
@@ -43,9 +45,10 @@ svg text { fill: var(--soft); font-size: 12px; } .curve { fill: none; stroke: va
 .text mark { background: none; color: inherit; border-bottom: .2rem solid #2171b5; padding-bottom: .1rem; }
 .text mark::before { content: attr(data-n); font: bold .7rem system-ui; vertical-align: super; margin-right: .15rem; }
 i { font-style: normal; border-radius: .15rem; }
-.f1 { background: #deebf7; } .f2 { background: #9ecae1; } .f3 { background: #4292c6; }
-.a1 { background: #fee6ce; } .a2 { background: #fdae6b; } .a3 { background: #e6550d; }
-.f1, .f2, .f3, .a1, .a2, .a3 { color: #000; }
+.f1 { background: var(--f1); } .f2 { background: var(--f2); } .f3 { background: var(--f3); }
+.a1 { background: var(--a1); } .a2 { background: var(--a2); } .a3 { background: var(--a3); }
+.found > .f2, .found > .f3 { background: var(--f1); } .found > .a2, .found > .a3 { background: var(--a1); }
+.text i[class] { color: var(--on); }
 .key i { display: inline-block; width: 1.6rem; height: .8rem; }
 """
 
@@ -117,8 +120,8 @@ def _curve(analysis: Analysis) -> Iterator[str]:
     yield f'<polyline class="curve" points="{points}"/>\n'
     yield f'<text x="40" y="{_HEIGHT - 4}">token 0</text>'
     yield f'<text x="{_WIDTH - 10}" y="{_HEIGHT - 4}" text-anchor="end">{tokens}</text>\n</svg>\n'
-    yield f"<figcaption>Log-likelihood ratio for the code, in nats, summed over {_SUM} tokens around each. It rises "
-    yield "where the text follows the code and falls slowly where it does not.</figcaption>\n</figure>\n"
+    yield f"<figcaption>Log-likelihood ratio for the code, in nats, summed over {_SUM} tokens around each: "
+    yield "above zero where the text follows the code.</figcaption>\n</figure>\n"
 
 
 def _level(worth: float) -> str:
@@ -136,7 +139,7 @@ def _heat(analysis: Analysis) -> Iterator[str]:
         return
     yield '<p class="key soft">evidence for the code <i class="f3"></i> <i class="f2"></i> <i class="f1"></i> none '
     yield '<i class="a1"></i> <i class="a2"></i> <i class="a3"></i> against it; passages found are underlined</p>\n'
-    yield '<div class="text">'
+    yield f'<div class="text{" found" if analysis.report.spans else ""}">'  # outside passages it is chance: paler
     spans = list(enumerate(analysis.report.spans, 1))
     open_until = -1
     for (piece, worth), start in zip(analysis.pieces(), analysis.starts.tolist(), strict=False):

@@ -40,14 +40,16 @@ class Mapped:
     def edited(self, edits: Iterable[Edit]) -> Mapped:
         """This text with some parts replaced; the edits ascend and do not overlap."""
         texts: list[str] = []
-        sources: list[NDArray[np.int64]] = []
+        places: list[int] = []
         done = 0
         for start, end, new in edits:
             texts += [self.text[done:start], new]
-            inside = start + np.arange(len(new)) * (end - start) // max(len(new), 1)
-            sources += [self.source[done:start], self.source[inside]]
+            places.extend(range(done, start))
+            places.extend(start + i * (end - start) // len(new) for i in range(len(new)))
             done = end
-        return Mapped("".join([*texts, self.text[done:]]), np.concatenate([*sources, self.source[done:]]))
+        texts.append(self.text[done:])
+        places.extend(range(done, len(self.source)))
+        return Mapped("".join(texts), self.source[np.array(places, dtype=np.int64)])
 
 
 def normalized(given: Mapped) -> Mapped:

@@ -113,8 +113,8 @@ def _search(
 
 def search_windows(
     marks: Marks, places: NDArray[np.int64], windows: NDArray[np.int64], cell: int, codes: NDArray[np.uint32]
-) -> NDArray[np.uint32]:
-    """The best code of each window, with every given mark counted: uint32 (windows,).
+) -> tuple[NDArray[np.uint32], NDArray[np.int32]]:
+    """The best code of each window and its score, every given mark counted: uint32 and int32 (windows,).
 
     Args:
         marks: the marks that count.
@@ -134,6 +134,6 @@ def search_windows(
         return best, which
 
     parts = in_chunks(work, len(codes))
-    best = np.stack([part[0] for part in parts])
-    which: NDArray[np.uint32] = np.stack([part[1] for part in parts])[best.argmax(axis=0), np.arange(len(windows))]
-    return which
+    best, which = (np.stack(column) for column in zip(*parts, strict=True))
+    top = best.argmax(axis=0), np.arange(len(windows))
+    return which[top], best[top]

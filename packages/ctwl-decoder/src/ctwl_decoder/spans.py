@@ -123,29 +123,30 @@ def candidates(marks: Marks, codes: NDArray[np.uint32], share: float = 1.0) -> l
     if not len(windows):
         return found
     counted = marks.first_occurrences(APART)
-    best = search_windows(marks[counted], np.flatnonzero(counted), windows, CELL, codes)
+    best, scores = search_windows(marks[counted], np.flatnonzero(counted), windows, CELL, codes)
     tests = len(codes) * len(windows) * parts / share
-    promising = _promising(marks, counted, windows, best)
-    return found + [_judge(marks, windows[w].tolist(), best[w : w + 1], tests) for w in promising]
+    judged: dict[int, list[Candidate]] = {}
+    for w in _promising(marks, counted, windows, scores):
+        start, end = windows[w].tolist()
+        same = judged.setdefault(int(best[w]), [])
+        if not any(other.start <= start and end <= other.end for other in same):  # else it adds nothing
+            same.append(_judge(marks, (start, end), best[w : w + 1], tests))
+    return found + [candidate for same in judged.values() for candidate in same]
 
 
 def _promising(
-    marks: Marks, counted: NDArray[np.bool_], windows: NDArray[np.int64], best: NDArray[np.uint32]
+    marks: Marks, counted: NDArray[np.bool_], windows: NDArray[np.int64], scores: NDArray[np.int32]
 ) -> NDArray[np.int64]:
-    """The windows worth an exact p-value, by how far their best codes stand above a wrong code's mean.
+    """The windows worth an exact p-value, best first, by how far their best codes stand above a wrong code's mean.
 
     Leaving one out loses power, never validity.
     """
-    series = {int(code): np.append(0, (marks.worth(int(code)) * counted).cumsum()) for code in np.unique(best)}
-    starts, ends = windows[:, 0], windows[:, 1]
-    sums = np.array(
-        [series[int(code)][end] - series[int(code)][start] for code, start, end in zip(best, starts, ends, strict=True)]
-    )
     kept = marks.units * counted[:, None]
     mean = np.append(0.0, kept.mean(axis=1).cumsum())
     variance = np.append(0.0, kept.var(axis=1).cumsum())
+    starts, ends = windows[:, 0], windows[:, 1]
     spread = np.sqrt(np.maximum(variance[ends] - variance[starts], 1e-9))
-    standard = (sums - (mean[ends] - mean[starts])) / spread
+    standard = (scores - (mean[ends] - mean[starts])) / spread
     order = np.argsort(-standard, kind="stable")
     return order[: max(_EVALUATED, int((standard > _STANDARD_SCORE).sum()))]
 

@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from transformers import AutoTokenizer, LogitsProcessor
+from transformers import LogitsProcessor
 from transformers.generation import BaseWatermarkingConfig
 
 from ctwl_protocol import Beacon, get_profile
@@ -23,6 +23,7 @@ from ctwl_protocol.proxy import open_proxy
 from .bridge import Bridge
 from .errors import ConfigMalformed, OptionOutOfRange, TokenizerUnsupported
 from .marking import Marker, Text, check_beacon, check_delta, check_strategy
+from .models import load_tokenizer
 from .strategies import Strategy
 
 __all__ = ["CTWLLogitsProcessor", "CTWLWatermarkingConfig", "open_bridge"]
@@ -184,11 +185,7 @@ def open_bridge(profile: str, tokenizer: str, proxy_path: str | None, device: st
         TokenizerUnsupported: there is no such tokenizer, or see :class:`ctwl_encoder.bridge.Bridge`.
         CTWLError: see :func:`ctwl_protocol.proxy.open_proxy`.
     """
-    try:
-        loaded = AutoTokenizer.from_pretrained(tokenizer, trust_remote_code=False)
-    except Exception as error:  # transformers raises many types for a name that it cannot load
-        raise TokenizerUnsupported(f"cannot load the tokenizer {tokenizer!r}: {error}") from error
-    return Bridge(loaded, open_proxy(profile, path=proxy_path, device=device, lazy=True, fast=True))
+    return Bridge(load_tokenizer(tokenizer), open_proxy(profile, path=proxy_path, device=device, lazy=True, fast=True))
 
 
 class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]

@@ -11,9 +11,9 @@ from ctwl_protocol.errors import CTWLError
 from ctwl_protocol.profile import ProxyModel, get_profile
 from ctwl_protocol.proxy import ProxyTokenizer, build_model, choose_device, find_files, load_tensors
 
-from .errors import ModelFailed, ModelNotFound, ModelUnsuitable
+from .errors import ModelFailed, ModelNotFound, ModelUnsuitable, TokenizerUnsupported
 
-__all__ = ["OFFLINE_MODEL", "OFFLINE_PROFILE", "check_model", "load_model"]
+__all__ = ["OFFLINE_MODEL", "OFFLINE_PROFILE", "check_model", "load_model", "load_tokenizer"]
 
 OFFLINE_MODEL = "smollm2"
 """Name of the model that a package registry brings: SmolLM2-135M-Instruct, the offline profile's proxy."""
@@ -32,16 +32,18 @@ def load_model(name: str, device: str | torch.device = "auto") -> tuple[Any, Any
         ModelNotFound: there is no such model, or it is no causal LM.
     """
     device = choose_device(device)
-    if name == OFFLINE_MODEL:
-        model, tokenizer = _offline()
+    if name.lower() == OFFLINE_MODEL:
+        model, tokenizer = _offline_model(), _offline_tokenizer()
+        ends = tokenizer.convert_tokens_to_ids(["<|im_end|>", "<|endoftext|>"])
+        model.generation_config.update(eos_token_id=ends, pad_token_id=ends[0])
     else:
         try:
             tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=False)
             model = AutoModelForCausalLM.from_pretrained(name, dtype="auto", trust_remote_code=False)
         except Exception as error:  # transformers raises many types for a name that it cannot load
-            first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
             raise ModelNotFound(
-                f"cannot load {name!r} as a causal LM ({first}); give a folder, a name on the hub, or {OFFLINE_MODEL}"
+                f"cannot load {name!r} as a causal LM ({_first_line(error)}); give a folder, a name on the hub, or "
+                f"{OFFLINE_MODEL}"
             ) from error
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token
@@ -52,20 +54,46 @@ def load_model(name: str, device: str | torch.device = "auto") -> tuple[Any, Any
         raise ModelFailed(f"the model does not fit on {device}: {error}") from error
 
 
-def _offline() -> tuple[Any, Any]:
+def load_tokenizer(name: str) -> Any:
+    """Load a model's tokenizer alone.
+
+    Args:
+        name: as for :func:`load_model`.
+
+    Raises:
+        TokenizerUnsupported: there is no such tokenizer.
+    """
+    if name.lower() == OFFLINE_MODEL:
+        return _offline_tokenizer()
+    try:
+        return AutoTokenizer.from_pretrained(name, trust_remote_code=False)
+    except Exception as error:  # transformers raises many types for a name that it cannot load
+        raise TokenizerUnsupported(
+            f"cannot load the tokenizer {name!r} ({_first_line(error)}); give a folder, a name on the hub, or "
+            f"{OFFLINE_MODEL}"
+        ) from error
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+
+
+def _offline_model() -> Any:
     profile = get_profile(OFFLINE_PROFILE)
     if not isinstance(profile.proxy, ProxyModel):
         raise CTWLError(f"{OFFLINE_PROFILE} has no proxy LM")
     files = find_files(profile)
     if files.weights is None:
         raise CTWLError(f"{OFFLINE_PROFILE} has no weights")
-    model = build_model(profile.proxy.architecture, load_tensors(profile.proxy, files.weights))
+    return build_model(profile.proxy.architecture, load_tensors(profile.proxy, files.weights))
+
+
+def _offline_tokenizer() -> Any:
+    profile = get_profile(OFFLINE_PROFILE)
+    files = find_files(profile)
     backend = ProxyTokenizer(profile.tokenizer, files.vocab, files.merges).backend
     special = {"bos_token": "<|im_start|>", "eos_token": "<|im_end|>", "pad_token": "<|im_end|>"}
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=backend, **special)
-    model.generation_config.eos_token_id = [tokenizer.eos_token_id, backend.token_to_id("<|endoftext|>")]
-    model.generation_config.pad_token_id = tokenizer.pad_token_id
-    return model, tokenizer
+    return PreTrainedTokenizerFast(tokenizer_object=backend, **special)
 
 
 def check_model(model: Any) -> None:

@@ -9,6 +9,7 @@ bits.
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -59,8 +60,14 @@ def _threads() -> int:
 def in_chunks(work: Callable[[int, int], T], length: int) -> list[T]:
     """The results, in order, of ``work(start, stop)`` over ``range(length)``, a few chunks to each processor."""
     parts = min(length, 4 * _threads())
-    bounds = [length * i // parts for i in range(parts + 1)] if parts else [0]
-    return list(_pool().map(work, bounds[:-1], bounds[1:]))
+    chunks = [(length * i // parts, length * (i + 1) // parts) for i in range(parts)]
+    pool, results = _pool(), []
+    # As many at once as there are processors and no more, so that callers in other threads get their turns.
+    waiting = deque(pool.submit(work, *chunk) for chunk in chunks[: _threads()])
+    for chunk in chunks[_threads() :]:
+        results.append(waiting.popleft().result())
+        waiting.append(pool.submit(work, *chunk))
+    return results + [future.result() for future in waiting]
 
 
 @jit

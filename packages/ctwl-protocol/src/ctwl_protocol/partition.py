@@ -20,11 +20,11 @@ Sigma = tuple[int, int]
 """A share of the mass as a rational: numerator, denominator."""
 
 
-def quantise(probabilities: NDArray[np.float64], weight_bits: int) -> NDArray[np.uint32]:
+def quantise(probabilities: NDArray[np.float64] | NDArray[np.float32], weight_bits: int) -> NDArray[np.uint32]:
     """Integer weights ``w(v) = floor(P(v) * 2^bits + 1/2)`` (section 7.1).
 
     Args:
-        probabilities: float64 in [0, 1], any shape.
+        probabilities: float64 in [0, 1], any shape; float32 is good enough where the proxy is no more exact.
         weight_bits: the profile's weight bits.
 
     Returns:

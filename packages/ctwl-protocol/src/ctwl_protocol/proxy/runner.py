@@ -123,9 +123,12 @@ class Proxy:
         with torch.inference_mode():
             return last_logits(self._model, torch.tensor(windows, device=self.device))
 
-    def _probabilities(self, windows: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _probabilities(self, windows: NDArray[np.int64]) -> NDArray[np.float64] | NDArray[np.float32]:
         logits = self.forward(windows)[:, : self.profile.tokenizer.vocabulary]
-        probabilities: NDArray[np.float64] = torch.softmax(logits, dim=-1, dtype=torch.float64).cpu().numpy()
+        # After a bfloat16 layer the digits beyond float32 mean nothing, and they cost as much as a layer.
+        wide = torch.float64 if self._dtype == torch.float32 else torch.float32
+        probabilities: NDArray[np.float64] | NDArray[np.float32]
+        probabilities = torch.softmax(logits, dim=-1, dtype=wide).cpu().numpy()
         return probabilities
 
 

@@ -1,0 +1,625 @@
+"""Scanning corpora from the outside: files in, rows out, whatever happens in between."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from ctwl_decoder import Decoder
+from ctwl_decoder.corpus import MAX_BYTES, MAX_LINE, Columns, corpus_files, documents
+from ctwl_decoder.errors import (
+    InputUnreadable,
+    OptionOutOfRange,
+    OutputExists,
+    ScanRunning,
+    ScanSettingsDiffer,
+)
+from ctwl_decoder.scan import Decoded, Settings, Summary, Watch, Work, here, main, parts_of, scan, schema
+from ctwl_protocol import Beacon, Profile, get_profile, hashing
+from ctwl_protocol.proxy import Proxy, open_proxy
+
+VANILLA = "org.ctwl.smollm2-135m.vanilla.1"
+PLAIN = "The council met on Tuesday and talked about the bridge, the school and the weather. Nobody was surprised. " * 2
+
+
+def small(**changes: Any) -> Profile:
+    """A profile without a proxy LM and with few colours, so that decoding takes milliseconds."""
+    document = {**get_profile(VANILLA).model_dump(), "name": "org.example.scan.1", "colours": 16, **changes}
+    return Profile.model_validate(document)
+
+
+def marked_text(proxy: Proxy, code: int, words: int, seed: int) -> str:
+    """Words of one token each, all in the half of the vocabulary that the code's colour picks."""
+    profile, rng = proxy.profile, np.random.default_rng(seed)
+    vocabulary = proxy.tokenizer.vocabulary
+    whole = [vocabulary[w] for w in vocabulary if w[0] == "Ġ" and w[1:].isascii() and w[1:].isalpha() and len(w) > 4]
+    ids = [whole[0]]
+    for _ in range(words):
+        seeds = hashing.permutation_seeds(hashing.partition_seed(profile.key, ids[-1:]), profile.colours)
+        one = np.array([code], dtype=np.uint32)
+        colour = hashing.code_colours(hashing.colour_seed(profile.key, ids[-1:]), one, profile.colours)
+        order = np.argsort(hashing.ranks(int(seeds[colour][0]), len(vocabulary)))
+        ids.append(int(rng.choice(np.intersect1d(order[: len(order) * 9 // 20], whole))))
+    return proxy.tokenizer.decode(np.array(ids)).strip()
+
+
+@pytest.fixture(scope="module")
+def decoder() -> Decoder:
+    return Decoder(Proxy(small(), open_proxy(VANILLA).tokenizer, None))
+
+
+@pytest.fixture(scope="module")
+def marked(decoder: Decoder) -> str:
+    return marked_text(decoder.proxy, Beacon(700, 9, 21).code, 120, 4)
+
+
+@pytest.fixture
+def settings() -> Settings:
+    return Settings(small(), beacons=((700, 9),), chunk=(4, 4000))
+
+
+def jsonl(path: Path, texts: Iterable[str]) -> Path:
+    path.write_text("".join(json.dumps({"text": text, "id": f"d{i}"}) + "\n" for i, text in enumerate(texts)))
+    return path
+
+
+def rows(output: Path) -> list[dict[str, Any]]:
+    return pq.read_table(output).to_pylist()
+
+
+def never() -> Decoder:
+    raise AssertionError("nothing was left to decode")
+
+
+# ---- the rows ----
+
+
+def test_a_code_is_found_with_its_place_and_p_value(
+    decoder: Decoder, settings: Settings, marked: str, tmp_path: Path
+) -> None:
+    corpus, out = jsonl(tmp_path / "a.jsonl", [PLAIN, PLAIN + marked, "short"]), tmp_path / "out.parquet"
+    settings = replace(settings, columns=Columns(id="id"))
+    summary = scan([corpus], out, settings, here(lambda: decoder))
+    plain, found, short = rows(out)
+    assert (found["source"], found["row"], found["id"], found["detected"]) == (str(corpus), 1, "d1", True)
+    assert (found["provider"], found["version"], found["nonce"]) == (700, 9, 21)
+    assert found["code"] == Beacon(700, 9, 21).code
+    assert found["p_value"] < 1e-6
+    (span,) = found["spans"]
+    assert (span["provider"], span["version"], span["nonce"], span["code"]) == (700, 9, 21, found["code"])
+    assert abs(span["start"] - len(PLAIN)) < 80 and span["end"] == len(PLAIN + marked)
+    assert (plain["detected"], plain["code"], plain["provider"], plain["spans"]) == (False, None, None, [])
+    assert plain["p_value"] > 1e-4 and plain["tokens"] == decoder.decode(PLAIN).tokens
+    assert (short["detected"], short["p_value"], short["error"]) == (False, 1.0, None)
+    assert (summary.documents, dict(summary.found), summary.too_short) == (3, {"provider 700:9": 1}, 1)
+    assert not parts_of(out).exists()
+
+
+def test_every_row_is_the_decoders_own_report(
+    decoder: Decoder, settings: Settings, marked: str, tmp_path: Path
+) -> None:
+    texts = [marked[i : i + 300] for i in range(0, 500, 40)] + ["", PLAIN]
+    out = tmp_path / "out.parquet"
+    scan([jsonl(tmp_path / "a.jsonl", texts)], out, settings, here(lambda: decoder))
+    for text, row in zip(texts, rows(out), strict=True):
+        report = decoder.decode(text, beacons=settings.beacons)
+        assert (row["detected"], row["p_value"], row["tokens"]) == (report.detected, report.p_value, report.tokens)
+        assert row["spans"] == [span.model_dump(exclude={"tokens"}) for span in report.spans]
+
+
+def test_codes_that_are_no_beacons_are_numbers(decoder: Decoder, tmp_path: Path) -> None:
+    proxy = Proxy(small(code_bits=10), decoder.proxy.tokenizer, None)
+    corpus = jsonl(tmp_path / "a.jsonl", [marked_text(proxy, 77, 100, 1)])
+    summary = scan([corpus], tmp_path / "o", Settings(proxy.profile), here(lambda: Decoder(proxy)))
+    (row,) = rows(tmp_path / "o")
+    assert (row["code"], row["provider"], row["spans"][0]["provider"]) == (77, None, None)
+    assert "1 of code 77" in str(summary)
+
+
+def test_the_result_says_what_it_follows_from(decoder: Decoder, settings: Settings, tmp_path: Path) -> None:
+    scan([jsonl(tmp_path / "a.jsonl", [PLAIN])], tmp_path / "o", settings, here(lambda: decoder))
+    found = pq.read_schema(tmp_path / "o")
+    assert found.remove_metadata() == schema()
+    told = {key.decode(): value.decode() for key, value in found.metadata.items()}
+    assert told["ctwl.profile"] == "org.example.scan.1"
+    assert told["ctwl.profile_digest"] == settings.profile.digest
+    assert (float(told["ctwl.alpha"]), told["ctwl.searched"]) == (1e-4, "64")
+    assert int(told["ctwl.needed"]) == decoder.decode("", beacons=settings.beacons).needed
+
+
+# ---- documents ----
+
+
+def test_folders_are_walked_in_order_and_compressed_lines_read(
+    decoder: Decoder, settings: Settings, tmp_path: Path
+) -> None:
+    corpus = tmp_path / "corpus"
+    (corpus / "b" / "deep").mkdir(parents=True)
+    (corpus / "b" / "deep" / "x.txt").write_text("one")
+    (corpus / "a.ndjson.gz").write_bytes(gzip.compress(b'{"text": "two"}\n\n{"text": "three"}'))
+    (corpus / "c.TXT.gz").write_bytes(gzip.compress(b"four"))
+    (corpus / "notes.md").write_text("not read")
+    pq.write_table(pa.table({"text": ["five", "six"], "other": [1, 2]}), corpus / "d.parquet")
+    os.mkfifo(corpus / "pipe.txt")  # would never end
+    out = corpus / "out.parquet"  # inside the corpus and yet not of it
+    scan([corpus, corpus / "d.parquet"], out, settings, here(lambda: decoder))
+    assert [(Path(row["source"]).name, row["row"]) for row in rows(out)] == [
+        ("a.ndjson.gz", 0),
+        ("a.ndjson.gz", 2),
+        ("x.txt", 0),
+        ("c.TXT.gz", 0),
+        ("d.parquet", 0),
+        ("d.parquet", 1),
+    ]
+    first = out.read_bytes()
+    scan([corpus, corpus / "d.parquet"], out, settings, here(lambda: decoder), restart=True)
+    assert out.read_bytes() == first
+
+
+BAD = [
+    ("a.jsonl", b"\xff\xfe{}\n", "not-text"),
+    ("a.jsonl", b'{"text": "cut off', "record-malformed"),
+    ("a.jsonl", b"[1, 2]\n", "record-malformed"),
+    ("a.jsonl", b"[" * 100_000, "record-malformed"),
+    ("a.jsonl", b'{"text": ' + b"9" * 5000 + b"}", "record-malformed"),
+    ("a.jsonl", b'{"txet": "x"}\n', "text-missing"),
+    ("a.jsonl", b'{"text": null}\n', "text-missing"),
+    ("a.jsonl", b'{"text": 7}\n', "text-missing"),
+    ("a.jsonl", b'{"text": "\\ud800"}\n', "not-text"),
+    ("a.jsonl", b'{"text": "' + b"a" * MAX_LINE + b'"}\n', "input-too-large"),
+    ("a.jsonl", b'{"text": "' + b"a" * (1 << 21) + b'"}\n', "input-too-large"),
+    ("a.jsonl", b'{"text": "' + b"1 " * (1 << 18) + b'"}\n', "input-too-large"),
+    ("a.txt", b"a" * (MAX_BYTES + 1), "input-too-large"),
+    ("a.txt", b"caf\xe9", "not-text"),
+    ("a.txt", b"\x7fELF\0\0", "not-text"),
+    ("a.jsonl.gz", b"no gzip", "input-unreadable"),
+    ("a.txt.gz", gzip.compress(os.urandom(1000))[:500], "input-unreadable"),
+    ("a.parquet", b"PAR1 but no more than that", "input-unreadable"),
+]
+
+
+@pytest.mark.parametrize(("name", "data", "code"), BAD, ids=[f"{i} {bad[2]}" for i, bad in enumerate(BAD)])
+def test_a_bad_document_is_a_row_with_an_error_and_no_others_are_lost(
+    decoder: Decoder, settings: Settings, tmp_path: Path, name: str, data: bytes, code: str
+) -> None:
+    (tmp_path / "0.txt").write_text("before")
+    (tmp_path / name).write_bytes(data)
+    (tmp_path / "z.txt").write_text("after")
+    summary = scan([tmp_path], tmp_path / "out.parquet", replace(settings, chunk=(9, 1 << 24)), here(lambda: decoder))
+    before, bad, after = rows(tmp_path / "out.parquet")
+    assert (bad["error"], bad["detected"], bad["spans"], bad["tokens"]) == (code, None, None, None)
+    assert bad["source"] == str(tmp_path / name) and bad["message"]
+    assert before["detected"] is False and after["detected"] is False
+    assert dict(summary.errors) == {code: 1}
+
+
+def test_lines_around_a_bad_one_are_read(decoder: Decoder, settings: Settings, tmp_path: Path) -> None:
+    good = b'{"text": "good"}\n'
+    (tmp_path / "a.jsonl").write_bytes(b"\xef\xbb\xbf" + good + b'{"x":"' + b"a" * MAX_LINE * 2 + b'"}\n' + good)
+    scan([tmp_path / "a.jsonl"], tmp_path / "o", settings, here(lambda: decoder))
+    assert [(row["row"], row["error"]) for row in rows(tmp_path / "o")] == [
+        (0, None),
+        (1, "input-too-large"),
+        (2, None),
+    ]
+
+
+def test_what_a_broken_archive_still_gave_is_kept(decoder: Decoder, settings: Settings, tmp_path: Path) -> None:
+    lines = b"".join(json.dumps({"text": f"{i} {os.urandom(40).hex()}"}).encode() + b"\n" for i in range(9000))
+    packed = gzip.compress(lines)
+    (tmp_path / "a.jsonl.gz").write_bytes(packed[: len(packed) // 2])
+    (file,) = corpus_files([tmp_path / "a.jsonl.gz"])
+    *good, bad = documents(file, Columns())
+    assert len(good) > 100 and all(document.error is None for document in good)
+    assert (bad.error, bad.row) == ("input-unreadable", len(good))
+
+
+@pytest.mark.parametrize(
+    ("column", "error"),
+    [
+        (pa.array(["a", None]), [None, "text-missing"]),
+        (pa.array(["a", "b"]).dictionary_encode(), [None, None]),
+        (pa.array(["a", "b"], pa.large_string()), [None, None]),
+        (pa.array([b"a", b"\xff"]).view(pa.string()), [None, "not-text"]),
+        (pa.array(["a", "b" * (MAX_BYTES + 1)]), [None, "input-too-large"]),
+        (pa.array([1, 2]), ["text-missing"]),
+    ],
+    ids=["null", "dictionary", "large", "no UTF-8", "too large", "numbers"],
+)
+def test_columns_of_every_kind(
+    decoder: Decoder, settings: Settings, tmp_path: Path, column: pa.Array, error: list[str | None]
+) -> None:
+    pq.write_table(pa.table({"text": column, "key": list(range(len(column)))}), tmp_path / "a.parquet")
+    settings = replace(settings, columns=Columns(id="key"))
+    scan([tmp_path / "a.parquet"], tmp_path / "o", settings, here(lambda: decoder))
+    assert [row["error"] for row in rows(tmp_path / "o")] == error
+    if len(error) == len(column):
+        assert [row["id"] for row in rows(tmp_path / "o")] == ["0", "1"]
+
+
+def test_a_missing_column_is_named_with_those_there_are(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"body": ["a"], "id": [1]}), tmp_path / "a.parquet")
+    (file,) = corpus_files([tmp_path])
+    (only,) = documents(file, Columns())
+    assert only.error == "text-missing"
+    assert only.message is not None and "'body', 'id'" in only.message and "--text-column" in only.message
+
+
+@pytest.mark.parametrize("name", ["nowhere.jsonl", "notes.md", "empty", "pipe.txt"])
+def test_a_path_that_is_a_slip_is_refused_before_any_work(settings: Settings, tmp_path: Path, name: str) -> None:
+    (tmp_path / "notes.md").write_text("x")
+    (tmp_path / "empty").mkdir()
+    os.mkfifo(tmp_path / "pipe.txt")
+    with pytest.raises(InputUnreadable, match=name):
+        scan([tmp_path / name], tmp_path / "o", settings, here(never))
+    assert not (tmp_path / "o").exists() and not parts_of(tmp_path / "o").exists()
+
+
+def test_chunks_are_bounded_by_documents_and_characters(settings: Settings, tmp_path: Path) -> None:
+    texts = ["a" * n for n in [1, 1, 1, 1, 1, 3999, 1, 1, 9000, 5]]
+    work = Work(corpus_files([jsonl(tmp_path / "a.jsonl", texts)]), settings)
+    assert [[len(d.text) for d in c.documents] for c in work] == [[1, 1, 1, 1], [1, 3999], [1, 1], [9000], [5]]
+    assert sum(chunk.size for chunk in work) == (tmp_path / "a.jsonl").stat().st_size
+    assert list(replace(work, done=frozenset({0, 3}))) == [chunk for chunk in work if chunk.number not in (0, 3)]
+
+
+def test_a_corpus_without_documents_gives_a_result_without_rows(settings: Settings, tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text("\n\n")
+    summary = scan([tmp_path / "a.jsonl"], tmp_path / "o", settings, here(never))
+    assert summary.documents == 0
+    assert pq.read_schema(tmp_path / "o").remove_metadata() == schema()
+
+
+# ---- going on ----
+
+
+class Stop(Watch):
+    """Ends a job after so many chunks."""
+
+    def __init__(self, after: int) -> None:
+        self.left = after
+
+    def add(self, decoded: Decoded) -> None:
+        self.left -= 1
+        if not self.left:
+            raise KeyboardInterrupt
+
+
+@pytest.fixture
+def begun(decoder: Decoder, settings: Settings, tmp_path: Path) -> Callable[..., Summary]:
+    """A job of five chunks, ended after two; what it returns goes on with it."""
+    corpus, out = jsonl(tmp_path / "a.jsonl", [f"{i} words {PLAIN[:200]}" for i in range(20)]), tmp_path / "o"
+    with pytest.raises(KeyboardInterrupt):
+        scan([corpus], out, settings, here(lambda: decoder), watch=Stop(2))
+    assert len(list(parts_of(out).glob("part-*"))) == 2
+
+    def go_on(settings: Settings = settings, decoder: Decoder = decoder, **options: Any) -> Summary:
+        return scan([corpus], out, settings, here(lambda: decoder), **options)
+
+    return go_on
+
+
+class Counting(Decoder):
+    """Counts the texts that it is given."""
+
+    texts = 0
+
+    def analyse_all(self, texts: Any, **options: Any) -> Any:
+        self.texts += len(texts)
+        return super().analyse_all(texts, **options)
+
+
+def test_what_is_done_is_not_done_again(decoder: Decoder, begun: Callable[..., Summary], tmp_path: Path) -> None:
+    counting = Counting(decoder.proxy)
+    assert begun(decoder=counting).documents == 20
+    assert counting.texts == 12
+    assert [row["row"] for row in rows(tmp_path / "o")] == list(range(20))
+
+
+def test_a_part_that_does_not_hold_its_documents_is_made_again(
+    decoder: Decoder, begun: Callable[..., Summary], tmp_path: Path
+) -> None:
+    first, second = sorted(parts_of(tmp_path / "o").glob("part-*"))
+    first.write_bytes(second.read_bytes())
+    second.write_bytes(b"PAR1 torn")
+    counting = Counting(decoder.proxy)
+    begun(decoder=counting)
+    assert counting.texts == 20
+    assert [row["row"] for row in rows(tmp_path / "o")] == list(range(20))
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"alpha": 1e-3}, "alpha was 0.0001 and is 0.001"),
+        ({"beacons": ((700, 9), (3, 1))}, "beacons was"),
+        ({"columns": Columns("body")}, "columns was"),
+        ({"chunk": (5, 4000)}, "chunk was"),
+        ({"profile": small(colours=8)}, "profile_digest was"),
+    ],
+)
+def test_going_on_with_other_settings_is_refused_and_starting_over_is_not(
+    settings: Settings, begun: Callable[..., Summary], changes: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(ScanSettingsDiffer, match=said) as refused:
+        begun(replace(settings, **changes))
+    assert "--restart" in str(refused.value)
+    if "profile" not in changes:
+        assert begun(replace(settings, **changes), restart=True).documents == 20
+
+
+def test_going_on_with_other_inputs_is_refused(begun: Callable[..., Summary], tmp_path: Path) -> None:
+    with (tmp_path / "a.jsonl").open("a") as file:
+        file.write('{"text": "one more"}\n')
+    with pytest.raises(ScanSettingsDiffer, match=r"the input .*a\.jsonl has changed"):
+        begun()
+    assert begun(restart=True).documents == 21
+
+
+def test_an_input_that_changes_under_the_job_ends_it(decoder: Decoder, settings: Settings, tmp_path: Path) -> None:
+    corpus = jsonl(tmp_path / "a.jsonl", ["a"] * 9)
+
+    class Meddle(Watch):
+        def add(self, decoded: Decoded) -> None:
+            corpus.write_text(corpus.read_text() + "\n")
+
+    with pytest.raises(InputUnreadable, match="changed"):
+        scan([corpus], tmp_path / "o", settings, here(lambda: decoder), watch=Meddle())
+    assert not (tmp_path / "o").exists()
+
+
+def test_a_finished_output_is_replaced_only_where_that_is_said(
+    decoder: Decoder, settings: Settings, tmp_path: Path
+) -> None:
+    corpus, out = jsonl(tmp_path / "a.jsonl", ["a"] * 3), tmp_path / "o"
+    out.write_text("dear to somebody")
+    with pytest.raises(OutputExists, match="--overwrite"):
+        scan([corpus], out, settings, here(never))
+    assert out.read_text() == "dear to somebody"
+    assert scan([corpus], out, settings, here(lambda: decoder), overwrite=True).documents == 3
+    with pytest.raises(OutputExists):
+        scan([corpus], out, settings, here(never))
+    with pytest.raises(OutputExists, match="folder"):
+        scan([corpus], tmp_path, settings, here(never), overwrite=True)
+
+
+def test_two_jobs_on_one_output_do_not_meet(decoder: Decoder, settings: Settings, tmp_path: Path) -> None:
+    corpus = jsonl(tmp_path / "a.jsonl", ["a"] * 9)
+
+    class Second(Watch):
+        def add(self, decoded: Decoded) -> None:
+            with pytest.raises(ScanRunning):
+                scan([corpus], tmp_path / "o", settings, here(never), restart=True)
+
+    assert scan([corpus], tmp_path / "o", settings, here(lambda: decoder), watch=Second()).documents == 9
+
+
+KILLED = """
+import os, random, signal, sys, time
+from pathlib import Path
+from ctwl_decoder import Decoder
+from ctwl_decoder.scan import Settings, here, parts_of, scan
+from ctwl_protocol import get_profile
+from ctwl_protocol.proxy import Proxy, open_proxy
+
+corpus, folder = Path(sys.argv[1]), Path(sys.argv[2])
+profile = get_profile(sys.argv[3])
+decoder = Decoder(Proxy(profile, open_proxy("org.ctwl.smollm2-135m.vanilla.1").tokenizer, None))
+
+def whole(out, few):
+    files = sorted(corpus.iterdir())[: 1 if few else None]
+    scan(files, out, Settings(profile, beacons=((700, 9),), chunk=(4, 4000)), here(lambda: decoder))
+
+def child(out, few, die_at=0):
+    "Scan in a child, which kills itself at its n-th step on the disk; its process id."
+    process = os.fork()
+    if process:
+        return process
+    left = [die_at]
+    def counted(step):
+        def dying(*arguments, **options):
+            left[0] -= 1
+            if not left[0]:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return step(*arguments, **options)
+        return dying
+    os.fsync, Path.replace, Path.unlink, Path.rmdir = map(counted, (os.fsync, Path.replace, Path.unlink, Path.rmdir))
+    whole(out, few)
+    os._exit(0)
+
+def ended(process):
+    return os.waitpid(process, 0)[1]
+
+wanted = {}
+for few in (True, False):
+    began = time.monotonic()
+    whole(folder / "whole", few)
+    wanted[few] = (folder / "whole").read_bytes()
+    (folder / "whole").unlink()
+    took = time.monotonic() - began
+
+step = 0
+while True:  # at every step of a small job
+    step += 1
+    out = folder / f"step{step}"
+    if ended(child(out, True, step)) == 0:
+        break
+    if not (out.exists() and not parts_of(out).exists()):  # killed after its very last step: done
+        assert ended(child(out, True)) == 0
+    assert out.read_bytes() == wanted[True], step
+    assert not parts_of(out).exists(), step
+
+dice, kills, out = random.Random(5), 0, folder / "any time"
+for _ in range(12):  # anywhere in a longer one
+    process = child(out, False)
+    time.sleep(dice.uniform(0, took / 3))
+    os.kill(process, signal.SIGKILL)
+    kills += ended(process) == signal.SIGKILL
+    if out.exists():
+        break
+if parts_of(out).exists() or not out.exists():
+    assert ended(child(out, False)) == 0
+assert out.read_bytes() == wanted[False]
+print(step, kills)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="kills forks of a process")
+def test_a_job_killed_at_any_point_goes_on_to_the_same_rows(marked: str, tmp_path: Path) -> None:
+    (tmp_path / "corpus").mkdir()
+    (tmp_path / "small.json").write_text(small().to_json())
+    jsonl(tmp_path / "corpus" / "0.jsonl", ["a", marked, "b", "c", "d", marked[:200], "e", "f", "g"])
+    jsonl(tmp_path / "corpus" / "1.jsonl", [f"{i} {PLAIN} {marked[i * 3 :]}" for i in range(40)])
+    arguments = [tmp_path / "corpus", tmp_path, tmp_path / "small.json"]
+    ran = subprocess.run([sys.executable, "-c", KILLED, *arguments], capture_output=True, check=False, text=True)
+    assert ran.returncode == 0, ran.stderr
+    steps, kills = map(int, ran.stdout.split())
+    assert steps > 15 and kills > 0
+
+
+MEMORY = """
+import sys
+from pathlib import Path
+from ctwl_decoder import Decoder
+from ctwl_decoder.corpus import Columns, corpus_files, documents
+from ctwl_decoder.scan import Settings, here, scan
+from ctwl_protocol import get_profile
+from ctwl_protocol.proxy import Proxy, open_proxy
+
+profile = get_profile(sys.argv[1])
+decoder = Decoder(Proxy(profile, open_proxy("org.ctwl.smollm2-135m.vanilla.1").tokenizer, None))
+for corpus in map(Path, sys.argv[2:]):
+    scan([corpus / "a.jsonl"], corpus / "out", Settings(profile, beacons=((700, 9),)), here(lambda: decoder))
+    (table,) = corpus_files([corpus / "b.parquet"])
+    assert all(document.error is None for document in documents(table, Columns()))
+    # not getrusage, whose highest mark a process inherits
+    (peak,) = [line for line in open("/proc/self/status") if line.startswith("VmHWM")]
+    print(int(peak.split()[1]) // 1024)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_memory_does_not_grow_with_the_corpus(tmp_path: Path) -> None:
+    """A job on 100 MB of JSON lines, and 100 MB of Parquet in one row group, after a twentieth of that."""
+    (tmp_path / "small.json").write_text(small().to_json())
+    for name, count in [("little", 100), ("much", 2000)]:
+        (tmp_path / name).mkdir()
+        with (tmp_path / name / "a.jsonl").open("w") as file:
+            for i in range(count):
+                file.write(json.dumps({"text": f"{i}", "other": "x" * 50_000}) + "\n")
+        texts = pa.array([f"{i}" + "x" * 50_000 for i in range(count)])
+        table = pa.table({"text": texts})
+        pq.write_table(
+            table, tmp_path / name / "b.parquet", use_dictionary=False, compression="none", write_batch_size=8
+        )
+    arguments = [tmp_path / "small.json", tmp_path / "little", tmp_path / "much"]
+    ran = subprocess.run([sys.executable, "-c", MEMORY, *arguments], capture_output=True, check=False, text=True)
+    assert ran.returncode == 0, ran.stderr
+    little, much = map(int, ran.stdout.split())
+    print(little, much)
+    assert much - little < 50, (little, much)
+
+
+# ---- the command ----
+
+
+@pytest.fixture
+def profile_file(tmp_path: Path) -> Path:
+    (tmp_path / "small.json").write_text(small().to_json())
+    return tmp_path / "small.json"
+
+
+def test_the_command_writes_the_rows_and_sums_them_up(
+    marked: str, profile_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    corpus, out = jsonl(tmp_path / "a.jsonl", [marked, PLAIN, "short"]), tmp_path / "new" / "out.parquet"
+    (tmp_path / "bad.txt").write_bytes(b"\xff")
+    command = [str(corpus), str(tmp_path / "bad.txt"), "--out", str(out), "--profile", str(profile_file)]
+    assert main([*command, "--beacon", "3:1", "--beacon", "700", "--id-column", "id"]) == 0
+    printed = capsys.readouterr()
+    assert [row["provider"] for row in rows(out)] == [700, None, None, None]
+    for line in ("documents  4", "found      1", "1 of provider 700:9", "too short  1", "errors     1: 1 not-text"):
+        assert line in printed.out
+    assert str(out) in printed.out and printed.err == ""
+    assert pq.read_schema(out).metadata[b"ctwl.searched"] == b"1088"  # 64 nonces of one version and of sixteen
+    assert main([*command, "--all-codes", "--quiet", "--overwrite"]) == 0
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "said"),
+    [
+        ([], "option-out-of-range", "--beacon PROVIDER[:VERSION]"),
+        (["--all-codes", "--beacon", "1"], "option-out-of-range", "--all-codes"),
+        (["--beacon", "seven"], "option-out-of-range", "700:9"),
+        (["--beacon", "1:"], "option-out-of-range", "700:9"),
+        (["--beacon", "1024"], "field-out-of-range", "provider"),
+        (["--beacon", "1:16"], "field-out-of-range", "version"),
+        (["--beacon", "1", "--alpha", "2"], "option-out-of-range", "alpha"),
+        (["--beacon", "1", "--profile", "org.nobody.1"], "profile-unknown", "org.nobody.1"),
+    ],
+)
+def test_the_command_answers_bad_options_in_a_line(
+    options: list[str], code: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.txt").write_text("a")
+    assert main([str(tmp_path), "--out", str(tmp_path / "o"), "--profile", VANILLA, *options]) == 2
+    printed = capsys.readouterr()
+    assert printed.err.startswith(f"ctwl-decode: {code}: ") and said in printed.err
+    assert printed.err.count("\n") == 1 and printed.out == ""
+
+
+def test_an_interrupted_command_says_how_to_go_on(
+    profile_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jsonl(tmp_path / "a.jsonl", ["a"] * 70)
+    command = [str(tmp_path / "a.jsonl"), "--out", str(tmp_path / "o"), "--profile", str(profile_file), "--beacon", "1"]
+    ways, decode = iter([True, False]), Decoder.analyse_all
+
+    def interrupted(self: Decoder, *arguments: Any, **options: Any) -> Any:
+        if next(ways, True):
+            return decode(self, *arguments, **options)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Decoder, "analyse_all", interrupted)
+        assert main(command) == 130
+    printed = capsys.readouterr()
+    assert "the same command goes on" in printed.err and str(parts_of(tmp_path / "o")) in printed.err
+    assert printed.out == ""
+    assert main(command) == 0
+    assert len(rows(tmp_path / "o")) == 70
+
+
+def test_without_pyarrow_the_command_says_what_to_install(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    assert main([str(tmp_path), "--out", str(tmp_path / "o"), "--all-codes"]) == 2
+    assert capsys.readouterr().err.endswith("pip install 'ctwl-decoder[scan]'\n")
+
+
+def test_settings_are_checked_before_any_work() -> None:
+    for wrong in ({"alpha": 0.0}, {"beacons": ()}, {"chunk": (0, 1)}):
+        with pytest.raises(OptionOutOfRange):
+            Settings(small(), **wrong)  # type: ignore[arg-type]
+    with pytest.raises(OptionOutOfRange):
+        Settings(small(code_bits=10), beacons=((1, 1),))
+
+
+def test_the_help_teaches_without_pyarrow(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(SystemExit) as ended:
+        main(["--help"])
+    assert ended.value.code == 0
+    assert "examples:" in capsys.readouterr().out

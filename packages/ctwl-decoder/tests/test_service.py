@@ -1,0 +1,606 @@
+"""The web service from the outside: a real server on a real socket, friendly clients and hostile ones."""
+
+from __future__ import annotations
+
+import json
+import pydoc_data.topics
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+
+import httpx
+import numpy as np
+import pytest
+import uvicorn
+from numpy.typing import NDArray
+
+from ctwl_decoder import Decoder, Report
+from ctwl_decoder.errors import InputTooLarge, OptionOutOfRange, RequestCancelled, ServiceClosing
+from ctwl_decoder.html import html_report
+from ctwl_decoder.service.admission import client_of
+from ctwl_decoder.service.app import create_app
+from ctwl_decoder.service.batching import SharedObserver
+from ctwl_decoder.service.command import main
+from ctwl_decoder.service.limits import Limits
+from ctwl_decoder.service.server import configure
+from ctwl_protocol import Profile
+from ctwl_protocol.errors import TokenOutOfRange
+from ctwl_protocol.proxy import Proxy, open_proxy
+from ctwl_protocol.windows import Positions, positions
+
+VANILLA = "org.ctwl.smollm2-135m.vanilla.1"
+HUMAN = pydoc_data.topics.topics["exceptions"]
+QUESTION = {"text": HUMAN[:600]}
+
+
+class Gated(Proxy):
+    """A proxy without an LM that stops at a gate, so that tests can look at work in progress."""
+
+    def __init__(self, proxy: Proxy) -> None:
+        super().__init__(proxy.profile, proxy.tokenizer, None)
+        self.gate = threading.Event()
+        self.gate.set()
+        self.sizes: list[int] = []
+
+    def weights(self, windows: NDArray[np.int64]) -> NDArray[np.uint32]:
+        self.sizes.append(len(windows))
+        assert self.gate.wait(30)
+        return super().weights(windows)
+
+    @contextmanager
+    def closed(self) -> Iterator[None]:
+        self.gate.clear()
+        try:
+            yield
+        finally:
+            self.gate.set()
+
+
+@pytest.fixture(scope="session")
+def vanilla() -> Proxy:
+    return open_proxy(VANILLA)
+
+
+@pytest.fixture(scope="session")
+def small(vanilla: Proxy) -> Proxy:
+    """Few codes, so that scoring takes no time."""
+    document = {**vanilla.profile.model_dump(), "code_bits": 10, "name": "org.example.small.1"}
+    return Proxy(Profile.model_validate(document), vanilla.tokenizer, None)
+
+
+@contextmanager
+def running(proxy: Proxy, **limits: float) -> Iterator[tuple[uvicorn.Server, httpx.Client]]:
+    """A server and its client."""
+    given = Limits(**limits)  # type: ignore[arg-type]
+    server = uvicorn.Server(configure(create_app(proxy, given), given))
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        try:
+            with httpx.Client(base_url=f"http://127.0.0.1:{listener.getsockname()[1]}", timeout=60) as client:
+                until(lambda: server.started)
+                yield server, client
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+@contextmanager
+def serving(proxy: Proxy, **limits: float) -> Iterator[httpx.Client]:
+    """A client of a server of its own."""
+    with running(proxy, **limits) as (_, client):
+        yield client
+
+
+@pytest.fixture(scope="module")
+def client(small: Proxy) -> Iterator[httpx.Client]:
+    with serving(small) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def gated(small: Proxy) -> Gated:
+    return Gated(small)
+
+
+def until(condition: Callable[[], object]) -> None:
+    """Wait until something becomes true, which it must within half a minute."""
+    for _ in range(3000):
+        if condition():
+            return
+        time.sleep(0.01)
+    raise AssertionError("it did not happen")
+
+
+def metric(client: httpx.Client, name: str) -> float:
+    lines = client.get("/metrics").text.splitlines()
+    return sum(float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith(name))
+
+
+def connect(client: httpx.Client) -> socket.socket:
+    found = socket.create_connection((client.base_url.host, client.base_url.port))
+    found.settimeout(30)
+    return found
+
+
+def request_of(question: object) -> bytes:
+    body = json.dumps(question).encode()
+    return b"POST /v1/decode HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n" + (
+        b"content-length: %d\r\n\r\n%s" % (len(body), body)
+    )
+
+
+def answer_of(connection: socket.socket) -> bytes:
+    """All that comes until the server closes."""
+    parts = []
+    try:
+        while part := connection.recv(1 << 16):
+            parts.append(part)
+    except ConnectionResetError:
+        pass
+    return b"".join(parts)
+
+
+# ---- endpoints ----
+
+
+def test_the_api_answers_as_the_decoder_does(vanilla: Proxy) -> None:
+    options = {"alpha": 0.01, "score": "count", "beacons": [[700, 9]]}
+    with serving(vanilla) as client:
+        answer = client.post("/v1/decode", json=QUESTION | options)
+    assert answer.status_code == 200
+    expected = Decoder(vanilla).decode(HUMAN[:600], alpha=0.01, score="count", beacons=[(700, 9)])
+    assert Report.model_validate_json(answer.content) == expected
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"data": {"text": HUMAN[:600]}},
+        {"data": {"text": HUMAN[:600].replace("\n", "\r\n")}},
+        {"files": {"file": ("a.txt", HUMAN[:600].encode())}, "data": {"text": "something else"}},
+        {"files": {"file": ("", b"")}, "data": {"text": HUMAN[:600]}},
+    ],
+    ids=["form", "a browser's line ends", "file", "no file chosen"],
+)
+def test_the_report_is_a_page_with_only_its_own_style(client: httpx.Client, small: Proxy, sent: dict) -> None:
+    answer = client.post("/report", **sent)
+    assert answer.status_code == 200
+    assert answer.text == html_report(Decoder(small).analyse(HUMAN[:600]))
+    assert "script-src" not in answer.headers["content-security-policy"]
+
+
+def test_every_answer_forbids_what_it_does_not_need(client: httpx.Client) -> None:
+    for path in ["/", "/v1/profile", "/nowhere", "/report", "/metrics", "/openapi.json"]:
+        headers = client.get(path).headers
+        assert headers["content-security-policy"].startswith("default-src 'none'")
+        assert "frame-ancestors 'none'" in headers["content-security-policy"]
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["referrer-policy"] == "no-referrer"
+        assert headers["cache-control"] == "no-store"
+
+
+def test_the_profile_comes_with_the_limits(client: httpx.Client, small: Proxy) -> None:
+    about = client.get("/v1/profile").json()
+    assert (about["name"], about["digest"]) == (small.profile.name, small.profile.digest)
+    assert about["max_characters"] == Limits().characters
+
+
+def test_health_and_metrics_say_how_it_goes(small: Proxy) -> None:
+    with serving(small) as client:
+        assert client.get("/healthz").json() == {"status": "ok"}
+        assert client.get("/readyz").json() == {"status": "ready"}
+        before = metric(client, "ctwl_windows_total")
+        tokens = client.post("/v1/decode", json={"text": "a bridge over the river " * 9}).json()["tokens"]
+        assert metric(client, "ctwl_windows_total") == before + tokens - small.profile.prefix_length
+        client.post("/v1/decode", json={"text": 5})
+        assert metric(client, 'ctwl_requests_total{endpoint="/v1/decode",status="200"}') == 1
+        assert metric(client, 'ctwl_requests_total{endpoint="/v1/decode",status="422"}') == 1
+        assert metric(client, "ctwl_request_seconds_count") >= 2
+        assert "river" not in client.get("/metrics").text
+
+
+# ---- limits ----
+
+
+def chunked(size: int) -> Iterator[bytes]:
+    for _ in range(size >> 10):
+        yield b" " * 1024
+
+
+@pytest.mark.parametrize("path", ["/v1/decode", "/report", "/", "/nowhere"])
+@pytest.mark.parametrize("body", [b" " * 10_000_000, chunked], ids=["announced", "in chunks"])
+def test_a_body_too_large_is_refused_unread(client: httpx.Client, path: str, body: bytes) -> None:
+    content = body if isinstance(body, bytes) else body(10_000_000)
+    answer = client.post(path, content=content, headers={"content-type": "application/json"})
+    assert (answer.status_code, answer.json()["code"]) == (413, "input-too-large")
+
+
+def test_a_text_too_long_is_refused_in_characters_and_in_tokens(gated: Gated) -> None:
+    with serving(gated, characters=2000, tokens=100) as client:
+        batches = len(gated.sizes)
+        for text in ["a" * 2001, "\U0001f6a7 " * 100]:
+            answer = client.post("/v1/decode", json={"text": text})
+            assert (answer.status_code, answer.json()["code"]) == (413, "input-too-large")
+        assert len(gated.sizes) == batches
+
+
+def test_one_address_has_only_so_many_requests_at_once(gated: Gated) -> None:
+    with serving(gated, per_client=2) as client, ThreadPoolExecutor() as threads, gated.closed():
+        first = [threads.submit(client.post, "/v1/decode", json=QUESTION) for _ in range(2)]
+        until(lambda: metric(client, "ctwl_working ") == 2)
+        refused = client.post("/v1/decode", json=QUESTION)
+        assert (refused.status_code, refused.json()["code"]) == (429, "too-many-at-once")
+        assert int(refused.headers["retry-after"]) > 0
+        gated.gate.set()
+        assert [each.result().status_code for each in first] == [200, 200]
+        assert client.post("/v1/decode", json=QUESTION).status_code == 200
+
+
+def test_a_full_queue_refuses_and_says_when_to_come_back(gated: Gated) -> None:
+    with (
+        serving(gated, working=1, waiting=1, per_client=9) as client,
+        ThreadPoolExecutor() as threads,
+        gated.closed(),
+    ):
+        first = [threads.submit(client.post, "/v1/decode", json=QUESTION) for _ in range(2)]
+        until(lambda: (metric(client, "ctwl_working "), metric(client, "ctwl_waiting ")) == (1, 1))
+        refused = client.post("/v1/decode", json=QUESTION)
+        assert (refused.status_code, refused.json()["code"]) == (503, "busy")
+        assert int(refused.headers["retry-after"]) > 0
+        assert client.get("/readyz").status_code == 503
+        assert client.get("/healthz").status_code == 200
+        assert metric(client, 'ctwl_rejected_total{reason="busy"}') == 2
+        gated.gate.set()
+        assert [each.result().status_code for each in first] == [200, 200]
+
+
+def test_work_that_takes_too_long_is_given_up(gated: Gated) -> None:
+    with serving(gated, seconds=0.2, working=1) as client, gated.closed():
+        late = client.post("/v1/decode", json=QUESTION)
+        assert (late.status_code, late.json()["code"]) == (503, "timed-out")
+        assert "retry-after" in late.headers
+        until(lambda: metric(client, "ctwl_working ") == 0)  # although the batch is still under way
+
+
+def test_a_slow_body_is_given_up(small: Proxy) -> None:
+    with serving(small, seconds=0.2) as client, connect(client) as slow:
+        slow.sendall(request_of(QUESTION)[:-5])
+        assert answer_of(slow).startswith(b"HTTP/1.1 408 ")
+
+
+@pytest.mark.parametrize("head", [b"", b"POST /v1/dec", b"GET / HTTP/1.1\r\nhost: x\r\n"])
+def test_a_slow_head_is_given_up(small: Proxy, head: bytes) -> None:
+    with serving(small, head_seconds=1) as client, connect(client) as slow:
+        slow.sendall(head)
+        assert answer_of(slow) == b""
+
+
+def test_a_client_that_hangs_up_frees_its_place(gated: Gated) -> None:
+    with serving(gated, working=1, per_client=1) as client, gated.closed():
+        for _ in range(3):
+            with connect(client) as impatient:
+                impatient.sendall(request_of(QUESTION))
+                until(lambda: metric(client, "ctwl_working ") == 1)
+            until(lambda: metric(client, "ctwl_working ") == 0)
+        gated.gate.set()
+        assert client.post("/v1/decode", json=QUESTION).status_code == 200
+        assert metric(client, 'ctwl_requests_total{endpoint="/v1/decode",status="499"}') == 3
+
+
+def test_a_request_that_waits_may_hang_up_too(gated: Gated) -> None:
+    with serving(gated, working=1) as client, ThreadPoolExecutor() as threads, gated.closed():
+        first = threads.submit(client.post, "/v1/decode", json=QUESTION)
+        until(lambda: metric(client, "ctwl_working ") == 1)
+        with connect(client) as impatient:
+            impatient.sendall(request_of(QUESTION))
+            until(lambda: metric(client, "ctwl_waiting ") == 1)
+        until(lambda: metric(client, "ctwl_waiting ") == 0)
+        gated.gate.set()
+        assert first.result().status_code == 200
+
+
+def test_a_server_that_stops_tells_those_who_wait(gated: Gated, capfd: pytest.CaptureFixture[str]) -> None:
+    with running(gated) as (server, client), ThreadPoolExecutor() as threads, gated.closed():
+        waiting = threads.submit(client.post, "/v1/decode", json=QUESTION)
+        until(lambda: metric(client, "ctwl_working ") == 1)
+        server.config.timeout_graceful_shutdown = 0
+        server.should_exit = True
+        answer = waiting.result()
+    assert (answer.status_code, answer.json()["code"]) == (503, "closing")
+    assert "Traceback" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("bad", [{"tokens": 0}, {"working": -1}, {"body": (1 << 20) + 1}, {"characters": 1 << 30}])
+def test_limits_that_make_no_sense_are_refused(bad: dict[str, int]) -> None:
+    with pytest.raises(OptionOutOfRange):
+        Limits(**bad)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("address", "client"),
+    [
+        (("192.0.2.7", 5), "192.0.2.7"),
+        (("::ffff:192.0.2.7", 5), "192.0.2.7"),
+        (("2001:db8:1:2:3:4:5:6", 5), "2001:db8:1:2::/64"),
+        (("fe80::1%eth0", 5), "fe80::/64"),
+        (None, ""),
+    ],
+)
+def test_an_ipv6_network_counts_as_one_client(address: tuple[str, int] | None, client: str) -> None:
+    assert client_of(address) == client
+
+
+# ---- hostile clients ----
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "status"),
+    [
+        (b"\x00\xff\x80garbage", "application/json", 400),
+        (b'{"text": "caf\xe9"}', "application/json", 400),
+        (b'{"text": "\\ud800"}', "application/json", 422),
+        (b'{"text": "a", "\\ud800": 1}', "application/json", 422),
+        (b'{"text": "a", "text2": "b"}', "application/json", 422),
+        (b'{"text": "a", "alpha": NaN}', "application/json", 422),
+        (b'{"text": "a", "alpha": 1e999}', "application/json", 422),
+        (b'{"text": "a", "beacons": [[1, 16]]}', "application/json", 422),
+        (b'{"text": "a", "beacons": []}', "application/json", 422),
+        (b'{"text": ["a"]}', "application/json", 422),
+        (b"[" * 100_000 + b"]" * 100_000, "application/json", 400),
+        (b'{"text": ' + b"9" * 100_000 + b"}", "application/json", 400),
+        (b"", "application/json", 422),
+        (b'{"text": "a"}', "text/plain", 415),
+        (b'{"text": "a"}', "", 415),
+    ],
+)
+def test_a_bad_question_is_answered_in_words(client: httpx.Client, body: bytes, kind: str, status: int) -> None:
+    answer = client.post("/v1/decode", content=body, headers={"content-type": kind} if kind else {})
+    assert answer.status_code == status
+    assert answer.json().keys() == {"code", "message"}
+
+
+FORM = "multipart/form-data; boundary=x"
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "status"),
+    [
+        (b'--x\r\ncontent-disposition: form-data; name="file"; filename="a"\r\n\r\n\xff\r\n--x--', FORM, 422),
+        (b'--x\r\ncontent-disposition: form-data; name="file"; filename="a"\r\n\r\n\x00\r\n--x--', FORM, 422),
+        (b"no boundary at all", FORM, 400),
+        (b"--x\r\n\r\n", FORM, 400),
+        (b"text=a", "multipart/form-data", 400),
+        (b"text=a", "application/json", 415),
+        (b"text=a", "", 415),
+    ],
+)
+def test_a_bad_form_is_answered_with_a_page_for_people(
+    client: httpx.Client, body: bytes, kind: str, status: int
+) -> None:
+    headers = {"content-type": kind} if kind else {}
+    assert client.post("/report", content=body, headers=headers).json().keys() == {"code", "message"}
+    answer = client.post("/report", content=body, headers=headers | {"accept": "text/html,*/*"})
+    assert answer.status_code == status
+    assert 'id="problem"' in answer.text
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        np.random.default_rng(1).bytes(2000),
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"POST /v1/decode HTTP/1.1\r\nhost: x\r\ncontent-length: -5\r\n\r\n",
+        b"POST /v1/decode HTTP/1.1\r\nhost: x\r\ncontent-length: 99999999999999999999999\r\n\r\n",
+        b"POST /v1/decode HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\ncontent-length: 5\r\n\r\nabcde",
+        b"POST /v1/decode HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n",
+        b"GET / HTTP/1.1\r\nhost: x\r\nlong: " + b"a" * 100_000,
+        b"GET /\xff\xfe HTTP/1.1\r\nhost: x\r\n\r\n",
+        request_of(QUESTION)[:-30],
+    ],
+    ids=lambda sent: repr(sent[:60]),
+)
+def test_broken_http_is_refused_and_others_are_served(client: httpx.Client, sent: bytes) -> None:
+    with connect(client) as hostile:
+        hostile.sendall(sent)
+        hostile.shutdown(socket.SHUT_WR)
+        answer = answer_of(hostile)
+    assert answer == b"" or answer.startswith(b"HTTP/1.1 4")
+    assert client.post("/v1/decode", json={"text": "Hello."}).status_code == 200
+
+
+def test_many_connections_do_not_keep_others_out(small: Proxy) -> None:
+    with serving(small, per_client=2) as client, ExitStack() as stack:
+        for _ in range(100):
+            stack.enter_context(connect(client)).sendall(request_of(QUESTION)[:-9])
+        assert client.get("/healthz").status_code == 200
+        until(lambda: metric(client, 'ctwl_rejected_total{reason="too-many-at-once"}') == 98)
+
+
+def test_an_error_of_the_decoder_is_logged_without_the_text(
+    small: Proxy, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with serving(small) as client:
+
+        def fail(self: Decoder, text: str, **options: object) -> None:
+            raise RuntimeError(f"cannot read {text}")
+
+        monkeypatch.setattr(Decoder, "analyse", fail)
+        answer = client.post("/v1/decode", json={"text": "a secret"})
+    assert (answer.status_code, answer.json()["code"]) == (500, "internal")
+    logged = capfd.readouterr().err
+    assert "RuntimeError at" in logged and "secret" not in logged
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("mode", ["positive", "negative"])
+def test_the_api_keeps_what_its_schema_promises(vanilla: Proxy, mode: str) -> None:
+    """Schemathesis makes up requests, valid ones and others."""
+    schemathesis = pytest.importorskip("schemathesis")
+    from hypothesis import HealthCheck, given, settings
+    from schemathesis.specs.openapi.checks import positive_data_acceptance
+
+    with serving(vanilla) as client:
+        schema = schemathesis.openapi.from_url(f"{client.base_url}/openapi.json")
+        for found in schema.get_all_operations():
+            operation = found.ok()
+            generation = schemathesis.GenerationMode(mode)
+            if mode == "negative" and operation.method == "get":
+                continue  # there is nothing to get wrong
+
+            @settings(max_examples=25, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+            @given(case=operation.as_strategy(generation_mode=generation))
+            def check(case: schemathesis.Case) -> None:
+                any_file = [positive_data_acceptance] if case.path == "/report" else []  # no schema says "UTF-8"
+                case.call_and_validate(excluded_checks=any_file)
+
+            check()
+
+
+# ---- batching ----
+
+
+def test_shared_batches_give_each_text_its_own_report(small: Proxy) -> None:
+    observer = SharedObserver(small)
+    texts = [HUMAN[i * 97 : i * 97 + 60 + 150 * (i % 4)] for i in range(12)]
+    shared, alone = Decoder(small, observer), Decoder(small)
+    with ThreadPoolExecutor(8) as threads:
+        reports = list(threads.map(shared.decode, texts))
+    observer.close()
+    assert reports == [alone.decode(text) for text in texts]
+
+
+def cut(proxy: Proxy, characters: int) -> Positions:
+    profile = proxy.profile
+    return positions(proxy.tokenizer.encode(HUMAN[:characters]), profile.prefix_length, profile.context_length)
+
+
+def test_a_short_text_need_not_wait_for_a_long_one(small: Proxy) -> None:
+    proxy = Gated(small)
+    observer, long, short = SharedObserver(proxy), cut(small, 9000), cut(small, 120)
+    done: list[str] = []
+    with ThreadPoolExecutor() as threads:
+        with proxy.closed():
+            first = threads.submit(lambda: (observer(long), done.append("long")))
+            until(lambda: proxy.sizes)
+            second = threads.submit(lambda: (observer(short), done.append("short")))
+            until(lambda: len(observer._waiting) == 2)
+        first.result(), second.result()
+    observer.close()
+    assert done == ["short", "long"]
+    assert set(proxy.sizes[:-1]) == {proxy.batch_size}  # every batch but the last is full
+
+
+def test_a_cancelled_caller_leaves_its_windows_unread(small: Proxy) -> None:
+    proxy = Gated(small)
+    observer = SharedObserver(proxy)
+    caller = observer.caller()
+    with ThreadPoolExecutor() as threads, proxy.closed():
+        waiting = threads.submit(caller, cut(small, 9000))
+        until(lambda: proxy.sizes)
+        caller.cancel()
+        with pytest.raises(RequestCancelled):
+            waiting.result()
+        with pytest.raises(RequestCancelled):
+            caller(cut(small, 9000))
+    assert len(observer(cut(small, 600))) == len(cut(small, 600))
+    observer.close()
+    assert sum(proxy.sizes) == 32 + len(cut(small, 600))
+
+
+def test_an_error_reaches_only_the_caller_whose_windows_made_it(small: Proxy) -> None:
+    proxy = Gated(small)
+    observer, good = SharedObserver(proxy), cut(small, 700)
+    bad = Positions(good.windows + 10**6, good.contexts, good.observed)
+    with ThreadPoolExecutor() as threads:
+        with proxy.closed():
+            first = threads.submit(observer, good)
+            until(lambda: proxy.sizes)
+            others = [threads.submit(observer, each) for each in (bad, good, bad)]
+            until(lambda: len(observer._waiting) == 4)
+        assert len(first.result()) == len(others[1].result()) == len(good)
+        for failed in (others[0], others[2]):
+            assert isinstance(failed.exception(), TokenOutOfRange)
+    observer.close()
+
+
+def test_an_observer_refuses_too_much_and_what_comes_after_its_end(small: Proxy) -> None:
+    observer = SharedObserver(small)
+    with pytest.raises(InputTooLarge):
+        observer.caller(5)(cut(small, 600))
+    assert len(observer(cut(small, 0))) == 0
+    observer.close()
+    with pytest.raises(ServiceClosing):
+        observer(cut(small, 600))
+
+
+def test_closing_ends_the_wait_of_those_in_line(small: Proxy) -> None:
+    proxy = Gated(small)
+    observer = SharedObserver(proxy)
+    with ThreadPoolExecutor() as threads:
+        with proxy.closed():
+            waiting = threads.submit(observer, cut(small, 9000))
+            until(lambda: proxy.sizes)
+            closing = threads.submit(observer.close)
+            until(lambda: observer._closed)
+        closing.result()
+        assert isinstance(waiting.exception(), ServiceClosing)
+
+
+# ---- the command ----
+
+
+def test_the_command_serves_until_it_is_told_to_stop() -> None:
+    command = "from ctwl_decoder.service.command import main; raise SystemExit(main())"
+    options = ["--port", "0", "--profile", VANILLA, "--access-log"]
+    with subprocess.Popen(
+        [sys.executable, "-W", "error::ResourceWarning", "-c", command, *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        url = process.stdout.readline().split(" at ")[1].split()[0]
+        assert httpx.post(f"{url}v1/decode", json=QUESTION, timeout=60).json()["detected"] is False
+        process.send_signal(signal.SIGTERM)
+        _, log = process.communicate()
+    assert process.returncode == 0
+    assert log.count("\n") == 1 and log.strip().endswith('"POST /v1/decode HTTP/1.1" 200')
+
+
+@pytest.fixture
+def taken() -> Iterator[str]:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield str(listener.getsockname()[1])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["--profile", "org.nobody.1"], "profile-unknown"),
+        (["--profile", VANILLA, "--port", "TAKEN"], "cannot-serve"),
+        (["--profile", VANILLA, "--host", "no.such.host.invalid"], "cannot-serve"),
+        (["--max-tokens", "0"], "option-out-of-range"),
+    ],
+)
+def test_the_command_says_what_is_wrong_in_a_line(
+    arguments: list[str], code: str, taken: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    assert main([taken if each == "TAKEN" else each for each in arguments]) == 2
+    assert signal.getsignal(signal.SIGTERM) is before
+    complaint = capsys.readouterr().err
+    assert complaint.startswith(f"ctwl-decode: {code}: ") and complaint.count("\n") == 1
+
+
+@pytest.mark.parametrize("port", ["99999", "-1", "http"])
+def test_a_port_that_is_none_is_refused(port: str) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["--port", port])
