@@ -116,6 +116,7 @@ def details() -> str:
             f"{percent(row['exact'])} | {row['hit rate']:.3f}; {row['hit rate of a wrong code']:.3f} | "
             f"{100 * row['marked positions seen by the reader']:.2f} % | {gap} |"
         )
+    lines += ["", *_long_texts(), "", *_edited_texts()]
     randomised, reported, other = humans["randomised p of one code"], humans["reported p"], humans["for comparison"]
     lines += ["", f"### False positives ({humans['settings']['date']})", "", "| | |", "|---|---|"]
     lines += [
@@ -146,6 +147,43 @@ def details() -> str:
         f"bridge took {bench['bridge']['milliseconds per row and token']:.2f} ms for a row and a token.",
     ]
     return "\n".join(lines)
+
+
+def _long_texts() -> list[str]:
+    """Passages in human documents, and documents without."""
+    pasted, human = result("pasted"), result("documents")
+    found, settings, texts = pasted["pasted"], pasted["settings"], human["human"]
+    return [
+        f"### Long texts ({human['settings']['date']})",
+        "",
+        "| | |",
+        "|---|---|",
+        f"| {settings['tokens']} tokens inside {settings['around']} human ones: found with the right code | "
+        f"{percent(found['found with the right code'])} |",
+        f"| overlap of found and true passage, mean over all; median of those found | {found['overlap, mean']:.2f}; "
+        f"{found['overlap of those found, median']:.2f} |",
+        f"| passages with another code | {found['spans with another code']} |",
+        f"| human documents of 1,000 to 3,000 tokens | {texts['documents']} ({texts['tokens']:,} tokens) |",
+        f"| smallest p; one-sided Kolmogorov-Smirnov p | {texts['smallest p']:.2g}; {texts['KS p, one-sided']:.3f} |",
+        *(f"| documents with p <= {level} | {count} |" for level, count in texts["at most"].items()),
+    ]
+
+
+def _edited_texts() -> list[str]:
+    """Tokens replaced."""
+    found = result("substitution")
+    lines = [
+        f"### Tokens replaced ({found['settings']['date']})",
+        "",
+        f"| strategy, {found['settings']['tokens']} tokens | replaced | score | exact | exact, at p <= 1e-4 |",
+        "|---|---|---|---|---|",
+    ]
+    for row in found["rows"]:
+        lines.append(
+            f"| {row['strategy']} | {100 * row['substituted']:.0f} % | {row['score']} | {percent(row['exact'])} | "
+            f"{percent(row['exact at p <= 1e-4'])} |"
+        )
+    return lines
 
 
 def rendered(page: str) -> str:

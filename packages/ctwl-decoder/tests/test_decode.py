@@ -14,7 +14,7 @@ from rich.console import Console
 from scipy import stats
 
 from ctwl_decoder import Decoder
-from ctwl_decoder.decode import MAX_CHARACTERS
+from ctwl_decoder.decoder import MAX_CHARACTERS
 from ctwl_decoder.errors import InputTooLarge, NotText, OptionOutOfRange
 from ctwl_decoder.evidence import Marks, Table, observe
 from ctwl_decoder.html import html_report

@@ -16,7 +16,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from ctwl_decoder import Decoder
-from ctwl_decoder.corpus import MAX_BYTES, MAX_LINE, Columns, corpus_files, documents
 from ctwl_decoder.errors import (
     InputUnreadable,
     OptionOutOfRange,
@@ -24,7 +23,9 @@ from ctwl_decoder.errors import (
     ScanRunning,
     ScanSettingsDiffer,
 )
-from ctwl_decoder.scan import Decoded, Settings, Summary, Watch, Work, here, main, parts_of, scan, schema
+from ctwl_decoder.scan import Decoded, Settings, Summary, Watch, Work, here, parts_of, scan, schema
+from ctwl_decoder.scan.command import main
+from ctwl_decoder.scan.corpus import MAX_BYTES, MAX_LINE, Columns, corpus_files, documents
 from ctwl_protocol import Beacon, Profile, get_profile, hashing
 from ctwl_protocol.proxy import Proxy, open_proxy
 
@@ -491,7 +492,7 @@ MEMORY = """
 import sys
 from pathlib import Path
 from ctwl_decoder import Decoder
-from ctwl_decoder.corpus import Columns, corpus_files, documents
+from ctwl_decoder.scan.corpus import Columns, corpus_files, documents
 from ctwl_decoder.scan import Settings, here, scan
 from ctwl_protocol import get_profile
 from ctwl_protocol.proxy import Proxy, open_proxy

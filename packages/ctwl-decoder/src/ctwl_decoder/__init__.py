@@ -1,9 +1,22 @@
 """CTWL decoder: what the public installs."""
 
-from .decode import Decoder, decode
-from .errors import DecoderError
-from .report import Report
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["Decoder", "DecoderError", "Report", "decode"]
+from .errors import DecoderError
+from .report import Report, Span
+
+if TYPE_CHECKING:
+    from .decoder import Decoder, decode
+
+__all__ = ["Decoder", "DecoderError", "Report", "Span", "decode"]
 
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    """Load what needs torch when it is asked for: that takes seconds."""
+    if name in ("Decoder", "decode"):
+        from . import decoder
+
+        return getattr(decoder, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from ctwl_protocol import STANDARD, CTWLError, get_profile, published_names
 
 from . import __version__
-from .errors import InputTooLarge, InputUnreadable, NotText, OptionOutOfRange
+from .errors import InputTooLarge, InputUnreadable, OptionOutOfRange
+from .plain import text_of
 
 if TYPE_CHECKING:
     from .report import Analysis
@@ -129,14 +130,7 @@ def _read(name: str) -> str:
         raise InputUnreadable(f"cannot read {name}: {error.strerror}") from error
     if len(data) > _MAX_BYTES:
         raise InputTooLarge(f"{name} has more than {_MAX_BYTES} bytes; cut it into parts")
-    if b"\0" in data:
-        raise NotText(f"{name} holds zero bytes, so it is a binary file; save it as plain UTF-8 text first")
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        raise NotText(
-            f"{name} is no UTF-8 text (byte {error.start} is 0x{data[error.start]:02x}); save it as UTF-8 first"
-        ) from error
+    return text_of(data, name)
 
 
 @contextmanager
@@ -155,8 +149,8 @@ def _run(arguments: argparse.Namespace) -> Analysis:
     if not 0 < arguments.alpha < 1:
         raise OptionOutOfRange(f"alpha is {arguments.alpha}; it must lie between 0 and 1")
     text = _read(arguments.file)
-    profile = get_profile(arguments.profile)  # a wrong name fails before torch is loaded
-    from .decode import Decoder
+    profile = get_profile(arguments.profile)  # a wrong name fails before torch is loaded, which takes seconds
+    from .decoder import Decoder
 
     decoder = Decoder.open(profile, proxy_path=arguments.proxy, device=arguments.device, reference=arguments.reference)
     with _progress() as progress:
@@ -195,7 +189,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         return serve(argv[1:])
     if argv[:1] == ["scan"]:
-        from .scan import main as scan
+        from .scan.command import main as scan
 
         return scan(argv[1:])
     arguments = _parser().parse_args(argv)

@@ -21,9 +21,10 @@ from ctwl_protocol import Profile
 from ctwl_protocol.proxy import Proxy
 
 from .. import __version__
-from ..decode import ALPHA, Decoder
-from ..errors import InputTooLarge, NotText, OptionOutOfRange, ServiceBusy, ServiceClosing, UnsupportedType
+from ..decoder import ALPHA, Decoder
+from ..errors import InputTooLarge, OptionOutOfRange, ServiceBusy, ServiceClosing, UnsupportedType
 from ..html import html_report
+from ..plain import text_of
 from ..report import Analysis, Report
 from .admission import Admission, Visit
 from .batching import SharedObserver
@@ -210,7 +211,7 @@ def _add_decoding(app: FastAPI, service: Service) -> None:
             text, file = form.get("text", ""), form.get("file")
             given = text.replace("\r\n", "\n") if isinstance(text, str) else ""  # forms send every line end so
             if isinstance(file, UploadFile) and (data := await file.read()):
-                given = _text_of(data)
+                given = text_of(data, "the file")
         return await service.decode(request.scope["ctwl.visit"], given, _report_page)
 
 
@@ -262,15 +263,6 @@ def _front_page(limits: Limits) -> Response:
 
 def _report_page(analysis: Analysis) -> Response:
     return page(html_report(analysis), frame_ancestors="'self'")
-
-
-def _text_of(data: bytes) -> str:
-    if b"\0" in data:
-        raise NotText("the file holds zero bytes, so it is a binary file; save it as plain UTF-8 text first")
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        raise NotText(f"the file is no UTF-8 text (byte {error.start}); save it as UTF-8 first") from None
 
 
 def _add_refusals(app: FastAPI) -> None:

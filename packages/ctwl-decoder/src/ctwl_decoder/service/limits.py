@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..decode import MAX_CHARACTERS, MAX_TOKENS
+from ..decoder import MAX_CHARACTERS, MAX_TOKENS
 from ..errors import OptionOutOfRange
 
 __all__ = ["Limits"]

@@ -8,21 +8,23 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ctwl_protocol import CTWLError
 
+from ..errors import ClusterFailed, ExtraMissing
 from .corpus import Document
-from .errors import ClusterFailed, ExtraMissing
-from .scan import Chunk, Decoded, Engine, Settings, Work, decode_chunk
+from .rows import decode_chunk
+from .work import Chunk, Decoded, Engine, Settings, Work
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from ray.data import Dataset
 
-    from .decode import Decoder
+    from ..decoder import Decoder
 
 __all__ = ["cluster", "scan_dataset"]
 
@@ -31,7 +33,7 @@ class _Decoding:
     """An actor: a decoder, loaded once, and a dataset's batches, one after the other."""
 
     def __init__(self, settings: Settings, proxy_path: str | Path | None, device: str) -> None:
-        from .decode import Decoder
+        from ..decoder import Decoder
 
         self.settings = settings
         self.decoder: Decoder = Decoder.open(settings.profile, proxy_path=proxy_path, device=device)
@@ -128,6 +130,7 @@ def cluster(address: str | None = None, *, proxy_path: str | Path | None = None,
         mine = not ray.is_initialized()
         try:
             if mine:
+                _knock(address)
                 quiet = logging.WARNING  # the progress bar tells
                 ray.init(
                     address=address,
@@ -144,6 +147,18 @@ def cluster(address: str | None = None, *, proxy_path: str | Path | None = None,
                 ray.shutdown()
 
     return decode
+
+
+def _knock(address: str | None) -> None:
+    """Raise :class:`ClusterFailed` where nobody answers at ``HOST:PORT``: Ray itself tries for minutes."""
+    host, colon, port = (address or "").rpartition(":")
+    if colon and port.isdecimal() and "/" not in host:
+        try:
+            socket.create_connection((host, int(port)), timeout=10).close()
+        except (OSError, OverflowError) as error:
+            raise ClusterFailed(
+                f"no Ray cluster answers at {address} ({error}); is `ray start --head` running?"
+            ) from error
 
 
 def _decoded(work: Work, proxy_path: str | Path | None, device: str) -> Iterator[Decoded]:

@@ -178,6 +178,8 @@ class Decoder:
         codes = self._every if beacons is None else self._codes(beacons)
         judge = partial(self._judge, codes=codes, alpha=alpha, test=test, score=Score(score))
         forms = [self._forms(text) for text in texts]
+        if not forms:
+            return []
         work = sum(len(form.cut) for each in forms for form in each[:1])
         evidence = self._observe(_together([each[0].cut for each in forms]), lambda done: progress(done, work))
         outcomes, done = [], 0

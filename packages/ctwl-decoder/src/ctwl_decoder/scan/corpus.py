@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
 
-from .errors import DecoderError, ExtraMissing, InputTooLarge, InputUnreadable, NotText, RecordMalformed, TextMissing
+from ..errors import DecoderError, ExtraMissing, InputTooLarge, InputUnreadable, NotText, RecordMalformed, TextMissing
+from ..plain import text_of
 
 __all__ = [
     "Columns",
@@ -28,7 +29,6 @@ __all__ = [
     "corpus_files",
     "documents",
     "require_arrow",
-    "text_of",
 ]
 
 MAX_BYTES = 1 << 22
@@ -179,22 +179,6 @@ def documents(file: CorpusFile, columns: Columns) -> Iterator[Document]:
             yield document
     except DecoderError as error:
         yield Document(file.name, following, error=error.code, message=str(error), read=max(file.size, 0))
-
-
-def text_of(data: bytes, name: str) -> str:
-    """The text in bytes that should be UTF-8.
-
-    Raises:
-        NotText: they are not, or hold zero bytes.
-    """
-    if b"\0" in data:
-        raise NotText(f"{name} holds zero bytes, so it is a binary file; save it as plain UTF-8 text first")
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        raise NotText(
-            f"{name} is no UTF-8 text (byte {error.start} is 0x{data[error.start]:02x}); save it as UTF-8 first"
-        ) from error
 
 
 @contextmanager
