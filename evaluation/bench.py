@@ -2,6 +2,9 @@
 
 - decode: the whole decoder on 200 tokens beside the bare proxy forward on the same windows, as the decoder runs it and
   with transformers' own float32 model;
+- scan: a corpus, searched for one provider's beacons and for all codes, beside the bare forward pass over its windows
+in
+  batches of several sizes, the best of which it is compared with;
 - encode: each strategy beside plain generation, batch 8 and a single row, SmolLM2 on both sides; ``delta`` with the
   proxy in float32 and, as the encoder has it by default, in the fastest conforming way;
 - bridge: what the token bridge takes for a row and a token, with GPT-2's vocabulary on the provider's side;
@@ -14,13 +17,16 @@ from __future__ import annotations
 
 import json
 import os
+import pydoc_data.topics
 import resource
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +37,7 @@ from numpy.typing import NDArray
 from transplant import provider
 
 from ctwl_decoder import Decoder
+from ctwl_decoder.scan import Settings, here, scan
 from ctwl_encoder import Bridge, CTWLWatermarkingConfig, Encoder
 from ctwl_encoder.bridge import Branch
 from ctwl_encoder.errors import ShortText
@@ -69,8 +76,6 @@ def ratios(seconds: dict[str, list[float]], over: str) -> dict[str, Any]:
 
 def human_text(decoder: Decoder, tokens: int) -> str:
     """English of so many tokens, from the documentation that comes with Python."""
-    import pydoc_data.topics
-
     ids = decoder.proxy.tokenizer.encode(pydoc_data.topics.topics["exceptions"] * 10)[:tokens]
     return decoder.proxy.tokenizer.decode(ids)
 
@@ -94,6 +99,51 @@ def decode(decoder: Decoder, runs: int) -> dict[str, Any]:
         "decode, one provider's beacons": lambda: decoder.decode(text, beacons=[(42, v) for v in range(16)]),
     }
     return ratios(interleaved(jobs, runs), "forward")
+
+
+def scanning(decoder: Decoder, documents: int, runs: int) -> dict[str, Any]:
+    """A scan of short documents beside the bare forward pass over all their windows."""
+    proxy, profile = decoder.proxy, decoder.profile
+    ids = proxy.tokenizer.encode(" ".join(pydoc_data.topics.topics.values()))
+    texts = [proxy.tokenizer.decode(ids[i * TOKENS : (i + 1) * TOKENS]) for i in range(documents)]
+    cuts = [positions(proxy.tokenizer.encode(t), profile.prefix_length, profile.context_length) for t in texts]
+    windows = np.concatenate([cut.windows for cut in cuts])
+    tokens = sum(len(cut) + profile.prefix_length for cut in cuts)
+
+    def forward(size: int) -> None:
+        for start in range(0, len(windows), size):
+            proxy.forward(windows[start : start + size])
+
+    def run(beacons: tuple[tuple[int, int], ...] | None) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            corpus = Path(folder) / "corpus.jsonl"
+            corpus.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+            scan([corpus], Path(folder) / "found.parquet", Settings(profile, beacons=beacons), here(lambda: decoder))
+
+    jobs: dict[str, Callable[[], object]] = {
+        f"forward, batch {size}": partial(forward, size) for size in (16, 32, 64, 128)
+    }
+    jobs |= {
+        "one provider's beacons": lambda: run(tuple((42, version) for version in range(16))),
+        "all codes": lambda: run(None),
+    }
+    seconds = interleaved(jobs, runs)
+    best = min((name for name in jobs if name.startswith("forward")), key=lambda name: float(np.median(seconds[name])))
+    return {
+        "documents": documents,
+        "tokens": tokens,
+        **{
+            f"milliseconds per token, {name}": round(1e3 * float(np.median(s)) / tokens, 3)
+            for name, s in seconds.items()
+        },
+        "best": best,
+        **{
+            f"{name}, over the best forward": round(
+                float(np.median(np.array(seconds[name]) / np.array(seconds[best]))), 3
+            )
+            for name in ("one provider's beacons", "all codes")
+        },
+    }
 
 
 def plain_model(profile: Profile) -> Any:
@@ -208,6 +258,7 @@ def main() -> None:
                 model="smollm2", profile=OFFLINE, device="cpu", batch=encoder.proxy.batch_size, **kept
             ),
             "decode": decode(decoder, options.runs),
+            "scan": scanning(decoder, 8, options.runs),
             "encode, batch 8": encode(encoder, exact, 8, options.tokens, options.runs),
             "encode, one row": encode(encoder, exact, 1, options.tokens, options.runs),
             "bridge": bridge(encoder.proxy, options.tokens),

@@ -52,6 +52,18 @@ def main(folder: Path) -> None:
                     stdin="Too short.", good=(1,))  # fmt: skip
         if json.loads(short)["detected"]:
             sys.exit("two words passed the test")
+        refused = run(bin_folder / "ctwl-decode", "serve", cwd=home, good=(2,))
+        if refused:
+            sys.exit(f"served without its extra: {refused}")
+        run(*pip, f"{wheels['ctwl_decoder']}[serve,scan]", cwd=home)
+        page = "from ctwl_decoder.service import app; from importlib import resources; "
+        page += "print(len(resources.files('ctwl_decoder.service').joinpath('page.html').read_text()))"
+        run(bin_folder / "python", "-c", page, cwd=home)
+        (home / "texts.jsonl").write_text('{"text": "Too short."}\n{"text": 7}\n')
+        found = run(bin_folder / "ctwl-decode", "scan", "texts.jsonl", "--all-codes", "--out", "found.parquet",
+                    "--profile", "org.ctwl.smollm2-135m.1", cwd=home)  # fmt: skip
+        if "documents  2" not in found or "errors     1: 1 text-missing" not in found:
+            sys.exit(f"scanned: {found}")
         run(*pip, wheels["ctwl_encoder"], cwd=home)
         run(*pip, wheels["ctwl_conformance"], cwd=home)
         run(bin_folder / "python", "-m", "pip", "check", cwd=home, good=(0, 1))

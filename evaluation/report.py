@@ -138,8 +138,11 @@ def details() -> str:
     for size in ("encode, batch 8", "encode, one row"):
         for name, entry in bench[size].items():
             lines.append(f"| {size}, {name} | {entry['tokens per second']:.0f} | {entry['of plain']:.2f} |")
-    decode = bench["decode"]
+    decode, scanned = bench["decode"], bench["scan"]
     lines += [
+        "",
+        f"A scan takes {scanned[BEACONS]:.2f} times the bare forward pass at its best "
+        f"batch for one provider's beacons, {scanned['all codes, over the best forward']:.2f} times for all codes.",
         "",
         f"Decoding 200 tokens took {decode['decode']['seconds']:.2f} s, {decode['decode']['over forward']:.2f} times its "
         f"bare forward pass, which is {decode['plain float32 forward']['over forward']:.2f} times as fast as "
@@ -147,6 +150,9 @@ def details() -> str:
         f"bridge took {bench['bridge']['milliseconds per row and token']:.2f} ms for a row and a token.",
     ]
     return "\n".join(lines)
+
+
+BEACONS = "one provider's beacons, over the best forward"
 
 
 def _long_texts() -> list[str]:
@@ -178,12 +184,11 @@ def _edited_texts() -> list[str]:
         f"| strategy, {found['settings']['tokens']} tokens | replaced | score | exact | exact, at p <= 1e-4 |",
         "|---|---|---|---|---|",
     ]
-    for row in found["rows"]:
-        lines.append(
-            f"| {row['strategy']} | {100 * row['substituted']:.0f} % | {row['score']} | {percent(row['exact'])} | "
-            f"{percent(row['exact at p <= 1e-4'])} |"
-        )
-    return lines
+    return lines + [
+        f"| {row['strategy']} | {100 * row['substituted']:.0f} % | {row['score']} | {percent(row['exact'])} | "
+        f"{percent(row['exact at p <= 1e-4'])} |"
+        for row in found["rows"]
+    ]
 
 
 def rendered(page: str) -> str:
