@@ -562,10 +562,6 @@ def test_the_command_writes_the_rows_and_sums_them_up(
     [
         ([], "option-out-of-range", "--beacon PROVIDER[:VERSION]"),
         (["--all-codes", "--beacon", "1"], "option-out-of-range", "--all-codes"),
-        (["--beacon", "seven"], "option-out-of-range", "700:9"),
-        (["--beacon", "1:"], "option-out-of-range", "700:9"),
-        (["--beacon", "1024"], "field-out-of-range", "provider"),
-        (["--beacon", "1:16"], "field-out-of-range", "version"),
         (["--beacon", "1", "--alpha", "2"], "option-out-of-range", "alpha"),
         (["--beacon", "1", "--profile", "org.nobody.1"], "profile-unknown", "org.nobody.1"),
     ],
@@ -624,3 +620,15 @@ def test_the_help_teaches_without_pyarrow(capsys: pytest.CaptureFixture[str], mo
         main(["--help"])
     assert ended.value.code == 0
     assert "examples:" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("given", "said"), [("seven", "42:3"), ("1:", "42:3"), ("1024", "provider"), ("1:16", "version")]
+)
+def test_a_beacon_that_is_none_is_a_slip_in_the_command(
+    given: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["corpus", "--out", "found", "--beacon", given])
+    assert stopped.value.code == 2
+    assert said in capsys.readouterr().err.splitlines()[-1]

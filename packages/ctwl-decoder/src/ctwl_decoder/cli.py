@@ -15,12 +15,13 @@ from ctwl_protocol import STANDARD, CTWLError, get_profile, published_names
 
 from . import __version__
 from .errors import InputTooLarge, InputUnreadable, OptionOutOfRange
+from .options import beacons
 from .plain import text_of
 
 if TYPE_CHECKING:
     from .report import Analysis
 
-__all__ = ["beacons", "main"]
+__all__ = ["main"]
 
 _MAX_BYTES = 1 << 22
 
@@ -40,24 +41,6 @@ The p-value says how often chance alone would show some code as clearly, over al
 150 tokens (about 110 words) or more gives a clear answer. No watermark does not mean that a person wrote the text.
 exit status: 0 a watermark was found; 1 none; 2 an error.
 """
-
-
-def beacons(given: str) -> list[tuple[int, int]]:
-    """Read ``PROVIDER:VERSION``, or ``PROVIDER`` for all its versions.
-
-    Raises:
-        argparse.ArgumentTypeError: it is neither.
-    """
-    from ctwl_protocol import Beacon
-
-    provider, colon, version = given.partition(":")
-    try:
-        return [
-            (b.provider, b.version)
-            for b in (Beacon(int(provider), v, 0) for v in ([int(version)] if colon else range(16)))
-        ]
-    except (ValueError, CTWLError) as error:
-        raise argparse.ArgumentTypeError(f"{given!r} is no PROVIDER:VERSION, as 42:3 or 42 ({error})") from error
 
 
 class _Schema(argparse.Action):
@@ -192,9 +175,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         from .scan.command import main as scan
 
         return scan(argv[1:])
-    arguments = _parser().parse_args(argv)
     analysis = None
     try:
+        arguments = _parser().parse_args(argv)
         analysis = _run(arguments)
         _print(analysis, arguments)
     except CTWLError as error:

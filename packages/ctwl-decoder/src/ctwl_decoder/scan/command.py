@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from ctwl_protocol import STANDARD, CTWLError, Profile, get_profile, published_n
 from ..errors import (
     OptionOutOfRange,
 )
+from ..options import beacons
 from .corpus import Columns, require_arrow
 from .job import here, parts_of, scan
 from .work import Decoded, Engine, Settings, Watch
@@ -58,8 +59,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument(
         "--beacon",
         metavar="PROVIDER[:VERSION]",
-        action="append",
-        default=[],
+        type=beacons,
+        action="extend",
         help="search for this provider's codes, of one model version (0 to 15) or of all; may be given again",
     )
     what.add_argument("--all-codes", action="store_true", help="search the whole code space")
@@ -89,17 +90,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _beacons(given: Sequence[str]) -> Iterator[tuple[int, int]]:
-    for each in given:
-        provider, colon, version = each.partition(":")
-        if not provider.isdecimal() or not (version.isdecimal() or not colon):
-            raise OptionOutOfRange(f"--beacon {each}: write PROVIDER or PROVIDER:VERSION in numbers, such as 700:9")
-        for number in [int(version)] if colon else range(16):
-            yield int(provider), number
-
-
 def _settings(arguments: argparse.Namespace) -> Settings:
-    if bool(arguments.beacon) == arguments.all_codes:
+    if (arguments.beacon is not None) == arguments.all_codes:
         raise OptionOutOfRange(
             "say what to look for, in one way: --beacon PROVIDER[:VERSION] for the codes of a provider that you know, "
             "as often as you like, or --all-codes for all there are, which takes longer and needs longer texts"
@@ -107,7 +99,7 @@ def _settings(arguments: argparse.Namespace) -> Settings:
     return Settings(
         profile=get_profile(arguments.profile),
         alpha=arguments.alpha,
-        beacons=None if arguments.all_codes else tuple(_beacons(arguments.beacon)),
+        beacons=None if arguments.all_codes else tuple(arguments.beacon),
         columns=Columns(arguments.text_column, arguments.id_column),
     )
 
