@@ -44,7 +44,7 @@ def logits(model: Any, ids: list[list[int]], places: torch.Tensor) -> torch.Tens
         hidden = model.base_model(torch.tensor(ids)).last_hidden_state
         chosen = hidden.gather(1, places[..., None].expand(-1, -1, hidden.shape[-1]))
         found: torch.Tensor = torch.log_softmax(model.lm_head(chosen).float(), dim=-1)
-    return found
+    return found.clone()  # an inference tensor may not be written to
 
 
 def substitute(encoder: Encoder, ids: list[int], share: float, rng: np.random.Generator) -> list[int]:
