@@ -18,6 +18,7 @@ from __future__ import annotations
 import json
 import os
 import pydoc_data.topics
+import re
 import resource
 import subprocess
 import sys
@@ -75,9 +76,15 @@ def ratios(seconds: dict[str, list[float]], over: str) -> dict[str, Any]:
 
 
 def human_text(decoder: Decoder, tokens: int) -> str:
-    """English of so many tokens, from the documentation that comes with Python."""
-    ids = decoder.proxy.tokenizer.encode(pydoc_data.topics.topics["exceptions"] * 10)[:tokens]
-    return decoder.proxy.tokenizer.decode(ids)
+    """English of so many tokens, from the documentation that comes with Python, without its marks and line ends."""
+    return plain_texts(decoder, tokens, 1)[0]
+
+
+def plain_texts(decoder: Decoder, tokens: int, count: int) -> list[str]:
+    """Texts of one form each, so that each is read once."""
+    words = re.sub(r"[^A-Za-z.,\s]+", "", " ".join(pydoc_data.topics.topics.values()))
+    ids = decoder.proxy.tokenizer.encode(" ".join(words.split()))
+    return [decoder.proxy.tokenizer.decode(ids[i * tokens : (i + 1) * tokens]).strip() for i in range(count)]
 
 
 def decode(decoder: Decoder, runs: int) -> dict[str, Any]:
@@ -104,8 +111,7 @@ def decode(decoder: Decoder, runs: int) -> dict[str, Any]:
 def scanning(decoder: Decoder, documents: int, runs: int) -> dict[str, Any]:
     """A scan of short documents beside the bare forward pass over all their windows."""
     proxy, profile = decoder.proxy, decoder.profile
-    ids = proxy.tokenizer.encode(" ".join(pydoc_data.topics.topics.values()))
-    texts = [proxy.tokenizer.decode(ids[i * TOKENS : (i + 1) * TOKENS]) for i in range(documents)]
+    texts = plain_texts(decoder, TOKENS, documents)
     cuts = [positions(proxy.tokenizer.encode(t), profile.prefix_length, profile.context_length) for t in texts]
     windows = np.concatenate([cut.windows for cut in cuts])
     tokens = sum(len(cut) + profile.prefix_length for cut in cuts)

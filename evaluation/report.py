@@ -39,12 +39,23 @@ def summary() -> str:
     randomised, reported = humans["randomised p of one code"], humans["reported p"]
     memory = bench["megabytes"]["decode, above loaded"]
     crossed = next(row for row in result("bridge")["pairs"] if row["proxy's vocabulary"] == "smollm2")
+    pasted, edited = result("pasted"), result("substitution")
+    tenth = next(row for row in edited["rows"] if row["substituted"] == 0.1)
     rows = [
         ("20-bit code read back exactly from " + f"{tokens} tokens, `unbiased`, T = 1", percent(recovery["exact"])),
         ("the same, found at p <= 1e-4", percent(recovery["detected"]["p <= 0.0001"])),
         (
             f"the same from {crossed['proxy tokens']} tokens of a model with another tokenizer (GPT-2's)",
             percent(crossed["exact"]),
+        ),
+        (
+            f"{pasted['settings']['tokens']} tokens inside {pasted['settings']['around']:,} human ones, found with the "
+            "right code",
+            percent(pasted["pasted"]["found with the right code"]),
+        ),
+        (
+            f"{edited['settings']['tokens']} tokens, 10 % of them replaced, read back exactly",
+            percent(tenth["exact"]),
         ),
         (
             "`unbiased` against plain sampling, NLL in nats a token",
@@ -56,7 +67,7 @@ def summary() -> str:
         ),
         (
             "decode of 200 tokens",
-            f"{bench['decode']['decode']['over forward']:.2f} times the bare proxy forward, {memory:.0f} MB above the model",
+            f"{bench['decode']['decode']['over forward']:.2f} times its bare proxy forward, {memory:.0f} MB above the model",
         ),
         (
             "writing, batch of 8, of plain generation's speed",

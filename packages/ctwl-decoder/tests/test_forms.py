@@ -95,6 +95,34 @@ def test_a_form_points_into_the_pasted_text() -> None:
 def test_no_text_breaks_the_forms(text: str) -> None:
     forms = forms_of(text)
     assert forms[0][0] == AS_GIVEN and forms[0][1].text == normalize(text)
-    assert len({form.text for _, form in forms}) == len(forms) <= 4
+    assert len({form.text for _, form in forms}) == len(forms) <= 2
     assert all(len(form.source) == len(form.text) + 1 for _, form in forms)
     assert all((form.source[1:] >= form.source[:-1]).all() for _, form in forms)
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        " ",
+        "\n",
+        "a\n",
+        "<p>",
+        "<a ",
+        "<div x='",
+        "<!--",
+        "<script>",
+        "<",
+        "&",
+        "*",
+        "_",
+        "[",
+        "[a](",
+        "> ",
+        "- ",
+        "\r\u200b",
+    ],
+)
+def test_long_hostile_texts_take_no_longer_than_their_length_asks(unit: str) -> None:
+    """Where time grew with the square, this would stand still."""
+    text = "<p><p>" + unit * (200_000 // len(unit))
+    assert forms_of(text)[0][0] == AS_GIVEN

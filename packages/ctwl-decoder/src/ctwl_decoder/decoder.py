@@ -24,7 +24,7 @@ from ctwl_protocol.windows import Positions, positions
 
 from .errors import InputTooLarge, NotText, OptionOutOfRange
 from .evidence import Evidence, Marks, Observe, observe
-from .forms import AS_GIVEN, forms_of
+from .forms import forms_of
 from .mapped import Mapped
 from .posterior import THRESHOLD, posterior_windows
 from .report import Analysis, Report, Span
@@ -214,8 +214,7 @@ class Decoder:
         if any(_piled(run.group()) for run in _FOREIGN.finditer(text)):
             raise NotText(f"the text piles more than {MAX_MARKS} combining marks on one letter; no script does")
         forms = forms_of(text)
-        share = 1.0 if len(forms) == 1 else 0.5
-        return [self._form(name, form, share if name == AS_GIVEN else share / (len(forms) - 1)) for name, form in forms]
+        return [self._form(name, form, 1 / len(forms)) for name, form in forms]
 
     def _form(self, name: str, form: Mapped, share: float) -> _Form:
         ids, starts = self.proxy.tokenizer.locate(form.text)

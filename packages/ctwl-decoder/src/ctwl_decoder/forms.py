@@ -2,7 +2,7 @@
 
 Normalisation, which belongs to the profile, undoes what no reader sees. What readers do see, wrapped lines and the
 marks of HTML and Markdown, may be the writer's own, so they are never removed for good: the decoder reads the text as
-given, and where it looks wrapped or marked up also without that. Each form is one more test, and the p-values pay for
+given, and where it looks wrapped or marked up also without that. Each form is a test, and the p-values pay for
 it.
 """
 
@@ -55,34 +55,31 @@ _MARKDOWN = re.compile(
 
 
 def forms_of(text: str) -> list[tuple[str, Mapped]]:
-    """The distinct normalised forms of a text, with their names: as given first, at most four."""
+    """A text as given and, where that differs, without marks and wrapped lines; both normalised, with their names."""
     given = Mapped.of(text)
     unmarked = _without_html(given) if len(_TAG.findall(text)) >= 2 else _without_markdown(given)
-    forms = [
-        (AS_GIVEN, given),
-        ("lines joined", _unwrapped(given)),
-        ("without marks", unmarked),
-        ("without marks, lines joined", _unwrapped(unmarked)),
-    ]
-    distinct: dict[str, tuple[str, Mapped]] = {}
-    for name, form in forms:
-        ready = normalized(form)
-        distinct.setdefault(ready.text, (name, ready))
-    return list(distinct.values())
+    joined = _unwrapped(unmarked)
+    steps = (("without marks", given, unmarked), ("lines joined", unmarked, joined))
+    done = [name for name, before, after in steps if before.text != after.text]
+    forms = [(AS_GIVEN, normalized(given)), (", ".join(done), normalized(joined))]
+    return forms if forms[0][1].text != forms[1][1].text else forms[:1]
 
 
 def _unwrapped(given: Mapped) -> Mapped:
     """Line breaks that only keep lines short become spaces: there the next line's first word would not have fitted."""
     lines = [(found.start(), found.group()) for found in _LINE.finditer(given.text)]
     widest = max((len(line.rstrip()) for _, line in lines), default=0)
-    if widest > _WIDEST:
-        return given
     edits: list[Edit] = []
     for blank, group in groupby(lines, lambda line: not line[1].strip()):
         paragraph = list(group)
-        if blank or any(
-            len(line.rstrip()) + 1 + len(following.split(maxsplit=1)[0]) <= widest
-            for (_, line), (_, following) in pairwise(paragraph)
+        width = max(len(line.rstrip()) for _, line in paragraph) if len(paragraph) > 2 else widest
+        if (
+            blank
+            or width > _WIDEST
+            or any(
+                len(line.rstrip()) + 1 + len(following.split(maxsplit=1)[0]) <= width
+                for (_, line), (_, following) in pairwise(paragraph)
+            )
         ):
             continue  # its lines end where the writer wanted
         for (start, line), (next_start, following) in pairwise(paragraph):
