@@ -264,7 +264,7 @@ def main() -> None:
                 model="smollm2", profile=OFFLINE, device="cpu", batch=encoder.proxy.batch_size, **kept
             ),
             "decode": decode(decoder, options.runs),
-            "scan": scanning(decoder, 8, options.runs),
+            "scan": scanning(decoder, 4, options.runs),
             "encode, batch 8": encode(encoder, exact, 8, options.tokens, options.runs),
             "encode, one row": encode(encoder, exact, 1, options.tokens, options.runs),
             "bridge": bridge(encoder.proxy, options.tokens),
