@@ -10,6 +10,7 @@ behind it. Both scores read the same texts.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -74,7 +75,7 @@ def main() -> None:
     """Run the experiment."""
     options = arguments(__doc__, texts=100, delta_texts=50, tokens=200, batch=20, seed=1)
     encoder, proxy = Encoder.open("smollm2", OFFLINE), Decoder.open(OFFLINE).proxy
-    decoder = Decoder(proxy, remembering(lambda cut, progress: observe(proxy, cut, progress)))
+    decoder = Decoder(proxy, remembering(partial(observe, proxy)))
     rows = []
     for strategy, texts in (("unbiased", options.texts), ("delta", options.delta_texts)):
         prompts, rng = news_prompts(texts), np.random.default_rng(options.seed)

@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ctwl_protocol import STANDARD, CTWLError, get_profile, published_names
+from ctwl_protocol import CTWLError, get_profile
 
 from . import __version__
-from .errors import InputTooLarge, InputUnreadable, OptionOutOfRange
-from .options import beacons
+from .errors import InputTooLarge, InputUnreadable
+from .options import ALPHA, add_proxy_options, beacons, check_alpha
 from .plain import text_of
 
 if TYPE_CHECKING:
@@ -59,17 +59,8 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("file", metavar="FILE", help="a UTF-8 text file; - reads standard input")
-    parser.add_argument(
-        "--profile",
-        default=os.environ.get("CTWL_PROFILE") or STANDARD,
-        help=f"a published profile or a profile file; published: {', '.join(published_names())} "
-        f"(default: $CTWL_PROFILE, else {STANDARD})",
-    )
-    parser.add_argument(
-        "--proxy", metavar="PATH", help="folder with the proxy LM's files (default: cache, then source)"
-    )
-    parser.add_argument("--device", default="auto", help="torch device (default: cuda where there is one)")
-    parser.add_argument("--alpha", type=float, default=1e-4, help="level of the test, on the p-value (default 1e-4)")
+    add_proxy_options(parser)
+    parser.add_argument("--alpha", type=float, default=ALPHA, help="level of the test, on the p-value (default 1e-4)")
     parser.add_argument(
         "--test",
         choices=["exact", "posterior"],
@@ -129,8 +120,7 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
 
 
 def _run(arguments: argparse.Namespace) -> Analysis:
-    if not 0 < arguments.alpha < 1:
-        raise OptionOutOfRange(f"alpha is {arguments.alpha}; it must lie between 0 and 1")
+    check_alpha(arguments.alpha)
     text = _read(arguments.file)
     profile = get_profile(arguments.profile)  # a wrong name fails before torch is loaded, which takes seconds
     from .decoder import Decoder

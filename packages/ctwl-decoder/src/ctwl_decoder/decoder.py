@@ -22,10 +22,12 @@ from ctwl_protocol.profile import STANDARD
 from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_protocol.windows import Positions, positions
 
-from .errors import InputTooLarge, NotText, OptionOutOfRange
-from .evidence import Evidence, Marks, Observe, observe
+from .errors import InputTooLarge, NotText
+from .evidence import Evidence, Marks, Observe
+from .evidence import observe as observe_alone
 from .forms import forms_of
 from .mapped import Mapped
+from .options import ALPHA, MAX_CHARACTERS, MAX_TOKENS, beacon_codes, check_alpha
 from .posterior import THRESHOLD, posterior_windows
 from .report import Analysis, Report, Span
 from .scores import code_space
@@ -33,15 +35,6 @@ from .spans import Candidate, Found, candidates, merge
 from .units import NAT, Score, units
 
 __all__ = ["ALPHA", "MAX_CHARACTERS", "MAX_TOKENS", "Decoder", "decode"]
-
-ALPHA = 1e-4
-"""Default level of the test: one human text in ten thousand passes by chance."""
-
-MAX_CHARACTERS = 1 << 20
-"""Longest text that is decoded, in characters; a longer one is refused before any work."""
-
-MAX_TOKENS = 1 << 17
-"""Longest text that is decoded, in proxy tokens: about 20 minutes on two cores."""
 
 MAX_MARKS = 256
 """Most combining marks in a row: ordering them takes time that grows with their square."""
@@ -94,8 +87,7 @@ class Decoder:
         """Take over a proxy; ``observe`` may share it with others, see :data:`ctwl_decoder.evidence.Observe`."""
         self.proxy = proxy
         self.profile = proxy.profile
-        self._observe = observe or _observe_with(proxy)
-        self._every = code_space(self.profile)
+        self._observe = observe or partial(observe_alone, proxy)
 
     @classmethod
     def open(
@@ -136,12 +128,12 @@ class Decoder:
             text: the text; a text too short to judge gives a report that says so.
             alpha: level of the test, on the p-value corrected for everything that is searched.
             test: "exact", or "posterior" for the paper's rule on sliding windows.
-            score: how positions are scored, see :mod:`ctwl_decoder.units`.
+            score: how positions are scored, see :mod:`ctwl_decoder.units`; the posterior is of the count.
             beacons: search the codes of these (provider, version) pairs only; None for the whole code space.
             progress: called with the positions done and their number.
 
         Raises:
-            NotText: the string holds lone surrogates.
+            NotText: the string holds lone surrogates, or piles more than :data:`MAX_MARKS` marks on one letter.
             InputTooLarge: the text exceeds :data:`MAX_CHARACTERS` or :data:`MAX_TOKENS`.
             OptionOutOfRange: alpha is not strictly between 0 and 1; no beacon to search for.
             FieldOutOfRange: a provider or version.
@@ -173,35 +165,30 @@ class Decoder:
         progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> list[Analysis]:
         """:meth:`analyse` of several texts whose windows fill the proxy's batches together."""
-        if not 0 < alpha < 1:
-            raise OptionOutOfRange(f"alpha is {alpha}; it must lie between 0 and 1")
-        codes = self._every if beacons is None else self._codes(beacons)
-        judge = partial(self._judge, codes=codes, alpha=alpha, test=test, score=Score(score))
+        check_alpha(alpha)
+        codes = code_space(self.profile) if beacons is None else beacon_codes(self.profile, beacons)
+        score = Score.COUNT if test == "posterior" else Score(score)
+        judge = partial(self._judge, codes=codes, alpha=alpha, test=test, score=score)
         forms = [self._forms(text) for text in texts]
         if not forms:
             return []
-        work = sum(len(form.cut) for each in forms for form in each[:1])
-        evidence = self._observe(_together([each[0].cut for each in forms]), lambda done: progress(done, work))
+        given = _together([first.cut for first, *_ in forms])
+        work = len(given)
+        evidence = self._observe(given, lambda done: progress(done, work))
         outcomes, done = [], 0
-        for each in forms:
-            rows = slice(done, done := done + len(each[0].cut))
-            outcome = judge(each[0], evidence[rows])
-            if not outcome.found and len(each) > 1:  # perhaps the marks or the line ends are not the writer's
-                outcome = min([outcome, *self._others(each, evidence[rows], judge)], key=lambda o: o.order)
+        for first, *others in forms:
+            seen = evidence[done : done + len(first.cut)]
+            done += len(first.cut)
+            outcome = judge(first, seen)
+            if not outcome.found:  # perhaps the marks or the line ends are not the writer's
+                more = [judge(other, self._observe_new(other, first, seen)) for other in others]
+                outcome = min([outcome, *more], key=lambda o: o.order)
             outcomes.append(outcome)
         progress(work, work)
         return [
-            self._analysis(text, outcome, alpha, test, Score(score), len(codes))
+            self._analysis(text, outcome, alpha, test, score, len(codes))
             for text, outcome in zip(texts, outcomes, strict=True)
         ]
-
-    def _codes(self, beacons: Iterable[tuple[int, int]]) -> NDArray[np.uint32]:
-        if self.profile.code_bits != BEACON_BITS:
-            raise OptionOutOfRange(f"the codes of {self.profile.name} are no beacons; search the whole code space")
-        codes = {code for provider, version in beacons for code in Beacon.codes_of(provider, version)}
-        if not codes:
-            raise OptionOutOfRange("there is no beacon to search for; name one, or search the whole code space")
-        return np.array(sorted(codes), dtype=np.uint32)
 
     def _forms(self, text: str) -> list[_Form]:
         """Steps 1 to 3: the forms of a text, normalised, tokenised, cut into positions; each within bounds."""
@@ -223,19 +210,14 @@ class Decoder:
         places = form.source[np.append(starts, len(form.text))]
         return _Form(name, places, positions(ids, self.profile.prefix_length, self.profile.context_length), share)
 
-    def _others(
-        self, forms: list[_Form], evidence: Evidence, judge: Callable[[_Form, Evidence], _Outcome]
-    ) -> list[_Outcome]:
-        """The outcomes of all forms but the first, whose evidence is at hand and serves where windows are the same."""
-        rows = {row: i for i, row in enumerate(_rows(forms[0].cut))}
-        outcomes = []
-        for form in forms[1:]:
-            known = np.array([rows.get(row, -1) for row in _rows(form.cut)], dtype=np.int64)
-            new = np.flatnonzero(known < 0)
-            fresh = self._observe(Positions(*(column[new] for column in form.cut)), lambda done: None)
-            known[new] = len(evidence) + np.arange(len(new))
-            outcomes.append(judge(form, Evidence.joined([evidence, fresh])[known]))
-        return outcomes
+    def _observe_new(self, form: _Form, known: _Form, evidence: Evidence) -> Evidence:
+        """Evidence of a form, where that of another one serves wherever the windows are the same."""
+        rows = {row: i for i, row in enumerate(_rows(known.cut))}
+        places = np.array([rows.get(row, -1) for row in _rows(form.cut)], dtype=np.int64)
+        new = np.flatnonzero(places < 0)
+        fresh = self._observe(Positions(*(column[new] for column in form.cut)), lambda done: None)
+        places[new] = len(evidence) + np.arange(len(new))
+        return Evidence.joined([evidence, fresh])[places]
 
     def _judge(
         self,
@@ -250,15 +232,17 @@ class Decoder:
         """Steps 5 to 8 for one form."""
         soft = Marks.of(self.profile, form.cut, units(Score.SOFT, evidence, self.profile.sigma))
         marks = soft
-        if score is Score.COUNT or test == "posterior":
+        if score is Score.COUNT:
             marks = Marks(soft.pairs, soft.seeds, units(Score.COUNT, evidence, self.profile.sigma))
-        judged = candidates(marks, codes, form.share)
-        passed = [candidate for candidate in judged if candidate.p_value <= alpha]
-        best, probability = min(judged, key=lambda c: c.p_value), None
+        probability = None
         if test == "posterior":
-            windows = posterior_windows(marks, codes)
+            windows = posterior_windows(marks, codes, form.share)
             passed = [window for window, chance in windows if chance >= THRESHOLD]
             best, probability = max(windows, key=lambda window: window[1])
+        else:
+            judged = candidates(marks, codes, form.share)
+            passed = [candidate for candidate in judged if candidate.p_value <= alpha]
+            best = min(judged, key=lambda c: c.p_value)
         return _Outcome(form, soft, best, merge(soft, passed, self.profile.prefix_length), probability)
 
     def _analysis(
@@ -268,7 +252,7 @@ class Decoder:
         form, marks, prefix = outcome.form, outcome.marks, self.profile.prefix_length
         found = sorted(outcome.found, key=lambda f: f.candidate.p_value)
         best = found[0].candidate if found else outcome.best
-        beacon = self._beacon(best.code) if len(marks) else {}
+        code = best.code if len(marks) else None
         tokens = len(form.starts) - 1
         worth = np.full(tokens, np.nan)
         if len(marks):
@@ -292,8 +276,8 @@ class Decoder:
         report = Report(
             detected=bool(outcome.found),
             spans=spans,
-            code=best.code if len(marks) else None,
-            **{"provider": None, "version": None, "nonce": None, **beacon},
+            code=code,
+            **self._beacon(code),
             p_value=best.p_value,
             alpha=alpha,
             test=test,
@@ -318,8 +302,8 @@ class Decoder:
         last = found.end + prefix
         return first, tokens if tokens - last <= prefix else last
 
-    def _beacon(self, code: int) -> dict[str, int | None]:
-        if self.profile.code_bits != BEACON_BITS:
+    def _beacon(self, code: int | None) -> dict[str, int | None]:
+        if code is None or self.profile.code_bits != BEACON_BITS:
             return {"provider": None, "version": None, "nonce": None}
         beacon = Beacon.from_code(code)
         return {"provider": beacon.provider, "version": beacon.version, "nonce": beacon.nonce}
@@ -329,10 +313,6 @@ def _piled(run: str) -> bool:
     """Whether more than :data:`MAX_MARKS` combining marks follow each other."""
     groups = groupby(run, lambda character: unicodedata.combining(character) > 0)
     return any(marks and sum(1 for _ in group) > MAX_MARKS for marks, group in groups)
-
-
-def _observe_with(proxy: Proxy) -> Observe:
-    return lambda cut, progress: observe(proxy, cut, progress)
 
 
 def _together(cuts: list[Positions]) -> Positions:

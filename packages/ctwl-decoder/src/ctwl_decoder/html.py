@@ -5,7 +5,6 @@ Blue stands for the code and orange against it, which everyone can tell apart; p
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from html import escape
 
@@ -13,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .meaning import caveats, headline
-from .report import Analysis, Span, number
+from .report import Analysis, Span, number, strength
 
 __all__ = ["html_report"]
 
@@ -125,11 +124,9 @@ def _curve(analysis: Analysis) -> Iterator[str]:
 
 
 def _level(worth: float) -> str:
-    """The CSS class of a token; none where it says hardly anything or was not judged."""
-    if math.isnan(worth) or abs(worth) < 0.1:
-        return ""
-    strength = worth if worth > 0 else -worth / 3  # one miss weighs as much as about three hits
-    return ("f" if worth > 0 else "a") + str(1 + (strength >= 0.3) + (strength >= 0.5))
+    """The CSS class of a token; none where it says hardly anything."""
+    steps = strength(worth)
+    return f"{'f' if steps > 0 else 'a'}{abs(steps)}" if steps else ""
 
 
 def _heat(analysis: Analysis) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from .report import Report, number, who
+from .report import FORGEABLE, NO_PROOF, Report, number, who
 
 __all__ = ["caveats", "headline"]
 
@@ -26,7 +26,7 @@ def caveats(report: Report) -> list[str]:
     if report.detected:
         return [
             f"Of texts without a watermark, at most one in {_one_in(report.p_value)} would show some code as clearly.",
-            "Anyone can write an open beacon: it says which code the text carries, not who put it there.",
+            FORGEABLE,
             "It says nothing of the words outside the passages found, and nothing about whether the text is true.",
         ]
     if report.too_short:
@@ -36,7 +36,7 @@ def caveats(report: Report) -> list[str]:
         ]
     return [
         f"The best of {report.searched:,} codes has p = {number(report.p_value)}; the level is {number(report.alpha)}.",
-        "That does not show that a person wrote the text: marks wear off, and other models carry none.",
+        NO_PROOF,
     ]
 
 

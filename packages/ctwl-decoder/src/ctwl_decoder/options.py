@@ -1,12 +1,50 @@
-"""Options that the commands share."""
+"""What may be asked of a decoder: defaults, bounds and checks, and how the commands read them."""
 
 from __future__ import annotations
 
 import argparse
+import os
+from collections.abc import Iterable
 
-from ctwl_protocol import Beacon, CTWLError
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["beacons"]
+from ctwl_protocol import STANDARD, Beacon, CTWLError, Profile, published_names
+from ctwl_protocol.codes import BEACON_BITS
+
+from .errors import OptionOutOfRange
+
+__all__ = ["ALPHA", "MAX_CHARACTERS", "MAX_TOKENS", "add_proxy_options", "beacon_codes", "beacons", "check_alpha"]
+
+ALPHA = 1e-4
+"""Default level of the test: one human text in ten thousand passes by chance."""
+
+MAX_CHARACTERS = 1 << 20
+"""Longest text that is decoded, in characters; a longer one is refused before any work."""
+
+MAX_TOKENS = 1 << 17
+"""Longest text that is decoded, in proxy tokens: about 20 minutes on two cores."""
+
+
+def check_alpha(alpha: float) -> None:
+    """Refuse a level that is not strictly between 0 and 1: OptionOutOfRange."""
+    if not 0 < alpha < 1:
+        raise OptionOutOfRange(f"alpha is {alpha}; it must lie between 0 and 1")
+
+
+def beacon_codes(profile: Profile, given: Iterable[tuple[int, int]]) -> NDArray[np.uint32]:
+    """The codes of (provider, version) pairs, ascending: uint32 (codes,).
+
+    Raises:
+        OptionOutOfRange: the profile's codes are no beacons; there is no pair.
+        FieldOutOfRange: a provider or version.
+    """
+    if profile.code_bits != BEACON_BITS:
+        raise OptionOutOfRange(f"the codes of {profile.name} are no beacons; search the whole code space")
+    codes = {code for provider, version in given for code in Beacon.codes_of(provider, version)}
+    if not codes:
+        raise OptionOutOfRange("there is no beacon to search for; name one, or search the whole code space")
+    return np.array(sorted(codes), dtype=np.uint32)
 
 
 def beacons(given: str) -> list[tuple[int, int]]:
@@ -23,3 +61,17 @@ def beacons(given: str) -> list[tuple[int, int]]:
     except CTWLError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
     return [(beacon.provider, beacon.version) for beacon in found]
+
+
+def add_proxy_options(parser: argparse.ArgumentParser) -> None:
+    """Give a command the options that say which proxy to open, and where."""
+    parser.add_argument(
+        "--profile",
+        default=os.environ.get("CTWL_PROFILE") or STANDARD,
+        help=f"a published profile or a profile file; published: {', '.join(published_names())} "
+        f"(default: $CTWL_PROFILE, else {STANDARD})",
+    )
+    parser.add_argument(
+        "--proxy", metavar="PATH", help="folder with the proxy LM's files (default: cache, then source)"
+    )
+    parser.add_argument("--device", default="auto", help="torch device (default: cuda where there is one)")

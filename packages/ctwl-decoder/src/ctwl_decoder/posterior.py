@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .evidence import Marks, Table
-from .null import null_of
 from .scores import score_all
-from .spans import Candidate
+from .spans import Candidate, judge
 
 __all__ = ["LENGTH", "STEP", "THRESHOLD", "posterior", "posterior_windows"]
 
@@ -32,29 +31,21 @@ def posterior(scores: NDArray[np.int32], best: int) -> float:
     return float(1 / np.exp(scores.astype(np.float64) - float(scores[best])).sum())
 
 
-def posterior_windows(marks: Marks, codes: NDArray[np.uint32]) -> list[tuple[Candidate, float]]:
+def posterior_windows(marks: Marks, codes: NDArray[np.uint32], share: float = 1.0) -> list[tuple[Candidate, float]]:
     """The best code of each sliding window and its posterior.
 
     Args:
         marks: the text's marks, in units of the count.
         codes: uint32, the codes that are searched.
+        share: the share of the level that this text's tests may use, for the p-value.
     """
     found = []
     last = max(0, len(marks) - LENGTH)
-    for start in sorted({*range(0, last, STEP), last}):
-        window = marks[start : start + LENGTH]
-        scores = score_all(Table.of(window, repeats=True), codes)
+    starts = sorted({*range(0, last, STEP), last})
+    for start in starts:
+        window = (start, min(start + LENGTH, len(marks)))
+        scores = score_all(Table.of(marks[slice(*window)], repeats=True), codes)
         best = int(scores.argmax())
-        distinct = Table.of(window)
-        score = int(score_all(distinct, codes[best : best + 1])[0])
-        candidate = Candidate(
-            start,
-            start + len(window),
-            code=int(codes[best]),
-            score=score,
-            expected=float(distinct.units.mean(axis=1).sum()) if distinct.counted else 0.0,
-            counted=distinct.counted,
-            p_value=null_of(distinct.units).p_value(score, len(codes)),
-        )
+        candidate = judge(marks, window, codes[best : best + 1], len(codes) * len(starts) / share)
         found.append((candidate, posterior(scores, best)))
     return found

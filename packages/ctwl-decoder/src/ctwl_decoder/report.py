@@ -11,7 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-__all__ = ["Analysis", "Report", "Span", "number"]
+from .forms import AS_GIVEN
+
+__all__ = ["FORGEABLE", "NO_PROOF", "Analysis", "Report", "Span", "number", "strength", "who"]
+
+FORGEABLE = "Anyone can write an open beacon: it says which code the text carries, not who put it there."
+NO_PROOF = "That does not show that a person wrote the text: marks wear off, and other models carry none."
+
+
+_HARDLY, _STEPS = 0.1, (0.3, 0.5)
 
 
 class Span(BaseModel):
@@ -86,10 +94,7 @@ class Report(BaseModel):
                 f"{self.needed}; 150 or more give a clear answer.\n{size}"
             )
         if not self.detected:
-            return (
-                f"No watermark found ({self._why()}).\n{size}\n"
-                "That does not show that a person wrote the text: marks wear off, and other models carry none."
-            )
+            return f"No watermark found ({self._why()}).\n{size}\n{NO_PROOF}"
         if len(self.spans) == 1:
             lines = [
                 f"Watermark found: {who(self)}",
@@ -104,9 +109,9 @@ class Report(BaseModel):
         ]
         if self.posterior is not None:
             lines.append(f"posterior {self.posterior:.6f}   (the paper's test)")
-        if self.form != "as given":
-            lines.append(f"read      with {self.form}" if "lines" in self.form else f"read      {self.form}")
-        lines += [size, "Anyone can write an open beacon: it says which code the text carries, not who put it there."]
+        if self.form != AS_GIVEN:
+            lines.append(f"read      {self.form}")
+        lines += [size, FORGEABLE]
         return "\n".join(lines)
 
 
@@ -139,6 +144,17 @@ def who(found: Report | Span) -> str:
     if found.provider is None:
         return f"code {found.code}"
     return f"provider {found.provider}, model version {found.version} (code {found.code}, nonce {found.nonce})"
+
+
+def strength(worth: float) -> int:
+    """How strongly a token's evidence in nats is shown: 1 to 3 for the code, -1 to -3 against it, 0 for hardly any.
+
+    A miss weighs as much as about three hits. A token that was not judged (NaN) shows nothing.
+    """
+    if math.isnan(worth) or abs(worth) < _HARDLY:
+        return 0
+    steps = 1 + sum((worth if worth > 0 else -worth / 3) >= step for step in _STEPS)
+    return steps if worth > 0 else -steps
 
 
 def number(p: float) -> str:

@@ -7,6 +7,7 @@ reads like the specification; :func:`score_all` does the same for many codes in 
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,13 @@ _S16, _LOW = np.uint32(16), np.uint32(0xFFFF)
 
 
 def code_space(profile: Profile) -> NDArray[np.uint32]:
-    """Every code of a profile: uint32 (2^code_bits,)."""
-    return np.arange(profile.codes, dtype=np.uint32)
+    """Every code of a profile: uint32 (2^code_bits,), made once and for all; not to be written to."""
+    return _first_codes(profile.codes)
+
+
+@cache
+def _first_codes(count: int) -> NDArray[np.uint32]:
+    return np.arange(count, dtype=np.uint32)
 
 
 def score_codes(table: Table, codes: NDArray[np.uint32]) -> NDArray[np.int32]:

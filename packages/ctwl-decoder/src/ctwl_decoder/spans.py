@@ -19,7 +19,7 @@ from .null import FLOOR, null_of
 from .scores import score_all, search_windows
 from .units import NAT
 
-__all__ = ["Candidate", "Found", "candidates", "merge", "windows_of"]
+__all__ = ["Candidate", "Found", "candidates", "judge", "merge", "windows_of"]
 
 LENGTHS = (96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096)
 """Lengths of the windows, in positions; the last is also the longest text that is tested as a whole."""
@@ -49,7 +49,6 @@ class Candidate:
         code: its best code.
         score: the code's score there, in units.
         expected: the mean score of a wrong code.
-        counted: positions that count, repeats left out.
         p_value: corrected for everything that was searched.
     """
 
@@ -58,7 +57,6 @@ class Candidate:
     code: int
     score: int
     expected: float
-    counted: int
     p_value: float
 
 
@@ -87,7 +85,7 @@ def windows_of(length: int) -> NDArray[np.int64]:
     return np.array(rows, dtype=np.int64).reshape(-1, 2)
 
 
-def _judge(marks: Marks, window: Sequence[int], codes: NDArray[np.uint32], tests: float) -> Candidate:
+def judge(marks: Marks, window: Sequence[int], codes: NDArray[np.uint32], tests: float) -> Candidate:
     """The best of ``codes`` in a window, with its exact p-value times ``tests`` codes and windows."""
     start, end = window
     table = Table.of(marks[start:end])
@@ -99,7 +97,6 @@ def _judge(marks: Marks, window: Sequence[int], codes: NDArray[np.uint32], tests
         code=int(codes[best]),
         score=int(scores[best]),
         expected=float(table.units.mean(axis=1).sum()) if table.counted else 0.0,
-        counted=table.counted,
         p_value=null_of(table.units).p_value(int(scores[best]), tests),
     )
 
@@ -119,7 +116,7 @@ def candidates(marks: Marks, codes: NDArray[np.uint32], share: float = 1.0) -> l
     windows = windows_of(length)
     whole = length <= LENGTHS[-1]
     parts = (1 if whole else 0) + (1 if len(windows) else 0)
-    found = [_judge(marks, (0, length), codes, len(codes) * parts / share)] if whole else []
+    found = [judge(marks, (0, length), codes, len(codes) * parts / share)] if whole else []
     if not len(windows):
         return found
     counted = marks.first_occurrences(APART)
@@ -130,7 +127,7 @@ def candidates(marks: Marks, codes: NDArray[np.uint32], share: float = 1.0) -> l
         start, end = windows[w].tolist()
         same = judged.setdefault(int(best[w]), [])
         if not any(other.start <= start and end <= other.end for other in same):  # else it adds nothing
-            same.append(_judge(marks, (start, end), best[w : w + 1], tests))
+            same.append(judge(marks, (start, end), best[w : w + 1], tests))
     return found + [candidate for same in judged.values() for candidate in same]
 
 

@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-import math
-
 from rich.console import Console, Group, RenderableType
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from .forms import AS_GIVEN
 from .meaning import caveats, headline
-from .report import Analysis, number
+from .report import Analysis, number, strength
 
 __all__ = ["render", "show"]
 
 _FOR = ("on #deebf7", "on #9ecae1", "on #4292c6")  # blue against orange: told apart by everyone
 _AGAINST = ("on #fee6ce", "on #fdae6b", "on #e6550d")
-_STEPS = (0.1, 0.3, 0.5)
 _AROUND = 24
 _MOST = 1500
 
 
 def style_of(worth: float) -> str:
-    """The background for a token's evidence in nats; none for hardly any, or a token that was not judged."""
-    if math.isnan(worth) or abs(worth) < _STEPS[0]:
-        return ""
-    scale = _FOR if worth > 0 else _AGAINST
-    strength = abs(worth) if worth > 0 else abs(worth) / 3  # one miss weighs as much as about three hits
-    return "black " + scale[sum(strength >= step for step in _STEPS[1:])]
+    """The background for a token's evidence in nats; none for hardly any."""
+    steps = strength(worth)
+    return f"black {(_FOR if steps > 0 else _AGAINST)[abs(steps) - 1]}" if steps else ""
 
 
 def render(analysis: Analysis) -> RenderableType:
@@ -66,7 +61,7 @@ def _numbers(analysis: Analysis) -> Text:
     report = analysis.report
     words = f"{report.hits} hits in {report.scored} tokens scored, where a wrong code has {report.expected:.1f}; "
     words += f"{report.tokens} tokens, {report.searched:,} codes searched"
-    if report.form != "as given":
+    if report.form != AS_GIVEN:
         words += f"; read {report.form}"
     return Text(f"{words}\nprofile {report.profile}")
 

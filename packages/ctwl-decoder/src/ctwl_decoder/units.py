@@ -5,7 +5,7 @@ text against an unmarked one. A text that was written ``unbiased`` shows a token
 if the token lies wholly in the half, and in proportion if it straddles the border. Where that border lay for the writer
 the reader knows only roughly: the provider's model is not the proxy, and the text before may have been edited. So the
 token is taken for wider than it is. And one token that somebody changed must not undo many, so a part of the positions
-is taken for unmarked. Both constants were chosen by measurement (evaluation/).
+is taken for unmarked.
 """
 
 from __future__ import annotations

@@ -10,12 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ctwl_protocol import STANDARD, CTWLError, Profile, get_profile, published_names
+from ctwl_protocol import CTWLError, Profile, get_profile
 
-from ..errors import (
-    OptionOutOfRange,
-)
-from ..options import beacons
+from ..errors import OptionOutOfRange
+from ..options import ALPHA, add_proxy_options, beacons
 from .corpus import Columns, require_arrow
 from .job import here, parts_of, scan
 from .work import Decoded, Engine, Settings, Watch
@@ -49,10 +47,13 @@ exit status: 0 done; 2 an error; 130 interrupted.
 """
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Give a parser the options of ``scan``."""
-    parser.description, parser.epilog = _DESCRIPTION, _EPILOG
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="ctwl-decode scan",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("paths", metavar="PATH", nargs="+", type=Path, help="a file or a folder")
     parser.add_argument("--out", metavar="FILE", type=Path, required=True, help="the Parquet file to write")
     what = parser.add_argument_group("what to look for")
@@ -64,13 +65,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="search for this provider's codes, of one model version (0 to 15) or of all; may be given again",
     )
     what.add_argument("--all-codes", action="store_true", help="search the whole code space")
-    what.add_argument("--alpha", type=float, default=1e-4, help="level of each document's test (default 1e-4)")
-    what.add_argument(
-        "--profile",
-        default=os.environ.get("CTWL_PROFILE") or STANDARD,
-        help=f"a published profile or a profile file; published: {', '.join(published_names())} "
-        f"(default: $CTWL_PROFILE, else {STANDARD})",
-    )
+    what.add_argument("--alpha", type=float, default=ALPHA, help="level of each document's test (default 1e-4)")
+    add_proxy_options(parser)
     records = parser.add_argument_group("records")
     records.add_argument("--text-column", metavar="NAME", default="text", help="field that holds the text")
     records.add_argument("--id-column", metavar="NAME", help="field that is copied to the results' id")
@@ -78,8 +74,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     job.add_argument("--restart", action="store_true", help="forget what an unfinished job has done, and start over")
     job.add_argument("--overwrite", action="store_true", help="replace a finished job's output")
     job.add_argument("--quiet", action="store_true", help="no progress bar and no summary")
-    job.add_argument("--proxy", metavar="PATH", help="folder with the proxy LM's files (default: cache, then source)")
-    job.add_argument("--device", default="auto", help="torch device (default: cuda where there is one)")
     job.add_argument(
         "--ray",
         metavar="ADDRESS",
@@ -88,6 +82,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="decode on a Ray cluster, whose nodes see the inputs at the same paths; without an address that of "
         "$RAY_ADDRESS, else this machine",
     )
+    return parser
 
 
 def _settings(arguments: argparse.Namespace) -> Settings:
@@ -169,8 +164,9 @@ class _Bar(Watch):
         self._bar.update(self._task, completed=self._size, rate=rate, **self._counts)
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Scan as the options say; returns the exit status."""
+def main(argv: Sequence[str] | None = None) -> int:
+    """Entry point; returns the exit status."""
+    arguments = _parser().parse_args(argv)
     begun = time.monotonic()
     try:
         require_arrow()
@@ -207,14 +203,3 @@ def run(arguments: argparse.Namespace) -> int:
 def _span(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}"
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """The command by itself; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="ctwl-decode scan")
-    add_arguments(parser)
-    return run(parser.parse_args(argv))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

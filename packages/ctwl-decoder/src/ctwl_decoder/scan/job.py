@@ -16,12 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import (
-    InputUnreadable,
-    OutputExists,
-    ScanRunning,
-    ScanSettingsDiffer,
-)
+from ..errors import InputUnreadable, OutputExists, ScanRunning, ScanSettingsDiffer
 from .corpus import Document, changed_files, corpus_files, require_arrow
 from .rows import Summary, decode_chunk, metadata_of, schema
 from .work import Decoded, Engine, Settings, Watch, Work

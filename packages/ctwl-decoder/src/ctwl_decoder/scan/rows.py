@@ -12,10 +12,7 @@ import ctwl_protocol
 from ctwl_protocol import CTWLError
 
 from .. import __version__
-from ..errors import (
-    InputTooLarge,
-    NotText,
-)
+from ..errors import InputTooLarge, NotText
 from .corpus import Document, require_arrow
 from .work import FORMAT, Settings
 

@@ -6,13 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from ctwl_protocol import Beacon, Profile
-from ctwl_protocol.codes import BEACON_BITS
+from ctwl_protocol import Profile
 
 from .. import __version__
-from ..errors import (
-    OptionOutOfRange,
-)
+from ..errors import OptionOutOfRange
+from ..options import ALPHA, beacon_codes, check_alpha
 from .corpus import Columns, CorpusFile, Document, documents
 
 if TYPE_CHECKING:
@@ -47,28 +45,22 @@ class Settings:
     """
 
     profile: Profile
-    alpha: float = 1e-4
+    alpha: float = ALPHA
     score: Literal["soft", "count"] = "soft"
     beacons: tuple[tuple[int, int], ...] | None = None
     columns: Columns = field(default_factory=Columns)
     chunk: tuple[int, int] = (CHUNK_DOCUMENTS, CHUNK_CHARACTERS)
 
     def __post_init__(self) -> None:
-        if not 0 < self.alpha < 1:
-            raise OptionOutOfRange(f"alpha is {self.alpha}; it must lie between 0 and 1")
-        if self.beacons is not None and (not self.beacons or self.profile.code_bits != BEACON_BITS):
-            raise OptionOutOfRange(f"{self.profile.name} has no such beacons; search all codes")
+        check_alpha(self.alpha)
         if min(self.chunk) < 1:
             raise OptionOutOfRange(f"a chunk is bounded by {self.chunk}; both must be at least 1")
-        for provider, version in self.beacons or ():
-            Beacon.codes_of(provider, version)
+        _ = self.searched  # beacons that there are not are refused here
 
     @property
     def searched(self) -> int:
         """How many codes are searched."""
-        if self.beacons is None:
-            return self.profile.codes
-        return len({code for provider, version in self.beacons for code in Beacon.codes_of(provider, version)})
+        return self.profile.codes if self.beacons is None else len(beacon_codes(self.profile, self.beacons))
 
     def document(self, files: Sequence[CorpusFile]) -> dict[str, Any]:
         """Everything that the rows of these files follow from, as JSON; the profile's key is not in it."""

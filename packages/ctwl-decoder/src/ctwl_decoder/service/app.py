@@ -21,9 +21,10 @@ from ctwl_protocol import Profile
 from ctwl_protocol.proxy import Proxy
 
 from .. import __version__
-from ..decoder import ALPHA, Decoder
+from ..decoder import Decoder
 from ..errors import InputTooLarge, OptionOutOfRange, ServiceBusy, ServiceClosing, UnsupportedType
 from ..html import html_report
+from ..options import ALPHA
 from ..plain import text_of
 from ..report import Analysis, Report
 from .admission import Admission, Visit

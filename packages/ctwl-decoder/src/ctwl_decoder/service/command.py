@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import signal
 import socket
 import sys
@@ -11,9 +10,10 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import fields
 
-from ctwl_protocol import STANDARD, CTWLError, get_profile, published_names
+from ctwl_protocol import CTWLError, get_profile
 
 from ..errors import CannotServe, ExtraMissing
+from ..options import add_proxy_options
 from .limits import Limits
 
 __all__ = ["main"]
@@ -62,16 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen at (default 127.0.0.1, this machine)")
     parser.add_argument("--port", type=_port, default=8000, help="port; 0 takes a free one (default 8000)")
-    parser.add_argument(
-        "--profile",
-        default=os.environ.get("CTWL_PROFILE") or STANDARD,
-        help=f"a published profile or a profile file; published: {', '.join(published_names())} "
-        f"(default: $CTWL_PROFILE, else {STANDARD})",
-    )
-    parser.add_argument(
-        "--proxy", metavar="PATH", help="folder with the proxy LM's files (default: cache, then source)"
-    )
-    parser.add_argument("--device", default="auto", help="torch device (default: cuda where there is one)")
+    add_proxy_options(parser)
     parser.add_argument(
         "--trust-proxy",
         metavar="ADDRESSES",
@@ -153,7 +144,3 @@ def main(argv: Sequence[str] | None = None) -> int:
     finally:
         signal.signal(signal.SIGTERM, before)
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

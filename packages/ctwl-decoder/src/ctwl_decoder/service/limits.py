@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..decoder import MAX_CHARACTERS, MAX_TOKENS
 from ..errors import OptionOutOfRange
+from ..options import MAX_CHARACTERS, MAX_TOKENS
 
 __all__ = ["Limits"]
 
