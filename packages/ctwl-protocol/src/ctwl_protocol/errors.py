@@ -12,7 +12,11 @@ __all__ = [
     "CTWLError",
     "DeviceUnavailable",
     "FieldOutOfRange",
+    "FileUnwritable",
+    "KeyFileLocked",
+    "KeyFileMalformed",
     "NonCanonical",
+    "PassphraseMissing",
     "ProfileMalformed",
     "ProfileUnknown",
     "ProxyDigestMismatch",
@@ -80,3 +84,27 @@ class TokenOutOfRange(CTWLError):
     """A token id outside the proxy's vocabulary."""
 
     code = "token-out-of-range"
+
+
+class KeyFileMalformed(CTWLError):
+    """A file that holds no secret of the kind that is wanted, or that cannot be read."""
+
+    code = "key-file-malformed"
+
+
+class KeyFileLocked(CTWLError):
+    """A file of a secret that the passphrase does not open."""
+
+    code = "key-file-locked"
+
+
+class PassphraseMissing(CTWLError):
+    """A passphrase that nobody gave."""
+
+    code = "passphrase-missing"
+
+
+class FileUnwritable(CTWLError):
+    """A file that cannot be written, or must not be overwritten."""
+
+    code = "file-unwritable"

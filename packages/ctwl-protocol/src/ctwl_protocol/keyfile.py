@@ -1,0 +1,150 @@
+"""Secrets at rest: a file that opens with a passphrase (spec section 9.5).
+
+The secret is encrypted with ChaCha20-Poly1305 under a key that scrypt (RFC 7914) makes of the passphrase, with costs
+that are fixed, so that no file can ask for more. What the secret is for is bound into the ciphertext: a file of one
+kind does not open as another.
+"""
+
+from __future__ import annotations
+
+import getpass
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
+
+from . import canonical
+from .errors import FileUnwritable, KeyFileLocked, KeyFileMalformed, NonCanonical, PassphraseMissing
+
+__all__ = ["VARIABLE", "ask_passphrase", "lock", "read_secret", "unlock", "write_secret", "write_whole"]
+
+VARIABLE = "CTWL_PASSPHRASE"
+"""Environment variable that the commands take the passphrase from."""
+
+_FORMAT = "ctwl-secret/1"
+_LOG_N, _R, _P = 15, 8, 1
+_SALT, _NONCE = 16, 12
+
+
+def lock(secret: bytes, passphrase: str, purpose: str) -> bytes:
+    """Encrypt a secret; canonical MessagePack.
+
+    Args:
+        secret: any bytes, at most 48 KiB.
+        passphrase: what opens it.
+        purpose: what it is for, such as "ctwl-provider-keys/1".
+    """
+    salt, nonce = os.urandom(_SALT), os.urandom(_NONCE)
+    sealed = ChaCha20Poly1305(_key(passphrase, salt)).encrypt(nonce, secret, purpose.encode())
+    return canonical.encode({"format": _FORMAT, "purpose": purpose, "salt": salt, "nonce": nonce, "secret": sealed})
+
+
+def unlock(data: bytes, passphrase: str, purpose: str) -> bytes:
+    """Decrypt what :func:`lock` made.
+
+    Raises:
+        KeyFileMalformed: these bytes are no such file, or one for another purpose.
+        KeyFileLocked: the passphrase is another, or the file was altered.
+    """
+    try:
+        found = canonical.decode(data)
+    except NonCanonical as error:
+        raise KeyFileMalformed(f"no file of a secret: {error}") from error
+    kinds = {"format": str, "purpose": str, "salt": bytes, "nonce": bytes, "secret": bytes}
+    if not isinstance(found, dict) or {name: type(value) for name, value in found.items()} != kinds:
+        raise KeyFileMalformed("no file of a secret: its fields are others")
+    if found["format"] != _FORMAT or len(found["salt"]) != _SALT or len(found["nonce"]) != _NONCE:
+        raise KeyFileMalformed("no file of a secret, or one of a newer format")
+    if found["purpose"] != purpose:
+        raise KeyFileMalformed(f"this file holds {found['purpose'][:80]!r}; what is wanted is {purpose!r}")
+    try:
+        return ChaCha20Poly1305(_key(passphrase, found["salt"])).decrypt(
+            found["nonce"], found["secret"], purpose.encode()
+        )
+    except InvalidTag as error:
+        raise KeyFileLocked("the passphrase does not open this file, or the file was altered") from error
+
+
+def _key(passphrase: str, salt: bytes) -> bytes:
+    return Scrypt(salt=salt, length=32, n=1 << _LOG_N, r=_R, p=_P).derive(passphrase.encode())
+
+
+def ask_passphrase(what: str, *, new: bool = False) -> str:
+    """The passphrase from the environment, else from the terminal, there twice where it is ``new``.
+
+    Raises:
+        PassphraseMissing: neither; or none was typed, or two different ones.
+    """
+    given = os.environ.get(VARIABLE)
+    if given:
+        return given
+    if not sys.stdin or not sys.stdin.isatty():
+        raise PassphraseMissing(f"no passphrase for {what}; set {VARIABLE}, or run this in a terminal")
+    typed = getpass.getpass(f"passphrase for {what}: ")
+    if not typed or (new and typed != getpass.getpass("the same again: ")):
+        raise PassphraseMissing("no passphrase was typed, or two that differ")
+    return typed
+
+
+def read_secret(path: str | Path, purpose: str, passphrase: str | None = None) -> bytes:
+    """Open a file of a secret; asks for the passphrase where None is given.
+
+    Raises:
+        KeyFileMalformed: the file cannot be read, or see :func:`unlock`.
+        KeyFileLocked, PassphraseMissing: see :func:`unlock` and :func:`ask_passphrase`.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            data = file.read(canonical.MAX_BYTES + 1)
+    except OSError as error:
+        raise KeyFileMalformed(f"cannot read {path}: {error.strerror}") from error
+    try:
+        return unlock(data, passphrase if passphrase is not None else ask_passphrase(str(path)), purpose)
+    except (KeyFileMalformed, KeyFileLocked) as error:
+        raise type(error)(f"{path}: {error}") from error
+
+
+def write_secret(path: str | Path, secret: bytes, purpose: str, passphrase: str | None = None) -> None:
+    """Write a new file of a secret, readable by its owner alone; asks for the passphrase where None is given.
+
+    Raises:
+        FileUnwritable: there is such a file already, or none can be written.
+        PassphraseMissing: see :func:`ask_passphrase`.
+    """
+    if Path(path).exists():
+        raise FileUnwritable(f"{path} is there already; a secret is never overwritten")
+    data = lock(secret, passphrase if passphrase is not None else ask_passphrase(str(path), new=True), purpose)
+    write_whole(path, data, mode=0o600)
+
+
+def write_whole(path: str | Path, data: bytes, *, mode: int = 0o644) -> None:
+    """Write a file as a whole or not at all, whatever crashes meanwhile.
+
+    Raises:
+        FileUnwritable: the folder is missing, full or closed to us.
+    """
+    path = Path(path)
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(name).chmod(mode)
+            Path(name).replace(path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+        if hasattr(os, "O_DIRECTORY"):
+            folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+    except OSError as error:
+        raise FileUnwritable(f"cannot write {path}: {error.strerror}") from error
