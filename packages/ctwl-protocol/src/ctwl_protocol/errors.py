@@ -15,6 +15,8 @@ __all__ = [
     "FileUnwritable",
     "KeyFileLocked",
     "KeyFileMalformed",
+    "LayoutMalformed",
+    "LayoutUnknown",
     "NonCanonical",
     "PassphraseMissing",
     "ProfileMalformed",
@@ -22,6 +24,8 @@ __all__ = [
     "ProxyDigestMismatch",
     "ProxyMalformed",
     "ProxyNotFound",
+    "RelayFull",
+    "SealRefused",
     "TokenOutOfRange",
 ]
 
@@ -108,3 +112,27 @@ class FileUnwritable(CTWLError):
     """A file that cannot be written, or must not be overwritten."""
 
     code = "file-unwritable"
+
+
+class LayoutUnknown(CTWLError):
+    """A layout that this implementation does not know."""
+
+    code = "layout-unknown"
+
+
+class LayoutMalformed(CTWLError):
+    """A layout whose fields do not fill whole codes."""
+
+    code = "layout-malformed"
+
+
+class RelayFull(CTWLError):
+    """A chain of models that has no room for another."""
+
+    code = "relay-full"
+
+
+class SealRefused(CTWLError):
+    """A sealed user that does not open."""
+
+    code = "seal-refused"
