@@ -1,0 +1,26 @@
+"""The signed registry: who owns a provider code (spec section 9.4).
+
+It says who owns a code, not that a text came from them: under a public profile anyone can write any code.
+"""
+
+from .client import Trusted
+from .documents import Registry, Role, Root
+from .entries import CertificateEntry, Epoch, LayoutEntry, ModelVersion, ProviderEntry
+from .envelope import Envelope
+from .store import bundled, load_trusted, update_trusted
+
+__all__ = [
+    "CertificateEntry",
+    "Envelope",
+    "Epoch",
+    "LayoutEntry",
+    "ModelVersion",
+    "ProviderEntry",
+    "Registry",
+    "Role",
+    "Root",
+    "Trusted",
+    "bundled",
+    "load_trusted",
+    "update_trusted",
+]
