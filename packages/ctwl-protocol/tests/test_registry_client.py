@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ctwl_protocol import registry
-from ctwl_protocol.errors import FileUnwritable, RegistryUnreadable, StateMalformed
+from ctwl_protocol.errors import FileUnwritable, RegistryUnreadable, StateMalformed, ThresholdNotMet
 from ctwl_protocol.registry import Trusted, bundled, keys, load_trusted, store, update_trusted
 from ctwl_protocol.registry.client import begin
 from ctwl_protocol.registry.make_bundled import make
@@ -181,6 +181,12 @@ def test_a_state_may_start_from_a_root_that_somebody_vouches_for(repository: Any
     assert load_trusted(folder).use == "production"
     with pytest.raises(FileUnwritable, match="there already"):
         update_trusted(start=start, registry=repository.signed_registry(), folder=folder, now=repository.now)
+
+
+def test_even_a_root_that_somebody_vouches_for_is_signed_by_its_own_keys(repository: Any) -> None:
+    for root, listed in (("a", "x"), ("ab", "w")):
+        with pytest.raises(ThresholdNotMet):
+            begin(repository.signed_root(root), repository.signed_registry(listed))
 
 
 def test_updates_at_once_do_not_undo_each_other(repository: Any) -> None:
