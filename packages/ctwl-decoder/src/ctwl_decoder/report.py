@@ -13,13 +13,60 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from .forms import AS_GIVEN
 
-__all__ = ["FORGEABLE", "NO_PROOF", "Analysis", "Report", "Span", "number", "strength", "who"]
+__all__ = ["NO_PROOF", "Analysis", "Hop", "ReadRecord", "Report", "Span", "details", "number", "strength", "who"]
 
+_HOLDS = "holds: written with the provider's keys; what is copied from such a text carries it too"
+_FAILS = "does NOT hold: written by somebody else, or edited since"
+PRIVATE = "Only who has the profile's key can have written it, or can read it."
 FORGEABLE = "Anyone can write an open beacon: it says which code the text carries, not who put it there."
 NO_PROOF = "That does not show that a person wrote the text: marks wear off, and other models carry none."
 
 
 _HARDLY, _STEPS = 0.1, (0.3, 0.5)
+
+
+class Hop(BaseModel):
+    """One model that a text went through, as its beacon says."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    provider: int = Field(ge=0, description="The provider's code.")
+    version: int = Field(ge=0, description="That provider's model version.")
+    nonce: int = Field(ge=0, description="Drawn for each text.")
+    name: str | None = Field(description="The provider's name; None where the registry has none for it.")
+    model: str | None = Field(description="The model version's name.")
+    state: Literal["active", "retired", "revoked", "unregistered"] | None = Field(
+        description="What the registry says of the provider; None under a private profile, where it says nothing."
+    )
+
+    def __str__(self) -> str:
+        """The hop for people: who it is as far as the registry knows."""
+        version = f"model version {self.version}" + (f" ({self.model})" if self.model else "")
+        if self.name is None:
+            registered = "" if self.state is None else ", not registered"
+            return f"provider {self.provider}{registered}, {version}"
+        state = "" if self.state == "active" else f", {self.state}"
+        return f"{self.name} (provider {self.provider}{state}), {version}"
+
+
+class ReadRecord(BaseModel):
+    """A whole record. Its p-value is that of its least certain code."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    layout: str | None = Field(description="The record's layout; None where it is none that this decoder knows.")
+    number: int | None = Field(description="The layout's number.")
+    codes: list[int] = Field(description="The codes that were read, the beacon first.")
+    p_values: list[float] = Field(description="The chance that each of them is wrong.")
+    p_value: float = Field(ge=0, le=1, description="The largest of them: the chance that some part of it is wrong.")
+    fields: dict[str, int] = Field(description="The record's fields; the beacon's alone where more was not read.")
+    chain: list[Hop] = Field(description="The models that the text went through, the newest first.")
+    sealed: int | None = Field(description="The sealed user; without the provider's keys a pseudonym.")
+    user: int | None = Field(description="The user, where the decoder has the provider's keys and the seal opened.")
+    authenticated: bool | None = Field(
+        description="Whether the provider's authenticator holds at the level alpha; None where there is none, or the "
+        "keys are not here."
+    )
 
 
 class Span(BaseModel):
@@ -37,6 +84,7 @@ class Span(BaseModel):
     p_value: float = Field(
         ge=0, le=1, description="Probability of so high a score by chance, corrected for all codes and places searched."
     )
+    record: ReadRecord | None = Field(description="The whole record; None where the profile's codes are no beacons.")
 
 
 class Report(BaseModel):
@@ -57,6 +105,7 @@ class Report(BaseModel):
     p_value: float = Field(
         ge=0, le=1, description="Probability of so high a score by chance, corrected for all codes and places searched."
     )
+    record: ReadRecord | None = Field(description="The record of the strongest span; None where nothing was detected.")
     alpha: float = Field(description="Level of the test.")
     test: Literal["exact", "posterior"] = Field(description="Which test decided.")
     score: Literal["soft", "count"] = Field(description="How positions were scored.")
@@ -72,6 +121,7 @@ class Report(BaseModel):
     needed: int = Field(description="Tokens below which the test will hardly pass, whatever the text.")
     form: str = Field(description="Form of the text that was judged: as given, or with lines joined or marks removed.")
     searched: int = Field(description="Codes that were searched.")
+    registry: str | None = Field(description="Which registry the names are from; None under a private profile.")
     profile: str = Field(description="Name of the profile.")
     profile_digest: str = Field(description="SHA-256 of the profile's canonical encoding.")
 
@@ -79,6 +129,11 @@ class Report(BaseModel):
     def too_short(self) -> bool:
         """Whether hardly any text of this length could have passed."""
         return self.tokens < self.needed
+
+    @property
+    def forgeable(self) -> str:
+        """Who else could have written what was found."""
+        return FORGEABLE if self.registry else PRIVATE
 
     def _why(self) -> str:
         if self.posterior is not None:
@@ -97,8 +152,9 @@ class Report(BaseModel):
             return f"No watermark found ({self._why()}).\n{size}\n{NO_PROOF}"
         if len(self.spans) == 1:
             lines = [
-                f"Watermark found: {who(self)}",
+                f"Watermark found: {who(self.spans[0])}",
                 f"where     characters {self.spans[0].start} to {self.spans[0].end}",
+                *(f"{label:<9} {text}" for label, text in details(self.spans[0].record)),
             ]
         else:
             lines = [f"Watermark found in {len(self.spans)} passages"]
@@ -111,7 +167,9 @@ class Report(BaseModel):
             lines.append(f"posterior {self.posterior:.6f}   (the paper's test)")
         if self.form != AS_GIVEN:
             lines.append(f"read      {self.form}")
-        lines += [size, FORGEABLE]
+        if self.registry:
+            lines.append(f"registry  {self.registry}")
+        lines += [size, self.forgeable]
         return "\n".join(lines)
 
 
@@ -139,11 +197,28 @@ class Analysis:
             yield self.text[start:end], worth
 
 
-def who(found: Report | Span) -> str:
-    """The record of a span or a report, in words."""
-    if found.provider is None:
-        return f"code {found.code}"
-    return f"provider {found.provider}, model version {found.version} (code {found.code}, nonce {found.nonce})"
+def who(span: Span) -> str:
+    """Where a span comes from, in words."""
+    return str(span.record.chain[0]) if span.record else f"code {span.code}"
+
+
+def details(record: ReadRecord | None) -> list[tuple[str, str]]:
+    """What else a record says: pairs of a label and a text for people."""
+    if record is None:
+        return []
+    if record.layout is None:
+        return [("record", "more codes follow the beacon, in a layout that this decoder does not know")]
+    rows = [("record", f"{record.layout}, {', '.join(f'{name} {value}' for name, value in record.fields.items())}")]
+    rows += [("before", str(hop)) for hop in record.chain[1:]]
+    if record.sealed is not None:
+        opened = "sealed; only the provider can open it" if record.user is None else f"{record.user}, opened"
+        rows.append(("user", opened))
+    if record.layout == "authenticated":
+        says = {None: "only the provider can test it", True: _HOLDS, False: _FAILS}
+        rows.append(("authentic", says[record.authenticated]))
+    if len(record.codes) > 1:
+        rows.append(("certain", f"p = {number(record.p_value)} that some code of the record is another"))
+    return rows
 
 
 def strength(worth: float) -> int:
