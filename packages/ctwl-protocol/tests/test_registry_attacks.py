@@ -310,7 +310,7 @@ def test_a_model_brought_back(repository: Any, make_provider: Any) -> None:
 
 def test_a_layout_given_other_fields(repository: Any) -> None:
     fields = [["provider", 10], ["version", 4], ["nonce", 6], ["room", 20]]
-    layout = {"kind": "layout", "number": 64, "name": "Theatre", "owner": 42, "fields": fields}
+    layout = {"kind": "layout", "number": 64, "name": "theatre", "owner": 42, "fields": fields}
     repository.offer(repository.next_registry(layout))
     other = layout | {"fields": [*fields[:3], ["seat", 20]]}
     repository.refuse(EntryAltered, repository.next_registry(other, version=7))

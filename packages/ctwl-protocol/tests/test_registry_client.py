@@ -127,7 +127,7 @@ def test_a_model_is_appended(repository: Any, make_provider: Any) -> None:
 def test_a_certificate_and_a_layout_are_appended(repository: Any) -> None:
     certificate = {"kind": "certificate", "commitment": bytes(32), "owner": "Somebody", "since": repository.now}
     fields = [["provider", 10], ["version", 4], ["nonce", 6], ["room", 20]]
-    layout = {"kind": "layout", "number": 64, "name": "Theatre", "owner": 42, "fields": fields}
+    layout = {"kind": "layout", "number": 64, "name": "theatre", "owner": 42, "fields": fields}
     repository.offer(repository.next_registry(certificate, layout))
     assert repository.trusted.registry.certificate(bytes(32)).owner == "Somebody"
     assert repository.trusted.registry.layout(64).owner == 42
