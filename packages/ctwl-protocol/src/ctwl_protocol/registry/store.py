@@ -18,7 +18,16 @@ from .client import Trusted
 from .envelope import Envelope
 from .schema import Document, Time
 
-__all__ = ["VARIABLE", "bundled", "load_trusted", "read_file", "save_trusted", "state_folder", "update_trusted"]
+__all__ = [
+    "VARIABLE",
+    "State",
+    "bundled",
+    "load_trusted",
+    "read_file",
+    "save_trusted",
+    "state_folder",
+    "update_trusted",
+]
 
 VARIABLE = "CTWL_REGISTRY"
 """Environment variable that names the folder of the trusted state."""
@@ -26,7 +35,7 @@ VARIABLE = "CTWL_REGISTRY"
 _FILE = "trusted.state"
 
 
-class _State(Document):
+class State(Document):
     """Root, registry and time in one file, so that no crash can part them."""
 
     MAX_BYTES: ClassVar[int] = 2 * Envelope.MAX_BYTES + 1024
@@ -39,11 +48,18 @@ class _State(Document):
 
 
 def state_folder() -> Path:
-    """The folder of the trusted state: ``$CTWL_REGISTRY``, else ``ctwl/registry`` in the user's data folder."""
+    """The folder of the trusted state: ``$CTWL_REGISTRY``, else ``ctwl/registry`` in the user's data folder.
+
+    Raises:
+        RegistryUnreadable: nothing says where the user's folders are.
+    """
     given = os.environ.get(VARIABLE)
     if given:
         return Path(given)
-    return Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share").expanduser() / "ctwl" / "registry"
+    try:
+        return Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share").expanduser() / "ctwl" / "registry"
+    except RuntimeError as error:
+        raise RegistryUnreadable(f"this user has no home folder; name the registry's folder in {VARIABLE}") from error
 
 
 @cache
@@ -61,13 +77,15 @@ def load_trusted(folder: str | Path | None = None) -> Trusted:
         StateMalformed: what is stored does not hold together.
     """
     path = Path(folder or state_folder()) / _FILE
-    if not path.exists():
-        return bundled()
     try:
-        state = _State.from_bytes(read_file(path, _State.MAX_BYTES))
-        return client.begin(state.root, state.registry, seen=state.seen)
-    except RegistryUnreadable:
+        data = read_file(path, State.MAX_BYTES)
+    except RegistryUnreadable as error:
+        if isinstance(error.__cause__, FileNotFoundError):
+            return bundled()
         raise
+    try:
+        state = State.from_bytes(data)
+        return client.begin(state.root, state.registry, seen=state.seen)
     except RegistryError as error:
         raise StateMalformed(f"{path}: {error}; remove the file to start from what the wheel brings") from error
 
@@ -80,7 +98,7 @@ def save_trusted(trusted: Trusted, folder: str | Path | None = None) -> None:
     """
     folder = Path(folder or state_folder())
     _make(folder)
-    state = _State(
+    state = State(
         format="ctwl-registry-state/1", root=trusted.root_bytes, registry=trusted.registry_bytes, seen=trusted.seen
     )
     write_whole(folder / _FILE, state.to_bytes())
