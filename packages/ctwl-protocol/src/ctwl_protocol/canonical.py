@@ -17,7 +17,7 @@ from .errors import NonCanonical
 __all__ = ["MAX_BYTES", "MAX_DEPTH", "decode", "encode"]
 
 MAX_BYTES = 64 * 1024
-"""Largest document that a reader parses, in bytes."""
+"""Largest document that a reader parses, in bytes, unless its kind has a bound of its own."""
 
 MAX_DEPTH = 8
 """Deepest nesting of arrays and maps."""
@@ -58,23 +58,27 @@ def encode(value: Any) -> bytes:
     return bytes(msgpack.packb(_checked(value, 0), use_bin_type=True, strict_types=True))
 
 
-def decode(data: bytes) -> Any:
+def decode(data: bytes, *, max_bytes: int = MAX_BYTES) -> Any:
     """Decode canonical bytes; anything else is refused.
+
+    Args:
+        data: the bytes.
+        max_bytes: the document's bound; nothing longer is parsed.
 
     Raises:
         NonCanonical: too long, malformed, or not the canonical encoding of what it says.
     """
-    if len(data) > MAX_BYTES:
-        raise NonCanonical(f"{len(data)} bytes; at most {MAX_BYTES} are read")
+    if len(data) > max_bytes:
+        raise NonCanonical(f"{len(data)} bytes; at most {max_bytes} are read")
     try:
         value = msgpack.unpackb(
             data,
             raw=False,
             strict_map_key=True,
-            max_str_len=MAX_BYTES,
-            max_bin_len=MAX_BYTES,
-            max_array_len=MAX_BYTES,
-            max_map_len=MAX_BYTES,
+            max_str_len=max_bytes,
+            max_bin_len=max_bytes,
+            max_array_len=max_bytes,
+            max_map_len=max_bytes,
             max_ext_len=0,
         )
     except (ValueError, msgpack.UnpackException, RecursionError) as error:

@@ -10,11 +10,20 @@ from typing import ClassVar
 
 __all__ = [
     "CTWLError",
+    "ClockSetBack",
+    "CodeReused",
     "DeviceUnavailable",
+    "EntryAltered",
+    "EntryBackdated",
+    "EntryRemoved",
+    "EntryUnknown",
+    "EnvelopeMalformed",
     "FieldOutOfRange",
     "FileUnwritable",
     "KeyFileLocked",
     "KeyFileMalformed",
+    "KeyIsForTests",
+    "KeyUnsuitable",
     "NonCanonical",
     "PassphraseMissing",
     "ProfileMalformed",
@@ -23,6 +32,19 @@ __all__ = [
     "ProxyDigestMismatch",
     "ProxyMalformed",
     "ProxyNotFound",
+    "RegistryError",
+    "RegistryExpired",
+    "RegistryForked",
+    "RegistryMalformed",
+    "RegistryRolledBack",
+    "RegistryUnreadable",
+    "RootExpired",
+    "RootMalformed",
+    "RootOutOfSequence",
+    "RootUseDiffers",
+    "SignatureRepeated",
+    "StateMalformed",
+    "ThresholdNotMet",
     "TokenOutOfRange",
     "UserMalformed",
 ]
@@ -122,3 +144,135 @@ class FileUnwritable(CTWLError):
     """A file that cannot be written, or must not be overwritten."""
 
     code = "file-unwritable"
+
+
+class RegistryError(CTWLError):
+    """Base of the registry's errors."""
+
+    code = "registry-error"
+
+
+class RegistryUnreadable(RegistryError):
+    """A file of the registry that cannot be read."""
+
+    code = "registry-unreadable"
+
+
+class EnvelopeMalformed(RegistryError):
+    """Bytes that are no envelope of the type that is wanted."""
+
+    code = "envelope-malformed"
+
+
+class SignatureRepeated(RegistryError):
+    """An envelope that a key signed twice."""
+
+    code = "signature-repeated"
+
+
+class ThresholdNotMet(RegistryError):
+    """Too few valid signatures by the keys of a role."""
+
+    code = "threshold-not-met"
+
+
+class KeyUnsuitable(RegistryError):
+    """A public key that is enrolled nowhere: low order, not canonical, or off the curve."""
+
+    code = "key-unsuitable"
+
+
+class KeyIsForTests(RegistryError):
+    """A root for production that enrols a key whose secret is public."""
+
+    code = "test-key-in-production"
+
+
+class RootMalformed(RegistryError):
+    """A root document that breaks the schema or a bound."""
+
+    code = "root-malformed"
+
+
+class RootOutOfSequence(RegistryError):
+    """A root whose version is not the next after the trusted one's."""
+
+    code = "root-out-of-sequence"
+
+
+class RootUseDiffers(RegistryError):
+    """A test root over a production one, or the other way."""
+
+    code = "root-use-differs"
+
+
+class RootExpired(RegistryError):
+    """An update under a root whose time is over."""
+
+    code = "root-expired"
+
+
+class RegistryMalformed(RegistryError):
+    """A registry document that breaks the schema or a bound."""
+
+    code = "registry-malformed"
+
+
+class RegistryRolledBack(RegistryError):
+    """A registry that is older than the trusted one."""
+
+    code = "registry-rolled-back"
+
+
+class RegistryForked(RegistryError):
+    """Two registries of one version."""
+
+    code = "registry-forked"
+
+
+class RegistryExpired(RegistryError):
+    """An update to a registry whose time is over (freeze)."""
+
+    code = "registry-expired"
+
+
+class CodeReused(RegistryError):
+    """Two entries of a registry for one provider code, layout number or commitment."""
+
+    code = "code-reused"
+
+
+class EntryUnknown(RegistryError):
+    """An entry that the registry does not have."""
+
+    code = "entry-unknown"
+
+
+class EntryRemoved(RegistryError):
+    """A registry that lacks an entry of the trusted one."""
+
+    code = "entry-removed"
+
+
+class EntryAltered(RegistryError):
+    """A registry that changes what a trusted entry says, beyond what may change."""
+
+    code = "entry-altered"
+
+
+class EntryBackdated(RegistryError):
+    """A registry that appends a certificate or an epoch to the past."""
+
+    code = "entry-backdated"
+
+
+class ClockSetBack(RegistryError):
+    """A clock that says less than a time already seen."""
+
+    code = "clock-set-back"
+
+
+class StateMalformed(RegistryError):
+    """A stored trusted state that does not hold together."""
+
+    code = "registry-state-malformed"

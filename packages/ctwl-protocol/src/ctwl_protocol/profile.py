@@ -344,7 +344,8 @@ def _explain(error: Exception) -> str:
         return str(error)
     first = error.errors(include_url=False, include_input=False)[0]
     where = ".".join(str(part) for part in first["loc"]) or "the document"
-    return f"{where}: {first['msg']}"
+    # A hostile document chooses its fields' names: none of them may steer a terminal.
+    return "".join(letter if letter.isprintable() else "?" for letter in f"{where}: {first['msg']}")[:300]
 
 
 def public_key(name: str) -> bytes:

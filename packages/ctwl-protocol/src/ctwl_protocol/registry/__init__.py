@@ -1,0 +1,20 @@
+"""The signed registry: who owns a provider code (spec section 9.4).
+
+It says who owns a code, not that a text came from them: under a public profile anyone can write any code.
+"""
+
+from .documents import Registry, Role, Root
+from .entries import CertificateEntry, Epoch, LayoutEntry, ModelVersion, ProviderEntry
+from .envelope import Envelope
+
+__all__ = [
+    "CertificateEntry",
+    "Envelope",
+    "Epoch",
+    "LayoutEntry",
+    "ModelVersion",
+    "ProviderEntry",
+    "Registry",
+    "Role",
+    "Root",
+]

@@ -1,0 +1,156 @@
+"""The three kinds of entry: who owns a provider code, what a layout holds, which private profile is certified when.
+
+Entries are append-only and stay for good: a retired provider's code still decodes, and says that it is retired
+(spec 9.4, Registry).
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from .schema import Bytes32, Line, Many, Part, Time, as_tuple
+
+__all__ = ["CertificateEntry", "Entry", "Epoch", "LayoutEntry", "ModelVersion", "ProviderEntry", "State"]
+
+ProviderCode = Annotated[int, Field(ge=0, lt=1 << 10)]
+Version = Annotated[int, Field(ge=0, lt=1 << 4)]
+
+_PAGE = r"https://[A-Za-z0-9.~:/?#@!$&*+,;=%_-]+"
+_MAIL = r"[A-Za-z0-9.+_-]+@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+"
+
+Contact = Annotated[str, Field(max_length=200, pattern=f"^({_PAGE}|{_MAIL})$")]
+"""A page (https) or a mail address."""
+
+State = Literal["active", "retired", "revoked"]
+"""A retired code writes no new texts; a revoked one is no evidence from ``until`` on, whoever wrote."""
+
+
+class ModelVersion(Part):
+    """One model version of a provider; ``until`` is None while it is in use."""
+
+    version: Version
+    name: Line
+    since: Time
+    until: Time | None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        _check_span(self.since, self.until)
+        return self
+
+
+class Epoch(Part):
+    """A key epoch of a provider's sealed user ids, in force from ``since`` until the next."""
+
+    epoch: Annotated[int, Field(ge=0, lt=1 << 32)]
+    since: Time
+
+
+class ProviderEntry(Part):
+    """Who owns a provider code.
+
+    Attributes:
+        code: 0 to 1023, never given to another.
+        name, contact: for people.
+        state: "active", "retired" or "revoked", and never back.
+        since: when the code was given.
+        until: when it was retired or revoked; None while it is active.
+        models: the model versions, each number once.
+        epochs: ascending in number and in time.
+    """
+
+    kind: Literal["provider"]
+    code: ProviderCode
+    name: Line
+    contact: Contact
+    state: State
+    since: Time
+    until: Time | None
+    models: Annotated[Many[ModelVersion], Field(max_length=16)]
+    epochs: Annotated[Many[Epoch], Field(max_length=1024)]
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        _check_span(self.since, self.until)
+        if (self.state == "active") != (self.until is None):
+            raise ValueError("until stands where the state is not active, and nowhere else")
+        if len({model.version for model in self.models}) < len(self.models):
+            raise ValueError("two models have one version")
+        if any(a.epoch >= b.epoch or a.since >= b.since for a, b in pairwise(self.epochs)):
+            raise ValueError("epochs ascend in number and in time")
+        return self
+
+    @property
+    def identity(self) -> tuple[str, int]:
+        """What no other entry of a registry shares."""
+        return (self.kind, self.code)
+
+
+_BEACON = (("provider", 10), ("version", 4), ("nonce", 6))
+
+_Field = Annotated[
+    tuple[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,31}$")], Annotated[int, Field(ge=1, le=64)]], as_tuple
+]
+
+
+class LayoutEntry(Part):
+    """A registered layout: what the codes of a record mean, field by field, most significant first.
+
+    Attributes:
+        number: 64 to 127; the other numbers are the specification's, reserved, or for private use.
+        name: for people.
+        owner: the provider code of who registered it.
+        fields: names and widths in bits. The first three are the beacon's; all fill two to four codes of 20 bits.
+    """
+
+    kind: Literal["layout"]
+    number: Annotated[int, Field(ge=64, le=127)]
+    name: Line
+    owner: ProviderCode
+    fields: Annotated[Many[_Field], Field(max_length=64)]
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.fields[:3] != _BEACON:
+            raise ValueError("a layout's first three fields are provider 10, version 4, nonce 6")
+        if len({name for name, _ in self.fields}) < len(self.fields):
+            raise ValueError("two fields of a layout have one name")
+        if sum(bits for _, bits in self.fields) not in (40, 60, 80):
+            raise ValueError("a layout fills 40, 60 or 80 bits")
+        return self
+
+    @property
+    def identity(self) -> tuple[str, int]:
+        """What no other entry of a registry shares."""
+        return (self.kind, self.number)
+
+
+class CertificateEntry(Part):
+    """A commitment to a private profile: at ``since`` somebody had fixed the profile that opens it.
+
+    Attributes:
+        commitment: 32 bytes.
+        owner: who had it certified, for people.
+        since: when.
+    """
+
+    kind: Literal["certificate"]
+    commitment: Bytes32
+    owner: Line
+    since: Time
+
+    @property
+    def identity(self) -> tuple[str, bytes]:
+        """What no other entry of a registry shares."""
+        return (self.kind, self.commitment)
+
+
+Entry = Annotated[ProviderEntry | LayoutEntry | CertificateEntry, Field(discriminator="kind")]
+
+
+def _check_span(since: int, until: int | None) -> None:
+    if until is not None and until < since:
+        raise ValueError("until lies before since")

@@ -1,0 +1,87 @@
+"""Keys of the registry: Ed25519 (RFC 8032), which public keys are enrolled, and where secret ones rest (spec 9.4)."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from pathlib import Path
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from ..errors import KeyFileMalformed, KeyUnsuitable
+from ..keyfile import read_secret, write_secret
+
+__all__ = ["PURPOSE", "TEST_KEYS", "check_key", "public_bytes", "read_key", "test_key", "test_public_keys", "write_key"]
+
+PURPOSE = "ctwl-registry-key/1"
+"""What the file of a signing key says it is for."""
+
+TEST_KEYS = 16
+"""Number of test keys: their secrets are public, so no root for production enrols one."""
+
+_P = 2**255 - 19
+_D = -121665 * pow(121666, -1, _P) % _P
+_ORDER_8 = int.from_bytes(bytes.fromhex("c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a"), "little")
+_LOW_ORDER = {0, 1, _P - 1, _ORDER_8, _P - _ORDER_8}
+"""The y of every point of order 1, 2, 4 or 8: under such a key one signature fits many messages. The list is that of
+libsodium (ge25519_has_small_order), folded by sign and modulo p."""
+
+
+def check_key(key: bytes) -> None:
+    """Whether a public key may be enrolled (RFC 8032, section 5.1.3, and no point of low order).
+
+    The key is public, so plain arithmetic is fine.
+
+    Raises:
+        KeyUnsuitable: it has another length, is of low order, is not the one encoding of its point, or is no point.
+    """
+    if len(key) != 32:
+        raise KeyUnsuitable(f"a public key of {len(key)} bytes; Ed25519 has 32")
+    y = int.from_bytes(key, "little") & ((1 << 255) - 1)
+    if y % _P in _LOW_ORDER:
+        raise KeyUnsuitable(f"{key.hex()} is a point of low order; generate the key with ctwl-registry keygen")
+    if y >= _P:
+        raise KeyUnsuitable(f"{key.hex()} is not the canonical encoding of its point; encode it again")
+    # The curve's equation gives x^2; Euler's criterion says whether that is a square. x = 0 is of low order.
+    x_squared = (y * y - 1) * pow(_D * y * y + 1, -1, _P) % _P
+    if pow(x_squared, (_P - 1) // 2, _P) != 1:
+        raise KeyUnsuitable(f"{key.hex()} is no point of the curve; look for a mistyped digit")
+
+
+def public_bytes(key: Ed25519PrivateKey) -> bytes:
+    """The 32 bytes of a signing key's public half."""
+    return key.public_key().public_bytes_raw()
+
+
+def test_key(number: int) -> Ed25519PrivateKey:
+    """Test key ``number``, 0 to 15: the seed is ``SHA-256("ctwl-registry/test-key" || number)``, for all to know."""
+    if not 0 <= number < TEST_KEYS:
+        raise KeyUnsuitable(f"there is no test key {number}; they are numbered 0 to {TEST_KEYS - 1}")
+    return Ed25519PrivateKey.from_private_bytes(hashlib.sha256(b"ctwl-registry/test-key" + bytes([number])).digest())
+
+
+@cache
+def test_public_keys() -> frozenset[bytes]:
+    """The public halves of all test keys."""
+    return frozenset(public_bytes(test_key(number)) for number in range(TEST_KEYS))
+
+
+def write_key(path: str | Path, key: Ed25519PrivateKey, passphrase: str | None = None) -> None:
+    """Write a signing key to a new file that opens with a passphrase; asks for it where None is given.
+
+    Raises:
+        FileUnwritable, PassphraseMissing: see :func:`ctwl_protocol.keyfile.write_secret`.
+    """
+    write_secret(path, key.private_bytes_raw(), PURPOSE, passphrase)
+
+
+def read_key(path: str | Path, passphrase: str | None = None) -> Ed25519PrivateKey:
+    """Open the file of a signing key.
+
+    Raises:
+        KeyFileMalformed, KeyFileLocked, PassphraseMissing: see :func:`ctwl_protocol.keyfile.read_secret`.
+    """
+    seed = read_secret(path, PURPOSE, passphrase)
+    if len(seed) != 32:
+        raise KeyFileMalformed(f"{path}: the key has {len(seed)} bytes instead of 32; restore the file from its copy")
+    return Ed25519PrivateKey.from_private_bytes(seed)

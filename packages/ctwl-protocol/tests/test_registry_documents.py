@@ -1,0 +1,331 @@
+"""The documents of the registry: what is written is read, and nothing else is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctwl_protocol import CTWLError, canonical
+from ctwl_protocol.errors import (
+    CodeReused,
+    EnvelopeMalformed,
+    KeyIsForTests,
+    KeyUnsuitable,
+    RegistryMalformed,
+    RootMalformed,
+    SignatureRepeated,
+    ThresholdNotMet,
+)
+from ctwl_protocol.registry import Envelope, Registry, Role, Root, keys
+from ctwl_protocol.registry.documents import REGISTRY, ROOT
+from ctwl_protocol.registry.envelope import pre_authentication_encoding
+
+KEYS = sorted((keys.test_key(number) for number in range(4)), key=keys.public_bytes)
+PUBLIC = [keys.public_bytes(key) for key in KEYS]
+
+RFC_8032 = "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"
+
+
+def role(**changes: Any) -> dict[str, Any]:
+    return {"threshold": 2, "keys": PUBLIC[:3]} | changes
+
+
+def root(**changes: Any) -> dict[str, Any]:
+    document = {"format": ROOT, "use": "test", "version": 1, "expires": 2_000_000_000, "root": role()}
+    return document | {"registry": role(threshold=1, keys=PUBLIC[3:])} | changes
+
+
+def provider(**changes: Any) -> dict[str, Any]:
+    model = {"version": 3, "name": "Aloud 3", "since": 100, "until": None}
+    document = {"kind": "provider", "code": 42, "name": "Aloud", "contact": "https://aloud.example/", "since": 100}
+    document |= {"state": "active", "until": None, "models": [model]}
+    return document | {"epochs": [{"epoch": 1, "since": 100}, {"epoch": 2, "since": 200}]} | changes
+
+
+def layout(**changes: Any) -> dict[str, Any]:
+    fields = [["provider", 10], ["version", 4], ["nonce", 6], ["room", 12], ["seat", 8]]
+    return {"kind": "layout", "number": 64, "name": "Theatre", "owner": 42, "fields": fields} | changes
+
+
+def certificate(**changes: Any) -> dict[str, Any]:
+    return {"kind": "certificate", "commitment": bytes(range(32)), "owner": "Somebody", "since": 300} | changes
+
+
+def registry(*entries: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    listed = list(entries or (provider(), layout(), certificate()))
+    return {"format": REGISTRY, "version": 7, "issued": 1000, "expires": 2000, "entries": listed} | changes
+
+
+def read(document: dict[str, Any]) -> Registry:
+    return Registry.from_bytes(canonical.encode(document))
+
+
+def test_a_root_comes_back() -> None:
+    data = canonical.encode(root())
+    assert Root.from_bytes(data).to_bytes() == data
+
+
+def test_a_registry_answers_what_a_decoder_asks() -> None:
+    found = read(registry())
+    assert found.to_bytes() == canonical.encode(registry())
+    owner = found.provider(42)
+    assert owner is not None and owner.name == "Aloud"
+    assert found.provider(43) is None
+    model = found.model(42, 3)
+    assert model is not None and model.name == "Aloud 3"
+    assert found.model(42, 4) is None and found.model(43, 3) is None
+    assert found.beacons() == [(42, 3)]
+    assert [found.epoch(42, at) for at in (99, 100, 199, 200, 9999)] == [None, 1, 1, 2, 2]
+    assert found.epoch(43, 200) is None
+    registered = found.layout(64)
+    assert registered is not None and registered.fields[3] == ("room", 12)
+    assert found.layout(65) is None and found.layouts() == [registered]
+    certified = found.certificate(bytes(range(32)))
+    assert certified is not None and certified.since == 300
+    assert found.certificate(bytes(32)) is None
+    assert [found.expired(at) for at in (1999, 2000)] == [False, True]
+
+
+def test_a_retired_provider_still_decodes_and_says_so() -> None:
+    owner = read(registry(provider(state="retired", until=500))).provider(42)
+    assert owner is not None and (owner.state, owner.until) == ("retired", 500)
+    assert read(registry(provider(state="retired", until=500))).beacons() == [(42, 3)]
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"format": "ctwl-root/2"}, "format"),
+        ({"use": "tset"}, "use"),
+        ({"version": 0}, "version"),
+        ({"version": True}, "version"),
+        ({"expires": -1}, "expires"),
+        ({"more": 1}, "more"),
+        ({"root": role(threshold=0)}, "threshold"),
+        ({"root": role(threshold=4)}, "exceeds"),
+        ({"root": role(keys=[])}, "keys"),
+        ({"root": role(keys=[PUBLIC[0], PUBLIC[0], PUBLIC[1]])}, "distinct and ascending"),
+        ({"root": role(keys=PUBLIC[2::-1])}, "distinct and ascending"),
+        ({"root": role(keys=[PUBLIC[0], b"short"])}, "32 bytes"),
+        ({"root": role(keys=PUBLIC * 10)}, "at most 32"),
+        ({"root": None}, "root"),
+    ],
+)
+def test_a_root_that_breaks_a_bound_is_refused(changes: dict[str, Any], says: str) -> None:
+    with pytest.raises(RootMalformed, match=says):
+        Root.from_bytes(canonical.encode(root(**changes)))
+
+
+@pytest.mark.parametrize("key", [bytes(32), b"\xff" * 31 + b"\x7f", b"\x02" + bytes(31)])
+def test_a_root_with_an_unsuitable_key_is_refused(key: bytes) -> None:
+    with pytest.raises(KeyUnsuitable):
+        Root.from_bytes(canonical.encode(root(root=role(threshold=1, keys=[key]))))
+
+
+@pytest.mark.parametrize("where", ["root", "registry"])
+def test_a_root_for_production_has_no_test_key(where: str) -> None:
+    genuine = role(threshold=1, keys=[bytes.fromhex(RFC_8032)])
+    sound = root(use="production", root=genuine, registry=genuine)
+    assert Root.from_bytes(canonical.encode(sound)).use == "production"
+    mixed = role(threshold=1, keys=sorted([bytes.fromhex(RFC_8032), PUBLIC[0]]))
+    with pytest.raises(KeyIsForTests, match=PUBLIC[0].hex()):
+        Root.from_bytes(canonical.encode(sound | {where: mixed}))
+
+
+@pytest.mark.parametrize(
+    ("document", "says"),
+    [
+        (registry(version=0), "version"),
+        (registry(version=1 << 63), "version"),
+        (registry(expires=1000), "expires lies after issued"),
+        (registry(expires=1 << 40), "expires"),
+        (registry(entries={}), "entries"),
+        (registry({"kind": "other"}), "kind"),
+        (registry({"code": 42}), "kind"),
+        (registry(provider(code=1024)), "code"),
+        (registry(provider(code=-1)), "code"),
+        (registry(provider(name="")), "name"),
+        (registry(provider(name="a" * 101)), "name"),
+        (registry(provider(name="\x1b[2J")), "printable"),
+        (registry(provider(name="evil \u202e live")), "printable"),
+        (registry(provider(name="two\nlines")), "printable"),
+        (registry(provider(name=" Aloud")), "no space at its ends"),
+        (registry(provider(contact="javascript:alert(1)")), "contact"),
+        (registry(provider(contact="https://aloud.example/<b>")), "contact"),
+        (registry(provider(contact="https://аloud.example/")), "contact"),
+        (registry(provider(contact="mail@aloud.example\n")), "contact"),
+        (registry(provider(state="gone")), "state"),
+        (registry(provider(state="retired")), "until stands"),
+        (registry(provider(until=500)), "until stands"),
+        (registry(provider(state="retired", until=99)), "before since"),
+        (registry(provider(models=[{"version": 16, "name": "a", "since": 1, "until": None}])), "version"),
+        (registry(provider(models=[{"version": 1, "name": "a", "since": 1, "until": None}] * 2)), "one version"),
+        (registry(provider(models=[{"version": 1, "name": "a", "since": 1}])), "until"),
+        (registry(provider(epochs=[{"epoch": 2, "since": 1}, {"epoch": 1, "since": 2}])), "ascend"),
+        (registry(provider(epochs=[{"epoch": 1, "since": 2}, {"epoch": 2, "since": 2}])), "ascend"),
+        (registry(provider(), layout(number=63)), "number"),
+        (registry(provider(), layout(number=128)), "number"),
+        (registry(layout(), provider()), "registered before it"),
+        (registry(provider(), layout(fields=[["provider", 10], ["nonce", 10], ["user", 20]])), "first three"),
+        (registry(provider(), layout(fields=[["provider", 10], ["version", 4], ["nonce", 6]])), "fills"),
+        (registry(provider(), layout(fields=[*layout()["fields"][:4], ["seat", 9]])), "fills"),
+        (registry(provider(), layout(fields=[*layout()["fields"][:4], ["seat", True]])), "fields"),
+        (registry(provider(), layout(fields=[*layout()["fields"][:4], ["room", 8]])), "one name"),
+        (registry(provider(), layout(fields=[*layout()["fields"][:4], ["Seat", 8]])), "fields"),
+        (registry(certificate(commitment=bytes(31))), "commitment"),
+        (registry(certificate(since=1001)), "after the registry"),
+    ],
+)
+def test_a_registry_that_breaks_a_bound_is_refused(document: dict[str, Any], says: str) -> None:
+    with pytest.raises(RegistryMalformed, match=says):
+        read(document)
+
+
+@pytest.mark.parametrize("entry", [provider, layout, certificate])
+def test_a_code_a_number_and_a_commitment_stand_once(entry: Callable[[], dict[str, Any]]) -> None:
+    with pytest.raises(CodeReused, match="two entries"):
+        read(registry(provider(), layout(), certificate(), entry()))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(b"", id="empty"),
+        pytest.param(canonical.encode(registry())[:-1], id="truncated"),
+        pytest.param(canonical.encode(registry()) + b"\xc0", id="trailing byte"),
+        pytest.param(b"\x82\xa1a\x01\xa1a\x02", id="duplicate keys in a map"),
+        pytest.param(canonical.encode(registry()).replace(b"\xa7version\x07", b"\xa7version\xcc\x07"), id="overlong"),
+        pytest.param(bytes(Registry.MAX_BYTES + 1), id="oversized"),
+        pytest.param(b"\xdd\xff\xff\xff\xff", id="array that claims four billion items"),
+        pytest.param(b"\x91" * 100_000, id="deep"),
+        pytest.param(canonical.encode([]), id="no map"),
+    ],
+)
+def test_bytes_that_are_no_canonical_registry_are_refused(data: bytes) -> None:
+    with pytest.raises(RegistryMalformed):
+        Registry.from_bytes(data)
+
+
+def test_a_registry_of_nearly_a_mebibyte_is_read() -> None:
+    entries = [certificate(commitment=number.to_bytes(32, "big"), owner="a" * 50) for number in range(8000)]
+    data = canonical.encode(registry(*entries))
+    assert 1_000_000 < len(data) <= Registry.MAX_BYTES
+    assert Registry.from_bytes(data).certificate((7999).to_bytes(32, "big")) is not None
+
+
+def test_messages_do_not_repeat_what_could_steer_a_terminal() -> None:
+    for document in (registry(provider(**{"\x1b[2J": 1})), registry({"kind": "\x1b[2J" * 1000})):
+        with pytest.raises(RegistryMalformed) as caught:
+            read(document)
+        assert str(caught.value).isprintable() and len(str(caught.value)) < 400
+
+
+def test_the_signed_bytes_are_those_of_dsse() -> None:
+    assert pre_authentication_encoding("http://example.com/HelloWorld", b"hello world") == (
+        b"DSSEv1 29 http://example.com/HelloWorld 11 hello world"
+    )
+
+
+def signed(*signers: int) -> Envelope:
+    envelope = Envelope.unsigned(Root.from_bytes(canonical.encode(root())))
+    for number in signers:
+        envelope = envelope.sign(KEYS[number])
+    return envelope
+
+
+ROLE = Role(threshold=2, keys=tuple(PUBLIC[:3]))
+
+
+def test_a_threshold_of_signatures_opens_an_envelope() -> None:
+    envelope = Envelope.from_bytes(signed(2, 0).to_bytes())
+    assert Root.from_bytes(envelope.verify(ROOT, ROLE)).version == 1
+    assert envelope.document().version == 1
+
+
+def test_signing_twice_with_one_key_leaves_one_signature() -> None:
+    assert signed(1, 1) == signed(1)
+
+
+@pytest.mark.parametrize("signers", [[], [1], [1, 3]])
+def test_fewer_signatures_than_the_threshold_open_nothing(signers: list[int]) -> None:
+    with pytest.raises(ThresholdNotMet, match=f"{len(set(signers) - {3})} valid"):
+        signed(*signers).verify(ROOT, ROLE)
+
+
+def test_a_signature_by_another_key_under_a_known_name_does_not_count() -> None:
+    forged = signed(0, 3).model_dump()
+    forged["signatures"][-1]["key"] = PUBLIC[1]
+    with pytest.raises(ThresholdNotMet):
+        Envelope.from_bytes(canonical.encode(forged)).verify(ROOT, ROLE)
+
+
+def test_signatures_stand_in_order_and_once_for_each_key() -> None:
+    document = signed(0, 1).model_dump()
+    swapped = document | {"signatures": document["signatures"][::-1]}
+    with pytest.raises(EnvelopeMalformed, match="ascending"):
+        Envelope.from_bytes(canonical.encode(swapped))
+    repeated = document | {"signatures": document["signatures"][:1] * 2}
+    with pytest.raises(SignatureRepeated):
+        Envelope.from_bytes(canonical.encode(repeated))
+    many = document | {"signatures": document["signatures"] * 33}
+    with pytest.raises(EnvelopeMalformed, match="at most 64"):
+        Envelope.from_bytes(canonical.encode(many))
+
+
+def test_the_type_is_signed_with_the_payload() -> None:
+    document = signed(0, 1).model_dump()
+    moved = Envelope.from_bytes(canonical.encode(document | {"type": REGISTRY}))
+    with pytest.raises(ThresholdNotMet, match="0 valid"):
+        moved.verify(REGISTRY, ROLE)
+    with pytest.raises(EnvelopeMalformed, match="what is wanted"):
+        moved.verify(ROOT, ROLE)
+
+
+def test_signatures_are_verified_before_the_payload_is_parsed() -> None:
+    document = signed(0, 1).model_dump() | {"payload": b"\xff no document"}
+    with pytest.raises(ThresholdNotMet):
+        Envelope.from_bytes(canonical.encode(document)).verify(ROOT, ROLE)
+
+
+@given(st.data())
+def test_an_altered_envelope_opens_nothing(data: st.DataObject) -> None:
+    altered = bytearray(signed(0, 1).to_bytes())
+    place = data.draw(st.integers(0, len(altered) - 1))
+    altered[place] ^= data.draw(st.integers(1, 255))
+    with pytest.raises(CTWLError):
+        Envelope.from_bytes(bytes(altered)).verify(ROOT, ROLE)
+
+
+# Fuzzing: bytes at random, and sound documents with something else in one place.
+
+SOUND = {Envelope: signed(0, 1).model_dump(), Root: root(), Registry: registry()}
+ERRORS = (EnvelopeMalformed, RootMalformed, RegistryMalformed, KeyUnsuitable, CodeReused, SignatureRepeated)
+leaves = st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.text(max_size=9) | st.binary(max_size=40)
+values = leaves | st.lists(leaves, max_size=4) | st.dictionaries(st.text(max_size=9), leaves, max_size=4)
+
+
+def altered(draw: Callable[[st.SearchStrategy[Any]], Any], value: Any) -> Any:
+    """The value with another one somewhere inside it."""
+    if isinstance(value, dict) and draw(st.booleans()):
+        name = draw(st.sampled_from(sorted(value)))
+        return value | {name: altered(draw, value[name])}
+    if isinstance(value, list | tuple) and value and draw(st.booleans()):
+        place = draw(st.integers(0, len(value) - 1))
+        return [*value[:place], altered(draw, value[place]), *value[place + 1 :]]
+    return draw(values)
+
+
+@pytest.mark.parametrize("kind", SOUND)
+@given(st.data())
+def test_any_bytes_are_read_exactly_or_refused(kind: type[Envelope | Root | Registry], data: st.DataObject) -> None:
+    damaged = canonical.encode(altered(data.draw, SOUND[kind]))
+    bits = data.draw(st.binary(max_size=200) | st.just(damaged))
+    try:
+        found = kind.from_bytes(bits)
+    except ERRORS:
+        return
+    assert found.to_bytes() == bits
