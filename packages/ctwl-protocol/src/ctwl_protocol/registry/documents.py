@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from itertools import pairwise
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -15,8 +15,8 @@ from .schema import Bytes32, Document, Many, Part, Time
 
 __all__ = ["REGISTRY", "ROOT", "Registry", "Role", "Root", "Use"]
 
-ROOT = "ctwl-root/1"
-REGISTRY = "ctwl-registry/1"
+ROOT: Final = "ctwl-root/1"
+REGISTRY: Final = "ctwl-registry/1"
 
 Use = Literal["production", "test"]
 Counter = Annotated[int, Field(ge=1, lt=1 << 63)]

@@ -1,0 +1,197 @@
+"""The client's workflow where all is well: each step lets the honest through."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctwl_protocol.errors import FileUnwritable, RegistryUnreadable, StateMalformed
+from ctwl_protocol.registry import Trusted, bundled, keys, load_trusted, store, update_trusted
+from ctwl_protocol.registry.client import begin
+from ctwl_protocol.registry.make_bundled import make
+
+DAY = 86_400
+
+
+def test_the_bundled_registry_is_the_one_that_its_command_makes() -> None:
+    root, registry = make()
+    assert (bundled().root_bytes, bundled().registry_bytes) == (root.to_bytes(), registry.to_bytes())
+
+
+def test_the_bundled_registry_says_that_it_is_for_tests() -> None:
+    brought = bundled()
+    assert brought.use == "test"
+    assert brought.label(brought.seen).startswith("test registry, version 1 of 2026-01-01, good until 2036-01-01")
+    assert set(brought.root.root.keys + brought.root.registry.keys) <= keys.test_public_keys()
+
+
+def test_the_bundled_registry_has_its_examples() -> None:
+    registry = bundled().registry
+    trials, last, seventh, retired = (registry.provider(code) for code in (0, 42, 7, 13))
+    assert trials and "nobody" in trials.name
+    assert last and last.name == "Example Forty-Two"
+    assert [pair for pair in registry.beacons() if pair[0] == 42] == [(42, 0), (42, 1), (42, 2), (42, 3)]
+    assert {code for code, _ in registry.beacons()} == {*range(21), 42}
+    assert retired and retired.state == "retired" and retired.models
+    assert seventh and len(seventh.epochs) == 2
+    assert [registry.epoch(7, epoch.since) for epoch in seventh.epochs] == [1, 2]
+
+
+def test_without_a_stored_state_the_bundled_one_is_trusted(tmp_path: Path) -> None:
+    assert load_trusted(tmp_path) == bundled()
+
+
+def test_the_folder_is_that_of_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(store.VARIABLE, str(tmp_path / "mine"))
+    assert store.state_folder() == tmp_path / "mine"
+    monkeypatch.delenv(store.VARIABLE)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    assert store.state_folder() == tmp_path / "ctwl" / "registry"
+
+
+def test_a_next_version_is_taken(repository: Any, make_provider: Any) -> None:
+    taken = repository.offer(repository.next_registry(make_provider(44)))
+    assert taken.registry.provider(44) is not None
+    assert repository.trusted == taken
+    assert taken.seen == repository.now
+
+
+def test_the_same_registry_again_changes_nothing_but_the_time(repository: Any) -> None:
+    repository.offer(repository.signed_registry())
+    first = repository.trusted
+    repository.now += DAY
+    repository.offer(repository.signed_registry())
+    assert repository.trusted.registry == first.registry
+    assert repository.trusted.seen == repository.now
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"contact": "mail@provider.example"},
+        {"state": "retired", "until": 1_800_000_000},
+        {"state": "revoked", "until": 1_800_000_000},
+        {"models": [{"version": 0, "name": "Model", "since": 1_799_222_400, "until": 1_800_000_000}]},
+        {"epochs": [{"epoch": 3, "since": 1_800_000_000}]},
+    ],
+)
+def test_what_may_change_in_an_entry(repository: Any, make_provider: Any, changes: dict[str, Any]) -> None:
+    repository.offer(repository.next_registry(entries=[make_provider(42, **changes), make_provider(43)]))
+    owner = repository.trusted.registry.provider(42).model_dump(mode="json")
+    assert all(owner[name] == value for name, value in changes.items())
+
+
+def test_a_model_is_appended(repository: Any, make_provider: Any) -> None:
+    owner = make_provider(42)
+    owner["models"].append({"version": 1, "name": "Next", "since": repository.now, "until": None})
+    repository.offer(repository.next_registry(entries=[owner, make_provider(43)]))
+    assert repository.trusted.registry.beacons() == [(42, 0), (42, 1), (43, 0)]
+
+
+def test_a_certificate_and_a_layout_are_appended(repository: Any) -> None:
+    certificate = {"kind": "certificate", "commitment": bytes(32), "owner": "Somebody", "since": repository.now}
+    fields = [["provider", 10], ["version", 4], ["nonce", 6], ["room", 20]]
+    layout = {"kind": "layout", "number": 64, "name": "Theatre", "owner": 42, "fields": fields}
+    repository.offer(repository.next_registry(certificate, layout))
+    assert repository.trusted.registry.certificate(bytes(32)).owner == "Somebody"
+    assert repository.trusted.registry.layout(64).owner == 42
+
+
+def test_roots_follow_one_another_and_those_on_the_way_may_have_expired(repository: Any, make_role: Any) -> None:
+    second = repository.next_root("abd", root=make_role(2, "bcd"), expires=repository.now - DAY)
+    repository.root |= {"version": 2, "root": make_role(2, "bcd")}
+    third = repository.next_root("cd", registry=make_role(2, "xy"))
+    repository.offer(repository.signed_registry("xy"), second, third)
+    assert repository.trusted.root.version == 3
+
+
+def test_roots_alone_are_taken_while_the_trusted_registry_outlives_them(repository: Any, make_role: Any) -> None:
+    repository.offer(None, repository.next_root("abd", root=make_role(1, "d")))
+    assert repository.trusted.root.root.threshold == 1
+    assert repository.trusted.registry.version == 5
+
+
+def test_an_expired_trusted_registry_still_decodes_and_says_so(repository: Any) -> None:
+    late = repository.registry["expires"]
+    assert not repository.trusted.expired(late - 1)
+    assert repository.trusted.expired(late)
+    assert repository.trusted.registry.provider(42) is not None
+    assert "expired on" in repository.trusted.label(late)
+
+
+def test_an_expired_trusted_registry_is_followed_by_a_fresh_one(repository: Any) -> None:
+    repository.now += 200 * DAY
+    repository.offer(repository.next_registry(expires=repository.now + DAY))
+    assert not repository.trusted.expired(repository.now)
+
+
+def test_recovery_from_a_version_run_ahead(repository: Any, make_role: Any) -> None:
+    """Who held the registry's key signed a huge version; with new keys the operator's own numbers go on."""
+    repository.offer(repository.next_registry(version=2**62))
+    rotated = repository.next_root("ab", registry=make_role(1, "z"))
+    repository.offer(repository.next_registry(signers="z"), rotated)
+    assert repository.trusted.registry.version == 6
+
+
+def test_a_clock_may_be_late_by_a_day_at_most(repository: Any) -> None:
+    repository.offer(repository.next_registry(issued=repository.now + DAY))
+    assert repository.trusted.seen == repository.now + DAY
+
+
+def test_a_state_may_start_from_a_root_that_somebody_vouches_for(repository: Any, tmp_path: Path) -> None:
+    start = begin(repository.signed_root(), repository.signed_registry())
+    folder = tmp_path / "new" / "deep"
+    update_trusted(start=start, registry=repository.signed_registry(), folder=folder, now=repository.now)
+    assert load_trusted(folder).use == "production"
+    with pytest.raises(FileUnwritable, match="there already"):
+        update_trusted(start=start, registry=repository.signed_registry(), folder=folder, now=repository.now)
+
+
+def test_updates_at_once_do_not_undo_each_other(repository: Any) -> None:
+    versions = [repository.next_registry(version=version) for version in range(6, 26)]
+    outcomes: list[Trusted | Exception] = []
+
+    def attempt(data: bytes) -> None:
+        try:
+            outcomes.append(repository.offer(data))
+        except Exception as error:
+            outcomes.append(error)
+
+    threads = [threading.Thread(target=attempt, args=(data,)) for data in versions]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    taken = [outcome.registry.version for outcome in outcomes if isinstance(outcome, Trusted)]
+    assert repository.trusted.registry.version == max(taken) == 25
+
+
+def test_a_state_that_was_damaged_is_not_used(repository: Any) -> None:
+    path = repository.folder / "trusted.state"
+    sound = path.read_bytes()
+    for damaged in (sound[:-1], sound.replace(b"Provider 42", b"Provider 41"), b""):
+        path.write_bytes(damaged)
+        with pytest.raises(StateMalformed, match="remove the file"):
+            load_trusted(repository.folder)
+
+
+def test_a_state_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "trusted.state").mkdir()
+    with pytest.raises(RegistryUnreadable):
+        load_trusted(tmp_path)
+
+
+def test_a_folder_that_cannot_be_made_is_an_error(repository: Any, tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(FileUnwritable):
+        update_trusted(registry=repository.signed_registry(), folder=tmp_path / "file" / "below", now=repository.now)
+
+
+def test_importing_the_registry_needs_neither_torch_nor_numba() -> None:
+    code = "import sys, ctwl_protocol.registry.command; sys.exit(bool({'torch', 'numba'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
