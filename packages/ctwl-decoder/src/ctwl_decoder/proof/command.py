@@ -17,7 +17,9 @@ from ctwl_protocol import CTWLError, Profile, canonical, get_profile
 from ctwl_protocol.errors import ProxyNotFound
 from ctwl_protocol.keyfile import write_whole
 from ctwl_protocol.private import check_private
-from ctwl_protocol.registry import Trusted, load_trusted, read_file, update
+from ctwl_protocol.registry import Trusted, load_trusted
+from ctwl_protocol.registry.client import update
+from ctwl_protocol.registry.store import read_file
 
 from ..errors import OptionOutOfRange, OutputExists, ProofUnfounded
 from ..options import ALPHA, add_proxy_options, check_alpha
