@@ -63,7 +63,7 @@ def vanilla() -> Proxy:
     return open_proxy(VANILLA)
 
 
-def carrying(proxy: Proxy, profile: Profile, code: int, words: int = 80, seed: int = 1) -> str:
+def carrying(proxy: Proxy, profile: Profile, code: int, words: int = 130, seed: int = 1) -> str:
     """Common words, each in its half: written from the specification, for a proxy that weighs all alike."""
     rng, vocabulary = np.random.default_rng(seed), proxy.tokenizer.vocabulary
     pool = np.array([i for token, i in vocabulary.items() if re.fullmatch("Ġ[a-z]{3,9}", token) and i < 20_000])
@@ -112,7 +112,7 @@ def test_a_certified_proof_is_verified(check: Check, proof: Proof, text: str) ->
     first, *steps = str(found).splitlines()
     assert first.startswith("Verified, but in a test registry, which binds nobody: the text carries a code under a key")
     assert "Example Ltd" in first
-    assert [line.split()[0] for line in steps] == ["registry", "profile", "date", "text", "code"]
+    assert [line.split()[0] for line in steps] == ["registry", "profile", "date", "text", "code", "Whoever"]
     assert ANN.key.hex() not in str(found)
 
 
@@ -160,15 +160,37 @@ def test_who_certified_many_keys_needs_a_clearer_code(check: Check, vanilla: Pro
     trusted = trusting(certificate(ANN))
     for words in range(20, 80):  # the shortest text that passes with one key
         proof = Proof(profile=ANN.to_bytes(), text=carrying(vanilla, ANN, 77, words, seed=3), code=77)
-        if check(proof, trusted).verified:
+        if check(proof, trusted, tried=0).verified:
             break
     many = [certificate(for_user(OWN, str(i))) for i in range(300)]
     late = [certificate(for_user(OWN, str(i)), since=APPEARED) for i in range(300)]
     others = [certificate(for_user(OWN, str(i)), owner="Another") for i in range(300)]
-    assert outcome(check(proof, trusting(certificate(ANN), *many)))[-1] == "proof-unfounded"
-    assert "301 keys" in str(check(proof, trusting(certificate(ANN), *many)))
-    assert check(proof, trusting(certificate(ANN), *late)).verified
-    assert check(proof, trusting(certificate(ANN), *others)).verified
+    assert outcome(check(proof, trusting(certificate(ANN), *many), tried=0))[-1] == "proof-unfounded"
+    assert "301 certified keys" in str(check(proof, trusting(certificate(ANN), *many), tried=0))
+    assert check(proof, trusting(certificate(ANN), *late), tried=0).verified
+    assert check(proof, trusting(certificate(ANN), *others), tried=0).verified
+    assert outcome(check(proof, trusted))[-1] == "proof-unfounded"  # the key may be the best of many
+
+
+def test_a_key_that_was_tried_until_it_fitted_proves_nothing(check: Check, vanilla: Proxy) -> None:
+    """A text that was foreseen: of enough keys one shows a code in it, and that one is certified in time."""
+    human = (
+        "The committee met again in the spring and could not agree upon what should be done about the old bridge. " * 2
+    )
+    alpha, best, key = 0.2, 1.0, b""
+    for i in range(60):
+        tried = ANN.model_copy(update={"key": bytes([i]) * 32})
+        report = Decoder(vanilla.under(tried)).decode(human, alpha=alpha)
+        if report.p_value < best:
+            best, key, code = report.p_value, tried.key, report.code
+    assert best <= alpha
+    ground = ANN.model_copy(update={"key": key})
+    proof, trusted = Proof(profile=ground.to_bytes(), text=human, code=code), trusting(certificate(ground))
+    assert check(proof, trusted, alpha=alpha, tried=0).verified
+    assert outcome(check(proof, trusted, alpha=alpha, tried=6))[-1] == "proof-unfounded"
+    for bits in (-1, 257):
+        with pytest.raises(OptionOutOfRange):
+            check(proof, trusted, tried=bits)
 
 
 @pytest.mark.parametrize("key", [public_key(VANILLA.name), public_key(ANN.name)], ids=["published", "of its name"])
@@ -310,5 +332,6 @@ def test_a_real_model_writes_what_its_owner_alone_reads_and_proves(fast_proxy: P
         APPEARED,
         lambda profile: Decoder(fast_proxy.under(profile)),
         text=written.text,
+        tried=0,  # a text that pays for more keys takes longer to write
     )
     assert found.verified

@@ -24,8 +24,9 @@ from ctwl_protocol.registry.store import read_file
 from ..errors import OptionOutOfRange, OutputExists, ProofUnfounded
 from ..options import ALPHA, add_proxy_options, check_alpha
 from ..plain import read_bytes, read_text
+from ..report import number
 from .document import Proof
-from .verification import has_public_proxy, verify
+from .verification import TRIED, has_public_proxy, verify
 
 if TYPE_CHECKING:
     from ..decoder import Decoder
@@ -50,8 +51,11 @@ exit status: 0 the proof was written; 1 the text carries no code of the profile;
 _VERIFY_EPILOG = f"""\
 The proof holds where its profile was certified in the signed registry before the text appeared, and the text, decoded
 anew, carries the code. When the text appeared is for you to know: a proof cannot say it. Give the text in question with
---text, or read the one in the proof. The p-value is multiplied by the number of keys that the owner had certified: many
-keys make it likely that one fits. Verified means that somebody who held the key wrote the code: the owner, or a user
+--text, or read the one in the proof.
+
+The p-value is multiplied by the number of keys that the owner had certified, and by those that may have been tried for
+each: who foresees a text can try keys until one happens to fit. The default charges 2^64, more than anybody can try; a
+text must then have about 250 tokens. Verified means that somebody who held the key wrote the code: the owner, or a user
 whom the owner gave the profile.
 
 {_REVEALS}
@@ -103,6 +107,13 @@ def _verify_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--device", default="auto", help="torch device (default: cuda where there is one)")
     parser.add_argument("--alpha", type=float, default=ALPHA, help="level of the test, on the p-value (default 1e-4)")
+    parser.add_argument(
+        "--tried",
+        metavar="BITS",
+        type=int,
+        default=TRIED,
+        help=f"charge for 2^BITS keys tried (default {TRIED}); 0 where you trust that the owner drew the key at random",
+    )
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
     return parser
 
@@ -133,7 +144,14 @@ def _prove(arguments: argparse.Namespace) -> int:
         return 1
     write_whole(arguments.out, proof.to_bytes(), mode=0o600)
     print(f"{report}\nproof     {arguments.out}", flush=True)
-    print(f"ctwl-decode: note: {arguments.out} reveals the key of {profile.name} to whoever reads it", file=sys.stderr)
+    notes = [f"{arguments.out} reveals the key of {profile.name} to whoever reads it"]
+    if report.p_value * 2.0**TRIED > ALPHA:
+        notes.append(
+            "it convinces only who trusts that the key was drawn at random (verify --tried 0); others want a p-value of "
+            f"at most {number(ALPHA / 2.0**TRIED)}, so prove a longer text"
+        )
+    for note in notes:
+        print(f"ctwl-decode: note: {note}", file=sys.stderr)
     return 0
 
 
@@ -163,7 +181,15 @@ def _verify(arguments: argparse.Namespace) -> int:
     proof = Proof.from_bytes(read_bytes(arguments.file, canonical.MAX_BYTES))
     text = None if arguments.text is None else read_text(arguments.text)
     trusted = _trusted(arguments.registry)
-    outcome = verify(proof, trusted, arguments.appeared, _opener(arguments), text=text, alpha=arguments.alpha)
+    outcome = verify(
+        proof,
+        trusted,
+        arguments.appeared,
+        _opener(arguments),
+        text=text,
+        alpha=arguments.alpha,
+        tried=arguments.tried,
+    )
     if arguments.json:
         print(json.dumps({"verified": outcome.verified, **dataclasses.asdict(outcome)}, indent=2), flush=True)
     else:

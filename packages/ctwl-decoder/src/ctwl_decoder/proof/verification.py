@@ -14,7 +14,7 @@ from ctwl_protocol.normalization import normalize
 from ctwl_protocol.private import check_private, commitment
 from ctwl_protocol.registry import CertificateEntry, Registry, Trusted
 
-from ..errors import ProofLate, ProofRefused, ProofTextDiffers, ProofUncertified, ProofUnfounded
+from ..errors import OptionOutOfRange, ProofLate, ProofRefused, ProofTextDiffers, ProofUncertified, ProofUnfounded
 from ..options import ALPHA, check_alpha
 from ..report import number
 from .document import Proof
@@ -22,8 +22,16 @@ from .document import Proof
 if TYPE_CHECKING:
     from ..decoder import Decoder
 
-__all__ = ["Step", "Verification", "day", "has_public_proxy", "verify"]
+__all__ = ["TRIED", "Step", "Verification", "day", "has_public_proxy", "verify"]
 
+TRIED = 64
+"""Logarithm to base 2 of the keys that an owner is charged with having tried for each one certified.
+
+Who foresees a text, or a passage in it, can try keys until one happens to show a code there, and have that one
+certified in time. Each key that was tried is one more chance, and 2^64 are more than anybody can try.
+"""
+
+_SPENT = "Whoever has read this proof holds its key: it proves nothing about texts that appear from then on."
 _STEPS = ("registry", "profile", "date", "text", "code")
 
 
@@ -75,7 +83,7 @@ class Verification:
                 f"{day(self.appeared)}."
             )
         lines = [f"{step.name:<10} {'no: ' if step.code else ''}{step.words}" for step in self.steps]
-        return "\n".join([verdict, *lines])
+        return "\n".join([verdict, *lines, _SPENT])
 
 
 def verify(
@@ -86,6 +94,7 @@ def verify(
     *,
     text: str | None = None,
     alpha: float = ALPHA,
+    tried: int = TRIED,
 ) -> Verification:
     """Check a proof.
 
@@ -95,13 +104,16 @@ def verify(
         appeared: when the text appeared, in Unix seconds, as the verifier knows it; nothing in a proof can say it.
         open_decoder: a decoder of the profile; called for a certified profile only.
         text: the text in question; where None, the verdict is about the text in the proof.
-        alpha: level of the test, on the p-value times the number of the owner's certificates.
+        alpha: level of the test, on the p-value times the keys that the owner is charged with.
+        tried: see :data:`TRIED`; 0 to believe that the owner drew the key at random.
 
     Raises:
-        OptionOutOfRange: alpha.
+        OptionOutOfRange: alpha, tried.
         CTWLError: what keeps the decoder from opening.
     """
     check_alpha(alpha)
+    if not 0 <= tried <= 256:
+        raise OptionOutOfRange(f"tried is {tried}; keys have 256 bits, so it must be from 0 to 256")
     profile, registry = proof.opened(), trusted.registry
     passed = [trusted.label(int(time.time()))]
     certificate: CertificateEntry | None = None
@@ -111,8 +123,8 @@ def verify(
         passed.append(words)
         passed.append(_early(certificate, appeared))
         passed.append(_same(proof.text, text))
-        keys = _certificates(registry, certificate.owner, appeared)
-        passed.append(_carried(proof, open_decoder(profile), keys, alpha))
+        charge = _certificates(registry, certificate.owner, appeared), tried
+        passed.append(_carried(proof, open_decoder(profile), charge, alpha))
     except (ProofRefused, ProfileNotPrivate) as refusal:
         refused = (Step(_STEPS[len(passed)], str(refusal), refusal.code),)
     steps = tuple(Step(name, words) for name, words in zip(_STEPS, passed, strict=False))
@@ -163,18 +175,18 @@ def _same(proved: str, asked: str | None) -> str:
     return "the one given"
 
 
-def _carried(proof: Proof, decoder: Decoder, keys: int, alpha: float) -> str:
-    """Step 4: decoded anew, the text carries the code, also beyond the chance that so many keys have."""
+def _carried(proof: Proof, decoder: Decoder, charge: tuple[int, int], alpha: float) -> str:
+    """Step 4: decoded anew, the text carries the code, also beyond the chances that all the owner's keys had."""
+    certified, tried = charge
+    keys = certified * 2.0**tried
     report = decoder.decode(proof.text, alpha=alpha / keys)
-    p_value = min(1.0, report.p_value * keys)
-    charged = f", times the {keys} keys that the owner could have shown" if keys > 1 else ""
+    words = f"p = {number(min(1.0, report.p_value * keys))}: {number(report.p_value)} times {certified} certified key{'s'[: certified > 1]}"
+    words += f", each one of 2^{tried} that may have been tried" if tried else ""
     if not report.detected:
-        raise ProofUnfounded(
-            f"the decoder finds no code in the text: p = {number(p_value)}{charged}, above {number(alpha)}"
-        )
+        raise ProofUnfounded(f"the text does not show a code clearly enough, {words}; a longer text may")
     if proof.code not in {span.code for span in report.spans}:
-        raise ProofUnfounded(f"the decoder finds the code {report.code}, the proof is of {proof.code}")
-    return f"{proof.code}, p = {number(p_value)}{charged}"
+        raise ProofUnfounded(f"the text carries the code {report.code}, and the proof is of {proof.code}")
+    return f"{proof.code}, {words}"
 
 
 def _certificates(registry: Registry, owner: str, appeared: int) -> int:
