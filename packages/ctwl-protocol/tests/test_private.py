@@ -153,6 +153,16 @@ def test_a_commitment_is_what_the_specification_says_and_changes_with_the_profil
     assert len({commitment(profile) for profile in (OWN, *others)}) == 4
 
 
+def test_what_is_derived_never_changes() -> None:
+    """The example of the specification: other values would orphan every user's profile and every certificate."""
+    profile = PUBLIC.model_copy(update={"name": "com.example.mark.1", "key": bytes(range(32))})
+    user = for_user(profile, "ann@example.com")
+    assert commitment(profile).hex() == "7b4a3646ac691632c2573b0c018ccbc4197405f30135b978cfcf0ffb19109ea7"
+    assert user.name == "com.example.mark.user-717c0cf7c63a37d7eb0fbc861640d89d.1"
+    assert user.key.hex() == "793add0fb6a4dd7e9b7add815476032d96eb78bcca3d1e9a19dd383d8d3c5841"
+    assert commitment(user).hex() == "011f1a8d8ddce06627e946fd885c7b2f6b157e09228aed4415c627c279cbc906"
+
+
 def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
     status = main([str(argument) for argument in arguments])
     return status, *capsys.readouterr()

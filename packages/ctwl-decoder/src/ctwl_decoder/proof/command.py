@@ -147,8 +147,8 @@ def _prove(arguments: argparse.Namespace) -> int:
     notes = [f"{arguments.out} reveals the key of {profile.name} to whoever reads it"]
     if report.p_value * 2.0**TRIED > ALPHA:
         notes.append(
-            "it convinces only who trusts that the key was drawn at random (verify --tried 0); others want a p-value of "
-            f"at most {number(ALPHA / 2.0**TRIED)}, so prove a longer text"
+            "it convinces only who trusts that the key was drawn at random (verify --tried 0); others want a p-value "
+            f"of at most {number(ALPHA / 2.0**TRIED)}, so prove a longer text"
         )
     for note in notes:
         print(f"ctwl-decode: note: {note}", file=sys.stderr)

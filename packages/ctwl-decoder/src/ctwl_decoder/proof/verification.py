@@ -180,8 +180,9 @@ def _carried(proof: Proof, decoder: Decoder, charge: tuple[int, int], alpha: flo
     certified, tried = charge
     keys = certified * 2.0**tried
     report = decoder.decode(proof.text, alpha=alpha / keys)
-    words = f"p = {number(min(1.0, report.p_value * keys))}: {number(report.p_value)} times {certified} certified key{'s'[: certified > 1]}"
-    words += f", each one of 2^{tried} that may have been tried" if tried else ""
+    charged = f"{certified} certified key" + ("s" if certified > 1 else "")
+    charged += f", each one of 2^{tried} that may have been tried" if tried else ""
+    words = f"p = {number(min(1.0, report.p_value * keys))}: {number(report.p_value)} times {charged}"
     if not report.detected:
         raise ProofUnfounded(f"the text does not show a code clearly enough, {words}; a longer text may")
     if proof.code not in {span.code for span in report.spans}:
