@@ -1,5 +1,7 @@
 """Spans, on made-up marks: positions whose units are drawn as a proxy would give them, codes planted by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -24,11 +26,12 @@ def text(length: int, rng: np.random.Generator, planted: dict[tuple[int, int], i
         colours = hashing.code_colours(seeds[start:end], np.full(end - start, code, np.uint32), COLOURS).astype(int)
         inside[np.arange(start, end), colours] |= rng.random(end - start) < 0.8
     units = np.where(inside, 5, -13).astype(np.int8)
-    return Marks(np.column_stack([contexts, rng.integers(0, 10**6, length)]), seeds, units)
+    slots = np.zeros((length, 4), dtype=np.uint8)
+    return Marks(np.column_stack([contexts, rng.integers(0, 10**6, length)]), seeds, units, slots)
 
 
 def found(marks: Marks, codes: NDArray[np.uint32] = CODES) -> list[Found]:
-    return merge(marks, [c for c in candidates(marks, codes) if c.p_value <= ALPHA], gap=10)
+    return merge(marks, [c for c in candidates(marks, codes) if c.p_value <= ALPHA], 10, lambda c: marks.worth(c.code))
 
 
 def overlap(span: Found, start: int, end: int) -> float:
@@ -71,7 +74,7 @@ def test_a_repeated_passage_is_no_evidence() -> None:
     """Human text that says one thing fifty times: the code that likes it must not pass."""
     once = text(40, np.random.default_rng(5))
     rows = np.tile(np.arange(40), 50)
-    again = Marks(once.pairs[rows], once.seeds[rows], once.units[rows])
+    again = once[rows]
     assert found(again) == []
 
 
@@ -97,7 +100,7 @@ def test_the_grid_covers_every_place() -> None:
 
 def test_the_papers_windows_find_a_passage() -> None:
     marks = text(800, np.random.default_rng(7), {(300, 500): 77})
-    count = Marks(marks.pairs, marks.seeds, (marks.units > 0).astype(np.int8))
+    count = replace(marks, units=(marks.units > 0).astype(np.int8))
     windows = posterior_windows(count, CODES)
     assert [(c.start, c.end) for c, _ in windows] == [(start, start + 200) for start in range(0, 601, 50)]
     assert {c.code for c, chance in windows if chance >= THRESHOLD and c.start in (250, 300, 350)} == {77}

@@ -52,7 +52,8 @@ def test_the_kernel_scores_every_code_as_the_reference_does(seed: int, contexts:
 def random_marks(length: int, rng: np.random.Generator, colours: int = 100) -> Marks:
     contexts = rng.integers(0, length, length)
     pairs = np.column_stack([contexts, rng.integers(0, 3, length)])
-    return Marks(pairs, contexts.astype(np.uint32) * np.uint32(77), rng.integers(-13, 6, (length, colours), np.int8))
+    return Marks(pairs, contexts.astype(np.uint32) * np.uint32(77), rng.integers(-13, 6, (length, colours), np.int8),
+        np.zeros((length, 4), np.uint8))  # fmt: skip
 
 
 @settings(max_examples=15)
@@ -121,7 +122,7 @@ def test_a_pair_that_comes_back_counts_once() -> None:
 
 def test_in_the_search_a_pair_counts_again_far_away() -> None:
     pairs = np.array([[1, 2], [3, 4], [1, 2], [5, 6], [1, 2], [1, 2]])
-    marks = Marks(pairs, np.zeros(6, np.uint32), np.zeros((6, 2), np.int8))
+    marks = Marks(pairs, np.zeros(6, np.uint32), np.zeros((6, 2), np.int8), np.zeros((6, 4), np.uint8))
     assert marks.first_occurrences(apart=4).tolist() == [True, True, False, True, True, False]
     assert marks.first_occurrences(apart=3).tolist() == [True, True, False, True, True, False]
     assert marks.first_occurrences(apart=1).tolist() == [True] * 6

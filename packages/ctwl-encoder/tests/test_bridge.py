@@ -30,6 +30,7 @@ from ctwl_encoder.errors import ModelUnsuitable, TokenizerUnsupported
 from ctwl_encoder.expectation import until
 from ctwl_encoder.huggingface import CTWLLogitsProcessor, CTWLWatermarkingConfig
 from ctwl_encoder.models import load_model
+from ctwl_encoder.payload import Payload
 from ctwl_encoder.reading import Reading, breaks, extend, visible
 from ctwl_encoder.vocabulary import read_vocabulary
 from ctwl_protocol import get_profile
@@ -220,7 +221,7 @@ def test_the_text_that_is_handed_out_is_the_text_that_was_marked(mistral: Any, o
         given = torch.from_numpy(np.concatenate([prompt, ids[None, :length]], axis=1))
         processor(given, torch.randn(1, len(mistral), generator=torch.Generator().manual_seed(length)))
     read = offline_proxy.tokenizer.encode(mistral.decode(ids)).tolist()
-    marks = list(until(processor.text(9, ids).last))
+    marks = list(until(processor.text(Payload((9,)), ids).last))
     assert len(marks) > 150
     assert all(read[mark.index] == mark.token and read[mark.index - 1] == mark.context[0] for mark in marks)
 

@@ -14,6 +14,7 @@ from ctwl_encoder import Bridge, CTWLLogitsProcessor, CTWLWatermarkingConfig, En
 from ctwl_encoder.errors import ModelNotFound, OptionOutOfRange, ShortText, StrategyUnsuitable
 from ctwl_encoder.expectation import expected_log2_p, until
 from ctwl_encoder.models import load_model
+from ctwl_encoder.payload import Payload
 from ctwl_protocol import Beacon
 from ctwl_protocol.errors import FieldOutOfRange
 from ctwl_protocol.profile import Profile
@@ -147,7 +148,8 @@ def test_rows_that_end_early_keep_their_record(encoder: Encoder) -> None:
     marking = processor(encoder, 1, 2)
     assert changed(encoder, marking, text) == [[length >= 10, 10 <= length <= 12] for length in range(15)]
     marked = [
-        sum(1 for _ in until(marking.text(code, row.numpy()).last)) for code, row in zip((1, 2), text, strict=True)
+        sum(1 for _ in until(marking.text(Payload((code,)), row.numpy()).last))
+        for code, row in zip((1, 2), text, strict=True)
     ]
     assert marked == [4, 2]
 
@@ -165,7 +167,7 @@ def test_a_loop_is_no_evidence(encoder: Encoder) -> None:
     text = torch.tensor([encoder.tokenizer(WORDS)["input_ids"][:10]]).repeat(1, 5)
     marking = processor(encoder, 1)
     changed(encoder, marking, text)
-    whole, once = (marking.text(1, text[0, :length].numpy()).last for length in (50, 21))
+    whole, once = (marking.text(Payload((1,)), text[0, :length].numpy()).last for length in (50, 21))
     assert [sum(1 for _ in until(last)) for last in (whole, once)] == [40, 11]
     assert expected_log2_p(whole, 0) == expected_log2_p(once, 0) < 0
 

@@ -6,7 +6,8 @@ import math
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -17,19 +18,24 @@ import torch
 from numpy.typing import NDArray
 
 from ctwl_protocol import Beacon, Profile
-from ctwl_protocol.codes import BEACON_BITS
+from ctwl_protocol.codes import BEACON_BITS, BEACON_FIELDS
+from ctwl_protocol.errors import SealRefused
+from ctwl_protocol.layouts import AUTHENTICATOR, LAYOUTS, Layout
 from ctwl_protocol.profile import STANDARD
 from ctwl_protocol.proxy import Proxy, open_proxy
+from ctwl_protocol.records import Record
+from ctwl_protocol.sealing import ProviderKeys
 from ctwl_protocol.windows import Positions, positions
 
 from .errors import InputTooLarge, NotText
 from .evidence import Evidence, Marks, Observe
 from .evidence import observe as observe_alone
 from .forms import forms_of
+from .joint import Reader, Reading
 from .mapped import Mapped
 from .options import ALPHA, MAX_CHARACTERS, MAX_TOKENS, beacon_codes, check_alpha
 from .posterior import THRESHOLD, posterior_windows
-from .report import Analysis, Report, Span
+from .report import Analysis, Hop, ReadRecord, Report, Span
 from .scores import code_space
 from .spans import Candidate, Found, candidates, merge
 from .units import NAT, Score, units
@@ -83,9 +89,28 @@ class Decoder:
         profile: its profile.
     """
 
-    def __init__(self, proxy: Proxy, observe: Observe | None = None) -> None:
-        """Take over a proxy; ``observe`` may share it with others, see :data:`ctwl_decoder.evidence.Observe`."""
+    def __init__(
+        self,
+        proxy: Proxy,
+        observe: Observe | None = None,
+        *,
+        layouts: Sequence[Layout] = LAYOUTS,
+        keys: ProviderKeys | None = None,
+        epochs: Iterable[int] = (0,),
+    ) -> None:
+        """Take over a proxy.
+
+        Args:
+            proxy: the proxy.
+            observe: shares the proxy with others, see :data:`ctwl_decoder.evidence.Observe`.
+            layouts: of records; text is searched for all of them.
+            keys: the provider's, where it is the provider who reads: they open users and test authenticators.
+            epochs: key epochs in which a user may have been sealed.
+        """
         self.proxy = proxy
+        self.keys = keys
+        self.epochs = tuple(epochs)
+        self._reader = Reader(proxy.profile, layouts, keys)
         self.profile = proxy.profile
         self._observe = observe or partial(observe_alone, proxy)
 
@@ -97,6 +122,9 @@ class Decoder:
         proxy_path: str | Path | None = None,
         device: str | torch.device = "auto",
         reference: bool = False,
+        layouts: Sequence[Layout] = LAYOUTS,
+        keys: ProviderKeys | None = None,
+        epochs: Iterable[int] = (0,),
     ) -> Decoder:
         """Load a profile's proxy.
 
@@ -106,11 +134,15 @@ class Decoder:
             device: a torch device; "auto" takes CUDA where there is one.
             reference: compute in float32, as the reference, also where this machine has a quicker arithmetic that the
                 profile's tolerance allows.
+            layouts: of records; text is searched for all of them.
+            keys: the provider's, where it is the provider who reads: they open users and test authenticators.
+            epochs: key epochs in which a user may have been sealed.
 
         Raises:
             CTWLError: see :func:`ctwl_protocol.proxy.open_proxy`.
         """
-        return cls(open_proxy(profile, path=proxy_path, device=device, fast=not reference))
+        proxy = open_proxy(profile, path=proxy_path, device=device, fast=not reference)
+        return cls(proxy, layouts=layouts, keys=keys, epochs=epochs)
 
     def decode(
         self,
@@ -233,17 +265,20 @@ class Decoder:
         soft = Marks.of(self.profile, form.cut, units(Score.SOFT, evidence, self.profile.sigma))
         marks = soft
         if score is Score.COUNT:
-            marks = Marks(soft.pairs, soft.seeds, units(Score.COUNT, evidence, self.profile.sigma))
+            marks = replace(soft, units=units(Score.COUNT, evidence, self.profile.sigma))
         probability = None
         if test == "posterior":
             windows = posterior_windows(marks, codes, form.share)
             passed = [window for window, chance in windows if chance >= THRESHOLD]
             best, probability = max(windows, key=lambda window: window[1])
         else:
-            judged = candidates(marks, codes, form.share)
+            judged = candidates(marks, codes, self._reader.counts, form.share)
+            judged = self._reader.read_all(marks, judged, codes)
             passed = [candidate for candidate in judged if candidate.p_value <= alpha]
             best = min(judged, key=lambda c: c.p_value)
-        return _Outcome(form, soft, best, merge(soft, passed, self.profile.prefix_length), probability)
+        found = merge(soft, passed, self.profile.prefix_length, partial(self._reader.worth, soft))
+        found = [replace(span, candidate=self._reader.read_once(marks, span.candidate, codes)) for span in found]
+        return _Outcome(form, soft, best, found, probability)
 
     def _analysis(
         self, text: str, outcome: _Outcome, alpha: float, test: Literal["exact", "posterior"], score: Score, codes: int
@@ -256,11 +291,12 @@ class Decoder:
         tokens = len(form.starts) - 1
         worth = np.full(tokens, np.nan)
         if len(marks):
-            worth[prefix:] = marks.worth(best.code) / NAT
+            worth[prefix:] = self._reader.worth(marks, best) / NAT
         spans = []
         for each in sorted(outcome.found, key=lambda f: f.start):
             first, last = self._ends(each, tokens)
-            worth[max(first, prefix) : last] = marks.worth(each.code)[max(first - prefix, 0) : last - prefix] / NAT
+            values = self._reader.worth(marks, each.candidate) / NAT
+            worth[max(first, prefix) : last] = values[max(first - prefix, 0) : last - prefix]
             spans.append(
                 Span(
                     start=int(form.starts[first]),
@@ -269,23 +305,27 @@ class Decoder:
                     code=each.code,
                     **self._beacon(each.code),
                     p_value=each.candidate.p_value,
+                    record=self._record(each.candidate, alpha),
                 )
             )
-        counted = marks[best.start : best.end]
-        counted = counted[counted.first_occurrences()]
+        parts = [
+            (part[part.first_occurrences()], part_code)
+            for _, part, part_code in self._reader.parts(marks[best.start : best.end], best)
+        ]
         report = Report(
             detected=bool(outcome.found),
             spans=spans,
             code=code,
             **self._beacon(code),
             p_value=best.p_value,
+            record=self._record(best, alpha) if outcome.found else None,
             alpha=alpha,
             test=test,
             score=score.value,
             posterior=outcome.posterior,
-            hits=int((counted.worth(best.code) > 0).sum()),
-            expected=float((counted.units > 0).mean(axis=1).sum()) if len(counted) else 0.0,
-            scored=len(counted),
+            hits=sum(int((part.worth(part_code) > 0).sum()) for part, part_code in parts),
+            expected=sum(float((part.units > 0).mean(axis=1).sum()) for part, _ in parts if len(part)),
+            scored=sum(len(part) for part, _ in parts),
             tokens=tokens,
             needed=needed_tokens(self.profile, alpha, codes),
             form=form.name,
@@ -302,11 +342,52 @@ class Decoder:
         last = found.end + prefix
         return first, tokens if tokens - last <= prefix else last
 
+    def _record(self, candidate: Candidate, alpha: float) -> ReadRecord | None:
+        """What a candidate says, as far as it was read."""
+        if self.profile.code_bits != BEACON_BITS:
+            return None
+        known = LAYOUTS[0] if candidate.count == 1 else None
+        reading = candidate.reading or Reading(known, (candidate.code,), (candidate.p_value,))
+        codes = reading.codes
+        layout = reading.layout
+        whole = Record(layout, (*codes, *[0] * (layout.codes - len(codes)))) if layout else None
+        fields = dict(whole.fields) if whole else dict(zip(BEACON_FIELDS, _split(codes[0]), strict=True))
+        if layout and layout.authenticated and reading.authenticator is None:
+            del fields[AUTHENTICATOR]
+        return ReadRecord(
+            layout=layout.name if layout else None,
+            number=layout.number if layout else None,
+            codes=list(codes),
+            p_values=list(reading.p_values),
+            p_value=max(reading.p_values),
+            fields=fields,
+            chain=[
+                Hop(provider=hop.provider, version=hop.version, nonce=hop.nonce)
+                for hop in (whole.chain if whole else (Beacon.from_code(codes[0]),))
+            ],
+            user=self._user(fields, Beacon.from_code(codes[0])),
+            authenticated=None if reading.authenticator is None else reading.authenticator <= alpha,
+        )
+
+    def _user(self, fields: dict[str, int], beacon: Beacon) -> int | None:
+        """The user whose number was sealed, where the keys are here and open it."""
+        if self.keys is None or "sealed_user" not in fields:
+            return None
+        for epoch in self.epochs:
+            with suppress(SealRefused):
+                return self.keys.open(fields["sealed_user"], beacon, epoch)
+        return None
+
     def _beacon(self, code: int | None) -> dict[str, int | None]:
         if code is None or self.profile.code_bits != BEACON_BITS:
             return {"provider": None, "version": None, "nonce": None}
         beacon = Beacon.from_code(code)
         return {"provider": beacon.provider, "version": beacon.version, "nonce": beacon.nonce}
+
+
+def _split(code: int) -> tuple[int, int, int]:
+    beacon = Beacon.from_code(code)
+    return beacon.provider, beacon.version, beacon.nonce
 
 
 def _piled(run: str) -> bool:

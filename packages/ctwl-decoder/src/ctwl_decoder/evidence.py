@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ctwl_protocol import Profile, hashing, kernel
+from ctwl_protocol import Profile, framing, hashing, kernel
 from ctwl_protocol.proxy import Proxy
+from ctwl_protocol.records import slot_seed
 from ctwl_protocol.windows import Positions
 
 __all__ = ["Evidence", "Marks", "Observe", "Table", "observe"]
@@ -86,24 +88,36 @@ class Marks:
         pairs: int64 (positions, h + 1), the context and the token.
         seeds: uint32 (positions,), the context's colour seed.
         units: int8 (positions, colours), see :mod:`ctwl_decoder.units`.
+        slots: uint8 (positions, 4), the slot of the position in records of one to four codes.
     """
 
     pairs: NDArray[np.int64]
     seeds: NDArray[np.uint32]
     units: NDArray[np.int8]
+    slots: NDArray[np.uint8]
 
     def __len__(self) -> int:
         return len(self.seeds)
 
-    def __getitem__(self, rows: slice | NDArray[np.bool_]) -> Marks:
-        return Marks(self.pairs[rows], self.seeds[rows], self.units[rows])
+    def __getitem__(self, rows: slice | NDArray[np.bool_] | NDArray[np.int64]) -> Marks:
+        return Marks(self.pairs[rows], self.seeds[rows], self.units[rows], self.slots[rows])
 
     @classmethod
     def of(cls, profile: Profile, positions: Positions, units: NDArray[np.int8]) -> Marks:
-        """Marks of a text's positions, whose contexts are hashed here, each once."""
-        contexts, group = np.unique(positions.contexts, axis=0, return_inverse=True)
-        seeds = np.array([hashing.colour_seed(profile.key, c) for c in contexts.tolist()], dtype=np.uint32)
-        return cls(np.column_stack([positions.contexts, positions.observed]), seeds[group.reshape(-1)], units)
+        """Marks of a text's positions, with the colour seeds of slot 0."""
+        pairs = np.column_stack([positions.contexts, positions.observed])
+        seeds = np.zeros(len(pairs), dtype=np.uint32)
+        return cls(pairs, seeds, units, framing.slots(profile, positions)).seeded(partial(slot_seed, profile))
+
+    def seeded(self, seed: Callable[[Sequence[int]], int]) -> Marks:
+        """The same marks under other colour seeds, each context hashed once."""
+        contexts, place = np.unique(self.pairs[:, :-1], axis=0, return_inverse=True)
+        seeds = np.array([seed(context) for context in contexts.tolist()], dtype=np.uint32)
+        return replace(self, seeds=seeds[place.reshape(-1)])
+
+    def places_of(self, count: int, slot: int) -> NDArray[np.int64]:
+        """The positions that carry a slot in records of ``count`` codes: int64, ascending."""
+        return np.flatnonzero(self.slots[:, count - 1] == slot)
 
     def first_occurrences(self, apart: int | None = None) -> NDArray[np.bool_]:
         """The first position of every distinct (context, token) pair: bool (positions,).

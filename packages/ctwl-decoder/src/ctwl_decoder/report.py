@@ -22,6 +22,35 @@ NO_PROOF = "That does not show that a person wrote the text: marks wear off, and
 _HARDLY, _STEPS = 0.1, (0.3, 0.5)
 
 
+class Hop(BaseModel):
+    """One model that a text went through, as its beacon says."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    provider: int = Field(ge=0, description="The provider's code.")
+    version: int = Field(ge=0, description="That provider's model version.")
+    nonce: int = Field(ge=0, description="Drawn for each text.")
+
+
+class ReadRecord(BaseModel):
+    """A whole record. Its p-value is that of its least certain code."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    layout: str | None = Field(description="The record's layout; None where it is none that this decoder knows.")
+    number: int | None = Field(description="The layout's number.")
+    codes: list[int] = Field(description="The codes that were read, the beacon first.")
+    p_values: list[float] = Field(description="The chance that each of them is wrong.")
+    p_value: float = Field(ge=0, le=1, description="The largest of them: the chance that some part of it is wrong.")
+    fields: dict[str, int] = Field(description="The record's fields; the beacon's alone where more was not read.")
+    chain: list[Hop] = Field(description="The models that the text went through, the newest first.")
+    user: int | None = Field(description="The user, where the decoder has the provider's keys and the seal opened.")
+    authenticated: bool | None = Field(
+        description="Whether the provider's authenticator holds at the level alpha; None where there is none, or the "
+        "keys are not here."
+    )
+
+
 class Span(BaseModel):
     """A passage that carries a code."""
 
@@ -37,6 +66,7 @@ class Span(BaseModel):
     p_value: float = Field(
         ge=0, le=1, description="Probability of so high a score by chance, corrected for all codes and places searched."
     )
+    record: ReadRecord | None = Field(description="The whole record; None where the profile's codes are no beacons.")
 
 
 class Report(BaseModel):
@@ -57,6 +87,7 @@ class Report(BaseModel):
     p_value: float = Field(
         ge=0, le=1, description="Probability of so high a score by chance, corrected for all codes and places searched."
     )
+    record: ReadRecord | None = Field(description="The record of the strongest span; None where nothing was detected.")
     alpha: float = Field(description="Level of the test.")
     test: Literal["exact", "posterior"] = Field(description="Which test decided.")
     score: Literal["soft", "count"] = Field(description="How positions were scored.")

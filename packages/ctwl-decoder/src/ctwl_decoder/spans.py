@@ -8,8 +8,9 @@ and stops.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +20,19 @@ from .null import FLOOR, null_of
 from .scores import score_all, search_windows
 from .units import NAT
 
+if TYPE_CHECKING:
+    from .joint import Reading
+
 __all__ = ["Candidate", "Found", "candidates", "judge", "merge", "windows_of"]
 
 LENGTHS = (96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096)
 """Lengths of the windows, in positions; the last is also the longest text that is tested as a whole."""
+
+SHARE = 64
+"""Fewest positions of a window for each code of a record."""
+
+WAYS = 2
+"""Records of several codes are tested in two ways: by slot 0, and by all slots together (:mod:`.joint`)."""
 
 CELL = 8
 """Windows begin at multiples of a quarter of their length, which are multiples of this."""
@@ -46,18 +56,28 @@ class Candidate:
 
     Attributes:
         start, end: positions of the window.
+        count: how many codes the record has whose slot 0 carries the code.
         code: its best code.
         score: the code's score there, in units.
         expected: the mean score of a wrong code.
-        p_value: corrected for everything that was searched.
+        tests: everything that was searched.
+        p_value: corrected for that.
+        reading: the whole record, where it was read.
     """
 
     start: int
     end: int
+    count: int
     code: int
     score: int
     expected: float
+    tests: float
     p_value: float
+    reading: Reading | None = None
+
+    def overlaps(self, other: Candidate) -> bool:
+        """Whether the windows have positions in common."""
+        return self.start < other.end and other.start < self.end
 
 
 @dataclass(frozen=True)
@@ -74,73 +94,85 @@ class Found:
         return self.candidate.code
 
 
-def windows_of(length: int) -> NDArray[np.int64]:
-    """The grid of windows inside a text: int64 (windows, 2), starts and ends; none in a text as short as a window."""
+def windows_of(length: int, count: int = 1) -> NDArray[np.int64]:
+    """The grid of windows inside a text: int64 (windows, 2), starts and ends; none in a text as short as a window.
+
+    Records of several codes get none of less than :data:`SHARE` positions for each.
+    """
     rows = [
         (start, start + size)
         for size in LENGTHS
-        if size < length
+        if count * SHARE <= size < length
         for start in range(0, length - size + 1, size // 4)
     ]  # fmt: skip
     return np.array(rows, dtype=np.int64).reshape(-1, 2)
 
 
-def judge(marks: Marks, window: Sequence[int], codes: NDArray[np.uint32], tests: float) -> Candidate:
-    """The best of ``codes`` in a window, with its exact p-value times ``tests`` codes and windows."""
+def judge(marks: Marks, window: Sequence[int], count: int, codes: NDArray[np.uint32], tests: float) -> Candidate:
+    """The best of ``codes`` in slot 0 of a window, with its exact p-value times ``tests`` codes and windows."""
     start, end = window
-    table = Table.of(marks[start:end])
+    part = marks[start:end]
+    table = Table.of(part[part.places_of(count, 0)])
     scores = score_all(table, codes)
     best = int(scores.argmax())
     return Candidate(
         start,
         end,
+        count,
         code=int(codes[best]),
         score=int(scores[best]),
         expected=float(table.units.mean(axis=1).sum()) if table.counted else 0.0,
+        tests=tests,
         p_value=null_of(table.units).p_value(int(scores[best]), tests),
     )
 
 
-def candidates(marks: Marks, codes: NDArray[np.uint32], share: float = 1.0) -> list[Candidate]:
+def candidates(
+    marks: Marks, codes: NDArray[np.uint32], counts: Sequence[int] = (1,), share: float = 1.0
+) -> list[Candidate]:
     """The whole text's best code, and the best codes of the windows that are most likely to carry one.
 
     Args:
         marks: the text's marks.
         codes: uint32, the codes that are searched, ascending.
+        counts: how many codes a record may have; each is searched by itself.
         share: the share of the level that this text's tests may use.
-
-    Returns:
-        the whole text first, where it is at most ``LENGTHS[-1]`` positions long.
     """
+    shares = {count: share / len(counts) / (1 if count == 1 else WAYS) for count in counts}
+    return [found for count in counts for found in _candidates(marks, codes, count, shares[count])]
+
+
+def _candidates(marks: Marks, codes: NDArray[np.uint32], count: int, share: float) -> list[Candidate]:
     length = len(marks)
-    windows = windows_of(length)
+    windows = windows_of(length, count)
     whole = length <= LENGTHS[-1]
     parts = (1 if whole else 0) + (1 if len(windows) else 0)
-    found = [judge(marks, (0, length), codes, len(codes) * parts / share)] if whole else []
+    found = [judge(marks, (0, length), count, codes, len(codes) * parts / share)] if whole else []
     if not len(windows):
         return found
-    counted = marks.first_occurrences(APART)
-    best, scores = search_windows(marks[counted], np.flatnonzero(counted), windows, CELL, codes)
+    places = marks.places_of(count, 0)
+    places = places[marks[places].first_occurrences(APART // count)]
+    best, scores = search_windows(marks[places], places, windows, CELL, codes)
     tests = len(codes) * len(windows) * parts / share
     judged: dict[int, list[Candidate]] = {}
-    for w in _promising(marks, counted, windows, scores):
+    for w in _promising(marks, places, windows, scores):
         start, end = windows[w].tolist()
         same = judged.setdefault(int(best[w]), [])
         if not any(other.start <= start and end <= other.end for other in same):  # else it adds nothing
-            same.append(judge(marks, (start, end), best[w : w + 1], tests))
+            same.append(judge(marks, (start, end), count, best[w : w + 1], tests))
     return found + [candidate for same in judged.values() for candidate in same]
 
 
 def _promising(
-    marks: Marks, counted: NDArray[np.bool_], windows: NDArray[np.int64], scores: NDArray[np.int32]
+    marks: Marks, places: NDArray[np.int64], windows: NDArray[np.int64], scores: NDArray[np.int32]
 ) -> NDArray[np.int64]:
     """The windows worth an exact p-value, best first, by how far their best codes stand above a wrong code's mean.
 
     Leaving one out loses power, never validity.
     """
-    kept = marks.units * counted[:, None]
-    mean = np.append(0.0, kept.mean(axis=1).cumsum())
-    variance = np.append(0.0, kept.var(axis=1).cumsum())
+    moments = np.zeros((2, len(marks) + 1))
+    moments[:, places + 1] = marks.units[places].mean(axis=1), marks.units[places].var(axis=1)
+    mean, variance = moments.cumsum(axis=1)
     starts, ends = windows[:, 0], windows[:, 1]
     spread = np.sqrt(np.maximum(variance[ends] - variance[starts], 1e-9))
     standard = (scores - (mean[ends] - mean[starts])) / spread
@@ -148,7 +180,9 @@ def _promising(
     return order[: max(_EVALUATED, int((standard > _STANDARD_SCORE).sum()))]
 
 
-def merge(marks: Marks, passed: list[Candidate], gap: int) -> list[Found]:
+def merge(
+    marks: Marks, passed: list[Candidate], gap: int, worth: Callable[[Candidate], NDArray[np.int64]]
+) -> list[Found]:
     """Spans out of overlapping windows, strongest first taken, in the text's order.
 
     A span is the stretch over which its code's evidence grows, which may reach beyond the window.
@@ -156,6 +190,7 @@ def merge(marks: Marks, passed: list[Candidate], gap: int) -> list[Found]:
     Args:
         marks: the text's marks, in units of the soft score, whose mean is below zero where a code is not.
         passed: the windows.
+        worth: what every position is worth to a candidate's codes: int64 (positions,).
         gap: spans of one code become one where at most so many positions lie between them.
     """
     spans: list[Found] = []
@@ -166,7 +201,7 @@ def merge(marks: Marks, passed: list[Candidate], gap: int) -> list[Found]:
             continue  # a worse view of the same passage
         if 2 * free[candidate.start : candidate.end].sum() < candidate.end - candidate.start:
             continue  # its evidence is mostly spoken for
-        series = np.where(free, marks.worth(candidate.code), -(10**6))
+        series = np.where(free, worth(candidate), -(10**6))
         start, end = _extent(series, candidate.start, candidate.end)
         if end <= start:
             continue

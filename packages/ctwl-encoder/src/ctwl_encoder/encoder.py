@@ -16,8 +16,11 @@ from numpy.typing import NDArray
 
 from ctwl_protocol import Beacon, Profile
 from ctwl_protocol.codes import BEACON_BITS
+from ctwl_protocol.layouts import find_layout
 from ctwl_protocol.profile import STANDARD
 from ctwl_protocol.proxy import Proxy, open_proxy
+from ctwl_protocol.records import Record
+from ctwl_protocol.sealing import ProviderKeys
 from ctwl_protocol.windows import positions
 
 from .bridge import Bridge
@@ -26,6 +29,7 @@ from .expectation import expected_log2_p, needed_tokens, until
 from .huggingface import CTWLLogitsProcessor, CTWLWatermarkingConfig
 from .marking import check_beacon, check_delta
 from .models import OFFLINE_MODEL, OFFLINE_PROFILE, check_model, load_model
+from .payload import Payload
 from .strategies import Strategy
 
 __all__ = ["Encoder", "Generation", "check_options", "default_profile"]
@@ -37,7 +41,7 @@ class Generation:
 
     Attributes:
         text: the text, without the prompt.
-        beacon: the record that it carries.
+        record: what it carries.
         profile: name of the profile that reads it.
         strategy: how it was marked.
         tokens: tokens generated, special ones left out.
@@ -47,13 +51,18 @@ class Generation:
     """
 
     text: str
-    beacon: Beacon
+    record: Record
     profile: str
     strategy: Strategy
     tokens: int
     marked: int
     lost: int
     expected_log2_p: float
+
+    @property
+    def beacon(self) -> Beacon:
+        """Who wrote it."""
+        return self.record.beacon
 
 
 def default_profile(model: str) -> str:
@@ -116,6 +125,8 @@ class Encoder:
         version: int,
         *,
         nonce: int | None = None,
+        record: Callable[[Beacon], Record] | None = None,
+        keys: ProviderKeys | None = None,
         strategy: Strategy | Literal["delta", "unbiased", "vanilla"] | None = None,
         delta: float = 2.0,
         skip_repeats: bool = False,
@@ -128,13 +139,18 @@ class Encoder:
         seed: int | None = None,
         progress: Callable[[int], None] = lambda tokens: None,
     ) -> list[Generation]:
-        """Write one text for each prompt, each with a beacon of its own.
+        """Write one text for each prompt, each with a beacon of its own, or with a record that begins with it.
+
+        ``record=lambda beacon: keys.attributed(profile, beacon, user)`` writes a sealed user's number too, and
+        ``record=lambda beacon: relayed(chain, beacon)`` the models that the prompt's text went through before.
 
         Args:
             prompts: one prompt or several, which are generated as one batch.
             provider: 0 to 1023.
             version: 0 to 15.
             nonce: 0 to 63; drawn for each text where None.
+            record: makes a text's record from its beacon; the beacon alone where None.
+            keys: the provider's, for records with an authenticator.
             strategy: where None, ``unbiased`` when sampling, else ``delta``.
             delta: nats, for ``delta`` and ``vanilla``.
             skip_repeats: see :class:`ctwl_encoder.marking.Marker`.
@@ -174,17 +190,18 @@ class Encoder:
             delta=delta,
             seed=seed,
         )
-        needed = needed_tokens(self.proxy.profile)
-        if max_new_tokens < needed:
-            warnings.warn(
-                f"max_new_tokens is {max_new_tokens}; a reader needs about {needed} tokens to be sure of a code",
-                ShortText,
-                stacklevel=2,
-            )
         beacons = [
             Beacon(provider, version, nonce) if nonce is not None else _beacon(provider, version, seed, i, prompt)
             for i, prompt in enumerate(prompts)
         ]
+        records = [record(beacon) if record else Record(find_layout("beacon"), (beacon.code,)) for beacon in beacons]
+        needed = max(needed_tokens(self.proxy.profile, each.layout.codes) for each in records)
+        if max_new_tokens < needed:
+            warnings.warn(
+                f"max_new_tokens is {max_new_tokens}; a reader needs about {needed} tokens to be sure of it all",
+                ShortText,
+                stacklevel=2,
+            )
         batch = self.tokenizer(prompts, return_tensors="pt", padding=True).to(self.model.device)
         room = getattr(self.model.config.get_text_config(), "max_position_embeddings", None)
         length = int(batch["input_ids"].shape[1])
@@ -194,9 +211,10 @@ class Encoder:
             raise OptionOutOfRange(
                 f"prompt ({length} tokens) and text ({max_new_tokens}) exceed the model's {room} positions; shorten one"
             )
-        config = CTWLWatermarkingConfig(
-            codes=[beacon.code for beacon in beacons], strategy=strategy, delta=delta, skip_repeats=skip_repeats
+        config = CTWLWatermarkingConfig(strategy=strategy, delta=delta, skip_repeats=skip_repeats).attach(
+            self.bridge, keys, [each.layout for each in records]
         )
+        config.records = [each.document().model_dump() for each in records]
         processor = CTWLLogitsProcessor(self.bridge, config)
         processor.on_step = progress
         sampling = {"do_sample": True, "temperature": temperature, "top_p": top_p, "top_k": 0}
@@ -215,7 +233,8 @@ class Encoder:
         )
         rows = output[:, length:].cpu().numpy()
         return [
-            self._generation(self._visible(row), beacon, processor) for row, beacon in zip(rows, beacons, strict=True)
+            self._generation(self._visible(row), each, processor.payloads[i], processor)
+            for i, (row, each) in enumerate(zip(rows, records, strict=True))
         ]
 
     def _stop_ids(self) -> list[int]:
@@ -228,22 +247,24 @@ class Encoder:
         ends = np.flatnonzero(np.isin(row, self._stop_ids()))
         return row[: ends[0]] if len(ends) else row
 
-    def _generation(self, ids: NDArray[np.int64], beacon: Beacon, processor: CTWLLogitsProcessor) -> Generation:
+    def _generation(
+        self, ids: NDArray[np.int64], record: Record, payload: Payload, processor: CTWLLogitsProcessor
+    ) -> Generation:
         text = self.tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
-        profile, last = processor.marker.profile, processor.text(beacon.code, ids).last
+        profile, last = processor.marker.profile, processor.text(payload, ids).last
         read = positions(self.proxy.tokenizer.encode(text), profile.prefix_length, profile.context_length)
         # A window that differs in some other token still shows nearly the same half: only the pair must survive.
         seen = {(tuple(c), token) for c, token in zip(read.contexts.tolist(), read.observed.tolist(), strict=True)}
         marks = list(until(last))
         return Generation(
             text=text,
-            beacon=beacon,
+            record=record,
             profile=profile.name,
             strategy=processor.marker.strategy,
             tokens=len(ids),
             marked=len(marks),
             lost=sum((mark.context, mark.token) not in seen for mark in marks),
-            expected_log2_p=expected_log2_p(last, BEACON_BITS),
+            expected_log2_p=expected_log2_p(last, BEACON_BITS * record.layout.codes),
         )
 
 

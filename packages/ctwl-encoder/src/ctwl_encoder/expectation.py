@@ -63,8 +63,8 @@ def until(last: Mark | None) -> Iterator[Mark]:
         last = last.previous
 
 
-def expected_log2_p(last: Mark | None, code_bits: int) -> float:
-    """Bound on log2 of the p-value after correction for ``2^code_bits`` codes; at most 0.
+def expected_log2_p(last: Mark | None, bits: int) -> float:
+    """Bound on log2 of the p-value after correction for ``2^bits`` records; at most 0.
 
     Like the decoder it counts a pair of context and token once: a loop brings no evidence.
     """
@@ -72,9 +72,9 @@ def expected_log2_p(last: Mark | None, code_bits: int) -> float:
     null = np.array([mark.null for mark in first.values()])[:, None]
     hits = sum(mark.hit for mark in first.values())
     bound = (np.log1p(null * np.expm1(_THETA)).sum(axis=0) - _THETA * hits).min() / np.log(2)
-    return min(0.0, code_bits + float(bound))
+    return min(0.0, bits + float(bound))
 
 
-def needed_tokens(profile: Profile, alpha: float = 1e-4) -> int:
-    """Tokens of news-like text from which on a reader may be expected to find a code at level ``alpha``."""
-    return profile.prefix_length + math.ceil((profile.code_bits - math.log2(alpha)) / BITS_PER_TOKEN)
+def needed_tokens(profile: Profile, codes: int = 1, alpha: float = 1e-4) -> int:
+    """Tokens of news-like text from which on a reader may be expected to find each code at level ``alpha``."""
+    return profile.prefix_length + math.ceil(codes * (profile.code_bits - math.log2(alpha)) / BITS_PER_TOKEN)

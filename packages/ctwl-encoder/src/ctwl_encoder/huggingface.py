@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
@@ -13,17 +13,22 @@ from typing import Any, Self
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from pydantic import ValidationError
 from transformers import LogitsProcessor
 from transformers.generation import BaseWatermarkingConfig
 
 from ctwl_protocol import Beacon, get_profile
+from ctwl_protocol.layouts import Layout
 from ctwl_protocol.profile import STANDARD
 from ctwl_protocol.proxy import open_proxy
+from ctwl_protocol.records import Record, RecordDocument
+from ctwl_protocol.sealing import ProviderKeys
 
 from .bridge import Bridge
 from .errors import ConfigMalformed, OptionOutOfRange, TokenizerUnsupported
 from .marking import Marker, Text, check_beacon, check_delta, check_strategy
 from .models import load_tokenizer
+from .payload import Payload
 from .strategies import Strategy
 
 __all__ = ["CTWLLogitsProcessor", "CTWLWatermarkingConfig", "open_bridge"]
@@ -43,7 +48,9 @@ class CTWLWatermarkingConfig(BaseWatermarkingConfig):  # type: ignore[misc]
         version: 0 to 15, the provider's model version.
         nonce: 0 to 63; None draws one anew for each text; under ``delta`` and ``vanilla``, which may be used with beams
             that change places, for each distinct prompt of a call.
-        codes: instead of a record, one code for each prompt.
+        records: instead of provider, version and nonce, one record for each prompt: ``{"layout": number, "fields":
+            {name: value}}``, as :meth:`ctwl_protocol.records.Record.document` gives.
+        codes: instead of records, one code for each prompt.
         profile: name of a published profile, or the path of a private one.
         strategy: ``unbiased`` (for sampling), ``delta`` or ``vanilla``.
         delta: nats, for ``delta`` and ``vanilla``.
@@ -56,6 +63,7 @@ class CTWLWatermarkingConfig(BaseWatermarkingConfig):  # type: ignore[misc]
     provider: int = 0
     version: int = 0
     nonce: int | None = None
+    records: list[dict[str, Any]] | None = None
     codes: list[int] | None = None
     profile: str = STANDARD
     strategy: str = "unbiased"
@@ -68,6 +76,8 @@ class CTWLWatermarkingConfig(BaseWatermarkingConfig):  # type: ignore[misc]
     def __post_init__(self) -> None:
         self._bridge: Bridge | None = None
         self._processor: CTWLLogitsProcessor | None = None
+        self._key: bytes | None = None
+        self._layouts: tuple[Layout, ...] = ()
         self.validate()
 
     def validate(self) -> None:
@@ -76,6 +86,8 @@ class CTWLWatermarkingConfig(BaseWatermarkingConfig):  # type: ignore[misc]
         Raises:
             ProfileUnknown, ProfileMalformed: the profile.
             FieldOutOfRange: provider, version or nonce.
+            LayoutUnknown: a record's layout.
+            ConfigMalformed: something that is no record.
             OptionOutOfRange: codes, strategy or delta.
             StrategyUnsuitable: a record where the codes are no beacons, or ``unbiased`` where sigma is not 1/2.
         """
@@ -88,12 +100,43 @@ class CTWLWatermarkingConfig(BaseWatermarkingConfig):  # type: ignore[misc]
             if not self.codes or not all(type(code) is int and 0 <= code < profile.codes for code in self.codes):
                 raise OptionOutOfRange(f"codes are integers from 0 to {profile.codes - 1}, one for each prompt")
             return
-        Beacon(self.provider, self.version, self.nonce or 0)
         check_beacon(profile)
+        if self.records is None:
+            Beacon(self.provider, self.version, self.nonce or 0)
+        elif not self._records():
+            raise OptionOutOfRange("there are no records; give one for each prompt")
 
-    def attach(self, bridge: Bridge) -> Self:
-        """This config with a bridge that is loaded already, so that nothing is loaded by name."""
+    def _records(self) -> list[Record]:
+        try:
+            return [RecordDocument.model_validate(given).record(self._layouts) for given in self.records or []]
+        except ValidationError as error:
+            raise ConfigMalformed(f"records: {error.errors()[0]['msg']} in {error.errors()[0]['loc']}") from error
+
+    def payloads(self) -> list[Payload] | None:
+        """What each prompt's text is to carry; None where the nonces are still to be drawn.
+
+        Raises:
+            OptionOutOfRange: a record with an authenticator, and no key to colour it with.
+        """
+        if self.codes is not None:
+            return [Payload((code,)) for code in self.codes]
+        if self.records is not None:
+            return [Payload.of(record, self._key) for record in self._records()]
+        if self.nonce is not None:
+            return [Payload((Beacon(self.provider, self.version, self.nonce).code,))]
+        return None
+
+    def attach(self, bridge: Bridge, keys: ProviderKeys | None = None, layouts: Sequence[Layout] = ()) -> Self:
+        """This config with a bridge that is loaded already, so that nothing is loaded by name.
+
+        Args:
+            bridge: from the model's vocabulary to the proxy's.
+            keys: the provider's, for records with an authenticator. They are not saved with the config.
+            layouts: what the records may have beside those of the specification.
+        """
         other = copy.deepcopy(self)
+        other._key = keys.colour_key() if keys else self._key
+        other._layouts = (*self._layouts, *layouts)
         other.profile = bridge.proxy.profile.name
         other._bridge = bridge
         other.validate()
@@ -139,8 +182,9 @@ class CTWLWatermarkingConfig(BaseWatermarkingConfig):  # type: ignore[misc]
         for name, value in given.items():
             if name not in known:
                 raise ConfigMalformed(f"unknown field {name!r}; there are {', '.join(known)}")
-            allowed = {"int": (int,), "float": (float, int), "bool": (bool,), "str": (str,), "list[int]": (list,)}
-            kinds = [k for part in str(known[name]).split(" | ") if part != "None" for k in allowed[part]]
+            allowed = {"int": (int,), "float": (float, int), "bool": (bool,), "str": (str,), "list": (list,)}
+            parts = [part.partition("[")[0] for part in str(known[name]).split(" | ")]
+            kinds = [kind for part in parts if part != "None" for kind in allowed[part]]
             optional = "None" in str(known[name])
             if not (value is None and optional) and type(value) not in kinds:
                 raise ConfigMalformed(f"{name} is {value!r}; expected {known[name]}")
@@ -173,7 +217,7 @@ class CTWLWatermarkingConfig(BaseWatermarkingConfig):  # type: ignore[misc]
 
     def __deepcopy__(self, memo: dict[int, object]) -> Self:
         other = copy.copy(self)  # generate copies its configuration; the proxy must not be copied with it
-        other.codes = copy.copy(self.codes)
+        other.codes, other.records = copy.copy(self.codes), copy.deepcopy(self.records)
         return other
 
 
@@ -198,7 +242,7 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
     Attributes:
         marker: what does the marking.
         config: what it writes.
-        codes: the code of each row of the current call.
+        payloads: what each row of the current call carries.
         on_step: called with the number of tokens generated so far.
     """
 
@@ -209,19 +253,19 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
 
         Args:
             bridge: from the model's vocabulary to the proxy's.
-            config: what to write and how. Where it has ``codes``, rows beyond them (beams, several sequences) share
-                their prompt's.
+            config: what to write and how. Where it has records or codes, rows beyond them (beams, several sequences)
+                share their prompt's.
 
         Raises:
             CTWLError: see :meth:`CTWLWatermarkingConfig.validate`, with the bridge's profile.
         """
         self.config = config.attach(bridge)
         self.marker = Marker(bridge, strategy=config.strategy, delta=config.delta, skip_repeats=config.skip_repeats)
-        self.codes: list[int] = []
+        self.payloads: list[Payload] = []
         self.on_step: Callable[[int], None] = lambda tokens: None
         self._prompt: NDArray[np.int64] | None = None
         self._longest = 0
-        self._texts: dict[tuple[int, int, int], Text] = {}
+        self._texts: dict[tuple[Payload, int, int], Text] = {}
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
         """Mark one step.
@@ -234,17 +278,17 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
             float (rows, size), the dtype and device of ``scores``.
 
         Raises:
-            OptionOutOfRange: the number of rows is no multiple of the number of codes.
+            OptionOutOfRange: the number of rows is no multiple of the number of records.
             ModelFailed: a row has no finite maximum.
         """
         ids: NDArray[np.int64] = input_ids.cpu().numpy()
         if self._begins(ids):
             self._prompt, self._texts = ids, {}
-            self.codes = self._codes(ids)
+            self.payloads = self._payloads(ids)
         self._longest = ids.shape[1]
         generated = ids[:, self._prompt_length :]
-        texts = [self.text(code, row) for code, row in zip(self.codes, generated, strict=True)]
-        marked = self.marker.mark(texts, self.codes, scores.float().cpu().numpy())
+        texts = [self.text(payload, row) for payload, row in zip(self.payloads, generated, strict=True)]
+        marked = self.marker.mark(texts, self.payloads, scores.float().cpu().numpy())
         if marked:
             scores = scores.clone()
             rows = torch.tensor(list(marked), device=scores.device)
@@ -252,20 +296,25 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
         self.on_step(generated.shape[1])
         return scores
 
-    def text(self, code: int, generated: NDArray[np.int64]) -> Text:
+    @property
+    def codes(self) -> list[int]:
+        """The first code of each row of the current call."""
+        return [payload.codes[0] for payload in self.payloads]
+
+    def text(self, payload: Payload, generated: NDArray[np.int64]) -> Text:
         """What was read and marked of a text: kept from an earlier step, or read anew from the longest part that is.
 
         Args:
-            code: what was written into it.
+            payload: what was written into it.
             generated: int64 (tokens,), without the prompt.
         """
         known = len(generated)
-        while known and _key(code, generated[:known]) not in self._texts:
+        while known and _key(payload, generated[:known]) not in self._texts:
             known -= 1
-        text = self._texts.setdefault(_key(code, generated[:known]), self.marker.start())
+        text = self._texts.setdefault(_key(payload, generated[:known]), self.marker.start())
         for count in range(known, len(generated)):
             text = self.marker.extend(text, int(generated[count]))
-            self._texts[_key(code, generated[: count + 1])] = text
+            self._texts[_key(payload, generated[: count + 1])] = text
         return text
 
     def placed(self) -> CTWLWatermarkingConfig:
@@ -285,28 +334,26 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
         start = self._prompt_length
         if not start < ids.shape[1] <= self._longest + 1 or not np.array_equal(ids[:, :start], self._prompt):
             return True
-        before = [_key(code, row[start:-1]) for code, row in zip(self.codes, ids, strict=True)]
+        before = [_key(payload, row[start:-1]) for payload, row in zip(self.payloads, ids, strict=True)]
         return not all(key in self._texts for key in before)
 
-    def _codes(self, prompts: NDArray[np.int64]) -> list[int]:
-        """One code for each row."""
-        config = self.config
-        if config.codes is not None:
-            if len(prompts) % len(config.codes):
+    def _payloads(self, prompts: NDArray[np.int64]) -> list[Payload]:
+        """One for each row."""
+        config, given = self.config, self.config.payloads()
+        if given is not None:
+            if len(prompts) % len(given):
                 raise OptionOutOfRange(
-                    f"{len(prompts)} rows cannot share {len(config.codes)} codes; give one code for each prompt"
+                    f"{len(prompts)} rows cannot share {len(given)} records; give one for each prompt"
                 )
-            return [code for code in config.codes for _ in range(len(prompts) // len(config.codes))]
-        if config.nonce is not None:
-            return [Beacon(config.provider, config.version, config.nonce).code] * len(prompts)
-        drawn = [Beacon.fresh(config.provider, config.version).code for _ in prompts]
+            return [payload for payload in given for _ in range(len(prompts) // len(given))]
+        drawn = [Payload((Beacon.fresh(config.provider, config.version).code,)) for _ in prompts]
         if self.marker.strategy is Strategy.UNBIASED:
             return drawn
         # Beams of a prompt change places, so they share their code.
-        first = {prompt.tobytes(): code for prompt, code in reversed(list(zip(prompts, drawn, strict=True)))}
+        first = {prompt.tobytes(): payload for prompt, payload in reversed(list(zip(prompts, drawn, strict=True)))}
         return [first[prompt.tobytes()] for prompt in prompts]
 
 
-def _key(code: int, generated: NDArray[np.int64]) -> tuple[int, int, int]:
+def _key(payload: Payload, generated: NDArray[np.int64]) -> tuple[Payload, int, int]:
     """A name for what was written of a text."""
-    return code, len(generated), hash(generated.tobytes())
+    return payload, len(generated), hash(generated.tobytes())

@@ -15,12 +15,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ctwl_protocol import Profile, hashing, kernel
+from ctwl_protocol import Profile, framing, hashing, kernel
 from ctwl_protocol.codes import BEACON_BITS
 
 from .bridge import MINOR, Branch, Bridge
 from .errors import OptionOutOfRange, StrategyUnsuitable
 from .expectation import HIT_RATE, Mark, null_hit, until
+from .payload import Payload
 from .reading import Reading, shared
 from .strategies import Strategy, add_delta, probabilities, split_mass
 
@@ -151,7 +152,8 @@ class Marker:
         check_strategy(self.strategy, self.profile)
         check_delta(delta)
         self._offered: list[Text] = []
-        self._seeds: dict[tuple[int, tuple[int, ...]], int] = {}
+        self._seeds: dict[tuple[Payload, int, tuple[int, ...]], int] = {}
+        self._words: dict[tuple[int, ...], int] = {}
         self._halves: OrderedDict[tuple[int, tuple[int, ...]], _Half] = OrderedDict()
 
     def start(self) -> Text:
@@ -165,7 +167,7 @@ class Marker:
     def mark(
         self,
         texts: Sequence[Text],
-        codes: Sequence[int],
+        payloads: Sequence[Payload],
         logits: NDArray[np.float32],
         deltas: Sequence[float] | None = None,
     ) -> dict[int, NDArray[np.float32]]:
@@ -173,7 +175,7 @@ class Marker:
 
         Args:
             texts: one for each row; what is offered to each is noted in it.
-            codes: one for each row.
+            payloads: one for each row.
             logits: float32 (rows, size), after temperature, top-p and the like where the strategy is ``unbiased``.
             deltas: one for each row; the marker's own where None.
 
@@ -193,12 +195,12 @@ class Marker:
         likely = probabilities(logits[rows])
         offers = [self._offers(texts[i], chances) for chances, i in zip(likely, rows, strict=True)]
         if self.strategy is not Strategy.UNBIASED:
-            return self._add(rows, texts, codes, logits, offers, deltas or [self.delta] * len(texts))
+            return self._add(rows, texts, payloads, logits, offers, deltas or [self.delta] * len(texts))
         marked = {i: logits[i].copy() for i in rows}
         for i, offered in zip(rows, offers, strict=True):
             texts[i].offers = offered
             for offer in offered:
-                split_mass(marked[i], offer.branch, self._seed(codes[i], offer.context))
+                split_mass(marked[i], offer.branch, self._seed(payloads[i], texts[i].reading, offer))
         return marked
 
     def _offers(self, text: Text, likely: NDArray[np.float32]) -> list[_Offer]:
@@ -217,7 +219,7 @@ class Marker:
         self,
         rows: list[int],
         texts: Sequence[Text],
-        codes: Sequence[int],
+        payloads: Sequence[Payload],
         logits: NDArray[np.float32],
         offers: list[list[_Offer]],
         deltas: Sequence[float],
@@ -227,7 +229,7 @@ class Marker:
         for i, offered in zip(rows, offers, strict=True):
             for k, offer in enumerate(offered):
                 window = texts[i].reading.before(offer.branch.path, self.profile.prefix_length)
-                key = self._seed(codes[i], offer.context), window
+                key = self._seed(payloads[i], texts[i].reading, offer), window
                 if key not in self._halves:
                     mass = float(offer.branch.mass.sum())
                     if mass < (_WORTH if k else MINOR):
@@ -260,14 +262,28 @@ class Marker:
             for (i, seed), members in zip(pairs, inside, strict=True):
                 self._halves[seed, tuple(windows[rows.start + i].tolist())] = _Half(members, weights[i].copy())
 
-    def _seed(self, code: int, context: tuple[int, ...]) -> int:
-        """``s(c, a)`` of a code at a context."""
-        if (code, context) not in self._seeds:
+    def _seed(self, payload: Payload, reading: Reading, offer: _Offer) -> int:
+        """``s(c, a)`` of what a payload writes at a place."""
+        slot = self._slot(payload, reading, offer.branch.path)
+        known = payload, slot, offer.context
+        if known not in self._seeds:
             if len(self._seeds) > 1 << 16:
                 self._seeds.clear()
             key, colours = self.profile.key, self.profile.colours
-            colour_seed = hashing.colour_seed(key, context)
-            colour = hashing.code_colours(colour_seed, np.array([code], dtype=np.uint32), colours)[0]
-            seeds = hashing.permutation_seeds(hashing.partition_seed(key, context), colours)
-            self._seeds[code, context] = int(seeds[colour])
-        return self._seeds[code, context]
+            colour_seed = payload.colour_seed(self.profile, slot, offer.context)
+            colour = hashing.code_colours(colour_seed, np.array([payload.codes[slot]], dtype=np.uint32), colours)[0]
+            seeds = hashing.permutation_seeds(hashing.partition_seed(key, offer.context), colours)
+            self._seeds[known] = int(seeds[colour])
+        return self._seeds[known]
+
+    def _slot(self, payload: Payload, reading: Reading, path: tuple[int, ...]) -> int:
+        """Which of a payload's codes a place carries."""
+        if len(payload.codes) == 1:
+            return 0
+        tail = reading.before(path, min(framing.TAIL, self.profile.prefix_length))
+        if tail not in self._words:
+            if len(self._words) > 1 << 16:
+                self._words.clear()
+            self._words[tail] = framing.slot_word(self.profile, tail)
+        index = reading.count + len(path) - self.profile.prefix_length
+        return framing.slot_of(self.profile, len(payload.codes), self._words[tail], index)

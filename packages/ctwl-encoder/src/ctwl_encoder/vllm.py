@@ -35,6 +35,7 @@ from ctwl_protocol.profile import STANDARD
 from .errors import OptionOutOfRange, StrategyUnsuitable
 from .huggingface import open_bridge
 from .marking import Marker, Text, check_beacon, check_delta, check_strategy
+from .payload import Payload
 from .strategies import Strategy, truncate
 
 __all__ = ["CTWLLogitsProcessor"]
@@ -150,7 +151,7 @@ class _Row:
     """A request that is being served."""
 
     marker: Marker
-    code: int
+    payload: Payload
     delta: float
     temperature: float
     admitted: _Admitted
@@ -306,7 +307,7 @@ class CTWLLogitsProcessor(v2.LogitsProcessor, v1.LogitsProcessor):  # type: igno
             )
         marked = marker.mark(
             [row.text_of(tokens) for _, row, tokens in group],
-            [row.code for _, row, _ in group],
+            [row.payload for _, row, _ in group],
             rows,
             [row.delta for _, row, _ in group],
         )
@@ -334,8 +335,8 @@ class CTWLLogitsProcessor(v2.LogitsProcessor, v1.LogitsProcessor):  # type: igno
         strategy = str(request.strategy)
         if strategy not in self._markers:
             self._markers[strategy] = Marker(self._bridge, strategy=strategy)
-        code = Beacon(request.provider, request.version, nonce).code
-        return _Row(self._markers[strategy], code, float(request.delta), params.temperature, admitted)
+        payload = Payload((Beacon(request.provider, request.version, nonce).code,))
+        return _Row(self._markers[strategy], payload, float(request.delta), params.temperature, admitted)
 
 
 def _server_config(vllm_config: Any) -> dict[str, Any] | None:

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 
 from .errors import FieldOutOfRange
 
-__all__ = ["BEACON_BITS", "Beacon"]
+__all__ = ["BEACON_BITS", "BEACON_FIELDS", "Beacon"]
 
-_WIDTHS = {"provider": 10, "version": 4, "nonce": 6}
+BEACON_FIELDS = {"provider": 10, "version": 4, "nonce": 6}
+"""A beacon's fields and their widths in bits, most significant first."""
 
-BEACON_BITS = sum(_WIDTHS.values())
+BEACON_BITS = sum(BEACON_FIELDS.values())
 """Width of a beacon: 20 bits."""
 
 
@@ -36,7 +37,7 @@ class Beacon:
     nonce: int
 
     def __post_init__(self) -> None:
-        for field, width in _WIDTHS.items():
+        for field, width in BEACON_FIELDS.items():
             value = getattr(self, field)
             if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << width:
                 raise FieldOutOfRange(f"{field} is {value!r}; it must be an integer from 0 to {(1 << width) - 1}")
@@ -44,7 +45,7 @@ class Beacon:
     @classmethod
     def fresh(cls, provider: int, version: int) -> Beacon:
         """A beacon with a random nonce."""
-        return cls(provider, version, secrets.randbelow(1 << _WIDTHS["nonce"]))
+        return cls(provider, version, secrets.randbelow(1 << BEACON_FIELDS["nonce"]))
 
     @classmethod
     def from_code(cls, code: int) -> Beacon:
@@ -65,7 +66,7 @@ class Beacon:
             FieldOutOfRange: a field is no integer of its range.
         """
         first = cls(provider, version, 0).code
-        return range(first, first + (1 << _WIDTHS["nonce"]))
+        return range(first, first + (1 << BEACON_FIELDS["nonce"]))
 
     @property
     def code(self) -> int:

@@ -24,6 +24,8 @@ __all__ = [
     "KeyFileMalformed",
     "KeyIsForTests",
     "KeyUnsuitable",
+    "LayoutMalformed",
+    "LayoutUnknown",
     "NonCanonical",
     "PassphraseMissing",
     "ProfileMalformed",
@@ -38,10 +40,12 @@ __all__ = [
     "RegistryMalformed",
     "RegistryRolledBack",
     "RegistryUnreadable",
+    "RelayFull",
     "RootExpired",
     "RootMalformed",
     "RootOutOfSequence",
     "RootUseDiffers",
+    "SealRefused",
     "SignatureRepeated",
     "StateMalformed",
     "ThresholdNotMet",
@@ -144,6 +148,30 @@ class FileUnwritable(CTWLError):
     """A file that cannot be written, or must not be overwritten."""
 
     code = "file-unwritable"
+
+
+class LayoutUnknown(CTWLError):
+    """A layout that this implementation does not know."""
+
+    code = "layout-unknown"
+
+
+class LayoutMalformed(CTWLError):
+    """A layout whose fields do not fill whole codes."""
+
+    code = "layout-malformed"
+
+
+class RelayFull(CTWLError):
+    """A chain of models that has no room for another."""
+
+    code = "relay-full"
+
+
+class SealRefused(CTWLError):
+    """A sealed user that does not open."""
+
+    code = "seal-refused"
 
 
 class RegistryError(CTWLError):

@@ -14,7 +14,16 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["GOLDEN", "code_colours", "colour_seed", "fmix32", "partition_seed", "permutation_seeds", "ranks"]
+__all__ = [
+    "GOLDEN",
+    "code_colours",
+    "colour_seed",
+    "fmix32",
+    "partition_seed",
+    "permutation_seeds",
+    "ranks",
+    "slot_word",
+]
 
 GOLDEN = 0x9E3779B1
 """The odd 32-bit multiplier that spreads small integers (a prime near 2^32 divided by the golden ratio)."""
@@ -78,6 +87,17 @@ def colour_seed(key: bytes, context: Sequence[int], layout: int = 0, slot: int =
         nonce: the record's nonce for slots from 1 on; 0 for slot 0, which carries it.
     """
     (word,) = struct.unpack_from("<I", _digest(key, b"ctwl-h1/colour", layout, slot, nonce, *context))
+    return int(word)
+
+
+def slot_word(key: bytes, tail: Sequence[int]) -> int:
+    """``u``: the 32-bit word that decides which code a position carries (section 9.4).
+
+    Args:
+        key: the profile's key, 32 bytes.
+        tail: the last tokens before the position, oldest first.
+    """
+    (word,) = struct.unpack_from("<I", _digest(key, b"ctwl-h1/slot", *tail))
     return int(word)
 
 

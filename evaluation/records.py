@@ -1,0 +1,219 @@
+"""Are whole records read back, and is none read that was not written?
+
+- attributed: beacon and sealed user, 3 codes, in texts of a fixed length.
+- excerpts: the middle third of long texts with such a record, cut between proxy tokens.
+- beacons: one code, looked for among 20 registered pairs of provider and model version.
+- replay: the codes that anyone can read of an authenticated text, written anew by somebody without the key.
+
+SmolLM2 writes ``unbiased``, the decoder tries all layouts. A whole record has every code right. A wrong one has a code
+that was not written; its p-value says how unlikely that should be.
+
+    python evaluation/records.py --out evaluation/results/records.json
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+from common import OFFLINE, arguments, news_prompts, rate, settings, tracked, write
+
+from ctwl_decoder import Decoder
+from ctwl_decoder.report import Report
+from ctwl_encoder import Encoder
+from ctwl_encoder.encoder import Generation
+from ctwl_protocol import Beacon
+from ctwl_protocol.records import Record
+from ctwl_protocol.registry import bundled
+from ctwl_protocol.sealing import ProviderKeys
+
+OWNER, OTHER = ProviderKeys(b"evaluation/1".ljust(32)), ProviderKeys(b"evaluation/2".ljust(32))
+BATCH = 25
+
+
+Make = Callable[[Beacon, int], Record]
+"""What makes a text's record from its beacon and the number of its user."""
+
+
+class Experiment:
+    """The models, and every record that was read where it was not written.
+
+    Attributes:
+        wrong: p-values of wrong records.
+        records: how many records were read in all.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.encoder, self.decoder = Encoder.open("smollm2", OFFLINE), Decoder.open(OFFLINE)
+        self.profile = self.decoder.profile
+        self.seed = seed
+        self.wrong: list[float] = []
+        self.records = 0
+
+    def written(
+        self,
+        title: str,
+        texts: int,
+        tokens: int,
+        record: Make,
+        who: Callable[[int], tuple[int, int]] = lambda i: (37 * i % 1024, i % 16),
+        keys: ProviderKeys | None = None,
+    ) -> list[Generation]:
+        """Texts, batch by batch, each batch of one provider, each text with a nonce of its own."""
+        prompts, found = news_prompts(texts), []
+        for start in tracked(range(0, texts, BATCH), title):
+            provider, version = who(start // BATCH)
+            users = iter(range(start, texts))
+            found += self.encoder.generate(
+                prompts[start : start + BATCH], provider, version, seed=self.seed + start, keys=keys,
+                record=partial(_for_next, record, users),
+                max_new_tokens=tokens, min_new_tokens=tokens,
+            )  # fmt: skip
+        return found
+
+    def whole(self, text: str, written: Record, decoder: Decoder | None = None) -> tuple[bool, Report]:
+        """Whether a text's record is the one that was written, as far as anyone can read it."""
+        report = (decoder or self.decoder).decode(text)
+        public = written.codes[: written.layout.public_codes]
+        right = False
+        for span in report.spans:
+            if span.record is None or span.record.layout is None:
+                continue
+            self.records += 1
+            same = (span.record.layout, tuple(span.record.codes[: len(public)])) == (written.layout.name, public)
+            right |= same
+            if not same:
+                self.wrong.append(span.record.p_value)
+        return right, report
+
+    def attributed(self, beacon: Beacon, user: int) -> Record:
+        """The record of a text for a user."""
+        return OWNER.attributed(self.profile, beacon, 1_000_003 * user % (1 << 32))
+
+
+def _for_next(record: Make, users: Iterator[int], beacon: Beacon) -> Record:
+    return record(beacon, next(users))
+
+
+def summary(read: list[tuple[bool, Report]], tokens: int) -> dict[str, Any]:
+    """How often a whole record was read, and how sure the decoder was."""
+    sure = [report.record.p_value if whole and report.record else 1.0 for whole, report in read]
+    return {
+        "tokens": tokens,
+        "whole records": rate(sum(whole for whole, _ in read), len(read)),
+        "detected at p <= 1e-4": rate(sum(report.detected for _, report in read), len(read)),
+        "every code at p <= 1e-3": rate(int(sum(p <= 1e-3 for p in sure)), len(read)),
+        "median p of the text": float(np.median([report.p_value for _, report in read])),
+        "median p of the least certain code": float(np.median(sure)),
+    }
+
+
+def attributed(run: Experiment, texts: int, tokens: int) -> dict[str, Any]:
+    """Three codes in whole texts."""
+    written = run.written("attributed", texts, tokens, run.attributed)
+    read = [run.whole(each.text, each.record) for each in tracked(written, "reading")]
+    return summary(read, tokens)
+
+
+def excerpts(run: Experiment, texts: int, tokens: int) -> dict[str, Any]:
+    """Three codes in the middle third of texts."""
+    tokenizer = run.decoder.proxy.tokenizer
+    read, lengths = [], []
+    for each in tracked(run.written("excerpts", texts, tokens, run.attributed), "reading"):
+        ids = tokenizer.encode(each.text)
+        middle = ids[len(ids) // 3 : 2 * len(ids) // 3]
+        lengths.append(len(middle))
+        read.append(run.whole(tokenizer.decode(middle), each.record))
+    return summary(read, tokens) | {"tokens of an excerpt": float(np.mean(lengths))}
+
+
+def beacons(run: Experiment, texts: int, tokens: int) -> dict[str, Any]:
+    """One code among the registered ones."""
+    registered = bundled().registry.beacons()[:20]
+    written = run.written(
+        "beacons", texts, tokens, lambda beacon, _: Record.of("beacon", **vars_of(beacon)),
+        who=lambda i: registered[7 * i % len(registered)],
+    )  # fmt: skip
+    p_values, right = [], []
+    for each in tracked(written, "reading"):
+        report = run.decoder.decode(each.text, beacons=registered)
+        p_values.append(report.p_value)
+        right.append(report.code == each.beacon.code)
+        if report.detected and not right[-1]:
+            run.wrong.append(report.p_value)
+    sure = np.array(right) & (np.array(p_values) <= 1e-6)
+    return {
+        "tokens": tokens,
+        "registered beacons": len(registered),
+        "codes searched": 64 * len(registered),
+        "numbers of codes in a record tried": 4,
+        "the right code at p <= 1e-6": rate(int(sure.sum()), texts),
+        "the right code": rate(sum(right), texts),
+        "median p": float(np.median(p_values)),
+    }
+
+
+def vars_of(beacon: Beacon) -> dict[str, int]:
+    """A beacon's fields by name."""
+    return {"provider": beacon.provider, "version": beacon.version, "nonce": beacon.nonce}
+
+
+def replay(run: Experiment, texts: int, tokens: int) -> dict[str, Any]:
+    """The authenticator against somebody who writes what he can read."""
+    owner = Decoder(run.decoder.proxy, keys=OWNER)
+
+    def made(beacon: Beacon, user: int) -> Record:
+        return OWNER.attributed(run.profile, beacon, user, authenticated=True)
+
+    genuine, read = [], []
+    for each in run.written("authenticated", texts, tokens, made, keys=OWNER):
+        whole, report = run.whole(each.text, each.record, owner)
+        genuine.append(whole and report.record is not None and report.record.authenticated is True)
+        value = OTHER.authenticate(run.profile, each.record)
+        copy = Record(each.record.layout, (*each.record.codes[:3], value))
+        (again,) = run.written("replay", 1, tokens, partial(_the_same, copy), keys=OTHER)
+        _, report = run.whole(again.text, copy, owner)
+        if report.record is not None and report.record.codes[:3] == list(copy.codes[:3]):
+            read.append(report.record.authenticated)
+    return {
+        "tokens": tokens,
+        "genuine texts authenticated": rate(sum(genuine), len(genuine)),
+        "copied records read": len(read),
+        "copied records authenticated": sum(found is True for found in read),
+    }
+
+
+def _the_same(record: Record, _beacon: Beacon, _user: int) -> Record:
+    return record
+
+
+def main() -> None:
+    """Run the experiments."""
+    options = arguments(
+        __doc__, texts=50, tokens=250, long=600, short=120, beacons=100, replays=8, authenticated=360, seed=1
+    )
+    run = Experiment(options.seed)
+    result: dict[str, Any] = {
+        "experiment": "records",
+        "settings": settings(
+            model="smollm2", profile=OFFLINE, strategy="unbiased",
+            **{name: value for name, value in vars(options).items() if name != "out"},
+        ),
+    }  # fmt: skip
+    result["attributed"] = attributed(run, options.texts, options.tokens)
+    result["beacons"] = beacons(run, options.beacons, options.short)
+    result["excerpts"] = excerpts(run, options.texts, options.long)
+    result["replay"] = replay(run, options.replays, options.authenticated)
+    result["records read in all"] = run.records
+    result["wrong records"] = {
+        "read": len(run.wrong),
+        "at p <= 1e-3": sum(p <= 1e-3 for p in run.wrong),
+        "smallest p": min(run.wrong, default=None),
+    }
+    write(result, options.out)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,47 @@
+"""What one text is to carry, as the marker needs it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ctwl_protocol import Profile
+from ctwl_protocol.layouts import Layout
+from ctwl_protocol.records import Record, slot_seed
+
+from .errors import OptionOutOfRange
+
+__all__ = ["Payload"]
+
+
+@dataclass(frozen=True)
+class Payload:
+    """The codes of one text.
+
+    Attributes:
+        codes: one to four.
+        layout: the layout that they follow; None for a single code.
+        key: the provider's colour key, where the layout has an authenticator.
+    """
+
+    codes: tuple[int, ...]
+    layout: Layout | None = None
+    key: bytes | None = field(default=None, repr=False)
+
+    @classmethod
+    def of(cls, record: Record, key: bytes | None = None) -> Payload:
+        """The codes of a record.
+
+        Raises:
+            OptionOutOfRange: the record has an authenticator, and there is no key to colour it with.
+        """
+        if record.layout.authenticated and key is None:
+            raise OptionOutOfRange(
+                f"the last code of layout {record.layout.name} is coloured under the provider's key; give its keys"
+            )
+        return cls(record.codes, record.layout, key)
+
+    def colour_seed(self, profile: Profile, slot: int, context: Sequence[int]) -> int:
+        """The colour seed of a slot at a context (spec section 6.3)."""
+        nonce = self.codes[0] & 0x3F
+        return slot_seed(profile, context, layout=self.layout, slot=slot, nonce=nonce, key=self.key)

@@ -1,0 +1,143 @@
+"""Layouts, records and framing, from the outside."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctwl_protocol import Beacon, get_profile
+from ctwl_protocol.errors import FieldOutOfRange, LayoutMalformed, LayoutUnknown, RelayFull
+from ctwl_protocol.framing import SEGMENT, slots
+from ctwl_protocol.hashing import colour_seed
+from ctwl_protocol.layouts import LAYOUTS, Field, Layout, find_layout
+from ctwl_protocol.records import Record, RecordDocument, relayed, slot_seed
+from ctwl_protocol.windows import positions
+
+PROFILE = get_profile("org.ctwl.smollm2-135m.1")
+NAMES = [layout.name for layout in LAYOUTS]
+CODE = st.integers(0, 2**20 - 1)
+
+
+def test_the_numbers_of_the_layouts_never_change() -> None:
+    assert [(layout.number, layout.name, layout.codes) for layout in LAYOUTS] == [
+        (1, "beacon", 1),
+        (2, "tagged", 2),
+        (3, "attributed", 3),
+        (4, "authenticated", 4),
+        (5, "relay2", 2),
+        (6, "relay3", 3),
+        (7, "relay4", 4),
+        (8, "wide", 2),
+    ]
+
+
+@given(st.sampled_from(LAYOUTS), st.lists(CODE, min_size=4, max_size=4))
+def test_packing_is_a_bijection(layout: Layout, codes: list[int]) -> None:
+    values = layout.unpack(codes[: layout.codes])
+    assert list(values) == [field.name for field in layout.fields]
+    assert all(0 <= values[name] < 1 << bits for name, bits in layout.fields)
+    assert layout.pack(values) == tuple(codes[: layout.codes])
+
+
+@given(st.sampled_from(NAMES), st.lists(CODE, min_size=4, max_size=4))
+def test_a_record_survives_json_and_begins_with_its_beacon(name: str, codes: list[int]) -> None:
+    layout = find_layout(name)
+    record = Record(layout, tuple(codes[: layout.codes]))
+    again = RecordDocument.model_validate_json(record.document().model_dump_json()).record()
+    assert again == record
+    assert record.beacon == Beacon.from_code(codes[0])
+    assert [hop.code for hop in record.chain] == codes[: layout.hops]
+    assert layout.hops == (layout.codes if name.startswith("relay") else 1)
+
+
+@pytest.mark.parametrize(
+    ("fields", "about"),
+    [
+        ({"tag": 1 << 20}, "tag is"),
+        ({"tag": -1}, "tag is"),
+        ({"tag": True}, "tag is"),
+        ({}, "tag is None"),
+        ({"tag": 1, "hue": 2}, "no field 'hue'"),
+        ({"tag": 1, "provider": 1024}, "provider is 1024"),
+    ],
+)
+def test_a_field_that_does_not_fit_is_refused(fields: dict[str, int], about: str) -> None:
+    with pytest.raises(FieldOutOfRange, match=about):
+        Record.of("tagged", **{"provider": 1, "version": 2, "nonce": 3, **fields})
+
+
+def test_an_unknown_layout_is_refused_unless_it_is_given() -> None:
+    own = Layout(200, "shop", (*LAYOUTS[0].fields, Field("shop", 12), Field("till", 8)))
+    with pytest.raises(LayoutUnknown, match="beacon"):
+        find_layout(200)
+    assert find_layout("shop", [own]) is own
+    assert Record.of(own, provider=1, version=2, nonce=3, shop=4, till=5).codes[1] == 4 << 8 | 5
+
+
+@pytest.mark.parametrize(
+    ("number", "fields"),
+    [
+        (0, LAYOUTS[0].fields),
+        (256, LAYOUTS[0].fields),
+        (200, (*LAYOUTS[0].fields, Field("x", 19))),
+        (200, (*LAYOUTS[0].fields, Field("x", 20), Field("x", 20))),
+        (200, (*LAYOUTS[0].fields, Field("x", 0), Field("y", 20))),
+        (200, (*LAYOUTS[0].fields, Field("x", 80))),
+        (200, (Field("x", 20),)),
+        (200, (*LAYOUTS[0].fields, Field("authenticator", 20), Field("y", 20))),
+        (200, (*LAYOUTS[0].fields, Field("y", 10), Field("authenticator", 10))),
+    ],
+)
+def test_a_layout_that_does_not_fill_its_codes_is_refused(number: int, fields: tuple[Field, ...]) -> None:
+    with pytest.raises(LayoutMalformed):
+        Layout(number, "x", fields)
+
+
+def test_a_chain_grows_by_a_hop_until_it_is_full() -> None:
+    chain: tuple[Beacon, ...] = ()
+    for hop in range(6):
+        own = Beacon(hop + 1, 0, hop)
+        if len(chain) == 4:
+            with pytest.raises(RelayFull):
+                relayed(chain, own, full="refuse")
+        record = relayed(chain, own)
+        assert record.chain == (own, *chain)[:4]
+        assert record.layout.name == ["beacon", "relay2", "relay3", "relay4"][min(hop, 3)]
+        chain = record.chain
+
+
+def test_every_slot_has_colours_of_its_own() -> None:
+    layout, context = find_layout("authenticated"), [17]
+    assert slot_seed(PROFILE, context) == colour_seed(PROFILE.key, context)
+    seeds = {
+        slot_seed(PROFILE, context, layout=other, slot=slot, nonce=nonce)
+        for other in LAYOUTS
+        for slot in range(1, other.public_codes)
+        for nonce in (0, 1)
+    }
+    assert len(seeds) == 2 * sum(other.public_codes - 1 for other in LAYOUTS)
+    with pytest.raises(FieldOutOfRange, match="key"):
+        slot_seed(PROFILE, context, layout=layout, slot=3)
+    keyed = {slot_seed(PROFILE, context, layout=layout, slot=3, key=bytes([i] * 32)) for i in range(2)}
+    assert len(keyed | seeds) == len(seeds) + 2
+
+
+def test_interleaved_slots_are_shared_evenly_nested_and_local() -> None:
+    ids = np.random.default_rng(0).integers(0, 40_000, 4_000)
+    found = slots(PROFILE, positions(ids, PROFILE.prefix_length, PROFILE.context_length))
+    for count in range(1, 5):
+        shares = np.bincount(found[:, count - 1], minlength=count) / len(found)
+        assert np.abs(shares - 1 / count).max() < 0.03
+        assert (found[found[:, 3] == 0, count - 1] == 0).all()
+    cut = slots(PROFILE, positions(ids[1_000:2_000], PROFILE.prefix_length, PROFILE.context_length))
+    assert (cut == found[1_000 : 1_000 + len(cut)]).all()
+
+
+def test_segmented_slots_take_turns() -> None:
+    profile = PROFILE.model_copy(update={"framing": "segmented"})
+    ids = np.arange(10 + 4 * SEGMENT)
+    found = slots(profile, positions(ids, profile.prefix_length, profile.context_length))
+    assert found[::SEGMENT, 2].tolist() == [0, 1, 2, 0]
+    assert found[:, 0].max() == 0
