@@ -8,7 +8,7 @@ PROFILE := org.ctwl.smollm2-135m.1
 PROMPT ?= The council said on Tuesday that the new bridge over the river would
 export TOKENIZERS_PARALLELISM := true
 
-.PHONY: help demo test test-vllm lint bench dist test-dist vectors clean
+.PHONY: help demo test test-vllm lint fuzz bench dist test-dist vectors clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -48,6 +48,16 @@ $(VLLM)/.ready: packages/ctwl-protocol/pyproject.toml packages/ctwl-encoder/pypr
 
 test-vllm: $(VLLM)/.ready ## the vLLM plug-in on a real server (x86-64 CPU, minutes)
 	$(VLLM)/bin/python -m pytest --noconftest -c /dev/null --rootdir . -q -p no:cacheprovider packages/ctwl-encoder/tests/vllm
+
+# atheris is libFuzzer for Python: Linux, CPython up to 3.13.
+FUZZ := .venv-fuzz
+$(FUZZ)/.ready: packages/ctwl-protocol/pyproject.toml
+	$(PYTHON) -m venv $(FUZZ)
+	$(FUZZ)/bin/python -m pip install --quiet -c constraints.txt atheris -e packages/ctwl-protocol
+	@touch $(FUZZ)/.ready
+
+fuzz: $(FUZZ)/.ready ## fuzz every parser of untrusted bytes, ten minutes
+	@$(FUZZ)/bin/python evaluation/fuzz.py --seconds 600
 
 bench: $(READY) ## decode and encode against the bare models, as JSON
 	@$(BIN)/python evaluation/bench.py

@@ -18,7 +18,16 @@ from .client import Trusted
 from .envelope import Envelope
 from .schema import Document, Time
 
-__all__ = ["VARIABLE", "bundled", "load_trusted", "read_file", "save_trusted", "state_folder", "update_trusted"]
+__all__ = [
+    "VARIABLE",
+    "State",
+    "bundled",
+    "load_trusted",
+    "read_file",
+    "save_trusted",
+    "state_folder",
+    "update_trusted",
+]
 
 VARIABLE = "CTWL_REGISTRY"
 """Environment variable that names the folder of the trusted state."""
@@ -26,7 +35,7 @@ VARIABLE = "CTWL_REGISTRY"
 _FILE = "trusted.state"
 
 
-class _State(Document):
+class State(Document):
     """Root, registry and time in one file, so that no crash can part them."""
 
     MAX_BYTES: ClassVar[int] = 2 * Envelope.MAX_BYTES + 1024
@@ -64,7 +73,7 @@ def load_trusted(folder: str | Path | None = None) -> Trusted:
     if not path.exists():
         return bundled()
     try:
-        state = _State.from_bytes(read_file(path, _State.MAX_BYTES))
+        state = State.from_bytes(read_file(path, State.MAX_BYTES))
         return client.begin(state.root, state.registry, seen=state.seen)
     except RegistryUnreadable:
         raise
@@ -80,7 +89,7 @@ def save_trusted(trusted: Trusted, folder: str | Path | None = None) -> None:
     """
     folder = Path(folder or state_folder())
     _make(folder)
-    state = _State(
+    state = State(
         format="ctwl-registry-state/1", root=trusted.root_bytes, registry=trusted.registry_bytes, seen=trusted.seen
     )
     write_whole(folder / _FILE, state.to_bytes())

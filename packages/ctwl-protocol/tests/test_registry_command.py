@@ -1,0 +1,252 @@
+"""The command: a whole ceremony on files, and every error in one line."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ctwl_protocol.registry import Envelope, bundled, keys, load_trusted
+from ctwl_protocol.registry.command import main
+from ctwl_protocol.registry.store import VARIABLE
+
+Run = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run ctwl-registry in an empty folder with a state of its own; status and what it printed, errors included."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "state"))
+    monkeypatch.setenv("CTWL_PASSPHRASE", "open sesame")
+
+    def call(*words: str) -> tuple[int, str]:
+        try:
+            status = main(list(words))
+        except SystemExit as stopped:
+            status = int(stopped.code or 0)
+        said = capsys.readouterr()
+        return status, said.out + said.err
+
+    return call
+
+
+def good(run: Run, line: str) -> str:
+    status, said = run(*line.split())
+    assert status == 0, said
+    return said.strip()
+
+
+@pytest.fixture(scope="session")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A root that two of three sign, a registry that one signs, with one provider; and the keys."""
+    folder = tmp_path_factory.mktemp("published")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("CTWL_PASSPHRASE", "open sesame")
+        for name in "abcx":
+            assert main(["keygen", f"{name}.key"]) == 0
+        public = {name: keys.public_bytes(keys.read_key(f"{name}.key")).hex() for name in "abcx"}
+        listed = " ".join(f"--root-key {public[name]}" for name in "abc")
+        for line in (
+            f"init --use production --root-threshold 2 {listed} --registry-key {public['x']}",
+            "sign root.ctwl a.key",
+            "sign root.ctwl b.key",
+            "add provider registry.ctwl --code 42 --name Example --contact https://example.org/",
+            "add model registry.ctwl --code 42 --version 0 --name One",
+            "sign registry.ctwl x.key",
+        ):
+            assert main(line.split()) == 0
+    return folder
+
+
+@pytest.fixture
+def ceremony(run: Run, published: Path, tmp_path: Path) -> Run:
+    shutil.copytree(published, tmp_path, dirs_exist_ok=True)
+    return run
+
+
+def test_a_whole_ceremony(ceremony: Run) -> None:
+    assert "accepted: registry, version 1" in good(ceremony, "verify --root root.ctwl registry.ctwl")
+    assert "trusted: registry, version 1" in good(ceremony, "update --root root.ctwl registry.ctwl")
+    assert "Example" in good(ceremony, "show")
+
+    other = good(ceremony, "keygen y.key")
+    good(ceremony, "retire registry.ctwl --code 42 --version 0")
+    good(ceremony, "sign registry.ctwl x.key")
+    assert "root 2 for production" in good(ceremony, f"rotate root.ctwl root-2.ctwl --registry-key {other}")
+    good(ceremony, "sign root-2.ctwl a.key c.key")
+    status, said = ceremony("verify", "root-2.ctwl", "registry.ctwl")
+    assert (status, "threshold-not-met" in said) == (1, True)
+    good(ceremony, "sign registry.ctwl y.key")
+    assert "under root 2" in good(ceremony, "verify --root root.ctwl root-2.ctwl registry.ctwl")
+    assert load_trusted().root.version == 1
+    assert "version 2" in good(ceremony, "update root-2.ctwl registry.ctwl")
+    assert load_trusted().root.version == 2
+    assert re.search(r"42 +Example +active +\(0\)", good(ceremony, "show"))
+
+
+def test_everything_that_may_change(ceremony: Run) -> None:
+    commitment = "ab" * 32
+    for line in (
+        "add provider registry.ctwl --code 43 --name Other --contact mail@example.org --since 2026-01-01",
+        "add epoch registry.ctwl --code 42 --epoch 1",
+        "add layout registry.ctwl --number 64 --name Theatre --owner 42 --field room:12 --field seat:8",
+        f"add certificate registry.ctwl --commitment {commitment} --owner Somebody",
+        "contact registry.ctwl --code 42 --contact https://example.com/",
+        "retire registry.ctwl --code 43",
+        "retire registry.ctwl --code 43 --revoke",
+        "renew registry.ctwl --days 30",
+    ):
+        assert "registry 2 of" in good(ceremony, line), "one draft, however many changes"
+    good(ceremony, "sign registry.ctwl x.key")
+    shown = json.loads(good(ceremony, "verify --root root.ctwl --json registry.ctwl"))
+    assert shown["accepted"] is True and shown["use"] == "production"
+    first, second, layout, certificate = shown["registry"]["entries"]
+    assert first["contact"] == "https://example.com/" and first["epochs"][0]["epoch"] == 1
+    assert (second["state"], second["since"]) == ("revoked", 1_767_225_600)
+    assert layout["fields"][3:] == [["room", 12], ["seat", 8]]
+    assert certificate["commitment"] == commitment
+    good(ceremony, "update --root root.ctwl registry.ctwl")
+    assert all(word in good(ceremony, "show") for word in ("Theatre", "room:12 seat:8", "Somebody", "revoked"))
+
+
+def test_show_without_a_file_shows_what_the_wheel_brings(run: Run) -> None:
+    said = good(run, "show")
+    assert said.startswith("test registry, version 1")
+    assert re.search(r"42 +Example Forty-Two +active +0 1 2 3", said)
+    found = json.loads(good(run, "show --json"))
+    assert (found["use"], found["expired"]) == ("test", False)
+    assert found["registry"]["entries"][0]["code"] == 0
+
+
+def test_show_of_a_file_says_that_nothing_was_verified(ceremony: Run) -> None:
+    assert good(ceremony, "show root.ctwl").startswith("NOT VERIFIED: root 1 for production")
+    assert good(ceremony, "show registry.ctwl").startswith("NOT VERIFIED: registry 1")
+    found = json.loads(good(ceremony, "show --json root.ctwl"))
+    assert found["verified"] is False and len(found["signatures"]) == 2
+
+
+def test_a_refused_update_leaves_the_state_alone(ceremony: Run, tmp_path: Path) -> None:
+    good(ceremony, "update --root root.ctwl registry.ctwl")
+    before = (tmp_path / "state" / "trusted.state").read_bytes()
+    good(ceremony, "renew registry.ctwl")
+    status, said = ceremony("update", "registry.ctwl")
+    assert (status, said.startswith("ctwl-registry: threshold-not-met: ")) == (2, True)
+    assert (tmp_path / "state" / "trusted.state").read_bytes() == before
+    status, said = ceremony("verify", "--json", "registry.ctwl")
+    assert status == 1 and json.loads(said)["code"] == "threshold-not-met"
+
+
+def test_signing_says_what_is_signed_and_takes_several_keys(ceremony: Run) -> None:
+    good(ceremony, "renew registry.ctwl")
+    said = good(ceremony, "sign registry.ctwl x.key a.key")
+    assert said.splitlines()[0].startswith("registry.ctwl: registry 2 of ")
+    assert said.count("signed with") == 2
+    assert len(Envelope.from_bytes(Path("registry.ctwl").read_bytes()).signatures) == 2
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("add provider registry.ctwl --code 42 --name Again --contact https://example.org/", "code-reused"),
+        ("add provider registry.ctwl --code 1024 --name Big --contact https://example.org/", "registry-malformed"),
+        ("add provider registry.ctwl --code 9 --name Bad --contact nowhere", "registry-malformed"),
+        ("add provider registry.ctwl --code 99999999999999999999 --name A --contact a@b.c", "non-canonical"),
+        ("add model registry.ctwl --code 42 --version 0 --name Twice", "registry-malformed"),
+        ("add model registry.ctwl --code 7 --version 0 --name None", "entry-unknown"),
+        ("add epoch registry.ctwl --code 42 --epoch 1 --since 2020-01-01", "entry-backdated"),
+        ("add layout registry.ctwl --number 64 --name L --owner 42 --field a:19", "registry-malformed"),
+        ("contact registry.ctwl --code 7 --contact https://example.org/", "entry-unknown"),
+        ("retire registry.ctwl --code 7", "entry-unknown"),
+        ("retire registry.ctwl --code 42 --version 5", "entry-unknown"),
+        ("retire registry.ctwl --code 42 --at 2020-01-01", "registry-malformed"),
+        ("renew root.ctwl", "envelope-malformed"),
+        ("rotate registry.ctwl next.ctwl", "envelope-malformed"),
+        ("rotate root.ctwl registry.ctwl", "file-unwritable"),
+        ("rotate root.ctwl next.ctwl --root-threshold 4", "root-malformed"),
+        ("keygen a.key", "file-unwritable"),
+        (f"init --root-key {'00' * 32} --registry-key {'00' * 32} --root r --registry g", "key-unsuitable"),
+        (f"init --root-key {'00' * 32} --registry-key {'00' * 32}", "file-unwritable"),
+        ("sign registry.ctwl nothing.key", "key-file-malformed"),
+        ("sign nothing.ctwl x.key", "registry-unreadable"),
+        ("show x.key", "envelope-malformed"),
+        ("update registry.ctwl registry.ctwl", "envelope-malformed"),
+        ("update --root root.ctwl root.ctwl", "envelope-malformed"),
+        ("update root.ctwl registry.ctwl", "threshold-not-met"),
+    ],
+)
+def test_errors_end_in_one_line_and_change_nothing(ceremony: Run, tmp_path: Path, line: str, code: str) -> None:
+    def files() -> dict[str, bytes]:
+        return {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
+
+    before = files()
+    status, said = ceremony(*line.split())
+    assert status == 2
+    assert said.splitlines()[-1].startswith(f"ctwl-registry: {code}: ")
+    assert files() == before
+
+
+def test_a_production_root_refuses_test_keys(run: Run) -> None:
+    exposed = keys.public_bytes(keys.test_key(0)).hex()
+    status, said = run("init", "--use", "production", "--root-key", exposed, "--registry-key", exposed)
+    assert (status, said.startswith("ctwl-registry: test-key-in-production: ")) == (2, True)
+    good(run, f"init --use test --root-key {exposed} --registry-key {exposed}")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "add",
+        "init --root-key zz --registry-key zz",
+        "retire registry.ctwl --code 42 --at yesterday",
+        "add layout registry.ctwl --number 64 --name L --owner 42 --field room",
+        "retire registry.ctwl --code 42 --version 0 --revoke",
+    ],
+)
+def test_wrong_options_are_explained(run: Run, line: str) -> None:
+    status, said = run(*line.split())
+    assert status == 2 and "usage: ctwl-registry" in said
+
+
+def test_help_teaches_a_ceremony_that_works_as_written(run: Run) -> None:
+    said = good(run, "--help")
+    assert max(map(len, said.splitlines())) <= 120
+    taught = re.findall(r"^  (?:(\w)=\$\()?ctwl-registry (.*?)\)?(?:  +\S.*)?$", said, re.M)
+    assert len(taught) > 15
+    follow = next(line for _, line in taught if line.startswith("update --root"))
+    values: dict[str, str] = {"Y": good(run, "keygen y.key")}
+    for name, line in taught:
+        if line == follow:
+            continue
+        words = [re.sub(r"^\$(\w)$", lambda found: values[found[1]], word) for word in shlex.split(line)]
+        status, printed = run(*words)
+        assert status == 0, (line, printed)
+        if name:
+            values[name] = printed.strip()
+        if words[0] == "verify":  # published: its followers take it now
+            good(run, follow)
+    assert load_trusted().root.version == 2
+
+
+def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
+    code = "import sys; from ctwl_protocol.registry.command import main; sys.exit(main(['show']))"
+    environment = os.environ | {VARIABLE: str(tmp_path)}
+    started = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, env=environment)
+    assert started.stdout
+    started.stdout.close()
+    assert started.wait() == 0
+
+
+def test_the_bundled_registry_is_accepted_again(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "brought.ctwl").write_bytes(bundled().registry_bytes)
+    assert "accepted: test registry" in good(run, "verify brought.ctwl")
