@@ -332,6 +332,7 @@ class Decoder:
             searched=codes,
             profile=self.profile.name,
             profile_digest=self.profile.digest,
+            secret=not self.profile.is_public,
         )
         return Analysis(text, report, form.starts, worth)
 

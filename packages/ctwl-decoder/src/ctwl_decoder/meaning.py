@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from .report import FORGEABLE, NO_PROOF, Report, number, who
+from .report import NO_PROOF, Report, number, who
 
 __all__ = ["caveats", "headline"]
 
@@ -26,7 +26,7 @@ def caveats(report: Report) -> list[str]:
     if report.detected:
         return [
             f"Of texts without a watermark, at most one in {_one_in(report.p_value)} would show some code as clearly.",
-            FORGEABLE,
+            report.origin,
             "It says nothing of the words outside the passages found, and nothing about whether the text is true.",
         ]
     if report.too_short:

@@ -13,9 +13,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from .forms import AS_GIVEN
 
-__all__ = ["FORGEABLE", "NO_PROOF", "Analysis", "Report", "Span", "number", "strength", "who"]
+__all__ = ["FORGEABLE", "NO_PROOF", "SECRET", "Analysis", "Report", "Span", "number", "strength", "who"]
 
 FORGEABLE = "Anyone can write an open beacon: it says which code the text carries, not who put it there."
+SECRET = "Only who holds this profile's key can write its codes: its owner, and whomever the owner gave or showed it."
 NO_PROOF = "That does not show that a person wrote the text: marks wear off, and other models carry none."
 
 
@@ -105,11 +106,17 @@ class Report(BaseModel):
     searched: int = Field(description="Codes that were searched.")
     profile: str = Field(description="Name of the profile.")
     profile_digest: str = Field(description="SHA-256 of the profile's canonical encoding.")
+    secret: bool = Field(description="Whether the profile is a private one, whose codes not everyone can write.")
 
     @property
     def too_short(self) -> bool:
         """Whether hardly any text of this length could have passed."""
         return self.tokens < self.needed
+
+    @property
+    def origin(self) -> str:
+        """What a code that was found says of who wrote it."""
+        return SECRET if self.secret else FORGEABLE
 
     def _why(self) -> str:
         if self.posterior is not None:
@@ -142,7 +149,7 @@ class Report(BaseModel):
             lines.append(f"posterior {self.posterior:.6f}   (the paper's test)")
         if self.form != AS_GIVEN:
             lines.append(f"read      {self.form}")
-        lines += [size, FORGEABLE]
+        lines += [size, self.origin]
         return "\n".join(lines)
 
 
