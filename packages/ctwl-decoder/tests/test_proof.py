@@ -321,10 +321,10 @@ def test_a_real_model_writes_what_its_owner_alone_reads_and_proves(fast_proxy: P
     encoder = Encoder(*load_model("smollm2"), fast_proxy.under(ann))
     (written,) = encoder.generate(
         "The council said on Tuesday that the new bridge over the river would", 42, 3,
-        max_new_tokens=200, min_new_tokens=200, seed=1,
+        max_new_tokens=160, min_new_tokens=160, seed=1,
     )  # fmt: skip
-    reports = [Decoder(fast_proxy.under(p)).decode(written.text) for p in (ann, bob, provider, fast_proxy.profile)]
-    assert [report.detected for report in reports] == [True, False, False, False]
+    reports = [Decoder(fast_proxy.under(p)).decode(written.text) for p in (ann, bob, fast_proxy.profile)]
+    assert [report.detected for report in reports] == [True, False, False]
     assert (reports[0].code, written.profile) == (written.beacon.code, ann.name)
     assert all(report.p_value > 0.001 for report in reports[1:])
     found = verify(

@@ -13,10 +13,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from .forms import AS_GIVEN
 
-__all__ = ["FORGEABLE", "NO_PROOF", "SECRET", "Analysis", "Report", "Span", "number", "strength", "who"]
+__all__ = ["FORGEABLE", "NO_PROOF", "OWNED", "Analysis", "Report", "Span", "number", "strength", "who"]
 
 FORGEABLE = "Anyone can write an open beacon: it says which code the text carries, not who put it there."
-SECRET = "Only who holds this profile's key can write its codes: its owner, and whomever the owner gave or showed it."
+OWNED = "Only who holds this profile's key can write its codes: its owner, and whomever the owner gave or showed it."
 NO_PROOF = "That does not show that a person wrote the text: marks wear off, and other models carry none."
 
 
@@ -116,7 +116,7 @@ class Report(BaseModel):
     @property
     def origin(self) -> str:
         """What a code that was found says of who wrote it."""
-        return SECRET if self.secret else FORGEABLE
+        return OWNED if self.secret else FORGEABLE
 
     def _why(self) -> str:
         if self.posterior is not None:
