@@ -140,7 +140,7 @@ def test_each_fault_is_refused_by_its_own_code_before_anything_is_decoded(
     found = verify(proof, trusting(*certified), appeared, never, text=given)
     assert not found.verified
     assert outcome(found)[-1] == code
-    assert str(found).startswith(f"Not verified ({code})")
+    assert str(found).startswith(f"Not verified: {code}.")
 
 
 def test_a_forged_proof_is_unfounded(check: Check, proof: Proof, vanilla: Proxy, text: str) -> None:
@@ -231,9 +231,26 @@ def test_other_bytes_are_no_proof(data: bytes) -> None:
 
 
 def test_a_profile_in_another_form_is_no_proof() -> None:
-    as_json = canonical.encode(_FIELDS | {"profile": ANN.to_json().encode()})
-    with pytest.raises(ProofMalformed, match="canonical"):
-        Proof.from_bytes(as_json)
+    for fields in (
+        _FIELDS | {"profile": ANN.to_json().encode()},
+        {name: value for name, value in _FIELDS.items() if name != "format"},
+    ):
+        with pytest.raises(ProofMalformed, match="one form"):
+            Proof.from_bytes(canonical.encode(fields))
+
+
+def test_a_hostile_proof_does_not_steer_the_terminal() -> None:
+    hostile = canonical.encode({**ANN.model_dump(), "\x1b[2J": 1})
+    with pytest.raises(ProofMalformed) as caught:
+        Proof.from_bytes(canonical.encode(_FIELDS | {"profile": hostile}))
+    assert str(caught.value).isprintable()
+    steps = verify(
+        Proof(profile=ANN.to_bytes(), text="\x1b[2J\u202e" + "a" * 99, code=1),
+        trusting(certificate(ANN)),
+        APPEARED,
+        lambda profile: Decoder(open_proxy(profile)),
+    ).steps
+    assert all(step.words.isprintable() for step in steps)
 
 
 def test_a_proof_is_bounded_and_of_something(vanilla: Proxy, text: str) -> None:

@@ -72,8 +72,8 @@ class Proof(BaseModel):
         """
         try:
             found = cls.model_validate(canonical.decode(data))
-            if found.opened().to_bytes() != found.profile:
-                raise ProofMalformed("the profile in the proof is not in its canonical form; ask for the proof anew")
+            if found.opened().to_bytes() != found.profile or found.to_bytes() != data:
+                raise ProofMalformed("the proof, or the profile in it, is not in its one form; ask for the file anew")
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             raise ProofMalformed(f"this is no proof: {first['msg']}; ask for the file anew") from error

@@ -75,7 +75,7 @@ class Verification:
         """The verdict first, then the steps."""
         *_, last = self.steps
         if last.code is not None:
-            verdict = f"Not verified ({last.code}): {last.words}."
+            verdict = f"Not verified: {last.code}."
         else:
             verified = "Verified" if self.binding else "Verified, but in a test registry, which binds nobody"
             verdict = (
