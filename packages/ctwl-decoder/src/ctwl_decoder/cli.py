@@ -13,6 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ctwl_protocol import CTWLError, get_profile
+from ctwl_protocol.layouts import LAYOUTS, find_layout
+from ctwl_protocol.registry import load_trusted
+from ctwl_protocol.sealing import ProviderKeys
 
 from . import __version__
 from .options import ALPHA, add_proxy_options, beacons, check_alpha
@@ -60,6 +63,9 @@ class _Schema(argparse.Action):
         parser.exit()
 
 
+_LAYOUTS = ", ".join(layout.name for layout in LAYOUTS)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="ctwl-decode",
@@ -70,6 +76,23 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("file", metavar="FILE", help="a UTF-8 text file; - reads standard input")
     add_proxy_options(parser)
     parser.add_argument("--alpha", type=float, default=ALPHA, help="level of the test, on the p-value (default 1e-4)")
+    parser.add_argument(
+        "--layout",
+        action="append",
+        metavar="NAME",
+        help=f"look for records of this layout only; may be given again (default: all of {_LAYOUTS}, and what is "
+        "registered)",
+    )
+    parser.add_argument(
+        "--keys", metavar="FILE", help="the provider's keys: opens sealed users and tests authenticators"
+    )
+    parser.add_argument(
+        "--epoch",
+        type=int,
+        action="append",
+        metavar="N",
+        help="key epoch in which a user may have been sealed; may be given again (default 0)",
+    )
     parser.add_argument(
         "--test",
         choices=["exact", "posterior"],
@@ -89,6 +112,7 @@ def _parser() -> argparse.ArgumentParser:
         action="extend",
         help="search for this provider's beacons only, which needs less text; may be given more than once",
     )
+    parser.add_argument("--registered", action="store_true", help="search for registered providers' beacons only")
     parser.add_argument(
         "--reference", action="store_true", help="compute the proxy in float32 even where a quicker way conforms"
     )
@@ -115,16 +139,30 @@ def _run(arguments: argparse.Namespace) -> Analysis:
     check_alpha(arguments.alpha)
     text = read_text(arguments.file)
     profile = get_profile(arguments.profile)  # a wrong name fails before torch is loaded, which takes seconds
+    trusted = load_trusted()
+    layouts = [*LAYOUTS, *(entry.layout for entry in trusted.registry.layouts())]
+    if arguments.layout:
+        layouts = [find_layout(int(name) if name.isdecimal() else name, layouts) for name in arguments.layout]
+    keys = ProviderKeys.load(arguments.keys) if arguments.keys else None
     from .decoder import Decoder
 
-    decoder = Decoder.open(profile, proxy_path=arguments.proxy, device=arguments.device, reference=arguments.reference)
+    decoder = Decoder.open(
+        profile,
+        proxy_path=arguments.proxy,
+        device=arguments.device,
+        reference=arguments.reference,
+        layouts=layouts,
+        keys=keys,
+        epochs=arguments.epoch or [0],
+        registry=trusted,
+    )
     with _progress() as progress:
         return decoder.analyse(
             text,
             alpha=arguments.alpha,
             test=arguments.test,
             score=arguments.score,
-            beacons=arguments.beacon,
+            beacons=trusted.registry.beacons() if arguments.registered else arguments.beacon,
             progress=progress,
         )
 

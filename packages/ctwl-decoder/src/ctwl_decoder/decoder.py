@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import time
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -24,6 +25,7 @@ from ctwl_protocol.layouts import AUTHENTICATOR, LAYOUTS, Layout
 from ctwl_protocol.profile import STANDARD
 from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_protocol.records import Record
+from ctwl_protocol.registry import Trusted, load_trusted
 from ctwl_protocol.sealing import ProviderKeys
 from ctwl_protocol.windows import Positions, positions
 
@@ -97,6 +99,7 @@ class Decoder:
         layouts: Sequence[Layout] = LAYOUTS,
         keys: ProviderKeys | None = None,
         epochs: Iterable[int] = (0,),
+        registry: Trusted | None = None,
     ) -> None:
         """Take over a proxy.
 
@@ -106,11 +109,17 @@ class Decoder:
             layouts: of records; text is searched for all of them.
             keys: the provider's, where it is the provider who reads: they open users and test authenticators.
             epochs: key epochs in which a user may have been sealed.
+            registry: where providers' names and registered layouts are from; by default what this machine trusts.
+
+        Raises:
+            RegistryError: see :func:`ctwl_protocol.registry.load_trusted`.
         """
         self.proxy = proxy
         self.keys = keys
         self.epochs = tuple(epochs)
-        self._reader = Reader(proxy.profile, layouts, keys)
+        self.registry = registry or load_trusted()
+        registered = [entry.layout for entry in self.registry.registry.layouts()]
+        self._reader = Reader(proxy.profile, [*layouts, *registered] if layouts is LAYOUTS else list(layouts), keys)
         self.profile = proxy.profile
         self._observe = observe or partial(observe_alone, proxy)
 
@@ -125,6 +134,7 @@ class Decoder:
         layouts: Sequence[Layout] = LAYOUTS,
         keys: ProviderKeys | None = None,
         epochs: Iterable[int] = (0,),
+        registry: Trusted | None = None,
     ) -> Decoder:
         """Load a profile's proxy.
 
@@ -137,12 +147,13 @@ class Decoder:
             layouts: of records; text is searched for all of them.
             keys: the provider's, where it is the provider who reads: they open users and test authenticators.
             epochs: key epochs in which a user may have been sealed.
+            registry: where providers' names and registered layouts are from; by default what this machine trusts.
 
         Raises:
             CTWLError: see :func:`ctwl_protocol.proxy.open_proxy`.
         """
         proxy = open_proxy(profile, path=proxy_path, device=device, fast=not reference)
-        return cls(proxy, layouts=layouts, keys=keys, epochs=epochs)
+        return cls(proxy, layouts=layouts, keys=keys, epochs=epochs, registry=registry)
 
     def decode(
         self,
@@ -330,9 +341,9 @@ class Decoder:
             needed=needed_tokens(self.profile, alpha, codes),
             form=form.name,
             searched=codes,
+            registry=self.registry.label(int(time.time())) if self.profile.is_public else None,
             profile=self.profile.name,
             profile_digest=self.profile.digest,
-            secret=not self.profile.is_public,
         )
         return Analysis(text, report, form.starts, worth)
 
@@ -362,12 +373,24 @@ class Decoder:
             p_values=list(reading.p_values),
             p_value=max(reading.p_values),
             fields=fields,
-            chain=[
-                Hop(provider=hop.provider, version=hop.version, nonce=hop.nonce)
-                for hop in (whole.chain if whole else (Beacon.from_code(codes[0]),))
-            ],
+            chain=[self._hop(hop) for hop in (whole.chain if whole else (Beacon.from_code(codes[0]),))],
+            sealed=fields.get("sealed_user"),
             user=self._user(fields, Beacon.from_code(codes[0])),
             authenticated=None if reading.authenticator is None else reading.authenticator <= alpha,
+        )
+
+    def _hop(self, beacon: Beacon) -> Hop:
+        """A beacon with what the registry knows of it; nothing, where the codes are a private profile's own."""
+        known = {"provider": beacon.provider, "version": beacon.version, "nonce": beacon.nonce}
+        if not self.profile.is_public:
+            return Hop(**known, name=None, model=None, state=None)
+        registry = self.registry.registry
+        owner, model = registry.provider(beacon.provider), registry.model(beacon.provider, beacon.version)
+        return Hop(
+            **known,
+            name=owner.name if owner else None,
+            model=model.name if model else None,
+            state=owner.state if owner else "unregistered",
         )
 
     def _user(self, fields: dict[str, int], beacon: Beacon) -> int | None:

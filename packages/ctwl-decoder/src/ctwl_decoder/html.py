@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .meaning import caveats, headline
-from .report import Analysis, Span, number, strength
+from .report import Analysis, Span, details, number, strength, who
 
 __all__ = ["html_report"]
 
@@ -32,7 +32,9 @@ body { margin: 2rem auto; max-width: 60rem; padding: 0 1rem; font: 16px/1.55 sys
 h1 { font-size: 1.45rem; margin: 0 0 .75rem; padding: .75rem 1rem; border-left: .4rem solid #2171b5;
   background: var(--band); }
 h1.none { border-color: var(--line); background: none; }
-h2 { font-size: 1.05rem; margin: 2rem 0 .5rem; }
+h2 { font-size: 1.05rem; margin: 2rem 0 .5rem; } h3 { font-size: 1rem; margin: 1rem 0 .25rem; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1rem; margin: 0; } dt { font-weight: 600; }
+dd { margin: 0; overflow-wrap: anywhere; }
 table { border-collapse: collapse; } td, th { padding: .25rem .9rem .25rem 0; text-align: right;
   border-bottom: 1px solid var(--line); font-variant-numeric: tabular-nums; }
 ul { padding-left: 1.2rem; } .soft, figcaption, footer { color: var(--soft); font-size: .875rem; }
@@ -74,7 +76,8 @@ def _document(analysis: Analysis) -> Iterator[str]:
     yield "</main>\n<footer>\n<p>"
     yield f"{report.hits} hits in {report.scored} tokens scored, where a wrong code has {report.expected:.1f}. "
     yield f"{report.tokens} tokens, {report.searched:,} codes searched, text read {escape(report.form)}, level "
-    yield f"{number(report.alpha)}, {report.score} score. Profile {escape(report.profile)}, "
+    names = f"Names are from the {escape(report.registry)}. " if report.registry else ""
+    yield f"{number(report.alpha)}, {report.score} score. {names}Profile {escape(report.profile)}, "
     yield f"SHA-256 {report.profile_digest}.</p>\n</footer>\n</body>\n</html>\n"
 
 
@@ -87,6 +90,10 @@ def _records(spans: list[Span]) -> Iterator[str]:
         yield f"<tr><td>{i}</td><td>{span.start}–{span.end}</td><td>{span.tokens}</td>{named}"
         yield f"<td>{span.code}</td><td>{number(span.p_value)}</td></tr>\n"
     yield "</table></div>\n"
+    for i, span in enumerate(spans, 1):
+        yield f"<h3>Passage {i}: {escape(who(span))}</h3>\n<dl>\n"
+        yield from (f"<dt>{label}</dt><dd>{escape(text)}</dd>\n" for label, text in details(span.record))
+        yield "</dl>\n"
 
 
 def _moving_sum(worth: NDArray[np.float64]) -> NDArray[np.float64]:

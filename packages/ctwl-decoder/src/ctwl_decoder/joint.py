@@ -219,16 +219,18 @@ class Reader:
             sum(int(slot.scores[0]) for slot in rest), tried * float(1 << BEACON_BITS) ** len(rest)
         )
         chosen = tuple(int(slot.codes[0]) for slot in slots)
+        certain = (max(beacon, FLOOR), *p_values)
         authenticator = None
         if layout.authenticated and self.keys:
             chosen, authenticator = self._authenticate(window, layout, slots)
+            certain = tuple(min(p, authenticator) for p in certain)  # it confirms them all
         read = replace(
             candidate,
             code=chosen[0],
             score=score,
             expected=sum(float(slot.table.units.mean(axis=1).sum()) for slot in slots if slot.table.counted),
             p_value=null.p_value(score, records),
-            reading=Reading(layout, chosen, (max(beacon, FLOOR), *p_values), authenticator),
+            reading=Reading(layout, chosen, certain, authenticator),
         )
         return read, p_further
 

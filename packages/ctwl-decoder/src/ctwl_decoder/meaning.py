@@ -14,7 +14,7 @@ def headline(report: Report) -> str:
     if not report.detected:
         return "No verdict: the text is too short" if report.too_short else "No watermark found"
     codes = {span.code for span in report.spans}
-    whose = who(report) if len(codes) == 1 else f"{len(codes)} records"
+    whose = who(report.spans[0]) if len(codes) == 1 else f"{len(codes)} records"
     if len(report.spans) == 1 and report.spans[0].tokens == report.tokens:
         return f"Watermark found: {whose}"
     passages = "a passage" if len(report.spans) == 1 else f"{len(report.spans)} passages"
@@ -26,7 +26,7 @@ def caveats(report: Report) -> list[str]:
     if report.detected:
         return [
             f"Of texts without a watermark, at most one in {_one_in(report.p_value)} would show some code as clearly.",
-            report.origin,
+            report.forgeable,
             "It says nothing of the words outside the passages found, and nothing about whether the text is true.",
         ]
     if report.too_short:

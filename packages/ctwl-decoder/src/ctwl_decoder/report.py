@@ -13,10 +13,12 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from .forms import AS_GIVEN
 
-__all__ = ["FORGEABLE", "NO_PROOF", "OWNED", "Analysis", "Report", "Span", "number", "strength", "who"]
+__all__ = ["NO_PROOF", "Analysis", "Hop", "ReadRecord", "Report", "Span", "details", "number", "strength", "who"]
 
+_HOLDS = "holds: written with the provider's keys; what is copied from such a text carries it too"
+_FAILS = "does NOT hold: written by somebody else, or edited since"
+PRIVATE = "Only who has the profile's key can have written it, or can read it."
 FORGEABLE = "Anyone can write an open beacon: it says which code the text carries, not who put it there."
-OWNED = "Only who holds this profile's key can write its codes: its owner, and whomever the owner gave or showed it."
 NO_PROOF = "That does not show that a person wrote the text: marks wear off, and other models carry none."
 
 
@@ -31,6 +33,20 @@ class Hop(BaseModel):
     provider: int = Field(ge=0, description="The provider's code.")
     version: int = Field(ge=0, description="That provider's model version.")
     nonce: int = Field(ge=0, description="Drawn for each text.")
+    name: str | None = Field(description="The provider's name; None where the registry has none for it.")
+    model: str | None = Field(description="The model version's name.")
+    state: Literal["active", "retired", "revoked", "unregistered"] | None = Field(
+        description="What the registry says of the provider; None under a private profile, where it says nothing."
+    )
+
+    def __str__(self) -> str:
+        """The hop for people: who it is as far as the registry knows."""
+        version = f"model version {self.version}" + (f" ({self.model})" if self.model else "")
+        if self.name is None:
+            registered = "" if self.state is None else ", not registered"
+            return f"provider {self.provider}{registered}, {version}"
+        state = "" if self.state == "active" else f", {self.state}"
+        return f"{self.name} (provider {self.provider}{state}), {version}"
 
 
 class ReadRecord(BaseModel):
@@ -45,6 +61,7 @@ class ReadRecord(BaseModel):
     p_value: float = Field(ge=0, le=1, description="The largest of them: the chance that some part of it is wrong.")
     fields: dict[str, int] = Field(description="The record's fields; the beacon's alone where more was not read.")
     chain: list[Hop] = Field(description="The models that the text went through, the newest first.")
+    sealed: int | None = Field(description="The sealed user; without the provider's keys a pseudonym.")
     user: int | None = Field(description="The user, where the decoder has the provider's keys and the seal opened.")
     authenticated: bool | None = Field(
         description="Whether the provider's authenticator holds at the level alpha; None where there is none, or the "
@@ -104,9 +121,9 @@ class Report(BaseModel):
     needed: int = Field(description="Tokens below which the test will hardly pass, whatever the text.")
     form: str = Field(description="Form of the text that was judged: as given, or with lines joined or marks removed.")
     searched: int = Field(description="Codes that were searched.")
+    registry: str | None = Field(description="Which registry the names are from; None under a private profile.")
     profile: str = Field(description="Name of the profile.")
     profile_digest: str = Field(description="SHA-256 of the profile's canonical encoding.")
-    secret: bool = Field(description="Whether the profile is a private one, whose codes not everyone can write.")
 
     @property
     def too_short(self) -> bool:
@@ -114,9 +131,9 @@ class Report(BaseModel):
         return self.tokens < self.needed
 
     @property
-    def origin(self) -> str:
-        """What a code that was found says of who wrote it."""
-        return OWNED if self.secret else FORGEABLE
+    def forgeable(self) -> str:
+        """Who else could have written what was found."""
+        return FORGEABLE if self.registry else PRIVATE
 
     def _why(self) -> str:
         if self.posterior is not None:
@@ -135,8 +152,9 @@ class Report(BaseModel):
             return f"No watermark found ({self._why()}).\n{size}\n{NO_PROOF}"
         if len(self.spans) == 1:
             lines = [
-                f"Watermark found: {who(self)}",
+                f"Watermark found: {who(self.spans[0])}",
                 f"where     characters {self.spans[0].start} to {self.spans[0].end}",
+                *(f"{label:<9} {text}" for label, text in details(self.spans[0].record)),
             ]
         else:
             lines = [f"Watermark found in {len(self.spans)} passages"]
@@ -149,7 +167,9 @@ class Report(BaseModel):
             lines.append(f"posterior {self.posterior:.6f}   (the paper's test)")
         if self.form != AS_GIVEN:
             lines.append(f"read      {self.form}")
-        lines += [size, self.origin]
+        if self.registry:
+            lines.append(f"registry  {self.registry}")
+        lines += [size, self.forgeable]
         return "\n".join(lines)
 
 
@@ -177,11 +197,28 @@ class Analysis:
             yield self.text[start:end], worth
 
 
-def who(found: Report | Span) -> str:
-    """The record of a span or a report, in words."""
-    if found.provider is None:
-        return f"code {found.code}"
-    return f"provider {found.provider}, model version {found.version} (code {found.code}, nonce {found.nonce})"
+def who(span: Span) -> str:
+    """Where a span comes from, in words."""
+    return str(span.record.chain[0]) if span.record else f"code {span.code}"
+
+
+def details(record: ReadRecord | None) -> list[tuple[str, str]]:
+    """What else a record says: pairs of a label and a text for people."""
+    if record is None:
+        return []
+    if record.layout is None:
+        return [("record", "more codes follow the beacon, in a layout that this decoder does not know")]
+    rows = [("record", f"{record.layout}, {', '.join(f'{name} {value}' for name, value in record.fields.items())}")]
+    rows += [("before", str(hop)) for hop in record.chain[1:]]
+    if record.sealed is not None:
+        opened = "sealed; only the provider can open it" if record.user is None else f"{record.user}, opened"
+        rows.append(("user", opened))
+    if record.layout == "authenticated":
+        says = {None: "only the provider can test it", True: _HOLDS, False: _FAILS}
+        rows.append(("authentic", says[record.authenticated]))
+    if len(record.codes) > 1:
+        rows.append(("certain", f"p = {number(record.p_value)} that some code of the record is another"))
+    return rows
 
 
 def strength(worth: float) -> int:

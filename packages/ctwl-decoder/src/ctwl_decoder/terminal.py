@@ -9,7 +9,7 @@ from rich.text import Text
 
 from .forms import AS_GIVEN
 from .meaning import caveats, headline
-from .report import Analysis, number, strength
+from .report import Analysis, ReadRecord, details, number, strength, who
 
 __all__ = ["render", "show"]
 
@@ -33,6 +33,7 @@ def render(analysis: Analysis) -> RenderableType:
     parts: list[RenderableType] = [
         Panel(Text(headline(report), style="bold"), border_style=colour, expand=False),
         _records(analysis) if report.detected else Text(),
+        _details(analysis),
         _numbers(analysis),
         notes,
     ]
@@ -57,12 +58,28 @@ def _records(analysis: Analysis) -> Table:
     return table
 
 
+def _details(analysis: Analysis) -> Table:
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(style="bold")
+    table.add_column()
+    told: list[ReadRecord | None] = []
+    for span in analysis.report.spans:
+        if span.record not in told:
+            told.append(span.record)
+            table.add_row("from", who(span))
+            for label, text in details(span.record):
+                table.add_row(label, text)
+    return table
+
+
 def _numbers(analysis: Analysis) -> Text:
     report = analysis.report
     words = f"{report.hits} hits in {report.scored} tokens scored, where a wrong code has {report.expected:.1f}; "
     words += f"{report.tokens} tokens, {report.searched:,} codes searched"
     if report.form != AS_GIVEN:
         words += f"; read {report.form}"
+    if report.registry and report.detected:
+        words += f"\nnames from the {report.registry}"
     return Text(f"{words}\nprofile {report.profile}")
 
 

@@ -15,11 +15,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ctwl_protocol import CTWLError, get_profile, published_names
+from ctwl_protocol.layouts import MAX_CODES
 
 from . import __version__
 from .errors import OptionOutOfRange
 
 if TYPE_CHECKING:
+    from ctwl_protocol import Beacon
+    from ctwl_protocol.proxy import Proxy
+    from ctwl_protocol.records import Record
+    from ctwl_protocol.sealing import ProviderKeys
+
     from .encoder import Generation
 
 __all__ = ["main"]
@@ -36,9 +42,27 @@ examples:
   echo "The harvest this year" | ctwl-encode --json -
   ctwl-encode --min-new-tokens 150 "The harvest this year" | ctwl-decode --profile org.ctwl.smollm2-135m.1 -
 
-about 100 tokens carry the 20 bits clearly; fewer may not be enough for a reader to find them.
+  ctwl-encode --new-keys our.keys
+  ctwl-encode --provider 42 --user 31337 --keys our.keys --min-new-tokens 300 --max-new-tokens 300 "The harvest"
+  ctwl-encode --provider 42 --relay draft.txt --prompt-file draft.txt
+
+about 100 tokens carry the 20 bits of a beacon clearly; fewer may not be enough for a reader to find them. A sealed user
+takes three codes, and so 250 tokens; with --authenticated four. Nobody but the holder of the keys can open it.
 exit status: 0 a text was written; 2 an error.
 """
+
+
+def _new_keys(path: str) -> None:
+    """Make keys and stop, as ``--help`` stops."""
+    from ctwl_protocol.sealing import ProviderKeys
+
+    try:
+        ProviderKeys.new().save(path)
+    except CTWLError as error:
+        print(f"ctwl-encode: {error.code}: {error}", file=sys.stderr)
+        sys.exit(2)
+    print(f"wrote {path}; whoever has it and its passphrase can open your users: keep both safe")
+    sys.exit(0)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -65,6 +89,24 @@ def _parser() -> argparse.ArgumentParser:
     record.add_argument("--provider", type=int, default=0, help="provider, 0 to 1023 (default 0, which nobody owns)")
     record.add_argument("--version", type=int, default=0, metavar="N", help="model version, 0 to 15 (default 0)")
     record.add_argument("--nonce", type=int, help="nonce, 0 to 63 (default: drawn anew; leave it so)")
+    record.add_argument("--user", type=int, metavar="N", help="seal a user's number, 0 to 2^32 - 1; needs --keys")
+    record.add_argument("--keys", metavar="FILE", help="the provider's keys, see --new-keys")
+    record.add_argument("--epoch", type=int, default=0, metavar="N", help="key epoch of the sealed user (default 0)")
+    record.add_argument(
+        "--authenticated", action="store_true", help="with --user: add a code that only --keys can test"
+    )
+    record.add_argument("--tag", type=int, metavar="N", help="20 bits of your own, 0 to 1048575")
+    record.add_argument(
+        "--relay",
+        metavar="FILE",
+        help="a text that the prompt is from: its record becomes the older part of a chain (needs ctwl-decoder)",
+    )
+    record.add_argument(
+        "--new-keys",
+        metavar="FILE",
+        type=_new_keys,
+        help="make a provider's keys, encrypted with a passphrase ($CTWL_PASSPHRASE, else asked), and stop",
+    )
     marking = parser.add_argument_group("marking")
     marking.add_argument(
         "--strategy",
@@ -133,9 +175,7 @@ def _run(arguments: argparse.Namespace) -> None:
     profile = None
     if arguments.profile is not None:
         profile = get_profile(arguments.profile)  # a wrong name, a passphrase: before torch is loaded
-    from ctwl_protocol import Beacon
-
-    Beacon(arguments.provider, arguments.version, arguments.nonce or 0)
+    keys = _check_record(arguments)
     from transformers.utils import logging
 
     from .encoder import Encoder, check_options
@@ -154,12 +194,15 @@ def _run(arguments: argparse.Namespace) -> None:
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     encoder = Encoder.open(arguments.model, profile, proxy_path=arguments.proxy, device=arguments.device)
+    record = _record(arguments, keys, encoder.proxy)
     with _progress(arguments.max_new_tokens) as progress:
         (written,) = encoder.generate(
             prompt,
             arguments.provider,
             arguments.version,
             nonce=arguments.nonce,
+            record=record,
+            keys=keys,
             strategy=arguments.strategy,
             delta=arguments.delta,
             skip_repeats=arguments.skip_repeats,
@@ -173,12 +216,79 @@ def _run(arguments: argparse.Namespace) -> None:
             progress=progress,
         )
     if arguments.json:
-        record = dataclasses.asdict(written)
-        beacon = record.pop("beacon")
-        print(json.dumps(record | {"code": written.beacon.code, **beacon}, ensure_ascii=False, indent=2), flush=True)
+        found = {field.name: getattr(written, field.name) for field in dataclasses.fields(written)}
+        found |= {"code": written.beacon.code, **dataclasses.asdict(written.beacon)}
+        found["record"] = {"layout": written.record.layout.name, "fields": written.record.fields}
+        print(json.dumps(found, ensure_ascii=False, indent=2), flush=True)
     else:
         print(written.text, flush=True)
     _warn(written)
+
+
+def _check_record(arguments: argparse.Namespace) -> ProviderKeys | None:
+    """Refuse a record that does not fit before any model is loaded; the keys where there are some."""
+    from ctwl_protocol import Beacon
+    from ctwl_protocol.records import Record
+    from ctwl_protocol.sealing import ProviderKeys
+
+    beacon = Beacon(arguments.provider, arguments.version, arguments.nonce or 0)
+    if sum(given is not None for given in (arguments.user, arguments.tag, arguments.relay)) > 1:
+        raise OptionOutOfRange("a record has one layout: give one of --user, --tag and --relay")
+    if arguments.authenticated and arguments.user is None:
+        raise OptionOutOfRange("--authenticated goes with --user")
+    if (arguments.user is not None) != (arguments.keys is not None):
+        raise OptionOutOfRange("a user is sealed with the provider's keys: give both --user and --keys")
+    if arguments.tag is not None:
+        Record.of("tagged", tag=arguments.tag, **dataclasses.asdict(beacon))
+    keys = ProviderKeys.load(arguments.keys) if arguments.keys else None
+    if keys:
+        keys.seal(arguments.user, beacon, arguments.epoch)
+    return keys
+
+
+def _record(
+    arguments: argparse.Namespace, keys: ProviderKeys | None, proxy: Proxy
+) -> Callable[[Beacon], Record] | None:
+    """What makes the text's record from its beacon."""
+    from ctwl_protocol.records import Record, relayed
+
+    if arguments.tag is not None:
+        return lambda beacon: Record.of("tagged", tag=arguments.tag, **dataclasses.asdict(beacon))
+    if arguments.relay is not None:
+        chain = chain_of(arguments.relay, proxy)
+        if len(chain) == MAX_CODES:
+            print("ctwl-encode: the chain is full; its oldest hop is dropped", file=sys.stderr)
+        return lambda beacon: relayed(chain, beacon)
+    if keys is None:
+        return None
+    return lambda beacon: keys.attributed(
+        proxy.profile, beacon, arguments.user, epoch=arguments.epoch, authenticated=arguments.authenticated
+    )
+
+
+def chain_of(path: str, proxy: Proxy) -> tuple[Beacon, ...]:
+    """The chain of the record that a text file carries, the newest hop first; empty where it carries none.
+
+    Raises:
+        OptionOutOfRange: the file cannot be read, or the decoder is not installed.
+        CTWLError: see :meth:`ctwl_decoder.Decoder.decode`.
+    """
+    from ctwl_protocol import Beacon
+
+    try:
+        from ctwl_decoder import Decoder
+
+        with Path(path).open("rb") as file:
+            text = file.read(_MAX_PROMPT).decode()
+    except ImportError as error:
+        raise OptionOutOfRange("--relay reads the text's record: pip install ctwl-decoder") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise OptionOutOfRange(f"cannot read {path} as UTF-8 text: {error}") from error
+    report = Decoder(proxy).decode(text)
+    if report.record is None:
+        print(f"ctwl-encode: {path} carries no record; the text begins a chain", file=sys.stderr)
+        return ()
+    return tuple(Beacon(hop.provider, hop.version, hop.nonce) for hop in report.record.chain)
 
 
 def _warn(written: Generation) -> None:

@@ -340,12 +340,12 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _explain(error: Exception) -> str:
-    text = str(error)
-    if isinstance(error, ValidationError):
-        first = error.errors(include_url=False, include_input=False)[0]
-        text = f"{'.'.join(str(part) for part in first['loc']) or 'the document'}: {first['msg']}"
+    if not isinstance(error, ValidationError):
+        return str(error)
+    first = error.errors(include_url=False, include_input=False)[0]
+    where = ".".join(str(part) for part in first["loc"]) or "the document"
     # A hostile document chooses its fields' names: none of them may steer a terminal.
-    return "".join(letter if letter.isprintable() else "?" for letter in text)[:300]
+    return "".join(letter if letter.isprintable() else "?" for letter in f"{where}: {first['msg']}")[:300]
 
 
 def public_key(name: str) -> bytes:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ctwl_protocol import CTWLError, Profile, get_profile
+from ctwl_protocol.registry import load_trusted
 
 from ..errors import OptionOutOfRange
 from ..options import ALPHA, add_proxy_options, beacons
@@ -31,6 +32,8 @@ becomes a row with an error. A job that was ended, in whatever way, goes on wher
 
 _EPILOG = """\
 examples:
+  ctwl-decode scan corpus/ --out results.parquet
+      look for the texts of all registered providers (ctwl-registry show lists them)
   ctwl-decode scan corpus/ --out results.parquet --beacon 700:9
       look for the texts of provider 700's model version 9
   ctwl-decode scan a.jsonl.gz b.parquet --out results.parquet --beacon 700 --beacon 31 --text-column body
@@ -62,7 +65,8 @@ def _parser() -> argparse.ArgumentParser:
         metavar="PROVIDER[:VERSION]",
         type=beacons,
         action="extend",
-        help="search for this provider's codes, of one model version (0 to 15) or of all; may be given again",
+        help="search for this provider's codes, of one model version (0 to 15) or of all; may be given again (default: "
+        "every registered provider)",
     )
     what.add_argument("--all-codes", action="store_true", help="search the whole code space")
     what.add_argument("--alpha", type=float, default=ALPHA, help="level of each document's test (default 1e-4)")
@@ -86,15 +90,16 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _settings(arguments: argparse.Namespace) -> Settings:
-    if (arguments.beacon is not None) == arguments.all_codes:
-        raise OptionOutOfRange(
-            "say what to look for, in one way: --beacon PROVIDER[:VERSION] for the codes of a provider that you know, "
-            "as often as you like, or --all-codes for all there are, which takes longer and needs longer texts"
-        )
+    if arguments.beacon is not None and arguments.all_codes:
+        raise OptionOutOfRange("say what to look for in one way: --beacon or --all-codes")
+    profile = get_profile(arguments.profile)
+    searched = arguments.beacon or load_trusted().registry.beacons()
+    if arguments.all_codes or (arguments.beacon is None and not profile.is_public):  # whose codes are its owner's
+        searched = None
     return Settings(
-        profile=get_profile(arguments.profile),
+        profile=profile,
         alpha=arguments.alpha,
-        beacons=None if arguments.all_codes else tuple(arguments.beacon),
+        beacons=None if searched is None else tuple(searched),
         columns=Columns(arguments.text_column, arguments.id_column),
     )
 

@@ -29,14 +29,18 @@ def schema(settings: Settings | None = None) -> pa.Schema:
     """The columns of the results; with settings, also what they follow from, as metadata.
 
     ``source`` and ``row`` say where the document is, ``id`` what it calls itself. ``detected`` is null where ``error``
-    is not. ``code`` and the fields read from it are null unless detected, ``p_value`` is there either way. ``spans``
+    is not. ``code``, the fields read from it and ``record`` are null unless detected, ``p_value`` is there either way. ``spans``
     count in characters. ``tokens`` below the metadata's ``ctwl.needed`` are too few to judge.
     """
     import pyarrow as pa
 
     require_arrow()
     code = [(name, pa.int32()) for name in ("code", "provider", "version", "nonce")]
-    span = pa.struct([("start", pa.int32()), ("end", pa.int32()), *code, ("p_value", pa.float64())])
+    record = (
+        "record",
+        pa.struct([("layout", pa.string()), ("codes", pa.list_(pa.int32())), ("p_value", pa.float64())]),
+    )
+    span = pa.struct([("start", pa.int32()), ("end", pa.int32()), *code, ("p_value", pa.float64()), record])
     columns = [
         pa.field("source", pa.string(), nullable=False),
         pa.field("row", pa.int64(), nullable=False),
@@ -44,6 +48,7 @@ def schema(settings: Settings | None = None) -> pa.Schema:
         ("detected", pa.bool_()),
         *code,
         ("p_value", pa.float64()),
+        record,
         ("tokens", pa.int32()),
         ("spans", pa.list_(span)),
         ("error", pa.string()),
@@ -97,7 +102,7 @@ def decode_chunk(
         else:
             row |= found.model_dump(include={"detected", "p_value", "tokens", "spans"})
             if found.detected:
-                row |= found.model_dump(include={"code", "provider", "version", "nonce"})
+                row |= found.model_dump(include={"code", "provider", "version", "nonce", "record"})
         rows.append(row)
     return pa.Table.from_pylist(rows, schema())
 

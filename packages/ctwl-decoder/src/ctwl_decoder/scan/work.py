@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMAT", "Chunk", "Decoded", "Engine", "Settings", "Watch", "Work"]
 
-FORMAT = "ctwl-scan/1"
+FORMAT = "ctwl-scan/2"
 """Version of the results' columns, of their metadata and of the settings."""
 
 CHUNK_DOCUMENTS = 64

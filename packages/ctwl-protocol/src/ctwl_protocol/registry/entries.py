@@ -11,6 +11,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from .. import layouts
 from .schema import Bytes32, Line, Many, Part, Time, as_tuple
 
 __all__ = ["CertificateEntry", "Entry", "Epoch", "LayoutEntry", "ModelVersion", "ProviderEntry", "State"]
@@ -126,6 +127,11 @@ class LayoutEntry(Part):
     def identity(self) -> tuple[str, int]:
         """What no other entry of a registry shares."""
         return (self.kind, self.number)
+
+    @property
+    def layout(self) -> layouts.Layout:
+        """The layout itself."""
+        return layouts.Layout(self.number, self.name, tuple(layouts.Field(*field) for field in self.fields))
 
 
 class CertificateEntry(Part):
