@@ -190,6 +190,7 @@ def test_the_profile_comes_with_the_limits(client: httpx.Client, small: Proxy) -
     about = client.get("/v1/profile").json()
     assert (about["name"], about["digest"]) == (small.profile.name, small.profile.digest)
     assert about["max_characters"] == Limits().characters
+    assert "key" not in about["profile"]  # a private profile's key stays with the service
 
 
 def test_health_and_metrics_say_how_it_goes(small: Proxy) -> None:

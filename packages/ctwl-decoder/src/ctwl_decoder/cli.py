@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,16 +18,21 @@ from ctwl_protocol.registry import load_trusted
 from ctwl_protocol.sealing import ProviderKeys
 
 from . import __version__
-from .errors import InputTooLarge, InputUnreadable
 from .options import ALPHA, add_proxy_options, beacons, check_alpha
-from .plain import text_of
+from .plain import read_text
 
 if TYPE_CHECKING:
     from .report import Analysis
 
 __all__ = ["main"]
 
-_MAX_BYTES = 1 << 22
+_COMMANDS = {
+    "serve": (".service.command", "main"),
+    "scan": (".scan.command", "main"),
+    "prove": (".proof.command", "main_prove"),
+    "verify": (".proof.command", "main_verify"),
+}
+"""The other commands: a module, which is loaded when it is asked for, and its entry point."""
 
 _EPILOG = """\
 examples:
@@ -38,7 +44,10 @@ examples:
 other commands:
   ctwl-decode serve                                   a web page and an HTTP API (ctwl-decode serve --help)
   ctwl-decode scan corpus/ --out results.parquet      many documents (ctwl-decode scan --help)
-  A file of the name serve or scan is read as ./serve or ./scan.
+  ctwl-decode prove letter.txt --profile mine.ctwl --out proof.ctwl
+                                                      show others a private profile's code (prove --help)
+  ctwl-decode verify proof.ctwl --appeared 2026-11-01 is such a proof good? (verify --help)
+  A file of the name of a command is read as ./serve and the like.
 
 The p-value says how often chance alone would show some code as clearly, over all codes and passages searched. A text of
 150 tokens (about 110 words) or more gives a clear answer. No watermark does not mean that a person wrote the text.
@@ -114,23 +123,6 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _read(name: str) -> str:
-    """The text of a file or of standard input, bounded and checked before any work."""
-    try:
-        if name == "-" and sys.stdin is None:
-            raise InputUnreadable("standard input is closed")
-        if name == "-":
-            data = sys.stdin.buffer.read(_MAX_BYTES + 1)
-        else:
-            with Path(name).open("rb") as file:
-                data = file.read(_MAX_BYTES + 1)
-    except OSError as error:
-        raise InputUnreadable(f"cannot read {name}: {error.strerror}") from error
-    if len(data) > _MAX_BYTES:
-        raise InputTooLarge(f"{name} has more than {_MAX_BYTES} bytes; cut it into parts")
-    return text_of(data, name)
-
-
 @contextmanager
 def _progress() -> Iterator[Callable[[int, int], None]]:
     """A progress bar on stderr where that is a terminal."""
@@ -145,7 +137,7 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
 
 def _run(arguments: argparse.Namespace) -> Analysis:
     check_alpha(arguments.alpha)
-    text = _read(arguments.file)
+    text = read_text(arguments.file)
     profile = get_profile(arguments.profile)  # a wrong name fails before torch is loaded, which takes seconds
     trusted = load_trusted()
     layouts = [*LAYOUTS, *(entry.layout for entry in trusted.registry.layouts())]
@@ -195,14 +187,9 @@ def _print(analysis: Analysis, arguments: argparse.Namespace) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit status."""
     argv = list(sys.argv[1:] if argv is None else argv)
-    if argv[:1] == ["serve"]:
-        from .service.command import main as serve
-
-        return serve(argv[1:])
-    if argv[:1] == ["scan"]:
-        from .scan.command import main as scan
-
-        return scan(argv[1:])
+    if argv and argv[0] in _COMMANDS:
+        module, entry = _COMMANDS[argv[0]]
+        return int(getattr(import_module(module, __package__), entry)(argv[1:]))
     analysis = None
     try:
         arguments = _parser().parse_args(argv)

@@ -15,6 +15,12 @@ __all__ = [
     "NotText",
     "OptionOutOfRange",
     "OutputExists",
+    "ProofLate",
+    "ProofMalformed",
+    "ProofRefused",
+    "ProofTextDiffers",
+    "ProofUncertified",
+    "ProofUnfounded",
     "RecordMalformed",
     "RequestCancelled",
     "ScanRunning",
@@ -153,3 +159,39 @@ class UnsupportedType(DecoderError):
     """A request's body is of a media type that its endpoint does not read."""
 
     code = "unsupported-type"
+
+
+class ProofMalformed(DecoderError):
+    """Bytes that are no proof."""
+
+    code = "proof-malformed"
+
+
+class ProofRefused(DecoderError):
+    """Base of what a proof is refused for."""
+
+    code = "proof-refused"
+
+
+class ProofUncertified(ProofRefused):
+    """A proof under a profile that nobody had certified."""
+
+    code = "proof-uncertified"
+
+
+class ProofLate(ProofRefused):
+    """A proof under a profile that was certified when the text was known already."""
+
+    code = "proof-late"
+
+
+class ProofTextDiffers(ProofRefused):
+    """A proof of another text than the one in question."""
+
+    code = "proof-text-differs"
+
+
+class ProofUnfounded(ProofRefused):
+    """A proof of a code that the text does not carry clearly enough."""
+
+    code = "proof-unfounded"

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from .errors import NotText
+import sys
+from pathlib import Path
 
-__all__ = ["text_of"]
+from .errors import InputTooLarge, InputUnreadable, NotText
+
+__all__ = ["read_bytes", "read_text", "text_of"]
+
+_MAX_BYTES = 1 << 22
 
 
 def text_of(data: bytes, name: str) -> str:
@@ -21,3 +26,34 @@ def text_of(data: bytes, name: str) -> str:
         raise NotText(
             f"{name} is no UTF-8 text (byte {error.start} is 0x{data[error.start]:02x}); save it as UTF-8 first"
         ) from error
+
+
+def read_bytes(name: str, most: int = _MAX_BYTES) -> bytes:
+    """The bytes of a file, or of standard input for ``-``.
+
+    Raises:
+        InputUnreadable: it cannot be opened or read.
+        InputTooLarge: it has more than ``most`` bytes.
+    """
+    try:
+        if name == "-" and sys.stdin is None:
+            raise InputUnreadable("standard input is closed")
+        if name == "-":
+            data = sys.stdin.buffer.read(most + 1)
+        else:
+            with Path(name).open("rb") as file:
+                data = file.read(most + 1)
+    except OSError as error:
+        raise InputUnreadable(f"cannot read {name}: {error.strerror}") from error
+    if len(data) > most:
+        raise InputTooLarge(f"{name} has more than {most} bytes; cut it into parts")
+    return data
+
+
+def read_text(name: str) -> str:
+    """The text of a file or of standard input, bounded and checked before any work.
+
+    Raises:
+        InputUnreadable, InputTooLarge, NotText: see :func:`read_bytes` and :func:`text_of`.
+    """
+    return text_of(read_bytes(name), name)

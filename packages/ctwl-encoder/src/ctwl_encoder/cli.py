@@ -172,8 +172,9 @@ def _progress(total: int) -> Iterator[Callable[[int], None]]:
 
 def _run(arguments: argparse.Namespace) -> None:
     prompt = _prompt(arguments)
+    profile = None
     if arguments.profile is not None:
-        get_profile(arguments.profile)  # a wrong name fails before torch is loaded
+        profile = get_profile(arguments.profile)  # a wrong name, a passphrase: before torch is loaded
     keys = _check_record(arguments)
     from transformers.utils import logging
 
@@ -192,7 +193,7 @@ def _run(arguments: argparse.Namespace) -> None:
     )
     logging.set_verbosity_error()
     logging.disable_progress_bar()
-    encoder = Encoder.open(arguments.model, arguments.profile, proxy_path=arguments.proxy, device=arguments.device)
+    encoder = Encoder.open(arguments.model, profile, proxy_path=arguments.proxy, device=arguments.device)
     record = _record(arguments, keys, encoder.proxy)
     with _progress(arguments.max_new_tokens) as progress:
         (written,) = encoder.generate(

@@ -29,6 +29,7 @@ __all__ = [
     "NonCanonical",
     "PassphraseMissing",
     "ProfileMalformed",
+    "ProfileNotPrivate",
     "ProfileUnknown",
     "ProxyDigestMismatch",
     "ProxyMalformed",
@@ -49,6 +50,7 @@ __all__ = [
     "StateMalformed",
     "ThresholdNotMet",
     "TokenOutOfRange",
+    "UserMalformed",
 ]
 
 
@@ -74,6 +76,18 @@ class ProfileMalformed(CTWLError):
     """A profile document that breaks the schema or a bound."""
 
     code = "profile-malformed"
+
+
+class ProfileNotPrivate(CTWLError):
+    """A profile that anyone can write under, where a private one is needed."""
+
+    code = "profile-not-private"
+
+
+class UserMalformed(CTWLError):
+    """A user's id that no profile can be bound to."""
+
+    code = "user-malformed"
 
 
 class ProxyNotFound(CTWLError):

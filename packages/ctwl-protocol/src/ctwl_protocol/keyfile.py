@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 from . import canonical
 from .errors import FileUnwritable, KeyFileLocked, KeyFileMalformed, NonCanonical, PassphraseMissing
 
-__all__ = ["VARIABLE", "ask_passphrase", "lock", "read_secret", "unlock", "write_secret", "write_whole"]
+__all__ = ["VARIABLE", "ask_passphrase", "is_locked", "lock", "read_secret", "unlock", "write_secret", "write_whole"]
 
 VARIABLE = "CTWL_PASSPHRASE"
 """Environment variable that the commands take the passphrase from."""
@@ -67,6 +67,15 @@ def unlock(data: bytes, passphrase: str, purpose: str) -> bytes:
         )
     except InvalidTag as error:
         raise KeyFileLocked("the passphrase does not open this file, or the file was altered") from error
+
+
+def is_locked(data: bytes) -> bool:
+    """Whether these bytes say that they are a file of a secret, of whatever purpose."""
+    try:
+        found = canonical.decode(data)
+    except NonCanonical:
+        return False
+    return isinstance(found, dict) and found.get("format") == _FORMAT
 
 
 def _key(passphrase: str, salt: bytes) -> bytes:

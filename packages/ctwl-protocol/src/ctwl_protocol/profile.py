@@ -10,7 +10,7 @@ import hashlib
 import json
 import math
 import re
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -26,10 +26,11 @@ from pydantic import (
     model_validator,
 )
 
-from . import canonical
+from . import canonical, keyfile
 from .errors import NonCanonical, ProfileMalformed, ProfileUnknown
 
 __all__ = [
+    "FORMAT",
     "GPT2",
     "STANDARD",
     "Architecture",
@@ -51,6 +52,9 @@ __all__ = [
 
 STANDARD = "org.ctwl.gpt2.1"
 """Name of the standard profile, the protocol's default."""
+
+FORMAT = "ctwl-profile/1"
+"""Version of the schema, and what a file of a locked profile is for."""
 
 _JSON = "json"
 """Validation context of a document written as JSON: byte strings stand in hexadecimal."""
@@ -366,17 +370,20 @@ def published_names() -> list[str]:
 
 
 def load_profile(path: str | Path) -> Profile:
-    """Read a private profile from a file (canonical MessagePack or JSON).
+    """Read a private profile from a file: locked with a passphrase, or in the clear as canonical MessagePack or JSON.
 
     Raises:
         ProfileUnknown: there is no such file, or it cannot be read.
         ProfileMalformed: its content is no profile, or it takes a published profile's name.
+        KeyFileMalformed, KeyFileLocked, PassphraseMissing: see :func:`ctwl_protocol.keyfile.read_secret`.
     """
     try:
         with Path(path).open("rb") as file:
             data = file.read(canonical.MAX_BYTES + 1)
     except OSError as error:
         raise ProfileUnknown(f"cannot read the profile file {path}: {error.strerror}") from error
+    if keyfile.is_locked(data):
+        data = _unlocked(Path(path), data)
     try:
         profile = Profile.from_bytes(data)
     except ProfileMalformed as error:
@@ -387,12 +394,18 @@ def load_profile(path: str | Path) -> Profile:
     return profile
 
 
+@lru_cache(maxsize=64)
+def _unlocked(path: Path, locked: bytes) -> bytes:  # noqa: ARG001 - another content of the file is another call
+    """Open a locked profile once in a process: a name is resolved in many places, and nobody types so often."""
+    return keyfile.read_secret(path, FORMAT)
+
+
 def get_profile(name: str | Path | Profile = STANDARD) -> Profile:
     """A published profile by name, or a private one by the path of its file.
 
     Raises:
         ProfileUnknown: neither a published name nor a readable file.
-        ProfileMalformed: the file's content is no profile.
+        CTWLError: the file's content is no profile, or stays locked; see :func:`load_profile`.
     """
     if isinstance(name, Profile):
         return name

@@ -96,7 +96,7 @@ class About(BaseModel):
 
     name: str = Field(description="The profile's name.")
     digest: str = Field(description="SHA-256 of the profile's canonical encoding.")
-    profile: dict[str, Any] = Field(description="The profile.")
+    profile: dict[str, Any] = Field(description="The profile; a private one without its key.")
     max_bytes: int = Field(description="Bytes that a request's body may have.")
     max_characters: int = Field(description="Characters that a text may have.")
     max_tokens: int = Field(description="Proxy tokens that a text may have.")
@@ -247,7 +247,7 @@ def _about(profile: Profile, limits: Limits) -> About:
     return About(
         name=profile.name,
         digest=profile.digest,
-        profile=profile.model_dump(mode="json"),
+        profile=profile.model_dump(mode="json", exclude=set() if profile.is_public else {"key"}),
         max_bytes=limits.body,
         max_characters=limits.characters,
         max_tokens=limits.tokens,

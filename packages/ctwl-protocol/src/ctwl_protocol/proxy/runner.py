@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from ..errors import CTWLError, DeviceUnavailable, TokenOutOfRange
+from ..errors import CTWLError, DeviceUnavailable, ProxyMalformed, TokenOutOfRange
 from ..partition import quantise
 from ..profile import Profile, ProxyModel, get_profile
 from .files import ProxyFiles, find_files
@@ -111,6 +111,23 @@ class Proxy:
     def vanilla(self) -> Proxy:
         """The proxy of the profile's twin without a proxy LM, for Vanilla-Marking."""
         return Proxy(self.profile.vanilla(), self.tokenizer, None, batch_size=self.batch_size)
+
+    def under(self, profile: Profile) -> Proxy:
+        """The same proxy LM, shared, for another profile that has it: another key, such as a user's.
+
+        Raises:
+            ProxyMalformed: the profile has another proxy LM or another tokenizer.
+        """
+        if (profile.proxy, profile.tokenizer) != (self.profile.proxy, self.profile.tokenizer):
+            raise ProxyMalformed(f"{profile.name} has another proxy than {self.profile.name}; open it with open_proxy")
+        return Proxy(
+            profile,
+            self.tokenizer,
+            None if self._load is None else lambda: self._model,
+            device=self.device,
+            batch_size=self.batch_size,
+            fast=self._dtype != torch.float32,
+        )
 
     def forward(self, windows: NDArray[np.int64]) -> torch.Tensor:
         """The bare forward pass: float32 logits (n, rows) on the proxy's device.

@@ -7,20 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import tokenizers
 from numpy.typing import NDArray
-from tokenizers import Regex, models, pre_tokenizers
 
 from ..errors import ProxyMalformed
 from ..normalization import normalize
 from ..profile import Tokenizer as TokenizerSpec
+from ..splitting import SPLITS, build_bpe
 
 __all__ = ["SPLITS", "ProxyTokenizer"]
-
-_GPT2_SPLIT = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
-
-SPLITS: dict[str, tuple[str, ...]] = {"gpt2": (_GPT2_SPLIT,), "digits-gpt2": (r"\p{N}", _GPT2_SPLIT)}
-"""Splitting rules by name: patterns applied one after the other, each match a piece of its own."""
 
 
 class ProxyTokenizer:
@@ -43,17 +37,11 @@ class ProxyTokenizer:
             self.vocabulary: dict[str, int] = json.loads(vocab.read_bytes())
             lines = merges.read_bytes().decode().split("\n")[1:]  # after the header
             pairs = [tuple(line.split(" ")) for line in lines if line]
-            model = models.BPE(vocab=self.vocabulary, merges=[(left, right) for left, right in pairs])
-        except Exception as error:  # the binding raises plain Exception
+            self.backend = build_bpe(self.vocabulary, [(left, right) for left, right in pairs], spec.pre_tokenizer)
+        except Exception as error:  # whatever may be wrong with the files
             raise ProxyMalformed(f"{vocab} and {merges} are no BPE tokenizer: {error}") from error
         if sorted(self.vocabulary.values()) != list(range(spec.vocabulary)):
             raise ProxyMalformed(f"{vocab} does not hold the ids 0 to {spec.vocabulary - 1}")
-        splits = [pre_tokenizers.Split(Regex(pattern), "isolated") for pattern in SPLITS[spec.pre_tokenizer]]
-        self.backend = tokenizers.Tokenizer(model)
-        self.backend.pre_tokenizer = pre_tokenizers.Sequence(
-            [*splits, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
-        )
-        self.backend.decoder = tokenizers.decoders.ByteLevel()
 
     def encode(self, text: str) -> NDArray[np.int64]:
         """Token ids of the normalised text: int64 (tokens,)."""

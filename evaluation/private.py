@@ -1,0 +1,98 @@
+"""Is a private profile's code read by its owner as a public one is, and by nobody else?
+
+SmolLM2 writes texts of a fixed length under three profiles with the same numbers: the public one, a provider's private
+one, and a user's exclusive one. The owner decodes each, in full and cut to 100 tokens. Then outsiders: what the public
+profile and another user's find in the texts of the two secret ones must be what they find in human text. The p-value of
+one code chosen beforehand is then exactly uniform, that of the best of all codes uniform or above.
+
+    python evaluation/private.py --out evaluation/results/private.json
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from common import OFFLINE, arguments, news_prompts, rate, settings, tracked, write
+from false_positives import judge, summary
+
+from ctwl_decoder import Decoder, Report
+from ctwl_encoder import Encoder
+from ctwl_encoder.models import load_model
+from ctwl_protocol import Profile
+from ctwl_protocol.normalization import normalize
+from ctwl_protocol.private import for_user
+from ctwl_protocol.proxy import ProxyTokenizer, open_proxy
+
+_SHORTER = 100
+
+
+def cut(tokenizer: ProxyTokenizer, text: str, tokens: int) -> str:
+    """The first tokens of a text."""
+    text = normalize(text)
+    _, starts = tokenizer.locate(text)
+    return text[: starts[tokens]] if len(starts) > tokens else text
+
+
+def rates(codes: list[int], reports: list[Report]) -> dict[str, Any]:
+    """How often the owner read the code, and was sure of it."""
+    p_values = np.array([report.p_value for report in reports])
+    return {
+        "exact": rate(sum(code == report.code for code, report in zip(codes, reports, strict=True)), len(codes)),
+        "detected at p <= 1e-4": rate(int((p_values <= 1e-4).sum()), len(codes)),
+        "median p": float(np.median(p_values)),
+    }
+
+
+def main() -> None:
+    """Run the experiment."""
+    options = arguments(__doc__, texts=104, tokens=150, batch=8, seed=1)
+    if options.tokens < _SHORTER:
+        raise SystemExit(f"--tokens is at least {_SHORTER}: texts are decoded cut to that, too")
+    rng = np.random.default_rng(options.seed)
+    proxy = open_proxy(OFFLINE, fast=True)
+    model, tokenizer = load_model("smollm2")
+    provider = proxy.profile.model_copy(update={"name": "com.example.mark.1", "key": rng.bytes(32)})
+    user, other = for_user(provider, "ann@example.com"), for_user(provider, "bob@example.com")
+    profiles: dict[str, Profile] = {"public": proxy.profile, "private": provider, "user": user}
+    outsiders: dict[str, Profile] = {"public": proxy.profile, "another user": other}
+    owners: dict[str, Any] = {}
+    found: dict[str, list[dict[str, float]]] = {reader: [] for reader in outsiders}
+    for who, profile in profiles.items():
+        encoder, decoder = Encoder(model, tokenizer, proxy.under(profile)), Decoder(proxy.under(profile))
+        codes: list[int] = []
+        texts: list[str] = []
+        for start in tracked(range(0, options.texts, options.batch), f"{who}: writing"):
+            written = encoder.generate(
+                news_prompts(options.texts)[start : start + options.batch],
+                provider=(37 * start + 5) % 1024,
+                version=start % 16,
+                max_new_tokens=options.tokens,
+                min_new_tokens=options.tokens,
+                seed=options.seed + start,
+            )
+            codes += [generation.beacon.code for generation in written]
+            texts += [generation.text for generation in written]
+        owners[who] = {
+            f"{length} tokens": rates(codes, [decoder.decode(cut(proxy.tokenizer, text, length)) for text in texts])
+            for length in sorted({_SHORTER, options.tokens})
+        }
+        if who == "public":
+            continue
+        for reader, outsider in outsiders.items():
+            found[reader] += [judge(proxy.under(outsider), text, rng) for text in texts]
+    write(
+        {
+            "experiment": "private profiles",
+            "settings": settings(
+                model="smollm2", proxy=OFFLINE, **{k: v for k, v in vars(options).items() if k != "out"}
+            ),
+            "owners": owners,
+            "outsiders": {reader: summary(rows) for reader, rows in found.items()},
+        },
+        options.out,
+    )
+
+
+if __name__ == "__main__":
+    main()
