@@ -1,4 +1,4 @@
-"""The client's workflow: from what is trusted and what is offered to what is trusted next (spec 9.4, Update).
+"""The client's workflow: from what is trusted and what is offered to what is trusted next (spec 9.6, Update).
 
 It follows the client workflow of The Update Framework (TUF), with two roles. Nothing here touches a disk: an update
 that is refused has left no trace.

@@ -1,4 +1,4 @@
-"""The two signed documents: the root, which says whose signatures count, and the registry itself (spec 9.4)."""
+"""The two signed documents: the root, which says whose signatures count, and the registry itself (spec 9.6)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The three kinds of entry: who owns a provider code, what a layout holds, which private profile is certified when.
 
 Entries are append-only and stay for good: a retired provider's code still decodes, and says that it is retired
-(spec 9.4, Registry).
+(spec 9.6, Registry).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Signed bytes: an envelope, its signatures, and the threshold of a role (spec 9.4).
+"""Signed bytes: an envelope, its signatures, and the threshold of a role (spec 9.6).
 
 What is signed is the pre-authentication encoding of DSSE v1 (Dead Simple Signing Envelope) over type and payload, so no
 payload of one type passes for another. Signatures are verified before a payload is parsed.

@@ -1,4 +1,4 @@
-"""What a registry may say after another: more, and never something else about the past (spec 9.4, step 6)."""
+"""What a registry may say after another: more, and never something else about the past (spec 9.6, step 6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every document of the registry is made of: strict fields, bounded text, one encoding (spec 4.1, 9.4)."""
+"""What every document of the registry is made of: strict fields, bounded text, one encoding (spec 4.1, 9.6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the trusted state rests: one file, written as a whole; without one, what the wheel brings (spec 9.4)."""
+"""Where the trusted state rests: one file, written as a whole; without one, what the wheel brings (spec 9.6)."""
 
 from __future__ import annotations
 
