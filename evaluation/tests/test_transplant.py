@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from common import news_prompts
+from common import OFFLINE, news_prompts
 from transformers import GPT2TokenizerFast
-from transplant import NAME, transplant
+from transplant import NAME, provider, transplant
 
 from ctwl_encoder import Encoder
 from ctwl_protocol import get_profile
@@ -46,3 +46,27 @@ def test_a_text_over_gpt2s_vocabulary_is_read_by_the_command(folder: Path, tmp_p
     report = json.loads(done.stdout)
     assert (done.returncode, report["profile"]) == (0, NAME)
     assert (report["provider"], report["version"], report["nonce"]) == (511, 7, best.beacon.nonce)
+
+
+def test_a_second_model_carries_the_record_of_the_first_one_on(tmp_path: Path) -> None:
+    """Relay from the command line: SmolLM2 drafts, the model over GPT-2's vocabulary goes on; both by one profile."""
+    encode = [sys.executable, "-m", "ctwl_encoder", "--profile", OFFLINE]
+
+    def run(*command: str) -> str:
+        done = subprocess.run(command, capture_output=True, check=False)
+        assert done.returncode == 0, done.stderr.decode()
+        return done.stdout.decode()
+
+    folder = tmp_path / "model"
+    for part in provider("gpt2"):
+        part.save_pretrained(folder)
+    prompt = news_prompts(1)[0]
+    length = ["--max-new-tokens", "150", "--min-new-tokens", "150"]
+    draft, final = tmp_path / "draft.txt", tmp_path / "final.txt"
+    draft.write_text(run(*encode, "--provider", "7", "--version", "1", "--seed", "5", *length, prompt))
+    length = ["--max-new-tokens", "230", "--min-new-tokens", "230"]
+    told = ["--model", str(folder), "--provider", "42", "--version", "3", "--relay", str(draft), "--seed", "6"]
+    final.write_text(run(*encode, *told, *length, "--prompt-file", str(draft)))
+    says = run(sys.executable, "-m", "ctwl_decoder", "--profile", OFFLINE, str(final))
+    assert "Watermark found: Example Forty-Two (provider 42)" in says
+    assert "before    Example Seven (provider 7), model version 1" in says

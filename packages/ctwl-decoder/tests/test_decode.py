@@ -227,6 +227,16 @@ def test_the_command_finds_the_code_and_says_so_by_its_exit_status(marked: str, 
     assert found.stderr == b""
 
 
+def test_the_command_looks_for_what_it_is_told(marked: str, tmp_path: Path) -> None:
+    """Provider 700 is nobody's in the registry; a beacon is no record of four codes."""
+    (tmp_path / "text.txt").write_text(marked, encoding="utf-8")
+    registered = run(*OFFLINE, "--registered", str(tmp_path / "text.txt"))
+    assert registered.returncode == 1
+    one = run(*OFFLINE, "--layout", "beacon", str(tmp_path / "text.txt"))
+    assert one.stdout.startswith(b"Watermark found: provider 700, not registered, model version 9\n")
+    assert b"registry  test registry, version 1" in one.stdout
+
+
 def test_the_command_finds_nothing_in_human_text() -> None:
     nothing = run(*OFFLINE, "-", stdin=HUMAN["exceptions"][:700].encode())
     assert nothing.returncode == 1
@@ -243,8 +253,20 @@ def test_the_command_finds_nothing_in_human_text() -> None:
         (["-"], b"a" * ((1 << 22) + 1), "input-too-large"),
         (["--profile", "org.nobody.1", "-"], b"text", "profile-unknown"),
         (["--alpha", "2", "-"], b"text", "option-out-of-range"),
+        (["--layout", "shop", "-"], b"text", "layout-unknown"),
+        (["--keys", "/nowhere/our.keys", "-"], b"text", "key-file-malformed"),
     ],
-    ids=["no file", "a folder", "latin-1", "binary", "too large", "unknown profile", "bad level"],
+    ids=[
+        "no file",
+        "a folder",
+        "latin-1",
+        "binary",
+        "too large",
+        "unknown profile",
+        "bad level",
+        "no such layout",
+        "no keys",
+    ],  # fmt: skip
 )
 def test_the_command_answers_bad_input_in_a_line(arguments: list[str], stdin: bytes, code: str) -> None:
     result = run(*arguments, stdin=stdin)

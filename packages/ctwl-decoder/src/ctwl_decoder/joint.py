@@ -24,7 +24,7 @@ from ctwl_protocol.sealing import ProviderKeys
 
 from .evidence import Marks, Table
 from .null import FLOOR, null_of
-from .scores import score_all, score_codes
+from .scores import code_space, score_all, score_codes
 from .spans import Candidate
 
 __all__ = ["Reader", "Reading"]
@@ -111,7 +111,7 @@ class Reader:
         self.profile = profile
         self.layouts = tuple(layouts) if profile.code_bits == BEACON_BITS else ()
         self.keys = keys
-        self._every = np.arange(1 << BEACON_BITS, dtype=np.uint32) if self.layouts else np.empty(0, np.uint32)
+        self._every = code_space(profile)  # of beacons, where there are layouts
 
     @property
     def counts(self) -> tuple[int, ...]:
