@@ -266,7 +266,7 @@ def test_the_command_finds_nothing_in_human_text() -> None:
         "bad level",
         "no such layout",
         "no keys",
-    ],  # fmt: skip
+    ],
 )
 def test_the_command_answers_bad_input_in_a_line(arguments: list[str], stdin: bytes, code: str) -> None:
     result = run(*arguments, stdin=stdin)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-import time
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
@@ -18,13 +16,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ctwl_protocol import Beacon, Profile
-from ctwl_protocol.codes import BEACON_BITS, BEACON_FIELDS
-from ctwl_protocol.errors import SealRefused
-from ctwl_protocol.layouts import AUTHENTICATOR, LAYOUTS, Layout
+from ctwl_protocol import Profile
+from ctwl_protocol.layouts import LAYOUTS, Layout
 from ctwl_protocol.profile import STANDARD
 from ctwl_protocol.proxy import Proxy, open_proxy
-from ctwl_protocol.records import Record
 from ctwl_protocol.registry import Trusted, load_trusted
 from ctwl_protocol.sealing import ProviderKeys
 from ctwl_protocol.windows import Positions, positions
@@ -33,11 +28,12 @@ from .errors import InputTooLarge, NotText
 from .evidence import Evidence, Marks, Observe
 from .evidence import observe as observe_alone
 from .forms import forms_of
-from .joint import Reader, Reading
+from .interpret import Interpreter
+from .joint import Reader
 from .mapped import Mapped
 from .options import ALPHA, MAX_CHARACTERS, MAX_TOKENS, beacon_codes, check_alpha
 from .posterior import THRESHOLD, posterior_windows
-from .report import Analysis, Hop, ReadRecord, Report, Span
+from .report import Analysis, Report, Span
 from .scores import code_space
 from .spans import Candidate, Found, candidates, merge
 from .units import NAT, Score, units
@@ -115,12 +111,12 @@ class Decoder:
             RegistryError: see :func:`ctwl_protocol.registry.load_trusted`.
         """
         self.proxy = proxy
-        self.keys = keys
-        self.epochs = tuple(epochs)
-        self.registry = registry or load_trusted()
-        registered = [entry.layout for entry in self.registry.registry.layouts()]
-        self._reader = Reader(proxy.profile, [*layouts, *registered] if layouts is LAYOUTS else list(layouts), keys)
         self.profile = proxy.profile
+        registry = registry or load_trusted()
+        if layouts is LAYOUTS:
+            layouts = [*LAYOUTS, *(entry.layout for entry in registry.registry.layouts())]
+        self._reader = Reader(self.profile, layouts, keys)
+        self._interpreter = Interpreter(self.profile, registry, keys, tuple(epochs))
         self._observe = observe or partial(observe_alone, proxy)
 
     @classmethod
@@ -314,9 +310,9 @@ class Decoder:
                     end=len(text[: form.starts[last]].rstrip()) if last < tokens else int(form.starts[last]),
                     tokens=last - first,
                     code=each.code,
-                    **self._beacon(each.code),
+                    **self._interpreter.beacon(each.code),
                     p_value=each.candidate.p_value,
-                    record=self._record(each.candidate, alpha),
+                    record=self._interpreter.record(each.candidate, alpha),
                 )
             )
         parts = [
@@ -327,9 +323,9 @@ class Decoder:
             detected=bool(outcome.found),
             spans=spans,
             code=code,
-            **self._beacon(code),
+            **self._interpreter.beacon(code),
             p_value=best.p_value,
-            record=self._record(best, alpha) if outcome.found else None,
+            record=self._interpreter.record(best, alpha) if outcome.found else None,
             alpha=alpha,
             test=test,
             score=score.value,
@@ -341,7 +337,7 @@ class Decoder:
             needed=needed_tokens(self.profile, alpha, codes),
             form=form.name,
             searched=codes,
-            registry=self.registry.label(int(time.time())) if self.profile.is_public else None,
+            registry=self._interpreter.label(),
             profile=self.profile.name,
             profile_digest=self.profile.digest,
         )
@@ -353,65 +349,6 @@ class Decoder:
         first = 0 if found.start <= prefix else found.start + prefix
         last = found.end + prefix
         return first, tokens if tokens - last <= prefix else last
-
-    def _record(self, candidate: Candidate, alpha: float) -> ReadRecord | None:
-        """What a candidate says, as far as it was read."""
-        if self.profile.code_bits != BEACON_BITS:
-            return None
-        known = LAYOUTS[0] if candidate.count == 1 else None
-        reading = candidate.reading or Reading(known, (candidate.code,), (candidate.p_value,))
-        codes = reading.codes
-        layout = reading.layout
-        whole = Record(layout, (*codes, *[0] * (layout.codes - len(codes)))) if layout else None
-        fields = dict(whole.fields) if whole else dict(zip(BEACON_FIELDS, _split(codes[0]), strict=True))
-        if layout and layout.authenticated and reading.authenticator is None:
-            del fields[AUTHENTICATOR]
-        return ReadRecord(
-            layout=layout.name if layout else None,
-            number=layout.number if layout else None,
-            codes=list(codes),
-            p_values=list(reading.p_values),
-            p_value=max(reading.p_values),
-            fields=fields,
-            chain=[self._hop(hop) for hop in (whole.chain if whole else (Beacon.from_code(codes[0]),))],
-            sealed=fields.get("sealed_user"),
-            user=self._user(fields, Beacon.from_code(codes[0])),
-            authenticated=None if reading.authenticator is None else reading.authenticator <= alpha,
-        )
-
-    def _hop(self, beacon: Beacon) -> Hop:
-        """A beacon with what the registry knows of it; nothing, where the codes are a private profile's own."""
-        known = {"provider": beacon.provider, "version": beacon.version, "nonce": beacon.nonce}
-        if not self.profile.is_public:
-            return Hop(**known, name=None, model=None, state=None)
-        registry = self.registry.registry
-        owner, model = registry.provider(beacon.provider), registry.model(beacon.provider, beacon.version)
-        return Hop(
-            **known,
-            name=owner.name if owner else None,
-            model=model.name if model else None,
-            state=owner.state if owner else "unregistered",
-        )
-
-    def _user(self, fields: dict[str, int], beacon: Beacon) -> int | None:
-        """The user whose number was sealed, where the keys are here and open it."""
-        if self.keys is None or "sealed_user" not in fields:
-            return None
-        for epoch in self.epochs:
-            with suppress(SealRefused):
-                return self.keys.open(fields["sealed_user"], beacon, epoch)
-        return None
-
-    def _beacon(self, code: int | None) -> dict[str, int | None]:
-        if code is None or self.profile.code_bits != BEACON_BITS:
-            return {"provider": None, "version": None, "nonce": None}
-        beacon = Beacon.from_code(code)
-        return {"provider": beacon.provider, "version": beacon.version, "nonce": beacon.nonce}
-
-
-def _split(code: int) -> tuple[int, int, int]:
-    beacon = Beacon.from_code(code)
-    return beacon.provider, beacon.version, beacon.nonce
 
 
 def _piled(run: str) -> bool:
