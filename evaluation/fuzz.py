@@ -67,6 +67,7 @@ def _root(data: bytes) -> None:
 def _registry(data: bytes) -> None:
     registry = Registry.from_bytes(data)
     _must(registry.to_bytes() == data)
+    _must(all(entry.layout.codes > 1 for entry in registry.layouts()))
     for code, version in registry.beacons():
         _must(registry.model(code, version) is not None)
     with contextlib.suppress(CTWLError):
@@ -105,7 +106,7 @@ def _with_all_kinds(registry: Registry) -> bytes:
     fields = [["provider", 10], ["version", 4], ["nonce", 6], ["room", 20]]
     entries = [
         *registry.model_dump()["entries"][:1],
-        {"kind": "layout", "number": 64, "name": "Theatre", "owner": 0, "fields": fields},
+        {"kind": "layout", "number": 64, "name": "theatre", "owner": 0, "fields": fields},
         {"kind": "certificate", "commitment": bytes(32), "owner": "Somebody", "since": registry.issued},
     ]
     return canonical.encode(registry.model_dump() | {"entries": entries})

@@ -1,6 +1,7 @@
 """The scores and their exact null."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from scipy import stats
 from ctwl_decoder.evidence import Evidence, Marks, Table
 from ctwl_decoder.null import FLOOR, null_of
 from ctwl_decoder.posterior import posterior
-from ctwl_decoder.scores import score_all, score_codes, search_windows
+from ctwl_decoder.scores import score_all, score_codes, score_slot_0, search_windows
 from ctwl_decoder.units import MARGIN, NAT, STEPS, UNMARKED, Score, soft_table, units
 from ctwl_protocol import get_profile
 from ctwl_protocol.windows import positions
@@ -47,6 +48,21 @@ def test_the_kernel_scores_every_code_as_the_reference_does(seed: int, contexts:
     codes = EVERY[: 2**14]
     np.testing.assert_array_equal(score_all(table, codes), score_codes(table, codes), strict=True)
     np.testing.assert_array_equal(score_all(table, codes[5:9]), score_codes(table, codes[5:9]), strict=True)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(0, 80), st.booleans())
+def test_slot_0_of_every_number_of_codes_is_scored_at_once(seed: int, length: int, nested: bool) -> None:
+    rng = np.random.default_rng(seed)
+    marks = replace(random_marks(length, rng), slots=rng.integers(0, 4, (length, 4), dtype=np.uint8))
+    if nested:  # as interleaving has it
+        marks = replace(marks, slots=np.floor(rng.random((length, 1)) * np.arange(1, 5)).astype(np.uint8))
+    kept = marks[marks.first_occurrences()]
+    for count, scores in score_slot_0(marks, EVERY[:500], (1, 3, 4)).items():
+        expected = score_codes(Table.of(kept[kept.places_of(count, 0)]), EVERY[:500])
+        np.testing.assert_array_equal(scores, expected, strict=True)
+        if nested:
+            alone = score_codes(Table.of(marks[marks.places_of(count, 0)]), EVERY[:500])
+            np.testing.assert_array_equal(scores, alone, strict=True)
 
 
 def random_marks(length: int, rng: np.random.Generator, colours: int = 100) -> Marks:
@@ -110,7 +126,10 @@ def test_a_pair_that_comes_back_counts_once() -> None:
     cut = positions(ids, 3, 1)
     marks = Marks.of(PROFILE, cut, np.ones((len(cut), 4), dtype=np.int8))
     pairs = [tuple(pair) for pair in marks.pairs.tolist()]
-    assert [pair not in pairs[:i] for i, pair in enumerate(pairs)] == marks.first_occurrences().tolist()
+    # of a pair's positions the one that carries slot 0 in most numbers of codes, the first of those
+    order = sorted(range(len(pairs)), key=lambda i: (-int((marks.slots[i] == 0).sum()), i))
+    counted = {pairs[i]: i for i in reversed(order)}
+    assert sorted(counted.values()) == np.flatnonzero(marks.first_occurrences()).tolist()
     table = Table.of(marks)
     assert table.counted == len(set(pairs))
     contexts = {int(seed): context for seed, (context, _) in zip(marks.seeds, pairs, strict=True)}

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from ctwl_protocol.errors import FileUnwritable, RegistryUnreadable, StateMalformed
+from ctwl_protocol import registry
+from ctwl_protocol.errors import FileUnwritable, RegistryUnreadable, StateMalformed, ThresholdNotMet
 from ctwl_protocol.registry import Trusted, bundled, keys, load_trusted, store, update_trusted
 from ctwl_protocol.registry.client import begin
 from ctwl_protocol.registry.make_bundled import make
@@ -19,8 +20,8 @@ DAY = 86_400
 
 
 def test_the_bundled_registry_is_the_one_that_its_command_makes() -> None:
-    root, registry = make()
-    assert (bundled().root_bytes, bundled().registry_bytes) == (root.to_bytes(), registry.to_bytes())
+    root, listed = make()
+    assert (bundled().root_bytes, bundled().registry_bytes) == (root.to_bytes(), listed.to_bytes())
 
 
 def test_the_bundled_registry_says_that_it_is_for_tests() -> None:
@@ -31,15 +32,15 @@ def test_the_bundled_registry_says_that_it_is_for_tests() -> None:
 
 
 def test_the_bundled_registry_has_its_examples() -> None:
-    registry = bundled().registry
-    trials, last, seventh, retired = (registry.provider(code) for code in (0, 42, 7, 13))
+    listed = bundled().registry
+    trials, last, seventh, retired = (listed.provider(code) for code in (0, 42, 7, 13))
     assert trials and "nobody" in trials.name
     assert last and last.name == "Example Forty-Two"
-    assert [pair for pair in registry.beacons() if pair[0] == 42] == [(42, 0), (42, 1), (42, 2), (42, 3)]
-    assert {code for code, _ in registry.beacons()} == {*range(21), 42}
+    assert [pair for pair in listed.beacons() if pair[0] == 42] == [(42, 0), (42, 1), (42, 2), (42, 3)]
+    assert {code for code, _ in listed.beacons()} == {*range(21), 42}
     assert retired and retired.state == "retired" and retired.models
     assert seventh and len(seventh.epochs) == 2
-    assert [registry.epoch(7, epoch.since) for epoch in seventh.epochs] == [1, 2]
+    assert [listed.epoch(7, epoch.since) for epoch in seventh.epochs] == [1, 2]
 
 
 def test_without_a_stored_state_the_bundled_one_is_trusted(tmp_path: Path) -> None:
@@ -52,6 +53,36 @@ def test_the_folder_is_that_of_the_environment(tmp_path: Path, monkeypatch: pyte
     monkeypatch.delenv(store.VARIABLE)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     assert store.state_folder() == tmp_path / "ctwl" / "registry"
+
+
+def test_the_exported_names() -> None:
+    assert sorted(registry.__all__) == [
+        "CertificateEntry",
+        "Envelope",
+        "Epoch",
+        "LayoutEntry",
+        "ModelVersion",
+        "ProviderEntry",
+        "Registry",
+        "Role",
+        "Root",
+        "Trusted",
+        "bundled",
+        "load_trusted",
+        "update_trusted",
+    ]
+
+
+def test_a_user_without_a_home_is_told_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (store.VARIABLE, "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+
+    def homeless(path: Path) -> Path:
+        raise RuntimeError
+
+    monkeypatch.setattr(Path, "expanduser", homeless)
+    with pytest.raises(RegistryUnreadable, match=store.VARIABLE):
+        load_trusted()
 
 
 def test_a_next_version_is_taken(repository: Any, make_provider: Any) -> None:
@@ -96,7 +127,7 @@ def test_a_model_is_appended(repository: Any, make_provider: Any) -> None:
 def test_a_certificate_and_a_layout_are_appended(repository: Any) -> None:
     certificate = {"kind": "certificate", "commitment": bytes(32), "owner": "Somebody", "since": repository.now}
     fields = [["provider", 10], ["version", 4], ["nonce", 6], ["room", 20]]
-    layout = {"kind": "layout", "number": 64, "name": "Theatre", "owner": 42, "fields": fields}
+    layout = {"kind": "layout", "number": 64, "name": "theatre", "owner": 42, "fields": fields}
     repository.offer(repository.next_registry(certificate, layout))
     assert repository.trusted.registry.certificate(bytes(32)).owner == "Somebody"
     assert repository.trusted.registry.layout(64).owner == 42
@@ -150,6 +181,12 @@ def test_a_state_may_start_from_a_root_that_somebody_vouches_for(repository: Any
     assert load_trusted(folder).use == "production"
     with pytest.raises(FileUnwritable, match="there already"):
         update_trusted(start=start, registry=repository.signed_registry(), folder=folder, now=repository.now)
+
+
+def test_even_a_root_that_somebody_vouches_for_is_signed_by_its_own_keys(repository: Any) -> None:
+    for root, listed in (("a", "x"), ("ab", "w")):
+        with pytest.raises(ThresholdNotMet):
+            begin(repository.signed_root(root), repository.signed_registry(listed))
 
 
 def test_updates_at_once_do_not_undo_each_other(repository: Any) -> None:

@@ -24,6 +24,7 @@ from ctwl_protocol.registry import Envelope, Registry, Role, Root, keys
 from ctwl_protocol.registry.documents import REGISTRY, ROOT
 from ctwl_protocol.registry.envelope import pre_authentication_encoding
 
+SEAT = {"nonce": 5, "room": 4, "seat": 3}
 KEYS = sorted((keys.test_key(number) for number in range(4)), key=keys.public_bytes)
 PUBLIC = [keys.public_bytes(key) for key in KEYS]
 
@@ -48,7 +49,7 @@ def provider(**changes: Any) -> dict[str, Any]:
 
 def layout(**changes: Any) -> dict[str, Any]:
     fields = [["provider", 10], ["version", 4], ["nonce", 6], ["room", 12], ["seat", 8]]
-    return {"kind": "layout", "number": 64, "name": "Theatre", "owner": 42, "fields": fields} | changes
+    return {"kind": "layout", "number": 64, "name": "theatre", "owner": 42, "fields": fields} | changes
 
 
 def certificate(**changes: Any) -> dict[str, Any]:
@@ -83,6 +84,7 @@ def test_a_registry_answers_what_a_decoder_asks() -> None:
     assert found.epoch(43, 200) is None
     registered = found.layout(64)
     assert registered is not None and registered.fields[3] == ("room", 12)
+    assert registered.layout.unpack(registered.layout.pack({**dict.fromkeys(["provider", "version"], 3), **SEAT}))
     assert found.layout(65) is None and found.layouts() == [registered]
     certified = found.certificate(bytes(range(32)))
     assert certified is not None and certified.since == 300
@@ -170,12 +172,23 @@ def test_a_root_for_production_has_no_test_key(where: str) -> None:
         (registry(provider(), layout(number=63)), "number"),
         (registry(provider(), layout(number=128)), "number"),
         (registry(layout(), provider()), "registered before it"),
-        (registry(provider(), layout(fields=[["provider", 10], ["nonce", 10], ["user", 20]])), "first three"),
-        (registry(provider(), layout(fields=[["provider", 10], ["version", 4], ["nonce", 6]])), "fills"),
-        (registry(provider(), layout(fields=[*layout()["fields"][:4], ["seat", 9]])), "fills"),
+        (
+            registry(provider(), layout(fields=[["provider", 10], ["nonce", 6], ["version", 4], ["user", 20]])),
+            "first fields",
+        ),
+        (registry(provider(), layout(fields=[["provider", 10], ["version", 4], ["nonce", 6]])), "fields"),
+        (registry(provider(), layout(fields=[*layout()["fields"][:4], ["seat", 9]])), "do not fill"),
         (registry(provider(), layout(fields=[*layout()["fields"][:4], ["seat", True]])), "fields"),
-        (registry(provider(), layout(fields=[*layout()["fields"][:4], ["room", 8]])), "one name"),
+        (registry(provider(), layout(fields=[*layout()["fields"][:4], ["room", 8]])), "share a name"),
         (registry(provider(), layout(fields=[*layout()["fields"][:4], ["Seat", 8]])), "fields"),
+        (registry(provider(), layout(fields=[*layout()["fields"][:3], ["a", 1], ["b", 1]])), "do not fill"),
+        (registry(provider(), layout(fields=[*layout()["fields"][:3], ["a", 60], ["b", 20]])), "do not fill"),
+        (registry(provider(), layout(fields=[])), "fields"),
+        (registry(provider(), layout(fields=[*layout()["fields"][:3], ["authenticator", 20], ["a", 20]])), "last"),
+        (registry(provider(), layout(fields=[*layout()["fields"][:3], ["authenticator", 40]])), "whole code"),
+        (registry(provider(), layout(name="the Theatre")), "name"),
+        (registry(provider(), layout(), layout(number=65)), "two layouts have one name"),
+        (registry(provider(epochs=[{"epoch": 1 << 16, "since": 1}])), "epoch"),
         (registry(certificate(commitment=bytes(31))), "commitment"),
         (registry(certificate(since=1001)), "after the registry"),
     ],

@@ -120,16 +120,18 @@ class Marks:
         return np.flatnonzero(self.slots[:, count - 1] == slot)
 
     def first_occurrences(self, apart: int | None = None) -> NDArray[np.bool_]:
-        """The first position of every distinct (context, token) pair: bool (positions,).
+        """One position of every distinct (context, token) pair: bool (positions,).
 
-        A pair that comes back brings the same permutations, so it is no new evidence.
+        A pair that comes back brings the same permutations, so it is no new evidence. Of several positions the one that
+        carries slot 0 in most numbers of codes counts, the first of those.
 
         Args:
             apart: count a pair again where it was last counted at least so many positions ago.
         """
         first = np.zeros(len(self), dtype=np.bool_)
         if apart is None:
-            first[np.unique(self.pairs, axis=0, return_index=True)[1]] = True
+            order = np.argsort(-(self.slots == 0).sum(axis=1), kind="stable")
+            first[order[np.unique(self.pairs[order], axis=0, return_index=True)[1]]] = True
             return first
         last: dict[bytes, int] = {}
         for i, pair in enumerate(self.pairs):

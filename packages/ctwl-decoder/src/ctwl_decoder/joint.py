@@ -39,7 +39,8 @@ _PROMISING = 0.5
 """Windows whose beacon has a higher p-value are not read further."""
 
 _CONFIRMED = 0.01
-"""A layout is believed where its further codes by themselves have this p-value."""
+"""A layout is believed where its further codes by themselves have this p-value; of likely codes, those that the
+authenticator prefers are believed where it has this one."""
 
 _READ = 6
 """Most windows of a text that are read."""
@@ -246,7 +247,10 @@ class Reader:
         values = [keys.authenticate(self.profile, Record(layout, (*codes, 0))) for codes in tried]
         scores = score_codes(table, np.array(values, dtype=np.uint32))
         best = int(scores.argmax())
-        return (*tried[best], values[best]), null.p_value(int(scores[best]), len(tried))
+        p_value = null.p_value(int(scores[best]), len(tried))
+        if p_value > _CONFIRMED:
+            best = 0  # other keys, or an edited text: the likeliest codes stand
+        return (*tried[best], values[best]), p_value
 
 
 def _likeliest_first(ranked: list[list[int]]) -> Iterator[tuple[int, ...]]:

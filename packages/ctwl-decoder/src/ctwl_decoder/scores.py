@@ -7,6 +7,7 @@ reads like the specification; :func:`score_all` does the same for many codes in 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -18,7 +19,7 @@ from ctwl_protocol.kernel import fmix32_scalar, in_chunks, jit
 
 from .evidence import Marks, Table
 
-__all__ = ["code_space", "score_all", "score_codes", "search_windows"]
+__all__ = ["code_space", "score_all", "score_codes", "score_slot_0", "search_windows"]
 
 _BLOCK = 1 << 11
 _GOLDEN = np.uint32(hashing.GOLDEN)
@@ -72,6 +73,22 @@ def score_all(table: Table, codes: NDArray[np.uint32]) -> NDArray[np.int32]:
     """:func:`score_codes` for many codes: int32 (codes,)."""
     scores = np.empty(len(codes), dtype=np.int32)
     in_chunks(lambda start, stop: _score(table.seeds, table.units, codes, scores, start, stop), len(codes))
+    return scores
+
+
+def score_slot_0(marks: Marks, codes: NDArray[np.uint32], counts: Sequence[int]) -> dict[int, NDArray[np.int32]]:
+    """Scores of slot 0 for several numbers of codes in a record: int32 (codes,) for each.
+
+    Slot 0 of one number shares positions with that of others, so each group of positions is summed only once.
+    """
+    kept = marks[marks.first_occurrences()]
+    member = kept.slots[:, [count - 1 for count in counts]] == 0
+    patterns, group = np.unique(member, axis=0, return_inverse=True)
+    scores = {count: np.zeros(len(codes), dtype=np.int32) for count in counts}
+    for i, pattern in enumerate(patterns):
+        part = score_all(Table.of(kept[group.reshape(-1) == i]), codes)
+        for count in np.compress(pattern, counts).tolist():
+            scores[count] += part
     return scores
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from .evidence import Marks, Table
 from .null import FLOOR, null_of
-from .scores import score_all, search_windows
+from .scores import score_all, score_slot_0, search_windows
 from .units import NAT
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ __all__ = ["Candidate", "Found", "candidates", "judge", "merge", "windows_of"]
 LENGTHS = (96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096)
 """Lengths of the windows, in positions; the last is also the longest text that is tested as a whole."""
 
-SHARE = 64
+SHARE = 96
 """Fewest positions of a window for each code of a record."""
 
 WAYS = 2
@@ -108,12 +108,23 @@ def windows_of(length: int, count: int = 1) -> NDArray[np.int64]:
     return np.array(rows, dtype=np.int64).reshape(-1, 2)
 
 
-def judge(marks: Marks, window: Sequence[int], count: int, codes: NDArray[np.uint32], tests: float) -> Candidate:
-    """The best of ``codes`` in slot 0 of a window, with its exact p-value times ``tests`` codes and windows."""
+def judge(
+    marks: Marks,
+    window: Sequence[int],
+    count: int,
+    codes: NDArray[np.uint32],
+    tests: float,
+    scores: NDArray[np.int32] | None = None,
+) -> Candidate:
+    """The best of ``codes`` in slot 0 of a window, with its exact p-value times ``tests`` codes and windows.
+
+    The ``scores`` are those of the codes, where they are known.
+    """
     start, end = window
     part = marks[start:end]
     table = Table.of(part[part.places_of(count, 0)])
-    scores = score_all(table, codes)
+    if scores is None:
+        scores = score_all(table, codes)
     best = int(scores.argmax())
     return Candidate(
         start,
@@ -139,23 +150,27 @@ def candidates(
         share: the share of the level that this text's tests may use.
     """
     shares = {count: share / len(counts) / (1 if count == 1 else WAYS) for count in counts}
-    return [found for count in counts for found in _candidates(marks, codes, count, shares[count])]
+    scores = score_slot_0(marks, codes, counts) if len(marks) <= LENGTHS[-1] else {}
+    return [found for count in counts for found in _candidates(marks, codes, count, shares[count], scores.get(count))]
 
 
-def _candidates(marks: Marks, codes: NDArray[np.uint32], count: int, share: float) -> list[Candidate]:
+def _candidates(
+    marks: Marks, codes: NDArray[np.uint32], count: int, share: float, scores: NDArray[np.int32] | None
+) -> list[Candidate]:
     length = len(marks)
     windows = windows_of(length, count)
-    whole = length <= LENGTHS[-1]
-    parts = (1 if whole else 0) + (1 if len(windows) else 0)
-    found = [judge(marks, (0, length), count, codes, len(codes) * parts / share)] if whole else []
+    parts = (scores is not None) + (len(windows) > 0)
+    found = []
+    if scores is not None:
+        found.append(judge(marks, (0, length), count, codes, len(codes) * parts / share, scores))
     if not len(windows):
         return found
     places = marks.places_of(count, 0)
     places = places[marks[places].first_occurrences(APART // count)]
-    best, scores = search_windows(marks[places], places, windows, CELL, codes)
+    best, highest = search_windows(marks[places], places, windows, CELL, codes)
     tests = len(codes) * len(windows) * parts / share
     judged: dict[int, list[Candidate]] = {}
-    for w in _promising(marks, places, windows, scores):
+    for w in _promising(marks, places, windows, highest):
         start, end = windows[w].tolist()
         same = judged.setdefault(int(best[w]), [])
         if not any(other.start <= start and end <= other.end for other in same):  # else it adds nothing

@@ -66,7 +66,8 @@ def _details(analysis: Analysis) -> Table:
     for span in analysis.report.spans:
         if span.record not in told:
             told.append(span.record)
-            table.add_row("from", who(span))
+            if len({s.code for s in analysis.report.spans}) > 1:
+                table.add_row("from", who(span))
             for label, text in details(span.record):
                 table.add_row(label, text)
     return table

@@ -30,7 +30,9 @@ from vllm.v1.sample import logits_processor as v1
 from vllm.v1.worker.gpu.sample import logits_processor as v2
 
 from ctwl_protocol import Beacon, CTWLError, get_profile
+from ctwl_protocol.layouts import find_layout
 from ctwl_protocol.profile import STANDARD
+from ctwl_protocol.records import Record
 
 from .errors import OptionOutOfRange, StrategyUnsuitable
 from .huggingface import open_bridge
@@ -84,9 +86,11 @@ class Request:
     """What one request writes.
 
     Attributes:
-        provider: 0 to 1023; None writes nothing.
+        provider: 0 to 1023; None, and no codes, writes nothing.
         version: 0 to 15.
         nonce: 0 to 63; None draws one anew for each text.
+        layout: the number of the record's layout, where there are ``codes``.
+        codes: a record as its codes, in place of provider, version and nonce.
         strategy: ``unbiased``, ``delta``, ``vanilla`` or ``off``; None takes ``unbiased``. Greedy requests get
             ``delta`` in its place, unless they ask for ``unbiased`` themselves.
         delta: nats, for ``delta`` and ``vanilla``.
@@ -98,6 +102,8 @@ class Request:
     provider: int | None = None
     version: int = 0
     nonce: int | None = None
+    layout: int = 1
+    codes: tuple[int, ...] | None = None
     strategy: str | None = None
     delta: float = 2.0
     profile: str = STANDARD
@@ -127,7 +133,7 @@ class Request:
                 allowed = ", ".join(sorted(_PREFIX + field for field in known.keys() - _SERVER))
                 raise OptionOutOfRange(f"{_PREFIX}{name} is no option of a request; there are {allowed}")
         request = cls(**{**server, **own})
-        if request.provider is None or request.strategy == "off":
+        if (request.provider is None and request.codes is None) or request.strategy == "off":
             return None
         strategy = request.strategy or Strategy.UNBIASED
         if strategy not in list(Strategy):
@@ -139,11 +145,28 @@ class Request:
         if isinstance(request.delta, bool) or not isinstance(request.delta, int | float):
             raise OptionOutOfRange(f"{_PREFIX}delta is {request.delta!r}; it must be a number")
         check_delta(request.delta)
-        Beacon(request.provider, request.version, 0 if request.nonce is None else request.nonce)
+        request.payload(0)
         profile = get_profile(request.profile)
         check_beacon(profile)
         check_strategy(strategy, profile)
         return cls(**{**server, **own, "strategy": str(strategy)})
+
+    def payload(self, nonce: int) -> Payload:
+        """The request's codes.
+
+        Args:
+            nonce: of the beacon, where the request names none.
+
+        Raises:
+            OptionOutOfRange, FieldOutOfRange, LayoutUnknown: what a client should mend.
+        """
+        if self.codes is not None:
+            if not isinstance(self.codes, list | tuple):
+                raise OptionOutOfRange(f"{_PREFIX}codes is {self.codes!r}; it must be a list of integers")
+            return Payload.of(Record(find_layout(self.layout), tuple(self.codes)))
+        if self.provider is None:
+            raise OptionOutOfRange(f"name {_PREFIX}provider or {_PREFIX}codes")
+        return Payload((Beacon(self.provider, self.version, nonce if self.nonce is None else self.nonce).code,))
 
 
 @dataclass
@@ -328,15 +351,15 @@ class CTWLLogitsProcessor(v2.LogitsProcessor, v1.LogitsProcessor):  # type: igno
         except (CTWLError, TypeError) as error:
             _log.error("ctwl: a request is served unmarked, for it was not judged where it came in: %s", error)
             return None
-        if request is None or request.provider is None or self._server is None:
+        if request is None or self._server is None:
             return None
         admitted = _Admitted.of(params.extra_args) or _Admitted(0)
-        nonce = admitted.nonce if request.nonce is None else request.nonce
         strategy = str(request.strategy)
         if strategy not in self._markers:
             self._markers[strategy] = Marker(self._bridge, strategy=strategy)
-        payload = Payload((Beacon(request.provider, request.version, nonce).code,))
-        return _Row(self._markers[strategy], payload, float(request.delta), params.temperature, admitted)
+        return _Row(
+            self._markers[strategy], request.payload(admitted.nonce), float(request.delta), params.temperature, admitted
+        )
 
 
 def _server_config(vllm_config: Any) -> dict[str, Any] | None:

@@ -1,4 +1,4 @@
-"""Secrets at rest: a file that opens with a passphrase (spec section 9.5).
+"""Secrets at rest: a file that opens with a passphrase (spec section 9.7).
 
 The secret is encrypted with ChaCha20-Poly1305 under a key that scrypt (RFC 7914) makes of the passphrase, with costs
 that are fixed, so that no file can ask for more. What the secret is for is bound into the ciphertext: a file of one

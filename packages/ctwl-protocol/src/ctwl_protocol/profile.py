@@ -43,6 +43,7 @@ __all__ = [
     "Tokenizer",
     "Tolerance",
     "UniformProxy",
+    "explain",
     "get_profile",
     "load_profile",
     "public_key",
@@ -319,7 +320,7 @@ class Profile(_Document):
                 return cls.model_validate(json.loads(data, object_pairs_hook=_no_duplicates), context=_JSON)
             return cls.model_validate(canonical.decode(data))
         except (NonCanonical, ValueError, RecursionError) as error:
-            raise ProfileMalformed(_explain(error)) from error
+            raise ProfileMalformed(explain(error)) from error
 
     def vanilla(self) -> Profile:
         """The twin of this profile without a proxy LM, for Vanilla-Marking, named after it."""
@@ -339,13 +340,14 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
-def _explain(error: Exception) -> str:
-    if not isinstance(error, ValidationError):
-        return str(error)
-    first = error.errors(include_url=False, include_input=False)[0]
-    where = ".".join(str(part) for part in first["loc"]) or "the document"
+def explain(error: Exception) -> str:
+    """What is wrong with a document, in one line; a schema's first complaint and where it is."""
+    text = str(error)
+    if isinstance(error, ValidationError):
+        first = error.errors(include_url=False, include_input=False)[0]
+        text = f"{'.'.join(str(part) for part in first['loc']) or 'the document'}: {first['msg']}"
     # A hostile document chooses its fields' names: none of them may steer a terminal.
-    return "".join(letter if letter.isprintable() else "?" for letter in f"{where}: {first['msg']}")[:300]
+    return "".join(letter if letter.isprintable() else "?" for letter in text)[:300]
 
 
 def public_key(name: str) -> bytes:

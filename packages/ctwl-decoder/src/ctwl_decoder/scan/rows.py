@@ -29,25 +29,23 @@ def schema(settings: Settings | None = None) -> pa.Schema:
     """The columns of the results; with settings, also what they follow from, as metadata.
 
     ``source`` and ``row`` say where the document is, ``id`` what it calls itself. ``detected`` is null where ``error``
-    is not. ``code``, the fields read from it and ``record`` are null unless detected, ``p_value`` is there either way. ``spans``
-    count in characters. ``tokens`` below the metadata's ``ctwl.needed`` are too few to judge.
+    is not. ``code``, the fields read from it and ``record`` are null unless detected, ``p_value`` is there either way.
+    ``spans`` count in characters. ``tokens`` below the metadata's ``ctwl.needed`` are too few to judge.
     """
     import pyarrow as pa
 
     require_arrow()
     code = [(name, pa.int32()) for name in ("code", "provider", "version", "nonce")]
-    record = (
-        "record",
-        pa.struct([("layout", pa.string()), ("codes", pa.list_(pa.int32())), ("p_value", pa.float64())]),
-    )
-    span = pa.struct([("start", pa.int32()), ("end", pa.int32()), *code, ("p_value", pa.float64()), record])
+    p_value = ("p_value", pa.float64())
+    record = ("record", pa.struct([("layout", pa.string()), ("codes", pa.list_(pa.int32())), p_value]))
+    span = pa.struct([("start", pa.int32()), ("end", pa.int32()), *code, p_value, record])
     columns = [
         pa.field("source", pa.string(), nullable=False),
         pa.field("row", pa.int64(), nullable=False),
         ("id", pa.string()),
         ("detected", pa.bool_()),
         *code,
-        ("p_value", pa.float64()),
+        p_value,
         record,
         ("tokens", pa.int32()),
         ("spans", pa.list_(span)),

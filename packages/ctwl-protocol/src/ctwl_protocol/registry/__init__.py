@@ -1,4 +1,4 @@
-"""The signed registry: who owns a provider code (spec section 9.4).
+"""The signed registry: who owns a provider code (spec section 9.6).
 
 It says who owns a code, not that a text came from them: under a public profile anyone can write any code.
 """

@@ -26,6 +26,7 @@ Action = Callable[[argparse.Namespace], int]
 
 
 def keygen(arguments: argparse.Namespace) -> int:
+    """Make a signing key; its public half is the output, its secret half the file."""
     key = Ed25519PrivateKey.generate()
     write_key(arguments.key, key)
     print(public_bytes(key).hex())
@@ -33,6 +34,7 @@ def keygen(arguments: argparse.Namespace) -> int:
 
 
 def init(arguments: argparse.Namespace) -> int:
+    """Write the first root and an empty registry, unsigned."""
     for path in (arguments.root, arguments.registry):
         _must_be_new(path)
     root, registry = drafts.first(
@@ -49,47 +51,56 @@ def init(arguments: argparse.Namespace) -> int:
 
 
 def add_provider(arguments: argparse.Namespace) -> int:
+    """Give a provider code to an owner."""
     entry = {"code": arguments.code, "name": arguments.name, "contact": arguments.contact, "since": _since(arguments)}
     entry |= {"kind": "provider", "state": "active", "until": None, "models": [], "epochs": []}
     return _revise(arguments, lambda registry: drafts.add_entry(registry, **entry))
 
 
 def add_model(arguments: argparse.Namespace) -> int:
+    """Append a model version to a provider."""
     item = {"version": arguments.version, "name": arguments.name, "since": _since(arguments), "until": None}
     return _revise(arguments, lambda registry: drafts.add_to_provider(registry, arguments.code, "models", **item))
 
 
 def add_epoch(arguments: argparse.Namespace) -> int:
+    """Append a key epoch to a provider."""
     item = {"epoch": arguments.epoch, "since": _since(arguments)}
     return _revise(arguments, lambda registry: drafts.add_to_provider(registry, arguments.code, "epochs", **item))
 
 
 def add_layout(arguments: argparse.Namespace) -> int:
+    """Register a layout; the beacon's three fields come by themselves."""
     fields = [("provider", 10), ("version", 4), ("nonce", 6), *arguments.fields]
     entry = {"kind": "layout", "number": arguments.number, "name": arguments.name, "owner": arguments.owner}
     return _revise(arguments, lambda registry: drafts.add_entry(registry, **entry, fields=fields))
 
 
 def add_certificate(arguments: argparse.Namespace) -> int:
+    """Certify a commitment to a private profile, as of now."""
     entry = {"kind": "certificate", "commitment": arguments.commitment, "owner": arguments.owner}
     return _revise(arguments, lambda registry: drafts.add_entry(registry, **entry, since=registry.issued))
 
 
 def contact(arguments: argparse.Namespace) -> int:
+    """Change how a provider is reached."""
     return _revise(arguments, lambda registry: drafts.set_contact(registry, arguments.code, arguments.contact))
 
 
 def retire(arguments: argparse.Namespace) -> int:
+    """Retire or revoke a provider, or end one model version."""
     at = _now() if arguments.at is None else arguments.at
     how = {"at": at, "version": arguments.version, "revoke": arguments.revoke}
     return _revise(arguments, lambda registry: drafts.retire(registry, arguments.code, **how))
 
 
 def renew(arguments: argparse.Namespace) -> int:
+    """Date the registry anew."""
     return _revise(arguments, None)
 
 
 def rotate(arguments: argparse.Namespace) -> int:
+    """Write the next root, unsigned."""
     _must_be_new(arguments.out)
     old = Root.from_bytes(_read(arguments.file, ROOT).payload)
     new = drafts.next_root(
@@ -104,6 +115,7 @@ def rotate(arguments: argparse.Namespace) -> int:
 
 
 def sign(arguments: argparse.Namespace) -> int:
+    """Say what a file holds, then sign it with each key."""
     envelope = _read(arguments.file)
     print(f"{arguments.file}: {shown.summary(envelope)}", flush=True)  # before a passphrase is asked for
     for path in arguments.keys:
@@ -115,6 +127,7 @@ def sign(arguments: argparse.Namespace) -> int:
 
 
 def verify(arguments: argparse.Namespace) -> int:
+    """Say whether an update would take the files; 1 where it would not."""
     now = _now()
     try:
         roots, registry = _offered(arguments.files)
@@ -134,6 +147,7 @@ def verify(arguments: argparse.Namespace) -> int:
 
 
 def update(arguments: argparse.Namespace) -> int:
+    """Take the files into the trusted state."""
     roots, registry = _offered(arguments.files)
     start = _start(arguments, registry)
     trusted = store.update_trusted(roots=roots, registry=registry, folder=arguments.folder, start=start)
@@ -142,6 +156,7 @@ def update(arguments: argparse.Namespace) -> int:
 
 
 def show(arguments: argparse.Namespace) -> int:
+    """Print what is trusted, or what a file says of itself."""
     if arguments.file is not None:
         envelope = _read(arguments.file)
         found = shown.document_json(envelope) if arguments.json else shown.document_text(envelope)

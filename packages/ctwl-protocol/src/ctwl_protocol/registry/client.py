@@ -1,4 +1,4 @@
-"""The client's workflow: from what is trusted and what is offered to what is trusted next (spec 9.4, Update).
+"""The client's workflow: from what is trusted and what is offered to what is trusted next (spec 9.6, Update).
 
 It follows the client workflow of The Update Framework (TUF), with two roles. Nothing here touches a disk: an update
 that is refused has left no trace.
@@ -106,8 +106,8 @@ def update(trusted: Trusted, *, now: int, roots: Sequence[bytes] = (), registry:
     # Step 4: signatures first, then the document. A registry that is not offered anew must be signed by the new keys.
     data = trusted.registry_bytes if registry is None else registry
     offered = Registry.from_bytes(Envelope.from_bytes(data).verify(REGISTRY, root.registry))
-    # Step 5: the version does not go back, unless other keys sign now: who held the old ones may have run it ahead.
-    _check_version(trusted.registry, offered, recovering=root.registry.keys != trusted.root.registry.keys)
+    # Step 5: the version does not go back, unless keys were taken away: who held one may have run it ahead.
+    _check_version(trusted.registry, offered, recovering=_took_keys_away(trusted.root, root))
     # Step 6: what was said stays said, whoever signs.
     check_append_only(trusted.registry, offered)
     # Step 7: an old registry that is offered as the newest is a freeze.
@@ -119,7 +119,10 @@ def update(trusted: Trusted, *, now: int, roots: Sequence[bytes] = (), registry:
     # Step 8: a clock that was set back would make all that look fresh.
     seen = max(trusted.seen, offered.issued)
     if now < seen - SLACK:
-        raise ClockSetBack(f"this machine's clock says {date(now)}, but {date(seen)} has been seen; set it right")
+        raise ClockSetBack(
+            f"this machine's clock says {date(now)}, but {date(seen)} has been seen; set it right, or if it ran "
+            "ahead before, remove the trusted state and update again"
+        )
     # Step 9: the caller persists root, registry and time, all or nothing.
     return Trusted(root, offered, root_bytes, data, max(seen, now))
 
@@ -138,6 +141,10 @@ def _next_root(root: Root, data: bytes) -> Root:
             "in order"
         )
     return new
+
+
+def _took_keys_away(old: Root, new: Root) -> bool:
+    return not set(old.registry.keys) <= set(new.registry.keys)
 
 
 def _check_version(old: Registry, new: Registry, *, recovering: bool) -> None:

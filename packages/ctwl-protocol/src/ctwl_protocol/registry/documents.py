@@ -1,4 +1,4 @@
-"""The two signed documents: the root, which says whose signatures count, and the registry itself (spec 9.4)."""
+"""The two signed documents: the root, which says whose signatures count, and the registry itself (spec 9.6)."""
 
 from __future__ import annotations
 
@@ -111,6 +111,8 @@ class Registry(Document):
                 raise ValueError("a layout's owner is a provider that was registered before it")
             if isinstance(entry, CertificateEntry) and entry.since > self.issued:
                 raise ValueError("a certificate is dated after the registry that states it")
+        if len({entry.name for entry in self.layouts()}) < len(self.layouts()):
+            raise ValueError("two layouts have one name")
         return self
 
     @cached_property

@@ -1,4 +1,4 @@
-"""An operator's changes: from a signed document to the unsigned draft of the next (spec 9.4).
+"""An operator's changes: from a signed document to the unsigned draft of the next (spec 9.6).
 
 Each function takes a document and gives another; what clients would refuse is refused here already.
 """

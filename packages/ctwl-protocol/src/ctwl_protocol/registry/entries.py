@@ -1,7 +1,7 @@
 """The three kinds of entry: who owns a provider code, what a layout holds, which private profile is certified when.
 
 Entries are append-only and stay for good: a retired provider's code still decodes, and says that it is retired
-(spec 9.4, Registry).
+(spec 9.6, Registry).
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from .. import layouts
+from ..errors import LayoutMalformed
+from ..sealing import MAX_EPOCH
 from .schema import Bytes32, Line, Many, Part, Time, as_tuple
 
 __all__ = ["CertificateEntry", "Entry", "Epoch", "LayoutEntry", "ModelVersion", "ProviderEntry", "State"]
@@ -46,7 +48,7 @@ class ModelVersion(Part):
 class Epoch(Part):
     """A key epoch of a provider's sealed user ids, in force from ``since`` until the next."""
 
-    epoch: Annotated[int, Field(ge=0, lt=1 << 32)]
+    epoch: Annotated[int, Field(ge=0, le=MAX_EPOCH)]
     since: Time
 
 
@@ -90,11 +92,8 @@ class ProviderEntry(Part):
         return (self.kind, self.code)
 
 
-_BEACON = (("provider", 10), ("version", 4), ("nonce", 6))
-
-_Field = Annotated[
-    tuple[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,31}$")], Annotated[int, Field(ge=1, le=64)]], as_tuple
-]
+_Word = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,31}$")]
+_Field = Annotated[tuple[_Word, Annotated[int, Field(ge=1, le=64)]], as_tuple]
 
 
 class LayoutEntry(Part):
@@ -102,25 +101,25 @@ class LayoutEntry(Part):
 
     Attributes:
         number: 64 to 127; the other numbers are the specification's, reserved, or for private use.
-        name: for people.
+        name: one word, no other registered layout's.
         owner: the provider code of who registered it.
-        fields: names and widths in bits. The first three are the beacon's; all fill two to four codes of 20 bits.
+        fields: names and widths in bits, of a sound :class:`~ctwl_protocol.layouts.Layout` of two codes or more.
     """
 
     kind: Literal["layout"]
-    number: Annotated[int, Field(ge=64, le=127)]
-    name: Line
+    number: Annotated[int, Field(ge=layouts.REGISTERED.start, lt=layouts.REGISTERED.stop)]
+    name: _Word
     owner: ProviderCode
-    fields: Annotated[Many[_Field], Field(max_length=64)]
+    fields: Annotated[Many[_Field], Field(min_length=4, max_length=64)]
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        if self.fields[:3] != _BEACON:
-            raise ValueError("a layout's first three fields are provider 10, version 4, nonce 6")
-        if len({name for name, _ in self.fields}) < len(self.fields):
-            raise ValueError("two fields of a layout have one name")
-        if sum(bits for _, bits in self.fields) not in (40, 60, 80):
-            raise ValueError("a layout fills 40, 60 or 80 bits")
+        try:
+            codes = self.layout.codes
+        except LayoutMalformed as error:
+            raise ValueError(str(error)) from error
+        if codes < 2:
+            raise ValueError("a layout of one code is the beacon, which is the specification's")
         return self
 
     @property

@@ -1,4 +1,4 @@
-"""Signed bytes: an envelope, its signatures, and the threshold of a role (spec 9.4).
+"""Signed bytes: an envelope, its signatures, and the threshold of a role (spec 9.6).
 
 What is signed is the pre-authentication encoding of DSSE v1 (Dead Simple Signing Envelope) over type and payload, so no
 payload of one type passes for another. Signatures are verified before a payload is parsed.
@@ -59,13 +59,17 @@ class Envelope(Document):
         return cls(format="ctwl-envelope/1", type=document.format, payload=document.to_bytes(), signatures=())
 
     def sign(self, key: Ed25519PrivateKey) -> Self:
-        """The envelope with one more signature; a key that has signed before signs anew."""
+        """The envelope with one more signature; a key that has signed before signs anew.
+
+        Raises:
+            EnvelopeMalformed: there are 64 signatures already.
+        """
         mine = Signature(
             key=public_bytes(key), signature=key.sign(pre_authentication_encoding(self.type, self.payload))
         )
         others = [signature for signature in self.signatures if signature.key != mine.key]
         signatures = tuple(sorted([*others, mine], key=lambda signature: signature.key))
-        return type(self).model_validate(dict(self) | {"signatures": signatures})
+        return self.from_bytes(self.model_copy(update={"signatures": signatures}).to_bytes())
 
     def verify(self, kind: str, role: Role) -> bytes:
         """The payload, once enough keys of a role have signed it as a document of this kind.

@@ -1,4 +1,4 @@
-"""What a registry may say after another: more, and never something else about the past (spec 9.4, step 6)."""
+"""What a registry may say after another: more, and never something else about the past (spec 9.6, step 6)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _may_follow(was: Entry, now: Entry) -> bool:
 
 
 def _may_end(was: ModelVersion, now: ModelVersion) -> bool:
-    return was == now or (was.until is None and was == now.model_copy(update={"until": None}))
+    return was in (now, now.model_copy(update={"until": None}))
 
 
 def _check_epochs(owner: ProviderEntry, appended: tuple[Epoch, ...], issued: int) -> None:

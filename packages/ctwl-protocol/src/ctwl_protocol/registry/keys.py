@@ -1,4 +1,4 @@
-"""Keys of the registry: Ed25519 (RFC 8032), which public keys are enrolled, and where secret ones rest (spec 9.4)."""
+"""Keys of the registry: Ed25519 (RFC 8032), which public keys are enrolled, and where secret ones rest (spec 9.6)."""
 
 from __future__ import annotations
 

@@ -1,13 +1,14 @@
-"""What every document of the registry is made of: strict fields, bounded text, one encoding (spec 4.1, 9.4)."""
+"""What every document of the registry is made of: strict fields, bounded text, one encoding (spec 4.1, 9.6)."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Self, TypeVar
+from typing import Annotated, ClassVar, Self, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, ValidationError
 
 from .. import canonical
 from ..errors import NonCanonical, RegistryError
+from ..profile import Bytes32, explain
 
 __all__ = ["Bytes32", "Bytes64", "Document", "Line", "Many", "Part", "Time", "as_tuple"]
 
@@ -26,9 +27,8 @@ Line = Annotated[str, Field(min_length=1, max_length=100), AfterValidator(_on_on
 Time = Annotated[int, Field(ge=0, lt=253_402_300_800)]
 """Unix seconds, up to the year 9999."""
 
-_hex = PlainSerializer(bytes.hex, when_used="json")
-Bytes32 = Annotated[bytes, Field(min_length=32, max_length=32), _hex]
-Bytes64 = Annotated[bytes, Field(min_length=64, max_length=64), _hex]
+Bytes64 = Annotated[bytes, Field(min_length=64, max_length=64), PlainSerializer(bytes.hex, when_used="json")]
+"""64 bytes; hexadecimal in JSON."""
 
 as_tuple = BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value)
 """MessagePack gives a list; a document that is frozen holds a tuple."""
@@ -65,17 +65,8 @@ class Document(Part):
         try:
             return cls.model_validate(canonical.decode(data, max_bytes=cls.MAX_BYTES))
         except (NonCanonical, ValidationError) as error:
-            raise cls.MALFORMED(f"no {cls.__name__.lower()}: {_explain(error)}") from error
+            raise cls.MALFORMED(f"no {cls.__name__.lower()}: {explain(error)}") from error
 
     def to_bytes(self) -> bytes:
         """The canonical MessagePack of the document."""
         return canonical.encode(self.model_dump(mode="python"))
-
-
-def _explain(error: Any) -> str:
-    text = str(error)
-    if isinstance(error, ValidationError):
-        first = error.errors(include_url=False, include_input=False)[0]
-        text = f"{'.'.join(map(str, first['loc'])) or 'the document'}: {first['msg']}"
-    # A hostile document chooses its fields' names: none of them may steer a terminal.
-    return "".join(letter if letter.isprintable() else "?" for letter in text)[:300]

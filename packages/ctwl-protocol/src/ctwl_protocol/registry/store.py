@@ -1,4 +1,4 @@
-"""Where the trusted state rests: one file, written as a whole; without one, what the wheel brings (spec 9.4)."""
+"""Where the trusted state rests: one file, written as a whole; without one, what the wheel brings (spec 9.6)."""
 
 from __future__ import annotations
 
@@ -48,11 +48,18 @@ class State(Document):
 
 
 def state_folder() -> Path:
-    """The folder of the trusted state: ``$CTWL_REGISTRY``, else ``ctwl/registry`` in the user's data folder."""
+    """The folder of the trusted state: ``$CTWL_REGISTRY``, else ``ctwl/registry`` in the user's data folder.
+
+    Raises:
+        RegistryUnreadable: nothing says where the user's folders are.
+    """
     given = os.environ.get(VARIABLE)
     if given:
         return Path(given)
-    return Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share").expanduser() / "ctwl" / "registry"
+    try:
+        return Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share").expanduser() / "ctwl" / "registry"
+    except RuntimeError as error:
+        raise RegistryUnreadable(f"this user has no home folder; name the registry's folder in {VARIABLE}") from error
 
 
 @cache
@@ -70,13 +77,15 @@ def load_trusted(folder: str | Path | None = None) -> Trusted:
         StateMalformed: what is stored does not hold together.
     """
     path = Path(folder or state_folder()) / _FILE
-    if not path.exists():
-        return bundled()
     try:
-        state = State.from_bytes(read_file(path, State.MAX_BYTES))
-        return client.begin(state.root, state.registry, seen=state.seen)
-    except RegistryUnreadable:
+        data = read_file(path, State.MAX_BYTES)
+    except RegistryUnreadable as error:
+        if isinstance(error.__cause__, FileNotFoundError):
+            return bundled()
         raise
+    try:
+        state = State.from_bytes(data)
+        return client.begin(state.root, state.registry, seen=state.seen)
     except RegistryError as error:
         raise StateMalformed(f"{path}: {error}; remove the file to start from what the wheel brings") from error
 

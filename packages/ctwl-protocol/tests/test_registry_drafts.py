@@ -1,0 +1,146 @@
+"""Whatever an operator does by drafts, every client takes it, from whichever version it comes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ctwl_protocol.errors import (
+    CTWLError,
+    EntryAltered,
+    EntryBackdated,
+    EntryUnknown,
+    KeyUnsuitable,
+    RegistryMalformed,
+    RegistryRolledBack,
+)
+from ctwl_protocol.registry import Envelope, Registry, Trusted, drafts, keys
+from ctwl_protocol.registry.client import begin, update
+
+DAY = 86_400
+NOW = 1_800_000_000
+KEY = keys.test_key(0)
+
+codes = st.integers(0, 4)
+small = st.integers(0, 3)
+
+
+def provider(code: int) -> Callable[[Registry], Registry]:
+    entry = {"kind": "provider", "code": code, "name": f"Provider {code}", "contact": "mail@provider.example"}
+    entry |= {"state": "active", "since": NOW, "until": None, "models": [], "epochs": []}
+    return lambda registry: drafts.add_entry(registry, **entry)
+
+
+def certificate(number: int) -> Callable[[Registry], Registry]:
+    entry = {"kind": "certificate", "commitment": bytes([number]) * 32, "owner": "Somebody"}
+    return lambda registry: drafts.add_entry(registry, **entry, since=registry.issued)
+
+
+def model(code: int, version: int) -> Callable[[Registry], Registry]:
+    item = {"version": version, "name": "Model", "since": NOW, "until": None}
+    return lambda registry: drafts.add_to_provider(registry, code, "models", **item)
+
+
+def epoch(code: int, number: int) -> Callable[[Registry], Registry]:
+    return lambda registry: drafts.add_to_provider(registry, code, "epochs", epoch=number, since=registry.issued)
+
+
+def retired(code: int, version: int | None, revoke: bool) -> Callable[[Registry], Registry]:
+    return lambda registry: drafts.retire(
+        registry, code, at=registry.issued, version=version, revoke=revoke and version is None
+    )
+
+
+changes = st.one_of(
+    st.none(),
+    st.builds(provider, codes),
+    st.builds(certificate, small),
+    st.builds(model, codes, small),
+    st.builds(epoch, codes, small),
+    st.builds(retired, codes, st.none() | small, st.booleans()),
+    codes.map(lambda code: lambda registry: drafts.set_contact(registry, code, "https://other.example/")),
+)
+
+
+def first() -> tuple[bytes, Envelope]:
+    role = drafts.role(1, [keys.public_bytes(KEY)])
+    root, registry = drafts.first(use="test", root=role, registry=role, now=NOW, root_days=999, days=90)
+    return Envelope.unsigned(root).sign(KEY).to_bytes(), Envelope.unsigned(registry).sign(KEY)
+
+
+@settings(max_examples=60)
+@given(st.lists(changes, max_size=25))
+def test_what_drafts_allow_clients_take(wanted: list[Any]) -> None:
+    root, envelope = first()
+    trusted: list[Trusted] = [begin(root, envelope.to_bytes())]
+    now = NOW
+    for change in wanted:
+        now += DAY
+        try:
+            envelope = drafts.revise(envelope, change, now=now, days=90).sign(KEY)
+        except CTWLError:
+            continue  # the operator was told
+        every = update(trusted[-1], now=now, registry=envelope.to_bytes())
+        assert update(trusted[0], now=now, registry=envelope.to_bytes()).registry == every.registry
+        if len(trusted) > 1:
+            with pytest.raises(RegistryRolledBack):
+                update(every, now=now, registry=trusted[-1].registry_bytes)
+        trusted.append(every)
+
+
+def test_a_change_to_a_signed_registry_begins_the_next_version_and_a_draft_goes_on() -> None:
+    _, signed = first()
+    draft = drafts.revise(signed, provider(1), now=NOW + DAY, days=90)
+    assert draft.document().version == 2 and not draft.signatures
+    again = drafts.revise(draft, provider(2), now=NOW + DAY, days=90)
+    assert again.document().version == 2
+    assert Registry.from_bytes(again.payload).issued == NOW + DAY
+
+
+def test_a_clock_behind_the_last_version_does_not_date_the_next_one_back() -> None:
+    _, signed = first()
+    draft = Registry.from_bytes(drafts.revise(signed, None, now=NOW - DAY, days=1).payload)
+    assert (draft.issued, draft.expires) == (NOW, NOW + DAY)
+
+
+def test_a_provider_that_is_retired_takes_its_models_along() -> None:
+    _, envelope = first()
+    for change in (provider(1), model(1, 0), model(1, 1), retired(1, 0, False), retired(1, None, False)):
+        envelope = drafts.revise(envelope, change, now=NOW, days=90)
+    owner = Registry.from_bytes(envelope.payload).provider(1)
+    assert owner and owner.state == "retired" and all(item.until == NOW for item in owner.models)
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        (model(9, 0), EntryUnknown),
+        (retired(1, 3, False), EntryUnknown),
+        (epoch(1, 2), RegistryMalformed),
+        (lambda registry: drafts.set_contact(registry, 1, "nowhere"), RegistryMalformed),
+        (lambda registry: drafts.add_to_provider(registry, 1, "epochs", epoch=9, since=NOW - 1), RegistryMalformed),
+        (lambda registry: drafts.add_to_provider(registry, 2, "epochs", epoch=9, since=NOW - 1), EntryBackdated),
+        (retired(2, None, False), EntryAltered),
+    ],
+)
+def test_what_clients_would_refuse_is_refused_in_the_draft(change: Any, error: type[CTWLError]) -> None:
+    _, envelope = first()
+    for sound in (provider(1), epoch(1, 2), provider(2), retired(2, None, True)):
+        envelope = drafts.revise(envelope, sound, now=NOW, days=90)
+    with pytest.raises(error):
+        drafts.revise(envelope, change, now=NOW, days=90)
+
+
+def test_the_next_root_keeps_what_is_not_changed() -> None:
+    root, _ = first()
+    old = Envelope.from_bytes(root).document()
+    new = drafts.next_root(
+        old, root=None, registry=drafts.role(1, [keys.public_bytes(keys.test_key(1))]), now=NOW, root_days=1
+    )
+    assert (new.version, new.root, new.expires) == (2, old.root, NOW + DAY)
+    with pytest.raises(KeyUnsuitable):
+        drafts.next_root(old, root=drafts.role(1, [bytes(32)]), registry=None, now=NOW, root_days=1)
