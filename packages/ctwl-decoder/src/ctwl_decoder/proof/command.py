@@ -54,9 +54,9 @@ anew, carries the code. When the text appeared is for you to know: a proof canno
 --text, or read the one in the proof.
 
 The p-value is multiplied by the number of keys that the owner had certified, and by those that may have been tried for
-each: who foresees a text can try keys until one happens to fit. The default charges 2^64, more than anybody can try; a
-text must then have about 250 tokens. Verified means that somebody who held the key wrote the code: the owner, or a user
-whom the owner gave the profile.
+each: who foresees a text can try keys until one happens to fit. The default charges 2^64, more than anybody can try;
+most texts must then have 200 to 300 tokens. Verified means that somebody who held the key wrote the code: the owner, or
+a user whom the owner gave the profile.
 
 {_REVEALS}
 examples:
