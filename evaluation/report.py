@@ -127,7 +127,8 @@ def details() -> str:
             f"{percent(row['exact'])} | {row['hit rate']:.3f}; {row['hit rate of a wrong code']:.3f} | "
             f"{100 * row['marked positions seen by the reader']:.2f} % | {gap} |"
         )
-    lines += ["", *_long_texts(), "", *_edited_texts()]
+    for section in (_records, _private, _long_texts, _edited_texts, _load):
+        lines += ["", *found] if (found := section()) else []
     randomised, reported, other = humans["randomised p of one code"], humans["reported p"], humans["for comparison"]
     lines += ["", f"### False positives ({humans['settings']['date']})", "", "| | |", "|---|---|"]
     lines += [
@@ -164,6 +165,85 @@ def details() -> str:
 
 
 BEACONS = "one provider's beacons, over the best forward"
+
+
+def _records() -> list[str]:
+    """Records of several codes."""
+    if not known("records"):
+        return []
+    found = result("records")
+    lines = [
+        f"### Records ({found['settings']['date']})",
+        "",
+        "| | whole records | found at p <= 1e-4 | every code at p <= 1e-3 |",
+        "|---|---|---|---|",
+    ]
+    for name, what in (("attributed", "whole texts"), ("excerpts", "middle thirds of texts")):
+        row = found[name]
+        lines.append(
+            f"| sealed user and beacon (3 codes), {what} of {row['tokens']} tokens | {percent(row['whole records'])} | "
+            f"{percent(row['detected at p <= 1e-4'])} | {percent(row['every code at p <= 1e-3'])} |"
+        )
+    beacons, replay, wrong = found["beacons"], found["replay"], found["wrong records"]
+    return [
+        *lines,
+        "",
+        f"One code among {beacons['registered beacons']} registered beacons ({beacons['codes searched']:,} codes, records "
+        f"of 1 to {beacons['numbers of codes in a record tried']} codes), {beacons['tokens']} tokens: the right one at "
+        f"p <= 1e-6 in {percent(beacons['the right code at p <= 1e-6'])}, median p {beacons['median p']:.1e}.",
+        "",
+        f"Authenticated texts of {replay['tokens']} tokens: genuine ones pass in "
+        f"{percent(replay['genuine texts authenticated'])}; of {replay['copied records read']} whose codes were copied "
+        f"without the key, {replay['copied records authenticated']}.",
+        "",
+        f"Of {found['records read in all']} records read in all these runs {wrong['read']} had a code that was not written; "
+        f"{wrong['at p <= 1e-3']} of them at p <= 1e-3.",
+    ]
+
+
+def _private() -> list[str]:
+    """Profiles with a secret key."""
+    if not known("private"):
+        return []
+    found = result("private")
+    lines = [
+        f"### Private profiles ({found['settings']['date']})",
+        "",
+        "| profile, tokens | exact | found at p <= 1e-4 | median p |",
+        "|---|---|---|---|",
+    ]
+    for who, lengths in found["owners"].items():
+        for length, row in lengths.items():
+            lines.append(
+                f"| {who}, {length} | {percent(row['exact'])} | {percent(row['detected at p <= 1e-4'])} | "
+                f"{row['median p']:.1e} |"
+            )
+    lines += ["", "| who reads the secret ones' texts | texts | p of one code: mean, KS p | smallest reported p |"]
+    lines.append("|---|---|---|---|")
+    for who, row in found["outsiders"].items():
+        one = row["randomised p of one code"]
+        lines.append(
+            f"| {who} | {row['passages']} | {one['mean']:.3f}, {one['KS p']:.3f} | {row['reported p']['smallest']:.2g} |"
+        )
+    return lines
+
+
+def _load() -> list[str]:
+    """The web service under load."""
+    found = result("load")
+    latency, answers, memory = found["latency of good clients, seconds"], found["answers"], found["resident MiB"]
+    served = answers["good clients"]
+    waits = sum(count for status, count in served.items() if status != "200")
+    return [
+        f"### The service under load ({found['settings']['date']}, {found['settings']['machine']['cores']} cores)",
+        "",
+        f"{found['settings']['clients']} clients for {found['settings']['seconds']} s, one more sending garbage and one "
+        f"bodies of 10 MB: {served['200']} texts decoded ({found['windows per second']:.0f} windows a second), "
+        f"{waits} requests told to come back; wait of those served, from the first attempt: median {latency['p50']:.0f} s, "
+        f"95 % within {latency['p95']:.0f} s. Every body of 10 MB was refused (413: {answers['10 MB bodies']['413']}). "
+        f"Memory {memory['before']:.0f} MiB before, {memory['after']:.0f} MiB after; "
+        f"{'it crashed' if found['crashed'] else 'nothing crashed'}.",
+    ]
 
 
 def _long_texts() -> list[str]:
