@@ -89,7 +89,7 @@ def update(trusted: Trusted, *, now: int, roots: Sequence[bytes] = (), registry:
         trusted: step 1, what is trusted so far.
         now: the clock, in Unix seconds.
         roots: envelopes of the roots after the trusted one, in sequence.
-        registry: envelope of a registry; None for a change of roots alone, which the trusted registry must outlive.
+        registry: envelope of a registry; where None, the trusted one must be signed by the last root's keys.
 
     Raises:
         RegistryError: something offered is refused; each reason has a class of its own. Nothing changes.
