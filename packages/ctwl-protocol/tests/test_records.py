@@ -95,6 +95,12 @@ def test_a_layout_that_does_not_fill_its_codes_is_refused(number: int, fields: t
         Layout(number, "x", fields)
 
 
+def test_only_whole_beacons_are_hops() -> None:
+    high = Layout(200, "high", (*LAYOUTS[0].fields, Field("provider_high", 10), Field("rest", 10)))
+    assert high.hops == 1
+    assert Record(high, (5, 6)).chain == (Beacon.from_code(5),)
+
+
 def test_a_chain_grows_by_a_hop_until_it_is_full() -> None:
     chain: tuple[Beacon, ...] = ()
     for hop in range(6):

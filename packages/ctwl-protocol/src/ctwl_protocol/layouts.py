@@ -91,7 +91,10 @@ class Layout:
     @property
     def hops(self) -> int:
         """How many beacons the record has, one for each model that the text went through."""
-        return sum(field.name.split("_")[0] == "provider" for field in self.fields if field.bits == 10)
+        hops = 0
+        while self.fields[3 * hops : 3 * hops + 3] == _hop(hops):
+            hops += 1
+        return hops
 
     def pack(self, values: Mapping[str, int]) -> tuple[int, ...]:
         """The codes of a record, from the values of all its fields.
