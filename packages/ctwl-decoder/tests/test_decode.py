@@ -69,7 +69,7 @@ def test_the_code_is_read_back_with_its_p_value(decoder: Decoder, marked: str) -
     assert report.hits > report.expected
     (span,) = report.spans
     assert (span.start, span.end, span.code) == (0, len(marked), report.code)
-    assert "provider 700, model version 9" in str(report)
+    assert "provider 700, not registered, model version 9" in str(report)
 
 
 def marks_of(proxy: Proxy, text: str, score: Score, tokens: int) -> Marks:
@@ -114,7 +114,7 @@ def test_a_passage_is_found_in_the_text_that_it_was_pasted_into(decoder: Decoder
     start, end = len(head) + 2, len(head) + 2 + len(passage)
     assert min(end, span.end) - max(start, span.start) > 0.8 * (max(end, span.end) - min(start, span.start))
     page = html_report(analysis)
-    assert "Watermark found in a passage: provider 700, model version 9" in page
+    assert "Watermark found in a passage: provider 700, not registered, model version 9" in page
     assert "<script" not in page and page.count("<mark") == 1
     console = Console(record=True, width=100, file=io.StringIO())
     show(analysis, console)

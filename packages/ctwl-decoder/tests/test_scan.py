@@ -28,6 +28,7 @@ from ctwl_decoder.scan.command import main
 from ctwl_decoder.scan.corpus import MAX_BYTES, MAX_LINE, Columns, corpus_files, documents
 from ctwl_protocol import Beacon, Profile, get_profile, hashing
 from ctwl_protocol.proxy import Proxy, open_proxy
+from ctwl_protocol.registry import bundled
 
 VANILLA = "org.ctwl.smollm2-135m.vanilla.1"
 PLAIN = "The council met on Tuesday and talked about the bridge, the school and the weather. Nobody was surprised. " * 2
@@ -115,7 +116,11 @@ def test_every_row_is_the_decoders_own_report(
     for text, row in zip(texts, rows(out), strict=True):
         report = decoder.decode(text, beacons=settings.beacons)
         assert (row["detected"], row["p_value"], row["tokens"]) == (report.detected, report.p_value, report.tokens)
-        assert row["spans"] == [span.model_dump(exclude={"tokens"}) for span in report.spans]
+        known = {"layout", "codes", "p_value"}
+        spans = [span.model_dump(exclude={"tokens", "record"}) for span in report.spans]
+        records = [span.record.model_dump(include=known) if span.record else None for span in report.spans]
+        assert row["spans"] == [span | {"record": record} for span, record in zip(spans, records, strict=True)]
+        assert row["record"] == (report.record.model_dump(include=known) if report.record else None)
 
 
 def test_codes_that_are_no_beacons_are_numbers(decoder: Decoder, tmp_path: Path) -> None:
@@ -557,10 +562,19 @@ def test_the_command_writes_the_rows_and_sums_them_up(
     assert capsys.readouterr() == ("", "")
 
 
+def test_registered_beacons_are_what_is_looked_for(tmp_path: Path) -> None:
+    """Unless the profile is private: its codes are its owner's."""
+    corpus, registered = jsonl(tmp_path / "a.jsonl", ["short"]), len(bundled().registry.beacons())
+    (tmp_path / "private.json").write_text(small().to_json())
+    for profile, searched in ((VANILLA, 64 * registered), (str(tmp_path / "private.json"), 1 << 20)):
+        command = [str(corpus), "--out", str(tmp_path / "o"), "--overwrite", "--quiet", "--profile", profile]
+        assert main(command) == 0
+        assert pq.read_schema(tmp_path / "o").metadata[b"ctwl.searched"] == str(searched).encode()
+
+
 @pytest.mark.parametrize(
     ("options", "code", "said"),
     [
-        ([], "option-out-of-range", "--beacon PROVIDER[:VERSION]"),
         (["--all-codes", "--beacon", "1"], "option-out-of-range", "--all-codes"),
         (["--beacon", "1", "--alpha", "2"], "option-out-of-range", "alpha"),
         (["--beacon", "1", "--profile", "org.nobody.1"], "profile-unknown", "org.nobody.1"),

@@ -208,7 +208,9 @@ def details(record: ReadRecord | None) -> list[tuple[str, str]]:
         return []
     if record.layout is None:
         return [("record", "more codes follow the beacon, in a layout that this decoder does not know")]
-    rows = [("record", f"{record.layout}, {', '.join(f'{name} {value}' for name, value in record.fields.items())}")]
+    told = {"provider", "version"} | {f"{name}_{i}" for name in ("provider", "version", "nonce") for i in range(1, 4)}
+    fields = [f"{name.replace('_', ' ')} {value}" for name, value in record.fields.items() if name not in told]
+    rows = [("record", ", ".join([record.layout, *fields]))]
     rows += [("before", str(hop)) for hop in record.chain[1:]]
     if record.sealed is not None:
         opened = "sealed; only the provider can open it" if record.user is None else f"{record.user}, opened"
