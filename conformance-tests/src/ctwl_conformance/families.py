@@ -10,9 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from ctwl_protocol import Beacon, canonical, get_profile, hashing, partition
+from ctwl_protocol import Beacon, canonical, framing, get_profile, hashing, partition
 from ctwl_protocol.errors import CTWLError
+from ctwl_protocol.layouts import LAYOUTS
 from ctwl_protocol.normalization import normalize
+from ctwl_protocol.records import RecordDocument
+from ctwl_protocol.sealing import ProviderKeys
 
 __all__ = ["ANSWERS", "INPUTS", "SECTIONS"]
 
@@ -70,6 +73,35 @@ def beacon(data: dict[str, Any]) -> dict[str, Any]:
         return {"status": error.code}
 
 
+def record(data: dict[str, Any]) -> dict[str, Any]:
+    """A record's layout and fields to its codes, or the status code of the refusal."""
+    try:
+        return {"codes": list(RecordDocument.model_validate(data).record().codes)}
+    except CTWLError as error:
+        return {"status": error.code}
+
+
+def slot(data: dict[str, Any]) -> dict[str, Any]:
+    """Key, the two tokens before a position and its place to the slots for one to four codes, in both framings."""
+    profile = get_profile().model_copy(update={"key": bytes.fromhex(data["key"])})
+    segmented = profile.model_copy(update={"framing": "segmented"})
+    word = framing.slot_word(profile, data["tail"])
+    return {
+        "word": word,
+        "interleaved": [framing.slot_of(profile, codes, word, data["index"]) for codes in range(1, 5)],
+        "segmented": [framing.slot_of(segmented, codes, word, data["index"]) for codes in range(1, 5)],
+    }
+
+
+def sealing(data: dict[str, Any]) -> dict[str, Any]:
+    """A provider's secret, a user and a beacon to the sealed user, the authenticator and its colour key."""
+    keys, who = ProviderKeys(bytes.fromhex(data["secret"])), Beacon(data["provider"], data["version"], data["nonce"])
+    profile = get_profile(data["profile"])
+    whole = keys.attributed(profile, who, data["user"], epoch=data["epoch"], authenticated=True)
+    found = {name: whole.fields[name] for name in ("sealed_user", "authenticator")}
+    return {**found, "colour_key": keys.colour_key().hex()}
+
+
 ANSWERS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "canonical": canonical_decode,
     "profile": profile_digest,
@@ -78,11 +110,14 @@ ANSWERS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "colours": colours,
     "members": members,
     "beacon": beacon,
+    "record": record,
+    "slot": slot,
+    "sealing": sealing,
 }
 
 SECTIONS = {
     "canonical": "4.1", "profile": "4.2", "normalization": "5.1", "permutation": "6.2", "colours": "6.3",
-    "members": "7.2", "beacon": "9.1",
+    "members": "7.2", "beacon": "9.1", "record": "9.2", "slot": "9.4", "sealing": "9.5",
 }  # fmt: skip
 """Where the specification says it."""
 
@@ -149,6 +184,32 @@ INPUTS: dict[str, list[tuple[str, dict[str, Any]]]] = {
         ("provider too large", {"provider": 1024, "version": 0, "nonce": 0}),
         ("version too large", {"provider": 0, "version": 16, "nonce": 0}),
         ("nonce negative", {"provider": 0, "version": 0, "nonce": -1}),
+    ],
+    "record": [
+        (f"layout {layout.name}", {
+            "layout": layout.number,
+            "fields": {name: (2**bits - 1) * (i + 1) // (len(layout.fields) + 1)
+                       for i, (name, bits) in enumerate(layout.fields)},
+        })
+        for layout in LAYOUTS
+    ]
+    + [
+        ("a field too large", {"layout": 2, "fields": {"provider": 1, "version": 2, "nonce": 3, "tag": 1 << 20}}),
+        ("a field missing", {"layout": 2, "fields": {"provider": 1, "version": 2, "nonce": 3}}),
+        ("a field that is none", {"layout": 1, "fields": {"provider": 1, "version": 2, "nonce": 3, "tag": 0}}),
+        ("an unknown layout", {"layout": 9, "fields": {"provider": 1, "version": 2, "nonce": 3}}),
+        ("layout 0", {"layout": 0, "fields": {"provider": 1, "version": 2, "nonce": 3}}),
+    ],
+    "slot": [
+        (f"behind {tail}, position {index}", {"key": KEY, "tail": tail, "index": index})
+        for tail, index in (([0, 0], 0), ([262, 11], 49), ([11, 262], 50), ([50256, 1], 399), ([7], 1000))
+    ],
+    "sealing": [
+        (f"user {user}, nonce {nonce}, epoch {epoch}", {
+            "secret": KEY, "profile": "org.ctwl.gpt2.1", "provider": 42, "version": 3, "nonce": nonce, "user": user,
+            "epoch": epoch,
+        })
+        for user, nonce, epoch in ((0, 0, 0), (31337, 17, 0), (31337, 18, 0), (31337, 17, 1), (2**32 - 1, 63, 65535))
     ],
 }  # fmt: skip
 """Name of each vector and its input."""
