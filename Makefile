@@ -26,8 +26,9 @@ $(READY): requirements-dev.txt constraints.txt packages/ctwl-protocol/pyproject.
 demo: $(READY) ## a model writes text that carries a code, the public decoder reads it
 	@$(BIN)/python evaluation/demo.py "$(PROMPT)"
 
+# Two workers of one thread each are quicker than one of two: much of a test is not arithmetic.
 test: $(READY) lint ## lint, types and the whole suite
-	$(BIN)/python -m pytest
+	OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest -n 2 --dist loadfile
 
 lint: $(READY) ## ruff and mypy
 	$(BIN)/ruff check .

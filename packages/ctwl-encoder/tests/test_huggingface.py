@@ -220,7 +220,7 @@ def test_a_tokenizer_has_the_name_of_its_model(tmp_path: Path) -> None:
 def test_without_a_tokenizer_or_enough_codes_it_says_so(smollm2: tuple[Any, Any], bridge: Bridge) -> None:
     with pytest.raises(TokenizerUnsupported, match="name the model's tokenizer"):
         write(smollm2, PROMPTS[:1], watermarking_config=CTWLWatermarkingConfig(profile=PROFILE), max_new_tokens=2)
-    with pytest.raises(OptionOutOfRange, match="one code for each prompt"):
+    with pytest.raises(OptionOutOfRange, match="give one for each prompt"):
         config = CTWLWatermarkingConfig(codes=[1, 2]).attach(bridge)
         write(smollm2, PROMPTS, watermarking_config=config, max_new_tokens=2)
     with pytest.raises(StrategyUnsuitable, match="beacon"):

@@ -69,11 +69,11 @@ def test_the_provider_opens_the_user_and_tests_the_authenticator(fast_proxy: Pro
 
 
 def test_others_see_a_pseudonym_and_cannot_test_it(fast_proxy: Proxy, written: list[Generation]) -> None:
-    for decoder in (Decoder(fast_proxy), Decoder(fast_proxy, keys=OTHER)):
-        record = decoder.decode(written[0].text).record
+    for keys, authenticated in ((None, None), (OTHER, False)):
+        record = Decoder(fast_proxy, keys=keys).decode(written[0].text).record
         assert record is not None
         assert (record.layout, record.user) == ("authenticated", None)
-        assert record.authenticated is (None if decoder.keys is None else False)
+        assert record.authenticated is authenticated
         assert record.sealed == written[0].record.fields["sealed_user"]
 
 
