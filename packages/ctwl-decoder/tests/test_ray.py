@@ -21,7 +21,7 @@ VANILLA = "org.ctwl.smollm2-135m.vanilla.1"
 PROFILE = Profile.model_validate(
     {**get_profile(VANILLA).model_dump(), "name": "org.example.scan.1", "colours": 16},
 )
-SETTINGS = Settings(PROFILE, alpha=0.99, beacons=((700, 9),), chunk=(4, 4000))  # some chance finds, to compare
+SETTINGS = Settings(PROFILE, alpha=0.3, beacons=((701, 9),), chunk=(4, 4000))  # some chance finds, to compare
 TEXTS = [f"{i} The council met on Tuesday and talked about bridge {i}, the school and the weather. " for i in range(30)]
 
 
