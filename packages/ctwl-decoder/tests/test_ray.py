@@ -73,7 +73,7 @@ def test_a_dataset_gets_the_decoders_columns(cluster: None, decoder: Decoder) ->
     found = sorted(scan_dataset(dataset, SETTINGS, batch_size=4).take_all(), key=lambda row: row["key"])
     assert [row["text"] for row in found] == texts
     for row, text in zip(found, TEXTS[:5], strict=False):
-        assert row["p_value"] == decoder.decode(text, beacons=[(700, 9)]).p_value
+        assert row["p_value"] == decoder.decode(text, beacons=SETTINGS.beacons).p_value
     assert found[5]["error"] == "text-missing" and found[5]["detected"] is None
 
 
