@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import os
 import subprocess
 import sys
 import tempfile
@@ -34,6 +35,7 @@ def main(folder: Path) -> None:
     constraints = ROOT / "constraints.txt"
     torch = next(line for line in constraints.read_text().splitlines() if line.startswith("torch=="))
     wheels = {path.name.split("-")[0]: path for path in folder.resolve().glob("*.whl")}
+    os.environ["CTWL_PASSPHRASE"] = "sesame"
     with tempfile.TemporaryDirectory() as scratch:
         home = Path(scratch)
         venv.create(home / "env", with_pip=True)
@@ -48,6 +50,10 @@ def main(folder: Path) -> None:
         where = run(bin_folder / "python", "-c", code, cwd=home)
         if not where.startswith(str(home)):
             sys.exit(f"imported from {where.strip()}, not from the wheel")
+        if "test registry" not in run(bin_folder / "ctwl-registry", "show", cwd=home):
+            sys.exit("the wheel brings no registry")
+        mine = ("new", "com.example.mark.1", "--like", "org.ctwl.smollm2-135m.1", "--out", "mine.ctwl")
+        run(bin_folder / "ctwl-profile", *mine, cwd=home)
         short = run(bin_folder / "ctwl-decode", "--json", "--profile", "org.ctwl.smollm2-135m.1", "-", cwd=home,
                     stdin="Too short.", good=(1,))  # fmt: skip
         if json.loads(short)["detected"]:
@@ -73,7 +79,11 @@ def main(folder: Path) -> None:
         report = json.loads(
             run(bin_folder / "ctwl-decode", "--json", "--profile", "org.ctwl.smollm2-135m.1", "-", cwd=home, stdin=text)
         )
-        if (report["detected"], report["provider"], report["version"]) != (True, 42, 3):
+        if (report["detected"], report["record"]["chain"][0]["name"], report["version"]) != (
+            True,
+            "Example Forty-Two",
+            3,
+        ):
             sys.exit(f"read back {report}")
         print(f"round trip: provider {report['provider']}, version {report['version']}, p = {report['p_value']:.2g}")
 
