@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import os
 import subprocess
 import sys
 import tempfile
@@ -35,7 +34,7 @@ def main(folder: Path) -> None:
     constraints = ROOT / "constraints.txt"
     torch = next(line for line in constraints.read_text().splitlines() if line.startswith("torch=="))
     wheels = {path.name.split("-")[0]: path for path in folder.resolve().glob("*.whl")}
-    os.environ["CTWL_PASSPHRASE"] = "sesame"
+    os.environ["CTWL_PASSPHRASE"] = PROMPT  # any will do
     with tempfile.TemporaryDirectory() as scratch:
         home = Path(scratch)
         venv.create(home / "env", with_pip=True)
