@@ -70,13 +70,6 @@ class Reading:
     p_values: tuple[float, ...]
     authenticator: float | None = None
 
-    @property
-    def record(self) -> Record | None:
-        """The record, where all its codes were read."""
-        if self.layout is None or len(self.codes) < self.layout.codes:
-            return None
-        return Record(self.layout, self.codes)
-
 
 @dataclass(frozen=True)
 class _Slot:
@@ -169,6 +162,8 @@ class Reader:
                 break
         if best is None or (best.p_value > candidate.p_value and further > _CONFIRMED):
             return candidate
+        if best.code != candidate.code:  # another beacon, which the other slots bear out
+            return best
         return replace(best, p_value=min(best.p_value, candidate.p_value))
 
     def parts(self, marks: Marks, candidate: Candidate) -> list[tuple[NDArray[np.int64], Marks, int]]:
@@ -223,7 +218,7 @@ class Reader:
         certain = (max(beacon, FLOOR), *p_values)
         authenticator = None
         if layout.authenticated and self.keys:
-            chosen, authenticator = self._authenticate(window, layout, slots)
+            chosen, authenticator = self._authenticate(self.keys, window, layout, slots)
             certain = tuple(min(p, authenticator) for p in certain)  # it confirms them all
         read = replace(
             candidate,
@@ -235,10 +230,10 @@ class Reader:
         )
         return read, p_further
 
-    def _authenticate(self, window: Marks, layout: Layout, slots: list[_Slot]) -> tuple[tuple[int, ...], float]:
+    def _authenticate(
+        self, keys: ProviderKeys, window: Marks, layout: Layout, slots: list[_Slot]
+    ) -> tuple[tuple[int, ...], float]:
         """Of the likeliest codes those that the authenticator confirms best, with the p-value of that test."""
-        keys = self.keys
-        assert keys is not None  # noqa: S101
         nonce = int(slots[0].codes[0]) % _NONCES
         table = Table.of(self.slot(window, layout, layout.codes - 1, nonce))
         null = null_of(table.units)
