@@ -13,9 +13,10 @@ from scipy import stats
 from ctwl_decoder.evidence import Evidence, Marks, Table
 from ctwl_decoder.null import FLOOR, null_of
 from ctwl_decoder.posterior import posterior
-from ctwl_decoder.scores import score_all, score_codes, score_slot_0, search_windows
+from ctwl_decoder.scores import best_codes, score_all, score_codes, search_windows
 from ctwl_decoder.units import MARGIN, NAT, STEPS, UNMARKED, Score, soft_table, units
 from ctwl_protocol import get_profile
+from ctwl_protocol.hashing import code_colours
 from ctwl_protocol.windows import positions
 
 PROFILE = get_profile()
@@ -50,21 +51,6 @@ def test_the_kernel_scores_every_code_as_the_reference_does(seed: int, contexts:
     np.testing.assert_array_equal(score_all(table, codes[5:9]), score_codes(table, codes[5:9]), strict=True)
 
 
-@given(st.integers(0, 2**32 - 1), st.integers(0, 80), st.booleans())
-def test_slot_0_of_every_number_of_codes_is_scored_at_once(seed: int, length: int, nested: bool) -> None:
-    rng = np.random.default_rng(seed)
-    marks = replace(random_marks(length, rng), slots=rng.integers(0, 4, (length, 4), dtype=np.uint8))
-    if nested:  # as interleaving has it
-        marks = replace(marks, slots=np.floor(rng.random((length, 1)) * np.arange(1, 5)).astype(np.uint8))
-    kept = marks[marks.first_occurrences()]
-    for count, scores in score_slot_0(marks, EVERY[:500], (1, 3, 4)).items():
-        expected = score_codes(Table.of(kept[kept.places_of(count, 0)]), EVERY[:500])
-        np.testing.assert_array_equal(scores, expected, strict=True)
-        if nested:
-            alone = score_codes(Table.of(marks[marks.places_of(count, 0)]), EVERY[:500])
-            np.testing.assert_array_equal(scores, alone, strict=True)
-
-
 def random_marks(length: int, rng: np.random.Generator, colours: int = 100) -> Marks:
     contexts = rng.integers(0, length, length)
     pairs = np.column_stack([contexts, rng.integers(0, 3, length)])
@@ -73,21 +59,37 @@ def random_marks(length: int, rng: np.random.Generator, colours: int = 100) -> M
 
 
 @settings(max_examples=15)
-@given(st.integers(0, 2**32 - 1), st.integers(20, 300))
-def test_the_window_search_finds_each_windows_best_code(seed: int, length: int) -> None:
-    """Against the reference: every code's units at every mark, summed over the window."""
+@given(st.integers(0, 2**32 - 1), st.integers(20, 300), st.booleans())
+def test_the_window_search_finds_each_windows_best_code(seed: int, length: int, nested: bool) -> None:
+    """Against the reference: every code's units at every mark of slot 0, summed over the window."""
     rng = np.random.default_rng(seed)
-    marks, codes = random_marks(length, rng), EVERY[: 2**11]
+    slots = np.floor(rng.random((length, 1)) * np.arange(1, 5)) if nested else rng.integers(0, 3, (length, 4))
+    marks, codes = replace(random_marks(length, rng), slots=slots.astype(np.uint8)), EVERY[: 2**11]
     places = np.sort(rng.choice(length, length * 3 // 4, replace=False))
     starts = np.arange(0, length - 16, 8)
-    windows = np.column_stack([starts, np.minimum(starts + 16, length // 8 * 8)])
-    windows = windows[windows[:, 1] > windows[:, 0]]
+    rows = [(n, start, start + 16) for n in (1, 3, 4) for start in starts.tolist()] + [(1, 0, length), (4, 0, length)]
     worth = np.stack([marks.worth(int(code)) for code in codes])
-    found, scores = search_windows(marks[np.isin(np.arange(length), places)], places, windows, 8, codes)
-    for (start, end), code, score in zip(windows, found, scores, strict=True):
-        inside = places[(places >= start) & (places < end)]
+    found, scores = search_windows(marks[places], places, np.array(rows), 8, codes)
+    for (count, start, end), code, score in zip(rows, found, scores, strict=True):
+        inside = places[(places >= start) & (places < end) & (marks.slots[places, count - 1] == 0)]
         sums = worth[:, inside].sum(axis=1)
         assert sums[code] == score == sums.max()
+
+
+def test_the_best_codes_of_a_crowd_are_found() -> None:
+    """The shortcut past codes that stand low on the most telling contexts costs nothing where a code stands out."""
+    rng = np.random.default_rng(3)
+    for _ in range(10):
+        marks, code = random_marks(90, rng), int(rng.integers(2**20))
+        chosen = code_colours(marks.seeds, np.full(90, code, np.uint32), 100).astype(int)
+        marks.units[np.arange(90), chosen] = np.maximum(marks.units[np.arange(90), chosen], 2)
+        table = Table.of(marks)
+        found, scores = best_codes(table, EVERY, 4)
+        every = score_all(table, EVERY)
+        assert (found[0], scores[0]) == (code, every.max())
+        assert (scores == every[found]).all() and sorted(-scores) == (-scores).tolist()
+        few, _ = best_codes(table, EVERY[:500], 3)
+        assert every[few].tolist() == sorted(every[:500].tolist(), reverse=True)[:3]
 
 
 def test_the_scores_of_wrong_codes_follow_the_null() -> None:

@@ -162,6 +162,10 @@ class Table:
     units: NDArray[np.int32]
     counted: int
 
+    def of_contexts(self, rows: NDArray[np.int64]) -> Table:
+        """Some of the contexts."""
+        return Table(self.seeds[rows], self.units[rows], self.counted)
+
     @classmethod
     def of(cls, marks: Marks, *, repeats: bool = False) -> Table:
         """Sum by context; a (context, token) pair counts once unless ``repeats`` count too."""

@@ -24,19 +24,23 @@ from ctwl_protocol.sealing import ProviderKeys
 
 from .evidence import Marks, Table
 from .null import FLOOR, null_of
-from .scores import code_space, score_all, score_codes
+from .scores import best_codes, code_space, score_codes
 from .spans import Candidate
 
 __all__ = ["Reader", "Reading"]
 
-_BEACONS = 8
+_BEACONS = 4
 """So many of the best beacons are looked at for their nonces."""
 
 _CLEAR = 1e-6
 """Further codes that are as clear as this need no rivals."""
 
-_PROMISING = 0.5
-"""Windows whose beacon has a higher p-value are not read further."""
+_PROMISING = 0.1
+"""Windows whose beacon has a higher p-value are not read further, but for short texts."""
+
+_SHORT, _WEAK = 512, 0.1
+"""A text of so few positions is read, as a record of its best beacon, where that beacon has this p-value before the
+correction for whatever else is searched: its other slots may show what one slot of it cannot."""
 
 _CONFIRMED = 0.01
 """A layout is believed where its further codes by themselves have this p-value; of likely codes, those that the
@@ -82,10 +86,7 @@ class _Slot:
     @classmethod
     def of(cls, marks: Marks, codes: NDArray[np.uint32], ranked: int) -> _Slot:
         table = Table.of(marks)
-        scores = score_all(table, codes)
-        best = np.argpartition(-scores, min(ranked, len(scores) - 1))[:ranked]
-        best = best[np.lexsort((codes[best], -scores[best]))]
-        return cls(table, codes[best], scores[best])
+        return cls(table, *best_codes(table, codes, ranked))
 
     def p_value(self, tests: float) -> float:
         return null_of(self.table.units).p_value(int(self.scores[0]), tests)
@@ -124,11 +125,9 @@ class Reader:
         for candidate in sorted(found, key=lambda c: c.p_value):
             rivals = (c for c in done if c.code == candidate.code and c.overlaps(candidate))
             clearer = any(c.p_value <= candidate.p_value * _WORSE for c in rivals)
-            if candidate.count > 1 and candidate.p_value < _PROMISING and not clearer and reads < _READ:
-                reads += 1
-                done.append(self.read(marks, candidate, codes))
-            else:
-                done.append(candidate)
+            beacons = 0 if candidate.count == 1 or clearer or reads == _READ else _worthwhile(marks, candidate, codes)
+            reads += beacons > 0
+            done.append(self.read(marks, candidate, codes, beacons) if beacons else candidate)
         return done
 
     def read_once(self, marks: Marks, candidate: Candidate, codes: NDArray[np.uint32]) -> Candidate:
@@ -137,22 +136,23 @@ class Reader:
             return candidate
         return self.read(marks, candidate, codes)
 
-    def read(self, marks: Marks, candidate: Candidate, codes: NDArray[np.uint32]) -> Candidate:
+    def read(self, marks: Marks, candidate: Candidate, codes: NDArray[np.uint32], beacons: int = _BEACONS) -> Candidate:
         """A window read as a record of one of the layouts; with the p-value that this gives it.
 
         The p-value is the better of two, which the candidate has paid for: of the beacon alone, and of all slots that
-        anyone can read.
+        anyone can read. The nonces of so many of the best ``beacons`` are tried.
         """
         window, count = marks[candidate.start : candidate.end], candidate.count
         layouts = [layout for layout in self.layouts if layout.codes == count]
-        first = _Slot.of(window[window.places_of(count, 0)], codes, _BEACONS)
+        first = _Slot.of(window[window.places_of(count, 0)], codes, beacons)
         best, further = None, 1.0
         nonces = list(dict.fromkeys((first.codes % _NONCES).tolist()))
         for nonce, layout in product(nonces, layouts):
-            beacons = first.codes % _NONCES == nonce
-            slots = [replace(first, codes=first.codes[beacons], scores=first.scores[beacons])]
+            same = first.codes % _NONCES == nonce
+            slots = [replace(first, codes=first.codes[same], scores=first.scores[same])]
+            ranked = _RANKED if layout.authenticated and self.keys else 1
             slots += [
-                _Slot.of(self.slot(window, layout, slot, nonce), self._every, _RANKED)
+                _Slot.of(self.slot(window, layout, slot, nonce), self._every, ranked)
                 for slot in range(1, layout.public_codes)
             ]
             read, p_further = self._judge(window, candidate, layout, slots, len(layouts) * len(nonces), codes)
@@ -246,6 +246,14 @@ class Reader:
         if p_value > _CONFIRMED:
             best = 0  # other keys, or an edited text: the likeliest codes stand
         return (*tried[best], values[best]), p_value
+
+
+def _worthwhile(marks: Marks, candidate: Candidate, codes: NDArray[np.uint32]) -> int:
+    """Of how many of its best beacons a window is read; 0 for not at all."""
+    if candidate.p_value < _PROMISING:
+        return _BEACONS
+    whole = candidate.end - candidate.start == len(marks) <= _SHORT
+    return int(whole and candidate.chance * len(codes) < _WEAK)
 
 
 def _likeliest_first(ranked: list[list[int]]) -> Iterator[tuple[int, ...]]:

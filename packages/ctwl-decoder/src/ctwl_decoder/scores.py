@@ -7,7 +7,6 @@ reads like the specification; :func:`score_all` does the same for many codes in 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -19,9 +18,10 @@ from ctwl_protocol.kernel import fmix32_scalar, in_chunks, jit
 
 from .evidence import Marks, Table
 
-__all__ = ["code_space", "score_all", "score_codes", "score_slot_0", "search_windows"]
+__all__ = ["best_codes", "code_space", "score_all", "score_codes", "search_windows"]
 
 _BLOCK = 1 << 11
+_CROWD, _ABOVE = 1 << 14, 1.75
 _GOLDEN = np.uint32(hashing.GOLDEN)
 _S16, _LOW = np.uint32(16), np.uint32(0xFFFF)
 
@@ -76,27 +76,35 @@ def score_all(table: Table, codes: NDArray[np.uint32]) -> NDArray[np.int32]:
     return scores
 
 
-def score_slot_0(marks: Marks, codes: NDArray[np.uint32], counts: Sequence[int]) -> dict[int, NDArray[np.int32]]:
-    """Scores of slot 0 for several numbers of codes in a record: int32 (codes,) for each.
+def best_codes(table: Table, codes: NDArray[np.uint32], most: int = 1) -> tuple[NDArray[np.uint32], NDArray[np.int32]]:
+    """The codes of highest score, the best first, and their scores: uint32 and int32, at most ``most``.
 
-    Slot 0 of one number shares positions with that of others, so each group of positions is summed only once.
+    Of many codes, those that stand below the crowd on the most telling third of the contexts are not looked at further,
+    which leaves out hardly any that would be among the best in the end.
     """
-    kept = marks[marks.first_occurrences()]
-    member = kept.slots[:, [count - 1 for count in counts]] == 0
-    patterns, group = np.unique(member, axis=0, return_inverse=True)
-    scores = {count: np.zeros(len(codes), dtype=np.int32) for count in counts}
-    for i, pattern in enumerate(patterns):
-        part = score_all(Table.of(kept[group.reshape(-1) == i]), codes)
-        for count in np.compress(pattern, counts).tolist():
-            scores[count] += part
-    return scores
+    if len(codes) <= _CROWD:
+        scores = score_all(table, codes)
+    else:
+        order = np.argsort(-table.units.var(axis=1), kind="stable")
+        head, rest = np.split(order, [len(order) // 3])
+        scores, units = score_all(table.of_contexts(head), codes), table.units[head]
+        kept = np.flatnonzero(scores >= units.mean(axis=1).sum() + _ABOVE * np.sqrt(units.var(axis=1).sum()))
+        codes = codes[kept]
+        scores = scores[kept] + score_all(table.of_contexts(rest), codes)
+    if most < len(codes):
+        last = np.partition(scores, len(scores) - most)[len(scores) - most]
+        kept = np.flatnonzero(scores >= last)
+        codes, scores = codes[kept], scores[kept]
+    best = np.lexsort((codes, -scores))[:most]
+    return codes[best], scores[best]
 
 
 @jit
-def _search(
+def _search(  # noqa: PLR0912 - loops that share their arrays
     seeds: Any,
     units: Any,
     cell: Any,
+    member: Any,
     windows: Any,
     codes: Any,
     running: Any,
@@ -106,23 +114,30 @@ def _search(
     stop: int,
 ) -> None:
     colours = np.uint32(units.shape[1])
-    block = running.shape[1]
-    found = np.empty(block, np.uint32)
+    counts, cells, block = running.shape
+    found, worth = np.empty(block, np.uint32), np.empty(block, np.int32)
     best[:] = -(1 << 30)
     for first in range(start, stop, block):
         width = min(block, stop - first)
         spread = codes[first : first + width] * _GOLDEN
         running[:] = 0  # in the end the sums of everything before each cell
         for i in range(len(seeds)):
-            row, sums = units[i], running[cell[i] + 1]
+            row = units[i]
             _colours(seeds[i], spread, colours, found)
             for k in range(width):
-                sums[k] += row[found[k]]
-        for c in range(1, len(running)):
-            for k in range(width):
-                running[c, k] += running[c - 1, k]
+                worth[k] = row[found[k]]
+            for n in range(counts):
+                if member[i, n]:
+                    sums = running[n, cell[i] + 1]
+                    for k in range(width):
+                        sums[k] += worth[k]
+        for n in range(counts):
+            for c in range(1, cells):
+                for k in range(width):
+                    running[n, c, k] += running[n, c - 1, k]
         for w in range(len(windows)):
-            left, right, top = running[windows[w, 0]], running[windows[w, 1]], best[w]
+            sums = running[windows[w, 0]]
+            left, right, top = sums[windows[w, 1]], sums[windows[w, 2]], best[w]
             highest = top
             for k in range(width):
                 highest = max(highest, right[k] - left[k])
@@ -135,28 +150,37 @@ def _search(
 
 
 def search_windows(
-    marks: Marks, places: NDArray[np.int64], windows: NDArray[np.int64], cell: int, codes: NDArray[np.uint32]
+    marks: Marks,
+    places: NDArray[np.int64],
+    windows: NDArray[np.int64],
+    cell: int,
+    codes: NDArray[np.uint32],
 ) -> tuple[NDArray[np.uint32], NDArray[np.int32]]:
-    """The best code of each window and its score, every given mark counted: uint32 and int32 (windows,).
+    """The best code in slot 0 of each window and its score, every given mark counted: uint32 and int32 (windows,).
+
+    Every position is hashed once, for all windows and all numbers of codes.
 
     Args:
         marks: the marks that count.
         places: int64 (marks,), where they stand in the text, ascending.
-        windows: int64 (windows, 2), starts and ends in the text, multiples of ``cell``.
+        windows: int64 (windows, 3): how many codes the record has; start and end in the text, multiples of ``cell``, or
+            the text's end.
         cell: the grid of the windows.
         codes: uint32, ascending.
     """
-    last = max(int(windows.max()), int(places.max(initial=0)) + 1)
-    cells = -(-last // cell)
-    block = int(np.clip((1 << 17) // cells, 64, _BLOCK))  # a block's sums stay in the second-level cache
+    counts, which_count = np.unique(windows[:, 0], return_inverse=True)
+    member = marks.slots[:, counts - 1] == 0
+    grid = np.column_stack([which_count.reshape(-1), -(-windows[:, 1:] // cell)])
+    cells = max(int(grid[:, 2].max()), int(places.max(initial=0)) // cell + 1)
+    block = int(np.clip((1 << 17) // (cells * len(counts)), 64, _BLOCK))  # its sums stay in the second-level cache
 
     def work(start: int, stop: int) -> tuple[NDArray[np.int32], NDArray[np.uint32]]:
-        best, which = np.empty(len(windows), np.int32), np.zeros(len(windows), np.uint32)
-        running = np.empty((cells + 1, block), np.int32)
-        _search(marks.seeds, marks.units, places // cell, windows // cell, codes, running, best, which, start, stop)
+        best, which = np.empty(len(grid), np.int32), np.zeros(len(grid), np.uint32)
+        running = np.empty((len(counts), cells + 1, block), np.int32)
+        _search(marks.seeds, marks.units, places // cell, member, grid, codes, running, best, which, start, stop)
         return best, which
 
     parts = in_chunks(work, len(codes))
     best, which = (np.stack(column) for column in zip(*parts, strict=True))
-    top = best.argmax(axis=0), np.arange(len(windows))
+    top = best.argmax(axis=0), np.arange(len(grid))
     return which[top], best[top]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from .evidence import Marks, Table
 from .null import FLOOR, null_of
-from .scores import score_all, score_slot_0, search_windows
+from .scores import score_all, search_windows
 from .units import NAT
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ class Candidate:
         code: its best code.
         score: the code's score there, in units.
         expected: the mean score of a wrong code.
+        chance: that one wrong code has this score or more.
         tests: everything that was searched.
         p_value: corrected for that.
         reading: the whole record, where it was read.
@@ -71,6 +72,7 @@ class Candidate:
     code: int
     score: int
     expected: float
+    chance: float
     tests: float
     p_value: float
     reading: Reading | None = None
@@ -95,37 +97,27 @@ class Found:
 
 
 def windows_of(length: int, count: int = 1) -> NDArray[np.int64]:
-    """The grid of windows inside a text: int64 (windows, 2), starts and ends; none in a text as short as a window.
+    """The grid of windows inside a text: int64 (windows, 2), starts and ends; none in a text that is hardly longer.
 
     Records of several codes get none of less than :data:`SHARE` positions for each.
     """
     rows = [
         (start, start + size)
         for size in LENGTHS
-        if count * SHARE <= size < length
+        if count * SHARE <= size <= length * 3 // 4
         for start in range(0, length - size + 1, size // 4)
     ]  # fmt: skip
     return np.array(rows, dtype=np.int64).reshape(-1, 2)
 
 
-def judge(
-    marks: Marks,
-    window: Sequence[int],
-    count: int,
-    codes: NDArray[np.uint32],
-    tests: float,
-    scores: NDArray[np.int32] | None = None,
-) -> Candidate:
-    """The best of ``codes`` in slot 0 of a window, with its exact p-value times ``tests`` codes and windows.
-
-    The ``scores`` are those of the codes, where they are known.
-    """
+def judge(marks: Marks, window: Sequence[int], count: int, codes: NDArray[np.uint32], tests: float) -> Candidate:
+    """The best of ``codes`` in slot 0 of a window, with its exact p-value times ``tests`` codes and windows."""
     start, end = window
     part = marks[start:end]
     table = Table.of(part[part.places_of(count, 0)])
-    if scores is None:
-        scores = score_all(table, codes)
+    scores = score_all(table, codes)
     best = int(scores.argmax())
+    null = null_of(table.units)
     return Candidate(
         start,
         end,
@@ -133,8 +125,9 @@ def judge(
         code=int(codes[best]),
         score=int(scores[best]),
         expected=float(table.units.mean(axis=1).sum()) if table.counted else 0.0,
+        chance=null.tail(int(scores[best])),
         tests=tests,
-        p_value=null_of(table.units).p_value(int(scores[best]), tests),
+        p_value=null.p_value(int(scores[best]), tests),
     )
 
 
@@ -149,33 +142,29 @@ def candidates(
         counts: how many codes a record may have; each is searched by itself.
         share: the share of the level that this text's tests may use.
     """
-    shares = {count: share / len(counts) / (1 if count == 1 else WAYS) for count in counts}
-    scores = score_slot_0(marks, codes, counts) if len(marks) <= LENGTHS[-1] else {}
-    return [found for count in counts for found in _candidates(marks, codes, count, shares[count], scores.get(count))]
-
-
-def _candidates(
-    marks: Marks, codes: NDArray[np.uint32], count: int, share: float, scores: NDArray[np.int32] | None
-) -> list[Candidate]:
     length = len(marks)
-    windows = windows_of(length, count)
-    parts = (scores is not None) + (len(windows) > 0)
+    whole = np.array([(0, length)] if length <= LENGTHS[-1] else [], dtype=np.int64).reshape(-1, 2)
+    grids = [np.concatenate([whole, windows_of(length, count)]) for count in counts]
+    windows = np.concatenate([np.insert(grid, 0, count, axis=1) for grid, count in zip(grids, counts, strict=True)])
+    counted = np.flatnonzero(marks.first_occurrences(APART if length > APART else None))
+    best, scores = search_windows(marks[counted], counted, windows, CELL, codes)
     found = []
-    if scores is not None:
-        found.append(judge(marks, (0, length), count, codes, len(codes) * parts / share, scores))
-    if not len(windows):
-        return found
-    places = marks.places_of(count, 0)
-    places = places[marks[places].first_occurrences(APART // count)]
-    best, highest = search_windows(marks[places], places, windows, CELL, codes)
-    tests = len(codes) * len(windows) * parts / share
-    judged: dict[int, list[Candidate]] = {}
-    for w in _promising(marks, places, windows, highest):
-        start, end = windows[w].tolist()
-        same = judged.setdefault(int(best[w]), [])
-        if not any(other.start <= start and end <= other.end for other in same):  # else it adds nothing
-            same.append(judge(marks, (start, end), count, best[w : w + 1], tests))
-    return found + [candidate for same in judged.values() for candidate in same]
+    for count, grid in zip(counts, grids, strict=True):
+        rows = np.flatnonzero(windows[:, 0] == count)
+        parts = len(whole) + (len(grid) > len(whole))
+        paid = len(codes) * parts * len(counts) * (1 if count == 1 else WAYS) / share
+        found += [judge(marks, (0, length), count, best[w : w + 1], paid) for w in rows[: len(whole)]]
+        rows = rows[len(whole) :]
+        tests = paid * len(rows)
+        places = counted[marks.slots[counted, count - 1] == 0]
+        judged: dict[int, list[Candidate]] = {}
+        for w in rows[_promising(marks, places, windows[rows, 1:], scores[rows])]:
+            start, end = windows[w, 1:].tolist()
+            same = judged.setdefault(int(best[w]), [])
+            if not any(other.start <= start and end <= other.end for other in same):  # else it adds nothing
+                same.append(judge(marks, (start, end), count, best[w : w + 1], tests))
+        found += [candidate for same in judged.values() for candidate in same]
+    return found
 
 
 def _promising(
