@@ -40,6 +40,7 @@ examples:
   ctwl-decode --html report.html letter.txt           a page to pass on
   ctwl-decode --json --profile org.ctwl.smollm2-135m.1 - < letter.txt
   ctwl-decode --beacon 42:3 letter.txt                is it this model's? needs less text
+  ctwl-decode --keys our.keys letter.txt              a provider opens its users, tests its authenticators
 
 other commands:
   ctwl-decode serve                                   a web page and an HTTP API (ctwl-decode serve --help)
