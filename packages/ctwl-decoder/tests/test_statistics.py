@@ -51,6 +51,14 @@ def test_the_kernel_scores_every_code_as_the_reference_does(seed: int, contexts:
     np.testing.assert_array_equal(score_all(table, codes[5:9]), score_codes(table, codes[5:9]), strict=True)
 
 
+@given(st.integers(0, 2**32 - 1), st.integers(0, 6), st.integers(1, 4))
+def test_there_are_always_best_codes(seed: int, contexts: int, most: int) -> None:
+    """Of few contexts too, where a third of them tells nothing."""
+    table = random_table(contexts, np.random.default_rng(seed))
+    codes, scores = best_codes(table, EVERY[: 2**15], most)
+    assert len(codes) == most and (score_codes(table, codes) == scores).all()
+
+
 def random_marks(length: int, rng: np.random.Generator, colours: int = 100) -> Marks:
     contexts = rng.integers(0, length, length)
     pairs = np.column_stack([contexts, rng.integers(0, 3, length)])

@@ -89,6 +89,8 @@ def best_codes(table: Table, codes: NDArray[np.uint32], most: int = 1) -> tuple[
         head, rest = np.split(order, [len(order) // 3])
         scores, units = score_all(table.of_contexts(head), codes), table.units[head]
         kept = np.flatnonzero(scores >= units.mean(axis=1).sum() + _ABOVE * np.sqrt(units.var(axis=1).sum()))
+        if len(kept) < most:  # too few contexts for a crowd and those above it
+            kept = np.arange(len(codes))
         codes = codes[kept]
         scores = scores[kept] + score_all(table.of_contexts(rest), codes)
     if most < len(codes):
