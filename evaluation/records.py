@@ -14,6 +14,7 @@ that was not written; its p-value says how unlikely that should be.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -133,7 +134,7 @@ def beacons(run: Experiment, texts: int, tokens: int) -> dict[str, Any]:
     """One code among the registered ones."""
     registered = bundled().registry.beacons()[:20]
     written = run.written(
-        "beacons", texts, tokens, lambda beacon, _: Record.of("beacon", **vars_of(beacon)),
+        "beacons", texts, tokens, lambda beacon, _: Record.of("beacon", **asdict(beacon)),
         who=lambda i: registered[7 * i % len(registered)],
     )  # fmt: skip
     p_values, right = [], []
@@ -153,11 +154,6 @@ def beacons(run: Experiment, texts: int, tokens: int) -> dict[str, Any]:
         "the right code": rate(sum(right), texts),
         "median p": float(np.median(p_values)),
     }
-
-
-def vars_of(beacon: Beacon) -> dict[str, int]:
-    """A beacon's fields by name."""
-    return {"provider": beacon.provider, "version": beacon.version, "nonce": beacon.nonce}
 
 
 def replay(run: Experiment, texts: int, tokens: int) -> dict[str, Any]:

@@ -345,6 +345,13 @@ def test_weights_in_several_files_are_refused(folder: Path) -> None:
         read_model(folder, "gpt2")
 
 
+@pytest.mark.parametrize("change", [{"head_dim": {"": None}}, {"head_dim": 3}, {"num_attention_heads": 0}])
+def test_a_head_size_that_no_profile_states_is_refused(folder: Path, change: dict[str, object]) -> None:
+    (folder / "config.json").write_text(json.dumps(LLAMA_CONFIG | change))
+    with pytest.raises(ProxyMalformed):
+        read_model(folder, "gpt2")
+
+
 _VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),

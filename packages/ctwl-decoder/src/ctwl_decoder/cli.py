@@ -141,9 +141,8 @@ def _run(arguments: argparse.Namespace) -> Analysis:
     text = read_text(arguments.file)
     profile = get_profile(arguments.profile)  # a wrong name fails before torch is loaded, which takes seconds
     trusted = load_trusted()
-    layouts = [*LAYOUTS, *(entry.layout for entry in trusted.registry.layouts())]
-    if arguments.layout:
-        layouts = [find_layout(int(name) if name.isdecimal() else name, layouts) for name in arguments.layout]
+    known = trusted.registry.known_layouts()
+    layouts = [find_layout(int(name) if name.isdecimal() else name, known) for name in arguments.layout or []] or known
     keys = ProviderKeys.load(arguments.keys) if arguments.keys else None
     from .decoder import Decoder
 

@@ -17,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 
 from ctwl_protocol import Profile
-from ctwl_protocol.layouts import LAYOUTS, Layout
+from ctwl_protocol.layouts import Layout
 from ctwl_protocol.profile import STANDARD
 from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_protocol.registry import Trusted, load_trusted
@@ -92,7 +92,7 @@ class Decoder:
         proxy: Proxy,
         observe: Observe | None = None,
         *,
-        layouts: Sequence[Layout] = LAYOUTS,
+        layouts: Sequence[Layout] | None = None,
         keys: ProviderKeys | None = None,
         epochs: Iterable[int] = (0,),
         registry: Trusted | None = None,
@@ -102,7 +102,7 @@ class Decoder:
         Args:
             proxy: the proxy.
             observe: shares the proxy with others, see :data:`ctwl_decoder.evidence.Observe`.
-            layouts: of records; text is searched for all of them.
+            layouts: of records; text is searched for all of them. None for the specification's and the registered ones.
             keys: the provider's, where it is the provider who reads: they open users and test authenticators.
             epochs: key epochs in which a user may have been sealed.
             registry: where providers' names and registered layouts are from; by default what this machine trusts.
@@ -113,9 +113,7 @@ class Decoder:
         self.proxy = proxy
         self.profile = proxy.profile
         registry = registry or load_trusted()
-        if layouts is LAYOUTS:
-            layouts = [*LAYOUTS, *(entry.layout for entry in registry.registry.layouts())]
-        self._reader = Reader(self.profile, layouts, keys)
+        self._reader = Reader(self.profile, layouts or registry.registry.known_layouts(), keys)
         self._interpreter = Interpreter(self.profile, registry, keys, tuple(epochs))
         self._observe = observe or partial(observe_alone, proxy)
 
@@ -127,7 +125,7 @@ class Decoder:
         proxy_path: str | Path | None = None,
         device: str | torch.device = "auto",
         reference: bool = False,
-        layouts: Sequence[Layout] = LAYOUTS,
+        layouts: Sequence[Layout] | None = None,
         keys: ProviderKeys | None = None,
         epochs: Iterable[int] = (0,),
         registry: Trusted | None = None,
@@ -140,7 +138,7 @@ class Decoder:
             device: a torch device; "auto" takes CUDA where there is one.
             reference: compute in float32, as the reference, also where this machine has a quicker arithmetic that the
                 profile's tolerance allows.
-            layouts: of records; text is searched for all of them.
+            layouts: of records; text is searched for all of them. None for the specification's and the registered ones.
             keys: the provider's, where it is the provider who reads: they open users and test authenticators.
             epochs: key epochs in which a user may have been sealed.
             registry: where providers' names and registered layouts are from; by default what this machine trusts.

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ctwl_protocol import Profile
-from ctwl_protocol.codes import BEACON_BITS
+from ctwl_protocol.codes import BEACON_BITS, NONCES
 from ctwl_protocol.layouts import LAYOUTS, Layout
 from ctwl_protocol.records import Record, slot_seed
 from ctwl_protocol.sealing import ProviderKeys
@@ -54,8 +54,6 @@ _RANKED = 4
 
 _WORSE = 1e-3
 """The same beacon shows in fewer or more slots too; so much less clearly, it is not worth reading there."""
-
-_NONCES = 64
 
 
 @dataclass(frozen=True)
@@ -146,9 +144,9 @@ class Reader:
         layouts = [layout for layout in self.layouts if layout.codes == count]
         first = _Slot.of(window[window.places_of(count, 0)], codes, beacons)
         best, further = None, 1.0
-        nonces = list(dict.fromkeys((first.codes % _NONCES).tolist()))
+        nonces = list(dict.fromkeys((first.codes % NONCES).tolist()))
         for nonce, layout in product(nonces, layouts):
-            same = first.codes % _NONCES == nonce
+            same = first.codes % NONCES == nonce
             slots = [replace(first, codes=first.codes[same], scores=first.scores[same])]
             ranked = _RANKED if layout.authenticated and self.keys else 1
             slots += [
@@ -173,7 +171,7 @@ class Reader:
         reading = candidate.reading
         if reading and reading.layout:
             for slot, code in list(enumerate(reading.codes))[1:]:
-                part = self.slot(marks, reading.layout, slot, reading.codes[0] % _NONCES)
+                part = self.slot(marks, reading.layout, slot, reading.codes[0] % NONCES)
                 found.append((marks.places_of(candidate.count, slot), part, code))
         return found
 
@@ -208,7 +206,7 @@ class Reader:
         records = candidate.tests * alike * float(1 << BEACON_BITS) ** len(rest)
         p_values = [slot.p_value(tried * float(1 << BEACON_BITS)) for slot in rest]
         # Where another slot confirms the nonce, the beacon competes with the beacons of that nonce alone.
-        rivals = float((codes % _NONCES == slots[0].codes[0] % _NONCES).sum())
+        rivals = float((codes % NONCES == slots[0].codes[0] % NONCES).sum())
         beacon = min(slots[0].p_value(candidate.tests), slots[0].p_value(rivals) + min(p_values, default=1.0))
         further = np.concatenate([slot.table.units for slot in rest])
         p_further = null_of(further).p_value(
@@ -234,7 +232,7 @@ class Reader:
         self, keys: ProviderKeys, window: Marks, layout: Layout, slots: list[_Slot]
     ) -> tuple[tuple[int, ...], float]:
         """Of the likeliest codes those that the authenticator confirms best, with the p-value of that test."""
-        nonce = int(slots[0].codes[0]) % _NONCES
+        nonce = int(slots[0].codes[0]) % NONCES
         table = Table.of(self.slot(window, layout, layout.codes - 1, nonce))
         null = null_of(table.units)
         ranked = [[int(code) for code in slot.codes[:_RANKED]] for slot in slots]

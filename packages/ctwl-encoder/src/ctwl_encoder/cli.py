@@ -270,21 +270,17 @@ def chain_of(path: str, proxy: Proxy) -> tuple[Beacon, ...]:
     """The chain of the record that a text file carries, the newest hop first; empty where it carries none.
 
     Raises:
-        OptionOutOfRange: the file cannot be read, or the decoder is not installed.
-        CTWLError: see :meth:`ctwl_decoder.Decoder.decode`.
+        OptionOutOfRange: the decoder is not installed.
+        CTWLError: see :func:`ctwl_decoder.plain.read_text` and :meth:`ctwl_decoder.Decoder.decode`.
     """
     from ctwl_protocol import Beacon
 
     try:
         from ctwl_decoder import Decoder
-
-        with Path(path).open("rb") as file:
-            text = file.read(_MAX_PROMPT).decode()
+        from ctwl_decoder.plain import read_text
     except ImportError as error:
         raise OptionOutOfRange("--relay reads the text's record: pip install ctwl-decoder") from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise OptionOutOfRange(f"cannot read {path} as UTF-8 text: {error}") from error
-    report = Decoder(proxy).decode(text)
+    report = Decoder(proxy).decode(read_text(path))
     if report.record is None:
         print(f"ctwl-encode: {path} carries no record; the text begins a chain", file=sys.stderr)
         return ()

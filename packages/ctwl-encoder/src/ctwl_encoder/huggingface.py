@@ -19,7 +19,7 @@ from transformers.generation import BaseWatermarkingConfig
 
 from ctwl_protocol import Beacon, get_profile
 from ctwl_protocol.layouts import Layout
-from ctwl_protocol.profile import STANDARD
+from ctwl_protocol.profile import STANDARD, explain
 from ctwl_protocol.proxy import open_proxy
 from ctwl_protocol.records import Record, RecordDocument
 from ctwl_protocol.sealing import ProviderKeys
@@ -110,7 +110,7 @@ class CTWLWatermarkingConfig(BaseWatermarkingConfig):  # type: ignore[misc]
         try:
             return [RecordDocument.model_validate(given).record(self._layouts) for given in self.records or []]
         except ValidationError as error:
-            raise ConfigMalformed(f"records: {error.errors()[0]['msg']} in {error.errors()[0]['loc']}") from error
+            raise ConfigMalformed(f"records: {explain(error)}") from error
 
     def payloads(self) -> list[Payload] | None:
         """What each prompt's text is to carry; None where the nonces are still to be drawn.

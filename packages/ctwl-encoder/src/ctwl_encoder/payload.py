@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ctwl_protocol import Profile
+from ctwl_protocol.codes import NONCES
 from ctwl_protocol.layouts import Layout
 from ctwl_protocol.records import Record, slot_seed
 
@@ -43,5 +44,5 @@ class Payload:
 
     def colour_seed(self, profile: Profile, slot: int, context: Sequence[int]) -> int:
         """The colour seed of a slot at a context (spec section 6.3)."""
-        nonce = self.codes[0] & 0x3F
+        nonce = self.codes[0] % NONCES
         return slot_seed(profile, context, layout=self.layout, slot=slot, nonce=nonce, key=self.key)

@@ -160,7 +160,7 @@ def _llama(config: Mapping[str, Any]) -> Llama:
         norm_epsilon=_rational(config.get("rms_norm_eps", 1e-6), "rms_norm_eps"),
         tied=tied,
     )
-    if (config.get("head_dim") or found.width // heads) * heads != found.width:
+    if heads < 1 or found.width % heads or config.get("head_dim") not in (None, found.width // heads):
         raise ProxyMalformed(
             "config.json says head_dim is not hidden_size / num_attention_heads; no profile states that"
         )

@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar, Final, Literal, Self
 from pydantic import Field, model_validator
 
 from ..errors import CodeReused, KeyIsForTests, RegistryMalformed, RootMalformed
+from ..layouts import LAYOUTS, Layout
 from .entries import CertificateEntry, Entry, LayoutEntry, ModelVersion, ProviderEntry
 from .keys import check_key, test_public_keys
 from .schema import Bytes32, Document, Many, Part, Time
@@ -148,6 +149,10 @@ class Registry(Document):
     def layouts(self) -> list[LayoutEntry]:
         """The registered layouts, in the order of their registration."""
         return [entry for entry in self.entries if isinstance(entry, LayoutEntry)]
+
+    def known_layouts(self) -> list[Layout]:
+        """The specification's layouts and the registered ones."""
+        return [*LAYOUTS, *(entry.layout for entry in self.layouts())]
 
     def certificate(self, commitment: bytes) -> CertificateEntry | None:
         """When a commitment to a private profile was certified, and for whom."""
