@@ -7,7 +7,8 @@ import datetime
 import json
 import os
 import platform
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from hashlib import sha256
 from importlib import metadata
 from itertools import product
 from pathlib import Path
@@ -20,15 +21,19 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from scipy.stats import binomtest
 
-from ctwl_decoder.evidence import Marks, observe
+from ctwl_decoder.evidence import Evidence, Marks, Observe, observe
 from ctwl_decoder.units import Score, units
 from ctwl_protocol.proxy import Proxy
-from ctwl_protocol.windows import positions
+from ctwl_protocol.windows import Positions, positions
 
-__all__ = ["OFFLINE", "RESULTS", "arguments", "marks_of", "news_prompts", "rate", "settings", "tracked", "write"]
+__all__ = [
+    "KEPT", "OFFLINE", "RESULTS", "arguments", "kept", "marks_of", "news_prompts", "rate", "settings", "tracked", "write",
+]  # fmt: skip
 
 OFFLINE = "org.ctwl.smollm2-135m.1"
 RESULTS = Path(__file__).parent / "results"
+KEPT = Path(__file__).parent / "kept"
+"""Where evidence is kept between runs; not part of the repository."""
 
 _WHO = [
     "The state government", "A spokesman for the farmers' federation", "The mayor of the coastal town",
@@ -62,6 +67,30 @@ def marks_of(proxy: Proxy, ids: NDArray[np.int64], score: Score) -> Marks:
     profile = proxy.profile
     cut = positions(ids, profile.prefix_length, profile.context_length)
     return Marks.of(profile, cut, units(score, observe(proxy, cut), profile.sigma))
+
+
+def kept(proxy: Proxy, folder: Path = KEPT) -> Observe:
+    """Evidence that is found once and kept on disk.
+
+    The proxy's forward is nearly the whole cost of decoding. So an experiment that was stopped goes on where it was, and
+    another score or decoder reads the same texts in a fraction of the time.
+    """
+    numerics = f"{proxy.profile.digest} {proxy.dtype} {metadata.version('torch')} {metadata.version('ctwl-protocol')}"
+
+    def recall(cut: Positions, progress: Callable[[int], None]) -> Evidence:
+        name = sha256(numerics.encode() + cut.windows.tobytes() + cut.observed.tobytes()).hexdigest()
+        file = folder / f"{name}.npz"
+        if file.exists():
+            with np.load(file) as arrays:
+                return Evidence(arrays["below"], arrays["weight"], arrays["total"])
+        found = observe(proxy, cut, progress)
+        folder.mkdir(parents=True, exist_ok=True)
+        half = file.with_suffix(".part.npz")
+        np.savez(half, below=found.below, weight=found.weight, total=found.total)
+        half.replace(file)  # never half a file under the name that counts
+        return found
+
+    return recall
 
 
 def arguments(description: str | None, **options: Any) -> argparse.Namespace:

@@ -1,8 +1,8 @@
 """Does the decoder find a passage in a long text, and nothing where there is none?
 
 - pasted: a text of so many tokens, written ``unbiased``, stands between two lines of a human document. Found: a span
-with
-  its code. Overlap: characters that the span and the passage share, over those that either has; none found counts as 0.
+  with its code. Overlap: characters that the span and the passage share, over those that either has; 0 where none is
+  found.
 - human: documents of so many tokens by people. The p-value is the report's, corrected for all codes and windows.
 
 The documents are cut from the given text files, evenly spread.
@@ -17,11 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common import OFFLINE, news_prompts, rate, settings, tracked, write
+from common import OFFLINE, kept, news_prompts, rate, settings, tracked, write
 from scipy import stats
 
 from ctwl_decoder import Decoder
 from ctwl_encoder import Encoder
+from ctwl_protocol.proxy import open_proxy
 
 
 def cut(decoder: Decoder, text: str, sizes: list[int]) -> list[str]:
@@ -98,7 +99,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
-    decoder = Decoder.open(OFFLINE)
+    proxy = open_proxy(OFFLINE, fast=True)
+    decoder = Decoder(proxy, kept(proxy))
     given = {k: v for k, v in vars(options).items() if k not in ("out", "files")}
     given |= {"profile": OFFLINE, "files": [file.name for file in options.files]}
     result: dict[str, Any] = {"experiment": "documents", "settings": settings(**given)}

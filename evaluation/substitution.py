@@ -9,34 +9,16 @@ behind it. Both scores read the same texts.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
-from common import OFFLINE, arguments, news_prompts, rate, settings, tracked, write
+from common import OFFLINE, arguments, kept, news_prompts, rate, settings, tracked, write
 
 from ctwl_decoder import Decoder
-from ctwl_decoder.evidence import Evidence, Observe, observe
 from ctwl_encoder import Encoder
-from ctwl_protocol.windows import Positions
 
 PROPOSALS, BEFORE, BEHIND = 4, 16, 3
-
-
-def remembering(see: Observe) -> Observe:
-    """Evidence of the same positions is found once."""
-    known: dict[bytes, Evidence] = {}
-
-    def recall(cut: Positions, progress: Callable[[int], None]) -> Evidence:
-        key = cut.windows.tobytes() + cut.observed.tobytes()
-        if key not in known:
-            known.clear()
-            known[key] = see(cut, progress)
-        return known[key]
-
-    return recall
 
 
 def logits(model: Any, ids: list[list[int]], places: torch.Tensor) -> torch.Tensor:
@@ -75,7 +57,7 @@ def main() -> None:
     """Run the experiment."""
     options = arguments(__doc__, texts=100, delta_texts=50, tokens=200, batch=20, seed=1)
     encoder, proxy = Encoder.open("smollm2", OFFLINE), Decoder.open(OFFLINE).proxy
-    decoder = Decoder(proxy, remembering(partial(observe, proxy)))
+    decoder = Decoder(proxy, kept(proxy))
     rows = []
     for strategy, texts in (("unbiased", options.texts), ("delta", options.delta_texts)):
         prompts, rng = news_prompts(texts), np.random.default_rng(options.seed)

@@ -80,6 +80,11 @@ class Proxy:
                 self._load = lambda: model  # what was handed over unpacked may go
         return self._loaded
 
+    @property
+    def dtype(self) -> torch.dtype:
+        """What the linear layers compute in."""
+        return self._dtype
+
     def weights(self, windows: NDArray[np.int64]) -> NDArray[np.uint32]:
         """Integer weights of the token after each window, in one forward pass (spec section 7.1).
 
