@@ -27,7 +27,8 @@ from ctwl_protocol.proxy import Proxy
 from ctwl_protocol.windows import Positions, positions
 
 __all__ = [
-    "KEPT", "OFFLINE", "RESULTS", "arguments", "kept", "marks_of", "news_prompts", "rate", "settings", "tracked", "write",
+    "KEPT", "OFFLINE", "RESULTS", "arguments", "kept", "marks_of", "news_prompts", "rate", "settings", "tracked",
+    "write",
 ]  # fmt: skip
 
 OFFLINE = "org.ctwl.smollm2-135m.1"
@@ -72,8 +73,8 @@ def marks_of(proxy: Proxy, ids: NDArray[np.int64], score: Score) -> Marks:
 def kept(proxy: Proxy, folder: Path = KEPT) -> Observe:
     """Evidence that is found once and kept on disk.
 
-    The proxy's forward is nearly the whole cost of decoding. So an experiment that was stopped goes on where it was, and
-    another score or decoder reads the same texts in a fraction of the time.
+    The proxy's forward is nearly the whole cost of decoding. So an experiment that was stopped goes on where it was,
+    and another score or decoder reads the same texts in a fraction of the time.
     """
     numerics = f"{proxy.profile.digest} {proxy.dtype} {metadata.version('torch')} {metadata.version('ctwl-protocol')}"
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import xor
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -114,28 +117,41 @@ def test_a_chain_grows_by_a_hop_until_it_is_full() -> None:
         chain = record.chain
 
 
+@given(st.sampled_from(LAYOUTS), st.data())
+def test_each_code_follows_from_the_others_and_the_check(layout: Layout, data: st.DataObject) -> None:
+    codes = tuple(data.draw(st.lists(st.integers(0, 2**20 - 1), min_size=layout.codes, max_size=layout.codes)))
+    carried = Record(layout, codes).carried
+    assert len(carried) == layout.slots
+    assert carried[: layout.codes] == codes
+    if layout.codes > 1:
+        read = [*codes[: layout.public_codes], carried[-1]]
+        for i, each in enumerate(read):
+            assert reduce(xor, read[:i] + read[i + 1 :]) == each
+
+
 def test_every_slot_has_colours_of_its_own() -> None:
     layout, context = find_layout("authenticated"), [17]
     assert slot_seed(PROFILE, context) == colour_seed(PROFILE.key, context)
     seeds = {
         slot_seed(PROFILE, context, layout=other, slot=slot, nonce=nonce)
         for other in LAYOUTS
-        for slot in range(1, other.public_codes)
+        for slot in (*range(1, other.public_codes), *range(other.codes, other.slots))
         for nonce in (0, 1)
     }
-    assert len(seeds) == 2 * sum(other.public_codes - 1 for other in LAYOUTS)
+    assert len(seeds) == 2 * sum(other.public_codes - 1 + (other.codes > 1) for other in LAYOUTS)
     with pytest.raises(FieldOutOfRange, match="key"):
         slot_seed(PROFILE, context, layout=layout, slot=3)
     keyed = {slot_seed(PROFILE, context, layout=layout, slot=3, key=bytes([i] * 32)) for i in range(2)}
     assert len(keyed | seeds) == len(seeds) + 2
 
 
-def test_interleaved_slots_are_shared_evenly_nested_and_local() -> None:
+def test_interleaved_slots_are_shared_nested_and_local() -> None:
     ids = np.random.default_rng(0).integers(0, 40_000, 4_000)
     found = slots(PROFILE, positions(ids, PROFILE.prefix_length, PROFILE.context_length))
     for count in range(1, 5):
-        shares = np.bincount(found[:, count - 1], minlength=count) / len(found)
-        assert np.abs(shares - 1 / count).max() < 0.03
+        shares = np.bincount(found[:, count - 1]) / len(found)
+        parts = np.array([2] + [1] * count if count > 1 else [1])
+        assert np.abs(shares - parts / parts.sum()).max() < 0.03
         assert (found[found[:, 3] == 0, count - 1] == 0).all()
     cut = slots(PROFILE, positions(ids[1_000:2_000], PROFILE.prefix_length, PROFILE.context_length))
     assert (cut == found[1_000 : 1_000 + len(cut)]).all()
@@ -143,7 +159,7 @@ def test_interleaved_slots_are_shared_evenly_nested_and_local() -> None:
 
 def test_segmented_slots_take_turns() -> None:
     profile = PROFILE.model_copy(update={"framing": "segmented"})
-    ids = np.arange(10 + 4 * SEGMENT)
+    ids = np.arange(10 + 5 * SEGMENT)
     found = slots(profile, positions(ids, profile.prefix_length, profile.context_length))
-    assert found[::SEGMENT, 2].tolist() == [0, 1, 2, 0]
+    assert found[::SEGMENT, 2].tolist() == [0, 1, 2, 3, 0]
     assert found[:, 0].max() == 0

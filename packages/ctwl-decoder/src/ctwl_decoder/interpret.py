@@ -52,7 +52,7 @@ class Interpreter:
         if self.profile.code_bits != BEACON_BITS:
             return None
         beacon_alone = LAYOUTS[0] if candidate.count == 1 else None
-        reading = candidate.reading or Reading(beacon_alone, (candidate.code,), (candidate.p_value,))
+        reading = candidate.reading or Reading(beacon_alone, (candidate.code,), (candidate.p_value,), candidate.p_value)
         layout, beacon = reading.layout, Beacon.from_code(reading.codes[0])
         fields: dict[str, int] = asdict(beacon)
         chain: tuple[Beacon, ...] = (beacon,)
@@ -67,7 +67,7 @@ class Interpreter:
             number=layout.number if layout else None,
             codes=list(reading.codes),
             p_values=list(reading.p_values),
-            p_value=max(reading.p_values),
+            p_value=reading.p_value,
             fields=fields,
             chain=[self._hop(hop) for hop in chain],
             sealed=fields.get("sealed_user"),

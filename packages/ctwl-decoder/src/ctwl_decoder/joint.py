@@ -1,17 +1,18 @@
 """Records of several codes: the slots of a window read together (spec section 10.4).
 
-Slot 0 names the beacon, and the beacon's nonce colours the other slots. So each of the likeliest beacons is taken at
-its word: were it right, the other slots would show codes as clearly as text does that carries some, under the colours
-of one layout. The sum over the slots is then tested against all records that there are, and each code by itself
-against all that could stand in its place.
+Slot 0 names the beacon, and the beacon's nonce colours the other slots. So each of the likeliest nonces is taken at
+its word: were it right, the slots would show codes that agree with their check (:mod:`.agreement`), as clearly as text
+does that carries some, under the colours of one layout. The sum over the slots is then tested against all records that
+there are, and each code against those that could stand in its place (:mod:`.doubts`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice, product
+from itertools import product
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +20,14 @@ from numpy.typing import NDArray
 from ctwl_protocol import Profile
 from ctwl_protocol.codes import BEACON_BITS, NONCES
 from ctwl_protocol.layouts import LAYOUTS, Layout
-from ctwl_protocol.records import Record, slot_seed
+from ctwl_protocol.records import Record, check_of, slot_seed
 from ctwl_protocol.sealing import ProviderKeys
 
+from .agreement import NOWHERE, likeliest
+from .doubts import doubts, together
 from .evidence import Marks, Table
-from .null import FLOOR, null_of
-from .scores import best_codes, code_space, score_codes
+from .null import Null, null_of
+from .scores import best_codes, code_space, score_all, score_codes
 from .spans import Candidate
 
 __all__ = ["Reader", "Reading"]
@@ -49,8 +52,8 @@ authenticator prefers are believed where it has this one."""
 _READ = 6
 """Most windows of a text that are read."""
 
-_RANKED = 4
-"""Where the authenticator can be tested, so many of the best codes of each slot are tried against it."""
+_RANKED = 16
+"""Where the authenticator can be tested, so many of the likeliest records are tried against it."""
 
 _WORSE = 1e-3
 """The same beacon shows in fewer or more slots too; so much less clearly, it is not worth reading there."""
@@ -64,30 +67,64 @@ class Reading:
         layout: the record's; None where it is none that is known here.
         codes: the codes that were read, the beacon first.
         p_values: the chance that each of them is wrong.
+        p_value: the chance that any of them is.
         authenticator: p-value of the provider's own test; None where there is none or the key is not here.
     """
 
     layout: Layout | None
     codes: tuple[int, ...]
     p_values: tuple[float, ...]
+    p_value: float
     authenticator: float | None = None
 
 
 @dataclass(frozen=True)
 class _Slot:
-    """A slot's codes, best first, and the evidence behind them."""
+    """A slot's evidence, and the scores of all codes: int32 (codes,)."""
 
     table: Table
-    codes: NDArray[np.uint32]
+    null: Null
     scores: NDArray[np.int32]
 
     @classmethod
-    def of(cls, marks: Marks, codes: NDArray[np.uint32], ranked: int) -> _Slot:
+    def of(cls, marks: Marks, codes: NDArray[np.uint32], space: int) -> _Slot:
         table = Table.of(marks)
-        return cls(table, *best_codes(table, codes, ranked))
+        scores = np.full(space, NOWHERE, dtype=np.int32)
+        scores[codes] = score_all(table, codes)
+        return cls(table, null_of(table.units), scores)
 
-    def p_value(self, tests: float) -> float:
-        return null_of(self.table.units).p_value(int(self.scores[0]), tests)
+    @property
+    def expected(self) -> float:
+        """The mean score of a wrong code."""
+        return float(self.table.units.mean(axis=1).sum()) if self.table.counted else 0.0
+
+
+@dataclass(frozen=True)
+class _Hypothesis:
+    """What a window says if its record has one layout and one nonce.
+
+    Attributes:
+        layout: the layout.
+        slots: those that anyone can read, the beacon's first and the check's last.
+        carried: what they carry, likeliest first: int64 (records, slots).
+        scores: int64 (records,), the sums over the slots.
+    """
+
+    layout: Layout
+    slots: list[_Slot]
+    carried: NDArray[np.int64]
+    scores: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, layout: Layout, slots: list[_Slot], most: int) -> _Hypothesis:
+        return cls(layout, slots, *likeliest([slot.scores for slot in slots], most))
+
+    def p_value(self, records: float, first: int = 0) -> float:
+        """Of the likeliest record, from the slot ``first`` on, where there were so many records."""
+        score = sum(
+            int(slot.scores[code]) for slot, code in zip(self.slots[first:], self.carried[0, first:], strict=True)
+        )
+        return together([slot.null for slot in self.slots[first:]]).p_value(score, records)
 
 
 class Reader:
@@ -142,27 +179,28 @@ class Reader:
         """
         window, count = marks[candidate.start : candidate.end], candidate.count
         layouts = [layout for layout in self.layouts if layout.codes == count]
-        first = _Slot.of(window[window.places_of(count, 0)], codes, beacons)
-        best, further = None, 1.0
-        nonces = list(dict.fromkeys((first.codes % NONCES).tolist()))
+        beacon = window[window.places_of(count, 0)]
+        nonces = list(dict.fromkeys((best_codes(Table.of(beacon), codes, beacons)[0] % NONCES).tolist()))
+        tried = len(layouts) * len(nonces)
+        best, whole, further = None, 1.0, 1.0
         for nonce, layout in product(nonces, layouts):
-            same = first.codes % NONCES == nonce
-            slots = [replace(first, codes=first.codes[same], scores=first.scores[same])]
-            ranked = _RANKED if layout.authenticated and self.keys else 1
+            same = codes[codes % NONCES == nonce]
+            slots = [_Slot.of(beacon, same, self.profile.codes)]
             slots += [
-                _Slot.of(self.slot(window, layout, slot, nonce), self._every, ranked)
-                for slot in range(1, layout.public_codes)
+                _Slot.of(self.slot(window, layout, slot, nonce), self._every, self.profile.codes)
+                for slot in (*range(1, layout.public_codes), layout.codes)
             ]
-            read, p_further = self._judge(window, candidate, layout, slots, len(layouts) * len(nonces), codes)
-            if best is None or (read.p_value, p_further) < (best.p_value, further):
-                best, further = read, p_further
+            read = _Hypothesis.of(layout, slots, _RANKED if layout.authenticated and self.keys else 1)
+            # One test for each record of each layout: the beacons searched, times all codes in each other slot.
+            others = float(1 << BEACON_BITS) ** (layout.public_codes - 1)
+            p_whole, p_further = read.p_value(candidate.tests * len(layouts) * others), read.p_value(tried * others, 1)
+            if best is None or (p_whole, p_further) < (whole, further):
+                best, whole, further = read, p_whole, p_further
             if further < _CLEAR:
                 break
-        if best is None or (best.p_value > candidate.p_value and further > _CONFIRMED):
+        if best is None or (whole > candidate.p_value and further > _CONFIRMED):
             return candidate
-        if best.code != candidate.code:  # another beacon, which the other slots bear out
-            return best
-        return replace(best, p_value=min(best.p_value, candidate.p_value))
+        return self._read(window, candidate, best, whole, tried)
 
     def parts(self, marks: Marks, candidate: Candidate) -> list[tuple[NDArray[np.int64], Marks, int]]:
         """The slots whose codes were read: their positions, their marks under the slot's colours, and the code."""
@@ -170,8 +208,10 @@ class Reader:
         found = [(places, marks[places], candidate.code)]
         reading = candidate.reading
         if reading and reading.layout:
-            for slot, code in list(enumerate(reading.codes))[1:]:
-                part = self.slot(marks, reading.layout, slot, reading.codes[0] % NONCES)
+            nonce, carried = reading.codes[0] % NONCES, dict(enumerate(reading.codes))
+            carried[reading.layout.codes] = check_of(reading.layout, reading.codes)
+            for slot, code in list(carried.items())[1:]:
+                part = self.slot(marks, reading.layout, slot, nonce)
                 found.append((marks.places_of(candidate.count, slot), part, code))
         return found
 
@@ -188,62 +228,53 @@ class Reader:
         seed = partial(slot_seed, self.profile, layout=layout, slot=slot, nonce=nonce, key=key)
         return marks[marks.places_of(layout.codes, slot)].seeded(seed)
 
-    def _judge(
+    def _read(
         self,
         window: Marks,
         candidate: Candidate,
-        layout: Layout,
-        slots: list[_Slot],
+        found: _Hypothesis,
+        p_value: float,
         tried: int,
-        codes: NDArray[np.uint32],
-    ) -> tuple[Candidate, float]:
-        """The record of the best codes, and the p-value of those behind the beacon, which shows the layout."""
-        rest = slots[1:]
-        alike = sum(other.codes == layout.codes for other in self.layouts)
-        score = sum(int(slot.scores[0]) for slot in slots)
-        null = null_of(np.concatenate([slot.table.units for slot in slots]))
-        # One test for each record of each layout: the beacons searched, times all codes in each other slot.
-        records = candidate.tests * alike * float(1 << BEACON_BITS) ** len(rest)
-        p_values = [slot.p_value(tried * float(1 << BEACON_BITS)) for slot in rest]
-        # Where another slot confirms the nonce, the beacon competes with the beacons of that nonce alone.
-        rivals = float((codes % NONCES == slots[0].codes[0] % NONCES).sum())
-        beacon = min(slots[0].p_value(candidate.tests), slots[0].p_value(rivals) + min(p_values, default=1.0))
-        further = np.concatenate([slot.table.units for slot in rest])
-        p_further = null_of(further).p_value(
-            sum(int(slot.scores[0]) for slot in rest), tried * float(1 << BEACON_BITS) ** len(rest)
-        )
-        chosen = tuple(int(slot.codes[0]) for slot in slots)
-        certain = (max(beacon, FLOOR), *p_values)
-        authenticator = None
+    ) -> Candidate:
+        """A candidate read as the likeliest record, with how sure that is."""
+        carried, authenticator, layout = found.carried[0], None, found.layout
         if layout.authenticated and self.keys:
-            chosen, authenticator = self._authenticate(self.keys, window, layout, slots)
-            certain = tuple(min(p, authenticator) for p in certain)  # it confirms them all
-        read = replace(
+            carried, value, authenticator = self._authenticate(self.keys, window, found)
+        scores = [int(slot.scores[code]) for slot, code in zip(found.slots, carried, strict=True)]
+        rivals = [int((slot.scores > NOWHERE).sum()) for slot in found.slots]
+        whole = candidate.tests * sum(other.codes == layout.codes for other in self.layouts) * prod(rivals[1:-1])
+        certain, either = doubts([slot.null for slot in found.slots], scores, rivals, whole, tried)
+        certain, read = certain[:-1], tuple(carried[:-1].tolist())
+        certain = (min(certain[0], found.slots[0].null.p_value(scores[0], candidate.tests)), *certain[1:])
+        if authenticator is not None:  # it confirms them all
+            read, certain = (*read, value), tuple(min(p, authenticator) for p in (*certain, authenticator))
+            either = min(either, authenticator)
+        if read[0] == candidate.code:  # else the other slots bear out another beacon
+            p_value = min(p_value, candidate.p_value)
+        return replace(
             candidate,
-            code=chosen[0],
-            score=score,
-            expected=sum(float(slot.table.units.mean(axis=1).sum()) for slot in slots if slot.table.counted),
-            p_value=null.p_value(score, records),
-            reading=Reading(layout, chosen, certain, authenticator),
+            code=read[0],
+            score=sum(scores),
+            expected=sum(slot.expected for slot in found.slots),
+            p_value=p_value,
+            reading=Reading(layout, read, certain, either, authenticator),
         )
-        return read, p_further
 
     def _authenticate(
-        self, keys: ProviderKeys, window: Marks, layout: Layout, slots: list[_Slot]
-    ) -> tuple[tuple[int, ...], float]:
-        """Of the likeliest codes those that the authenticator confirms best, with the p-value of that test."""
-        nonce = int(slots[0].codes[0]) % NONCES
+        self, keys: ProviderKeys, window: Marks, found: _Hypothesis
+    ) -> tuple[NDArray[np.int64], int, float]:
+        """Of the likeliest records the one that the authenticator confirms best, its value, and that test's p-value."""
+        layout, nonce = found.layout, int(found.carried[0, 0]) % NONCES
         table = Table.of(self.slot(window, layout, layout.codes - 1, nonce))
-        null = null_of(table.units)
-        ranked = [[int(code) for code in slot.codes[:_RANKED]] for slot in slots]
-        tried = list(islice(_likeliest_first(ranked), _RANKED ** (len(ranked) - 1)))
-        values = [keys.authenticate(self.profile, Record(layout, (*codes, 0))) for codes in tried]
+        values = [
+            keys.authenticate(self.profile, Record(layout, (*codes, 0))) for codes in found.carried[:, :-1].tolist()
+        ]
         scores = score_codes(table, np.array(values, dtype=np.uint32))
         best = int(scores.argmax())
-        p_value = null.p_value(int(scores[best]), len(tried))
+        p_value = null_of(table.units).p_value(int(scores[best]), len(values))
         if p_value > _CONFIRMED:
             best = 0  # other keys, or an edited text: the likeliest codes stand
-        return (*tried[best], values[best]), p_value
+        return found.carried[best], values[best], p_value
 
 
 def _worthwhile(marks: Marks, candidate: Candidate, codes: NDArray[np.uint32]) -> int:
@@ -252,10 +283,3 @@ def _worthwhile(marks: Marks, candidate: Candidate, codes: NDArray[np.uint32]) -
         return _BEACONS
     whole = candidate.end - candidate.start == len(marks) <= _SHORT
     return int(whole and candidate.chance * len(codes) < _WEAK)
-
-
-def _likeliest_first(ranked: list[list[int]]) -> Iterator[tuple[int, ...]]:
-    """Combinations of the codes of all slots, those of the best codes first."""
-    places = sorted(product(*(range(len(codes)) for codes in ranked)), key=lambda place: (sum(place), place))
-    for place in places:
-        yield tuple(codes[i] for codes, i in zip(ranked, place, strict=True))

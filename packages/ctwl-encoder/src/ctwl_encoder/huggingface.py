@@ -299,7 +299,7 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
     @property
     def codes(self) -> list[int]:
         """The first code of each row of the current call."""
-        return [payload.codes[0] for payload in self.payloads]
+        return [payload.carried[0] for payload in self.payloads]
 
     def text(self, payload: Payload, generated: NDArray[np.int64]) -> Text:
         """What was read and marked of a text: kept from an earlier step, or read anew from the longest part that is.

@@ -271,14 +271,14 @@ class Marker:
                 self._seeds.clear()
             key, colours = self.profile.key, self.profile.colours
             colour_seed = payload.colour_seed(self.profile, slot, offer.context)
-            colour = hashing.code_colours(colour_seed, np.array([payload.codes[slot]], dtype=np.uint32), colours)[0]
+            colour = hashing.code_colours(colour_seed, np.array([payload.carried[slot]], dtype=np.uint32), colours)[0]
             seeds = hashing.permutation_seeds(hashing.partition_seed(key, offer.context), colours)
             self._seeds[known] = int(seeds[colour])
         return self._seeds[known]
 
     def _slot(self, payload: Payload, reading: Reading, path: tuple[int, ...]) -> int:
-        """Which of a payload's codes a place carries."""
-        if len(payload.codes) == 1:
+        """Which of a payload's slots a place carries."""
+        if payload.layout is None or payload.layout.codes == 1:
             return 0
         tail = reading.before(path, min(framing.TAIL, self.profile.prefix_length))
         if tail not in self._words:
@@ -286,4 +286,4 @@ class Marker:
                 self._words.clear()
             self._words[tail] = framing.slot_word(self.profile, tail)
         index = reading.count + len(path) - self.profile.prefix_length
-        return framing.slot_of(self.profile, len(payload.codes), self._words[tail], index)
+        return framing.slot_of(self.profile, payload.layout.codes, self._words[tail], index)

@@ -20,12 +20,12 @@ class Payload:
     """The codes of one text.
 
     Attributes:
-        codes: one to four.
-        layout: the layout that they follow; None for a single code.
+        carried: what each slot carries: a single code, or those of a record and their check.
+        layout: the record's; None for a single code.
         key: the provider's colour key, where the layout has an authenticator.
     """
 
-    codes: tuple[int, ...]
+    carried: tuple[int, ...]
     layout: Layout | None = None
     key: bytes | None = field(default=None, repr=False)
 
@@ -40,9 +40,9 @@ class Payload:
             raise OptionOutOfRange(
                 f"the last code of layout {record.layout.name} is coloured under the provider's key; give its keys"
             )
-        return cls(record.codes, record.layout, key)
+        return cls(record.carried, record.layout, key)
 
     def colour_seed(self, profile: Profile, slot: int, context: Sequence[int]) -> int:
         """The colour seed of a slot at a context (spec section 6.3)."""
-        nonce = self.codes[0] % NONCES
+        nonce = self.carried[0] % NONCES
         return slot_seed(profile, context, layout=self.layout, slot=slot, nonce=nonce, key=self.key)

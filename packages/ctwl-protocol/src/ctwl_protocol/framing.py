@@ -1,4 +1,4 @@
-"""Framing: which of a record's codes a position carries (spec section 9.4)."""
+"""Framing: which of a record's slots a position carries (spec section 9.4)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import hashing
-from .layouts import MAX_CODES
+from .layouts import MAX_CODES, slots_of
 from .profile import Profile
 from .windows import Positions
 
@@ -19,7 +19,7 @@ TAIL = 2
 """How many tokens before a position decide its slot, at most, where codes are interleaved."""
 
 SEGMENT = 50
-"""Positions in a row that carry the same code where a profile has them segmented."""
+"""Positions in a row that carry the same slot where a profile has them segmented."""
 
 Word = TypeVar("Word", int, NDArray[np.int64])
 
@@ -35,10 +35,10 @@ def slot_word(profile: Profile, tail: Sequence[int]) -> int:
 
 
 def slot_of(profile: Profile, codes: int, word: Word, index: Word) -> Word:
-    """The slot of a position, or of many.
+    """The slot of a position, or of many: 0 to ``n - 1`` for the codes, ``n`` for the check of several.
 
-    Interleaved: ``floor(u * n / 2^32)``, so any passage holds all codes. Segmented: every :data:`SEGMENT` positions the
-    next code, in turn.
+    Interleaved: any passage holds all slots, and the beacon, which has to be read first, has twice the share of another.
+    Segmented: every :data:`SEGMENT` positions the next slot, in turn.
 
     Args:
         profile: the profile, which pins the framing.
@@ -46,9 +46,10 @@ def slot_of(profile: Profile, codes: int, word: Word, index: Word) -> Word:
         word: u, see :func:`slot_word`.
         index: the position's place among the text's positions, from 0.
     """
-    if profile.framing == "interleaved":
-        return word * codes >> 32
-    return index // SEGMENT % codes
+    if profile.framing == "segmented":
+        return index // SEGMENT % slots_of(codes)
+    part = word * (codes + 2) >> 32 if codes > 1 else word * 0
+    return part - (part > 0)
 
 
 def slots(profile: Profile, positions: Positions) -> NDArray[np.uint8]:

@@ -14,7 +14,17 @@ from typing import NamedTuple
 from .codes import BEACON_BITS, BEACON_FIELDS
 from .errors import FieldOutOfRange, LayoutMalformed, LayoutUnknown
 
-__all__ = ["AUTHENTICATOR", "LAYOUTS", "MAX_CODES", "PRIVATE_USE", "REGISTERED", "Field", "Layout", "find_layout"]
+__all__ = [
+    "AUTHENTICATOR",
+    "LAYOUTS",
+    "MAX_CODES",
+    "PRIVATE_USE",
+    "REGISTERED",
+    "Field",
+    "Layout",
+    "find_layout",
+    "slots_of",
+]
 
 MAX_CODES = 4
 """Most codes of a record."""
@@ -24,6 +34,11 @@ REGISTERED = range(64, 128)
 
 PRIVATE_USE = range(192, 256)
 """Numbers that anyone may use and nobody owns."""
+
+
+def slots_of(codes: int) -> int:
+    """How many slots a record of so many codes has (spec section 9.4)."""
+    return codes if codes == 1 else codes + 1
 
 
 class Field(NamedTuple):
@@ -77,6 +92,11 @@ class Layout:
     def codes(self) -> int:
         """How many codes a record has."""
         return sum(field.bits for field in self.fields) // BEACON_BITS
+
+    @property
+    def slots(self) -> int:
+        """How many slots a record has: one for each code and, behind several, the check's."""
+        return slots_of(self.codes)
 
     @property
     def authenticated(self) -> bool:

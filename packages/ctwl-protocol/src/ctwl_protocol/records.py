@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import xor
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -14,7 +16,7 @@ from .errors import FieldOutOfRange, RelayFull
 from .layouts import LAYOUTS, MAX_CODES, Layout, find_layout
 from .profile import Profile
 
-__all__ = ["Record", "RecordDocument", "relayed", "slot_seed"]
+__all__ = ["Record", "RecordDocument", "check_of", "relayed", "slot_seed"]
 
 
 class RecordDocument(BaseModel):
@@ -72,6 +74,11 @@ class Record:
         return self.layout.unpack(self.codes)
 
     @property
+    def carried(self) -> tuple[int, ...]:
+        """What each slot carries: the codes, and behind several their check (spec section 9.4)."""
+        return (*self.codes, check_of(self.layout, self.codes)) if len(self.codes) > 1 else self.codes
+
+    @property
     def beacon(self) -> Beacon:
         """Who wrote the text; of several hops the last."""
         return Beacon.from_code(self.codes[0])
@@ -84,6 +91,11 @@ class Record:
     def document(self) -> RecordDocument:
         """The record as JSON knows it."""
         return RecordDocument(layout=self.layout.number, fields=self.fields)
+
+
+def check_of(layout: Layout, codes: Sequence[int]) -> int:
+    """What the last slot of several carries: the codes that anyone can read, added bit by bit (spec section 9.4)."""
+    return reduce(xor, codes[: layout.public_codes])
 
 
 _RELAYS = {layout.hops: layout for layout in LAYOUTS if layout.codes == layout.hops}
@@ -124,7 +136,7 @@ def slot_seed(
         profile: the profile.
         context: the ``h`` tokens before the position.
         layout: the record's; not needed for slot 0.
-        slot: 0 to 3.
+        slot: its index, below the layout's number of slots.
         nonce: the beacon's.
         key: the provider's colour key, for the authenticator's slot.
 
@@ -133,7 +145,7 @@ def slot_seed(
     """
     if slot == 0:
         return hashing.colour_seed(profile.key, context)
-    if layout is None or not 0 < slot < layout.codes:
+    if layout is None or not 0 < slot < layout.slots:
         raise FieldOutOfRange(f"slot {slot} belongs to no layout that was given")
     if layout.authenticated and slot == layout.codes - 1:
         if key is None:

@@ -1,0 +1,53 @@
+"""How likely a record that was read is wrong, and each of its codes (spec section 10.4).
+
+A record that is wrong is wrong in some of its slots and right in the others. It agrees with its check, so there are at
+least two wrong slots, and all but one of them decide what the last says. For every such set of slots, the records that
+are wrong just there are counted, and the chance is found that one of them scores as much there as what was read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from math import prod
+
+import numpy as np
+
+from .null import FLOOR, Null
+
+__all__ = ["doubts", "together"]
+
+
+def together(nulls: Sequence[Null]) -> Null:
+    """The null of the sum of independent scores."""
+    first, *others = nulls
+    for other in others:
+        first = Null(first.lowest + other.lowest, np.convolve(first.probability, other.probability))
+    return first
+
+
+def doubts(
+    nulls: Sequence[Null], scores: Sequence[int], rivals: Sequence[float], whole: float, tried: float
+) -> tuple[tuple[float, ...], float]:
+    """The chance that each slot was read wrong, and that any was.
+
+    Args:
+        nulls: of each slot, the check's last.
+        scores: what was read has in each slot.
+        rivals: how many codes were searched in each slot: beacons of the same nonce in the first, all codes in others.
+        whole: how many records were searched in all, with other nonces and layouts, and whatever else was searched.
+        tried: how many nonces and layouts were, which the slots behind the first pay for.
+    """
+    slots = range(len(nulls))
+    wrong, either = [0.0] * len(nulls), 0.0
+    for size in slots[1:]:
+        for where in combinations(slots, size + 1):
+            if where == tuple(slots):
+                records = whole
+            else:  # the last follows from the others; the beacons are the fewest, so they count
+                records = prod(rivals[slot] for slot in where[:-1]) * (1 if where[0] == 0 else tried)
+            p_value = together([nulls[slot] for slot in where]).p_value(sum(scores[slot] for slot in where), records)
+            either += p_value
+            for slot in where:
+                wrong[slot] += p_value
+    return tuple(min(1.0, max(p, FLOOR)) for p in wrong), min(1.0, max(either, FLOOR))
