@@ -79,3 +79,22 @@ def test_the_units_and_the_windows_are_the_ones_in_the_text() -> None:
     assert lengths in part and f"at most {spans.LENGTHS[-1]} positions" in part
     paper = " ".join(SPEC.split("## 10. Decoding")[1].split("### 10.1")[0].split())
     assert f"windows of {posterior.LENGTH} positions that start every {posterior.STEP}" in paper
+
+
+def test_the_toy_weights_are_the_ones_in_the_text() -> None:
+    import numpy as np
+
+    from ctwl_protocol.profile import TOY
+    from ctwl_protocol.toy import toy_weights
+
+    part = " ".join(SPEC.split("### 7.3 Toy weights")[1].split("## 8.")[0].split())
+    example = re.search(
+        r"\((\d+), (\d+), (\d+), (\d+)\) the letters `a`, `b` and `c` weigh (\d+), (\d+) and (\d+)", part
+    )
+    assert example
+    numbers = [int(number) for number in example.groups()]
+    weights = toy_weights(np.array([numbers[:4]]), get_profile(TOY).tokenizer.vocabulary)[0]
+    assert [int(weights[ord(letter)]) for letter in "abc"] == numbers[4:]
+    assert "for v = 32 ... 126, else 1" in part
+    assert weights[31] == weights[127] == 1 and weights[32] > 1 and weights[126] > 1
+    assert f"has `h` = {get_profile(TOY).context_length} and" in part

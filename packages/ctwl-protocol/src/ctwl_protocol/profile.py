@@ -13,7 +13,7 @@ import re
 from functools import cache, lru_cache
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -33,6 +33,7 @@ __all__ = [
     "FORMAT",
     "GPT2",
     "STANDARD",
+    "TOY",
     "Architecture",
     "HubSource",
     "Llama",
@@ -42,6 +43,7 @@ __all__ = [
     "PyPISource",
     "Tokenizer",
     "Tolerance",
+    "ToyProxy",
     "UniformProxy",
     "explain",
     "get_profile",
@@ -52,6 +54,9 @@ __all__ = [
 
 STANDARD = "org.ctwl.gpt2.1"
 """Name of the standard profile, the protocol's default."""
+
+TOY = "org.ctwl.toy.1"
+"""Name of the toy profile, for implementers."""
 
 FORMAT = "ctwl-profile/1"
 """Version of the schema, and what a file of a locked profile is for."""
@@ -191,6 +196,17 @@ class UniformProxy(_Document):
     source: Annotated[HubSource | PyPISource, Field(discriminator="kind")] | None
 
 
+class ToyProxy(_Document):
+    """No proxy LM: weights are a hash of the window (spec section 7.3), for implementers who try their code.
+
+    The tokenizer's files come with this package.
+    """
+
+    kind: Literal["toy"] = "toy"
+    carrier: ClassVar[None] = None
+    source: ClassVar[None] = None
+
+
 class Tokenizer(_Document):
     """The proxy's byte-level BPE tokenizer (spec section 5.2).
 
@@ -267,7 +283,7 @@ class Profile(_Document):
     framing: Literal["interleaved", "segmented"]
     normalization: Literal["ctwl-n1"]
     tokenizer: Tokenizer
-    proxy: Annotated[ProxyModel | UniformProxy, Field(discriminator="kind")]
+    proxy: Annotated[ProxyModel | UniformProxy | ToyProxy, Field(discriminator="kind")]
     tolerance: Tolerance
 
     @model_validator(mode="after")
@@ -327,7 +343,9 @@ class Profile(_Document):
         if isinstance(self.proxy, UniformProxy):
             return self
         name = re.sub(r"\.(\d+)$", r".vanilla.\1", self.name)
-        carrier = self.proxy.weights if self.proxy.tensors_sha256 else None
+        carrier = None
+        if isinstance(self.proxy, ProxyModel) and self.proxy.tensors_sha256:
+            carrier = self.proxy.weights
         proxy = UniformProxy(carrier=carrier, source=self.proxy.source)
         return self.model_copy(
             update={"name": name, "proxy": proxy, "key": public_key(name) if self.is_public else self.key}
@@ -360,8 +378,8 @@ def _published() -> dict[str, Profile]:
     folder = resources.files(__package__) / "published"
     read = [Profile.from_bytes(file.read_bytes()) for file in folder.iterdir() if file.name.endswith(".json")]
     found = {profile.name: profile for profile in read}
-    found |= {profile.vanilla().name: profile.vanilla() for profile in read}
-    return found
+    twins = [profile.vanilla() for profile in read if isinstance(profile.proxy, ProxyModel)]
+    return found | {twin.name: twin for twin in twins}
 
 
 def published_names() -> list[str]:

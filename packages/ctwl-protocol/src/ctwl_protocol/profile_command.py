@@ -11,7 +11,7 @@ from . import __version__
 from .errors import CTWLError
 from .model_folder import read_model
 from .private import commitment, for_user, new_private, write_private
-from .profile import STANDARD, Profile, UniformProxy, get_profile
+from .profile import STANDARD, Profile, ProxyModel, ToyProxy, get_profile
 from .splitting import SPLITS
 
 __all__ = ["main"]
@@ -73,13 +73,14 @@ def _parser() -> argparse.ArgumentParser:
 
 def _described(profile: Profile) -> str:
     """A profile for people; the key is not in it."""
-    proxy = "none" if isinstance(profile.proxy, UniformProxy) else profile.proxy.weights.name
+    proxy = profile.proxy.weights.name if isinstance(profile.proxy, ProxyModel) else "none"
+    given = not isinstance(profile.proxy, ToyProxy) and profile.proxy.source is None
     return "\n".join(
         [
             f"name       {profile.name}",
             f"key        {'public' if profile.is_public else 'secret'}",
             f"digest     {profile.digest}",
-            f"proxy LM   {proxy}" + ("" if profile.proxy.source else ", from a folder that you name with --proxy"),
+            f"proxy LM   {proxy}" + (", from a folder that you name with --proxy" if given else ""),
             f"tokenizer  {profile.tokenizer.vocabulary} tokens, split by the rule {profile.tokenizer.pre_tokenizer}",
             f"numbers    A {profile.colours}, L_prefix {profile.prefix_length}, h {profile.context_length}, "
             f"sigma {profile.sigma[0]}/{profile.sigma[1]}, {profile.code_bits} bits",

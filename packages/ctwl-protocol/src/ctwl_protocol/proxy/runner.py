@@ -13,7 +13,8 @@ from torch import nn
 
 from ..errors import CTWLError, DeviceUnavailable, ProxyMalformed, TokenOutOfRange
 from ..partition import quantise
-from ..profile import Profile, ProxyModel, get_profile
+from ..profile import Profile, ProxyModel, ToyProxy, get_profile
+from ..toy import toy_weights
 from .files import ProxyFiles, find_files
 from .model import CausalLM, build_model, fast_dtype, last_logits, load_tensors, pack
 from .tokenizer import ProxyTokenizer
@@ -48,7 +49,7 @@ class Proxy:
         Args:
             profile: the profile.
             tokenizer: its tokenizer.
-            model: a model of :func:`build_model`, or what loads it at first use; None weighs every token alike.
+            model: a model of :func:`build_model`, or what loads it at first use; None where there is no proxy LM.
             device: a torch device.
             batch_size: windows in one forward pass.
             fast: on a CPU compute the linear layers in bfloat16 where that is quicker; within the profiles' tolerance,
@@ -68,7 +69,7 @@ class Proxy:
 
     @property
     def _model(self) -> CausalLM | None:
-        """The model, loaded at first use and once, whoever asks; None where every token weighs the same."""
+        """The model, loaded at first use and once, whoever asks; None where the profile has no proxy LM."""
         if self._load is None or self._loaded is not None:
             return self._loaded
         with self._loading:
@@ -100,7 +101,9 @@ class Proxy:
         vocabulary = self.profile.tokenizer.vocabulary
         if windows.size and not (windows.min() >= 0 and windows.max() < vocabulary):
             raise TokenOutOfRange(f"token ids run from 0 to {vocabulary - 1}; got {windows.min()} to {windows.max()}")
-        if self._model is None or not len(windows):
+        if isinstance(self.profile.proxy, ToyProxy):
+            weights = toy_weights(windows, vocabulary)
+        elif self._model is None or not len(windows):
             weights = np.ones((len(windows), vocabulary), dtype=np.uint32)
         else:
             weights = quantise(self._probabilities(windows), self.profile.weight_bits)

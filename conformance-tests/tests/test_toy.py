@@ -1,0 +1,52 @@
+"""The toy provider's texts are read back by the reference decoder."""
+
+import pytest
+
+from ctwl_conformance.toy import write_toy
+from ctwl_decoder import Decoder
+from ctwl_protocol import Beacon, get_profile
+from ctwl_protocol.normalization import normalize
+from ctwl_protocol.profile import TOY
+from ctwl_protocol.records import Record
+from ctwl_protocol.sealing import ProviderKeys
+
+KEYS = ProviderKeys(bytes(range(32)))
+BEACON = Beacon(provider=42, version=3, nonce=7)
+
+
+@pytest.fixture(scope="module")
+def decoder() -> Decoder:
+    return Decoder.open(TOY, keys=KEYS)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_beacon_comes_back_from_a_line(decoder: Decoder, seed: int) -> None:
+    text = write_toy(Record.of(1, provider=42, version=3, nonce=seed), 80, seed)
+    report = decoder.decode(text)
+    assert (report.detected, report.code) == (True, Beacon(42, 3, seed).code)
+
+
+def test_a_record_of_several_codes_comes_back(decoder: Decoder) -> None:
+    record = KEYS.attributed(get_profile(TOY), BEACON, 31337, authenticated=True)
+    report = decoder.decode(write_toy(record, 800, 1, key=KEYS.colour_key()))
+    assert report.record is not None
+    assert report.record.fields == record.fields
+    assert (report.record.user, report.record.authenticated) == (31337, True)
+
+
+def test_a_text_is_the_same_every_time_and_its_own_normal_form(decoder: Decoder) -> None:
+    record = Record.of(1, provider=1, version=2, nonce=3)
+    texts = [write_toy(record, 60, seed) for seed in (0, 0, 1)]
+    assert texts[0] == texts[1] != texts[2]
+    assert all(text == normalize(text) and text.isascii() and text.isprintable() for text in texts)
+    assert decoder.proxy.tokenizer.encode(texts[0]).tolist() == list(texts[0].encode())
+
+
+def test_texts_may_have_a_smaller_alphabet(decoder: Decoder) -> None:
+    text = write_toy(Record.of(1, provider=1, version=2, nonce=3), 120, 5, alphabet="abcdefghijklmnopqrstuvwxyz ")
+    assert set(text) <= set("abcdefghijklmnopqrstuvwxyz ")
+    assert decoder.decode(text).code == Beacon(1, 2, 3).code
+
+
+def test_what_nobody_marked_shows_nothing(decoder: Decoder) -> None:
+    assert not decoder.decode("".join(chr(33 + i * i % 94) for i in range(200))).detected

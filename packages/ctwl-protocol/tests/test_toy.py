@@ -1,0 +1,97 @@
+"""The toy profile: weights of integers alone, a tokenizer of bytes, no torch."""
+
+import hashlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctwl_protocol import Profile, get_profile, published_names
+from ctwl_protocol.errors import ProxyDigestMismatch
+from ctwl_protocol.normalization import normalize
+from ctwl_protocol.profile import TOY, UniformProxy
+from ctwl_protocol.proxy import Proxy, find_files, open_proxy
+from ctwl_protocol.toy import toy_weights
+
+M = 2**32
+
+
+def fmix32(x: int) -> int:
+    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):
+        x = (x ^ x >> shift) * factor % M
+    return x ^ x >> 16
+
+
+def plain_weight(window: list[int], v: int) -> int:
+    """Section 7.3 in plain integers."""
+    state = 0
+    for token in window:
+        state = fmix32((state + token + 1) * 0x9E3779B1 % M)
+    mixed = fmix32(state ^ v * 0x9E3779B1 % M)
+    return 2**22 // (1 + mixed % 64) if 32 <= v <= 126 else 1
+
+
+@pytest.fixture(scope="module")
+def proxy() -> Proxy:
+    return open_proxy(TOY)
+
+
+@given(st.lists(st.integers(0, 255), min_size=4, max_size=4))
+def test_the_weights_are_those_of_the_specification(window: list[int]) -> None:
+    assert toy_weights(np.array([window]), 256)[0].tolist() == [plain_weight(window, v) for v in range(256)]
+
+
+def test_the_proxy_weighs_as_the_profile_says(proxy: Proxy) -> None:
+    windows = np.array([[84, 104, 101, 32], [0, 255, 1, 2]])
+    assert (proxy.weights(windows) == toy_weights(windows, 256)).all()
+    assert proxy.weights(windows[:0]).shape == (0, 256)
+    assert (proxy.vanilla().weights(windows) == 1).all()
+
+
+@given(st.text(max_size=40))
+def test_the_tokens_of_a_text_are_its_bytes(text: str) -> None:
+    assert open_proxy(TOY).tokenizer.encode(text).tolist() == list(normalize(text).encode())
+
+
+def test_the_tokenizers_files_are_made_by_the_rule() -> None:
+    shown = [*range(33, 127), *range(161, 173), *range(174, 256)]  # the bytes that GPT-2's alphabet writes as they are
+    others = iter(range(256, 512))
+    letters = [chr(byte) if byte in shown else chr(next(others)) for byte in range(256)]
+    files = find_files(get_profile(TOY))
+    ids = {letter: byte for byte, letter in enumerate(letters)}
+    assert files.vocab.read_bytes() == json.dumps(ids, ensure_ascii=False, separators=(",", ":")).encode()
+    assert files.merges.read_bytes() == b"#version: 0.2\n"
+    stated = get_profile(TOY).tokenizer.vocab
+    assert hashlib.sha256(files.vocab.read_bytes()).digest() == stated.sha256
+
+
+def test_other_files_are_refused(tmp_path: Path) -> None:
+    for name in ("vocab.json", "merges.txt"):
+        (tmp_path / name).write_bytes(b"#version: 0.2\n")
+    with pytest.raises(ProxyDigestMismatch):
+        open_proxy(TOY, path=tmp_path)
+
+
+def test_only_profiles_with_a_proxy_lm_have_a_published_twin() -> None:
+    assert [name for name in published_names() if "toy" in name] == [TOY]
+    assert isinstance(get_profile(TOY).vanilla().proxy, UniformProxy)
+
+
+def test_a_private_profile_may_have_toy_weights() -> None:
+    document = json.loads(get_profile(TOY).to_json()) | {"name": "com.example.toy.1", "key": "ab" * 32}
+    proxy = open_proxy(Profile.from_bytes(json.dumps(document).encode()))
+    assert proxy.weights(np.array([[84, 104, 101, 32]])).sum() > 1
+
+
+def test_it_takes_no_torch() -> None:
+    code = (
+        "import sys, ctwl_protocol.toy as toy, numpy; from ctwl_protocol import get_profile; "
+        f"toy.toy_weights(numpy.zeros((1, 4), int), get_profile({TOY!r}).tokenizer.vocabulary); "
+        "sys.exit(bool({'torch', 'numba', 'tokenizers'} & sys.modules.keys()))"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
