@@ -9,7 +9,22 @@ import numpy as np
 
 from ctwl_protocol import hashing
 
-from .family import COUNT, DECIMAL, INTEGER, JSON, SIGMA, WORD, Case, Family, array, bounded, decimal, nullable, shape
+from .family import (
+    BOOLEAN,
+    COUNT,
+    DECIMAL,
+    INTEGER,
+    JSON,
+    SIGMA,
+    WORD,
+    Case,
+    Family,
+    array,
+    bounded,
+    decimal,
+    nullable,
+    shape,
+)
 
 if TYPE_CHECKING:
     from ctwl_decoder.evidence import Marks, Table
@@ -91,6 +106,23 @@ def _tests(data: JSON) -> JSON:
         place = whole if (candidate.start, candidate.end) == (0, length) else windows
         place[candidate.count] = int(candidate.tests)
     return {"whole": list(whole.values()), "window": list(windows.values())}
+
+
+def _posterior(data: JSON) -> JSON:
+    from ctwl_decoder.posterior import THRESHOLD, posterior
+
+    scores = np.array(data["scores"], dtype=np.int32)
+    chance = posterior(scores, int(scores.argmax()))
+    return {"posterior": decimal(chance), "found": bool(chance >= THRESHOLD)}
+
+
+def _posterior_windows(data: JSON) -> JSON:
+    from ctwl_decoder.posterior import posterior_windows
+
+    length = data["positions"]
+    marks = _marks([[i, 0] for i in range(length)], [[0] * 4] * length)
+    found = posterior_windows(marks, np.arange(2, dtype=np.uint32))
+    return {"windows": [[candidate.start, candidate.end] for candidate, _ in found]}
 
 
 def _unit_cases() -> Iterator[Case]:
@@ -213,6 +245,20 @@ def _test_cases() -> Iterator[Case]:
     yield case(4097, 64, 1, [1, 2])
 
 
+def _posterior_cases() -> Iterator[Case]:
+    yield "one code", {"scores": [3]}
+    yield "two codes of one score", {"scores": [3, 3]}
+    yield "a nat apart", {"scores": [3, 4]}
+    yield "just not found", {"scores": [11, 0]}
+    yield "just found", {"scores": [12, 0]}
+    yield "many others, far away", {"scores": [40, *[10] * 30, *range(8)]}
+
+
+def _posterior_window_cases() -> Iterator[Case]:
+    for length in (1, 199, 200, 201, 250, 251, 399, 500):
+        yield f"{length} positions", {"positions": length}
+
+
 _ROW = array(INTEGER)
 _DECODER = ("ctwl_decoder",)
 
@@ -249,6 +295,18 @@ FAMILIES = (
         "window for each n, null where there is none.",
         shape(positions=COUNT, codes=COUNT, forms=bounded(1, 2), numbers=array(bounded(1, 4), 1)),
         shape(whole=array(nullable(COUNT)), window=array(nullable(COUNT))), _tests, _test_cases, needs=_DECODER,
+    ),
+    Family(
+        "posterior", "10",
+        "The scores of all codes to the posterior of the best and whether it is found (the compatibility mode).",
+        shape(scores=array(INTEGER, 1)), shape(posterior=DECIMAL, found=BOOLEAN), _posterior, _posterior_cases,
+        needs=_DECODER,
+    ),
+    Family(
+        "posterior-windows", "10",
+        "The positions of a text to the windows of the compatibility mode, start and end.",
+        shape(positions=COUNT), shape(windows=array(array(COUNT, 2, 2))),
+        _posterior_windows, _posterior_window_cases, needs=_DECODER,
     ),
     Family(
         "null", "12",
