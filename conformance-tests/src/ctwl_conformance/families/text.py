@@ -125,7 +125,7 @@ def _tokenizer_cases() -> Iterator[Case]:
         "letters and digits part": "the12and",
         "marks together": "no!!, so...",
         "a space before a mark": "a ! b ,c",
-        "spaces in a row": "a   b",
+        "spaces in a row": "a   and  the \n the\t the",
         "spaces at the end": "a   ",
         "a line end between words": "a\nb\n\n c",
         "a tab": "a\tb \tc",
