@@ -9,6 +9,8 @@ from pathlib import Path
 
 from ctwl_protocol import CTWLError
 
+from .adapter.command import add_commands as add_adapters
+from .run.command import add_commands as add_run
 from .vectors import check, load, write
 
 __all__ = ["main"]
@@ -25,8 +27,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     commands.add_parser("check", help="answer every vector and compare")
     generate = commands.add_parser("generate", help="write the vectors anew from the reference")
     generate.add_argument("folder", type=Path)
+    add_run(commands)
+    add_adapters(commands)
     arguments = parser.parse_args(argv)
     try:
+        if "run" in arguments:
+            status: int = arguments.run(arguments)
+            return status
         if arguments.command == "generate":
             write(arguments.folder)
             return 0
