@@ -11,6 +11,7 @@ from ctwl_protocol import CTWLError
 
 from .adapter.command import add_commands as add_adapters
 from .run.command import add_commands as add_run
+from .selftest.command import add_commands as add_selftest
 from .vectors import check, load, write
 
 __all__ = ["main"]
@@ -29,6 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     generate.add_argument("folder", type=Path)
     add_run(commands)
     add_adapters(commands)
+    add_selftest(commands)
     arguments = parser.parse_args(argv)
     try:
         if "run" in arguments:

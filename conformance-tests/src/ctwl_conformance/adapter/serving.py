@@ -35,7 +35,7 @@ from .messages import (
     write_line,
 )
 
-__all__ = ["Implementation", "NotDone", "serve"]
+__all__ = ["Implementation", "NotDone", "answer_all", "serve", "streams"]
 
 
 class NotDone(Exception):
@@ -87,18 +87,20 @@ class Implementation:
 
 
 def serve(implementation: Implementation) -> int:
-    """Answer requests from standard input until ``stop`` or its end; the exit status.
+    """Answer requests from standard input until ``stop`` or its end; the exit status."""
+    return answer_all(implementation.answer, *streams())
 
-    What anything else writes to standard output goes to standard error: a library's chatter is no reply.
-    """
+
+def streams() -> tuple[BinaryIO, BinaryIO]:
+    """Requests and replies; what anything else writes to standard output goes to standard error from now on."""
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     sys.stdout = io.TextIOWrapper(os.fdopen(1, "wb", closefd=False), encoding="utf-8", write_through=True)
-    return answer_all(implementation.answer, sys.stdin.buffer, replies)
+    return sys.stdin.buffer, replies
 
 
 def answer_all(answer: Callable[[Request], Body], requests: BinaryIO, replies: BinaryIO) -> int:
-    """The loop of :func:`serve`, over any two streams."""
+    """The loop of :func:`serve`, over any two streams; the exit status."""
     while line := requests.readline(MAX_LINE + 1):
         request, reply = _reply(answer, line)
         try:

@@ -97,7 +97,7 @@ def _excerpt(text: str, draw: random.Random) -> str:
 
 def _characters(text: str, draw: random.Random) -> str:
     letters = list(text)
-    for i in draw.sample(range(len(letters)), max(1, round(len(letters) * 0.02))):
+    for i in draw.sample(range(len(letters)), max(1, round(len(letters) * 0.01))):
         letters[i] = draw.choice("abcdefghijklmnopqrstuvwxyz")
     return "".join(letters)
 
@@ -116,7 +116,7 @@ FAMILIES = (
         "excerpt", "10", "three quarters of the text, cut anywhere", Bound("at least", 0.85), change=_excerpt
     ),
     TextFamily(
-        "characters", "10", "one character in fifty replaced", Bound("at least", 0.85), change=_characters
+        "characters", "10", "one character in a hundred replaced", Bound("at least", 0.85), change=_characters
     ),
     TextFamily(
         "words", "10", "one word in twenty replaced", Bound("at least", 0.85), change=_words, toy=False
