@@ -109,7 +109,7 @@ def answer_all(answer: Callable[[Request], Body], requests: BinaryIO, replies: B
             data = write_line({"id": reply["id"], "error": {"status": "adapter-error", "message": str(error)}})
         replies.write(data)
         replies.flush()
-        if isinstance(request, Stop):
+        if isinstance(request, Stop) or len(line) > MAX_LINE:
             break
     return 0
 
