@@ -281,6 +281,8 @@ class Adapter:
 
     async def _stop(self) -> None:
         await self._exchange(Stop(id=0), Stopped, self._limits.stop)
+        if self._transport is not None and (pipe := self._transport.get_pipe_transport(0)) is not None:
+            pipe.close()  # who reads on finds the end
         with suppress(TimeoutError):
             async with asyncio.timeout(self._limits.stop):
                 await self._child.exited.wait()
