@@ -131,17 +131,18 @@ class Decoded(_Message):
 
 
 class Verified(_Message):
-    """What became of an update: "ok", or the status code of the step that refused it; and what is trusted after it.
+    """What became of an update.
 
     Attributes:
-        status: "ok" or a status code.
-        root: version of the trusted root, where the client tells it.
-        registry: version of the trusted registry, where the client tells it.
+        status: "ok", or the status code of the step that refused it; then the others are left out.
+        root, registry: versions of what is trusted then.
+        latest: the latest time seen then.
     """
 
     status: _Name
     root: _Count | None = None
     registry: _Count | None = None
+    latest: _Count | None = None
 
 
 class Stopped(_Message):

@@ -13,6 +13,7 @@ from ctwl_protocol.registry.client import begin, update
 
 from ..families import ANSWERS
 from ..toy import write_toy
+from ..vectors import unanswerable
 from .messages import Class, Decode, Decoded, Encode, Encoded, Span, Started, Verified, VerifyRegistry
 from .serving import Implementation, NotDone
 
@@ -30,7 +31,7 @@ class Answering(Implementation):
 
     def __init__(self, profiles: Iterable[str] = (), families: Iterable[str] | None = None) -> None:
         self.profiles = list(profiles)
-        self.families = list(ANSWERS if families is None else families)
+        self.families = sorted(ANSWERS.keys() - unanswerable() if families is None else families)
 
     def start(self) -> Started:
         return Started(
@@ -99,18 +100,18 @@ class ReferenceRegistryClient(Answering):
         if request.trusted.registry is None:
             raise NotDone("it never trusts a root without a registry")
         root, registry = bytes.fromhex(request.trusted.root), bytes.fromhex(request.trusted.registry)
-        trusted = begin(root, registry, seen=request.trusted.latest)
-        status = "ok"
         try:
             trusted = update(
-                trusted,
+                begin(root, registry, seen=request.trusted.latest),
                 now=request.clock,
                 roots=[bytes.fromhex(each) for each in request.roots],
                 registry=None if request.registry is None else bytes.fromhex(request.registry),
             )
         except CTWLError as error:
-            status = error.code
-        return Verified(status=status, root=trusted.root.version, registry=trusted.registry.version)
+            return Verified(status=error.code)
+        return Verified(
+            status="ok", root=trusted.root.version, registry=trusted.registry.version, latest=trusted.seen
+        )  # fmt: skip
 
 
 class ToyEncoder(Answering):

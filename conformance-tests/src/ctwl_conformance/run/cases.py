@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..adapter import AdapterErrored, Decoded, Refused, Skipped
+from ..adapter import AdapterErrored, Decoded, Refused, Skipped, TrustedState, Verified
 from ..adapter.messages import Class
 from ..vectors import Vector, load
 from .bench import Bench, Subject, Written
@@ -17,12 +17,12 @@ from .bounds import Bound, interval
 from .plan import ALPHA, FAMILIES, HUMAN, HUMAN_ALPHA, TextFamily, code_of, human_texts, setting
 from .results import Result, Statistics
 
-__all__ = ["Case", "HumanCase", "Outcome", "StartCase", "TextCase", "VectorCase", "agrees", "all_cases", "family_of"]
-
-_RELATIVE = 1e-9
-"""How far a float of an answer may lie from the vector's: p-values are sums of many terms, in any order."""
+__all__ = ["Case", "HumanCase", "Outcome", "StartCase", "TextCase", "VectorCase", "all_cases"]
 
 _SHOWN = 300
+
+UPDATES = "registry-update"
+"""The family whose vectors are sent as ``verify-registry``."""
 
 
 class Failed(Exception):
@@ -137,8 +137,8 @@ class VectorCase(Case):
 
     def about(self) -> dict[str, Any]:  # noqa: D102 - see Case
         return {
-            "kind": "exact",
-            "family": family_of(self.vector),
+            "kind": self.vector.level,
+            "family": self.vector.family,
             "section": self.vector.section,
             "comment": self.vector.comment,
             "implementations": [self.subject.label],
@@ -147,18 +147,27 @@ class VectorCase(Case):
 
     def judge(self, bench: Bench) -> Outcome:  # noqa: D102 - see Case
         bench.on_step()
-        family = family_of(self.vector)
-        if self.subject.told and family not in self.subject.told.families:
-            raise Skip(f"it does not declare the family {family}")
-        answer = self.subject.adapter.vector(family, self.vector.input)
+        answer = self._ask()
         match answer:
             case Skipped():
                 raise Skip(answer.skip)
             case Refused():
                 raise Failed(f"an error instead of an answer: {answer.status}: {answer.message}")
-        if not agrees(answer, self.vector.expected):
+            case Verified():
+                answer = answer.model_dump(exclude_none=True)
+        if not self.vector.agrees(answer):
             raise Failed(f"{_short(answer)}; expected {_short(self.vector.expected)}")
         return Outcome()
+
+    def _ask(self) -> dict[str, Any] | Verified | Refused | Skipped:
+        """The answer; updates of a registry have a request of their own."""
+        family, asked, adapter = self.vector.family, self.vector.input, self.subject.adapter
+        if family == UPDATES:
+            trusted = TrustedState.model_validate(asked["trusted"])
+            return adapter.verify_registry(trusted, asked["roots"], asked["registry"], asked["clock"])
+        if self.subject.told and family not in self.subject.told.families:
+            raise Skip(f"it does not declare the family {family}")
+        return adapter.vector(family, asked)
 
 
 @dataclass(frozen=True)
@@ -261,11 +270,6 @@ def all_cases(bench: Bench) -> Iterator[Case]:
             yield HumanCase(decoder, profile, setting(profile).humans[bench.size])
 
 
-def family_of(vector: Vector) -> str:
-    """A vector's family."""
-    return vector.id.rpartition("-")[0]
-
-
 def classes_of(vector: Vector) -> list[Class]:
     """The conformance classes that a vector is evidence for: 9.6 is the registry client's, 4.1 everybody's."""
     if vector.section.startswith("9.6"):
@@ -273,25 +277,6 @@ def classes_of(vector: Vector) -> list[Class]:
     if vector.section.startswith("4.1"):
         return ["encoder", "decoder", "registry-client"]
     return ["encoder", "decoder"]
-
-
-def agrees(answer: Any, expected: Any) -> bool:
-    """Whether an answer is the expected one: the same JSON, floats to nine digits; ``1`` is not ``true``."""
-    if isinstance(expected, dict):
-        return (
-            isinstance(answer, dict)
-            and answer.keys() == expected.keys()
-            and all(agrees(answer[name], value) for name, value in expected.items())
-        )
-    if isinstance(expected, list):
-        return (
-            isinstance(answer, list)
-            and len(answer) == len(expected)
-            and all(agrees(a, b) for a, b in zip(answer, expected, strict=True))
-        )
-    if isinstance(expected, float) and isinstance(answer, int | float) and not isinstance(answer, bool):
-        return abs(answer - expected) <= _RELATIVE * abs(expected)
-    return type(answer) is type(expected) and bool(answer == expected)
 
 
 def statistics_of(successes: int, trials: int, bound: Bound) -> Statistics:

@@ -21,6 +21,10 @@ _ASKED: dict[Class, tuple[str, ...]] = {
 """What a class cannot do without: exact vectors, and these families."""
 
 
+OPTIONAL = ("4.5", "4.6", "5.3", "9.3", "9.5", "9.7")
+"""Sections that a decoder may leave out: what providers and holders of private profiles do; files of model weights."""
+
+
 def verdicts(subjects: Sequence[Subject], results: Sequence[Result]) -> list[ClassVerdict]:
     """One verdict for each implementation and each class that it was given for."""
     return [_verdict(subject.label, role, results) for subject in subjects for role in subject.roles]
@@ -37,7 +41,11 @@ def _verdict(label: str, role: Class, results: Sequence[Result]) -> ClassVerdict
     held = [result for result in mine if not _excused(result, label, results)]
     counts: Counter[Verdict] = Counter(result.verdict for result in held)
     bad = [f"{result.id}: {result.reason}" for result in held if result.verdict in _BAD]
-    gaps = [f"{result.id}: {result.reason}" for result in held if result.verdict == "skipped"]
+    gaps = [
+        f"{result.id}: {result.reason}"
+        for result in held
+        if result.verdict == "skipped" and result.section not in OPTIONAL
+    ]
     passed = {result.kind for result in held if result.verdict == "passed"}
     passed_families = {result.family for result in held if result.verdict == "passed"}
     gaps += [f"no {what} was run and passed" for what in _ASKED[role] if what not in passed | passed_families]

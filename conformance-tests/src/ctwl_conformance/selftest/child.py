@@ -60,7 +60,7 @@ def main(told: dict[str, Any]) -> int:
         return serve_faulty(told["role"], told["fault"])
     from ctwl_conformance.selftest.mutations import first_difference
 
-    print(json.dumps(first_difference(told["families"])))
+    print(json.dumps(first_difference(json.load(sys.stdin))))
     return 0
 
 

@@ -4,28 +4,40 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..families import ANSWERS
-from ..run.cases import agrees, family_of
+from ..families import ANSWERS, FAMILIES, agree
 from ..vectors import load
 from .mutation import Mutation, source
 
-__all__ = ["EQUIVALENT", "MODULES", "constants", "first_difference"]
+__all__ = ["EQUIVALENT", "MODULES", "constants", "first_difference", "questions"]
 
 MODULES: dict[str, tuple[str, ...]] = {
     "ctwl_protocol.canonical": ("canonical",),
-    "ctwl_protocol.codes": ("beacon", "record"),
+    "ctwl_protocol.codes": ("beacon", "beacon-fields"),
     "ctwl_protocol.framing": ("slot",),
-    "ctwl_protocol.hashing": ("permutation", "colours", "slot"),
-    "ctwl_protocol.layouts": ("record",),
+    "ctwl_protocol.hashing": ("mixing", "permutation", "colours", "slot"),
+    "ctwl_protocol.keyfile": ("secret-file",),
+    "ctwl_protocol.layouts": ("layout", "record", "relay"),
     "ctwl_protocol.normalization": ("normalization",),
-    "ctwl_protocol.partition": ("members",),
-    "ctwl_protocol.records": ("record",),
-    "ctwl_protocol.sealing": ("sealing",),
+    "ctwl_protocol.partition": ("weights", "members"),
+    "ctwl_protocol.private": ("personal-profile", "commitment"),
+    "ctwl_protocol.profile": ("profile-document", "public-key", "profile"),
+    "ctwl_protocol.records": ("record", "relay"),
+    "ctwl_protocol.registry.client": ("registry-update",),
+    "ctwl_protocol.registry.documents": ("root", "registry"),
+    "ctwl_protocol.registry.entries": ("registry",),
+    "ctwl_protocol.registry.envelope": ("envelope", "pre-authentication"),
+    "ctwl_protocol.registry.history": ("registry-update",),
+    "ctwl_protocol.registry.keys": ("registry-key", "root"),
+    "ctwl_protocol.registry.schema": ("registry", "root", "envelope"),
+    "ctwl_protocol.sealing": ("sealing", "opening"),
+    "ctwl_protocol.toy": ("toy-weights",),
+    "ctwl_protocol.windows": ("positions",),
 }
-"""The modules whose constants are changed, and the families that are asked first; then come all others."""
+"""The modules whose constants are changed, and the families that are asked first; then come all others that need no
+package beside ``ctwl-protocol``."""
 
 EQUIVALENT: dict[tuple[str, str], str] = {}
 """Changes that no implementation could show, as (module, the line's text), and why."""
@@ -56,18 +68,28 @@ def constants() -> Iterator[Mutation]:
                     yield mutation
 
 
-def first_difference(families: list[str]) -> str | None:
-    """The id of the first vector that this process's reference answers otherwise; None where all agree."""
-    order = {family: i for i, family in enumerate(families)}
-    vectors = sorted(load(), key=lambda vector: order.get(family_of(vector), len(order)))
-    for vector in vectors:
+def first_difference(asked: Sequence[tuple[str, str, Any, Any]]) -> str | None:
+    """The id of the first vector that this process's reference answers otherwise; None where all agree.
+
+    Args:
+        asked: family, id, input and expected answer of vectors.
+    """
+    for family, name, data, expected in asked:
         try:
-            answer: Any = ANSWERS[family_of(vector)](vector.input)
+            answer: Any = ANSWERS[family](data)
         except Exception:  # a changed reference may fail in any way; that is a difference too
-            return vector.id
-        if not agrees(answer, vector.expected):
-            return vector.id
+            return name
+        if not agree(expected, answer):
+            return name
     return None
+
+
+def questions(module: str | None) -> list[tuple[str, str, Any, Any]]:
+    """All vectors, those first that are to tell a change of a module."""
+    order = {family: i for i, family in enumerate(MODULES[module] if module else ())}
+    plain = [name for name, family in FAMILIES.items() if not family.needs or name in order]
+    vectors = sorted(load(plain), key=lambda vector: order.get(vector.family, len(order)))
+    return [(vector.family, vector.id, vector.input, vector.expected) for vector in vectors]
 
 
 def _is_told(node: ast.AST) -> bool:

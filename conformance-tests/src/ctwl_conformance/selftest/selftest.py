@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import subprocess
 import sys
@@ -20,7 +19,7 @@ from ..run.results import Result
 from ..run.verdicts import verdicts
 from .faults import FAULTS, Fault
 from .mutation import Mutation, child
-from .mutations import MODULES, constants
+from .mutations import constants, questions
 
 __all__ = ["Finding", "check_constants", "check_faults"]
 
@@ -123,9 +122,10 @@ def _serving(role: str, fault: Fault | None = None) -> str:
 
 def _answered(mutation: Mutation | None) -> Finding:
     """The first vector that tells a changed reference from the sound one."""
-    command = child("check", mutation, families=list(MODULES[mutation.module]) if mutation else [])
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, env=environment, check=False)
+    asked = json.dumps(questions(mutation.module if mutation else None))
+    done = subprocess.run(
+        child("check", mutation), input=asked, capture_output=True, text=True, timeout=_SECONDS, check=False
+    )
     if done.returncode == 0:
         seen = json.loads(done.stdout)
     else:  # a reference that its own checks stop is seen too
