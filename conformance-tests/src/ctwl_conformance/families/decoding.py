@@ -82,12 +82,19 @@ def _decode_record(data: JSON) -> JSON:
 @refusing
 def _proof(data: JSON) -> JSON:
     from ctwl_decoder.proof import Proof, verify
+    from ctwl_decoder.proof.verification import TRIED
 
     proof = Proof.from_bytes(bytes.fromhex(data["proof"]))
     listed, brought = Registry.from_bytes(bytes.fromhex(data["registry"])), bundled()
     trusted = Trusted(brought.root, listed, brought.root_bytes, b"", listed.issued)
     found = verify(
-        proof, trusted, data["appeared"], _decoder, text=data["text"], alpha=data["alpha"], tried=data["tried"]
+        proof,
+        trusted,
+        data["appeared"],
+        _decoder,
+        text=data["text"],
+        alpha=data["alpha"],
+        tried=TRIED if data["tried"] is None else data["tried"],
     )
     return {"status": found.steps[-1].code or "ok"}
 
@@ -162,6 +169,7 @@ def _proof_cases() -> Iterator[Case]:
     ann, bob = for_user(owner, "ann@example.com"), for_user(owner, "bob@example.com")
     code = 43252
     text = write_toy(Record(find_layout(1), (code,)), 330, 1, profile=ann, alphabet=_ALPHABET)
+    middle = write_toy(Record(find_layout(1), (code,)), 140, 4, profile=ann, alphabet=_ALPHABET)
     short = write_toy(Record(find_layout(1), (code,)), 90, 2, profile=ann, alphabet=_ALPHABET)
     fields = {"format": "ctwl-proof/1", "profile": ann.to_bytes(), "text": text, "code": code}
 
@@ -177,7 +185,7 @@ def _proof_cases() -> Iterator[Case]:
         data = proof if isinstance(proof, bytes) else canonical.encode(proof)
         listed = canonical.encode(registry(entries=list(entries)))
         made: JSON = {"proof": data.hex(), "registry": listed.hex(), "text": asked, "appeared": _APPEARED}
-        return made | {"alpha": 1e-4, "tried": 64} | changes
+        return made | {"alpha": 1e-4, "tried": None} | changes
 
     yield "a proof", case()
     yield "without a text to compare", case(asked=None)
@@ -194,6 +202,8 @@ def _proof_cases() -> Iterator[Case]:
     yield "certified later", case(entries=(entry(ann, since=_APPEARED + 1),))
     yield "another text", case(asked="another text")
     yield "another code", case(fields | {"code": code + 1})
+    yield "as clear as 2^40 keys take", case(fields | {"text": middle}, asked=middle, tried=40)
+    yield "too short for 2^64 keys, clear enough for 2^40", case(fields | {"text": middle}, asked=middle)
     yield "too short for 2^64 keys", case(fields | {"text": short}, asked=short)
     yield "a text that carries nothing", case(fields | {"text": _unmarked(330, 3)}, asked=None)
     yield "a text of another user", case(fields | {"profile": bob.to_bytes()}, (entry(ann), entry(bob)))
@@ -243,8 +253,9 @@ FAMILIES = (
     Family(
         "proof", "4.6",
         "A proof, the payload of a verified registry, the first instant of the day on which the text appeared, the "
-        "text in question or null, alpha and g, to ok or the status code of the first step that fails.",
-        shape(proof=HEX, registry=HEX, appeared=COUNT, text=nullable(TEXT), alpha=_LEVEL, tried=COUNT),
+        "text in question or null, alpha and g, null for its default, to ok or the status code of the first step that "
+        "fails.",
+        shape(proof=HEX, registry=HEX, appeared=COUNT, text=nullable(TEXT), alpha=_LEVEL, tried=nullable(COUNT)),
         STATUS, _proof, _proof_cases, needs=_NEEDS,
     ),
 )  # fmt: skip

@@ -71,8 +71,7 @@ _GPT2 = {
 
 
 def _model(architecture: JSON | None = None, **changes: Any) -> JSON:
-    weights = {"name": "model.safetensors", "size": 1, "sha256": "00" * 32}
-    made: JSON = {"kind": "model", "architecture": _LLAMA | (architecture or {}), "weights": weights}
+    made: JSON = {"kind": "model", "architecture": _LLAMA | (architecture or {}), "weights": _SAFE}
     return made | {"tensors_sha256": None, "source": None} | changes
 
 
@@ -81,6 +80,8 @@ def _file(which: str, **changes: Any) -> JSON:
     return _inside("tokenizer", **{which: tokenizer[which] | changes})
 
 
+_LARGEST = {"layers": 1024, "heads": 1024, "key_value_heads": 1024, "width": 1 << 17, "rows": 1 << 20}
+_SAFE = {"name": "model.safetensors", "size": 1, "sha256": "00" * 32}
 _HUB = {"kind": "hub", "repository": "owner/name", "revision": "0" * 40}
 _PYPI = {"kind": "pypi", "distribution": "some-wheel", "version": "1.0"}
 _GGUF = {"name": "model.gguf", "size": 1, "sha256": "00" * 32}
@@ -110,6 +111,27 @@ def _sound() -> Iterator[tuple[str, JSON]]:
     yield "a Llama from a hub", _modelled(source=_HUB)
     yield "a Llama in a GGUF file", _modelled(weights=_GGUF, tensors_sha256="11" * 32)
     yield "a GPT-2", toy_document(proxy=_model() | {"architecture": _GPT2})
+    yield (
+        "the largest numbers of a GPT-2",
+        toy_document(
+            proxy=_model()
+            | {
+                "architecture": _GPT2
+                | {"layers": 1024, "heads": 1024, "width": 1 << 17, "positions": 1 << 17, "rows": 1 << 20}
+                | {"norm_epsilon": [0, 1 << 32]}
+            }
+        ),
+    )
+    yield (
+        "the largest numbers of a Llama",
+        _modelled(_LARGEST | {"feed_forward": 1 << 17, "positions": 1 << 22, "rope_theta": 1 << 32}),
+    )
+    yield "a vocabulary of 2^20 tokens", _inside("tokenizer", vocabulary=1 << 20)
+    yield "a vocabulary of two tokens", _inside("tokenizer", vocabulary=2)
+    yield "4096 special ids", _inside("tokenizer", vocabulary=5000, special=list(range(4096)))
+    yield "a file's name of 200 characters", _modelled(weights=_SAFE | {"name": "a" * 188 + ".safetensors"})
+    yield "version 999999", toy_document(name="com.example.toy.999999")
+    yield "words joined by hyphens", toy_document(name="com.ex-ample.to-y.1")
     yield "a name of 100 characters", toy_document(name="com." + "a" * 94 + ".1")
 
 
@@ -123,6 +145,9 @@ def _faults() -> Iterator[tuple[str, JSON]]:
     yield "a name without a version", toy_document(name="com.example.toy")
     yield "a name with a version of zero", toy_document(name="com.example.toy.0")
     yield "a name in capitals", toy_document(name="com.Example.toy.1")
+    yield "version 1000000", toy_document(name="com.example.toy.1000000")
+    yield "an underscore in a name", toy_document(name="com.ex_ample.toy.1")
+    yield "two dots in a row in a name", toy_document(name="com..toy.1")
     yield "a name of 101 characters", toy_document(name="com." + "a" * 95 + ".1")
     yield "a published name with other content", toy_document(name=TOY)
     yield "a key of 31 bytes", toy_document(key="00" * 31)
@@ -154,6 +179,8 @@ def _faults() -> Iterator[tuple[str, JSON]]:
 
 def _faults_of_parts() -> Iterator[tuple[str, JSON]]:
     yield "a vocabulary of one token", _inside("tokenizer", vocabulary=1)
+    yield "a vocabulary of 2^20 + 1 tokens", _inside("tokenizer", vocabulary=(1 << 20) + 1)
+    yield "4097 special ids", _inside("tokenizer", vocabulary=5000, special=list(range(4097)))
     yield "another splitting rule", _inside("tokenizer", pre_tokenizer="gpt4")
     yield "another version of Unicode", _inside("tokenizer", unicode="15.0")
     yield "special ids out of order", _inside("tokenizer", special=[7, 0])
@@ -176,6 +203,27 @@ def _faults_of_parts() -> Iterator[tuple[str, JSON]]:
     yield "fewer embedding rows than tokens", _modelled({"rows": 255})
     yield "fewer positions than a window has", _modelled({"positions": 3})
     yield "heads that do not divide the width", _modelled({"heads": 3})
+    yield "key-value heads that do not divide the heads", _modelled({"heads": 4, "key_value_heads": 3})
+    yield "no layers", _modelled({"layers": 0})
+    yield "1025 layers", _modelled({"layers": 1025})
+    yield "1025 heads", _modelled(_LARGEST | {"heads": 1025, "width": 1025})
+    yield "1025 key-value heads", _modelled(_LARGEST | {"key_value_heads": 1025})
+    yield "a width of 2^17 + 1", _modelled({"width": (1 << 17) + 1, "heads": 1, "key_value_heads": 1})
+    yield "a feed-forward width of 2^17 + 1", _modelled({"feed_forward": (1 << 17) + 1})
+    yield "2^22 + 1 positions", _modelled({"positions": (1 << 22) + 1})
+    yield "2^20 + 1 rows", _modelled({"rows": (1 << 20) + 1})
+    yield "rope_theta of 2^32 + 1", _modelled({"rope_theta": (1 << 32) + 1})
+    yield "an epsilon with a numerator of 2^32 + 1", _modelled({"norm_epsilon": [(1 << 32) + 1, 1 << 32]})
+    yield "tied as a number", _modelled({"tied": 1})
+    yield "an unknown number of an architecture", _modelled({"experts": 8})
+    yield (
+        "2^17 + 1 positions of a GPT-2",
+        toy_document(proxy=_model() | {"architecture": _GPT2 | {"positions": (1 << 17) + 1}}),
+    )
+    yield "a file's name of 201 characters", _modelled(weights=_SAFE | {"name": "a" * 189 + ".safetensors"})
+    yield "a file's name with a folder in it", _modelled(weights=_SAFE | {"name": "a/b.safetensors"})
+    yield "a file's name that begins with a dot", _modelled(weights=_SAFE | {"name": ".safetensors"})
+    yield "a repository without an owner", _modelled(source=_HUB | {"repository": "name"})
     yield "a source of an unknown kind", _modelled(source={"kind": "ftp", "host": "a"})
     yield "a revision that is no full hash", _modelled(source=_HUB | {"revision": "main"})
     yield "a tolerance with a denominator of zero", _inside("tolerance", membership=[1, 0])
