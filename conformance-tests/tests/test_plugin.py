@@ -36,11 +36,11 @@ def _entry_points() -> set[str]:
 def test_each_case_is_a_test_beside_others(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("def test_mine(): pass")
     given = options(pytester.path)
-    done = pytester.runpytest_subprocess(*given, "-v", "-k", "mine or start or canonical or human")
+    done = pytester.runpytest_subprocess(*given, "-v", "-k", "mine or start/ or vector/canonical/an or human/")
     outcomes = done.parseoutcomes()
     assert outcomes["passed"] >= 3 and outcomes["failed"] >= 1 and outcomes["skipped"] == 1
     text = done.stdout.str()
-    assert "expected {'encoded'" in text and "(spec 4.1: a map)" in text
+    assert "expected {'encoded'" in text and "(spec 4.1: " in text
     assert "Traceback" not in text and "cases.py" not in text
     assert done.ret == pytest.ExitCode.TESTS_FAILED
 
@@ -49,7 +49,7 @@ def test_what_is_known_beforehand(pytester: pytest.Pytester) -> None:
     given = options(pytester.path)
     known = pytester.path / "known"
     known.write_text("vector/* to be mended\n")
-    done = pytester.runpytest_subprocess(*given, "-k", "canonical and map", "--ctwl-xfail", str(known))
+    done = pytester.runpytest_subprocess(*given, "-k", "vector/canonical/a-map", "--ctwl-xfail", str(known))
     assert done.parseoutcomes()["xfailed"] >= 1
     known.write_text("vector/none to be mended\n")
     done = pytester.runpytest_subprocess(*given, "--ctwl-xfail", str(known))

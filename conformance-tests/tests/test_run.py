@@ -36,6 +36,10 @@ for line in sys.stdin:
 """
 
 
+LEFT_OUT = ("vector/decode-*/*", "vector/proof/*", "vector/secret-file/*", "tagged/*")
+SLOW = "slow: left out of the tests"
+
+
 def run(folder: Path, *arguments: str) -> tuple[int, Report]:
     status = main(["run", "--quick", "--out", str(folder), *arguments])
     return status, Report.model_validate_json((folder / "report.json").read_text())
@@ -47,9 +51,11 @@ def of(report: Report, label: str) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> tuple[int, Report, Path]:
+    """All but the slowest families, which :mod:`test_vectors` answers without an adapter."""
     folder = tmp_path_factory.mktemp("sound")
+    (folder / "slow").write_text("\n".join(f"{pattern} {SLOW}" for pattern in LEFT_OUT))
     given = ["--encoder", TOY, "--decoder", DECODER, "--registry-client", CLIENT, "--jobs", "2"]
-    return *run(folder, *given), folder
+    return *run(folder, *given, "--skip", str(folder / "slow")), folder
 
 
 @pytest.fixture(scope="module")
@@ -63,16 +69,20 @@ def test_the_reference_conforms(sound: tuple[int, Report, Path]) -> None:
     status, report, _ = sound
     assert status == 0
     assert report.good
-    assert of(report, "toy") == {"encoder": "conformant"}
-    assert of(report, "ctwl-decoder") == {"decoder": "conformant"}
     assert of(report, "ctwl-registry") == {"registry-client": "conformant"}
+    for label, role in (("toy", "encoder"), ("ctwl-decoder", "decoder")):
+        (verdict,) = (v for v in report.verdicts if v.implementation == label)
+        assert (verdict.conformance_class, verdict.verdict) == (role, "incomplete")
+        assert all(why.endswith(SLOW) for why in verdict.why)
+    assert {result.verdict for result in report.results} == {"passed", "skipped"}
+    assert {result.reason for result in report.results if result.verdict == "skipped"} == {SLOW}
     ids = [result.id for result in report.results]
     assert len(set(ids)) == len(ids)
 
 
 def test_rates_come_with_their_number_and_interval(sound: tuple[int, Report, Path]) -> None:
     found = {result.family: result.statistics for result in sound[1].results if result.statistics}
-    assert {"round-trip", "excerpt", "characters", "tagged", "relay", "human"} <= found.keys()
+    assert {"round-trip", "excerpt", "characters", "relay", "human"} <= found.keys()
     trip = found["round-trip"]
     assert trip is not None and trip.trials == 5 and trip.rate == trip.successes / 5
     assert trip.interval_95[0] <= trip.rate <= trip.interval_95[1]
@@ -145,10 +155,8 @@ def test_exceptions_are_strict(
 def test_what_does_not_start_fails_alone(tmp_path: Path) -> None:
     status, report = run(tmp_path, "--decoder", "/no/such/decoder", "--encoder", TOY)
     assert status == 1
-    assert [(result.family, result.verdict) for result in report.results] == [
-        ("start", "errored"),
-        ("start", "passed"),
-    ] or [(result.family, result.verdict) for result in report.results] == [("start", "passed"), ("start", "errored")]
+    found = {(result.family, result.verdict) for result in report.results if result.kind == "start"}
+    assert found == {("start", "errored"), ("start", "passed")}
     assert {v.verdict for v in report.verdicts if v.conformance_class == "decoder"} == {"not conformant"}
     assert of(report, "toy") == {"encoder": "incomplete"}
 

@@ -8,7 +8,7 @@ import pytest
 
 from ctwl_conformance.selftest.faults import FAULTS
 from ctwl_conformance.selftest.mutation import Mutation, source
-from ctwl_conformance.selftest.mutations import MODULES, constants
+from ctwl_conformance.selftest.mutations import EQUIVALENT, MODULES, constants
 from ctwl_conformance.selftest.selftest import _answered, check_faults
 
 QUICK = ("accepts-duplicate-keys", "crashes", "skips-everything", "wrong-id")
@@ -39,6 +39,12 @@ def test_constants_are_found_and_changed_in_place() -> None:
     hashing = [str(mutation) for mutation in found if mutation.module == "ctwl_protocol.hashing"]
     for old in ("0x9E3779B1", "0x85EBCA6B", "0xC2B2AE35", "13", "16", 'b"ctwl-h1/colour"'):
         assert any(f": {old} -> " in line for line in hashing)
+
+
+def test_what_is_left_out_has_a_place_in_the_source_as_it_is() -> None:
+    for module, part, why in EQUIVALENT:
+        assert part in source(f"ctwl_protocol.{module}"), (module, part)
+        assert why
 
 
 def test_some_constants_are_seen_and_the_sound_reference_is_not() -> None:

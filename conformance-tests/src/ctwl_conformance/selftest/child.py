@@ -47,16 +47,12 @@ class _Finder(MetaPathFinder):
         return spec
 
 
-_IN_KERNELS = ("ctwl_protocol.hashing", "ctwl_protocol.kernel")
-"""Modules whose constants compiled kernels hold."""
-
-
 def main(told: dict[str, Any]) -> int:
     """Put the change in place, then do the task."""
     if told["mutation"] is not None:
         sys.meta_path.insert(0, _Finder(told["mutation"]))
         sys.dont_write_bytecode = True
-    if told["mutation"] is None or told["mutation"]["module"] not in _IN_KERNELS:
+    if not told["isolated"]:
         return work(told)
     # Compiled kernels are cached by their own source: what they take from a changed module must not be kept.
     with tempfile.TemporaryDirectory(prefix="ctwl-selftest-") as folder:

@@ -13,6 +13,10 @@ from typing import Any, Self
 __all__ = ["Mutation", "child", "source"]
 
 
+_IN_KERNELS = "GOLDEN = "
+"""The only constant of these modules that compiled kernels hold."""
+
+
 @dataclass(frozen=True)
 class Mutation:
     """One place of one module, and what stands there instead.
@@ -65,5 +69,6 @@ def source(module: str) -> str:
 def child(task: str, mutation: Mutation | None, **told: Any) -> list[str]:
     """The command of a child process with a change."""
     script = Path(__file__).with_name("child.py")
-    given = {"task": task, "mutation": asdict(mutation) if mutation else None, **told}
+    isolated = mutation is not None and mutation.line.startswith(_IN_KERNELS)
+    given = {"task": task, "mutation": asdict(mutation) if mutation else None, "isolated": isolated, **told}
     return [sys.executable, "-P", str(script), json.dumps(given)]
