@@ -19,6 +19,13 @@ def _null(data: JSON) -> JSON:
     return {"p_value": decimal(null.p_value(data["score"], data["tests"]))}
 
 
+def _randomised(data: JSON) -> JSON:
+    from ctwl_decoder.null import null_of
+
+    null = null_of(np.array(data["units"], dtype=np.int32))
+    return {"p_value": decimal(null.randomised(data["score"], data["u"]))}
+
+
 def _windows(data: JSON) -> JSON:
     from ctwl_decoder.spans import windows_of
 
@@ -79,6 +86,13 @@ def _null_cases() -> Iterator[Case]:
     yield "two hundred rows of 100", case(made_units(200, 100, 9), 800, 2**23)
     yield "the tail's far end", case(made_units(30, 32, 11), 150, 1)
     yield "below 1e-300", case([[0] * 31 + [1]] * 250, 250)
+
+
+def _randomised_cases() -> Iterator[Case]:
+    for u in (0, 0.25, 0.75):
+        yield f"ten coins, score 8, U = {u}", {"units": [[0, 1]] * 10, "score": 8, "u": u}
+        yield f"twenty rows of 32, U = {u}", {"units": made_units(20, 32, 7), "score": 60, "u": u}
+    yield "a score that does not occur", {"units": [[-13, 5], [-13, 5]], "score": 0, "u": 0.5}
 
 
 def _window_cases() -> Iterator[Case]:
@@ -152,5 +166,12 @@ FAMILIES = (
         "The units of the colours at each distinct context, a score and a number of tests K, to the p-value.",
         shape(units=array(_ROW), score=INTEGER, tests=COUNT), shape(p_value=DECIMAL),
         _null, _null_cases, needs=_DECODER,
+    ),
+    Family(
+        "randomised", "12",
+        "The units of the colours at each distinct context, the score of a code chosen beforehand and U, to the "
+        "randomised p-value.",
+        shape(units=array(_ROW), score=INTEGER, u={"type": "number"}), shape(p_value=DECIMAL),
+        _randomised, _randomised_cases, needs=_DECODER,
     ),
 )  # fmt: skip
