@@ -121,8 +121,8 @@ FAMILIES = (
     TextFamily(
         "words", "10", "one word in twenty replaced", Bound("at least", 0.85), change=_words, toy=False
     ),
-    TextFamily("tagged", "9.2, 10.4", "a record of layout 2", Bound("at least", 0.95), 2, 3.0, model=False),
-    TextFamily("relay", "9.3, 10.4", "a chain of two models", Bound("at least", 0.95), 5, 3.0, model=False),
+    TextFamily("tagged", "9.2, 10.4", "a record of layout 2", Bound("at least", 0.99), 2, 3.0, model=False),
+    TextFamily("relay", "9.3, 10.4", "a chain of two models", Bound("at least", 0.99), 5, 3.0, model=False),
 )  # fmt: skip
 """The families of round trips."""
 
