@@ -8,7 +8,7 @@ PROFILE := org.ctwl.smollm2-135m.1
 PROMPT ?= The council said on Tuesday that the new bridge over the river would
 export TOKENIZERS_PARALLELISM := true
 
-.PHONY: help demo test test-vllm lint fuzz bench dist test-dist vectors clean
+.PHONY: help demo test test-vllm lint fuzz bench dist test-dist vectors conformance selftest clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -65,6 +65,23 @@ bench: $(READY) ## decode and encode against the bare models, as JSON
 
 vectors: $(READY) ## check the conformance vectors against the reference
 	$(BIN)/ctwl-conformance check
+
+PROVIDER := .provider/smollm2-gpt2
+$(PROVIDER)/config.json: $(READY) evaluation/transplant.py
+	$(BIN)/python evaluation/transplant.py --provider gpt2 $(PROVIDER)
+
+ADAPTER := $(BIN)/ctwl-conformance adapter
+conformance: $(PROVIDER)/config.json ## three real providers and the toy one by the decoders, a report in conformance-report/
+	OMP_NUM_THREADS=1 $(BIN)/ctwl-conformance run --jobs 2 --out conformance-report \
+		--encoder "$(ADAPTER) encoder --model smollm2" \
+		--encoder "$(ADAPTER) encoder --model $(PROVIDER) --profile $(PROFILE)" \
+		--encoder "$(ADAPTER) http --own --model smollm2" \
+		--encoder "$(ADAPTER) toy" \
+		--decoder "$(ADAPTER) decoder --profile org.ctwl.toy.1 --profile $(PROFILE)" \
+		--registry-client "$(ADAPTER) registry-client"
+
+selftest: $(READY) ## adapters that are broken on purpose, and the reference's constants one by one
+	OMP_NUM_THREADS=1 $(BIN)/ctwl-conformance selftest
 
 dist: $(READY) ## build the four wheels into dist/
 	rm -rf dist

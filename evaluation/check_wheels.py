@@ -73,6 +73,9 @@ def main(folder: Path) -> None:
         run(*pip, wheels["ctwl_conformance"], cwd=home)
         run(bin_folder / "python", "-m", "pip", "check", cwd=home, good=(0, 1))
         print(run(bin_folder / "ctwl-conformance", "check", cwd=home), end="")
+        adapter = f"{bin_folder / 'ctwl-conformance'} adapter"
+        partners = ("--encoder", f"{adapter} toy", "--decoder", f"{adapter} decoder")
+        run(bin_folder / "ctwl-conformance", "run", "--quick", "--out", "report", *partners, cwd=home)
         text = run(bin_folder / "ctwl-encode", "--model", "smollm2", "--provider", "42", "--version", "3",
                    "--seed", "1", "--max-new-tokens", "200", "--min-new-tokens", "200", PROMPT, cwd=home)  # fmt: skip
         report = json.loads(

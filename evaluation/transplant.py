@@ -8,17 +8,18 @@ close to 1 (a least-squares fit over real text), and so many times -u is added t
     python evaluation/transplant.py FOLDER
 
 writes model.safetensors, vocab.json, merges.txt and profile.json, which ``ctwl-decode --profile FOLDER/profile.json
---proxy FOLDER`` reads.
+--proxy FOLDER`` reads; with ``--provider gpt2`` or ``mistral`` a provider's model and tokenizer instead, for
+``ctwl-encode --model FOLDER``.
 """
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
 import math
 import pydoc_data.topics
 import shutil
-import sys
 import tempfile
 from importlib import metadata
 from pathlib import Path
@@ -158,8 +159,24 @@ def _direction(architecture: Llama, tensors: dict[str, torch.Tensor], donor: Pro
     return torch.from_numpy(fit.astype(np.float32))
 
 
+def main() -> None:
+    """Write a proxy or a provider."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument(
+        "--provider",
+        choices=["gpt2", "mistral"],
+        help="write a provider's model and tokenizer, as transformers loads them",
+    )
+    options = parser.parse_args()
+    if options.provider:
+        model, tokenizer = provider(options.provider)
+        model.save_pretrained(options.folder)
+        tokenizer.save_pretrained(options.folder)
+        return
+    made = transplant(options.folder)
+    print(json.dumps({"profile": made.name, "digest": made.digest, "folder": str(options.folder)}))
+
+
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    made = transplant(Path(sys.argv[1]))
-    print(json.dumps({"profile": made.name, "digest": made.digest, "folder": sys.argv[1]}))
+    main()

@@ -1,4 +1,4 @@
-"""``ctwl-conformance``: check the installed protocol package against the published vectors."""
+"""``ctwl-conformance``: vectors, black-box runs, and the suite's own test."""
 
 from __future__ import annotations
 
@@ -8,20 +8,24 @@ from collections.abc import Sequence
 
 from ctwl_protocol import CTWLError
 
+from .adapter.command import add_commands as add_adapters
+from .run.command import add_commands as add_run
+from .selftest.command import add_commands as add_selftest
 from .vectors_command import add_commands as add_vectors
 
 __all__ = ["main"]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Entry point; 0 where every vector agrees, 1 where one does not, 2 for an error."""
+    """Entry point; 0 where all is well, 1 where something failed, 2 for an error."""
     parser = argparse.ArgumentParser(
         prog="ctwl-conformance",
-        description="Check the installed ctwl-protocol against the published vectors of the exact families.",
-        epilog="exit status: 0 all vectors agree; 1 some do not; 2 an error.",
+        description="Hold implementations of the CTWL protocol to its specification.",
+        epilog="exit status: 0 all is well; 1 something failed; 2 an error.",
     )
     commands = parser.add_subparsers(dest="command", required=True)
-    add_vectors(commands)
+    for add_commands in (add_run, add_vectors, add_selftest, add_adapters):
+        add_commands(commands)
     arguments = parser.parse_args(argv)
     try:
         status: int = arguments.run(arguments)

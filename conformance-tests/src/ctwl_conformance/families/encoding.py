@@ -60,6 +60,8 @@ def _canonical_cases() -> list[Case]:
             ("a lone surrogate", "a3eda080"),
             ("nested 8 deep", deep + "90"),
             ("nested 9 deep", deep + "9190"),
+            ("maps nested 8 deep", "81a161" * 7 + "80"),
+            ("maps nested 9 deep", "81a161" * 8 + "80"),
             ("an array that claims four billion items", "ddffffffff"),
         ]
     ] + [

@@ -86,6 +86,7 @@ def _normalization_cases() -> Iterator[Case]:
         "CR, LF, CR LF and LF CR": "a\rb\nc\r\nd\n\re",
         "single quotes": around(0x2018, 0x201B),
         "double quotes": around(0x201C, 0x201F),
+        "every quote": "\u2018a\u2019b\u201ac\u201bd\u201ce\u201df\u201eg\u201fh",
         "a prime and a grave accent stay": "5\u2032 \u0060a\u00b4",
         "hyphens": around(0x2010, 0x2011),
         "dashes stay": "a\u2012b\u2013c\u2014d\u2212e",

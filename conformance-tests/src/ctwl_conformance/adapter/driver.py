@@ -1,0 +1,318 @@
+"""The driver: an adapter as a child process that may crash, hang or talk nonsense, and is always reaped."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Literal, Self, TypeVar, cast
+
+from pydantic import BaseModel
+
+from ctwl_protocol.records import RecordDocument
+
+from .messages import (
+    MAX_LINE,
+    Decode,
+    Decoded,
+    Encode,
+    Encoded,
+    Malformed,
+    Refused,
+    Reply,
+    Request,
+    Skipped,
+    Start,
+    Started,
+    Stop,
+    Stopped,
+    TrustedState,
+    VectorRequest,
+    Verified,
+    VerifyRegistry,
+    parse,
+    read_line,
+    write_line,
+)
+
+__all__ = ["Adapter", "AdapterErrored", "Kind", "Limits"]
+
+Kind = Literal["not-started", "crashed", "timed-out", "malformed-reply", "wrong-id", "line-too-long", "given-up"]
+"""How an adapter can fail to answer; none of them says anything about the protocol behind it."""
+
+_KEPT = 16 << 10
+_SHOWN = 2000
+
+_Answer = TypeVar("_Answer", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How long an adapter may take, in seconds, and how often it is started anew.
+
+    Attributes:
+        start: until it has told what it is; models are loaded here.
+        request: for any other request.
+        stop: to end by itself.
+        starts: how many times it is started before the suite gives it up.
+    """
+
+    start: float = 300.0
+    request: float = 120.0
+    stop: float = 5.0
+    starts: int = 10
+
+
+class AdapterErrored(Exception):
+    """An adapter that gave no answer; whether it conforms stays open.
+
+    Attributes:
+        kind: what happened.
+        stderr: the last that the adapter wrote to its standard error, without control characters.
+    """
+
+    def __init__(self, kind: Kind, message: str, stderr: str = "") -> None:
+        super().__init__(f"{kind}: {message}")
+        self.kind = kind
+        self.stderr = stderr
+
+
+class _Child(asyncio.SubprocessProtocol):
+    """What a child process wrote so far: whole lines of stdout, the end of stderr."""
+
+    def __init__(self) -> None:
+        self.lines: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self.exited = asyncio.Event()
+        self.stderr = b""
+        self.too_long = False
+        self._part = bytearray()
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        if fd == 2:
+            self.stderr = (self.stderr + data)[-_KEPT:]
+            return
+        *whole, rest = data.split(b"\n")
+        for piece in whole:
+            self.lines.put_nowait(bytes(self._part) + piece)
+            self._part.clear()
+        self._part += rest
+        if len(self._part) >= MAX_LINE:
+            self.too_long = True
+            self._part.clear()
+            self.lines.put_nowait(None)
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:  # noqa: ARG002
+        if fd == 1:
+            self.lines.put_nowait(None)
+
+    def process_exited(self) -> None:
+        self.exited.set()
+
+
+class Adapter:
+    """An implementation under test.
+
+    It is started at the first request, and anew after every error, so that one crash costs one case. Requests come one
+    at a time; threads may share an adapter.
+
+    Attributes:
+        command: program and arguments.
+    """
+
+    def __init__(self, command: Sequence[str], limits: Limits | None = None) -> None:
+        """Take note of a command; nothing runs yet."""
+        self.command = tuple(command)
+        self._limits = limits or Limits()
+        self._runner = asyncio.Runner()
+        self._lock = threading.Lock()
+        self._transport: asyncio.SubprocessTransport | None = None
+        self._child = _Child()
+        self._started: Started | None = None
+        self._failed: AdapterErrored | None = None
+        self._starts = 0
+        self._id = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def describe(self) -> Started:
+        """What the implementation says of itself.
+
+        Raises:
+            AdapterErrored: it did not start.
+        """
+        with self._lock:
+            return self._runner.run(self._open())
+
+    def vector(self, family: str, data: dict[str, Any]) -> dict[str, Any] | Refused | Skipped:
+        """Its answer to an exact question."""
+        answer: dict[str, Any] | Refused | Skipped = self._ask(VectorRequest(id=0, family=family, input=data), None)
+        return answer
+
+    def encode(
+        self, profile: str, prompt: str, record: RecordDocument, tokens: int, seed: int
+    ) -> Encoded | Refused | Skipped:
+        """A text that carries a record."""
+        request = Encode(id=0, profile=profile, prompt=prompt, record=record, tokens=tokens, seed=seed)
+        answer: Encoded | Refused | Skipped = self._ask(request, Encoded)
+        return answer
+
+    def decode(self, profile: str, text: str, alpha: float) -> Decoded | Refused | Skipped:
+        """What it finds in a text."""
+        answer: Decoded | Refused | Skipped = self._ask(Decode(id=0, profile=profile, text=text, alpha=alpha), Decoded)
+        return answer
+
+    def verify_registry(
+        self, trusted: TrustedState, roots: Sequence[str], registry: str | None, clock: int
+    ) -> Verified | Refused | Skipped:
+        """What it makes of an update."""
+        request = VerifyRegistry(id=0, trusted=trusted, roots=list(roots), registry=registry, clock=clock)
+        answer: Verified | Refused | Skipped = self._ask(request, Verified)
+        return answer
+
+    def close(self) -> None:
+        """Ask it to stop, then end what is left of it: on POSIX its whole process group."""
+        with self._lock:
+            if self._transport is not None:
+                with suppress(AdapterErrored):
+                    self._runner.run(self._stop())
+                self._runner.run(self._end())
+            self._runner.close()
+
+    def _ask(self, request: Request, model: type[_Answer] | None) -> Any:
+        """One request: an answer, an error of the implementation's own, or a declared skip.
+
+        Raises:
+            AdapterErrored: there was none of these.
+        """
+        with self._lock:
+            return self._runner.run(self._answered(request, model))
+
+    async def _answered(self, request: Request, model: type[_Answer] | None) -> Any:
+        try:
+            await self._open()
+            return await self._exchange(request, model, self._limits.request)
+        except (AdapterErrored, asyncio.CancelledError):
+            await self._end()
+            raise
+
+    async def _open(self) -> Started:
+        """Start the process, where none is running."""
+        if self._failed is not None:
+            raise self._failed
+        if self._transport is not None and self._started is not None:
+            return self._started
+        if self._starts == self._limits.starts:
+            raise self._errored("given-up", f"it was started {self._starts} times and failed each time")
+        self._starts += 1
+        try:
+            await self._spawn()
+            told: Started = await self._exchange(Start(id=0), Started, self._limits.start)
+            if self._started not in (None, told):
+                raise self._errored("malformed-reply", "started anew, it says something else of itself")
+        except AdapterErrored as error:
+            await self._end()
+            if self._started is None:
+                self._failed = error  # what does not start will not start: nobody waits for that again
+            raise
+        except asyncio.CancelledError:
+            await self._end()
+            raise
+        self._started = told
+        return told
+
+    async def _spawn(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._child = _Child()
+        try:
+            transport, child = await loop.subprocess_exec(
+                _Child, *self.command, start_new_session=sys.platform != "win32"
+            )
+        except (OSError, ValueError) as error:
+            raise self._errored("not-started", f"{self.command[0]}: {error}") from error
+        self._transport, self._child = transport, child
+
+    async def _exchange(self, request: Request, model: type[_Answer] | None, limit: float) -> Any:
+        """Send a request, read one line."""
+        self._id += 1
+        line = write_line(request.model_copy(update={"id": self._id}))
+        if self._transport is None:
+            raise self._errored("crashed", "it is not running")
+        pipe = cast(asyncio.WriteTransport, self._transport.get_pipe_transport(0))
+        pipe.write(line)
+        try:
+            async with asyncio.timeout(limit):
+                answer = await self._child.lines.get()
+                if answer is None and not self._child.too_long:
+                    await self._child.exited.wait()
+        except TimeoutError:
+            raise self._errored("timed-out", f"no reply to {request.op} within {limit:g} s") from None
+        if answer is None:
+            if self._child.too_long:
+                raise self._errored("line-too-long", f"a reply to {request.op} of more than {MAX_LINE} bytes")
+            how = _ended(self._transport.get_returncode())
+            raise self._errored("crashed", f"it ended with {how} instead of a reply to {request.op}")
+        return self._read(answer, request.op, model)
+
+    def _read(self, line: bytes, op: str, model: type[_Answer] | None) -> Any:
+        try:
+            reply: Reply = parse(Reply, read_line(line))
+            if reply.id != self._id:
+                raise self._errored("wrong-id", f"the reply to {op} {self._id} has the id {reply.id}")
+            if reply.skip is not None:
+                answer: Any = Skipped(skip=_clean(reply.skip))
+            elif reply.error is not None:
+                answer = Refused(status=_clean(reply.error.status), message=_clean(reply.error.message))
+            else:
+                answer = reply.ok if model is None else parse(model, reply.ok)
+        except Malformed as error:
+            raise self._errored("malformed-reply", f"to {op}: {error}") from error
+        if op in ("start", "stop") and isinstance(answer, Refused | Skipped):
+            raise self._errored("not-started" if op == "start" else "malformed-reply", f"to {op}: {answer}")
+        return answer
+
+    async def _stop(self) -> None:
+        await self._exchange(Stop(id=0), Stopped, self._limits.stop)
+        if self._transport is not None and (pipe := self._transport.get_pipe_transport(0)) is not None:
+            pipe.close()  # who reads on finds the end
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._limits.stop):
+                await self._child.exited.wait()
+
+    async def _end(self) -> None:
+        """End the process and whatever it started, and reap it."""
+        transport, self._transport = self._transport, None
+        if transport is None:
+            return
+        with suppress(ProcessLookupError, PermissionError):
+            if sys.platform == "win32":
+                transport.kill()
+            else:
+                os.killpg(transport.get_pid(), signal.SIGKILL)  # its own session, see _spawn: it leads the group
+        await self._child.exited.wait()
+        transport.close()
+        await asyncio.sleep(0)
+
+    def _errored(self, kind: Kind, message: str) -> AdapterErrored:
+        told = _clean(self._child.stderr.decode("utf-8", errors="replace"))
+        return AdapterErrored(kind, message, told[-_SHOWN:].strip())
+
+
+def _ended(status: int | None) -> str:
+    if status is not None and status < 0:
+        with suppress(ValueError):
+            return f"signal {signal.Signals(-status).name}"
+    return f"exit status {status}"
+
+
+def _clean(text: str) -> str:
+    """A text that steers no terminal and no XML reader."""
+    return "".join(letter if letter.isprintable() or letter == "\n" else "?" for letter in text)

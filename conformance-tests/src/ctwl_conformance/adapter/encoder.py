@@ -1,0 +1,67 @@
+"""``ctwl-encoder`` as an adapter: any Hugging Face model, any strategy."""
+
+from __future__ import annotations
+
+import warnings
+
+from ctwl_encoder import Encoder, Strategy, __version__
+from ctwl_encoder.errors import ShortText
+
+from .messages import Encode, Encoded, Started
+from .serving import Implementation, NotDone
+
+__all__ = ["ReferenceEncoder"]
+
+
+class ReferenceEncoder(Implementation):
+    """One model under one profile."""
+
+    def __init__(
+        self,
+        model: str,
+        profile: str,
+        *,
+        proxy_path: str | None = None,
+        device: str = "auto",
+        strategy: Strategy = Strategy.UNBIASED,
+        delta: float = 2.0,
+    ) -> None:
+        """Load the model and the profile's proxy.
+
+        Raises:
+            CTWLError: see :meth:`ctwl_encoder.Encoder.open`.
+        """
+        self._model, self._profile = model, profile
+        self._strategy, self._delta = strategy, delta
+        self._encoder = Encoder.open(model, profile, proxy_path=proxy_path, device=device)
+
+    def start(self) -> Started:  # noqa: D102 - see Implementation
+        model = self._model.rstrip("/").rpartition("/")[2]
+        return Started(
+            name=f"ctwl-encoder {model} {self._strategy}",
+            version=__version__,
+            classes=["encoder"],
+            profiles=[self._profile],
+        )
+
+    def encode(self, request: Encode) -> Encoded:  # noqa: D102 - see Implementation
+        if request.profile != self._profile:
+            raise NotDone(f"it was started for {self._profile}")
+        record = request.record.record()
+        if record.layout.authenticated:
+            raise NotDone("it was given no keys for an authenticator")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ShortText)
+            (written,) = self._encoder.generate(
+                request.prompt,
+                record.beacon.provider,
+                record.beacon.version,
+                nonce=record.beacon.nonce,
+                record=lambda beacon: record,
+                strategy=self._strategy,
+                delta=self._delta,
+                max_new_tokens=request.tokens,
+                min_new_tokens=request.tokens,
+                seed=request.seed,
+            )
+        return Encoded(text=written.text)

@@ -1,0 +1,103 @@
+"""An encoder behind an OpenAI-compatible HTTP endpoint as an adapter.
+
+The record travels as the vLLM plug-in reads it: ``"vllm_xargs": {"ctwl_layout": ..., "ctwl_codes": [...]}`` in the
+body, which OpenAI's clients call ``extra_body``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+
+from ctwl_protocol import CTWLError
+
+from .messages import Encode, Encoded, Started
+from .serving import Implementation, NotDone
+
+__all__ = ["EndpointEncoder", "EndpointError"]
+
+_SHOWN = 300
+
+
+class EndpointError(CTWLError):
+    """The endpoint did not answer, or answered something else than a completion."""
+
+    code = "endpoint-error"
+
+
+class EndpointEncoder(Implementation):
+    """A server that marks what it writes."""
+
+    def __init__(
+        self,
+        url: str,
+        profile: str,
+        *,
+        model: str | None = None,
+        chat: bool = False,
+        client: httpx.Client | None = None,
+    ) -> None:
+        """Take note of the endpoint.
+
+        Args:
+            url: base URL, such as ``http://127.0.0.1:8000/v1``; a key is taken from ``$OPENAI_API_KEY``.
+            profile: the profile that the server marks under.
+            model: the model's name; by default the first that the server has.
+            chat: ask for a chat's next message instead of a completion.
+            client: an HTTP client with that base URL.
+        """
+        self._profile, self._chat = profile, chat
+        key = os.environ.get("OPENAI_API_KEY")
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        self._client = client or httpx.Client(base_url=url.rstrip("/") + "/", headers=headers, timeout=600)
+        self._model = model or ""
+
+    def start(self) -> Started:  # noqa: D102 - see Implementation
+        self._model = self._model or self._of(lambda: self._client.get("models"), lambda body: body["data"][0]["id"])
+        return Started(name=f"endpoint {self._model}", version="-", classes=["encoder"], profiles=[self._profile])
+
+    def encode(self, request: Encode) -> Encoded:  # noqa: D102 - see Implementation
+        if request.profile != self._profile:
+            raise NotDone(f"the server is said to mark under {self._profile}")
+        record = request.record.record()
+        if record.layout.authenticated:
+            raise NotDone("a request carries no keys for an authenticator")
+        body: dict[str, Any] = {
+            "model": self._model,
+            "max_tokens": request.tokens,
+            "min_tokens": request.tokens,
+            "temperature": 1.0,
+            "seed": request.seed,
+            "vllm_xargs": {"ctwl_layout": record.layout.number, "ctwl_codes": list(record.codes)},
+        }
+        if self._chat:
+            body["messages"] = [{"role": "user", "content": request.prompt}]
+            return Encoded(text=self._post("chat/completions", body, lambda choice: choice["message"]["content"]))
+        body["prompt"] = request.prompt
+        return Encoded(text=self._post("completions", body, lambda choice: choice["text"]))
+
+    def _post(self, path: str, body: dict[str, Any], text_of: Callable[[Any], Any]) -> str:
+        return self._of(lambda: self._client.post(path, json=body), lambda found: text_of(found["choices"][0]))
+
+    def _of(self, send: Callable[[], httpx.Response], pick: Callable[[Any], Any]) -> str:
+        """One string of a response.
+
+        Raises:
+            EndpointError: there is none.
+        """
+        try:
+            response = send()
+        except httpx.HTTPError as error:
+            raise EndpointError(f"no answer ({error}); is the server up, and --url its base URL?") from error
+        if response.is_error:
+            raise EndpointError(f"HTTP {response.status_code}: {response.text[:_SHOWN]}")
+        try:
+            found = pick(response.json())
+        except (ValueError, LookupError, TypeError) as error:
+            raise EndpointError(f"not the answer of an OpenAI-compatible server: {response.text[:_SHOWN]}") from error
+        if not isinstance(found, str):
+            raise EndpointError(f"not the answer of an OpenAI-compatible server: {response.text[:_SHOWN]}")
+        return found

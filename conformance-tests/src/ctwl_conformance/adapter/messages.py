@@ -1,0 +1,293 @@
+"""The messages of ``ctwl-adapter/1``: one JSON object a line in both directions (``ADAPTERS.md``).
+
+Both sides read them as hostile: lines are bounded, nothing is converted, unknown fields are refused.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any, Literal, NoReturn, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+
+from ctwl_protocol.profile import explain
+from ctwl_protocol.records import RecordDocument
+
+__all__ = [
+    "MAX_LINE",
+    "PROTOCOL",
+    "REQUEST",
+    "Body",
+    "Class",
+    "Decode",
+    "Decoded",
+    "Encode",
+    "Encoded",
+    "Malformed",
+    "Refused",
+    "Reply",
+    "Request",
+    "Skipped",
+    "Span",
+    "Start",
+    "Started",
+    "Stop",
+    "Stopped",
+    "TrustedState",
+    "VectorRequest",
+    "Verified",
+    "VerifyRegistry",
+    "read_line",
+    "schema",
+    "write_line",
+]
+
+PROTOCOL: Literal["ctwl-adapter/1"] = "ctwl-adapter/1"
+"""Version of the protocol; another one would be another protocol."""
+
+MAX_LINE = 16 << 20
+"""Longest line, its end included, in bytes."""
+
+Class: TypeAlias = Literal["decoder", "encoder", "registry-client"]
+"""A conformance class (spec section 14)."""
+
+_Name = Annotated[str, Field(min_length=1, max_length=200)]
+_Names = Annotated[list[_Name], Field(max_length=1000)]
+_Hex = Annotated[str, Field(pattern="^([0-9a-f]{2})*$")]
+_Level = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+_Count = Annotated[int, Field(ge=0)]
+
+
+class Malformed(ValueError):
+    """A line that is no message; the text says why, on one line."""
+
+
+class _Message(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Refused(_Message):
+    """An implementation's own error, with a status code of the specification's section 11 where there is one."""
+
+    status: _Name
+    message: str = ""
+
+
+class Skipped(_Message):
+    """A request that an implementation says it does not do, and why."""
+
+    skip: Annotated[str, Field(min_length=1, max_length=2000)]
+
+
+class Started(_Message):
+    """What an implementation says of itself.
+
+    Attributes:
+        name: what it is called in reports.
+        version: its version.
+        classes: the conformance classes that it claims.
+        profiles: names of the profiles that it encodes or decodes under.
+        families: the families of vectors that it answers.
+    """
+
+    name: _Name
+    version: _Name
+    classes: Annotated[list[Class], Field(min_length=1, max_length=3)]
+    profiles: _Names = []
+    families: _Names = []
+
+
+class Encoded(_Message):
+    """A text that carries the record that was asked for."""
+
+    text: str
+
+
+class Span(_Message):
+    """A passage that carries a code: from ``start`` up to ``end``, in characters (code points) of the text as given."""
+
+    start: _Count
+    end: _Count
+    code: _Count
+    p_value: _Level
+
+
+class Decoded(_Message):
+    """What a decoder found in a text.
+
+    Attributes:
+        detected: whether the p-value, corrected for all that was searched, is at most the level.
+        code: the strongest span's, or the best candidate; null where there is no position to judge.
+        p_value: of that code.
+        spans: the passages found; empty where nothing was detected.
+        record: the record of the strongest span, where it was read in a layout that the decoder knows.
+    """
+
+    detected: bool
+    code: _Count | None
+    p_value: _Level
+    spans: Annotated[list[Span], Field(max_length=100_000)]
+    record: RecordDocument | None
+
+
+class Verified(_Message):
+    """What became of an update.
+
+    Attributes:
+        status: "ok", or the status code of the step that refused it; then the others are left out.
+        root, registry: versions of what is trusted then.
+        latest: the latest time seen then.
+    """
+
+    status: _Name
+    root: _Count | None = None
+    registry: _Count | None = None
+    latest: _Count | None = None
+
+
+class Stopped(_Message):
+    """Goodbye."""
+
+
+class _Asked(_Message):
+    id: _Count
+
+
+class Start(_Asked):
+    """The first request."""
+
+    op: Literal["start"] = "start"
+    protocol: Literal["ctwl-adapter/1"] = PROTOCOL
+
+
+class VectorRequest(_Asked):
+    """One exact question; the answer has the shape of the vector's ``expected``."""
+
+    op: Literal["vector"] = "vector"
+    family: _Name
+    input: dict[str, Any]
+
+
+class Encode(_Asked):
+    """Write a text of about so many proxy tokens that carries a record, its nonce included."""
+
+    op: Literal["encode"] = "encode"
+    profile: _Name
+    prompt: str
+    record: RecordDocument
+    tokens: Annotated[int, Field(ge=1, le=1 << 17)]
+    seed: Annotated[int, Field(ge=0, lt=1 << 31)]
+
+
+class Decode(_Asked):
+    """Read a text at a level."""
+
+    op: Literal["decode"] = "decode"
+    profile: _Name
+    text: str
+    alpha: Annotated[float, Field(gt=0, lt=1)]
+
+
+class TrustedState(_Message):
+    """What a registry client trusts: envelopes in hexadecimal, and the latest time seen in Unix seconds."""
+
+    root: _Hex
+    registry: _Hex | None
+    latest: _Count
+
+
+class VerifyRegistry(_Asked):
+    """Offer roots, a registry or both to a client that trusts a state (spec 9.6, Update)."""
+
+    op: Literal["verify-registry"] = "verify-registry"
+    trusted: TrustedState
+    roots: Annotated[list[_Hex], Field(max_length=1000)]
+    registry: _Hex | None
+    clock: _Count
+
+
+class Stop(_Asked):
+    """The last request; the process then ends with status 0."""
+
+    op: Literal["stop"] = "stop"
+
+
+Request: TypeAlias = Start | VectorRequest | Encode | Decode | VerifyRegistry | Stop
+REQUEST: TypeAdapter[Request] = TypeAdapter(Annotated[Request, Field(discriminator="op")])
+
+Body: TypeAlias = Started | Encoded | Decoded | Verified | Stopped | dict[str, Any]
+
+
+class Reply(_Message):
+    """One answer: what was asked for, an error or a declared skip; it repeats the request's id."""
+
+    id: _Count
+    ok: dict[str, Any] | None = None
+    error: Refused | None = None
+    skip: Annotated[str, Field(min_length=1, max_length=2000)] | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> Reply:
+        if sum(part is not None for part in (self.ok, self.error, self.skip)) != 1:
+            raise ValueError("a reply has one of ok, error and skip")
+        return self
+
+
+def read_line(line: bytes) -> Any:
+    """The JSON value of a line.
+
+    Raises:
+        Malformed: it is no JSON in UTF-8, or holds what JSON for exchange has not: NaN, a key twice, lone surrogates.
+    """
+    try:
+        value = json.loads(line.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_number)
+        json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except (ValueError, RecursionError) as error:
+        raise Malformed(f"no JSON object on one line: {explain(error)}") from error
+    return value
+
+
+def write_line(message: BaseModel | dict[str, Any]) -> bytes:
+    """A message as one line.
+
+    Raises:
+        ValueError: it has no form in JSON, or is longer than :data:`MAX_LINE`.
+    """
+    value = message.model_dump(mode="json") if isinstance(message, BaseModel) else message
+    line = json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8") + b"\n"
+    if len(line) > MAX_LINE:
+        raise ValueError(f"a message of {len(line)} bytes; at most {MAX_LINE} go on a line")
+    return line
+
+
+def parse(model: type[BaseModel], value: Any) -> Any:
+    """A value as a message.
+
+    Raises:
+        Malformed: it is none.
+    """
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        raise Malformed(explain(error)) from error
+
+
+def schema() -> dict[str, Any]:
+    """JSON Schema of all messages, for implementers whose language is not Python."""
+    models = (Start, VectorRequest, Encode, Decode, VerifyRegistry, Stop, Reply, Started, Encoded, Decoded, Verified)
+    _, document = TypeAdapter.json_schemas([(model, "validation", TypeAdapter(model)) for model in models])
+    document["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    document["title"] = PROTOCOL
+    document["description"] = "The messages are under $defs; ADAPTERS.md says when each is sent."
+    return document
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key stands twice in an object")
+    return found
+
+
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON number")

@@ -1,0 +1,129 @@
+"""The reference as adapters: decoder, registry client, and the toy provider, which needs no model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from ctwl_protocol import CTWLError, __version__
+from ctwl_protocol.profile import TOY
+from ctwl_protocol.records import RecordDocument
+from ctwl_protocol.registry.client import begin, update
+
+from ..families import ANSWERS
+from ..toy import write_toy
+from ..vectors import unanswerable
+from .messages import Class, Decode, Decoded, Encode, Encoded, Span, Started, Verified, VerifyRegistry
+from .serving import Implementation, NotDone
+
+if TYPE_CHECKING:
+    from ctwl_decoder import Decoder, Report
+
+__all__ = ["ReferenceDecoder", "ReferenceRegistryClient", "ToyEncoder"]
+
+
+class Answering(Implementation):
+    """Answers vectors as the reference does."""
+
+    classes: tuple[Class, ...] = ()
+    name = ""
+
+    def __init__(self, profiles: Iterable[str] = (), families: Iterable[str] | None = None) -> None:
+        self.profiles = list(profiles)
+        self.families = sorted(ANSWERS.keys() - unanswerable() if families is None else families)
+
+    def start(self) -> Started:
+        return Started(
+            name=self.name,
+            version=__version__,
+            classes=list(self.classes),
+            profiles=self.profiles,
+            families=self.families,
+        )
+
+    def vector(self, family: str, data: dict[str, Any]) -> dict[str, Any]:
+        if family not in self.families:
+            raise NotDone(f"it answers no vectors of {family}")
+        return ANSWERS[family](data)
+
+
+class ReferenceDecoder(Answering):
+    """``ctwl-decoder``; a profile's proxy is loaded when it is first asked for."""
+
+    classes = ("decoder",)
+    name = "ctwl-decoder"
+
+    def __init__(self, profiles: Iterable[str] = (TOY,), open_decoder: Callable[[str], Decoder] | None = None) -> None:
+        """Take note of the profiles.
+
+        Args:
+            profiles: names of the profiles, or paths of private ones.
+            open_decoder: loads a profile's decoder; the default is the wheel's.
+        """
+        super().__init__(profiles)
+        self._decoder = cache(open_decoder or _open_decoder)
+
+    def decode(self, request: Decode) -> Decoded:  # noqa: D102 - see Implementation
+        if request.profile not in self.profiles:
+            raise NotDone(f"it was not given the profile {request.profile}")
+        return decoded(self._decoder(request.profile).decode(request.text, alpha=request.alpha))
+
+
+def _open_decoder(profile: str) -> Decoder:
+    from ctwl_decoder import Decoder
+
+    return Decoder.open(profile)
+
+
+def decoded(report: Report) -> Decoded:
+    """A report as the protocol has it."""
+    record = None
+    if report.detected and report.record and report.record.number is not None:
+        record = RecordDocument(layout=report.record.number, fields=report.record.fields)
+    return Decoded(
+        detected=report.detected,
+        code=report.code,
+        p_value=report.p_value,
+        spans=[Span(start=s.start, end=s.end, code=s.code, p_value=s.p_value) for s in report.spans],
+        record=record,
+    )
+
+
+class ReferenceRegistryClient(Answering):
+    """``ctwl_protocol.registry``."""
+
+    classes = ("registry-client",)
+    name = "ctwl-registry"
+
+    def verify_registry(self, request: VerifyRegistry) -> Verified:  # noqa: D102 - see Implementation
+        if request.trusted.registry is None:
+            raise NotDone("it never trusts a root without a registry")
+        root, registry = bytes.fromhex(request.trusted.root), bytes.fromhex(request.trusted.registry)
+        try:
+            trusted = update(
+                begin(root, registry, seen=request.trusted.latest),
+                now=request.clock,
+                roots=[bytes.fromhex(each) for each in request.roots],
+                registry=None if request.registry is None else bytes.fromhex(request.registry),
+            )
+        except CTWLError as error:
+            return Verified(status=error.code)
+        return Verified(
+            status="ok", root=trusted.root.version, registry=trusted.registry.version, latest=trusted.seen
+        )  # fmt: skip
+
+
+class ToyEncoder(Answering):
+    """The toy provider: it writes strings of printable ASCII, without a model."""
+
+    classes = ("encoder",)
+    name = "toy"
+
+    def __init__(self) -> None:
+        super().__init__([TOY], families=())
+
+    def encode(self, request: Encode) -> Encoded:  # noqa: D102 - see Implementation
+        if request.profile != TOY:
+            raise NotDone(f"it writes under {TOY} only")
+        return Encoded(text=write_toy(request.record.record(), request.tokens, request.seed))

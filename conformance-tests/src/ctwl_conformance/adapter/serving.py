@@ -1,0 +1,137 @@
+"""The other end: what an implementation in Python needs to be an adapter."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Any, BinaryIO
+
+from pydantic import ValidationError
+
+from ctwl_protocol import CTWLError
+from ctwl_protocol.profile import explain
+
+from .messages import (
+    MAX_LINE,
+    REQUEST,
+    Body,
+    Decode,
+    Decoded,
+    Encode,
+    Encoded,
+    Malformed,
+    Request,
+    Start,
+    Started,
+    Stop,
+    Stopped,
+    VectorRequest,
+    Verified,
+    VerifyRegistry,
+    read_line,
+    write_line,
+)
+
+__all__ = ["Implementation", "NotDone", "answer_all", "serve", "streams"]
+
+
+class NotDone(Exception):
+    """Raised where an implementation does not do what it is asked; the text is the reason of the skip."""
+
+
+class Implementation:
+    """What an adapter answers; a subclass overrides what it does.
+
+    A :class:`ctwl_protocol.CTWLError` becomes an error with its status code, a :class:`NotDone` a declared skip. Any
+    other exception ends the process, as it would in earnest.
+    """
+
+    def start(self) -> Started:
+        """What it is; models are loaded here."""
+        raise NotImplementedError
+
+    def vector(self, family: str, data: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+        """The answer to an exact question."""
+        raise NotDone(f"it answers no vectors of {family}")
+
+    def encode(self, request: Encode) -> Encoded:  # noqa: ARG002
+        """A text that carries a record."""
+        raise NotDone("it writes no texts")
+
+    def decode(self, request: Decode) -> Decoded:  # noqa: ARG002
+        """What a text carries."""
+        raise NotDone("it reads no texts")
+
+    def verify_registry(self, request: VerifyRegistry) -> Verified:  # noqa: ARG002
+        """What becomes of an update."""
+        raise NotDone("it keeps no registry")
+
+    def answer(self, request: Request) -> Body:
+        """The answer to any request."""
+        match request:
+            case Start():
+                return self.start()
+            case VectorRequest():
+                return self.vector(request.family, request.input)
+            case Encode():
+                return self.encode(request)
+            case Decode():
+                return self.decode(request)
+            case VerifyRegistry():
+                return self.verify_registry(request)
+            case Stop():
+                return Stopped()
+
+
+def serve(implementation: Implementation) -> int:
+    """Answer requests from standard input until ``stop`` or its end; the exit status."""
+    return answer_all(implementation.answer, *streams())
+
+
+def streams() -> tuple[BinaryIO, BinaryIO]:
+    """Requests and replies; what anything else writes to standard output goes to standard error from now on."""
+    replies = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    sys.stdout = io.TextIOWrapper(os.fdopen(1, "wb", closefd=False), encoding="utf-8", write_through=True)
+    return sys.stdin.buffer, replies
+
+
+def answer_all(answer: Callable[[Request], Body], requests: BinaryIO, replies: BinaryIO) -> int:
+    """The loop of :func:`serve`, over any two streams; the exit status."""
+    while line := requests.readline(MAX_LINE + 1):
+        request, reply = _reply(answer, line)
+        try:
+            data = write_line(reply)
+        except ValueError as error:
+            data = write_line({"id": reply["id"], "error": {"status": "adapter-error", "message": str(error)}})
+        replies.write(data)
+        replies.flush()
+        if isinstance(request, Stop) or len(line) > MAX_LINE:
+            break
+    return 0
+
+
+def _reply(answer: Callable[[Request], Body], line: bytes) -> tuple[Request | None, dict[str, Any]]:
+    value: Any = None
+    try:
+        if len(line) > MAX_LINE:
+            raise Malformed(f"a line of more than {MAX_LINE} bytes")
+        value = read_line(line)
+        request = REQUEST.validate_python(value)
+    except (Malformed, ValidationError) as error:
+        known = value.get("id") if isinstance(value, dict) else None
+        message = f"no request of this protocol: {explain(error)}"
+        return None, {"id": known, "error": {"status": "request-malformed", "message": message}}
+    try:
+        body = answer(request)
+    except NotDone as reason:
+        return request, {"id": request.id, "skip": str(reason)}
+    except CTWLError as error:
+        return request, {"id": request.id, "error": {"status": error.code, "message": str(error)}}
+    except Exception:
+        traceback.print_exc()
+        raise
+    return request, {"id": request.id, "ok": body if isinstance(body, dict) else body.model_dump(mode="json")}

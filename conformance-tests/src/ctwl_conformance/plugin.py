@@ -1,0 +1,128 @@
+"""The pytest plug-in: every case as a test, for a maker's own CI.
+
+pytest --ctwl-decoder "node my-decoder.js" --ctwl-encoder "ctwl-conformance adapter toy"
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from .run.bench import Bench
+    from .run.cases import Case
+    from .run.exceptions import Exceptions
+    from .run.results import Result
+
+__all__: list[str] = []
+
+_BENCH = pytest.StashKey["Bench"]()
+_ROLES = ("encoder", "decoder", "registry-client")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options of ``ctwl-conformance run`` that matter here."""
+    group = parser.getgroup("ctwl", "CTWL conformance")
+    for role in _ROLES:
+        group.addoption(f"--ctwl-{role}", action="append", default=[], metavar="CMD", help=f"adapter of a {role}")
+    group.addoption("--ctwl-size", choices=["quick", "standard", "thorough"], default="quick", help="how many texts")
+    group.addoption("--ctwl-seed", type=int, default=1, help="of records, samples and edits")
+    group.addoption(
+        "--ctwl-skip", type=Path, metavar="FILE", help="cases to leave out: lines of a pattern and a reason"
+    )
+    group.addoption("--ctwl-xfail", type=Path, metavar="FILE", help="cases that must fail: a pattern and a reason")
+    group.addoption("--ctwl-time-limit", type=float, default=120.0, metavar="S", help="seconds for a request")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Put the cases behind the tests that were collected, before anybody deselects some."""
+    given = {role: config.getoption(f"ctwl_{role.replace('-', '_')}") for role in _ROLES}
+    if not any(given.values()):
+        return
+    from ctwl_protocol import CTWLError
+
+    from .adapter import Limits
+    from .run.bench import Bench, Commands
+    from .run.cases import all_cases
+    from .run.exceptions import Exceptions
+
+    commands = Commands(given["encoder"], given["decoder"], given["registry-client"])
+    try:
+        exceptions = Exceptions.of(config.getoption("ctwl_skip"), config.getoption("ctwl_xfail"))
+        bench = Bench(
+            commands,
+            size=config.getoption("ctwl_size"),
+            seed=config.getoption("ctwl_seed"),
+            limits=Limits(request=config.getoption("ctwl_time_limit")),
+        )
+        config.stash[_BENCH] = bench
+        cases = list(all_cases(bench))
+        exceptions.check(case.id for case in cases)
+    except CTWLError as error:
+        raise pytest.UsageError(f"ctwl: {error}") from error
+    items += [CaseItem.of(session, case, bench, exceptions) for case in cases]
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """End the adapters."""
+    if bench := config.stash.get(_BENCH, None):
+        bench.close()
+
+
+class WrongAnswer(Exception):
+    """A case that did not pass; shown without a traceback."""
+
+
+class CaseItem(pytest.Item):
+    """One case."""
+
+    case: Case
+    bench: Bench
+    exceptions: Exceptions
+
+    @classmethod
+    def of(cls, session: pytest.Session, case: Case, bench: Bench, exceptions: Exceptions) -> CaseItem:
+        """The test of a case."""
+        item: CaseItem = cls.from_parent(session, name=case.id, nodeid=f"ctwl::{case.id}")
+        item.case, item.bench, item.exceptions = case, bench, exceptions
+        return item
+
+    def runtest(self) -> None:
+        """Run the case; what became of it is this test's outcome."""
+        if reason := self.exceptions.skipped(self.case.id):
+            pytest.skip(reason)
+        result = self.exceptions.applied(self.case.run(self.bench))
+        for name, value in _properties(result):
+            self.user_properties.append((name, value))
+        match result.verdict:
+            case "skipped":
+                pytest.skip(result.reason)
+            case "xfailed":
+                pytest.xfail(result.reason)
+            case "failed" | "errored":
+                raise WrongAnswer("\n".join(part for part in (_told(result), result.stderr) if part))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """What was wrong, without our own traceback."""
+        if isinstance(excinfo.value, WrongAnswer):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        """Where the test is said to be."""
+        return Path("ctwl"), None, self.case.id
+
+
+def _told(result: Result) -> str:
+    return f"{result.verdict}: {result.reason} (spec {result.section}: {result.comment})"
+
+
+def _properties(result: Result) -> Iterator[tuple[str, str]]:
+    yield "spec", result.section
+    if result.statistics:
+        yield "successes", f"{result.statistics.successes} of {result.statistics.trials}"

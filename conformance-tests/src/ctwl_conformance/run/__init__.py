@@ -1,0 +1,1 @@
+"""Run the suite against adapters: what is asked, what counts, and the report."""

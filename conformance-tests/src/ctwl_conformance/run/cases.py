@@ -1,0 +1,345 @@
+"""The cases: each asks implementations something and judges the answer. The runner and the pytest plug-in run them."""
+
+from __future__ import annotations
+
+import random
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..adapter import AdapterErrored, Decoded, Refused, Skipped, TrustedState, Verified
+from ..adapter.messages import Class
+from ..vectors import Vector, load
+from .bench import Bench, Subject, Written
+from .bounds import Bound, interval
+from .plan import ALPHA, FAMILIES, HUMAN, HUMAN_ALPHA, TextFamily, code_of, human_texts, setting
+from .results import Result, Statistics
+
+__all__ = ["Case", "HumanCase", "Outcome", "StartCase", "TextCase", "VectorCase", "all_cases"]
+
+_SHOWN = 300
+
+UPDATES = "registry-update"
+"""The family whose vectors are sent as ``verify-registry``."""
+
+
+class Failed(Exception):
+    """A wrong answer; the text says what is wrong with it."""
+
+
+class Skip(Exception):
+    """A declared skip; the text is its reason."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a case found, where nothing was raised: with statistics, whether the bound holds."""
+
+    statistics: Statistics | None = None
+
+
+@dataclass(frozen=True)
+class Case(ABC):
+    """One case.
+
+    Attributes:
+        id: see :class:`~.results.Result`.
+    """
+
+    id: str = field(init=False)
+
+    @property
+    @abstractmethod
+    def steps(self) -> int:
+        """How much work it is, for a progress bar."""
+
+    @abstractmethod
+    def about(self) -> dict[str, Any]:
+        """The result's fields that are known beforehand."""
+
+    @abstractmethod
+    def judge(self, bench: Bench) -> Outcome:
+        """Ask and judge.
+
+        Raises:
+            Failed, Skip, AdapterErrored: what else can come of it.
+        """
+
+    def run(self, bench: Bench) -> Result:
+        """The result, whatever happens."""
+        began = time.monotonic()
+        found: dict[str, Any] = {"verdict": "passed"}
+        try:
+            outcome = self.judge(bench)
+            found["statistics"] = outcome.statistics
+            if outcome.statistics and not _holds(outcome.statistics):
+                found |= {"verdict": "failed", "reason": _told(outcome.statistics)}
+        except Failed as error:
+            found |= {"verdict": "failed", "reason": str(error)}
+        except Skip as reason:
+            found |= {"verdict": "skipped", "reason": str(reason)}
+        except AdapterErrored as error:
+            found |= {"verdict": "errored", "reason": str(error), "error": error.kind, "stderr": error.stderr}
+        seconds = round(time.monotonic() - began, 3)
+        return Result(id=self.id, **self.about(), **found, seconds=seconds)
+
+
+@dataclass(frozen=True)
+class StartCase(Case):
+    """An implementation starts and claims the classes that it was given for."""
+
+    subject: Subject
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "id", f"start/{self.subject.label}")
+
+    @property
+    def steps(self) -> int:  # noqa: D102 - see Case
+        return 1
+
+    def about(self) -> dict[str, Any]:  # noqa: D102 - see Case
+        return {
+            "kind": "start",
+            "family": "start",
+            "section": "14",
+            "comment": "it starts, and claims the classes that it was given for",
+            "implementations": [self.subject.label],
+            "classes": self.subject.roles,
+        }
+
+    def judge(self, bench: Bench) -> Outcome:  # noqa: D102 - see Case
+        if self.subject.failure is not None:
+            raise self.subject.failure
+        told = self.subject.adapter.describe()
+        if missing := [role for role in self.subject.roles if role not in told.classes]:
+            raise Failed(f"it was given as {missing[0]}, but claims only {', '.join(told.classes)}")
+        if not told.profiles and {"encoder", "decoder"} & set(self.subject.roles):
+            raise Failed("it names no profile")
+        bench.on_step()
+        return Outcome()
+
+
+@dataclass(frozen=True)
+class VectorCase(Case):
+    """One exact question to one implementation."""
+
+    subject: Subject
+    vector: Vector
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "id", f"vector/{self.vector.id}/{self.subject.label}")
+
+    @property
+    def steps(self) -> int:  # noqa: D102 - see Case
+        return 1
+
+    def about(self) -> dict[str, Any]:  # noqa: D102 - see Case
+        return {
+            "kind": self.vector.level,
+            "family": self.vector.family,
+            "section": self.vector.section,
+            "comment": self.vector.comment,
+            "implementations": [self.subject.label],
+            "classes": [role for role in classes_of(self.vector) if role in self.subject.roles],
+        }
+
+    def judge(self, bench: Bench) -> Outcome:  # noqa: D102 - see Case
+        bench.on_step()
+        answer = self._ask()
+        match answer:
+            case Skipped():
+                raise Skip(answer.skip)
+            case Refused():
+                raise Failed(f"an error instead of an answer: {answer.status}: {answer.message}")
+            case Verified():
+                answer = answer.model_dump(exclude_none=True)
+        if not self.vector.agrees(answer):
+            raise Failed(f"{_short(answer)}; expected {_short(self.vector.expected)}")
+        return Outcome()
+
+    def _ask(self) -> dict[str, Any] | Verified | Refused | Skipped:
+        """The answer; updates of a registry have a request of their own."""
+        family, asked, adapter = self.vector.family, self.vector.input, self.subject.adapter
+        if family == UPDATES:
+            trusted = TrustedState.model_validate(asked["trusted"])
+            return adapter.verify_registry(trusted, asked["roots"], asked["registry"], asked["clock"])
+        if self.subject.told and family not in self.subject.told.families:
+            raise Skip(f"it does not declare the family {family}")
+        return adapter.vector(family, asked)
+
+
+@dataclass(frozen=True)
+class TextCase(Case):
+    """An encoder writes, a decoder reads: one family under one profile."""
+
+    encoder: Subject
+    decoder: Subject
+    profile: str
+    family: TextFamily
+    texts: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(
+            self, "id", f"{self.family.name}/{self.profile}/{self.encoder.label}/{self.decoder.label}"
+        )  # fmt: skip
+
+    @property
+    def steps(self) -> int:  # noqa: D102 - see Case
+        return self.texts
+
+    def about(self) -> dict[str, Any]:  # noqa: D102 - see Case
+        tokens = self.family.tokens(self.profile)
+        return {
+            "kind": "statistical",
+            "family": self.family.name,
+            "section": self.family.section,
+            "comment": f"{self.texts} texts of {tokens} tokens: {self.family.comment}",
+            "implementations": [self.encoder.label, self.decoder.label],
+            "classes": ["encoder", "decoder"],
+            "profile": self.profile,
+        }
+
+    def judge(self, bench: Bench) -> Outcome:  # noqa: D102 - see Case
+        layout, tokens = self.family.layout, self.family.tokens(self.profile)
+        right = 0
+        for i, written in enumerate(bench.texts(self.encoder, self.profile, layout, tokens)):
+            text = self.family.change(_text(written), random.Random(f"{bench.seed}/{self.family.name}/{i}"))  # noqa: S311
+            found = _read(self.decoder, self.profile, text, ALPHA)
+            right += _is_right(found, written, layout)
+            bench.on_step()
+        return Outcome(statistics_of(right, self.texts, self.family.bound))
+
+
+@dataclass(frozen=True)
+class HumanCase(Case):
+    """A decoder reads texts that people wrote."""
+
+    decoder: Subject
+    profile: str
+    texts: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "id", f"human/{self.profile}/{self.decoder.label}")
+
+    @property
+    def steps(self) -> int:  # noqa: D102 - see Case
+        return self.texts
+
+    def about(self) -> dict[str, Any]:  # noqa: D102 - see Case
+        return {
+            "kind": "statistical",
+            "family": "human",
+            "section": "12",
+            "comment": f"{self.texts} texts by people, read at the level {HUMAN_ALPHA}",
+            "implementations": [self.decoder.label],
+            "classes": ["decoder"],
+            "profile": self.profile,
+        }
+
+    def judge(self, bench: Bench) -> Outcome:  # noqa: D102 - see Case
+        passed = 0
+        for text in human_texts(self.profile, self.texts):
+            passed += _read(self.decoder, self.profile, text, HUMAN_ALPHA).detected
+            bench.on_step()
+        return Outcome(statistics_of(passed, self.texts, HUMAN))
+
+
+def all_cases(bench: Bench) -> Iterator[Case]:
+    """Every case that these implementations can be asked, in an order that keeps several of them busy."""
+    for subject in bench.subjects:
+        yield StartCase(subject)
+    vectors = load()
+    for subject in bench.subjects:
+        if subject.told:
+            families = subject.told.families
+            roles = {role for role in subject.roles if role != "encoder" or families}
+            for vector in vectors:
+                if roles & set(classes_of(vector)):
+                    yield VectorCase(subject, vector)
+    encoders, decoders = bench.of("encoder"), bench.of("decoder")
+    for family in FAMILIES:
+        for decoder in decoders:
+            for encoder in encoders:
+                for profile in encoder.profiles:
+                    if profile in decoder.profiles and family.applies(profile):
+                        yield TextCase(encoder, decoder, profile, family, setting(profile).texts[bench.size])
+    for decoder in decoders:
+        for profile in decoder.profiles:
+            yield HumanCase(decoder, profile, setting(profile).humans[bench.size])
+
+
+def classes_of(vector: Vector) -> list[Class]:
+    """The conformance classes that a vector is evidence for: 9.6 is the registry client's, 4.1 everybody's."""
+    if vector.section.startswith("9.6"):
+        return ["registry-client"]
+    if vector.section.startswith("4.1"):
+        return ["encoder", "decoder", "registry-client"]
+    return ["encoder", "decoder"]
+
+
+def statistics_of(successes: int, trials: int, bound: Bound) -> Statistics:
+    """A rate and what it is held against."""
+    low, high = interval(successes, trials)
+    return Statistics(
+        trials=trials,
+        successes=successes,
+        rate=round(successes / trials, 4),
+        interval_95=(round(low, 4), round(high, 4)),
+        claim=f"{bound.side} {bound.rate:g}",
+        limit=bound.limit(trials),
+        excluded=round(bound.excluded(trials), 4),
+    )
+
+
+def _holds(found: Statistics) -> bool:
+    return found.successes >= found.limit if found.claim.startswith("at least") else found.successes <= found.limit
+
+
+def _told(found: Statistics) -> str:
+    least = "at least" if found.claim.startswith("at least") else "at most"
+    return f"{found.successes} of {found.trials}; {least} {found.limit} are asked for (claimed: {found.claim})"
+
+
+def _text(written: Written) -> str:
+    match written.answer:
+        case Skipped(skip=reason):
+            raise Skip(reason)
+        case Refused(status=status, message=message):
+            raise Failed(f"the encoder answers {status}: {message}")
+    return written.answer.text
+
+
+def _read(decoder: Subject, profile: str, text: str, alpha: float) -> Decoded:
+    """What a decoder says of a text, once it says nothing against itself."""
+    answer = decoder.adapter.decode(profile, text, alpha)
+    match answer:
+        case Skipped():
+            raise Skip(answer.skip)
+        case Refused():
+            raise Failed(f"the decoder answers {answer.status}: {answer.message}")
+    for good, why in (
+        (answer.detected == (answer.p_value <= alpha), f"detected is {answer.detected}, but p is {answer.p_value}"),
+        (answer.detected == bool(answer.spans), f"detected is {answer.detected}, with {len(answer.spans)} spans"),
+        (all(s.start < s.end <= len(text) for s in answer.spans), "a span lies outside the text"),
+        (all(s.p_value <= alpha for s in answer.spans), "a span has a p-value above the level"),
+        (not answer.spans or answer.code in [s.code for s in answer.spans], "the code is that of no span"),
+        (answer.detected or answer.record is None, "a record where nothing was detected"),
+    ):
+        if not good:
+            raise Failed(f"the decoder contradicts itself: {why}")
+    return answer
+
+
+def _is_right(found: Decoded, written: Written, layout: int) -> bool:
+    if not found.detected:
+        return False
+    if layout == 1:
+        return found.code == code_of(written.record)
+    return found.record == written.record
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + " ..."

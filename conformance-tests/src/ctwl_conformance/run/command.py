@@ -1,0 +1,111 @@
+"""``ctwl-conformance run``: adapters in, a report out."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any, get_args
+
+from ..adapter import Limits
+from .plan import SIZES
+from .results import Report, Verdict
+
+__all__ = ["add_commands"]
+
+_EPILOG = """\
+an adapter is a command line, such as "node my-decoder.js" or "ctwl-conformance adapter decoder"; ADAPTERS.md says what
+it reads and writes. For example, the reference with the toy provider, without weights:
+
+  ctwl-conformance run --out report --encoder "ctwl-conformance adapter toy" \\
+      --decoder "ctwl-conformance adapter decoder"
+
+exit status: 0 nothing failed; 1 a case failed or gave no answer; 2 an error.
+"""
+
+_COLOURS = {"conformant": "green", "incomplete": "yellow", "not conformant": "red"}
+
+
+def add_commands(commands: Any) -> None:
+    """Add ``run`` to the command's own."""
+    parser = commands.add_parser(
+        "run",
+        help="drive encoders, decoders and registry clients, and write a report",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    for name, what in (("encoder", "an encoder"), ("decoder", "a decoder"), ("registry-client", "a registry client")):
+        parser.add_argument(f"--{name}", action="append", default=[], metavar="CMD", help=f"{what}; repeat for several")
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder of the report")
+    parser.add_argument("--skip", type=Path, metavar="FILE", help="cases to leave out: lines of a pattern and a reason")
+    parser.add_argument(
+        "--xfail", type=Path, metavar="FILE", help="cases that must fail: lines of a pattern and a reason"
+    )
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument("--quick", dest="size", action="store_const", const="quick", help="few texts")
+    size.add_argument("--size", choices=SIZES, help="how many texts (default standard)")
+    parser.add_argument("--seed", type=int, default=1, help="of records, samples and edits (default 1)")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="cases at a time (default 1)")
+    parser.add_argument("--start-limit", type=float, default=Limits.start, metavar="S",
+                        help=f"seconds that an adapter may take to start (default {Limits.start:g})")  # fmt: skip
+    parser.add_argument("--time-limit", type=float, default=Limits.request, metavar="S",
+                        help=f"seconds for any other request (default {Limits.request:g})")  # fmt: skip
+    parser.set_defaults(run=run_suite)
+
+
+def run_suite(options: argparse.Namespace) -> int:
+    """Run, write, tell."""
+    from rich.console import Console
+    from rich.progress import Progress, TimeElapsedColumn, TimeRemainingColumn
+
+    from .bench import Bench, Commands
+    from .exceptions import Exceptions
+    from .runner import run, write
+
+    commands = Commands(options.encoder, options.decoder, options.registry_client)
+    if not commands.roles():
+        print("ctwl-conformance: name an adapter: --encoder, --decoder or --registry-client", file=sys.stderr)
+        return 2
+    exceptions = Exceptions.of(options.skip, options.xfail)
+    options.out.mkdir(parents=True, exist_ok=True)
+    limits = Limits(start=options.start_limit, request=options.time_limit)
+    console = Console(stderr=True)
+    columns = (*Progress.get_default_columns()[:-1], TimeRemainingColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
+        task = bar.add_task("starting", total=None)
+        with Bench(commands, size=options.size or "standard", seed=options.seed, limits=limits) as bench:
+            report = run(
+                bench,
+                exceptions,
+                jobs=options.jobs,
+                progress=lambda done, total: bar.update(task, completed=done, total=total, description="running"),
+            )
+    paths = write(report, options.out)
+    _tell(report, Console())
+    print(f"report: {', '.join(str(path) for path in paths)}")
+    return 0 if report.good else 1
+
+
+def _tell(report: Report, console: Any) -> None:
+    """The summary for people: what was asked of texts, what went wrong, the verdicts."""
+    from rich.table import Table
+    from rich.text import Text
+
+    for result in report.results:
+        if found := result.statistics:
+            low, high = found.interval_95
+            told = f"{found.successes} of {found.trials} ({low:.2f} to {high:.2f}; {found.claim}: {found.limit})"
+            console.print(Text(f"{result.verdict:8} {result.id}  {told}"), soft_wrap=True)
+    for result in report.results:
+        if result.verdict in ("failed", "errored"):
+            line = f"{result.verdict:8} {result.id} (spec {result.section}, {result.comment}): {result.reason}"
+            console.print(Text(line, style="red"), soft_wrap=True)
+    table = Table("implementation", "class", "verdict", "cases")
+    for verdict in report.verdicts:
+        counts = ", ".join(f"{count} {name}" for name, count in verdict.counts.items())
+        shown = Text(verdict.verdict, style=_COLOURS[verdict.verdict])
+        table.add_row(verdict.implementation, verdict.conformance_class, shown, counts)
+    console.print(table)
+    numbers = [(sum(r.verdict == name for r in report.results), name) for name in get_args(Verdict)]
+    told = ", ".join(f"{number} {name}" for number, name in numbers if number)
+    console.print(f"{told}; {len(report.results)} cases in {report.seconds:.0f} s")

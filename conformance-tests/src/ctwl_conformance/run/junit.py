@@ -1,0 +1,45 @@
+"""The report as JUnit XML, which every CI reads."""
+
+from __future__ import annotations
+
+from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
+
+from .results import Report, Result
+
+__all__ = ["render"]
+
+
+def render(report: Report) -> str:
+    """One suite for each family, one test case for each result."""
+    document = JUnitXml("ctwl-conformance")
+    suites: dict[str, TestSuite] = {}
+    for result in report.results:
+        suite = suites.setdefault(result.family, TestSuite(result.family))
+        suite.add_testcase(_case(result))
+    for suite in suites.values():
+        suite.timestamp = report.date
+        document.add_testsuite(suite)
+    document.update_statistics()  # type: ignore[no-untyped-call]
+    return str(document.tostring().decode("utf-8"))  # type: ignore[no-untyped-call]
+
+
+def _case(result: Result) -> TestCase:
+    case = TestCase(result.id, classname=f"{result.kind}.{result.family}", time=result.seconds)
+    note = f"spec {result.section}: {result.comment}"
+    match result.verdict:
+        case "failed":
+            case.result = [Failure(result.reason, "wrong-answer")]
+        case "errored":
+            case.result = [Error(result.reason, result.error)]
+        case "skipped":
+            case.result = [Skipped(result.reason)]
+        case "xfailed":
+            case.result = [Skipped(f"expected failure: {result.reason}", "xfail")]
+    if result.statistics:
+        found = result.statistics
+        low, high = found.interval_95
+        note += f"; {found.successes} of {found.trials} [{low:.3f}, {high:.3f}], claimed {found.claim}"
+    case.system_out = note
+    if result.stderr:
+        case.system_err = result.stderr
+    return case

@@ -1,0 +1,61 @@
+"""The report as one HTML page that needs nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+
+from .results import Report, Result
+
+__all__ = ["render"]
+
+_WORDS = {"passed": "pass", "failed": "FAIL", "errored": "ERROR", "skipped": "skip", "xfailed": "xfail"}
+
+
+def render(report: Report) -> str:
+    """The page."""
+    environment = Environment(
+        loader=PackageLoader(__package__, "."),
+        autoescape=select_autoescape(default=True, default_for_string=True),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("page.html.jinja").render(
+        report=report,
+        words=_WORDS,
+        matrix=_matrix(report),
+        exact=_exact(report),
+        alone=[
+            result for result in report.results if result.kind == "statistical" and len(result.implementations) == 1
+        ],
+        trouble=[result for result in report.results if result.verdict not in ("passed", "skipped")],
+        skips=[result for result in report.results if result.verdict == "skipped"],
+    )
+
+
+def _matrix(report: Report) -> dict[str, Any]:
+    """Encoders by decoders; in each place the families of round trips."""
+    given = {(v.implementation, v.conformance_class) for v in report.verdicts}
+    labels = [implementation.label for implementation in report.implementations]
+    cells: dict[tuple[str, str], list[Result]] = {}
+    for result in report.results:
+        if len(result.implementations) == 2:
+            cells.setdefault((result.implementations[0], result.implementations[1]), []).append(result)
+    return {
+        "encoders": [label for label in labels if (label, "encoder") in given],
+        "decoders": [label for label in labels if (label, "decoder") in given],
+        "cells": cells,
+    }
+
+
+def _exact(report: Report) -> dict[str, Any]:
+    """Families of exact vectors by implementations: how many passed, of how many."""
+    rows: dict[tuple[str, str], dict[str, list[Result]]] = {}
+    for result in report.results:
+        if result.kind in ("exact", "numeric"):
+            row = rows.setdefault((result.section, result.family), {})
+            row.setdefault(result.implementations[0], []).append(result)
+    labels = [i.label for i in report.implementations if any(i.label in row for row in rows.values())]
+    return {"labels": labels, "rows": rows}

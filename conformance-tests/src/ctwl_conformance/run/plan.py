@@ -1,0 +1,179 @@
+"""What the statistical families ask, how often, and which rate they claim: fixed here, before anything is run."""
+
+from __future__ import annotations
+
+import pydoc_data.topics
+import random
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+from ctwl_protocol import Beacon
+from ctwl_protocol.profile import TOY
+from ctwl_protocol.records import Record, RecordDocument
+
+from .bounds import Bound
+
+__all__ = ["ALPHA", "FAMILIES", "HUMAN", "HUMAN_ALPHA", "SIZES", "Setting", "TextFamily", "human_texts", "setting"]
+
+ALPHA = 1e-4
+"""Level at which a code counts as found."""
+
+HUMAN_ALPHA = 0.05
+"""Level at which human texts are read: one in twenty may pass, so few texts can show that too many do."""
+
+HUMAN = Bound("at most", HUMAN_ALPHA)
+"""What a decoder claims of texts without a code, at that level."""
+
+SIZES = ("quick", "standard", "thorough")
+"""How many texts there are; the bounds follow from their number."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How much is asked under a profile.
+
+    Attributes:
+        tokens: proxy tokens of a text with one code.
+        texts: by size, how many texts a pair of encoder and decoder is judged by.
+        humans: by size, how many human texts a decoder is judged by.
+    """
+
+    tokens: int
+    texts: dict[str, int]
+    humans: dict[str, int]
+
+
+_MODEL = Setting(200, {"quick": 4, "standard": 8, "thorough": 100}, {"quick": 4, "standard": 12, "thorough": 200})
+_TOY = Setting(150, {"quick": 5, "standard": 20, "thorough": 200}, {"quick": 8, "standard": 40, "thorough": 400})
+
+
+def setting(profile: str) -> Setting:
+    """How much is asked under a profile: texts of the toy provider cost next to nothing, those of a model seconds."""
+    return _TOY if profile == TOY else _MODEL
+
+
+@dataclass(frozen=True)
+class TextFamily:
+    """A family of round trips: a text is written, perhaps changed, and read.
+
+    Attributes:
+        name: of the family.
+        section: of the specification.
+        comment: what is done.
+        bound: the share of texts that are read right.
+        layout: the records' layout.
+        length: texts are so many times as long as those of one code.
+        change: from the text and a generator to what the decoder is given.
+        toy: whether it is asked under the toy profile.
+        model: whether it is asked under the others.
+    """
+
+    name: str
+    section: str
+    comment: str
+    bound: Bound
+    layout: int = 1
+    length: float = 1.0
+    change: Callable[[str, random.Random], str] = lambda text, _: text
+    toy: bool = True
+    model: bool = True
+
+    def applies(self, profile: str) -> bool:
+        """Whether it is asked under a profile."""
+        return self.toy if profile == TOY else self.model
+
+    def tokens(self, profile: str) -> int:
+        """Proxy tokens of its texts."""
+        return round(setting(profile).tokens * self.length)
+
+
+def _excerpt(text: str, draw: random.Random) -> str:
+    size = round(len(text) * 0.75)
+    start = draw.randint(0, len(text) - size)
+    return text[start : start + size]
+
+
+def _characters(text: str, draw: random.Random) -> str:
+    letters = list(text)
+    for i in draw.sample(range(len(letters)), max(1, round(len(letters) * 0.01))):
+        letters[i] = draw.choice("abcdefghijklmnopqrstuvwxyz")
+    return "".join(letters)
+
+
+def _words(text: str, draw: random.Random) -> str:
+    parts = re.split(r"(\s+)", text)
+    places = [i for i, part in enumerate(parts) if part and not part.isspace()]
+    for i in draw.sample(places, max(1, round(len(places) * 0.05))):
+        parts[i] = draw.choice(_common_words())
+    return "".join(parts)
+
+
+FAMILIES = (
+    TextFamily("round-trip", "8.1, 10", "written and read", Bound("at least", 0.99)),
+    TextFamily(
+        "excerpt", "10", "three quarters of the text, cut anywhere", Bound("at least", 0.85), change=_excerpt
+    ),
+    TextFamily(
+        "characters", "10", "one character in a hundred replaced", Bound("at least", 0.85), change=_characters
+    ),
+    TextFamily(
+        "words", "10", "one word in twenty replaced", Bound("at least", 0.85), change=_words, toy=False
+    ),
+    TextFamily("tagged", "9.2, 10.4", "a record of layout 2", Bound("at least", 0.99), 2, 3.0, model=False),
+    TextFamily("relay", "9.3, 10.4", "a chain of two models", Bound("at least", 0.99), 5, 3.0, model=False),
+)  # fmt: skip
+"""The families of round trips."""
+
+_WHO = ("The mayor of the coastal town", "Scientists at the university", "A spokesman for the farmers", "The hospital",
+        "The water authority", "Residents of the valley", "The transport minister", "The wheat board")  # fmt: skip
+_WHAT = ("said on Monday that heavy rain over the weekend had", "announced a plan to spend 12 million dollars on",
+         "has rejected claims that last year's drought", "expects a better season after a difficult year, but",
+         "will meet representatives of the union today to discuss")  # fmt: skip
+
+
+def prompt(index: int) -> str:
+    """An opening of a made-up news item."""
+    return f"{_WHO[index % len(_WHO)]} {_WHAT[index % len(_WHAT)]}"
+
+
+def record(layout: int, seed: int, index: int) -> RecordDocument:
+    """What text number ``index`` is to carry: fields and nonces drawn anew for each text."""
+    draw = random.Random(f"{seed}/record/{layout}/{index}")  # noqa: S311 - reproducible on purpose
+    made = Record.of(layout, **{name: draw.getrandbits(bits) for name, bits in _fields(layout)})
+    return made.document()
+
+
+def _fields(layout: int) -> list[tuple[str, int]]:
+    from ctwl_protocol.layouts import find_layout
+
+    return [(field.name, field.bits) for field in find_layout(layout).fields]
+
+
+def code_of(document: RecordDocument) -> int:
+    """The code of a record's slot 0."""
+    fields = document.fields
+    return Beacon(fields["provider"], fields["version"], fields["nonce"]).code
+
+
+@cache
+def _human() -> str:
+    """Text that people wrote: Python's own manual, which comes with every Python."""
+    topics = pydoc_data.topics.topics
+    return "\n\n".join(topics[name] for name in sorted(topics))
+
+
+@cache
+def _common_words() -> list[str]:
+    return sorted(set(re.findall(r"\b[a-z]{3,9}\b", _human())))
+
+
+def human_texts(profile: str, count: int) -> list[str]:
+    """Passages of the length of written texts, evenly spread over the manual, each from the start of a line."""
+    size = setting(profile).tokens * (1 if profile == TOY else 4)
+    text, found = _human(), []
+    for i in range(count):
+        start = text.find("\n", (len(text) - 2 * size) * i // count) + 1
+        found.append(text[start : start + size])
+    return found

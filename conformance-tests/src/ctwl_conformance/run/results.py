@@ -1,0 +1,142 @@
+"""Results and the report: data that is written as JSON and read by people, JUnit readers and the page."""
+
+from __future__ import annotations
+
+import datetime
+import platform
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter
+
+from ..adapter.driver import Kind
+from ..adapter.messages import Class, Started
+
+__all__ = ["FORMAT", "ClassVerdict", "Implementation", "Report", "Result", "Statistics", "Verdict", "schema"]
+
+FORMAT: Literal["ctwl-report/1"] = "ctwl-report/1"
+
+Verdict = Literal["passed", "failed", "errored", "skipped", "xfailed"]
+"""``errored``: no answer (crash, time-out, nonsense). ``xfailed``: failed, as its makers had announced."""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Statistics(_Part):
+    """A rate, what it was held against, and what so many trials can tell.
+
+    Attributes:
+        trials: n.
+        successes: texts read right; of human texts, those that passed the test all the same.
+        rate: successes over trials.
+        interval_95: exact (Clopper-Pearson).
+        claim: the rate that was claimed beforehand, in words.
+        limit: the fewest (most) successes that pass.
+        excluded: the true rate that would pass in only 5 % of runs.
+    """
+
+    trials: int
+    successes: int
+    rate: float
+    interval_95: tuple[float, float]
+    claim: str
+    limit: int
+    excluded: float
+
+
+class Result(_Part):
+    """What became of one case.
+
+    Attributes:
+        id: stable: family, then the vector or the profile, then the implementations.
+        kind: which kind of claim.
+        family: of vectors or texts.
+        section: of the specification.
+        comment: what it is about.
+        implementations: labels, the encoder before the decoder.
+        classes: the conformance classes that it is evidence for.
+        profile: where there is one.
+        reason: why it did not pass.
+        error: how there came to be no answer.
+        stderr: the last that the adapter wrote there.
+    """
+
+    id: str
+    kind: Literal["start", "exact", "numeric", "statistical"]
+    family: str
+    section: str
+    comment: str
+    implementations: list[str]
+    classes: list[Class]
+    profile: str | None = None
+    verdict: Verdict
+    reason: str = ""
+    error: Kind | None = None
+    stderr: str = ""
+    seconds: float = 0.0
+    statistics: Statistics | None = None
+
+
+class Implementation(_Part):
+    """An implementation under test.
+
+    Attributes:
+        label: how results name it.
+        command: how it was started.
+        told: what it says of itself; None where it did not start.
+    """
+
+    label: str
+    command: str
+    told: Started | None
+
+
+class ClassVerdict(_Part):
+    """What the results say of an implementation in a conformance class.
+
+    ``incomplete``: nothing failed, but something that the class asks for was skipped or had no partner.
+    """
+
+    implementation: str
+    conformance_class: Class
+    verdict: Literal["conformant", "incomplete", "not conformant"]
+    counts: dict[Verdict, int]
+    why: list[str]
+
+
+class Report(_Part):
+    """A whole run."""
+
+    format: Literal["ctwl-report/1"] = FORMAT
+    suite: str
+    date: str
+    python: str
+    machine: str
+    size: str
+    seed: int
+    seconds: float
+    implementations: list[Implementation]
+    verdicts: list[ClassVerdict]
+    results: list[Result]
+
+    @property
+    def good(self) -> bool:
+        """Whether nothing failed unannounced."""
+        return all(result.verdict not in ("failed", "errored") for result in self.results)
+
+
+def now() -> str:
+    """The date and time in UTC."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
+def machine() -> str:
+    """What this runs on."""
+    return f"{platform.system()} {platform.machine()}"
+
+
+def schema() -> dict[str, Any]:
+    """JSON Schema of a report."""
+    document = TypeAdapter(Report).json_schema(mode="serialization")
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **document}

@@ -1,0 +1,133 @@
+"""Run the suite against what is broken on purpose: every fault, and every constant, must be seen."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from fnmatch import fnmatchcase
+
+from pydantic import BaseModel, ConfigDict
+
+from ..adapter import Limits
+from ..run.bench import Bench, Commands
+from ..run.cases import all_cases
+from ..run.results import Result
+from ..run.verdicts import verdicts
+from .faults import FAULTS, Fault
+from .mutation import Mutation, child
+from .mutations import constants, questions
+
+__all__ = ["Finding", "check_constants", "check_faults"]
+
+_SECONDS = 120.0
+_PATIENCE = 5.0
+"""How long an adapter that hangs is waited for, in seconds; others take a fraction of one."""
+
+
+class Finding(BaseModel):
+    """What became of one thing that is broken.
+
+    Attributes:
+        name: of the fault, or the change of the source.
+        comment: what is wrong.
+        seen_by: the case or vector that saw it, or how the process failed; None where nothing did.
+        verdict: of the faulty implementation; None for a changed constant.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    comment: str
+    seen_by: str | None
+    verdict: str | None = None
+
+    @property
+    def good(self) -> bool:
+        """Whether it was seen, and did not pass as conformant."""
+        return self.seen_by is not None and self.verdict != "conformant"
+
+
+def check_faults(faults: Sequence[Fault] = FAULTS) -> Iterator[Finding]:
+    """Drive one adapter for each fault, with the reference as its partner."""
+    yield _sound(faults)
+    for fault in faults:
+        yield _driven(fault)
+
+
+def check_constants(jobs: int, progress: Callable[[], None] = lambda: None) -> Iterator[Finding]:
+    """Answer the vectors with each constant of the reference changed, in a process of its own."""
+
+    def one(mutation: Mutation | None) -> Finding:
+        finding = _answered(mutation)
+        progress()
+        return finding
+
+    with ThreadPoolExecutor(jobs) as pool:
+        yield from pool.map(one, constants())
+
+
+def _driven(fault: Fault) -> Finding:
+    """The first case that sees a fault."""
+    limits = Limits(start=_SECONDS, request=_PATIENCE if fault.errored else _SECONDS)
+    with Bench(_commands(fault), size="quick", limits=limits) as bench:
+        seen: Result | None = None
+        results = []
+        for case in all_cases(bench):
+            if any(fnmatchcase(case.id, pattern) for pattern in fault.seen_by):
+                results.append(case.run(bench))
+                if results[-1].verdict == ("errored" if fault.errored else "failed"):
+                    seen = results[-1]
+                    break
+        if fault.skipped and results and all(result.verdict == "skipped" for result in results):
+            seen = results[0]
+        label = next(subject.label for subject in bench.subjects if fault.role in subject.roles)
+        found = verdicts(bench.subjects, results)
+        verdict = next(v.verdict for v in found if (v.implementation, v.conformance_class) == (label, fault.role))
+    return Finding(name=fault.name, comment=fault.comment, seen_by=seen.id if seen else None, verdict=verdict)
+
+
+def _sound(faults: Sequence[Fault]) -> Finding:
+    """The reference itself passes every case that a fault is to be seen by: none of them fails for another reason."""
+    patterns = {pattern for fault in faults for pattern in fault.seen_by}
+    commands = Commands([_serving("encoder")], [_serving("decoder")], [_serving("registry-client")])
+    with Bench(commands, size="quick", limits=Limits(start=_SECONDS, request=_SECONDS)) as bench:
+        cases = [case for case in all_cases(bench) if any(fnmatchcase(case.id, pattern) for pattern in patterns)]
+        results = [case.run(bench) for case in cases]
+    bad = [result for result in results if result.verdict != "passed"]
+    told = f"{len(results)} cases pass" if results and not bad else None
+    if bad:
+        print(f"ctwl-conformance: {bad[0].id}: {bad[0].reason}", file=sys.stderr)
+    return Finding(name="no fault", comment="the reference passes what the faults fail", seen_by=told)
+
+
+def _commands(fault: Fault) -> Commands:
+    faulty = _serving(fault.role, fault)
+    match fault.role:
+        case "encoder":
+            return Commands([faulty], [_serving("decoder")])
+        case "decoder":
+            return Commands([_serving("encoder")], [faulty])
+        case "registry-client":
+            return Commands(clients=[faulty])
+
+
+def _serving(role: str, fault: Fault | None = None) -> str:
+    mutation = fault.mutation() if fault else None
+    return shlex.join(child("serve", mutation, role=role, fault=fault.name if fault else None))
+
+
+def _answered(mutation: Mutation | None) -> Finding:
+    """The first vector that tells a changed reference from the sound one."""
+    asked = json.dumps(questions(mutation.module if mutation else None))
+    done = subprocess.run(
+        child("check", mutation), input=asked, capture_output=True, text=True, timeout=_SECONDS, check=False
+    )
+    if done.returncode == 0:
+        seen = json.loads(done.stdout)
+    else:  # a reference that its own checks stop is seen too
+        seen = f"does not start: {(done.stderr.strip().splitlines() or ['?'])[-1][:200]}"
+    return Finding(name=str(mutation), comment="a constant changed", seen_by=seen)

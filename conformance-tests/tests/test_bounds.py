@@ -1,0 +1,54 @@
+"""The bounds: exact, fixed beforehand, and able to fail."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctwl_conformance.run.bounds import ERROR, Bound, interval
+from ctwl_conformance.run.plan import FAMILIES, HUMAN, SIZES, setting
+from ctwl_protocol.profile import TOY
+
+
+def at_least(k: int, n: int, rate: float) -> float:
+    """The chance of k or more, summed up by hand."""
+    return math.fsum(math.comb(n, i) * rate**i * (1 - rate) ** (n - i) for i in range(k, n + 1))
+
+
+@given(st.integers(1, 60), st.floats(0.01, 0.99))
+def test_a_limit_is_the_tightest_that_fails_the_claimed_rate_seldom(trials: int, rate: float) -> None:
+    least, most = Bound("at least", rate).limit(trials), Bound("at most", rate).limit(trials)
+    assert least == 0 or 1 - at_least(least, trials, rate) <= ERROR * 1.0001
+    assert 1 - at_least(least + 1, trials, rate) > ERROR * 0.9999
+    assert at_least(most + 1, trials, rate) <= ERROR * 1.0001
+    assert most == 0 or at_least(most, trials, rate) > ERROR * 0.9999
+
+
+@given(st.integers(1, 60), st.floats(0.5, 0.99))
+def test_what_is_excluded_would_pass_one_run_in_twenty(trials: int, rate: float) -> None:
+    bound = Bound("at least", rate)
+    if limit := bound.limit(trials):
+        assert at_least(limit, trials, bound.excluded(trials)) == pytest.approx(0.05, rel=1e-6)
+
+
+def test_the_interval_is_clopper_and_pearsons() -> None:
+    assert interval(0, 10) == (0.0, pytest.approx(1 - 0.025**0.1))
+    assert interval(10, 10) == (pytest.approx(0.025**0.1), 1.0)
+    low, high = interval(7, 20)
+    assert at_least(7, 20, low) == pytest.approx(0.025)
+    assert 1 - at_least(8, 20, high) == pytest.approx(0.025)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("profile", [TOY, "org.ctwl.smollm2-135m.1"])
+def test_every_family_can_fail_at_every_size(size: str, profile: str) -> None:
+    for family in FAMILIES:
+        if family.applies(profile):
+            assert not family.bound.holds(0, setting(profile).texts[size])
+            assert family.bound.holds(setting(profile).texts[size], setting(profile).texts[size])
+    humans = setting(profile).humans[size]
+    assert HUMAN.holds(0, humans)
+    assert not HUMAN.holds(humans, humans)

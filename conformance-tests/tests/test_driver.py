@@ -1,0 +1,195 @@
+"""The driver against adapters that crash, hang and talk nonsense: real processes, all reaped."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from ctwl_conformance.adapter import Adapter, AdapterErrored, Limits, Refused, Skipped
+
+PRELUDE = """
+import json, os, subprocess, sys, time
+TOLD = {"name": "scripted", "version": "1", "classes": ["decoder"], "profiles": [], "families": ["canonical"]}
+def reply(request, **body):
+    print(json.dumps({"id": request["id"], **body}), flush=True)
+def serve(vector, start=TOLD):
+    for line in sys.stdin:
+        request = json.loads(line)
+        if request["op"] == "start":
+            reply(request, ok=start)
+        elif request["op"] == "stop":
+            reply(request, ok={})
+            sys.exit(0)
+        else:
+            vector(request)
+"""
+
+QUICK = Limits(start=20, request=20, stop=5, starts=4)
+
+
+def scripted(body: str, limits: Limits = QUICK) -> Adapter:
+    return Adapter([sys.executable, "-c", PRELUDE + body], limits)
+
+
+def alive(pid: int) -> bool:
+    try:
+        return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def test_an_answer_a_skip_and_an_error() -> None:
+    script = """
+def vector(request):
+    what = request["input"]["say"]
+    reply(request, **{"ok": {"ok": {"said": 1}}, "skip": {"skip": "too large"},
+                      "error": {"error": {"status": "non-canonical", "message": "no\\u001b[31m"}}}[what])
+serve(vector)
+"""
+    with scripted(script) as adapter:
+        assert adapter.describe().name == "scripted"
+        assert adapter.vector("canonical", {"say": "ok"}) == {"said": 1}
+        assert adapter.vector("canonical", {"say": "skip"}) == Skipped(skip="too large")
+        assert adapter.vector("canonical", {"say": "error"}) == Refused(status="non-canonical", message="no?[31m")
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "why"),
+    [
+        ("serve(lambda request: sys.exit(3))", "crashed", "exit status 3"),
+        ("serve(lambda request: os.kill(os.getpid(), 11))", "crashed", "SIGSEGV"),
+        ("serve(lambda request: print('{not json', flush=True))", "malformed-reply", "no JSON"),
+        ("serve(lambda request: print('[' * 100000, flush=True))", "malformed-reply", "no JSON"),
+        ("serve(lambda request: print(flush=True))", "malformed-reply", "no JSON"),
+        ("serve(lambda request: reply(request, ok={}, skip='why'))", "malformed-reply", "one of ok, error and skip"),
+        ("serve(lambda request: reply(request, ok={'p': float('nan')}))", "malformed-reply", "NaN"),
+        ("serve(lambda request: reply(request, ok={'t': '\\ud800'}))", "malformed-reply", "surrogate"),
+        ("serve(lambda request: reply({'id': request['id'] + 1}, ok={}))", "wrong-id", "has the id"),
+        ("serve(lambda request: os.close(1) or os._exit(0))", "crashed", "exit status 0"),
+    ],
+)
+def test_what_is_no_reply_is_an_error_of_its_own_kind(body: str, kind: str, why: str) -> None:
+    with scripted(body) as adapter:
+        with pytest.raises(AdapterErrored, match=why) as caught:
+            adapter.vector("canonical", {})
+        assert caught.value.kind == kind
+
+
+def test_a_crash_in_the_middle_shows_stderr_and_costs_one_case() -> None:
+    script = """
+def vector(request):
+    if request["input"]["n"] == 2:
+        sys.exit("out of cheese")
+    reply(request, ok={"n": request["input"]["n"]})
+serve(vector)
+"""
+    with scripted(script) as adapter:
+        assert adapter.vector("canonical", {"n": 1}) == {"n": 1}
+        with pytest.raises(AdapterErrored, match="crashed") as caught:
+            adapter.vector("canonical", {"n": 2})
+        assert "out of cheese" in caught.value.stderr
+        assert adapter.vector("canonical", {"n": 3}) == {"n": 3}
+
+
+def test_one_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
+    script = f"""
+def vector(request):
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    open({str(tmp_path / "pids")!r}, "w").write(f"{{os.getpid()}} {{child.pid}}")
+    time.sleep(600)
+serve(vector)
+"""
+    with scripted(script, Limits(start=20, request=1, stop=1)) as adapter:
+        with pytest.raises(AdapterErrored, match="no reply to vector within 1 s") as caught:
+            adapter.vector("canonical", {})
+        assert caught.value.kind == "timed-out"
+        pids = [int(pid) for pid in (tmp_path / "pids").read_text().split()]
+        while any(alive(pid) for pid in pids):  # the grandchild is init's to reap
+            time.sleep(0.01)
+
+
+def test_one_that_does_not_stop_is_ended(tmp_path: Path) -> None:
+    script = f"""
+import signal
+open({str(tmp_path / "pid")!r}, "w").write(str(os.getpid()))
+for line in sys.stdin:
+    request = json.loads(line)
+    if request["op"] == "start":
+        reply(request, ok=TOLD)
+while True:
+    time.sleep(60)
+"""
+    adapter = scripted(script, Limits(start=20, request=1, stop=0.2))
+    adapter.describe()
+    adapter.close()
+    assert not alive(int((tmp_path / "pid").read_text()))
+
+
+def test_what_does_not_start_is_not_waited_for_again() -> None:
+    with Adapter(["/no/such/program"], QUICK) as adapter:
+        for _ in range(2):
+            with pytest.raises(AdapterErrored, match="not-started: /no/such/program"):
+                adapter.describe()
+    with scripted("sys.exit('no weights')") as adapter:
+        for _ in range(2):
+            with pytest.raises(AdapterErrored, match="crashed") as caught:
+                adapter.vector("canonical", {})
+            assert "no weights" in caught.value.stderr
+
+
+def test_one_that_fails_all_the_time_is_given_up() -> None:
+    with scripted("serve(lambda request: sys.exit(1))") as adapter:
+        kinds = []
+        for _ in range(6):
+            with pytest.raises(AdapterErrored) as caught:
+                adapter.vector("canonical", {})
+            kinds.append(caught.value.kind)
+        assert kinds == ["crashed"] * 4 + ["given-up"] * 2
+
+
+def test_a_line_without_an_end_is_not_collected_for_ever() -> None:
+    script = """
+def vector(request):
+    while True:
+        sys.stdout.write("x" * 65536)
+serve(vector)
+"""
+    with scripted(script) as adapter:
+        with pytest.raises(AdapterErrored, match="more than 16777216 bytes") as caught:
+            adapter.vector("canonical", {})
+        assert caught.value.kind == "line-too-long"
+
+
+def test_a_large_request_and_a_chatty_stderr_do_not_block() -> None:
+    script = """
+def vector(request):
+    sys.stderr.write("y" * 1000000)
+    reply(request, ok={"length": len(request["input"]["text"])})
+serve(vector)
+"""
+    with scripted(script) as adapter:
+        assert adapter.vector("canonical", {"text": "é" * 4_000_000}) == {"length": 4_000_000}
+        with pytest.raises(ValueError, match="at most 16777216"):
+            adapter.vector("canonical", {"text": "é" * 9_000_000})
+
+
+def test_a_line_too_many_is_a_wrong_id() -> None:
+    with scripted("serve(lambda request: [reply(request, ok={}), reply(request, ok={})])") as adapter:
+        assert adapter.vector("canonical", {}) == {}
+        with pytest.raises(AdapterErrored, match="wrong-id"):
+            adapter.vector("canonical", {})
+
+
+def test_no_descriptors_are_left_open() -> None:
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    for _ in range(3):
+        with scripted("serve(lambda request: sys.exit(1))") as adapter, pytest.raises(AdapterErrored):
+            adapter.vector("canonical", {})
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+    assert os.waitpid  # children are reaped:
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)

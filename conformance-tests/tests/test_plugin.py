@@ -1,0 +1,63 @@
+"""The pytest plug-in, in a pytest of its own."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+SCRIPT = """
+import json, sys
+TOLD = {"name": "odd", "version": "1", "classes": ["decoder"], "profiles": ["org.example.1"], "families": ["canonical"]}
+for line in sys.stdin:
+    request = json.loads(line)
+    answer = {"start": {"ok": TOLD}, "stop": {"ok": {}}, "vector": {"ok": {"status": "non-canonical"}}}
+    print(json.dumps({"id": request["id"], **answer.get(request["op"], {"skip": "not yet"})}), flush=True)
+"""
+
+
+def options(folder: Path) -> list[str]:
+    script = folder / "odd.py"
+    script.write_text(SCRIPT)
+    given = ["--ctwl-decoder", shlex.join([sys.executable, str(script)]), "-p", "no:cacheprovider"]
+    return given if "ctwl" in _entry_points() else ["-p", "ctwl_conformance.plugin", *given]
+
+
+def _entry_points() -> set[str]:
+    from importlib.metadata import entry_points
+
+    return {point.name for point in entry_points(group="pytest11")}
+
+
+def test_each_case_is_a_test_beside_others(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("def test_mine(): pass")
+    given = options(pytester.path)
+    done = pytester.runpytest_subprocess(*given, "-v", "-k", "mine or start/ or vector/canonical/an or human/")
+    outcomes = done.parseoutcomes()
+    assert outcomes["passed"] >= 3 and outcomes["failed"] >= 1 and outcomes["skipped"] == 1
+    text = done.stdout.str()
+    assert "expected {'encoded'" in text and "(spec 4.1: " in text
+    assert "Traceback" not in text and "cases.py" not in text
+    assert done.ret == pytest.ExitCode.TESTS_FAILED
+
+
+def test_what_is_known_beforehand(pytester: pytest.Pytester) -> None:
+    given = options(pytester.path)
+    known = pytester.path / "known"
+    known.write_text("vector/* to be mended\n")
+    done = pytester.runpytest_subprocess(*given, "-k", "vector/canonical/a-map", "--ctwl-xfail", str(known))
+    assert done.parseoutcomes()["xfailed"] >= 1
+    known.write_text("vector/none to be mended\n")
+    done = pytester.runpytest_subprocess(*given, "--ctwl-xfail", str(known))
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    assert "no case is called vector/none" in done.stderr.str()
+
+
+def test_without_its_options_the_plug_in_does_nothing(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("def test_mine(): pass")
+    given = [option for option in options(pytester.path) if option.startswith(("-p", "no:", "ctwl_"))]
+    assert pytester.runpytest_subprocess(*given).parseoutcomes() == {"passed": 1}

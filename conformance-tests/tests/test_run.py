@@ -1,0 +1,205 @@
+"""Whole runs: the toy provider and the reference, and adapters that are not what they should be."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import jsonschema
+import pytest
+
+from ctwl_conformance.cli import main
+from ctwl_conformance.run import results
+from ctwl_conformance.run.results import Report
+
+US = f"{shlex.quote(sys.executable)} -m ctwl_conformance adapter"
+TOY, DECODER, CLIENT = f"{US} toy", f"{US} decoder", f"{US} registry-client"
+
+SCRIPT = """
+import json, sys
+TOLD = {"name": "<b>odd</b> one", "version": "1", "classes": ["decoder"], "profiles": [], "families": ["canonical"]}
+for line in sys.stdin:
+    request = json.loads(line)
+    if request["op"] == "start":
+        answer = {"ok": TOLD}
+    elif request["op"] == "stop":
+        answer = {"ok": {}}
+    elif request["input"].get("bytes") == "c0c0":
+        sys.exit("\\x1b[31mout of cheese <&>")
+    else:
+        answer = {"ok": {"status": "non-canonical"}}
+    print(json.dumps({"id": request["id"], **answer}), flush=True)
+"""
+
+
+LEFT_OUT = ("vector/decode-*/*", "vector/proof/*", "vector/secret-file/*", "tagged/*")
+SLOW = "slow: left out of the tests"
+
+
+def run(folder: Path, *arguments: str) -> tuple[int, Report]:
+    status = main(["run", "--quick", "--out", str(folder), *arguments])
+    return status, Report.model_validate_json((folder / "report.json").read_text())
+
+
+def of(report: Report, label: str) -> dict[str, str]:
+    return {v.conformance_class: v.verdict for v in report.verdicts if v.implementation == label}
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> tuple[int, Report, Path]:
+    """All but the slowest families, which :mod:`test_vectors` answers without an adapter."""
+    folder = tmp_path_factory.mktemp("sound")
+    (folder / "slow").write_text("\n".join(f"{pattern} {SLOW}" for pattern in LEFT_OUT))
+    given = ["--encoder", TOY, "--decoder", DECODER, "--registry-client", CLIENT, "--jobs", "2"]
+    return *run(folder, *given, "--skip", str(folder / "slow")), folder
+
+
+@pytest.fixture(scope="module")
+def odd(tmp_path_factory: pytest.TempPathFactory) -> tuple[int, Report, Path]:
+    folder = tmp_path_factory.mktemp("odd")
+    (folder / "odd.py").write_text(SCRIPT)
+    return *run(folder, "--decoder", f"{shlex.quote(sys.executable)} {folder / 'odd.py'}"), folder
+
+
+def test_the_reference_conforms(sound: tuple[int, Report, Path]) -> None:
+    status, report, _ = sound
+    assert status == 0
+    assert report.good
+    assert of(report, "ctwl-registry") == {"registry-client": "conformant"}
+    for label, role in (("toy", "encoder"), ("ctwl-decoder", "decoder")):
+        (verdict,) = (v for v in report.verdicts if v.implementation == label)
+        assert (verdict.conformance_class, verdict.verdict) == (role, "incomplete")
+        assert all(why.endswith(SLOW) for why in verdict.why)
+    assert {result.verdict for result in report.results} == {"passed", "skipped"}
+    assert {result.reason for result in report.results if result.verdict == "skipped"} == {SLOW}
+    ids = [result.id for result in report.results]
+    assert len(set(ids)) == len(ids)
+
+
+def test_rates_come_with_their_number_and_interval(sound: tuple[int, Report, Path]) -> None:
+    found = {result.family: result.statistics for result in sound[1].results if result.statistics}
+    assert {"round-trip", "excerpt", "characters", "relay", "human"} <= found.keys()
+    trip = found["round-trip"]
+    assert trip is not None and trip.trials == 5 and trip.rate == trip.successes / 5
+    assert trip.interval_95[0] <= trip.rate <= trip.interval_95[1]
+    assert 0 < trip.excluded < 0.99
+
+
+def test_the_report_has_the_published_shape(sound: tuple[int, Report, Path], odd: tuple[int, Report, Path]) -> None:
+    for folder in (sound[2], odd[2]):
+        jsonschema.validate(json.loads((folder / "report.json").read_text()), results.schema())
+
+
+def test_junit_counts_as_the_report_does(sound: tuple[int, Report, Path], odd: tuple[int, Report, Path]) -> None:
+    for _, report, folder in (sound, odd):
+        document = ElementTree.parse(folder / "junit.xml").getroot()
+        assert len(list(document.iter("testcase"))) == len(report.results)
+        for tag, verdict in (("failure", "failed"), ("error", "errored"), ("skipped", "skipped")):
+            assert len(list(document.iter(tag))) == sum(r.verdict == verdict for r in report.results)
+
+
+def test_the_page_shows_the_matrix_and_nothing_runs_in_it(
+    sound: tuple[int, Report, Path], odd: tuple[int, Report, Path]
+) -> None:
+    page = (sound[2] / "report.html").read_text()
+    assert "encoders by decoders" in page and "round-trip 5/5" in " ".join(page.split())
+    page = (odd[2] / "report.html").read_text()
+    assert "<script" not in page and "http://" not in page and "https://" not in page
+    assert "<b>odd</b>" not in page and "&lt;&amp;&gt;" in page
+
+
+def test_a_crash_is_an_error_and_a_wrong_answer_a_failure(odd: tuple[int, Report, Path]) -> None:
+    status, report, _ = odd
+    assert status == 1
+    errored = [result for result in report.results if result.verdict == "errored"]
+    assert len(errored) == 1 and errored[0].error == "crashed"
+    assert errored[0].stderr == "?[31mout of cheese <&>"
+    vectors = [result for result in report.results if result.family == "canonical"]
+    assert {result.verdict for result in vectors} == {"passed", "failed", "errored"}
+    others = {result.verdict for result in report.results if result.kind == "exact" and result.family != "canonical"}
+    assert others == {"skipped"}
+    assert of(report, "b-odd-b-one") == {"decoder": "not conformant"}
+
+
+def test_exceptions_are_strict(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], odd: tuple[int, Report, Path]
+) -> None:
+    command = f"{shlex.quote(sys.executable)} {odd[2] / 'odd.py'}"
+    failed = [result.id for result in odd[1].results if result.verdict == "failed"]
+    crashed = next(result.id for result in odd[1].results if result.verdict == "errored")
+    known, left = tmp_path / "known", tmp_path / "left"
+    known.write_text("# what we know\n" + "\n".join(f"{each} to be mended" for each in failed))
+    left.write_text(f"{crashed}  it crashes\n")
+    given = ["--decoder", command, "--skip", str(left), "--xfail", str(known)]
+    status, report = run(tmp_path / "out", *given)
+    assert status == 0
+    assert {result.id for result in report.results if result.verdict == "xfailed"} == set(failed)
+    assert of(report, "b-odd-b-one") == {"decoder": "not conformant"}  # an announced failure is one all the same
+    passed = next(result.id for result in odd[1].results if result.verdict == "passed" and result.kind == "exact")
+    known.write_text(known.read_text() + f"\n{passed} is said to fail")
+    status, report = run(tmp_path / "out", *given)
+    assert status == 1
+    assert [result.id for result in report.results if result.verdict == "failed"] == [passed]
+    known.write_text("vector/no-such-case to be mended")
+    assert main(["run", "--quick", "--out", str(tmp_path / "out"), *given]) == 2
+    assert "no case is called vector/no-such-case" in capsys.readouterr().err
+    known.write_text(passed)
+    assert main(["run", "--quick", "--out", str(tmp_path / "out"), *given]) == 2
+    assert "has no reason" in capsys.readouterr().err
+
+
+def test_what_does_not_start_fails_alone(tmp_path: Path) -> None:
+    status, report = run(tmp_path, "--decoder", "/no/such/decoder", "--encoder", TOY)
+    assert status == 1
+    found = {(result.family, result.verdict) for result in report.results if result.kind == "start"}
+    assert found == {("start", "errored"), ("start", "passed")}
+    assert {v.verdict for v in report.verdicts if v.conformance_class == "decoder"} == {"not conformant"}
+    assert of(report, "toy") == {"encoder": "incomplete"}
+
+
+def test_a_class_that_is_not_claimed_is_a_failure(tmp_path: Path) -> None:
+    status, report = run(tmp_path, "--registry-client", TOY)
+    assert status == 1
+    assert next(result for result in report.results if result.family == "start").verdict == "failed"
+
+
+def test_an_adapter_must_be_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "--out", str(tmp_path)]) == 2
+    assert "--decoder" in capsys.readouterr().err
+
+
+def result(verdict: Any, *labels: str, family: str = "round-trip") -> results.Result:
+    return results.Result(
+        id="/".join((family, *labels)), kind="statistical", family=family, section="10", comment="", verdict=verdict,
+        implementations=list(labels), classes=["encoder", "decoder"],
+    )  # fmt: skip
+
+
+class Given:
+    """As much of a subject as a verdict looks at."""
+
+    def __init__(self, label: str, role: str) -> None:
+        self.label, self.roles = label, [role]
+
+
+@pytest.mark.parametrize(
+    ("found", "blamed"),
+    [
+        ([("failed", "e", "d")], {"e", "d"}),
+        ([("failed", "e", "d"), ("failed", "d")], {"d"}),
+        ([("failed", "e", "d"), ("failed", "e", "d2"), ("passed", "e2", "d"), ("passed", "e2", "d2")], {"e"}),
+        ([("failed", "e", "d"), ("failed", "e2", "d"), ("passed", "e", "d2"), ("passed", "e2", "d2")], {"d"}),
+        ([("failed", "e", "d"), ("passed", "e", "d2"), ("passed", "e2", "d"), ("passed", "e2", "d2")], {"e", "d"}),
+    ],
+)
+def test_who_is_blamed_for_a_round_trip(found: list[tuple[str, ...]], blamed: set[str]) -> None:
+    from ctwl_conformance.run.verdicts import verdicts
+
+    made = [result(verdict, *labels, family="round-trip" if len(labels) > 1 else "human") for verdict, *labels in found]
+    labels = {label for _, *names in found for label in names}
+    subjects: list[Any] = [Given(label, "encoder" if label[0] == "e" else "decoder") for label in sorted(labels)]
+    assert {v.implementation for v in verdicts(subjects, made) if v.verdict == "not conformant"} == blamed

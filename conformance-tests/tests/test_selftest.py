@@ -1,0 +1,59 @@
+"""The self-test sees what is broken; here a few of each kind, ``ctwl-conformance selftest`` runs them all."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import pytest
+
+from ctwl_conformance.selftest.faults import FAULTS
+from ctwl_conformance.selftest.mutation import Mutation, source
+from ctwl_conformance.selftest.mutations import EQUIVALENT, MODULES, constants
+from ctwl_conformance.selftest.selftest import _answered, check_faults
+
+QUICK = ("accepts-duplicate-keys", "crashes", "skips-everything", "wrong-id")
+
+
+def test_every_fault_has_a_place_in_the_source_as_it_is() -> None:
+    assert len({fault.name for fault in FAULTS}) == len(FAULTS) >= 10
+    for fault in FAULTS:
+        mutation = fault.mutation()
+        if mutation is not None and fault.change is not None:
+            assert source(mutation.module)[mutation.start : mutation.end] == fault.change[1]
+
+
+def test_some_faults_are_seen() -> None:
+    findings = {finding.name: finding for finding in check_faults([f for f in FAULTS if f.name in QUICK])}
+    assert findings.keys() == {"no fault", *QUICK}
+    assert all(finding.good for finding in findings.values())
+    assert findings["skips-everything"].verdict == "incomplete"
+    assert findings["crashes"].verdict == "not conformant"
+
+
+def test_constants_are_found_and_changed_in_place() -> None:
+    found = list(constants())
+    assert {mutation.module for mutation in found} == MODULES.keys()
+    for mutation in found:
+        text = source(mutation.module)
+        compile(text[: mutation.start] + mutation.new + text[mutation.end :], mutation.module, "exec")
+    hashing = [str(mutation) for mutation in found if mutation.module == "ctwl_protocol.hashing"]
+    for old in ("0x9E3779B1", "0x85EBCA6B", "0xC2B2AE35", "13", "16", 'b"ctwl-h1/colour"'):
+        assert any(f": {old} -> " in line for line in hashing)
+
+
+def test_what_is_left_out_has_a_place_in_the_source_as_it_is() -> None:
+    for module, part, why in EQUIVALENT:
+        assert part in source(f"ctwl_protocol.{module}"), (module, part)
+        assert why
+
+
+def test_some_constants_are_seen_and_the_sound_reference_is_not() -> None:
+    assert _answered(None).seen_by is None
+    hashing = [mutation for mutation in constants() if mutation.module == "ctwl_protocol.hashing"]
+    for mutation in islice(hashing, 0, None, 6):
+        assert _answered(mutation).good, mutation
+
+
+def test_a_source_that_has_moved_on_is_told() -> None:
+    with pytest.raises(ValueError, match="0 times, not once"):
+        Mutation.of("ctwl_protocol.hashing", "0xDEADBEEF", "1")
