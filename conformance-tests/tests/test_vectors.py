@@ -1,33 +1,76 @@
-"""The vectors: complete, up to date, and able to fail."""
+"""The vectors: complete, sound, up to date, and able to fail."""
 
+import json
+import re
+import shutil
+from fractions import Fraction
+from math import prod
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from jsonschema import Draft202012Validator
 
-from ctwl_conformance import FAMILIES, check, load
+from ctwl_conformance import FAMILIES, VectorsAltered, check, load
+from ctwl_conformance import vectors as published
 from ctwl_conformance.cli import main
-from ctwl_conformance.vectors import documents
+from ctwl_conformance.families import agree
+from ctwl_conformance.families.family import decimal
+from ctwl_conformance.sections import ELSEWHERE, table
 from ctwl_protocol import hashing, partition
 
-FOLDER = Path(__file__).parents[1] / "vectors" / "v1"
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "conformance-tests" / "vectors" / "v1"
+SPEC = (ROOT / "spec" / "README.md").read_text(encoding="utf-8")
 
 
-def test_the_files_are_what_the_reference_writes() -> None:
-    assert {path.name: path.read_text() for path in FOLDER.iterdir()} == documents()
+def wrong(*families: str) -> set[str]:
+    """The ids of the vectors of some families that the reference, as it is now, answers otherwise."""
+    return {vector.id for vector, _ in check(families)}
 
 
-def test_every_vector_agrees_and_ids_are_unique(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_files_are_what_the_reference_writes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["generate", "--check", str(FOLDER)]) == 0, capsys.readouterr().out
+
+
+def test_there_are_many_and_each_has_a_name_of_its_own() -> None:
     vectors = load()
+    assert len(vectors) >= 300
     assert len({vector.id for vector in vectors}) == len(vectors)
-    assert {vector.id.rpartition("-")[0] for vector in vectors} == set(FAMILIES)
+    assert {vector.family for vector in vectors} == set(FAMILIES)
+    assert all(vector.id.split("/")[0] == vector.family for vector in vectors)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_family_keeps_to_its_schema(family: str) -> None:
+    schema = json.loads((FOLDER / "schemas" / f"{family}.json").read_bytes())
+    Draft202012Validator.check_schema(schema)
+    document = json.loads((FOLDER / f"{family}.json").read_bytes())
+    Draft202012Validator(schema).validate(document)
+    for spoiled in ({"input": {}}, {"expected": {"status": 1}}, {"id": "other/1"}, {"more": 1}):
+        tests = [document["tests"][0] | spoiled]
+        assert not Draft202012Validator(schema).is_valid(document | {"tests": tests}), spoiled
+
+
+def test_the_command_answers_and_counts(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    few = ("canonical", "members", "registry-update")
+    monkeypatch.setattr("ctwl_conformance.vectors_command.check", lambda: check(few))
+    monkeypatch.setattr("ctwl_conformance.vectors_command.load", lambda: load(few))
     assert main(["check"]) == 0
-    assert f"{len(vectors)} of {len(vectors)} vectors agree" in capsys.readouterr().out
+    total = len(load(few))
+    assert f"{total} of {total} vectors agree" in capsys.readouterr().out
+    monkeypatch.setattr(hashing, "GOLDEN", 0x9E3779B9)
+    assert main(["check"]) == 1
+    assert "members/64-tokens-sigma-1-2-seed-9 (64 tokens, sigma [1, 2], seed 9; spec 7.2)" in capsys.readouterr().out
+
+
+# Able to fail.
 
 
 def test_a_wrong_constant_in_the_hash_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hashing, "GOLDEN", 0x9E3779B9)
-    assert {vector.id.rpartition("-")[0] for vector, _ in check()} >= {"permutation", "colours"}
+    assert {name.split("/")[0] for name in wrong("permutation", "colours")} == {"permutation", "colours"}
 
 
 def test_a_partition_with_less_or_equal_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,9 +78,153 @@ def test_a_partition_with_less_or_equal_is_caught(monkeypatch: pytest.MonkeyPatc
         return np.asarray(below.astype(np.uint64) * np.uint64(sigma[1]) <= total * np.uint64(sigma[0]))
 
     monkeypatch.setattr(partition, "is_member", lenient)
-    assert "members" in {vector.id.rpartition("-")[0] for vector, _ in check()}
+    assert "members/an-exact-half-falls-outside" in wrong("members")
 
 
 def test_a_normalisation_that_does_nothing_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ctwl_conformance.families.normalize", lambda text: text)
-    assert main(["check"]) == 1
+    monkeypatch.setattr("ctwl_conformance.families.text.normalize", lambda text: text)
+    assert "normalization/curly-quotes" in wrong("normalization")
+
+
+def test_a_crash_is_a_wrong_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    def crash(*_: object) -> None:
+        raise RuntimeError("out of order")
+
+    monkeypatch.setattr(partition, "members", crash)
+    assert wrong("members") == {vector.id for vector in load(["members"])}
+
+
+def test_decimal_numbers_need_only_be_near() -> None:
+    expected = {"p_value": decimal(0.0123456789), "code": 7}
+    assert agree(expected, {"p_value": 0.0123456789, "code": 7})
+    assert agree(expected, {"p_value": "0.01234567890000001", "code": 7})
+    for answer in (
+        {"p_value": 0.0123456799, "code": 7},
+        {"p_value": "nan", "code": 7},
+        {"p_value": "", "code": 7},
+        {"p_value": True, "code": 7},
+        {"p_value": 0.0123456789, "code": 7.0},
+        {"p_value": 0.0123456789, "code": True},
+        {"p_value": 0.0123456789},
+        {"p_value": 0.0123456789, "code": 7, "more": 1},
+        None,
+    ):
+        assert not agree(expected, answer), answer
+    assert agree(decimal(1e-300), "3.2e-412") and agree(decimal(1e-300), 0)
+    assert not agree([1, 2], [1]) and not agree("a", 1)
+
+
+def test_p_values_are_those_of_exact_fractions() -> None:
+    for vector in load(["null"]):
+        rows, chances = vector.input["units"], {0: 1}
+        for row in rows:
+            new: dict[int, int] = {}
+            for total, ways in chances.items():
+                for value in row:
+                    new[total + value] = new.get(total + value, 0) + ways
+            chances = new
+        ways = sum(count for total, count in chances.items() if total >= vector.input["score"])
+        exact = min(Fraction(1), vector.input["tests"] * Fraction(ways, prod(map(len, rows))))
+        assert agree(vector.expected["p_value"], f"{float(exact):.15e}"), vector.id
+
+
+# The manifest.
+
+
+@pytest.fixture
+def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "v1"
+    shutil.copytree(FOLDER, folder)
+    monkeypatch.setattr(published, "_folder", lambda: folder)
+    return folder
+
+
+def _altered(folder: Path, name: str, change: Any) -> None:
+    (folder / name).write_bytes(change((folder / name).read_bytes()))
+
+
+def test_what_was_altered_is_named_and_not_used(copied: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert load(["beacon"])
+    _altered(copied, "beacon.json", lambda data: data.replace(b'"code": 1155', b'"code": 1156'))
+    with pytest.raises(VectorsAltered, match=r"^beacon\.json: not as the manifest says"):
+        load(["members"])
+    assert main(["check"]) == 2
+    assert "beacon.json" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "says"),
+    [
+        ("schemas/beacon.json", lambda data: data + b" ", "schemas/beacon.json"),
+        ("more.json", None, "more.json"),
+        ("manifest.json", lambda data: b"{}", "no manifest"),
+        ("manifest.json", lambda data: data.replace(b'"vectors": 0', b'"vectors": 1', 1), "not what was signed"),
+        ("manifest.json", lambda data: re.sub(b'"signature": "[0-9a-f]', b'"signature": "z', data), "no manifest"),
+    ],
+)  # fmt: skip
+def test_a_folder_that_is_not_the_signed_one_is_refused(copied: Path, name: str, change: Any, says: str) -> None:
+    if change is None:
+        (copied / name).write_text("{}")
+    else:
+        _altered(copied, name, change)
+    with pytest.raises(VectorsAltered, match=says):
+        load(["beacon"])
+
+
+def test_a_missing_file_is_refused(copied: Path) -> None:
+    (copied / "null.json").unlink()
+    with pytest.raises(VectorsAltered, match=r"null\.json"):
+        load(["beacon"])
+
+
+def test_generate_names_what_differs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    few = {name: published._FAMILIES[name] for name in ("beacon", "mixing")}
+    monkeypatch.setattr(published, "_FAMILIES", few)
+    assert main(["generate", str(tmp_path)]) == 0
+    assert main(["generate", "--check", str(tmp_path)]) == 0
+    _altered(tmp_path, "beacon.json", lambda data: data.replace(b'"code": 1155', b'"code": 1156'))
+    (tmp_path / "mixing.json").unlink()
+    (tmp_path / "other.json").write_text("{}")
+    capsys.readouterr()
+    assert main(["generate", "--check", str(tmp_path)]) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "beacon.json: differs in beacon/fields-in-order",
+        "mixing.json: missing",
+        "other.json: not one of the files",
+    ]
+
+
+# The specification.
+
+
+def test_every_section_has_vectors_or_a_reason() -> None:
+    headings = re.findall(r"^#{2,3} (\d+(?:\.\d+)?)", SPEC, re.M)
+    covered = {section for section, families, _ in table() if families}
+    assert [number for number in headings if number not in covered and number not in ELSEWHERE] == []
+    assert covered | ELSEWHERE.keys() <= set(headings)
+    assert not covered & ELSEWHERE.keys()
+
+
+def test_the_table_counts_every_vector(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sections"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert sum(int(line.split()[1]) for line in lines) == len(load())
+    assert any(line.startswith("9.4") and "slot" in line for line in lines)
+
+
+ELSEWHERE_CODES = {
+    # Of files, folders, options and machines; no question of the protocol.
+    "profile-unknown", "proxy-not-found", "proxy-digest-mismatch", "proxy-malformed", "passphrase-missing",
+    "file-unwritable", "registry-error", "registry-unreadable", "registry-state-malformed", "entry-unknown",
+    "token-out-of-range", "device-unavailable", "proof-refused",
+}  # fmt: skip
+
+
+def test_every_status_code_of_the_protocol_is_some_vectors_answer() -> None:
+    rows = SPEC.split("## 11. Status codes")[1].split("## 12.")[0].splitlines()
+    ours = [row for row in rows if row.startswith("| `") and not re.search("decoder:|corpora|service|encoder", row)]
+    listed = {code for row in ours for code in re.findall(r"`([a-z-]+)`", row.split("|")[1])}
+    given = {vector.expected.get("status", "ok") for vector in load()} - {"ok"}
+    assert listed - given - ELSEWHERE_CODES == set()
+    assert given <= listed
+    assert not given & ELSEWHERE_CODES

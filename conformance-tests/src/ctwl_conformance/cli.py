@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from ctwl_protocol import CTWLError
 
-from .vectors import check, load, write
+from .vectors_command import add_commands as add_vectors
 
 __all__ = ["main"]
 
@@ -22,20 +21,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         epilog="exit status: 0 all vectors agree; 1 some do not; 2 an error.",
     )
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("check", help="answer every vector and compare")
-    generate = commands.add_parser("generate", help="write the vectors anew from the reference")
-    generate.add_argument("folder", type=Path)
+    add_vectors(commands)
     arguments = parser.parse_args(argv)
     try:
-        if arguments.command == "generate":
-            write(arguments.folder)
-            return 0
-        wrong = check()
+        status: int = arguments.run(arguments)
     except (CTWLError, OSError) as error:
         print(f"ctwl-conformance: {error}", file=sys.stderr)
         return 2
-    for vector, answer in wrong:
-        print(f"{vector.id} ({vector.comment}; spec {vector.section}): {answer}, expected {vector.expected}")
-    total = len(load())
-    print(f"{total - len(wrong)} of {total} vectors agree")
-    return 1 if wrong else 0
+    return status

@@ -50,6 +50,7 @@ __all__ = [
     "load_profile",
     "public_key",
     "published_names",
+    "read_profile",
 ]
 
 STANDARD = "org.ctwl.gpt2.1"
@@ -403,12 +404,21 @@ def load_profile(path: str | Path) -> Profile:
     if keyfile.is_locked(data):
         data = _unlocked(Path(path), data)
     try:
-        profile = Profile.from_bytes(data)
+        return read_profile(data)
     except ProfileMalformed as error:
         raise ProfileMalformed(f"{path}: {error}") from error
+
+
+def read_profile(data: bytes) -> Profile:
+    """A profile from canonical MessagePack or from JSON, whoever gives it (section 4.2).
+
+    Raises:
+        ProfileMalformed: it is none, or takes a published profile's name.
+    """
+    profile = Profile.from_bytes(data)
     known = _published().get(profile.name)
     if known and known != profile:
-        raise ProfileMalformed(f"{path}: {profile.name} is a published profile with other content; choose another name")
+        raise ProfileMalformed(f"{profile.name} is a published profile with other content; choose another name")
     return profile
 
 

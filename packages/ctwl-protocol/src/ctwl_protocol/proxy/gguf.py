@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, redirect_stderr
 from io import StringIO
 from pathlib import Path
@@ -20,7 +20,7 @@ from ..errors import ProxyMalformed
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["quiet", "tensors_digest", "write_tensors", "write_tokenizer"]
+__all__ = ["quiet", "tensors_digest", "tokenizer_bytes", "write_tensors", "write_tokenizer"]
 
 
 def write_tokenizer(source: Path, vocab: Path, merges: Path) -> None:
@@ -34,9 +34,18 @@ def write_tokenizer(source: Path, vocab: Path, merges: Path) -> None:
         raise ProxyMalformed(f"{source} holds no byte-level BPE tokenizer")
     tokens = fields["tokenizer.ggml.tokens"].contents()
     pairs = fields["tokenizer.ggml.merges"].contents()
+    for path, data in zip((vocab, merges), tokenizer_bytes(tokens, pairs), strict=True):
+        path.write_bytes(data)
+
+
+def tokenizer_bytes(tokens: Sequence[str], merges: Sequence[str]) -> tuple[bytes, bytes]:
+    """The bytes of ``vocab.json`` and ``merges.txt``, from tokens in order of their ids and merges in theirs."""
     ids = {token: i for i, token in enumerate(tokens)}
-    vocab.write_bytes(json.dumps(ids, ensure_ascii=False, separators=(",", ":")).encode())
-    merges.write_bytes("".join(f"{line}\n" for line in ["#version: 0.2", *pairs]).encode())
+    lines = ["#version: 0.2", *merges]
+    return (
+        json.dumps(ids, ensure_ascii=False, separators=(",", ":")).encode(),
+        "".join(f"{line}\n" for line in lines).encode(),
+    )
 
 
 def write_tensors(source: Path, target: Path) -> None:

@@ -1,0 +1,261 @@
+"""Decoding from end to end, with the toy profile (spec section 10), and proofs (4.6)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from ctwl_protocol import Beacon, Profile, canonical, get_profile
+from ctwl_protocol.layouts import LAYOUTS, find_layout
+from ctwl_protocol.private import commitment, for_user
+from ctwl_protocol.profile import TOY, public_key, read_profile
+from ctwl_protocol.records import Record
+from ctwl_protocol.registry import Registry, Trusted, bundled
+from ctwl_protocol.sealing import ProviderKeys
+
+from ..toy import write_toy
+from .family import (
+    BOOLEAN,
+    COUNT,
+    DECIMAL,
+    HEX,
+    JSON,
+    STATUS,
+    TEXT,
+    Case,
+    Family,
+    array,
+    decimal,
+    nullable,
+    refusing,
+    shape,
+)
+from .profiles import toy_document
+from .signed import NOW, certificate, registry
+
+if TYPE_CHECKING:
+    from ctwl_decoder import Decoder
+
+__all__ = ["FAMILIES"]
+
+_ALPHABET = "abcdefghijklmnopqrstuvwxyz ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+"""Texts of letters and spaces have one form: nothing in them could be a mark or a wrapped line."""
+
+
+def _toy_decoder() -> Decoder:
+    return _decoder(get_profile(TOY))
+
+
+@cache
+def _decoder(profile: Profile) -> Decoder:
+    from ctwl_decoder import Decoder
+
+    return Decoder.open(profile, layouts=LAYOUTS, registry=bundled())
+
+
+def _decode(data: JSON) -> JSON:
+    report = _toy_decoder().decode(data["text"], alpha=data["alpha"])
+    return {
+        "detected": report.detected,
+        "code": report.code if report.detected else None,
+        "p_value": decimal(report.p_value) if report.detected else None,
+        "spans": [{"code": span.code, "p_value": decimal(span.p_value)} for span in report.spans],
+    }
+
+
+def _spans(data: JSON) -> JSON:
+    report = _toy_decoder().decode(data["text"], alpha=data["alpha"])
+    return {"codes": [span.code for span in report.spans]}
+
+
+def _decode_record(data: JSON) -> JSON:
+    report = _toy_decoder().decode(data["text"], alpha=data["alpha"])
+    read = report.record
+    if read is None or read.number is None:
+        return {"code": report.code, "record": None}
+    known = {name: value for name, value in read.fields.items() if name != "authenticator"}
+    return {"code": report.code, "record": {"layout": read.number, "fields": known}}
+
+
+@refusing
+def _proof(data: JSON) -> JSON:
+    from ctwl_decoder.proof import Proof, verify
+    from ctwl_decoder.proof.verification import TRIED
+
+    proof = Proof.from_bytes(bytes.fromhex(data["proof"]))
+    listed, brought = Registry.from_bytes(bytes.fromhex(data["registry"])), bundled()
+    trusted = Trusted(brought.root, listed, brought.root_bytes, b"", listed.issued)
+    found = verify(
+        proof,
+        trusted,
+        data["appeared"],
+        _decoder,
+        text=data["text"],
+        alpha=data["alpha"],
+        tried=TRIED if data["tried"] is None else data["tried"],
+    )
+    return {"status": found.steps[-1].code or "ok"}
+
+
+def _beacon_text(code: int, tokens: int, seed: int) -> str:
+    return write_toy(Record(find_layout(1), (code,)), tokens, seed, alphabet=_ALPHABET)
+
+
+def _unmarked(tokens: int, seed: int) -> str:
+    """A text of the toy model that no decoder of the toy profile reads: it was written under another key."""
+    other = read_profile(json.dumps(toy_document(key="ee" * 32)).encode())
+    return write_toy(Record(find_layout(1), (seed,)), tokens, seed, profile=other, alphabet=_ALPHABET)
+
+
+def _decode_cases() -> Iterator[Case]:
+    def case(text: str, alpha: float = 1e-4) -> JSON:
+        return {"text": text, "alpha": alpha}
+
+    for seed, code in enumerate((0, 1, 43252, 2**20 - 1, 524288, 777777)):
+        yield f"100 tokens, code {code}", case(_beacon_text(code, 100, seed))
+    for tokens in (70, 85, 127, 132, 200, 400):
+        yield f"{tokens} tokens", case(_beacon_text(tokens, tokens, tokens))
+    yield "a level of 1e-12", case(_beacon_text(5, 125, 20), 1e-12)
+    yield "a level that is not reached", case(_beacon_text(5, 80, 21), 1e-30)
+    yield "an excerpt from the middle", case(_beacon_text(99, 220, 22)[60:180].strip())
+    yield "white space and invisible characters around", case(" \ufeff" + _beacon_text(7, 100, 23) + "\r\n")
+    spaced = _beacon_text(8, 100, 24).replace(" ", "\u00a0")
+    yield "spaces of another width", case(spaced)
+    yield "a text twice in a row", case(" ".join([_beacon_text(9, 60, 25)] * 2))
+    yield "no text", case("")
+    yield "fewer tokens than a window", case("abc")
+    yield "as many tokens as a window", case("abcd")
+    yield "one position", case("abcde")
+    yield "too short to show anything", case(_beacon_text(3, 30, 26))
+    yield "another key", case(_unmarked(120, 27))
+    yield "words of no provider", case("the bridge over the river was closed for repairs until the end of May")
+
+
+def _span_cases() -> Iterator[Case]:
+    def case(*parts: str) -> JSON:
+        return {"text": " ".join(parts), "alpha": 1e-4}
+
+    yield "a marked text behind another", case(_unmarked(400, 1), _beacon_text(11, 300, 2))
+    yield "a marked text before another", case(_beacon_text(12, 300, 3), _unmarked(400, 4))
+    yield "two texts of different codes", case(_beacon_text(13, 300, 5), _beacon_text(14, 300, 6))
+    yield "two texts apart", case(_beacon_text(15, 260, 7), _unmarked(500, 8), _beacon_text(16, 260, 9))
+    yield "nothing marked", case(_unmarked(700, 10))
+
+
+def _record_cases() -> Iterator[Case]:
+    def case(record: Record, tokens: int, seed: int, key: bytes | None = None) -> JSON:
+        return {"text": write_toy(record, tokens, seed, key=key, alphabet=_ALPHABET), "alpha": 1e-4}
+
+    beacon = {"provider": 42, "version": 3, "nonce": 17}
+    keys = ProviderKeys(bytes(range(32)))
+    yield "beacon", case(Record.of(1, **beacon), 150, 1)
+    yield "tagged", case(Record.of(2, **beacon, tag=424242), 400, 2)
+    yield "attributed", case(Record.of(3, **beacon, sealed_user=2**40 - 99), 700, 3)
+    hop = {"provider_1": 7, "version_1": 1, "nonce_1": 3}
+    yield "two hops", case(Record.of(5, **beacon, **hop), 400, 4)
+    yield "three hops", case(Record.of(6, **beacon, **hop, provider_2=8, version_2=2, nonce_2=4), 700, 5)
+    yield "wide", case(Record.of(8, **beacon, provider_high=4000, version_high=200), 400, 6)
+    sealed = keys.attributed(get_profile(TOY), Beacon(**beacon), 31337, authenticated=True)
+    yield "authenticated, without the provider's keys", case(sealed, 1000, 7, keys.colour_key())
+
+
+_CERTIFIED, _APPEARED = NOW - 40 * 86_400, NOW - 10 * 86_400
+
+
+def _proof_cases() -> Iterator[Case]:
+    owner = read_profile(json.dumps(toy_document()).encode())
+    ann, bob = for_user(owner, "ann@example.com"), for_user(owner, "bob@example.com")
+    code = 43252
+    text = write_toy(Record(find_layout(1), (code,)), 330, 1, profile=ann, alphabet=_ALPHABET)
+    middle = write_toy(Record(find_layout(1), (code,)), 140, 4, profile=ann, alphabet=_ALPHABET)
+    short = write_toy(Record(find_layout(1), (code,)), 90, 2, profile=ann, alphabet=_ALPHABET)
+    fields = {"format": "ctwl-proof/1", "profile": ann.to_bytes(), "text": text, "code": code}
+
+    def entry(profile: Profile, **changes: Any) -> JSON:
+        return certificate(commitment=commitment(profile), **({"since": _CERTIFIED} | changes))
+
+    def case(
+        proof: JSON | bytes = fields,
+        entries: tuple[JSON, ...] = (entry(ann),),
+        asked: str | None = text,
+        **changes: Any,
+    ) -> JSON:
+        data = proof if isinstance(proof, bytes) else canonical.encode(proof)
+        listed = canonical.encode(registry(entries=list(entries)))
+        made: JSON = {"proof": data.hex(), "registry": listed.hex(), "text": asked, "appeared": _APPEARED}
+        return made | {"alpha": 1e-4, "tried": None} | changes
+
+    yield "a proof", case()
+    yield "without a text to compare", case(asked=None)
+    yield "a text that is the same after normalisation", case(asked=f" {text}\r\n")
+    yield "a key that was drawn at random", case(fields | {"text": short}, asked=short, tried=0)
+    yield "certified a second before", case(entries=(entry(ann, since=_APPEARED - 1),))
+    yield (
+        "keys of another owner do not count",
+        case(fields | {"text": short}, (entry(ann), entry(bob, owner="Another")), short, tried=0),
+    )
+    yield "not certified", case(entries=())
+    yield "another profile certified", case(entries=(entry(bob), entry(owner)))
+    yield "certified as the day began", case(entries=(entry(ann, since=_APPEARED),))
+    yield "certified later", case(entries=(entry(ann, since=_APPEARED + 1),))
+    yield "another text", case(asked="another text")
+    yield "another code", case(fields | {"code": code + 1})
+    yield "as clear as 2^40 keys take", case(fields | {"text": middle}, asked=middle, tried=40)
+    yield "too short for 2^64 keys, clear enough for 2^40", case(fields | {"text": middle}, asked=middle)
+    yield "too short for 2^64 keys", case(fields | {"text": short}, asked=short)
+    yield "a text that carries nothing", case(fields | {"text": _unmarked(330, 3)}, asked=None)
+    yield "a text of another user", case(fields | {"profile": bob.to_bytes()}, (entry(ann), entry(bob)))
+    posing = ann.model_copy(update={"key": public_key(ann.name)})
+    yield "a public key", case(fields | {"profile": posing.to_bytes()})
+    yield "a published profile", case(fields | {"profile": get_profile(TOY).to_bytes()})
+    yield "an empty text in the proof", case(fields | {"text": ""})
+    yield "a negative code", case(fields | {"code": -1})
+    yield "another format", case(fields | {"format": "ctwl-proof/2"})
+    yield "an unknown field", case(fields | {"more": 1})
+    yield "a field missing", case({name: value for name, value in fields.items() if name != "code"})
+    yield "a profile that is none", case(fields | {"profile": b"\xc0"})
+    yield "a profile as JSON", case(fields | {"profile": ann.to_json().encode()})
+    yield "a byte behind it", case(canonical.encode(fields) + b"\xc0")
+
+
+_NEEDS = ("ctwl_decoder",)
+_LEVEL = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
+_ASKED = shape(text=TEXT, alpha=_LEVEL)
+
+FAMILIES = (
+    Family(
+        "decode", "10",
+        "A text, read with the toy profile, the soft score, all codes and the layouts of 9.2, at a level, to what is "
+        "found. The texts have one form. Code and p-value are null where nothing is found.",
+        _ASKED,
+        shape(
+            detected=BOOLEAN, code=nullable(COUNT), p_value=nullable(DECIMAL),
+            spans=array(shape(code=COUNT, p_value=DECIMAL)),
+        ),
+        _decode, _decode_cases, needs=_NEEDS,
+    ),
+    Family(
+        "decode-spans", "10.3", "The same, of a text that is marked in parts, to the codes of its spans in order.",
+        _ASKED, shape(codes=array(COUNT)), _spans, _span_cases, needs=_NEEDS,
+    ),
+    Family(
+        "decode-record", "10.4",
+        "The same, of a text that carries a record, to its beacon's code, its layout and the fields anyone can read.",
+        _ASKED,
+        shape(
+            code=COUNT,
+            record=nullable(shape(layout=COUNT, fields={"type": "object", "additionalProperties": COUNT})),
+        ),
+        _decode_record, _record_cases, needs=_NEEDS,
+    ),
+    Family(
+        "proof", "4.6",
+        "A proof, the payload of a verified registry, the first instant of the day on which the text appeared, the "
+        "text in question or null, alpha and g, null for its default, to ok or the status code of the first step that "
+        "fails.",
+        shape(proof=HEX, registry=HEX, appeared=COUNT, text=nullable(TEXT), alpha=_LEVEL, tried=nullable(COUNT)),
+        STATUS, _proof, _proof_cases, needs=_NEEDS,
+    ),
+)  # fmt: skip

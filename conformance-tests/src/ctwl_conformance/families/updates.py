@@ -1,0 +1,210 @@
+"""Updates of a registry, step by step (spec section 9.6)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ctwl_protocol.registry import keys
+from ctwl_protocol.registry.client import begin, update
+from ctwl_protocol.registry.documents import REGISTRY, ROOT
+
+from .family import COUNT, HEX, JSON, STATUS, Case, Family, array, either, nullable, refusing, shape, unhex
+from .signed import BEACON, DAY, NOW, certificate, envelope, layout, provider, registry, role, root
+
+__all__ = ["FAMILIES"]
+
+
+@refusing
+def _update(data: JSON) -> JSON:
+    root, listed = (unhex(data["trusted"][name]) for name in ("root", "registry"))
+    trusted = update(
+        begin(root, listed, seen=data["trusted"]["latest"]),
+        now=data["clock"],
+        roots=[unhex(each) for each in data["roots"]],
+        registry=None if data["registry"] is None else unhex(data["registry"]),
+    )
+    return {
+        "status": "ok", "root": trusted.root.version, "registry": trusted.registry.version, "latest": trusted.seen,
+    }  # fmt: skip
+
+
+def _sign_root(signers: str = "ab", **changes: Any) -> bytes:
+    return envelope(ROOT, root(**changes), signers)
+
+
+def _sign_registry(*entries: JSON, signers: str = "x", **changes: Any) -> bytes:
+    return envelope(REGISTRY, registry(*entries, **changes), signers)
+
+
+def _next(*appended: JSON, signers: str = "x", **changes: Any) -> bytes:
+    """The next registry as an operator would issue it, with changes where an attacker would not."""
+    sound = {"version": 6, "issued": NOW, "entries": [provider(42), provider(43), *appended]}
+    return _sign_registry(signers=signers, **(sound | changes))
+
+
+def _next_root(signers: str = "ab", **changes: Any) -> bytes:
+    return _sign_root(signers, **({"version": 2} | changes))
+
+
+def _update_cases() -> Iterator[Case]:
+    def case(
+        offered: bytes | None = None,
+        *roots: bytes,
+        clock: int = NOW,
+        trusted: bytes | None = None,
+        trusted_root: bytes | None = None,
+        latest: int = 0,
+    ) -> JSON:
+        held = {"root": (trusted_root or _sign_root()).hex(), "registry": (trusted or _sign_registry()).hex()}
+        return {
+            "trusted": held | {"latest": latest},
+            "roots": [each.hex() for each in roots],
+            "registry": None if offered is None else offered.hex(),
+            "clock": clock,
+        }
+
+    yield "the next registry", case(_next(provider(44)))
+    yield "the same registry again", case(_sign_registry())
+    yield "a version left out", case(_next(version=9))
+    yield "a new root", case(None, _next_root())
+    yield "two roots and a registry", case(_next(), _next_root(), _next_root(version=3))
+    yield (
+        "a root that has expired, and the one after it",
+        case(None, _next_root(expires=NOW - 1), _next_root(version=3)),
+    )
+    yield "new keys of the root", case(None, _next_root("abde", root=role(2, "de")))
+    yield "new keys of the registry, and what they signed", case(_next(signers="z"), _next_root(registry=role(1, "z")))
+    yield (
+        "a lower version once a key was taken away",
+        case(_next(signers="z", version=2), _next_root(registry=role(1, "z"))),
+    )
+    yield "nothing offered", case()
+    yield "a clock a day behind", case(_sign_registry(), latest=NOW + DAY)
+    yield "a clock behind, the latest time stays", case(_sign_registry(), latest=NOW + 5)
+    yield "a registry dated a day ahead", case(_next(issued=NOW + DAY))
+
+    # Step 2.
+    yield "step 2, a root without the old keys", case(None, _next_root("de", root=role(2, "de")))
+    yield "step 2, a root with too few of the old keys", case(None, _next_root("ade", root=role(2, "de")))
+    yield "step 2, a root without its own keys", case(None, _next_root("ab", root=role(2, "de")))
+    yield "step 2, a root for tests after one for production", case(None, _next_root(use="test"))
+    yield "step 2, the trusted root again", case(None, _sign_root())
+    yield "step 2, a root left out", case(None, _next_root(version=3))
+    yield "step 2, roots in the wrong order", case(None, _next_root(version=3), _next_root())
+    yield "step 2, a registry passed off as a root", case(None, _next(signers="ab"))
+    yield "step 2, a root that is none", case(None, envelope(ROOT, b"\xff", "ab"))
+    yield (
+        "step 2, a test key in a root for production",
+        case(None, _next_root(registry={"threshold": 1, "keys": [keys.public_bytes(keys.test_key(0))]})),
+    )
+    yield (
+        "step 2, a key of low order in a root",
+        case(None, _next_root(registry={"threshold": 1, "keys": [b"\x01" + bytes(31)]})),
+    )
+    # Step 3.
+    yield "step 3, a root on its last second", case(_next(), _next_root(expires=NOW + 1))
+    yield "step 3, a root that has expired", case(_next(), _next_root(expires=NOW))
+    yield "step 3, the trusted root has expired", case(_next(expires=NOW + 2000 * DAY), clock=NOW + 900 * DAY)
+    # Step 4.
+    yield "step 4, an unsigned registry", case(_next(signers=""))
+    yield "step 4, a registry by a stranger", case(_next(signers="w"))
+    yield "step 4, a registry by the root's keys", case(_next(signers="abc"))
+    yield "step 4, a registry by a key that was taken away", case(_next(), _next_root(registry=role(1, "z")))
+    yield "step 4, new keys that have signed no registry", case(None, _next_root(registry=role(1, "z")))
+    yield "step 4, a root passed off as a registry", case(_next_root("abx"))
+    yield "step 4, a registry that is none", case(envelope(REGISTRY, b"\xff", "x"))
+    yield "step 4, bytes that are no envelope", case(b"\x00")
+    # Step 5.
+    newer = _next()
+    yield "step 5, an older version", case(_sign_registry(), trusted=newer)
+    yield "step 5, an older date", case(_next(issued=NOW - DAY - 1))
+    yield (
+        "step 5, an older version while keys are only added",
+        case(_sign_registry(), _next_root(registry=role(1, "xyz")), trusted=newer),
+    )
+    yield (
+        "step 5, an older date once a key was taken away",
+        case(_next(signers="z", version=2, issued=NOW - DAY - 1), _next_root(registry=role(1, "z"))),
+    )
+    yield "step 5, an equal version with another payload", case(_next(provider(44), version=5))
+    yield (
+        "step 5, an equal version with another payload, under new keys",
+        case(_next(version=5, signers="z"), _next_root(registry=role(1, "z"))),
+    )
+    # Step 6.
+    yield from _history_cases(case)
+    # Steps 7 and 8.
+    yield "step 7, a registry on its last second", case(_next(expires=NOW + 1))
+    yield "step 7, a registry that has expired", case(_next(expires=NOW, issued=NOW - 1))
+    yield "step 7, the trusted registry again after its time", case(_sign_registry(), clock=NOW + 90 * DAY)
+    yield "step 8, a clock more than a day behind", case(_sign_registry(), latest=NOW + DAY + 1)
+    yield "step 8, a registry dated more than a day ahead", case(_next(issued=NOW + DAY + 1))
+
+
+def _history_cases(case: Any) -> Iterator[Case]:
+    first = {"epoch": 1, "since": NOW - 5 * DAY}
+    ended = provider(42, state="retired", until=NOW - 3 * DAY, epochs=[first])
+    held = {"trusted": _sign_registry(ended, layout(), certificate())}
+
+    def after(entry: JSON, *others: JSON) -> JSON:
+        made: JSON = case(_next(entries=[entry, layout(), certificate(), *others]), **held)
+        return made
+
+    (model,) = provider()["models"]
+    yield "step 6, a contact may change", after(ended | {"contact": "mail@provider.example"})
+    yield "step 6, retired may become revoked", after(ended | {"state": "revoked"})
+    yield (
+        "step 6, active may become revoked",
+        case(_next(entries=[provider(42, state="revoked", until=NOW), provider(43)])),
+    )
+    yield "step 6, a model may end", after(ended | {"models": [model | {"until": NOW}]})
+    yield (
+        "step 6, models and epochs may be appended",
+        after(ended | {"models": [model, model | {"version": 1}], "epochs": [first, {"epoch": 2, "since": NOW - DAY}]}),
+    )
+    yield (
+        "step 6, a certificate of the older registry's day",
+        after(ended, certificate(commitment=bytes(32), since=NOW - DAY)),
+    )
+    yield "step 6, an entry removed at the end", case(_next(entries=[provider(42)]))
+    yield "step 6, an entry removed at the front", case(_next(entries=[provider(43), provider(44)]))
+    yield "step 6, entries moved", case(_next(entries=[provider(43), provider(42)]))
+    yield "step 6, an entry put between", case(_next(entries=[provider(42), provider(44), provider(43)]))
+    yield "step 6, another name", after(ended | {"name": "Somebody Else"})
+    yield "step 6, given earlier", after(ended | {"since": 1})
+    yield "step 6, active again", after(ended | {"state": "active", "until": None})
+    yield "step 6, retired at another time", after(ended | {"until": NOW - 2 * DAY})
+    yield "step 6, a model removed", after(ended | {"models": []})
+    yield "step 6, a model renamed", after(ended | {"models": [model | {"name": "Other"}]})
+    yield "step 6, a model moved in time", after(ended | {"models": [model | {"since": NOW}]})
+    yield "step 6, an epoch removed", after(ended | {"epochs": []})
+    yield "step 6, an epoch moved", after(ended | {"epochs": [first | {"since": NOW - 4 * DAY}]})
+    yield "step 6, an epoch dated back", after(ended | {"epochs": [first, {"epoch": 2, "since": NOW - DAY - 1}]})
+    yield "step 6, a certificate dated back", after(ended, certificate(commitment=bytes(32), since=NOW - DAY - 1))
+    yield (
+        "step 6, a layout of other fields",
+        case(_next(entries=[ended, layout(fields=[*BEACON, ["room", 20]]), certificate()]), **held),
+    )
+    yield (
+        "step 6, a certificate of another owner",
+        case(_next(entries=[ended, layout(), certificate(owner="Somebody Else")]), **held),
+    )
+    yield (
+        "step 6, entries removed under new keys",
+        case(_next(entries=[], signers="z"), _next_root(registry=role(1, "z"))),
+    )
+
+
+_TRUSTED = shape(root=HEX, registry=HEX, latest=COUNT)
+
+FAMILIES = (
+    Family(
+        "registry-update", "9.6",
+        "A trusted state, what is offered and the clock to the versions and the latest time that are trusted next, "
+        "or the status code of the first step that fails.",
+        shape(trusted=_TRUSTED, roots=array(HEX), registry=nullable(HEX), clock=COUNT),
+        either(shape(status={"const": "ok"}, root=COUNT, registry=COUNT, latest=COUNT), STATUS),
+        _update, _update_cases,
+    ),
+)  # fmt: skip

@@ -1,0 +1,53 @@
+"""The commands about vectors: check, generate, sections."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .sections import table
+from .vectors import check, differences, load, unanswerable, write
+
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+
+__all__ = ["add_commands"]
+
+
+def add_commands(commands: Commands) -> None:
+    """Add the commands to a parser; each sets ``run``, which takes the arguments and gives the exit status."""
+    commands.add_parser("check", help="answer every vector and compare").set_defaults(run=_check)
+    generate = commands.add_parser("generate", help="write the vectors anew from the reference")
+    generate.add_argument("folder", type=Path)
+    generate.add_argument("--check", action="store_true", help="write nothing; name what differs, status 1 if anything")
+    generate.set_defaults(run=_generate)
+    sections = commands.add_parser("sections", help="print which vectors hold an implementation to which section")
+    sections.set_defaults(run=_sections)
+
+
+def _check(_: argparse.Namespace) -> int:
+    wrong, left_out = check(), unanswerable()
+    for vector, answer in wrong:
+        print(f"{vector.id} ({vector.comment}; spec {vector.section}): {answer}, expected {vector.expected}")
+    for family, packages in left_out.items():
+        print(f"{family}: not asked, the reference's answer takes {', '.join(packages)}")
+    total = sum(vector.family not in left_out for vector in load())
+    print(f"{total - len(wrong)} of {total} vectors agree")
+    return 1 if wrong else 0
+
+
+def _generate(arguments: argparse.Namespace) -> int:
+    if not arguments.check:
+        write(arguments.folder)
+        return 0
+    found = differences(arguments.folder)
+    print("\n".join(found) or f"{arguments.folder} holds what the reference writes")
+    return 1 if found else 0
+
+
+def _sections(_: argparse.Namespace) -> int:
+    for section, families, why in table():
+        counted = ", ".join(f"{family} {count}" for family, count in families.items())
+        print(f"{section:<5} {sum(families.values()):>4}  {counted or why}")
+    return 0
