@@ -5,7 +5,7 @@ import { MAX_CODES } from "./framing.js";
 import { colourSeed } from "./hashing.js";
 import { LAYOUTS, recordFields } from "./layouts.js";
 import { normalize } from "./normalization.js";
-import { pValue, tail } from "./null.js";
+import { greatestTail, pValue, tail } from "./null.js";
 import { bestRecord } from "./records.js";
 import { require } from "./refusal.js";
 import { bestBeacons, score, windowBests } from "./search.js";
@@ -168,12 +168,14 @@ class Reader {
     const inside = this.found.slice(window.from, window.behind);
     const positions = countedOf(inside);
     let { code, score: reached } = window;
+    const rows = this.unitsOf(positions, window.n);
+    if (window.tests * greatestTail(rows) > this.alpha) return void (window.p = 1);
     if (positions.length < inside.length) {
       const lists = bestBeacons(this.beaconRows(positions), this.profile.code_bits, this.profile.colours);
       [{ code, score: reached }] = lists[window.n - 1];
     }
     window.code = code;
-    window.p = pValue(tail(this.unitsOf(positions, window.n), reached), window.tests);
+    window.p = pValue(tail(rows, reached), window.tests);
   }
 
   /** 10.4: the better of the two tests, and the record where it may be reported. */

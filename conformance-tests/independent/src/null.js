@@ -36,5 +36,13 @@ function convolve(distribution, shares) {
   return result;
 }
 
+/** `P` of the highest score that there is: nothing shows less chance. */
+export function greatestTail(rows) {
+  return rows.reduce((product, row) => {
+    const high = row.reduce((a, b) => Math.max(a, b), -Infinity);
+    return (product * row.filter((unit) => unit === high).length) / row.length;
+  }, 1);
+}
+
 /** `min(1, K * P)`, not below 1e-300. */
 export const pValue = (probability, tests) => Math.max(LEAST, Math.min(1, tests * probability));

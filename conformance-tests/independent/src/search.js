@@ -18,14 +18,15 @@ function flat(rows, colours) {
 /** The score of a code over rows `from` to `behind`. */
 function scoreOf(mixed, seeds, units, colours, from, behind) {
   let score = 0;
-  for (let i = from; i < behind; i++) {
+  for (let i = from, row = from * colours; i < behind; i++, row += colours) {
     let x = seeds[i] ^ mixed;
     x ^= x >>> 16;
     x = Math.imul(x, 0x85ebca6b);
     x ^= x >>> 13;
     x = Math.imul(x, 0xc2b2ae35);
     x ^= x >>> 16;
-    score += units[i * colours + (((x >>> 16) * colours + (((x & 0xffff) * colours) >>> 16)) >>> 16)];
+    const colour = (Math.imul(x >>> 16, colours) + (Math.imul(x & 0xffff, colours) >>> 16)) >>> 16;
+    score = (score + units[(row + colour) | 0]) | 0;
   }
   return score;
 }
@@ -110,20 +111,21 @@ export function windowBests(found, lists, bits, colours) {
   for (let code = 0; code < 2 ** bits; code++) {
     const mixed = Math.imul(code, G);
     let [a, b, c, d] = [0, 0, 0, 0];
-    for (let chunk = 0, i = 0; chunk < chunks; chunk++) {
-      for (const end = i + STEP; i < end; i++) {
+    for (let chunk = 0, i = 0, row = 0; chunk < chunks; chunk++) {
+      for (const end = i + STEP; i < end; i++, row += colours) {
         let x = seeds[i] ^ mixed;
         x ^= x >>> 16;
         x = Math.imul(x, 0x85ebca6b);
         x ^= x >>> 13;
         x = Math.imul(x, 0xc2b2ae35);
         x ^= x >>> 16;
-        const unit = units[i * colours + (((x >>> 16) * colours + (((x & 0xffff) * colours) >>> 16)) >>> 16)];
+        const colour = (Math.imul(x >>> 16, colours) + (Math.imul(x & 0xffff, colours) >>> 16)) >>> 16;
+        const unit = units[(row + colour) | 0];
         const mask = masks[i];
-        if (mask & 1) a += unit;
-        if (mask & 2) b += unit;
-        if (mask & 4) c += unit;
-        if (mask & 8) d += unit;
+        if (mask & 1) a = (a + unit) | 0;
+        if (mask & 2) b = (b + unit) | 0;
+        if (mask & 4) c = (c + unit) | 0;
+        if (mask & 8) d = (d + unit) | 0;
       }
       s1[chunk + 1] = a;
       s2[chunk + 1] = b;
