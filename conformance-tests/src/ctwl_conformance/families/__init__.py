@@ -4,12 +4,38 @@ A family is data, the inputs, and a pure function from an input to an answer, bo
 add it to the module of its area.
 """
 
-from . import codes, decoding, encoding, evidence, hashing, partition, private, profiles, registry, text, updates
+from . import (
+    codes,
+    decoding,
+    encoding,
+    evidence,
+    hashing,
+    partition,
+    private,
+    profiles,
+    registry,
+    statistics,
+    text,
+    updates,
+)
 from .family import Answer, Family, Schema, agree
 
 __all__ = ["ANSWERS", "FAMILIES", "Answer", "Family", "Schema", "agree"]
 
-_AREAS = (encoding, profiles, private, text, hashing, partition, codes, registry, updates, evidence, decoding)
+_AREAS = (
+    encoding,
+    profiles,
+    private,
+    text,
+    hashing,
+    partition,
+    codes,
+    registry,
+    updates,
+    evidence,
+    statistics,
+    decoding,
+)
 
 FAMILIES: dict[str, Family] = {family.name: family for area in _AREAS for family in area.FAMILIES}
 """The families by name."""

@@ -192,16 +192,23 @@ def _proof_cases() -> Iterator[Case]:
     yield "a text that is the same after normalisation", case(asked=f" {text}\r\n")
     yield "a key that was drawn at random", case(fields | {"text": short}, asked=short, tried=0)
     yield "certified a second before", case(entries=(entry(ann, since=_APPEARED - 1),))
-    yield (
-        "keys of another owner do not count",
-        case(fields | {"text": short}, (entry(ann), entry(bob, owner="Another")), short, tried=0),
-    )
     yield "not certified", case(entries=())
     yield "another profile certified", case(entries=(entry(bob), entry(owner)))
     yield "certified as the day began", case(entries=(entry(ann, since=_APPEARED),))
     yield "certified later", case(entries=(entry(ann, since=_APPEARED + 1),))
     yield "another text", case(asked="another text")
     yield "another code", case(fields | {"code": code + 1})
+    p_value = _decoder(ann).decode(short).p_value
+    twice: JSON = {
+        "asked": short,
+        "tried": 0,
+        "alpha": float(f"{1.5 * p_value:.2e}"),
+    }  # enough for one key, not for two
+    brief = fields | {"text": short}
+    yield "clear enough for one certified key", case(brief, **twice)
+    yield "not clear enough for two of one owner", case(brief, (entry(ann), entry(bob)), **twice)
+    yield "another owner's key does not count", case(brief, (entry(ann), entry(bob, owner="Another")), **twice)
+    yield "a key certified later does not count", case(brief, (entry(ann), entry(bob, since=_APPEARED)), **twice)
     yield "as clear as 2^40 keys take", case(fields | {"text": middle}, asked=middle, tried=40)
     yield "too short for 2^64 keys, clear enough for 2^40", case(fields | {"text": middle}, asked=middle)
     yield "too short for 2^64 keys", case(fields | {"text": short}, asked=short)

@@ -53,13 +53,14 @@ def _envelope(data: JSON) -> JSON:
 
 @refusing
 def _root(data: JSON) -> JSON:
-    return {"version": Root.from_bytes(unhex(data["root"])).version}
+    Root.from_bytes(unhex(data["root"]))
+    return {"status": "ok"}
 
 
 @refusing
 def _registry(data: JSON) -> JSON:
     found = Registry.from_bytes(unhex(data["registry"]))
-    return {"version": found.version, "entries": len(found.entries)}
+    return {"status": "ok", "entries": len(found.entries)}
 
 
 def _epoch(data: JSON) -> JSON:
@@ -349,12 +350,13 @@ FAMILIES = (
         either(shape(payload=HEX32), STATUS), _envelope, _envelope_cases,
     ),
     Family(
-        "root", "9.6", "A root, as payload, to its version, or the status code of the refusal.",
-        shape(root=BYTES), either(shape(version=COUNT), STATUS), _root, _root_cases,
+        "root", "9.6", "A root, as payload, to ok where it may be one, or the status code of the refusal.",
+        shape(root=BYTES), STATUS, _root, _root_cases,
     ),
     Family(
-        "registry", "9.6", "A registry, as payload, to its version and the number of its entries, or the status code.",
-        shape(registry=BYTES), either(shape(version=COUNT, entries=COUNT), STATUS), _registry, _registry_cases,
+        "registry", "9.6",
+        "A registry, as payload, to ok and the number of its entries, or the status code of the refusal.",
+        shape(registry=BYTES), either(shape(status={"const": "ok"}, entries=COUNT), STATUS), _registry, _registry_cases,
     ),
     Family(
         "epochs", "9.6", "A registry, a provider's code and times to the key epochs in force, null for none.",

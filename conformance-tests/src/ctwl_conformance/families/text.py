@@ -106,25 +106,11 @@ def _normalization_cases() -> Iterator[Case]:
         yield comment, {"text": text}
 
 
-_BYTES = ["Ġ", "Ċ", "ĉ", "Ã", "©", *"!',.01234abcdehilmnorstuvwx"]
+_BYTES = ["Ġ", "Ċ", "ĉ", "Ã", "©", "Â", "½", *"!',.01234abcdehilmnorstuvwx"]
 _MERGES = [
-    "t h",
-    "th e",
-    "Ġ the",
-    "Ġ t",
-    "h e",
-    "Ġ a",
-    "n d",
-    "Ġa nd",
-    "1 2",
-    "12 3",
-    "' s",
-    "Ġ Ġ",
-    "Ã ©",
-    "l l",
-    "' ll",
-    "Ġ Ã©",
-]
+    "t h", "th e", "Ġ the", "Ġ t", "h e", "Ġ a", "n d", "Ġa nd", "1 2", "12 3", "Ġ Ġ", "Ã ©", "Ġ Ã©", "l l", "r e",
+    "v e", "' s", "' t", "' re", "' ve", "' m", "' ll", "' d", "Â ½", "Â½ Â½", "Â½ 1", "the Â½",
+]  # fmt: skip
 _VOCAB = {token: i for i, token in enumerate([*_BYTES, *(merge.replace(" ", "") for merge in _MERGES)])}
 
 
@@ -132,19 +118,20 @@ def _tokenizer_cases() -> Iterator[Case]:
     texts = {
         "merges in order of priority": "the then",
         "a word with its space": "and the and",
-        "contractions": "he's she'll 's",
+        "contractions": "it's isn't we're we've i'm he'll he'd",
+        "contractions after a space and at the start": "'s a 't",
         "a contraction in capitals is none": "HE'S he's",
         "digits": "12 123 1234",
         "letters and digits part": "the12and",
         "marks together": "no!!, so...",
         "a space before a mark": "a ! b ,c",
-        "spaces in a row": "a   b",
+        "spaces in a row": "a   and  the \n the\t the",
         "spaces at the end": "a   ",
         "a line end between words": "a\nb\n\n c",
         "a tab": "a\tb \tc",
         "two bytes that merge": "\u00e9t\u00e9 \u00e9",
-        "a byte without a token": "aqb \u4e2d a",
-        "digits of another script": "a\u0661\u0662b \u2167 \u00bd",
+        "numbers that are no digits": "\u00bd\u00bd the\u00bd \u00bd1",
+        "bytes without a token leave no gap": "tqhe \u4e2d",
         "letters of another script": "\u0438the \u0438",
         "what looks like a special token": "<|endoftext|>the",
         "nothing": "",
