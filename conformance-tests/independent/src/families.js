@@ -11,9 +11,10 @@ import { interleavedSlot, segmentedSlot } from "./framing.js";
 import { colour, colourSeed, fmix32, permutationSeeds, rank, slotWord } from "./hashing.js";
 import { layout, layoutOf, recordCodes, relay } from "./layouts.js";
 import { normalize } from "./normalization.js";
-import { pValue, tail } from "./null.js";
+import { pValue, randomised, tail } from "./null.js";
 import { isMember, modelWeights, ranksBelow, total, toyWeights } from "./partition.js";
 import { positions } from "./positions.js";
+import { posterior, posteriorWindows } from "./posterior.js";
 import { commitment, personalProfile } from "./private.js";
 import { digest, profileFromBytes, profileFromJson, publicKey, PUBLISHED } from "./profile.js";
 import { verifyProof } from "./proof.js";
@@ -44,9 +45,12 @@ function unhex(hex) {
 
 const NUMBERS = [1, 2, 3, 4];
 
-/** Where a span of a text has been found: what the families compare. */
-function spansOf({ text, alpha }) {
-  return decodeText(TOY, text, alpha);
+const read = ({ text, alpha }) => decodeText(TOY, text, alpha);
+
+/** A number of positions, or of tokens, that may be asked about. */
+function count(number) {
+  if (!Number.isInteger(number) || number < 0 || number > 2 ** 20) throw new TypeError("not a number of positions");
+  return number;
 }
 
 export const FAMILIES = {
@@ -85,7 +89,7 @@ export const FAMILIES = {
   }),
   tensors: ({ tensors }) => ({ sha256: tensorsDigest(tensors).toString("hex") }),
   positions({ tokens, prefix_length: prefix, context_length: length }) {
-    const found = positions(tokens, prefix, length);
+    const found = positions(tokens, count(prefix), count(length));
     return {
       windows: found.map(({ window }) => window),
       contexts: found.map(({ context }) => context),
@@ -155,11 +159,11 @@ export const FAMILIES = {
     const payload = signedPayload(readEnvelope(unhex(envelope), type), { threshold, keys: keys.map(unhex) });
     return { payload: sha256(payload).toString("hex") };
   },
-  root: ({ root }) => ({ version: readRoot(unhex(root)).version }),
-  registry({ registry }) {
-    const { version, entries } = readRegistry(unhex(registry));
-    return { version, entries: entries.length };
+  root({ root }) {
+    readRoot(unhex(root));
+    return { status: "ok" };
   },
+  registry: ({ registry }) => ({ status: "ok", entries: readRegistry(unhex(registry)).entries.length }),
   epochs: ({ registry, provider, times }) => ({
     epochs: times.map((at) => epochAt(readRegistry(unhex(registry)), provider, at)),
   }),
@@ -177,20 +181,23 @@ export const FAMILIES = {
     count: countUnits(below, all, sigma),
     soft: softUnits(below, weight, all, sigma),
   }),
-  windows: ({ positions: count, codes }) => ({ windows: windows(count, codes) }),
-  tests({ positions: count, codes, forms, numbers }) {
-    const found = numbers.map((n) => tests(count, n, codes, forms, numbers.length));
+  windows: ({ positions: all, codes }) => ({ windows: windows(count(all), codes) }),
+  tests({ positions: all, codes, forms, numbers }) {
+    const found = numbers.map((n) => tests(count(all), n, codes, forms, numbers.length));
     return { whole: found.map(({ whole }) => whole), window: found.map(({ window }) => window) };
   },
-  null: ({ units, score, tests: count }) => ({ p_value: pValue(tail(units, score), count) }),
+  null: ({ units, score, tests: all }) => ({ p_value: pValue(tail(units, score), all) }),
+  randomised: ({ units, score, u }) => ({ p_value: randomised(units, score, u) }),
+  "posterior-windows": ({ positions: all }) => ({ windows: posteriorWindows(count(all)) }),
+  posterior: ({ scores }) => posterior(scores),
 
   decode(input) {
-    const { detected, code, p_value: p, spans } = spansOf(input);
+    const { detected, code, p_value: p, spans } = read(input);
     return { detected, code, p_value: p, spans: spans.map((span) => ({ code: span.code, p_value: span.p_value })) };
   },
-  "decode-spans": (input) => ({ codes: spansOf(input).spans.map(({ code }) => code) }),
+  "decode-spans": (input) => ({ codes: read(input).spans.map(({ code }) => code) }),
   "decode-record"(input) {
-    const { code, record } = spansOf(input);
+    const { code, record } = read(input);
     return { code, record };
   },
 };

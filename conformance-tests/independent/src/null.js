@@ -5,16 +5,24 @@ const LEAST = 1e-300;
 
 /** `P(S >= score)`: `S` the sum over contexts of a term that is uniform over the context's row of units. */
 export function tail(rows, score) {
-  let distribution = Float64Array.of(1);
-  let least = 0;
+  const [least, shares] = distribution(rows);
+  let sum = 0;
+  for (let i = shares.length - 1; i >= Math.max(0, score - least); i--) sum += shares[i];
+  return Math.min(1, sum);
+}
+
+/** `P(S > score) + u * P(S = score)`, for one code that was chosen beforehand: exactly uniform. */
+export const randomised = (rows, score, u) => (1 - u) * tail(rows, score + 1) + u * tail(rows, score);
+
+/** The least sum, and the probabilities of it and of those above. */
+function distribution(rows) {
+  let [least, whole] = [0, Float64Array.of(1)];
   for (const row of rows) {
     const [low, shares] = histogram(row);
     least += low;
-    if (shares.length > 1) distribution = convolve(distribution, shares);
+    if (shares.length > 1) whole = convolve(whole, shares);
   }
-  let sum = 0;
-  for (let i = distribution.length - 1; i >= Math.max(0, score - least); i--) sum += distribution[i];
-  return Math.min(1, sum);
+  return [least, whole];
 }
 
 /** The least value of a row and the shares of it and of those above. */

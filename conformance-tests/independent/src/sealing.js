@@ -1,5 +1,5 @@
 /** 9.5 Sealing. */
-import { inRange } from "./beacon.js";
+import { beaconCode, inRange } from "./beacon.js";
 import { ascii, hkdf, hmac, u32 } from "./bytes.js";
 import { require } from "./refusal.js";
 
@@ -12,11 +12,9 @@ const key = (secret, ...purpose) =>
 
 const roundWord = (k, i, r, tweak) => hmac(k, Buffer.from([i]), u32(r), tweak).readUInt32LE(0) % HALF;
 
-/** The key and the tweak of a beacon in an epoch. */
+/** The key and the tweak of a beacon, whose fields must fit, in an epoch. */
 function setting(secret, { provider, version, nonce, epoch }) {
-  inRange(provider, 32, "provider");
-  inRange(version, 32, "version");
-  inRange(nonce, 32, "nonce");
+  beaconCode({ provider, version, nonce });
   inRange(epoch, 16, "epoch");
   return [key(secret, ascii("seal"), u32(epoch)), u32(provider, version, nonce, epoch)];
 }

@@ -1,5 +1,6 @@
 /** 5.2 Tokenizer: byte-level BPE as GPT-2 defined it. */
 import { utf8 } from "./bytes.js";
+import { require } from "./refusal.js";
 
 /** `\s` is the Unicode property, not JavaScript's own class, which differs from it in U+0085 and U+FEFF. */
 const SPACE = "\\p{White_Space}";
@@ -43,7 +44,12 @@ export class Tokenizer {
   constructor(vocabulary, merges, rule) {
     this.vocabulary = vocabulary;
     this.ranks = new Map();
-    merges.forEach((merge, rank) => this.ranks.has(merge) || this.ranks.set(merge, rank));
+    merges.forEach((merge, rank) => {
+      const parts = merge.split(" ");
+      const tokens = parts.length === 2 && [...parts, parts.join("")].every((token) => vocabulary.has(token));
+      require(tokens, "proxy-malformed", "a merge joins two tokens to a third");
+      if (!this.ranks.has(merge)) this.ranks.set(merge, rank);
+    });
     this.rule = rule;
   }
 
@@ -51,10 +57,9 @@ export class Tokenizer {
   encode(text) {
     const ids = [];
     for (const piece of split(text, this.rule)) {
-      for (const token of this.merge(Array.from(utf8(piece), (byte) => ALPHABET[byte]))) {
-        const id = this.vocabulary.get(token);
-        if (id !== undefined) ids.push(id);
-      }
+      // A byte that has no token is left out before the merges.
+      const symbols = Array.from(utf8(piece), (byte) => ALPHABET[byte]).filter((symbol) => this.vocabulary.has(symbol));
+      for (const token of this.merge(symbols)) ids.push(this.vocabulary.get(token));
     }
     return ids;
   }
