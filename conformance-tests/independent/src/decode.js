@@ -129,10 +129,13 @@ class Reader {
     return candidates;
   }
 
+  /** What the null is made of: one row a context, whatever else its positions carry. */
   unitsOf(positions, n) {
-    return this.beaconRows(positions)
-      .filter(({ group }) => group & (1 << (n - 1)))
-      .map(({ units }) => units);
+    return this.slotZero(positions, n).map(({ units }) => units);
+  }
+
+  slotZero(positions, n) {
+    return rowsOf(positions, this.profile.key, {}, ({ slots }) => (slots[n - 1] === 0 ? 0 : null));
   }
 
   /** The windows that a preliminary search does not rule out. */
@@ -198,8 +201,7 @@ class Reader {
       passage.record = { layout: 1, fields: recordFields(LAYOUTS[0], [code]) };
     } else if (n > 1 && !passage.record && !passage.beacons) {
       const positions = countedOf(this.found.slice(from, behind));
-      const rows = this.beaconRows(positions).filter(({ group }) => group & (1 << (n - 1)));
-      passage.beacons = [{ code, score: score(rows, code, this.profile.colours) }];
+      passage.beacons = [{ code, score: score(this.slotZero(positions, n), code, this.profile.colours) }];
       this.addRecord(passage, positions);
     }
     return passage;
