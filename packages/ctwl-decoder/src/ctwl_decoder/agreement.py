@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ctwl_protocol.kernel import jit
 
 __all__ = ["NOWHERE", "likeliest"]
 
@@ -40,21 +43,37 @@ def likeliest(slots: Sequence[NDArray[np.int32]], most: int = 1) -> tuple[NDArra
         return best, _sums(slots, best)
     likely = [_likely(scores) for scores in slots]
     found = []
-    for follows in range(len(slots)):
-        others = [codes for slot, codes in enumerate(likely) if slot != follows]
+    for follows, scores in enumerate(slots):
+        others = [(codes, slots[slot][codes]) for slot, codes in enumerate(likely) if slot != follows]
         ranks = _combinations(len(others))
-        ranks = ranks[(ranks < [len(codes) for codes in others]).all(axis=1)]
-        carried = [codes[column] for codes, column in zip(others, ranks.T, strict=True)]
+        if min(len(codes) for codes, _ in others) < _LIKELY:
+            ranks = ranks[(ranks < [len(codes) for codes, _ in others]).all(axis=1)]
+        known = np.zeros((2, len(others), _LIKELY), dtype=np.int32)
+        for i, pair in enumerate(others):
+            known[:, i, : len(pair[0])] = pair
+        sums = _combined(ranks, known[0], known[1], scores)
+        least = np.partition(sums, len(sums) - most)[len(sums) - most] if most < len(sums) else sums.min()
+        carried = list(known[0, np.arange(len(others)), ranks[sums >= least]].T)
         carried.insert(follows, np.bitwise_xor.reduce(carried))
-        records = np.column_stack(carried)
-        sums = _sums(slots, records)
-        least = np.partition(sums, len(sums) - most)[len(sums) - most] if most < len(sums) else NOWHERE
-        found.append(records[sums >= least])
+        found.append(np.column_stack(carried))
     records = np.unique(np.concatenate(found), axis=0)  # in ascending order, so the smallest of equals is first
     sums = _sums(slots, records)
     order = np.argsort(-sums, kind="stable")[:most]
     order = order[sums[order] > NOWHERE // 2]
-    return records[order], sums[order]
+    return records[order].astype(np.int64), sums[order]
+
+
+@jit
+def _combined(ranks: Any, codes: Any, worth: Any, follows: Any) -> Any:
+    """The scores of records whose codes have such ranks in all slots but the one that follows."""
+    sums = np.empty(len(ranks), np.int32)
+    for i in range(len(ranks)):
+        check, total = 0, 0
+        for slot in range(ranks.shape[1]):
+            check ^= codes[slot, ranks[i, slot]]
+            total += worth[slot, ranks[i, slot]]
+        sums[i] = total + follows[check]
+    return sums
 
 
 def _sums(slots: Sequence[NDArray[np.int32]], records: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -32,7 +32,7 @@ from .spans import Candidate
 
 __all__ = ["Reader", "Reading"]
 
-_BEACONS = 4
+_BEACONS = 2
 """So many of the best beacons are looked at for their nonces."""
 
 _CLEAR = 1e-6
@@ -41,7 +41,7 @@ _CLEAR = 1e-6
 _PROMISING = 0.1
 """Windows whose beacon has a higher p-value are not read further, but for short texts."""
 
-_SHORT, _WEAK = 512, 0.1
+_SHORT, _WEAK = 512, 0.2
 """A text of so few positions is read, as a record of its best beacon, where that beacon has this p-value before the
 correction for whatever else is searched: its other slots may show what one slot of it cannot."""
 

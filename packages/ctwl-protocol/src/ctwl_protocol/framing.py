@@ -37,8 +37,8 @@ def slot_word(profile: Profile, tail: Sequence[int]) -> int:
 def slot_of(profile: Profile, codes: int, word: Word, index: Word) -> Word:
     """The slot of a position, or of many: 0 to ``n - 1`` for the codes, ``n`` for the check of several.
 
-    Interleaved: any passage holds all slots, and the beacon, which has to be read first, has twice the share of another.
-    Segmented: every :data:`SEGMENT` positions the next slot, in turn.
+    Interleaved: any passage holds all slots, and the beacon, which has to be read first, has twice the share of
+    another. Segmented: every :data:`SEGMENT` positions the next slot, in turn.
 
     Args:
         profile: the profile, which pins the framing.
