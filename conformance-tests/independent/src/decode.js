@@ -1,6 +1,6 @@
 /** 10 Decoding: from a text to the codes in it. The numbers are the specification's steps. */
 import { CODE_BITS } from "./beacon.js";
-import { beaconMask, countedOf, evidence, rowsOf } from "./evidence.js";
+import { countedIn, evidence, rowsOf } from "./evidence.js";
 import { MAX_CODES } from "./framing.js";
 import { colourSeed } from "./hashing.js";
 import { LAYOUTS, recordFields } from "./layouts.js";
@@ -72,13 +72,16 @@ class Reader {
     this.alpha = alpha;
     // Records are made of beacons of 20 bits (9.2); codes of other sizes come alone.
     this.numbers = profile.code_bits === CODE_BITS ? Array.from({ length: MAX_CODES }, (_, i) => i + 1) : [1];
-    this.mask = (1 << this.numbers.length) - 1;
     this.tests = this.numbers.map((n) => tests(found.length, n, 2 ** profile.code_bits, FORMS, this.numbers.length));
   }
 
-  /** The rows of slot 0 of counted positions; `group` says in which numbers of codes they count. */
+  /** The rows of slot 0; `group` says, as bits, in which numbers of codes a row's positions count. */
   beaconRows(positions) {
-    return rowsOf(positions, this.profile.key, {}, (position) => beaconMask(position) & this.mask);
+    const masks = new Map();
+    for (const n of this.numbers) {
+      for (const one of countedIn(positions, n, 0)) masks.set(one, (masks.get(one) ?? 0) | (1 << (n - 1)));
+    }
+    return rowsOf(masks.keys(), this.profile.key, {}, (position) => masks.get(position));
   }
 
   /** Passages with a code, none of which stands for another: `{from, behind, n, code, p, record}`, best first. */
@@ -113,17 +116,16 @@ class Reader {
   /** 6 and 7 for the whole text, for each number of codes; with the record, which is tested as a whole too (10.4). */
   wholeCandidates() {
     if (!isWholeTested(this.found.length)) return [];
-    const positions = countedOf(this.found);
-    const lists = bestBeacons(this.beaconRows(positions), this.profile.code_bits, this.profile.colours);
+    const lists = bestBeacons(this.beaconRows(this.found), this.profile.code_bits, this.profile.colours);
     const candidates = this.numbers.map((n) => {
       const [{ code, score: reached }] = lists[n - 1];
       const one = { from: 0, behind: this.found.length, n, code, tests: this.tests[n - 1].whole, beacons: lists[n - 1] };
-      one.p = pValue(tail(this.unitsOf(positions, n), reached), one.tests);
+      one.p = pValue(tail(this.unitsOf(this.found, n), reached), one.tests);
       return one;
     });
     const least = Math.min(...candidates.map(({ p }) => p));
     for (const one of candidates) {
-      if (one.n > 1 && one.p <= least * RIVAL) this.addRecord(one, positions);
+      if (one.n > 1 && one.p <= least * RIVAL) this.addRecord(one, this.found);
       one.bound = Math.log(one.p);
     }
     return candidates;
@@ -135,7 +137,7 @@ class Reader {
   }
 
   slotZero(positions, n) {
-    return rowsOf(positions, this.profile.key, {}, ({ slots }) => (slots[n - 1] === 0 ? 0 : null));
+    return rowsOf(countedIn(positions, n, 0), this.profile.key);
   }
 
   /** The windows that a preliminary search does not rule out. */
@@ -146,7 +148,7 @@ class Reader {
     const seeds = new Map();
     const positions = this.found.map((position) => {
       if (!seeds.has(position.name)) seeds.set(position.name, colourSeed(key, position.context, 0, 0, 0));
-      return { units: position.units, seed: seeds.get(position.name), mask: beaconMask(position) & this.mask };
+      return { units: position.units, seed: seeds.get(position.name), mask: this.maskOf(position) };
     });
     const bests = windowBests(positions, lists, bits, colours);
     const candidates = this.numbers.flatMap((n, i) => {
@@ -166,19 +168,24 @@ class Reader {
       .slice(0, MAX_EVALUATIONS);
   }
 
+  /** In which numbers of codes a position carries slot 0, as bits. */
+  maskOf({ slots }) {
+    return this.numbers.reduce((mask, n) => (slots[n - 1] === 0 ? mask | (1 << (n - 1)) : mask), 0);
+  }
+
   /** 5 to 7 for a window: exactly, over all codes. */
   evaluate(window) {
     const inside = this.found.slice(window.from, window.behind);
-    const positions = countedOf(inside);
-    let { code, score: reached } = window;
-    const rows = this.unitsOf(positions, window.n);
-    if (window.tests * greatestTail(rows) > this.alpha) return void (window.p = 1);
-    if (positions.length < inside.length) {
-      const lists = bestBeacons(this.beaconRows(positions), this.profile.code_bits, this.profile.colours);
-      [{ code, score: reached }] = lists[window.n - 1];
+    const rows = this.unitsOf(inside, window.n);
+    window.p = 1;
+    if (window.tests * greatestTail(rows) > this.alpha) return;
+    // Where all positions count the preliminary search was exact.
+    const carrying = inside.filter(({ slots }) => slots[window.n - 1] === 0).length;
+    if (countedIn(inside, window.n, 0).length < carrying) {
+      const lists = bestBeacons(this.beaconRows(inside), this.profile.code_bits, this.profile.colours);
+      Object.assign(window, lists[window.n - 1][0]);
     }
-    window.code = code;
-    window.p = pValue(tail(rows, reached), window.tests);
+    window.p = pValue(tail(rows, window.score), window.tests);
   }
 
   /** 10.4: the better of the two tests, and the record where it may be reported. */
@@ -200,7 +207,7 @@ class Reader {
     if (n === 1 && this.numbers.length > 1) {
       passage.record = { layout: 1, fields: recordFields(LAYOUTS[0], [code]) };
     } else if (n > 1 && !passage.record && !passage.beacons) {
-      const positions = countedOf(this.found.slice(from, behind));
+      const positions = this.found.slice(from, behind);
       passage.beacons = [{ code, score: score(this.slotZero(positions, n), code, this.profile.colours) }];
       this.addRecord(passage, positions);
     }

@@ -1,5 +1,5 @@
 /** 10, steps 1 to 6: what the positions of a text say, before any code is looked for. */
-import { slots, MAX_CODES } from "./framing.js";
+import { slots } from "./framing.js";
 import { colourSeed, permutationSeeds } from "./hashing.js";
 import { rankedBelow, total, toyWeights, uniformWeights } from "./partition.js";
 import { positions } from "./positions.js";
@@ -28,8 +28,8 @@ export function evidence(profile, tokens) {
 }
 
 /**
- * Step 5: the places of the positions that count, ascending. Of those with the same context and token it is the one
- * that carries slot 0 in most numbers of codes, the first of those.
+ * Step 5: the places of the positions that count, ascending, of those that carry one slot. Of those with the same context
+ * and token it is the one that carries slot 0 in most numbers of codes, the first of those.
  */
 export function counted(found) {
   const kept = new Map();
@@ -41,19 +41,21 @@ export function counted(found) {
   return Array.from(kept.values(), ({ place }) => place).sort((a, b) => a - b);
 }
 
-/** The counted ones of some positions. */
-export const countedOf = (found) => counted(found).map((place) => found[place]);
+/** The counted ones of the positions that carry a slot of a record of `n` codes. */
+export function countedIn(found, n, slot) {
+  const carrying = found.filter((position) => position.slots[n - 1] === slot);
+  return counted(carrying).map((place) => carrying[place]);
+}
 
 /**
  * Step 6: `u(c, a)` of the contexts of counted positions, each with its colour seed and `group`.
  *
- * @param group what keeps positions of one context apart, a number; null leaves a position out
+ * @param group what keeps positions of one context apart, a number
  */
-export function rowsOf(found, key, { layout = 0, slot = 0, nonce = 0 }, group = () => 0) {
+export function rowsOf(found, key, { layout = 0, slot = 0, nonce = 0 } = {}, group = () => 0) {
   const rows = new Map();
   for (const position of found) {
     const kind = group(position);
-    if (kind === null) continue;
     const name = `${kind}|${position.name}`;
     const row = rows.get(name);
     if (row) position.units.forEach((unit, a) => (row.units[a] += unit));
@@ -64,7 +66,3 @@ export function rowsOf(found, key, { layout = 0, slot = 0, nonce = 0 }, group = 
   }
   return Array.from(rows.values());
 }
-
-/** In which numbers of codes a position carries slot 0, as bits. */
-export const beaconMask = (position) =>
-  Array.from({ length: MAX_CODES }, (_, i) => (position.slots[i] === 0 ? 1 << i : 0)).reduce((a, b) => a | b);

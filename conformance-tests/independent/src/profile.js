@@ -28,6 +28,13 @@ export const digest = (profile) => sha256(encode(profile));
 /** A profile from its canonical encoding, checked. */
 export const profileFromBytes = (encoded) => checked(as("profile-malformed", () => decode(encoded)));
 
+/** A profile that may bear a published name, whose content is then another's (4.6). */
+export function claimedFromBytes(encoded) {
+  const profile = as("profile-malformed", () => decode(encoded));
+  wellFormed(profile);
+  return profile;
+}
+
 /** A profile from its JSON, byte strings in hexadecimal, checked. */
 export function profileFromJson(document) {
   return checked(as("profile-malformed", () => decode(encode(withBytes(document, "", 0)))));

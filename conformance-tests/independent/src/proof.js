@@ -3,7 +3,7 @@ import { decode } from "./canonical.js";
 import { decodeText } from "./decode.js";
 import { normalize } from "./normalization.js";
 import { commitment, requirePrivate } from "./private.js";
-import { profileFromBytes } from "./profile.js";
+import { claimedFromBytes } from "./profile.js";
 import { as, require } from "./refusal.js";
 import { checks } from "./schema.js";
 
@@ -19,8 +19,8 @@ export function readProof(bytes) {
   oneOf(proof.format, ["ctwl-proof/1"], "format");
   need(proof.profile instanceof Uint8Array, "profile is not a byte string");
   need(typeof proof.text === "string" && proof.text !== "", "text is not a text, or empty");
-  const profile = as("proof-malformed", () => profileFromBytes(proof.profile));
-  integer(proof.code, 0, 2 ** profile.code_bits - 1, "code");
+  const profile = as("proof-malformed", () => claimedFromBytes(proof.profile));
+  integer(proof.code, 0, 2n ** 64n - 1n, "code");
   return { ...proof, profile };
 }
 

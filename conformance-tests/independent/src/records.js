@@ -1,6 +1,6 @@
 /** 10.4 Records: what follows the beacon of slot 0. */
 import { beaconFields, CODE_BITS } from "./beacon.js";
-import { rowsOf } from "./evidence.js";
+import { countedIn, rowsOf } from "./evidence.js";
 import { LAYOUTS } from "./layouts.js";
 import { tail } from "./null.js";
 import { allScores } from "./search.js";
@@ -15,10 +15,10 @@ const SHOWN = 0.01;
 const LIKELY = [0, 2 ** CODE_BITS, 1024, 96];
 
 /**
- * The best record of `n` >= 2 codes in some counted positions, or null.
+ * The best record of `n` >= 2 codes in some positions, or null.
  *
  * @param profile under which they were read
- * @param found counted positions
+ * @param found positions
  * @param n the number of codes
  * @param beacons the best codes of slot 0, with their scores, best first
  * @param tests `K` of slot 0 in these positions
@@ -27,7 +27,7 @@ const LIKELY = [0, 2 ** CODE_BITS, 1024, 96];
  */
 export function bestRecord(profile, found, n, beacons, tests) {
   const layouts = LAYOUTS.filter(({ codes }) => codes === n);
-  const first = rowsOf(found, profile.key, {}, (position) => (position.slots[n - 1] === 0 ? 0 : null));
+  const first = rowsOf(countedIn(found, n, 0), profile.key);
   const nonces = new Map();
   for (const beacon of beacons.slice(0, BEACONS)) {
     const { nonce } = beaconFields(beacon.code);
@@ -65,9 +65,7 @@ function readableSlots(profile, found, layout, nonce) {
   const n = layout.codes;
   const numbers = Array.from({ length: n }, (_, i) => i + 1).filter((slot) => !(layout.authenticated && slot === n - 1));
   return numbers.map((slot) => ({
-    rows: rowsOf(found, profile.key, { layout: layout.number, slot, nonce }, (position) =>
-      position.slots[n - 1] === slot ? 0 : null,
-    ),
+    rows: rowsOf(countedIn(found, n, slot), profile.key, { layout: layout.number, slot, nonce }),
   }));
 }
 
