@@ -12,7 +12,8 @@ import { Refusal } from "./src/refusal.js";
 
 const PROTOCOL = "ctwl-adapter/1";
 const PROFILE = "org.ctwl.toy.1";
-const MAX_LINE = 2 ** 24;
+/** The most bytes of a line, without its end. */
+const MAX_LINE = 2 ** 24 - 1;
 
 const OPERATIONS = {
   start({ protocol }) {
@@ -34,7 +35,8 @@ const OPERATIONS = {
   decode({ profile, text, alpha }) {
     if (profile !== PROFILE) return { skip: `no profile ${profile} here: it needs a language model` };
     if (typeof text !== "string") throw new Refusal("not-text", "text is a string");
-    return { ok: decodeText(PUBLISHED.get(profile), text, alpha ?? 1e-4) };
+    const { candidate, ...found } = decodeText(PUBLISHED.get(profile), text, alpha ?? 1e-4);
+    return { ok: found.detected ? found : { ...found, ...(candidate ?? { p_value: 1 }) } };
   },
   "verify-registry"(request) {
     try {
@@ -88,7 +90,7 @@ async function main() {
     if (line !== null && line.trim() === "") continue;
     const { stop, ...message } =
       line === null
-        ? { id: null, error: { status: "input-too-large", message: `a line has at most ${MAX_LINE} bytes` } }
+        ? { id: null, error: { status: "input-too-large", message: `a line has at most ${MAX_LINE + 1} bytes` } }
         : reply(line);
     await new Promise((resolve) => process.stdout.write(`${stringify(message)}\n`, resolve));
     if (stop) process.exit(0);

@@ -29,7 +29,8 @@ const RIVAL = Math.exp(SLACK);
 /**
  * What is found in a text under a profile at a level.
  *
- * @returns `{detected, code, p_value, spans, record}` as an adapter answers it
+ * @returns `{detected, code, p_value, spans, record}`, nulls where nothing is found, and `candidate`: the code that came
+ *   nearest, with its p-value, or null
  */
 export function decodeText(profile, text, alpha) {
   require(text.length <= MAX_CHARACTERS, "input-too-large", `more than ${MAX_CHARACTERS} characters`);
@@ -44,7 +45,7 @@ export function decodeText(profile, text, alpha) {
     passages.map((passage) => ({ ...passage, ...extent(profile, found, passage) })),
     profile.prefix_length,
   );
-  return report(profile, text, tokens, spans);
+  return { ...report(profile, text, tokens, spans), candidate: reader.candidate };
 }
 
 /** 9. Report. */
@@ -70,6 +71,7 @@ class Reader {
     this.profile = profile;
     this.found = found;
     this.alpha = alpha;
+    this.candidate = null;
     // Records are made of beacons of 20 bits (9.2); codes of other sizes come alone.
     this.numbers = profile.code_bits === CODE_BITS ? Array.from({ length: MAX_CODES }, (_, i) => i + 1) : [1];
     this.tests = this.numbers.map((n) => tests(found.length, n, 2 ** profile.code_bits, FORMS, this.numbers.length));
@@ -108,6 +110,7 @@ class Reader {
     for (const one of candidates.toSorted((a, b) => a.bound - b.bound)) {
       if (best && one.bound - SLACK > Math.log(best.p)) break;
       if (one.p === undefined) this.evaluate(one);
+      if (one.p < (this.candidate?.p_value ?? 2)) this.candidate = { code: one.code, p_value: one.p };
       if (one.p <= this.alpha && (!best || one.p < best.p)) best = one;
     }
     return best;

@@ -61,8 +61,16 @@ test("refusals are answers, unknown families are skips, malformed requests are e
   assert.ok(replies.slice(7).every(({ id, error }) => id === null && error.status === "request-malformed"));
 });
 
+test("a text that shows nothing has a best candidate; one without positions has none", async () => {
+  const decode = (text) => line({ id: 1, op: "decode", profile: "org.ctwl.toy.1", text, alpha: 0.0001 });
+  const { replies } = await talk(decode("Nothing is marked here."), decode("abc"));
+  const [{ ok: some }, { ok: none }] = replies;
+  assert.ok(!some.detected && Number.isInteger(some.code) && some.p_value > 0.0001);
+  assert.deepEqual(none, { detected: false, code: null, p_value: 1, spans: [], record: null });
+});
+
 test("a line that is too long is refused, and the next one answered", async () => {
-  const { replies } = await talk(Buffer.alloc(2 ** 24 + 1, "a"), "\n", line({ id: 1, op: "stop" }));
+  const { replies } = await talk(Buffer.alloc(2 ** 24, "a"), "\n", line({ id: 1, op: "stop" }));
   assert.deepEqual(replies.map(({ error }) => error?.status), ["input-too-large", undefined]);
 });
 
