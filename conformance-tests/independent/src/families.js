@@ -7,7 +7,7 @@ import { isSuitable } from "./ed25519.js";
 import { preAuthentication, readEnvelope, signedPayload } from "./envelope.js";
 import { counted } from "./evidence.js";
 import { mergesFile, tensorsDigest, vocabFile } from "./files.js";
-import { interleavedSlot, segmentedSlot } from "./framing.js";
+import { carried, interleavedSlot, segmentedSlot } from "./framing.js";
 import { colour, colourSeed, fmix32, permutationSeeds, rank, slotWord } from "./hashing.js";
 import { layout, layoutOf, recordCodes, relay } from "./layouts.js";
 import { normalize } from "./normalization.js";
@@ -126,7 +126,10 @@ export const FAMILIES = {
     const { codes, hops, authenticated } = layout(number, name, fields);
     return { codes, hops, authenticated };
   },
-  record: ({ layout: number, fields }) => ({ codes: recordCodes(layoutOf(number), fields) }),
+  record({ layout: number, fields }) {
+    const codes = recordCodes(layoutOf(number), fields);
+    return { codes, slots: carried(layoutOf(number), codes) };
+  },
   relay: ({ chain, own, full }) => relay(chain, own, full),
   slot({ key, tail: tokens, index }) {
     const word = slotWord(unhex(key), tokens);

@@ -4,9 +4,6 @@ import { slotWord } from "./hashing.js";
 /** The most codes that a record has. */
 export const MAX_CODES = 4;
 
-/** How many slots a record of `n` codes has: one each, and the check's. */
-export const slotsOf = (n) => (n === 1 ? 1 : n + 1);
-
 /** The slot in records of `n` codes of a position behind whose last tokens the word `u` lies. */
 export const interleavedSlot = (u, n) => (n === 1 ? 0 : Math.max(0, Math.floor((u * (n + 2)) / 2 ** 32) - 1));
 
@@ -21,5 +18,9 @@ export function slots(profile, position) {
   return numbers.map((n) => interleavedSlot(word, n));
 }
 
-/** What the check slot carries: the exclusive or of all codes but an authenticator. */
-export const check = (codes) => codes.reduce((a, b) => a ^ b, 0);
+/** What each slot of a record carries: the codes and, behind several, the check of all but an authenticator. */
+export function carried({ authenticated }, codes) {
+  if (codes.length === 1) return codes;
+  const checked = authenticated ? codes.slice(0, -1) : codes;
+  return [...codes, checked.reduce((a, b) => a ^ b)];
+}
