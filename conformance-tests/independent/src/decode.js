@@ -1,0 +1,221 @@
+/** 10 Decoding: from a text to the codes in it. The numbers are the specification's steps. */
+import { CODE_BITS } from "./beacon.js";
+import { countedIn, evidence, rowsOf } from "./evidence.js";
+import { MAX_CODES } from "./framing.js";
+import { colourSeed } from "./hashing.js";
+import { LAYOUTS, recordFields } from "./layouts.js";
+import { normalize } from "./normalization.js";
+import { greatestTail, pValue, tail } from "./null.js";
+import { bestRecord } from "./records.js";
+import { require } from "./refusal.js";
+import { bestBeacons, score, windowBests } from "./search.js";
+import { charactersOf, extent, joined } from "./spans.js";
+import { tailBounds } from "./bounds.js";
+import { tokenizerOf } from "./toy.js";
+import { isWholeTested, tests, windows } from "./windows.js";
+
+/** Bounds on the work that a text may ask for. */
+const MAX_CHARACTERS = 2 ** 20;
+const MAX_TOKENS = 2 ** 14;
+const MAX_EVALUATIONS = 128;
+
+/** This reader knows the first form alone: the text as given. */
+const FORMS = 1;
+/** The bound of a tail and the tail differ by less than this, in natural logarithms. */
+const SLACK = 7;
+/** A reading whose p-value is this many times that of the best is no place to look for a record. */
+const RIVAL = Math.exp(SLACK);
+
+/**
+ * What is found in a text under a profile at a level.
+ *
+ * @returns `{detected, code, p_value, spans, record}`, nulls where nothing is found, and `candidate`: the code that came
+ *   nearest, with its p-value, or null
+ */
+export function decodeText(profile, text, alpha) {
+  require(text.length <= MAX_CHARACTERS, "input-too-large", `more than ${MAX_CHARACTERS} characters`);
+  require(text.isWellFormed(), "not-text", "not Unicode text");
+  require(alpha > 0 && alpha < 1, "option-out-of-range", "a level lies between 0 and 1");
+  const tokens = tokenizerOf(profile).encode(normalize(text)); // 1, 2
+  require(tokens.length <= MAX_TOKENS, "input-too-large", `more than ${MAX_TOKENS} tokens`);
+  const found = evidence(profile, tokens); // 3, 4
+  const reader = new Reader(profile, found, alpha);
+  const passages = reader.passages(); // 5 to 8
+  const spans = joined(
+    passages.map((passage) => ({ ...passage, ...extent(profile, found, passage) })),
+    profile.prefix_length,
+  );
+  return { ...report(profile, text, tokens, spans), candidate: reader.candidate };
+}
+
+/** 9. Report. */
+function report(profile, text, tokens, spans) {
+  const strongest = spans.reduce((a, b) => (a && a.p <= b.p ? a : b), null);
+  const characters = charactersOf(text, tokens.length);
+  return {
+    detected: spans.length > 0,
+    code: strongest?.code ?? null,
+    p_value: strongest?.p ?? null,
+    spans: spans.map(({ from, behind, code, p }) => ({
+      start: characters(from === 0 ? 0 : from + profile.prefix_length),
+      end: characters(behind + profile.prefix_length),
+      code,
+      p_value: p,
+    })),
+    record: strongest?.record ?? null,
+  };
+}
+
+class Reader {
+  constructor(profile, found, alpha) {
+    this.profile = profile;
+    this.found = found;
+    this.alpha = alpha;
+    this.candidate = null;
+    // Records are made of beacons of 20 bits (9.2); codes of other sizes come alone.
+    this.numbers = profile.code_bits === CODE_BITS ? Array.from({ length: MAX_CODES }, (_, i) => i + 1) : [1];
+    this.tests = this.numbers.map((n) => tests(found.length, n, 2 ** profile.code_bits, FORMS, this.numbers.length));
+  }
+
+  /** The rows of slot 0; `group` says, as bits, in which numbers of codes a row's positions count. */
+  beaconRows(positions) {
+    const masks = new Map();
+    for (const n of this.numbers) {
+      for (const one of countedIn(positions, n, 0)) masks.set(one, (masks.get(one) ?? 0) | (1 << (n - 1)));
+    }
+    return rowsOf(masks.keys(), this.profile.key, {}, (position) => masks.get(position));
+  }
+
+  /** Passages with a code, none of which stands for another: `{from, behind, n, code, p, record}`, best first. */
+  passages() {
+    if (this.found.length === 0) return [];
+    let candidates = [...this.wholeCandidates(), ...this.windowCandidates()];
+    const chosen = [];
+    for (;;) {
+      const best = this.bestOf(candidates);
+      if (!best) return chosen;
+      chosen.push(this.withRecord(best));
+      // 10.3: the best stands for those with its code that it overlaps, and pushes out those that it half covers.
+      candidates = candidates.filter((one) => {
+        const taken = chosen.reduce((sum, other) => sum + overlap(one, other), 0);
+        const stoodFor = chosen.some((other) => other.code === one.code && overlap(one, other) > 0);
+        return one !== best && !stoodFor && 2 * taken <= one.behind - one.from;
+      });
+    }
+  }
+
+  /** The candidate of least p-value, if that is at most the level. Bounds spare most of them the exact test. */
+  bestOf(candidates) {
+    let best = null;
+    for (const one of candidates.toSorted((a, b) => a.bound - b.bound)) {
+      if (best && one.bound - SLACK > Math.log(best.p)) break;
+      if (one.p === undefined) this.evaluate(one);
+      if (one.p < (this.candidate?.p_value ?? 2)) this.candidate = { code: one.code, p_value: one.p };
+      if (one.p <= this.alpha && (!best || one.p < best.p)) best = one;
+    }
+    return best;
+  }
+
+  /** 6 and 7 for the whole text, for each number of codes; with the record, which is tested as a whole too (10.4). */
+  wholeCandidates() {
+    if (!isWholeTested(this.found.length)) return [];
+    const lists = bestBeacons(this.beaconRows(this.found), this.profile.code_bits, this.profile.colours);
+    const candidates = this.numbers.map((n) => {
+      const [{ code, score: reached }] = lists[n - 1];
+      const one = { from: 0, behind: this.found.length, n, code, tests: this.tests[n - 1].whole, beacons: lists[n - 1] };
+      one.p = pValue(tail(this.unitsOf(this.found, n), reached), one.tests);
+      return one;
+    });
+    const least = Math.min(...candidates.map(({ p }) => p));
+    for (const one of candidates) {
+      if (one.n > 1 && one.p <= least * RIVAL) this.addRecord(one, this.found);
+      one.bound = Math.log(one.p);
+    }
+    return candidates;
+  }
+
+  /** What the null is made of: one row a context, whatever else its positions carry. */
+  unitsOf(positions, n) {
+    return this.slotZero(positions, n).map(({ units }) => units);
+  }
+
+  slotZero(positions, n) {
+    return rowsOf(countedIn(positions, n, 0), this.profile.key);
+  }
+
+  /** The windows that a preliminary search does not rule out. */
+  windowCandidates() {
+    const lists = this.numbers.map((n) => windows(this.found.length, n));
+    if (lists.every((list) => list.length === 0)) return [];
+    const { key, code_bits: bits, colours } = this.profile;
+    const seeds = new Map();
+    const positions = this.found.map((position) => {
+      if (!seeds.has(position.name)) seeds.set(position.name, colourSeed(key, position.context, 0, 0, 0));
+      return { units: position.units, seed: seeds.get(position.name), mask: this.maskOf(position) };
+    });
+    const bests = windowBests(positions, lists, bits, colours);
+    const candidates = this.numbers.flatMap((n, i) => {
+      const bound = tailBounds(positions.map(({ units, mask }) => (mask & (1 << i) ? units : null)));
+      return lists[i].map(([from, behind], w) => ({
+        from,
+        behind,
+        n,
+        ...bests[i][w],
+        tests: this.tests[i].window,
+        bound: Math.log(this.tests[i].window) + bound(from, behind, bests[i][w].score),
+      }));
+    });
+    return candidates
+      .filter(({ bound }) => bound - SLACK <= Math.log(this.alpha))
+      .sort((a, b) => a.bound - b.bound)
+      .slice(0, MAX_EVALUATIONS);
+  }
+
+  /** In which numbers of codes a position carries slot 0, as bits. */
+  maskOf({ slots }) {
+    return this.numbers.reduce((mask, n) => (slots[n - 1] === 0 ? mask | (1 << (n - 1)) : mask), 0);
+  }
+
+  /** 5 to 7 for a window: exactly, over all codes. */
+  evaluate(window) {
+    const inside = this.found.slice(window.from, window.behind);
+    const rows = this.unitsOf(inside, window.n);
+    window.p = 1;
+    if (window.tests * greatestTail(rows) > this.alpha) return;
+    // Where all positions count the preliminary search was exact.
+    const carrying = inside.filter(({ slots }) => slots[window.n - 1] === 0).length;
+    if (countedIn(inside, window.n, 0).length < carrying) {
+      const lists = bestBeacons(this.beaconRows(inside), this.profile.code_bits, this.profile.colours);
+      Object.assign(window, lists[window.n - 1][0]);
+    }
+    window.p = pValue(tail(rows, window.score), window.tests);
+  }
+
+  /** 10.4: the better of the two tests, and the record where it may be reported. */
+  addRecord(one, positions) {
+    const found = bestRecord(this.profile, positions, one.n, one.beacons, one.tests);
+    if (!found) return;
+    const p = pValue(found.probability, found.tests);
+    if (!found.shown && p >= one.p) return;
+    // The record's own beacon: the test of the record stands for it.
+    if (p < one.p) [one.p, one.code] = [p, found.codes[0]];
+    if (one.code === found.codes[0]) {
+      one.record = { layout: found.layout.number, fields: recordFields(found.layout, found.codes) };
+    }
+  }
+
+  /** A passage with the record that its beacon begins. */
+  withRecord(passage) {
+    const { n, from, behind, code } = passage;
+    if (n === 1 && this.numbers.length > 1) {
+      passage.record = { layout: 1, fields: recordFields(LAYOUTS[0], [code]) };
+    } else if (n > 1 && !passage.record && !passage.beacons) {
+      const positions = this.found.slice(from, behind);
+      passage.beacons = [{ code, score: score(this.slotZero(positions, n), code, this.profile.colours) }];
+      this.addRecord(passage, positions);
+    }
+    return passage;
+  }
+}
+
+const overlap = (a, b) => Math.max(0, Math.min(a.behind, b.behind) - Math.max(a.from, b.from));

@@ -1,0 +1,223 @@
+/** The families of vectors: each a pure function from a vector's input to an answer. Refusals are answers. */
+import { beaconCode, beaconFields } from "./beacon.js";
+import { sha256, utf8 } from "./bytes.js";
+import * as canonical from "./canonical.js";
+import { decodeText } from "./decode.js";
+import { isSuitable } from "./ed25519.js";
+import { preAuthentication, readEnvelope, signedPayload } from "./envelope.js";
+import { counted } from "./evidence.js";
+import { mergesFile, tensorsDigest, vocabFile } from "./files.js";
+import { carried, interleavedSlot, segmentedSlot } from "./framing.js";
+import { colour, colourSeed, fmix32, permutationSeeds, rank, slotWord } from "./hashing.js";
+import { layout, layoutOf, recordCodes, relay } from "./layouts.js";
+import { normalize } from "./normalization.js";
+import { pValue, randomised, tail } from "./null.js";
+import { isMember, modelWeights, ranksBelow, total, toyWeights } from "./partition.js";
+import { positions } from "./positions.js";
+import { posterior, posteriorWindows } from "./posterior.js";
+import { commitment, personalProfile } from "./private.js";
+import { digest, profileFromBytes, profileFromJson, publicKey, PUBLISHED } from "./profile.js";
+import { verifyProof } from "./proof.js";
+import { Refusal, require } from "./refusal.js";
+import { epochAt, readRegistry } from "./registry.js";
+import { readRoot } from "./root.js";
+import { authenticator, authenticatorColourKey, open, seal } from "./sealing.js";
+import { openSecret } from "./secrets.js";
+import { Tokenizer } from "./tokenizer.js";
+import { toyTokenizer } from "./toy.js";
+import { countUnits, softUnits } from "./units.js";
+import { update } from "./update.js";
+import { tests, windows } from "./windows.js";
+
+const MAX_BYTES = 2 ** 24;
+const TOY = PUBLISHED.get("org.ctwl.toy.1");
+
+/** Bytes from hexadecimal; long ones come in parts, some of them repeated. */
+function unhex(hex) {
+  if (Array.isArray(hex)) {
+    const sizes = hex.map((part) => (typeof part === "string" ? part.length / 2 : (part.repeat.length / 2) * part.times));
+    if (!(sizes.reduce((a, b) => a + b, 0) <= MAX_BYTES)) throw new TypeError("too many bytes");
+    return Buffer.concat(hex.map((part) => unhex(typeof part === "string" ? part : part.repeat.repeat(part.times))));
+  }
+  if (typeof hex !== "string" || !/^(?:[0-9a-f]{2})*$/i.test(hex)) throw new TypeError("not hexadecimal");
+  return Buffer.from(hex, "hex");
+}
+
+const NUMBERS = [1, 2, 3, 4];
+
+const read = ({ text, alpha }) => decodeText(TOY, text, alpha);
+
+/** A number of positions, or of tokens, that may be asked about. */
+function count(number) {
+  if (!Number.isInteger(number) || number < 0 || number > 2 ** 20) throw new TypeError("not a number of positions");
+  return number;
+}
+
+export const FAMILIES = {
+  canonical: ({ bytes }) => ({ encoded: canonical.encode(canonical.decode(unhex(bytes))).toString("hex") }),
+
+  profile({ name }) {
+    const found = PUBLISHED.get(name);
+    if (!found) throw new Refusal("profile-unknown", "no published profile has this name");
+    return { digest: digest(found).toString("hex") };
+  },
+  "profile-document": ({ document, bytes }) => ({
+    digest: digest(bytes === undefined ? profileFromJson(document) : profileFromBytes(unhex(bytes))).toString("hex"),
+  }),
+  "public-key": ({ name }) => ({ key: publicKey(name).toString("hex") }),
+  "personal-profile"({ profile, user }) {
+    const made = personalProfile(profileFromJson(profile), user);
+    return { name: made.name, key: made.key.toString("hex"), digest: digest(made).toString("hex") };
+  },
+  commitment: ({ profile }) => ({ commitment: commitment(profileFromJson(profile)).toString("hex") }),
+  "secret-file": ({ file, passphrase, purpose }) => ({
+    secret: openSecret(unhex(file), passphrase, purpose).toString("hex"),
+  }),
+  proof({ proof, registry, appeared, text, alpha, tried }) {
+    verifyProof(unhex(proof), readRegistry(unhex(registry)), appeared, text, alpha, tried ?? undefined);
+    return { status: "ok" };
+  },
+
+  normalization: ({ text }) => ({ text: normalize(text) }),
+  tokenizer: ({ vocab, merges, pre_tokenizer: rule, text }) => ({
+    ids: new Tokenizer(new Map(Object.entries(vocab)), merges, rule).encode(text),
+  }),
+  "toy-tokenizer": ({ text }) => ({ ids: toyTokenizer.encode(normalize(text)) }),
+  "tokenizer-files": ({ tokens, merges }) => ({
+    vocab: vocabFile(tokens).toString("hex"),
+    merges: mergesFile(merges).toString("hex"),
+  }),
+  tensors: ({ tensors }) => ({ sha256: tensorsDigest(tensors).toString("hex") }),
+  positions({ tokens, prefix_length: prefix, context_length: length }) {
+    const found = positions(tokens, count(prefix), count(length));
+    return {
+      windows: found.map(({ window }) => window),
+      contexts: found.map(({ context }) => context),
+      observed: found.map(({ token }) => token),
+    };
+  },
+
+  mixing: ({ words }) => ({ mixed: words.map(fmix32) }),
+  permutation({ key, context, colour: a, tokens }) {
+    const seed = permutationSeeds(unhex(key), context, a + 1)[a];
+    return { seed, ranks: tokens.map((token) => rank(seed, token)) };
+  },
+  colours({ key, context, layout: number, slot, nonce, colours, codes }) {
+    const seed = colourSeed(unhex(key), context, number, slot, nonce);
+    return { seed, colours: codes.map((code) => colour(seed, code, colours)) };
+  },
+
+  weights: ({ logits, vocabulary, weight_bits: bits, special }) => ({
+    weights: Array.from(modelWeights(logits, vocabulary, bits, special)),
+  }),
+  members({ weights, seed, sigma }) {
+    const below = Array.from(ranksBelow(weights, seed));
+    const all = total(weights);
+    return { members: [...below.keys()].filter((v) => isMember(below[v], all, sigma)), below };
+  },
+  "toy-weights"({ window, tokens }) {
+    const weights = toyWeights(window, TOY.tokenizer.vocabulary);
+    return { weights: tokens.map((token) => weights[token]) };
+  },
+
+  beacon: (fields) => ({ code: beaconCode(fields) }),
+  "beacon-fields": ({ code }) => beaconFields(code),
+  layout({ number, name, fields }) {
+    const { codes, hops, authenticated } = layout(number, name, fields);
+    return { codes, hops, authenticated };
+  },
+  record({ layout: number, fields }) {
+    const codes = recordCodes(layoutOf(number), fields);
+    return { codes, slots: carried(layoutOf(number), codes) };
+  },
+  relay: ({ chain, own, full }) => relay(chain, own, full),
+  slot({ key, tail: tokens, index }) {
+    const word = slotWord(unhex(key), tokens);
+    return {
+      word,
+      interleaved: NUMBERS.map((n) => interleavedSlot(word, n)),
+      segmented: NUMBERS.map((n) => segmentedSlot(index, n)),
+    };
+  },
+  sealing({ secret, profile, user, ...beacon }) {
+    const key = unhex(secret);
+    const sealed = seal(key, user, beacon);
+    const { provider, version, nonce } = beacon;
+    const fields = { provider, version, nonce, sealed_user: sealed, authenticator: 0 };
+    const codes = recordCodes(layoutOf(4), fields).slice(0, -1);
+    return {
+      sealed_user: sealed,
+      authenticator: authenticator(key, digest(PUBLISHED.get(profile)), 4, codes),
+      colour_key: authenticatorColourKey(key).toString("hex"),
+    };
+  },
+  opening: ({ secret, sealed_user: sealed, ...beacon }) => ({ user: open(unhex(secret), sealed, beacon) }),
+
+  "pre-authentication": ({ type, payload }) => ({ bytes: preAuthentication(type, unhex(payload)).toString("hex") }),
+  "registry-key"({ key }) {
+    require(isSuitable(unhex(key)), "key-unsuitable", "a key that may not be enrolled");
+    return { status: "ok" };
+  },
+  envelope({ envelope, type, role: { threshold, keys } }) {
+    const payload = signedPayload(readEnvelope(unhex(envelope), type), { threshold, keys: keys.map(unhex) });
+    return { payload: sha256(payload).toString("hex") };
+  },
+  root({ root }) {
+    readRoot(unhex(root));
+    return { status: "ok" };
+  },
+  registry: ({ registry }) => ({ status: "ok", entries: readRegistry(unhex(registry)).entries.length }),
+  epochs: ({ registry, provider, times }) => ({
+    epochs: times.map((at) => epochAt(readRegistry(unhex(registry)), provider, at)),
+  }),
+  "registry-update": (input) => verifyRegistry(input),
+
+  "counted-positions": ({ positions: found }) => ({ counted: counted(found) }),
+  scores({ contexts, codes }) {
+    const scores = codes.map((code) =>
+      contexts.reduce((sum, { seed, units }) => sum + units[colour(seed, code, units.length)], 0),
+    );
+    const best = scores.reduce((at, score, i) => (score > scores[at] ? i : at), 0);
+    return { scores, best: codes[best], best_score: scores[best] };
+  },
+  units: ({ below, weight, total: all, sigma }) => ({
+    count: countUnits(below, all, sigma),
+    soft: softUnits(below, weight, all, sigma),
+  }),
+  windows: ({ positions: all, codes }) => ({ windows: windows(count(all), codes) }),
+  tests({ positions: all, codes, forms, numbers }) {
+    const found = numbers.map((n) => tests(count(all), n, codes, forms, numbers.length));
+    return { whole: found.map(({ whole }) => whole), window: found.map(({ window }) => window) };
+  },
+  null: ({ units, score, tests: all }) => ({ p_value: pValue(tail(units, score), all) }),
+  randomised: ({ units, score, u }) => ({ p_value: randomised(units, score, u) }),
+  "posterior-windows": ({ positions: all }) => ({ windows: posteriorWindows(count(all)) }),
+  posterior: ({ scores }) => posterior(scores),
+
+  decode(input) {
+    const { detected, code, p_value: p, spans } = read(input);
+    return { detected, code, p_value: p, spans: spans.map((span) => ({ code: span.code, p_value: span.p_value })) };
+  },
+  "decode-spans": (input) => ({ codes: read(input).spans.map(({ code }) => code) }),
+  "decode-record"(input) {
+    const { code, record } = read(input);
+    return { code, record };
+  },
+};
+
+/** A registry client's step: the versions and the latest time that are trusted next. */
+export function verifyRegistry({ trusted, roots, registry, clock }) {
+  const held = { root: unhex(trusted.root), registry: trusted.registry && unhex(trusted.registry), latest: trusted.latest };
+  const next = update(held, roots.map(unhex), registry && unhex(registry), clock);
+  return { status: "ok", root: next.root.version, registry: next.registry.version, latest: next.latest };
+}
+
+/** The answer to a vector's input; refusals are answers. */
+export function answer(family, input) {
+  try {
+    return FAMILIES[family](input);
+  } catch (error) {
+    if (error instanceof Refusal) return { status: error.status };
+    throw error;
+  }
+}

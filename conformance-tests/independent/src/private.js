@@ -1,0 +1,33 @@
+/** 4.5 and 4.6 Private and personal profiles, commitments. */
+import { ascii, hkdf, sha256, utf8 } from "./bytes.js";
+import { encode } from "./canonical.js";
+import { digest, profileFromBytes, publicKey, PUBLISHED } from "./profile.js";
+import { require } from "./refusal.js";
+
+/** Refuses (`profile-not-private`) a profile that anyone can write under. */
+export function requirePrivate(profile) {
+  const names = [profile.name, ...PUBLISHED.keys()];
+  const known = names.some((name) => publicKey(name).equals(profile.key));
+  require(!known && !profile.name.startsWith("org.ctwl."), "profile-not-private", "the profile is a public one");
+}
+
+const derive = (profile, info, length) => hkdf(profile.key, digest(profile), info, length);
+
+/** A user's profile: the provider's with another name and key. */
+export function personalProfile(profile, user) {
+  requirePrivate(profile);
+  require(user.isWellFormed(), "user-malformed", "an id is Unicode text");
+  const id = utf8(user.normalize("NFC"));
+  require(id.length >= 1 && id.length <= 1024, "user-malformed", "an id has 1 to 1024 bytes");
+  const tag = derive(profile, Buffer.concat([ascii("ctwl-private/1/user-name/"), id]), 16);
+  const key = derive(profile, Buffer.concat([ascii("ctwl-private/1/user-key/"), id]), 32);
+  const name = profile.name.replace(/(\.[0-9]+)$/, `.user-${tag.toString("hex")}$1`);
+  return profileFromBytes(encode({ ...profile, name, key }));
+}
+
+/** The commitment to a private profile. */
+export function commitment(profile) {
+  requirePrivate(profile);
+  const salt = derive(profile, ascii("ctwl-private/1/commitment-salt"), 32);
+  return sha256(ascii("ctwl-commitment/1"), salt, encode(profile));
+}

@@ -1,0 +1,54 @@
+/** 4.6 Proofs. */
+import { decode } from "./canonical.js";
+import { decodeText } from "./decode.js";
+import { normalize } from "./normalization.js";
+import { commitment, requirePrivate } from "./private.js";
+import { claimedFromBytes } from "./profile.js";
+import { as, require } from "./refusal.js";
+import { checks } from "./schema.js";
+
+const { map, need, integer, oneOf } = checks("proof-malformed");
+
+/** A proof from its bytes. */
+export function readProof(bytes) {
+  const proof = map(
+    as("proof-malformed", () => decode(bytes)),
+    ["format", "profile", "text", "code"],
+    "a proof",
+  );
+  oneOf(proof.format, ["ctwl-proof/1"], "format");
+  need(proof.profile instanceof Uint8Array, "profile is not a byte string");
+  need(typeof proof.text === "string" && proof.text !== "", "text is not a text, or empty");
+  const profile = as("proof-malformed", () => claimedFromBytes(proof.profile));
+  integer(proof.code, 0, 2n ** 64n - 1n, "code");
+  return { ...proof, profile };
+}
+
+/**
+ * Refuses a proof that shows nothing.
+ *
+ * @param bytes of the proof
+ * @param registry that was verified
+ * @param day the first instant of the day on which the text appeared, never taken from the proof
+ * @param text the text in question, or null
+ * @param alpha the level
+ * @param g the logarithm to base 2 of how many keys may have been tried
+ */
+export function verifyProof(bytes, registry, day, text, alpha, g = 64) {
+  const { profile, text: shown, code } = readProof(bytes);
+  // 1.
+  requirePrivate(profile);
+  const committed = commitment(profile);
+  const certificates = registry.entries.filter(({ kind }) => kind === "certificate");
+  const certificate = certificates.find((one) => committed.equals(one.commitment));
+  require(certificate, "proof-uncertified", "the registry has no certificate of this profile");
+  // 2.
+  require(certificate.since < day, "proof-late", "certified on the day of the text or later");
+  // 3.
+  require(text === null || normalize(text) === normalize(shown), "proof-text-differs", "a proof of another text");
+  // 4.
+  const keys = certificates.filter((one) => one.owner === certificate.owner && one.since < day).length * 2 ** g;
+  const { spans } = decodeText(profile, shown, alpha);
+  const carried = spans.some((span) => span.code === code && span.p_value * keys <= alpha);
+  require(carried, "proof-unfounded", "the text does not carry the code clearly enough");
+}

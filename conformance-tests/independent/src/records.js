@@ -1,0 +1,111 @@
+/** 10.4 Records: what follows the beacon of slot 0. */
+import { beaconFields, CODE_BITS } from "./beacon.js";
+import { countedIn, rowsOf } from "./evidence.js";
+import { LAYOUTS } from "./layouts.js";
+import { tail } from "./null.js";
+import { allScores } from "./search.js";
+
+/** How many of the best beacons lend their nonce. */
+const BEACONS = 4;
+/** A beacon whose own `N * P` is above this is no place to start from. */
+const PLAUSIBLE = 0.05;
+/** What the slots behind slot 0 must show for a layout to be reported. */
+const SHOWN = 0.01;
+/** How many likely codes of a slot are tried together, by how many further codes there are. */
+const LIKELY = [0, 2 ** CODE_BITS, 1024, 96];
+
+/**
+ * The best record of `n` >= 2 codes in some positions, or null.
+ *
+ * @param profile under which they were read
+ * @param found positions
+ * @param n the number of codes
+ * @param beacons the best codes of slot 0, with their scores, best first
+ * @param tests `K` of slot 0 in these positions
+ * @returns `{layout, codes, probability, tests, shown}`: codes, null for an authenticator; the record's `P` and the tests
+ *   it takes; whether the slots behind slot 0 show a layout by themselves
+ */
+export function bestRecord(profile, found, n, beacons, tests) {
+  const layouts = LAYOUTS.filter(({ codes }) => codes === n);
+  const first = rowsOf(countedIn(found, n, 0), profile.key);
+  const nonces = new Map();
+  for (const beacon of beacons.slice(0, BEACONS)) {
+    const { nonce } = beaconFields(beacon.code);
+    const plausible = tail(first.map(({ units }) => units), beacon.score) * 2 ** CODE_BITS <= PLAUSIBLE;
+    if (plausible) nonces.set(nonce, [...(nonces.get(nonce) ?? []), beacon]);
+  }
+  let best = null;
+  for (const [nonce, tried] of nonces) {
+    for (const layout of layouts) {
+      const slots = readableSlots(profile, found, layout, nonce);
+      const readable = slots.length - 1;
+      const behind = slots.flatMap(({ rows }) => rows.map(({ units }) => units));
+      for (const beacon of tried) {
+        const { codes, sum } = likeliest(slots, beacon.code, profile.colours);
+        const records = 2 ** (CODE_BITS * readable);
+        const shownBy = tail(behind, sum) * records * nonces.size * layouts.length;
+        if (best && best.shownBy <= shownBy) continue;
+        const all = [...behind, ...first.map(({ units }) => units)];
+        best = {
+          layout,
+          codes: layout.authenticated ? [beacon.code, ...codes, null] : [beacon.code, ...codes],
+          probability: tail(all, sum + beacon.score),
+          tests: tests * records * layouts.length,
+          shownBy,
+          shown: shownBy <= SHOWN,
+        };
+      }
+    }
+  }
+  return best;
+}
+
+/** The slots behind slot 0 that anyone can read, the check's last, each with its rows. */
+function readableSlots(profile, found, layout, nonce) {
+  const n = layout.codes;
+  const numbers = Array.from({ length: n }, (_, i) => i + 1).filter((slot) => !(layout.authenticated && slot === n - 1));
+  return numbers.map((slot) => ({
+    rows: rowsOf(countedIn(found, n, slot), profile.key, { layout: layout.number, slot, nonce }),
+  }));
+}
+
+/**
+ * The further codes of highest score, with the check's: likely codes of all slots but one, from which the one left
+ * follows, as all of them and the beacon come to nothing under exclusive or.
+ */
+function likeliest(slots, beacon, colours) {
+  for (const slot of slots) slot.scores ??= allScores(slot.rows, CODE_BITS, colours);
+  const kept = LIKELY[slots.length - 1];
+  for (const slot of slots) slot.likely ??= top(slot.scores, kept);
+  let best = { sum: -Infinity, codes: null };
+  const lefts = slots.length === 2 ? [1] : slots.keys();
+  for (const left of lefts) {
+    const others = slots.filter((_, i) => i !== left);
+    const chosen = new Array(others.length);
+    const visit = (depth, xor, sum) => {
+      if (depth === others.length) {
+        const whole = sum + slots[left].scores[xor];
+        if (whole > best.sum) best = { sum: whole, codes: chosen.toSpliced(left, 0, xor).slice(0, -1) };
+        return;
+      }
+      const { likely, scores } = others[depth];
+      for (let i = 0; i < likely.length; i++) {
+        chosen[depth] = likely[i];
+        visit(depth + 1, xor ^ likely[i], sum + scores[likely[i]]);
+      }
+    };
+    visit(0, beacon, 0);
+  }
+  return best;
+}
+
+/** The `count` codes of highest score. */
+function top(scores, count) {
+  if (count >= scores.length) return Uint32Array.from(scores.keys());
+  const sorted = Int32Array.from(scores).sort();
+  const least = sorted[sorted.length - count];
+  const chosen = [];
+  for (let code = 0; code < scores.length; code++) if (scores[code] > least) chosen.push(code);
+  for (let code = 0; code < scores.length && chosen.length < count; code++) if (scores[code] === least) chosen.push(code);
+  return Uint32Array.from(chosen);
+}

@@ -1,0 +1,153 @@
+/** 9.6 Registry and its history. */
+import { decode, encode } from "./canonical.js";
+import { layout } from "./layouts.js";
+import { as, require } from "./refusal.js";
+import { MAX_TIME, MAX_VERSION } from "./root.js";
+import { checks } from "./schema.js";
+
+const MAX_BYTES = 1_048_576;
+const MAX_ENTRIES = 16_384;
+const STATES = ["active", "retired", "revoked"];
+const WORD = /^[a-z][a-z0-9_]{0,31}$/;
+const HTTPS = /^https:\/\/[A-Za-z0-9.~:/?#@!$&*+,;=%_-]+$/;
+const MAIL = /^[A-Za-z0-9.+_-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+$/;
+
+const { map, need, integer, bytes, text, oneOf, array } = checks("registry-malformed");
+
+/** A registry from its payload. */
+export function readRegistry(payload) {
+  const registry = map(
+    as("registry-malformed", () => decode(payload, MAX_BYTES)),
+    ["format", "version", "issued", "expires", "entries"],
+    "a registry",
+  );
+  oneOf(registry.format, ["ctwl-registry/1"], "format");
+  integer(registry.version, 1, MAX_VERSION, "version");
+  time(registry.issued, "issued");
+  integer(registry.expires, registry.issued + 1, MAX_TIME, "expires");
+  array(registry.entries, 0, MAX_ENTRIES, "entries");
+  const taken = new Set();
+  const layoutNames = new Set();
+  for (const entry of registry.entries) {
+    need(entry !== null && typeof entry === "object", "an entry is not a map");
+    oneOf(entry.kind, ["provider", "layout", "certificate"], "kind");
+    if (entry.kind === "provider") provider(entry);
+    else if (entry.kind === "layout") registeredLayout(entry, taken, layoutNames);
+    else certificate(entry, registry.issued);
+    const what = identity(entry);
+    require(!taken.has(what), "code-reused", `${what} is in the registry already`);
+    taken.add(what);
+  }
+  return registry;
+}
+
+/** What no two entries share. */
+const identity = (entry) =>
+  `${entry.kind} ${{ provider: entry.code, layout: entry.number, certificate: entry.commitment?.toString("hex") }[entry.kind]}`;
+
+const time = (value, what) => integer(value, 0, MAX_TIME, what);
+
+/** 1 to 100 characters, none of general category C or Z but the space, no space at the ends. */
+function name(value, what) {
+  need(typeof value === "string", `${what} is not a string`);
+  const length = Array.from(value).length;
+  need(length >= 1 && length <= 100, `${what} has 1 to 100 characters`);
+  need(!/[\p{C}\p{Z}]/u.test(value.replaceAll(" ", "")), `${what} has a character that does not show`);
+  need(value.trim() === value, `${what} has a space at an end`);
+}
+
+/** `until` is nil or no earlier than `since`. */
+function until(entry, what) {
+  if (entry.until === null) return;
+  time(entry.until, `${what}'s until`);
+  need(entry.until >= entry.since, `${what} ends before it begins`);
+}
+
+function provider(entry) {
+  map(entry, ["kind", "code", "name", "contact", "state", "since", "until", "models", "epochs"], "a provider");
+  integer(entry.code, 0, 1023, "code");
+  name(entry.name, "name");
+  need(typeof entry.contact === "string" && entry.contact.length <= 200, "contact is not a short string");
+  need(HTTPS.test(entry.contact) || MAIL.test(entry.contact), "contact is no https address and no mail address");
+  oneOf(entry.state, STATES, "state");
+  time(entry.since, "since");
+  until(entry, "a provider");
+  need((entry.until === null) === (entry.state === "active"), "until is nil exactly while active");
+  array(entry.models, 0, 16, "models");
+  for (const model of entry.models) {
+    map(model, ["version", "name", "since", "until"], "a model");
+    integer(model.version, 0, 15, "version");
+    name(model.name, "a model's name");
+    time(model.since, "since");
+    until(model, "a model");
+  }
+  need(new Set(entry.models.map(({ version }) => version)).size === entry.models.length, "a model version comes once");
+  array(entry.epochs, 0, 65_536, "epochs");
+  let [least, from] = [0, 0];
+  for (const one of entry.epochs) {
+    map(one, ["epoch", "since"], "an epoch");
+    least = integer(one.epoch, least, 65_535, "an epoch") + 1;
+    from = integer(one.since, from, MAX_TIME, "an epoch's since") + 1;
+  }
+}
+
+function registeredLayout(entry, taken, names) {
+  map(entry, ["kind", "number", "name", "owner", "fields"], "a layout");
+  integer(entry.number, 64, 127, "number");
+  text(entry.name, WORD, "a layout's name");
+  need(!names.has(entry.name), "another layout has this name");
+  names.add(entry.name);
+  integer(entry.owner, 0, 1023, "owner");
+  need(taken.has(`provider ${entry.owner}`), "a layout's owner is a provider before it");
+  array(entry.fields, 4, 64, "fields");
+  for (const field of entry.fields) {
+    array(field, 2, 2, "a field");
+    text(field[0], WORD, "a field's name");
+    integer(field[1], 1, 64, "a field's bits");
+  }
+  const { codes } = as("registry-malformed", () => layout(entry.number, entry.name, entry.fields));
+  need(codes >= 2, "a registered layout has two to four codes");
+}
+
+function certificate(entry, issued) {
+  map(entry, ["kind", "commitment", "owner", "since"], "a certificate");
+  bytes(entry.commitment, 32, "commitment");
+  name(entry.owner, "owner");
+  integer(entry.since, 0, issued, "since");
+}
+
+/** The key epoch of a provider at a time: the last that began by then, or null. */
+export function epochAt(registry, code, at) {
+  const found = registry.entries.find((entry) => entry.kind === "provider" && entry.code === code);
+  return found?.epochs.findLast(({ since }) => since <= at)?.epoch ?? null;
+}
+
+const same = (a, b) => encode(a).equals(encode(b));
+
+/** History: refuses a registry that may not follow an older one. */
+export function requireFollows(older, newer) {
+  const kept = new Set(newer.entries.map(identity));
+  require(older.entries.every((entry) => kept.has(identity(entry))), "entry-removed", "an entry is missing");
+  newer.entries.forEach((entry, i) => {
+    if (i < older.entries.length) requireKept(older.entries[i], entry, older.issued);
+    else if (entry.kind === "certificate") requireNotBefore(entry.since, older.issued);
+  });
+}
+
+const requireNotBefore = (since, issued) =>
+  require(since >= issued, "entry-backdated", "it lies before the registry that it was not in");
+
+const altered = (holds) => require(holds, "entry-altered", "an entry is not what it was");
+
+function requireKept(old, entry, issued) {
+  if (old.kind !== "provider" || entry.kind !== "provider") return altered(same(old, entry));
+  const { contact: _, state: oldState, until: oldUntil, models: oldModels, epochs: oldEpochs, ...oldRest } = old;
+  const { contact: __, state, until: end, models, epochs, ...rest } = entry;
+  altered(same(oldRest, rest));
+  altered(STATES.indexOf(state) >= STATES.indexOf(oldState));
+  altered(oldUntil === null || oldUntil === end);
+  altered(models.length >= oldModels.length && epochs.length >= oldEpochs.length);
+  oldModels.forEach((model, i) => altered(same({ ...model, until: model.until ?? models[i].until }, models[i])));
+  oldEpochs.forEach((epoch, i) => altered(same(epoch, epochs[i])));
+  epochs.slice(oldEpochs.length).forEach(({ since }) => requireNotBefore(since, issued));
+}

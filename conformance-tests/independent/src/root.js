@@ -1,0 +1,47 @@
+/** 9.6 Root. */
+import { ascii, sha256 } from "./bytes.js";
+import { decode } from "./canonical.js";
+import { isSuitable, publicKeyOf } from "./ed25519.js";
+import { as, require } from "./refusal.js";
+import { checks } from "./schema.js";
+
+const MAX_BYTES = 65_536;
+export const MAX_TIME = 253_402_300_799;
+export const MAX_VERSION = 2n ** 63n - 1n;
+
+const { map, need, integer, bytes, oneOf, array } = checks("root-malformed");
+
+/** The keys that everybody can sign with. */
+export const TEST_KEYS = Array.from({ length: 16 }, (_, n) =>
+  publicKeyOf(sha256(ascii("ctwl-registry/test-key"), Buffer.from([n]))),
+);
+
+/** A root from its payload. */
+export function readRoot(payload) {
+  const root = map(
+    as("root-malformed", () => decode(payload, MAX_BYTES)),
+    ["format", "use", "version", "expires", "root", "registry"],
+    "a root",
+  );
+  oneOf(root.format, ["ctwl-root/1"], "format");
+  oneOf(root.use, ["production", "test"], "use");
+  integer(root.version, 1, MAX_VERSION, "version");
+  integer(root.expires, 0, MAX_TIME, "expires");
+  role(root.root, "root");
+  role(root.registry, "registry");
+  const keys = [...root.root.keys, ...root.registry.keys];
+  require(keys.every(isSuitable), "key-unsuitable", "a key that may not be enrolled");
+  const test = keys.some((key) => TEST_KEYS.some((one) => one.equals(key)));
+  require(root.use === "test" || !test, "test-key-in-production", "everybody can sign with a test key");
+  return root;
+}
+
+function role(value, what) {
+  map(value, ["threshold", "keys"], what);
+  array(value.keys, 1, 32, `${what}'s keys`);
+  value.keys.forEach((key, i) => {
+    bytes(key, 32, "a key");
+    need(i === 0 || Buffer.compare(value.keys[i - 1], key) < 0, "keys are not distinct and ascending");
+  });
+  integer(value.threshold, 1, value.keys.length, `${what}'s threshold`);
+}

@@ -1,0 +1,66 @@
+/** 10.3 Spans: where a code is. Their ends are informative. */
+import { colour, colourSeed } from "./hashing.js";
+import { normalizeWithin } from "./normalization.js";
+import { utf8 } from "./bytes.js";
+
+/** How far the sum of units may fall inside a span. */
+const MAX_FALL = 96;
+
+/** The stretch of positions, around a passage, over which the sum of a code's units grows: `{from, behind}`. */
+export function extent(profile, found, { from, behind, n, code }) {
+  const unit = (position) => {
+    if (position.slots[n - 1] !== 0) return 0;
+    return position.units[colour(colourSeed(profile.key, position.context, 0, 0, 0), code, profile.colours)];
+  };
+  const units = found.map(unit);
+  const middle = Math.floor((from + behind) / 2);
+  const reach = (start, step) => {
+    let [sum, best, end] = [0, 0, start];
+    for (let i = start; i >= 0 && i < units.length && best - sum <= MAX_FALL; i += step) {
+      sum += units[i];
+      if (sum > best) [best, end] = [sum, i];
+    }
+    return end;
+  };
+  const [first, last] = [reach(middle - 1, -1), reach(middle, 1)];
+  const snap = profile.prefix_length;
+  return {
+    from: first <= snap ? 0 : first,
+    behind: last + 1 + snap >= units.length ? units.length : last + 1,
+  };
+}
+
+/** Spans in order, those of one code joined that overlap or have no more than `gap` positions between. */
+export function joined(spans, gap) {
+  const result = [];
+  for (const span of spans.toSorted((a, b) => a.from - b.from || a.p - b.p)) {
+    const before = result.findLast(({ code }) => code === span.code);
+    if (before && span.from - before.behind <= gap) {
+      const better = span.p < before.p ? span : before;
+      Object.assign(before, { ...better, from: before.from, behind: Math.max(before.behind, span.behind) });
+    } else result.push({ ...span });
+  }
+  return result;
+}
+
+/**
+ * A function from a place among the tokens, which are the bytes of the normal form, to one among the characters of the
+ * text as given.
+ */
+export function charactersOf(text, tokens) {
+  const characters = Array.from(text);
+  const leading = utf8(/^[ \t\n\v\f\r]*/.exec(normalizeWithin(text))[0]).length;
+  const bytesBefore = (count) => utf8(normalizeWithin(characters.slice(0, count).join(""))).length - leading;
+  return (token) => {
+    if (token <= 0) return 0;
+    if (token >= tokens) return characters.length;
+    // The least number of characters whose normal form reaches the token.
+    let [low, high] = [0, characters.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (bytesBefore(middle) >= token) high = middle;
+      else low = middle + 1;
+    }
+    return low;
+  };
+}

@@ -1,0 +1,33 @@
+/** 10.2 Windows, and the number of tests. */
+
+const LENGTHS = [96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096];
+const MAX_WHOLE = 4096;
+
+/** The windows of a text of some positions for records of `n` codes: `[first, behind last]`. */
+export function windows(positions, n) {
+  const found = [];
+  for (const length of LENGTHS) {
+    if (4 * length > 3 * positions || length < 96 * n) continue;
+    for (let start = 0; start + length <= positions; start += length / 4) found.push([start, start + length]);
+  }
+  return found;
+}
+
+export const isWholeTested = (positions) => positions <= MAX_WHOLE;
+
+/**
+ * `K` of the whole text and of a window, null where there is no such test.
+ *
+ * @param positions of the text
+ * @param n of the record
+ * @param codes `N`, the number of codes searched
+ * @param forms `F`
+ * @param numbers `C`, how many numbers of codes are tried
+ */
+export function tests(positions, n, codes, forms, numbers) {
+  const count = windows(positions, n).length;
+  const whole = isWholeTested(positions);
+  const both = whole && count > 0 ? 2 : 1;
+  const shared = codes * forms * numbers * (n === 1 ? 1 : 2) * both;
+  return { whole: whole ? shared : null, window: count > 0 ? shared * count : null };
+}
