@@ -71,14 +71,16 @@ $(PROVIDER)/config.json: $(READY) evaluation/transplant.py
 	$(BIN)/python evaluation/transplant.py --provider gpt2 $(PROVIDER)
 
 ADAPTER := $(BIN)/ctwl-conformance adapter
-conformance: $(PROVIDER)/config.json ## three real providers and the toy one by the decoders, a report in conformance-report/
+READER := node conformance-tests/independent/adapter.js
+SECOND := $(if $(shell command -v node),--decoder "$(READER)" --registry-client "$(READER)")
+conformance: $(PROVIDER)/config.json ## three real providers and the toy one by two decoders, a report in conformance-report/
 	OMP_NUM_THREADS=1 $(BIN)/ctwl-conformance run --jobs 2 --out conformance-report \
 		--encoder "$(ADAPTER) encoder --model smollm2" \
 		--encoder "$(ADAPTER) encoder --model $(PROVIDER) --profile $(PROFILE)" \
 		--encoder "$(ADAPTER) http --own --model smollm2" \
 		--encoder "$(ADAPTER) toy" \
 		--decoder "$(ADAPTER) decoder --profile org.ctwl.toy.1 --profile $(PROFILE)" \
-		--registry-client "$(ADAPTER) registry-client"
+		--registry-client "$(ADAPTER) registry-client" $(SECOND)
 
 selftest: $(READY) ## adapters that are broken on purpose, and the reference's constants one by one
 	OMP_NUM_THREADS=1 $(BIN)/ctwl-conformance selftest

@@ -67,7 +67,7 @@ FAULTS = (
     Fault("partition-or-equal", "decoder", "<= where the partition has <", ("vector/members/*",),
           (_PARTITION, "* denominator < total", "* denominator <= total")),
     Fault("slots-reversed", "decoder", "slots are read in the wrong order", ("vector/slot/*",),
-          ("ctwl_protocol.framing", "return word * codes >> 32", "return codes - 1 - (word * codes >> 32)")),
+          ("ctwl_protocol.framing", "return part - (part > 0)", "return codes - part + (part > 0)")),
     Fault("fields-reversed", "decoder", "a record's fields are packed least significant first", ("vector/record/*",),
           ("ctwl_protocol.layouts", "        for name, bits in self.fields:\n            value",
            "        for name, bits in self.fields[::-1]:\n            value")),
