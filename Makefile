@@ -72,7 +72,7 @@ $(PROVIDER)/config.json: $(READY) evaluation/transplant.py
 
 ADAPTER := $(BIN)/ctwl-conformance adapter
 READER := node conformance-tests/independent/adapter.js
-SECOND := $(if $(shell command -v node),--decoder "$(READER)" --registry-client "$(READER)")
+SECOND := $(if $(shell which node),--decoder "$(READER)" --registry-client "$(READER)")
 conformance: $(PROVIDER)/config.json ## three real providers and the toy one by two decoders, a report in conformance-report/
 	OMP_NUM_THREADS=1 $(BIN)/ctwl-conformance run --jobs 2 --out conformance-report \
 		--encoder "$(ADAPTER) encoder --model smollm2" \

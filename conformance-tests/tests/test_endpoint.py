@@ -98,5 +98,5 @@ def test_what_it_does_not_do_is_a_skip() -> None:
     encoder = EndpointEncoder("", OFFLINE, model="big", client=answering(httpx.Response(500)))
     with pytest.raises(NotDone, match="keys"):
         encoder.encode(wanted(layout=4))
-    with pytest.raises(NotDone, match="mark under"):
+    with pytest.raises(NotDone, match="writes under"):
         encoder.encode(wanted(profile="org.ctwl.toy.1"))

@@ -15,17 +15,21 @@ function flat(rows, colours) {
   return { seeds: Int32Array.from(rows, ({ seed }) => seed), units };
 }
 
+/** The colour of a code at a context, from `t XOR (m * G)` (6.3). */
+function colourOf(x, colours) {
+  x ^= x >>> 16;
+  x = Math.imul(x, 0x85ebca6b);
+  x ^= x >>> 13;
+  x = Math.imul(x, 0xc2b2ae35);
+  x ^= x >>> 16;
+  return (Math.imul(x >>> 16, colours) + (Math.imul(x & 0xffff, colours) >>> 16)) >>> 16;
+}
+
 /** The score of a code over rows `from` to `behind`. */
 function scoreOf(mixed, seeds, units, colours, from, behind) {
   let score = 0;
   for (let i = from, row = from * colours; i < behind; i++, row += colours) {
-    let x = seeds[i] ^ mixed;
-    x ^= x >>> 16;
-    x = Math.imul(x, 0x85ebca6b);
-    x ^= x >>> 13;
-    x = Math.imul(x, 0xc2b2ae35);
-    x ^= x >>> 16;
-    const colour = (Math.imul(x >>> 16, colours) + (Math.imul(x & 0xffff, colours) >>> 16)) >>> 16;
+    const colour = colourOf(seeds[i] ^ mixed, colours);
     score = (score + units[(row + colour) | 0]) | 0;
   }
   return score;
@@ -113,13 +117,7 @@ export function windowBests(found, lists, bits, colours) {
     let [a, b, c, d] = [0, 0, 0, 0];
     for (let chunk = 0, i = 0, row = 0; chunk < chunks; chunk++) {
       for (const end = i + STEP; i < end; i++, row += colours) {
-        let x = seeds[i] ^ mixed;
-        x ^= x >>> 16;
-        x = Math.imul(x, 0x85ebca6b);
-        x ^= x >>> 13;
-        x = Math.imul(x, 0xc2b2ae35);
-        x ^= x >>> 16;
-        const colour = (Math.imul(x >>> 16, colours) + (Math.imul(x & 0xffff, colours) >>> 16)) >>> 16;
+        const colour = colourOf(seeds[i] ^ mixed, colours);
         const unit = units[(row + colour) | 0];
         const mask = masks[i];
         if (mask & 1) a = (a + unit) | 0;

@@ -76,22 +76,27 @@ def _slug(comment: str) -> str:
     return re.sub("[^a-z0-9]+", "-", comment.lower()).strip("-")
 
 
-def _document(family: Family, tests: Iterable[dict[str, Any]]) -> str:
-    """The document, one test a line."""
-    head = {"format": _FORMAT, "family": family.name, "section": family.section, "level": _LEVEL, "about": family.about}
-    lines = ",\n".join(f"  {json.dumps(test)}" for test in tests)
-    return f'{json.dumps(head, indent=1)[:-2]},\n "tests": [\n{lines}\n ]\n}}\n'
-
-
-def _schema(family: Family) -> Schema:
-    """The schema of a family's file, JSON Schema draft 2020-12."""
-    fixed = {
+def _head(family: Family) -> dict[str, str]:
+    """What a family's file says of itself."""
+    return {
         "format": _FORMAT,
         "family": family.name,
         "section": family.section,
         "level": _LEVEL,
         "about": family.about,
     }
+
+
+def _document(family: Family, tests: Iterable[dict[str, Any]]) -> str:
+    """The document, one test a line."""
+    head = _head(family)
+    lines = ",\n".join(f"  {json.dumps(test)}" for test in tests)
+    return f'{json.dumps(head, indent=1)[:-2]},\n "tests": [\n{lines}\n ]\n}}\n'
+
+
+def _schema(family: Family) -> Schema:
+    """The schema of a family's file, JSON Schema draft 2020-12."""
+    fixed = _head(family)
     test: dict[str, Schema] = {
         "id": {"type": "string", "pattern": f"^{family.name}/[a-z0-9]+(-[a-z0-9]+)*$"},
         "comment": {"type": "string", "minLength": 1},

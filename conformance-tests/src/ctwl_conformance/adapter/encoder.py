@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 from ctwl_encoder import Encoder, Strategy, __version__
 from ctwl_encoder.errors import ShortText
+from ctwl_protocol.records import Record
 
 from .messages import Encode, Encoded, Started
-from .serving import Implementation, NotDone
+from .serving import Implementation, wanted
 
-__all__ = ["ReferenceEncoder"]
+__all__ = ["ReferenceEncoder", "write"]
 
 
 class ReferenceEncoder(Implementation):
@@ -45,23 +47,28 @@ class ReferenceEncoder(Implementation):
         )
 
     def encode(self, request: Encode) -> Encoded:  # noqa: D102 - see Implementation
-        if request.profile != self._profile:
-            raise NotDone(f"it was started for {self._profile}")
-        record = request.record.record()
-        if record.layout.authenticated:
-            raise NotDone("it was given no keys for an authenticator")
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ShortText)
-            (written,) = self._encoder.generate(
-                request.prompt,
-                record.beacon.provider,
-                record.beacon.version,
-                nonce=record.beacon.nonce,
-                record=lambda beacon: record,
-                strategy=self._strategy,
-                delta=self._delta,
-                max_new_tokens=request.tokens,
-                min_new_tokens=request.tokens,
-                seed=request.seed,
-            )
-        return Encoded(text=written.text)
+        text = write(
+            self._encoder,
+            request.prompt,
+            wanted(request, self._profile),
+            strategy=self._strategy,
+            delta=self._delta,
+            max_new_tokens=request.tokens,
+            min_new_tokens=request.tokens,
+            seed=request.seed,
+        )
+        return Encoded(text=text)
+
+
+def write(encoder: Encoder, prompt: str, record: Record, **options: Any) -> str:
+    """A text that carries this very record, its nonce included; short ones are what was asked for.
+
+    The options are those of :meth:`ctwl_encoder.Encoder.generate`.
+    """
+    who = record.beacon
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ShortText)
+        (written,) = encoder.generate(
+            prompt, who.provider, who.version, nonce=who.nonce, record=lambda _: record, **options
+        )
+    return written.text

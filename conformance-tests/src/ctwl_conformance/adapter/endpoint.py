@@ -15,7 +15,7 @@ import httpx
 from ctwl_protocol import CTWLError
 
 from .messages import Encode, Encoded, Started
-from .serving import Implementation, NotDone
+from .serving import Implementation, wanted
 
 __all__ = ["EndpointEncoder", "EndpointError"]
 
@@ -60,11 +60,7 @@ class EndpointEncoder(Implementation):
         return Started(name=f"endpoint {self._model}", version="-", classes=["encoder"], profiles=[self._profile])
 
     def encode(self, request: Encode) -> Encoded:  # noqa: D102 - see Implementation
-        if request.profile != self._profile:
-            raise NotDone(f"the server is said to mark under {self._profile}")
-        record = request.record.record()
-        if record.layout.authenticated:
-            raise NotDone("a request carries no keys for an authenticator")
+        record = wanted(request, self._profile)
         body: dict[str, Any] = {
             "model": self._model,
             "max_tokens": request.tokens,

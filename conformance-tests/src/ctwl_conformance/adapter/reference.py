@@ -15,7 +15,7 @@ from ..families import ANSWERS
 from ..toy import write_toy
 from ..vectors import unanswerable
 from .messages import Class, Decode, Decoded, Encode, Encoded, Span, Started, Verified, VerifyRegistry
-from .serving import Implementation, NotDone
+from .serving import Implementation, NotDone, wanted
 
 if TYPE_CHECKING:
     from ctwl_decoder import Decoder, Report
@@ -124,6 +124,4 @@ class ToyEncoder(Answering):
         super().__init__([TOY], families=())
 
     def encode(self, request: Encode) -> Encoded:  # noqa: D102 - see Implementation
-        if request.profile != TOY:
-            raise NotDone(f"it writes under {TOY} only")
-        return Encoded(text=write_toy(request.record.record(), request.tokens, request.seed))
+        return Encoded(text=write_toy(wanted(request, TOY), request.tokens, request.seed))

@@ -7,7 +7,6 @@ the plug-in of ``ctwl-encoder``, whose names of extra arguments it shares.
 from __future__ import annotations
 
 import threading
-import warnings
 from typing import Annotated, Any
 
 import uvicorn
@@ -16,10 +15,11 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from ctwl_encoder import Encoder
-from ctwl_encoder.errors import ShortText
 from ctwl_protocol import CTWLError
 from ctwl_protocol.layouts import find_layout
 from ctwl_protocol.records import Record
+
+from .encoder import write
 
 __all__ = ["application", "run"]
 
@@ -64,21 +64,18 @@ def application(encoder: Encoder, name: str) -> FastAPI:
     def completions(body: Completion) -> dict[str, Any]:
         extra = body.vllm_xargs
         record = Record(find_layout(extra.ctwl_layout), tuple(extra.ctwl_codes))
-        with busy, warnings.catch_warnings():
-            warnings.simplefilter("ignore", ShortText)
-            (written,) = encoder.generate(
+        with busy:
+            text = write(
+                encoder,
                 body.prompt,
-                record.beacon.provider,
-                record.beacon.version,
-                nonce=record.beacon.nonce,
-                record=lambda beacon: record,
+                record,
                 max_new_tokens=body.max_tokens,
                 min_new_tokens=min(body.min_tokens, body.max_tokens),
                 temperature=body.temperature,
                 top_p=body.top_p,
                 seed=body.seed,
             )
-        choice = {"index": 0, "text": written.text, "finish_reason": "length", "logprobs": None}
+        choice = {"index": 0, "text": text, "finish_reason": "length", "logprobs": None}
         return {"id": "cmpl-ctwl", "object": "text_completion", "model": name, "choices": [choice]}
 
     return app

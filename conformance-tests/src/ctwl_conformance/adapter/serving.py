@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from ctwl_protocol import CTWLError
 from ctwl_protocol.profile import explain
+from ctwl_protocol.records import Record
 
 from .messages import (
     MAX_LINE,
@@ -35,7 +36,7 @@ from .messages import (
     write_line,
 )
 
-__all__ = ["Implementation", "NotDone", "answer_all", "serve", "streams"]
+__all__ = ["Implementation", "NotDone", "answer_all", "serve", "streams", "wanted"]
 
 
 class NotDone(Exception):
@@ -84,6 +85,21 @@ class Implementation:
                 return self.verify_registry(request)
             case Stop():
                 return Stopped()
+
+
+def wanted(request: Encode, profile: str) -> Record:
+    """The record that an encoder without keys is asked for.
+
+    Raises:
+        NotDone: it is to be written under another profile, or has an authenticator.
+        CTWLError: it is no record.
+    """
+    if request.profile != profile:
+        raise NotDone(f"it writes under {profile} only")
+    record = request.record.record()
+    if record.layout.authenticated:
+        raise NotDone("it was given no keys for an authenticator")
+    return record
 
 
 def serve(implementation: Implementation) -> int:

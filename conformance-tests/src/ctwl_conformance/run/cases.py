@@ -35,9 +35,10 @@ class Skip(Exception):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a case found, where nothing was raised: with statistics, whether the bound holds."""
+    """What a case found, where nothing was raised; a rate that breaks its bound is wrong."""
 
     statistics: Statistics | None = None
+    wrong: str = ""
 
 
 @dataclass(frozen=True)
@@ -51,9 +52,9 @@ class Case(ABC):
     id: str = field(init=False)
 
     @property
-    @abstractmethod
     def steps(self) -> int:
         """How much work it is, for a progress bar."""
+        return 1
 
     @abstractmethod
     def about(self) -> dict[str, Any]:
@@ -74,8 +75,8 @@ class Case(ABC):
         try:
             outcome = self.judge(bench)
             found["statistics"] = outcome.statistics
-            if outcome.statistics and not _holds(outcome.statistics):
-                found |= {"verdict": "failed", "reason": _told(outcome.statistics)}
+            if outcome.wrong:
+                found |= {"verdict": "failed", "reason": outcome.wrong}
         except Failed as error:
             found |= {"verdict": "failed", "reason": str(error)}
         except Skip as reason:
@@ -94,10 +95,6 @@ class StartCase(Case):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "id", f"start/{self.subject.label}")
-
-    @property
-    def steps(self) -> int:  # noqa: D102 - see Case
-        return 1
 
     def about(self) -> dict[str, Any]:  # noqa: D102 - see Case
         return {
@@ -130,10 +127,6 @@ class VectorCase(Case):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "id", f"vector/{self.vector.id}/{self.subject.label}")
-
-    @property
-    def steps(self) -> int:  # noqa: D102 - see Case
-        return 1
 
     def about(self) -> dict[str, Any]:  # noqa: D102 - see Case
         return {
@@ -209,7 +202,7 @@ class TextCase(Case):
             found = _read(self.decoder, self.profile, text, ALPHA)
             right += _is_right(found, written, layout)
             bench.on_step()
-        return Outcome(statistics_of(right, self.texts, self.family.bound))
+        return held(right, self.texts, self.family.bound)
 
 
 @dataclass(frozen=True)
@@ -243,7 +236,7 @@ class HumanCase(Case):
         for text in human_texts(self.profile, self.texts):
             passed += _read(self.decoder, self.profile, text, HUMAN_ALPHA).detected
             bench.on_step()
-        return Outcome(statistics_of(passed, self.texts, HUMAN))
+        return held(passed, self.texts, HUMAN)
 
 
 def all_cases(bench: Bench) -> Iterator[Case]:
@@ -279,27 +272,22 @@ def classes_of(vector: Vector) -> list[Class]:
     return ["encoder", "decoder"]
 
 
-def statistics_of(successes: int, trials: int, bound: Bound) -> Statistics:
-    """A rate and what it is held against."""
+def held(successes: int, trials: int, bound: Bound) -> Outcome:
+    """A rate, held against its bound."""
     low, high = interval(successes, trials)
-    return Statistics(
+    claim, limit = f"{bound.side} {bound.rate:g}", bound.limit(trials)
+    found = Statistics(
         trials=trials,
         successes=successes,
         rate=round(successes / trials, 4),
         interval_95=(round(low, 4), round(high, 4)),
-        claim=f"{bound.side} {bound.rate:g}",
-        limit=bound.limit(trials),
+        claim=claim,
+        limit=limit,
         excluded=round(bound.excluded(trials), 4),
     )
-
-
-def _holds(found: Statistics) -> bool:
-    return found.successes >= found.limit if found.claim.startswith("at least") else found.successes <= found.limit
-
-
-def _told(found: Statistics) -> str:
-    least = "at least" if found.claim.startswith("at least") else "at most"
-    return f"{found.successes} of {found.trials}; {least} {found.limit} are asked for (claimed: {found.claim})"
+    if bound.holds(successes, trials):
+        return Outcome(found)
+    return Outcome(found, f"{successes} of {trials}; {bound.side} {limit} are asked for (claimed: {claim})")
 
 
 def _text(written: Written) -> str:

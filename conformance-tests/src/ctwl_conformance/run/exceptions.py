@@ -76,11 +76,14 @@ def read(path: Path) -> tuple[tuple[str, str], ...]:
     """Lines of a pattern, white space and a reason; empty ones and those that begin with # are left out.
 
     Raises:
-        ExceptionsMalformed: there is no such file, or a line has no reason.
+        ExceptionsMalformed: there is no such file, it is too large, or a line has no reason.
     """
     try:
         with path.open("rb") as file:
-            text = file.read(_MAX_BYTES).decode("utf-8")
+            data = file.read(_MAX_BYTES + 1)
+        if len(data) > _MAX_BYTES:
+            raise ExceptionsMalformed(f"{path} has more than {_MAX_BYTES} bytes; patterns of a few lines do")
+        text = data.decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ExceptionsMalformed(f"cannot read {path}: {error}") from error
     found = []

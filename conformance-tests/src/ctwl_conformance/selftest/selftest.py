@@ -123,11 +123,14 @@ def _serving(role: str, fault: Fault | None = None) -> str:
 def _answered(mutation: Mutation | None) -> Finding:
     """The first vector that tells a changed reference from the sound one."""
     asked = json.dumps(questions(mutation.module if mutation else None))
-    done = subprocess.run(
-        child("check", mutation), input=asked, capture_output=True, text=True, timeout=_SECONDS, check=False
-    )
-    if done.returncode == 0:
-        seen = json.loads(done.stdout)
-    else:  # a reference that its own checks stop is seen too
-        seen = f"does not start: {(done.stderr.strip().splitlines() or ['?'])[-1][:200]}"
+    try:
+        done = subprocess.run(
+            child("check", mutation), input=asked, capture_output=True, text=True, timeout=_SECONDS, check=False
+        )
+        if done.returncode == 0:
+            seen = json.loads(done.stdout)
+        else:  # a reference that its own checks stop is seen too
+            seen = f"does not start: {(done.stderr.strip().splitlines() or ['?'])[-1][:200]}"
+    except subprocess.TimeoutExpired:
+        seen = f"no end within {_SECONDS:g} s"
     return Finding(name=str(mutation), comment="a constant changed", seen_by=seen)

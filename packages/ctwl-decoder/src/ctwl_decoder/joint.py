@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
-from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,6 +118,11 @@ class _Hypothesis:
     def of(cls, layout: Layout, slots: list[_Slot], most: int) -> _Hypothesis:
         return cls(layout, slots, *likeliest([slot.scores for slot in slots], most))
 
+    @property
+    def records(self) -> float:
+        """How many records have one beacon: any code in each slot between it and the check, which follows."""
+        return float(1 << BEACON_BITS) ** (len(self.slots) - 2)
+
     def p_value(self, records: float, first: int = 0) -> float:
         """Of the likeliest record, from the slot ``first`` on, where there were so many records."""
         score = sum(
@@ -181,26 +185,25 @@ class Reader:
         layouts = [layout for layout in self.layouts if layout.codes == count]
         beacon = window[window.places_of(count, 0)]
         nonces = list(dict.fromkeys((best_codes(Table.of(beacon), codes, beacons)[0] % NONCES).tolist()))
+        firsts = {nonce: _Slot.of(beacon, codes[codes % NONCES == nonce], self.profile.codes) for nonce in nonces}
         tried = len(layouts) * len(nonces)
         best, whole, further = None, 1.0, 1.0
         for nonce, layout in product(nonces, layouts):
-            same = codes[codes % NONCES == nonce]
-            slots = [_Slot.of(beacon, same, self.profile.codes)]
-            slots += [
+            others = [
                 _Slot.of(self.slot(window, layout, slot, nonce), self._every, self.profile.codes)
                 for slot in (*range(1, layout.public_codes), layout.codes)
             ]
-            read = _Hypothesis.of(layout, slots, _RANKED if layout.authenticated and self.keys else 1)
-            # One test for each record of each layout: the beacons searched, times all codes in each other slot.
-            others = float(1 << BEACON_BITS) ** (layout.public_codes - 1)
-            p_whole, p_further = read.p_value(candidate.tests * len(layouts) * others), read.p_value(tried * others, 1)
+            ranked = _RANKED if layout.authenticated and self.keys else 1
+            read = _Hypothesis.of(layout, [firsts[nonce], *others], ranked)
+            p_whole = read.p_value(candidate.tests * len(layouts) * read.records)
+            p_further = read.p_value(tried * read.records, 1)
             if best is None or (p_whole, p_further) < (whole, further):
                 best, whole, further = read, p_whole, p_further
             if further < _CLEAR:
                 break
         if best is None or (whole > candidate.p_value and further > _CONFIRMED):
             return candidate
-        return self._read(window, candidate, best, whole, tried)
+        return self._read(window, candidate, best, whole, len(layouts), tried)
 
     def parts(self, marks: Marks, candidate: Candidate) -> list[tuple[NDArray[np.int64], Marks, int]]:
         """The slots whose codes were read: their positions, their marks under the slot's colours, and the code."""
@@ -234,6 +237,7 @@ class Reader:
         candidate: Candidate,
         found: _Hypothesis,
         p_value: float,
+        layouts: int,
         tried: int,
     ) -> Candidate:
         """A candidate read as the likeliest record, with how sure that is."""
@@ -242,7 +246,7 @@ class Reader:
             carried, value, authenticator = self._authenticate(self.keys, window, found)
         scores = [int(slot.scores[code]) for slot, code in zip(found.slots, carried, strict=True)]
         rivals = [int((slot.scores > NOWHERE).sum()) for slot in found.slots]
-        whole = candidate.tests * sum(other.codes == layout.codes for other in self.layouts) * prod(rivals[1:-1])
+        whole = candidate.tests * layouts * found.records
         certain, either = doubts([slot.null for slot in found.slots], scores, rivals, whole, tried)
         certain, read = certain[:-1], tuple(carried[:-1].tolist())
         certain = (min(certain[0], found.slots[0].null.p_value(scores[0], candidate.tests)), *certain[1:])
