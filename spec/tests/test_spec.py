@@ -98,3 +98,107 @@ def test_the_toy_weights_are_the_ones_in_the_text() -> None:
     assert "for v = 32 ... 126, else 1" in part
     assert weights[31] == weights[127] == 1 and weights[32] > 1 and weights[126] > 1
     assert f"has `h` = {get_profile(TOY).context_length} and" in part
+
+
+def test_the_worked_example_is_what_the_reference_computes() -> None:
+    assert rows("<!-- worked: checked by spec/tests -->") == [list(row) for row in worked()]
+
+
+def worked() -> list[tuple[str, str, str]]:
+    """The rows of appendix A: section, what, value."""
+    import struct
+
+    import numpy as np
+
+    from ctwl_decoder import Decoder
+    from ctwl_decoder.evidence import Marks, Table, observe
+    from ctwl_decoder.null import null_of
+    from ctwl_decoder.scores import code_space, score_all
+    from ctwl_decoder.units import MARGIN, STEPS, Score, units
+    from ctwl_protocol import Beacon, framing, hashing
+    from ctwl_protocol.profile import TOY
+    from ctwl_protocol.toy import toy_weights
+    from ctwl_protocol.windows import positions
+
+    text = re.search(r"^    (\w[\w ]+\w)$", SPEC.split("## Appendix A.")[1], re.M)
+    assert text
+    decoder = Decoder.open(TOY)
+    profile = decoder.profile
+    code = Beacon(0, 1, 5).code
+    ids, _ = decoder.proxy.tokenizer.locate(text[1])
+    cut = positions(ids, profile.prefix_length, profile.context_length)
+    window, context, token = cut.windows[0].tolist(), cut.contexts[0].tolist(), int(cut.observed[0])
+
+    packed = struct.pack(f"<{len(context)}I", *context)
+    words = hashing.partition_seed(profile.key, context)
+    seed = hashing.colour_seed(profile.key, context)
+    (colour,) = hashing.code_colours(seed, np.array([code], dtype=np.uint32), profile.colours).tolist()
+    permutation = int(hashing.permutation_seeds(words, profile.colours)[colour])
+    rank = hashing.ranks(permutation, profile.tokenizer.vocabulary)
+    weights = toy_weights(cut.windows[:1], profile.tokenizer.vocabulary)[0].astype(np.int64)
+    state = 0
+    for each in window:
+        state = mixed((state + each + 1) * hashing.GOLDEN)
+    below, total = int(weights[rank < rank[token]].sum()), int(weights.sum())
+    numerator, denominator = profile.sigma
+    word = framing.slot_word(profile, context)
+    slots = [framing.slot_of(profile, count, word, 0) for count in (1, 2, 3, 4)]
+    inside = total * (MARGIN * numerator + denominator) - MARGIN * denominator * below
+    width = MARGIN * denominator * int(weights[token]) + 2 * denominator * total
+    steps = STEPS * min(max(inside, 0), width) // width
+
+    marks = Marks.of(profile, cut, units(Score.SOFT, observe(decoder.proxy, cut), profile.sigma))
+    table = Table.of(marks)
+    scores = score_all(table, code_space(profile))
+    null, report = null_of(table.units), decoder.decode(text[1])
+    assert report.code == int(scores.argmax()) == code and report.scored == table.counted
+    tests = 2**20 * 4
+    assert report.p_value == null.p_value(int(scores[code]), tests)
+
+    def several(*numbers: int) -> str:
+        return " ".join(map(str, numbers))
+
+    return [
+        ("9.1", "code `m`", f"{code}"),
+        ("4.3", "key", f"`{profile.key.hex()}`"),
+        ("5.2", "tokens of the text", f"{len(ids)}"),
+        ("5.4", "positions", f"{len(cut)}"),
+        ("5.4", f"window at the first, `{bytes(window).decode()}`", several(*window)),
+        ("5.4", "context", several(*context)),
+        ("5.4", f"observed token, `{chr(token)}`", f"{token}"),
+        ("6.2", "input of the HMAC", f"`{(b'ctwl-h1/partition' + packed).hex()}`"),
+        ("6.2", "`p0`, `p1`", several(*words)),
+        ("6.3", "input of the HMAC", f"`{(b'ctwl-h1/colour' + bytes(12) + packed).hex()}`"),
+        ("6.3", "`t`", f"{seed}"),
+        ("6.3", "`colour(c, m)`", f"{colour}"),
+        ("6.2", "`s(c, a)` of that colour", f"{permutation}"),
+        ("6.2", f"`r({token})`", f"{rank[token]}"),
+        ("7.3", "`s`, the hash of the window", f"{state}"),
+        ("7.3", f"`y({token})`", f"{mixed(state ^ (token * hashing.GOLDEN))}"),
+        ("7.3", f"`w({token})`", f"{weights[token]}"),
+        ("7.2", "`W`", f"{total}"),
+        ("7.2", f"`S({token})`", f"{below}"),
+        (
+            "7.2",
+            f"`{chr(token)}` is in `V(c, colour(c, m))`: `2 S < W`",
+            "yes" if below * denominator < total * numerator else "no",
+        ),
+        ("9.4", "`u`, and the slot of the position in records of 1, 2, 3, 4 codes", several(word, *slots)),
+        ("10.1", "`I`, the width `W`, `q`", several(inside, width, steps)),
+        ("10.1", "units for the code", f"{marks.units[0, colour]}"),
+        ("10", "positions counted: one pair comes back", f"{table.counted}"),
+        ("10", "contexts", f"{len(table.seeds)}"),
+        ("10", "score of the code, the best of all", f"{scores[code]}"),
+        ("12", "mean score of a wrong code", f"{table.units.mean(axis=1).sum()}"),
+        ("12", "`P(S >= score)`", f"{null.tail(int(scores[code])):.10e}"),
+        ("10.2", "`K = 2^20 * 1 * 4 * 1 * 1 * 1`", f"{tests}"),
+        ("10", "p-value", f"{report.p_value:.10e}"),
+    ]
+
+
+def mixed(word: int) -> int:
+    """``fmix32`` of section 6.1, on plain integers."""
+    word &= 0xFFFFFFFF
+    word = (word ^ word >> 16) * 0x85EBCA6B & 0xFFFFFFFF
+    word = (word ^ word >> 13) * 0xC2B2AE35 & 0xFFFFFFFF
+    return word ^ word >> 16
