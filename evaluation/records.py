@@ -1,12 +1,13 @@
 """Are whole records read back, and is none read that was not written?
 
-- attributed: beacon and sealed user, 3 codes, in texts of a fixed length.
+- attributed: beacon and sealed user, 3 codes, in texts of a fixed length, by registered providers.
 - excerpts: the middle third of long texts with such a record, cut between proxy tokens.
 - beacons: one code, looked for among 20 registered pairs of provider and model version.
 - replay: the codes that anyone can read of an authenticated text, written anew by somebody without the key.
 
 SmolLM2 writes ``unbiased``, the decoder tries all layouts. A whole record has every code right. A wrong one has a code
-that was not written; its p-value says how unlikely that should be.
+that was not written; its p-value says how unlikely that should be. The first two are also read with a registry that
+lists nobody, where every code is searched alike.
 
     python evaluation/records.py --out evaluation/results/records.json
 """
@@ -14,18 +15,19 @@ that was not written; its p-value says how unlikely that should be.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
-from common import OFFLINE, arguments, news_prompts, rate, settings, tracked, write
+from common import OFFLINE, arguments, kept, news_prompts, rate, settings, tracked, write
 
 from ctwl_decoder import Decoder
 from ctwl_decoder.report import Report
 from ctwl_encoder import Encoder
 from ctwl_encoder.encoder import Generation
 from ctwl_protocol import Beacon
+from ctwl_protocol.proxy import open_proxy
 from ctwl_protocol.records import Record
 from ctwl_protocol.registry import bundled
 from ctwl_protocol.sealing import ProviderKeys
@@ -42,12 +44,20 @@ class Experiment:
     """The models, and every record that was read where it was not written.
 
     Attributes:
+        decoder, alike, owner: with the bundled registry; with one that lists nobody; with the provider's keys.
+        registered: pairs of provider and version.
         wrong: p-values of wrong records.
         records: how many records were read in all.
     """
 
     def __init__(self, seed: int) -> None:
-        self.encoder, self.decoder = Encoder.open("smollm2", OFFLINE), Decoder.open(OFFLINE)
+        self.encoder, proxy = Encoder.open("smollm2", OFFLINE), open_proxy(OFFLINE, fast=True)
+        observe, trusted = kept(proxy), bundled()
+        nobody = replace(trusted, registry=trusted.registry.model_copy(update={"entries": ()}))
+        self.decoder = Decoder(proxy, observe, registry=trusted)
+        self.alike = Decoder(proxy, observe, registry=nobody)
+        self.owner = Decoder(proxy, observe, registry=trusted, keys=OWNER)
+        self.registered = trusted.registry.beacons()[:20]
         self.profile = self.decoder.profile
         self.seed = seed
         self.wrong: list[float] = []
@@ -59,13 +69,12 @@ class Experiment:
         texts: int,
         tokens: int,
         record: Make,
-        who: Callable[[int], tuple[int, int]] = lambda i: (37 * i % 1024, i % 16),
         keys: ProviderKeys | None = None,
     ) -> list[Generation]:
         """Texts, batch by batch, each batch of one provider, each text with a nonce of its own."""
         prompts, found = news_prompts(texts), []
         for start in tracked(range(0, texts, BATCH), title):
-            provider, version = who(start // BATCH)
+            provider, version = self.registered[7 * (start // BATCH) % len(self.registered)]
             users = iter(range(start, texts))
             found += self.encoder.generate(
                 prompts[start : start + BATCH], provider, version, seed=self.seed + start, keys=keys,
@@ -98,12 +107,15 @@ def _for_next(record: Make, users: Iterator[int], beacon: Beacon) -> Record:
     return record(beacon, next(users))
 
 
-def summary(read: list[tuple[bool, Report]], tokens: int) -> dict[str, Any]:
+def summary(run: Experiment, texts: list[tuple[str, Record]], tokens: int) -> dict[str, Any]:
     """How often a whole record was read, and how sure the decoder was."""
+    read = [run.whole(text, record) for text, record in tracked(texts, "reading")]
+    alike = [run.whole(text, record, run.alike) for text, record in tracked(texts, "as if not registered")]
     sure = [report.record.p_value if whole and report.record else 1.0 for whole, report in read]
     return {
         "tokens": tokens,
         "whole records": rate(sum(whole for whole, _ in read), len(read)),
+        "whole records, provider not registered": rate(sum(whole for whole, _ in alike), len(alike)),
         "detected at p <= 1e-4": rate(sum(report.detected for _, report in read), len(read)),
         "every code at p <= 1e-3": rate(int(sum(p <= 1e-3 for p in sure)), len(read)),
         "median p of the text": float(np.median([report.p_value for _, report in read])),
@@ -114,32 +126,27 @@ def summary(read: list[tuple[bool, Report]], tokens: int) -> dict[str, Any]:
 def attributed(run: Experiment, texts: int, tokens: int) -> dict[str, Any]:
     """Three codes in whole texts."""
     written = run.written("attributed", texts, tokens, run.attributed)
-    read = [run.whole(each.text, each.record) for each in tracked(written, "reading")]
-    return summary(read, tokens)
+    return summary(run, [(each.text, each.record) for each in written], tokens)
 
 
 def excerpts(run: Experiment, texts: int, tokens: int) -> dict[str, Any]:
     """Three codes in the middle third of texts."""
     tokenizer = run.decoder.proxy.tokenizer
-    read, lengths = [], []
-    for each in tracked(run.written("excerpts", texts, tokens, run.attributed), "reading"):
+    found, lengths = [], []
+    for each in run.written("excerpts", texts, tokens, run.attributed):
         ids = tokenizer.encode(each.text)
         middle = ids[len(ids) // 3 : 2 * len(ids) // 3]
         lengths.append(len(middle))
-        read.append(run.whole(tokenizer.decode(middle), each.record))
-    return summary(read, tokens) | {"tokens of an excerpt": float(np.mean(lengths))}
+        found.append((tokenizer.decode(middle), each.record))
+    return summary(run, found, tokens) | {"tokens of an excerpt": float(np.mean(lengths))}
 
 
 def beacons(run: Experiment, texts: int, tokens: int) -> dict[str, Any]:
     """One code among the registered ones."""
-    registered = bundled().registry.beacons()[:20]
-    written = run.written(
-        "beacons", texts, tokens, lambda beacon, _: Record.of("beacon", **asdict(beacon)),
-        who=lambda i: registered[7 * i % len(registered)],
-    )  # fmt: skip
+    written = run.written("beacons", texts, tokens, lambda beacon, _: Record.of("beacon", **asdict(beacon)))
     p_values, right = [], []
     for each in tracked(written, "reading"):
-        report = run.decoder.decode(each.text, beacons=registered)
+        report = run.decoder.decode(each.text, beacons=run.registered)
         p_values.append(report.p_value)
         right.append(report.code == each.beacon.code)
         if report.detected and not right[-1]:
@@ -147,8 +154,8 @@ def beacons(run: Experiment, texts: int, tokens: int) -> dict[str, Any]:
     sure = np.array(right) & (np.array(p_values) <= 1e-6)
     return {
         "tokens": tokens,
-        "registered beacons": len(registered),
-        "codes searched": 64 * len(registered),
+        "registered beacons": len(run.registered),
+        "codes searched": 64 * len(run.registered),
         "numbers of codes in a record tried": 4,
         "the right code at p <= 1e-6": rate(int(sure.sum()), texts),
         "the right code": rate(sum(right), texts),
@@ -158,19 +165,18 @@ def beacons(run: Experiment, texts: int, tokens: int) -> dict[str, Any]:
 
 def replay(run: Experiment, texts: int, tokens: int) -> dict[str, Any]:
     """The authenticator against somebody who writes what he can read."""
-    owner = Decoder(run.decoder.proxy, keys=OWNER)
 
     def made(beacon: Beacon, user: int) -> Record:
         return OWNER.attributed(run.profile, beacon, user, authenticated=True)
 
     genuine, read = [], []
     for each in run.written("authenticated", texts, tokens, made, keys=OWNER):
-        whole, report = run.whole(each.text, each.record, owner)
+        whole, report = run.whole(each.text, each.record, run.owner)
         genuine.append(whole and report.record is not None and report.record.authenticated is True)
         value = OTHER.authenticate(run.profile, each.record)
         copy = Record(each.record.layout, (*each.record.codes[:3], value))
         (again,) = run.written("replay", 1, tokens, partial(_the_same, copy), keys=OTHER)
-        _, report = run.whole(again.text, copy, owner)
+        _, report = run.whole(again.text, copy, run.owner)
         if report.record is not None and report.record.codes[:3] == list(copy.codes[:3]):
             read.append(report.record.authenticated)
     return {

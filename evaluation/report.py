@@ -175,13 +175,14 @@ def _records() -> list[str]:
     lines = [
         f"### Records ({found['settings']['date']})",
         "",
-        "| | whole records | found at p <= 1e-4 | every code at p <= 1e-3 |",
-        "|---|---|---|---|",
+        "| | whole records | of a provider that is not registered | found at p <= 1e-4 | every code at p <= 1e-3 |",
+        "|---|---|---|---|---|",
     ]
     for name, what in (("attributed", "whole texts"), ("excerpts", "middle thirds of texts")):
         row = found[name]
         lines.append(
             f"| sealed user and beacon (3 codes), {what} of {row['tokens']} tokens | {percent(row['whole records'])} | "
+            f"{percent(row['whole records, provider not registered'])} | "
             f"{percent(row['detected at p <= 1e-4'])} | {percent(row['every code at p <= 1e-3'])} |"
         )
     beacons, replay, wrong = found["beacons"], found["replay"], found["wrong records"]

@@ -1,5 +1,7 @@
 """The toy provider's texts are read back by the reference decoder."""
 
+from dataclasses import replace
+
 import pytest
 
 from ctwl_conformance.toy import write_toy
@@ -8,6 +10,7 @@ from ctwl_protocol import Beacon, get_profile
 from ctwl_protocol.normalization import normalize
 from ctwl_protocol.profile import TOY
 from ctwl_protocol.records import Record
+from ctwl_protocol.registry import bundled
 from ctwl_protocol.sealing import ProviderKeys
 
 KEYS = ProviderKeys(bytes(range(32)))
@@ -50,3 +53,21 @@ def test_texts_may_have_a_smaller_alphabet(decoder: Decoder) -> None:
 
 def test_what_nobody_marked_shows_nothing(decoder: Decoder) -> None:
     assert not decoder.decode("".join(chr(33 + i * i % 94) for i in range(200))).detected
+
+
+def test_a_registered_provider_needs_less_evidence_and_others_hardly_more(decoder: Decoder) -> None:
+    trusted = bundled()
+    nobody = replace(trusted, registry=trusted.registry.model_copy(update={"entries": ()}))
+    alike = Decoder(decoder.proxy, registry=nobody)
+    codes = 64 * len(trusted.registry.beacons())
+    assert (5, 1) in trusted.registry.beacons() and (700, 9) not in trusted.registry.beacons()
+    for provider, version, factor in ((5, 1, 2 * codes / 2**20), (700, 9, 2)):
+        text = write_toy(Record.of(1, provider=provider, version=version, nonce=11), 90, 3)
+        assert decoder.decode(text).p_value == pytest.approx(factor * alike.decode(text).p_value)
+
+
+def test_earlier_hops_of_a_registered_provider_s_text_may_be_anybody(decoder: Decoder) -> None:
+    for provider in (7, 700):
+        record = Record.of("relay2", provider=5, version=1, nonce=3, provider_1=provider, version_1=0, nonce_1=60)
+        read = decoder.decode(write_toy(record, 500, 2)).record
+        assert read is not None and read.fields == record.fields

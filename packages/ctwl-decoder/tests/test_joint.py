@@ -19,12 +19,13 @@ from ctwl_decoder.null import null_of
 def test_the_likeliest_records_are_those_of_an_exhaustive_search(slots: int, seed: int, most: int) -> None:
     rng, space = np.random.default_rng(seed), 8
     scores = [rng.integers(-9, 9, space).astype(np.int32) for _ in range(slots)]
-    scores[0][rng.permutation(space)[: rng.integers(space)]] = NOWHERE  # beacons that are not searched
+    for beacons in scores[: int(rng.integers(1, slots))]:  # not all are searched, of the text's or of earlier hops
+        beacons[rng.permutation(space)[: rng.integers(space)]] = NOWHERE
     every = [
         (-sum(int(s[c]) for s, c in zip(scores, carried, strict=True)), carried)
         for codes in product(range(space), repeat=slots - 1)
         for carried in [(*codes, int(np.bitwise_xor.reduce(codes)))]
-        if scores[0][carried[0]] > NOWHERE
+        if all(slot[code] > NOWHERE for slot, code in zip(scores, carried, strict=True))
     ]
     records, sums = likeliest(scores, most)
     expected = sorted(every)[:most]

@@ -17,6 +17,7 @@ import torch
 from numpy.typing import NDArray
 
 from ctwl_protocol import Profile
+from ctwl_protocol.codes import BEACON_BITS
 from ctwl_protocol.layouts import Layout
 from ctwl_protocol.profile import STANDARD
 from ctwl_protocol.proxy import Proxy, open_proxy
@@ -29,9 +30,9 @@ from .evidence import Evidence, Marks, Observe
 from .evidence import observe as observe_alone
 from .forms import forms_of
 from .interpret import Interpreter
-from .joint import Reader
+from .joint import NOBODY, Reader
 from .mapped import Mapped
-from .options import ALPHA, MAX_CHARACTERS, MAX_TOKENS, beacon_codes, check_alpha
+from .options import ALPHA, MAX_CHARACTERS, MAX_TOKENS, beacon_codes, check_alpha, codes_of
 from .posterior import THRESHOLD, posterior_windows
 from .report import Analysis, Report, Span
 from .scores import code_space
@@ -61,6 +62,19 @@ class _Form:
     name: str
     starts: NDArray[np.int64]
     cut: Positions
+    share: float
+
+
+@dataclass(frozen=True)
+class _Search:
+    """Codes that are searched, and the share of the level that this may use.
+
+    Attributes:
+        codes: uint32, ascending.
+        share: the shares of the searches of one text add up to 1.
+    """
+
+    codes: NDArray[np.uint32]
     share: float
 
 
@@ -113,7 +127,9 @@ class Decoder:
         self.proxy = proxy
         self.profile = proxy.profile
         registry = registry or load_trusted()
-        self._reader = Reader(self.profile, layouts or registry.registry.known_layouts(), keys)
+        public = self.profile.is_public and self.profile.code_bits == BEACON_BITS
+        registered = codes_of(registry.registry.beacons()) if public else NOBODY
+        self._reader = Reader(self.profile, layouts or registry.registry.known_layouts(), keys, registered)
         self._interpreter = Interpreter(self.profile, registry, keys, tuple(epochs))
         self._observe = observe or partial(observe_alone, proxy)
 
@@ -166,7 +182,8 @@ class Decoder:
             alpha: level of the test, on the p-value corrected for everything that is searched.
             test: "exact", or "posterior" for the paper's rule on sliding windows.
             score: how positions are scored, see :mod:`ctwl_decoder.units`; the posterior is of the count.
-            beacons: search the codes of these (provider, version) pairs only; None for the whole code space.
+            beacons: search the codes of these (provider, version) pairs only; None for the whole code space, where
+                registered beacons need less evidence than others.
             progress: called with the positions done and their number.
 
         Raises:
@@ -203,9 +220,9 @@ class Decoder:
     ) -> list[Analysis]:
         """:meth:`analyse` of several texts whose windows fill the proxy's batches together."""
         check_alpha(alpha)
-        codes = code_space(self.profile) if beacons is None else beacon_codes(self.profile, beacons)
+        searches = self._searches(None if beacons is None else beacon_codes(self.profile, beacons), test)
         score = Score.COUNT if test == "posterior" else Score(score)
-        judge = partial(self._judge, codes=codes, alpha=alpha, test=test, score=score)
+        judge = partial(self._judge, searches=searches, alpha=alpha, test=test, score=score)
         forms = [self._forms(text) for text in texts]
         if not forms:
             return []
@@ -223,9 +240,18 @@ class Decoder:
             outcomes.append(outcome)
         progress(work, work)
         return [
-            self._analysis(text, outcome, alpha, test, score, len(codes))
+            self._analysis(text, outcome, alpha, test, score, searches)
             for text, outcome in zip(texts, outcomes, strict=True)
         ]
+
+    def _searches(self, codes: NDArray[np.uint32] | None, test: str) -> list[_Search]:
+        """Which codes are searched side by side, and with which share of the level (spec section 10.2)."""
+        registered = self._reader.registered
+        if codes is not None:
+            return [_Search(codes, 1.0)]
+        if test == "posterior" or not len(registered):
+            return [_Search(code_space(self.profile), 1.0)]
+        return [_Search(registered, 0.5), _Search(code_space(self.profile), 0.5)]
 
     def _forms(self, text: str) -> list[_Form]:
         """Steps 1 to 3: the forms of a text, normalised, tokenised, cut into positions; each within bounds."""
@@ -261,7 +287,7 @@ class Decoder:
         form: _Form,
         evidence: Evidence,
         *,
-        codes: NDArray[np.uint32],
+        searches: Sequence[_Search],
         alpha: float,
         test: Literal["exact", "posterior"],
         score: Score,
@@ -273,20 +299,29 @@ class Decoder:
             marks = replace(soft, units=units(Score.COUNT, evidence, self.profile.sigma))
         probability = None
         if test == "posterior":
-            windows = posterior_windows(marks, codes, form.share)
-            passed = [window for window, chance in windows if chance >= THRESHOLD]
-            best, probability = max(windows, key=lambda window: window[1])
+            (search,) = searches
+            chances = posterior_windows(marks, search.codes, form.share)
+            passed = [window for window, chance in chances if chance >= THRESHOLD]
+            best, probability = max(chances, key=lambda window: window[1])
         else:
-            judged = candidates(marks, codes, self._reader.counts, form.share)
-            judged = self._reader.read_all(marks, judged, codes)
+            judged: list[Candidate] = []
+            for search in searches:
+                judged += candidates(marks, search.codes, self._reader.counts, form.share * search.share)
+            judged = self._reader.read_all(marks, judged)
             passed = [candidate for candidate in judged if candidate.p_value <= alpha]
             best = min(judged, key=lambda c: c.p_value)
         found = merge(soft, passed, self.profile.prefix_length, partial(self._reader.worth, soft))
-        found = [replace(span, candidate=self._reader.read_once(marks, span.candidate, codes)) for span in found]
+        found = [replace(span, candidate=self._reader.read_once(marks, span.candidate)) for span in found]
         return _Outcome(form, soft, best, found, probability)
 
     def _analysis(
-        self, text: str, outcome: _Outcome, alpha: float, test: Literal["exact", "posterior"], score: Score, codes: int
+        self,
+        text: str,
+        outcome: _Outcome,
+        alpha: float,
+        test: Literal["exact", "posterior"],
+        score: Score,
+        searches: Sequence[_Search],
     ) -> Analysis:
         """Step 9: from positions to the characters of the text as given."""
         form, marks, prefix = outcome.form, outcome.marks, self.profile.prefix_length
@@ -332,9 +367,9 @@ class Decoder:
             expected=sum(float((part.units > 0).mean(axis=1).sum()) for part, _ in parts if len(part)),
             scored=sum(len(part) for part, _ in parts),
             tokens=tokens,
-            needed=needed_tokens(self.profile, alpha, codes),
+            needed=min(needed_tokens(self.profile, alpha, len(s.codes) / s.share) for s in searches),
             form=form.name,
-            searched=codes,
+            searched=max(len(search.codes) for search in searches),
             registry=self._interpreter.label(),
             profile=self.profile.name,
             profile_digest=self.profile.digest,
@@ -363,7 +398,7 @@ def _rows(cut: Positions) -> list[bytes]:
     return [row.tobytes() for row in np.column_stack([cut.windows, cut.observed])]
 
 
-def needed_tokens(profile: Profile, alpha: float, codes: int) -> int:
+def needed_tokens(profile: Profile, alpha: float, codes: float) -> int:
     """Tokens below which the test will hardly pass: a hit is worth about ``-log2(sigma)`` bits at most."""
     bits = math.log2(codes) - math.log2(alpha)
     return profile.prefix_length + math.ceil(bits / math.log2(profile.sigma[1] / profile.sigma[0]))

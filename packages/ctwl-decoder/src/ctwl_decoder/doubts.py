@@ -34,7 +34,7 @@ def doubts(
     Args:
         nulls: of each slot, the check's last.
         scores: what was read has in each slot.
-        rivals: how many codes were searched in each slot: beacons of the same nonce in the first, all codes in others.
+        rivals: how many codes may be in each slot: in the first, beacons of the same nonce that were searched.
         whole: how many records were searched in all, with other nonces and layouts, and whatever else was searched.
         tried: how many nonces and layouts were, which the slots behind the first pay for.
     """
@@ -44,8 +44,9 @@ def doubts(
         for where in combinations(slots, size + 1):
             if where == tuple(slots):
                 records = whole
-            else:  # the last follows from the others; the beacons are the fewest, so they count
-                records = prod(rivals[slot] for slot in where[:-1]) * (1 if where[0] == 0 else tried)
+            else:  # the slot with the most choice follows from the others
+                free = sorted(float(rivals[slot]) for slot in where)[:-1]
+                records = prod(free) * (1 if where[0] == 0 else tried)
             p_value = together([nulls[slot] for slot in where]).p_value(sum(scores[slot] for slot in where), records)
             either += p_value
             for slot in where:

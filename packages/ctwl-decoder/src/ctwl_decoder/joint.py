@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +30,10 @@ from .null import Null, null_of
 from .scores import best_codes, code_space, score_all, score_codes
 from .spans import Candidate
 
-__all__ = ["Reader", "Reading"]
+__all__ = ["NOBODY", "Reader", "Reading"]
+
+NOBODY = np.array([], dtype=np.uint32)
+"""No registered beacons."""
 
 _BEACONS = 2
 """So many of the best beacons are looked at for their nonces."""
@@ -40,18 +44,18 @@ _CLEAR = 1e-6
 _PROMISING = 0.1
 """Windows whose beacon has a higher p-value are not read further, but for short texts."""
 
-_SHORT, _WEAK = 512, 0.2
+_SHORT, _WEAK = 512, 0.1
 """A text of so few positions is read, as a record of its best beacon, where that beacon has this p-value before the
 correction for whatever else is searched: its other slots may show what one slot of it cannot."""
 
-_CONFIRMED = 0.01
+_CONFIRMED = 0.05
 """A layout is believed where its further codes by themselves have this p-value; of likely codes, those that the
 authenticator prefers are believed where it has this one."""
 
 _READ = 6
 """Most windows of a text that are read."""
 
-_RANKED = 16
+_RANKED = 4
 """Where the authenticator can be tested, so many of the likeliest records are tried against it."""
 
 _WORSE = 1e-3
@@ -93,6 +97,11 @@ class _Slot:
         return cls(table, null_of(table.units), scores)
 
     @property
+    def searched(self) -> int:
+        """How many codes may be in it."""
+        return int((self.scores > NOWHERE).sum())
+
+    @property
     def expected(self) -> float:
         """The mean score of a wrong code."""
         return float(self.table.units.mean(axis=1).sum()) if self.table.counted else 0.0
@@ -104,7 +113,7 @@ class _Hypothesis:
 
     Attributes:
         layout: the layout.
-        slots: those that anyone can read, the beacon's first and the check's last.
+        slots: those that anyone can read, the beacon's first and the check's last; in each, the codes that may be.
         carried: what they carry, likeliest first: int64 (records, slots).
         scores: int64 (records,), the sums over the slots.
     """
@@ -120,8 +129,8 @@ class _Hypothesis:
 
     @property
     def records(self) -> float:
-        """How many records have one beacon: any code in each slot between it and the check, which follows."""
-        return float(1 << BEACON_BITS) ** (len(self.slots) - 2)
+        """How many records have one beacon: any that may be in each slot between it and the check, which follows."""
+        return prod(float(slot.searched) for slot in self.slots[1:-1])
 
     def p_value(self, records: float, first: int = 0) -> float:
         """Of the likeliest record, from the slot ``first`` on, where there were so many records."""
@@ -138,12 +147,21 @@ class Reader:
         profile: the profile.
         layouts: what is tried.
         keys: the provider's, where it is the provider who reads.
+        registered: uint32, ascending: the codes of registered beacons. Where only some beacons are searched, earlier
+            hops are taken to be among them or among these.
     """
 
-    def __init__(self, profile: Profile, layouts: Sequence[Layout] = LAYOUTS, keys: ProviderKeys | None = None) -> None:
+    def __init__(
+        self,
+        profile: Profile,
+        layouts: Sequence[Layout] = LAYOUTS,
+        keys: ProviderKeys | None = None,
+        registered: NDArray[np.uint32] = NOBODY,
+    ) -> None:
         self.profile = profile
         self.layouts = tuple(layouts) if profile.code_bits == BEACON_BITS else ()
         self.keys = keys
+        self.registered = registered
         self._every = code_space(profile)  # of beacons, where there are layouts
 
     @property
@@ -151,46 +169,45 @@ class Reader:
         """How many codes a record may have: the numbers of slots that are searched."""
         return tuple(sorted({1} | {layout.codes for layout in self.layouts}))
 
-    def read_all(self, marks: Marks, found: Sequence[Candidate], codes: NDArray[np.uint32]) -> list[Candidate]:
-        """The same candidates, the promising ones of several slots read as records.
-
-        Args:
-            marks: the text's marks.
-            found: windows and their beacons.
-            codes: uint32, the beacons that were searched.
-        """
+    def read_all(self, marks: Marks, found: Sequence[Candidate]) -> list[Candidate]:
+        """The same candidates, windows and their beacons, the promising ones of several slots read as records."""
         done: list[Candidate] = []
         reads = 0
         for candidate in sorted(found, key=lambda c: c.p_value):
             rivals = (c for c in done if c.code == candidate.code and c.overlaps(candidate))
-            clearer = any(c.p_value <= candidate.p_value * _WORSE for c in rivals)
-            beacons = 0 if candidate.count == 1 or clearer or reads == _READ else _worthwhile(marks, candidate, codes)
+            clearer = any(c.reading or c.p_value <= candidate.p_value * _WORSE for c in rivals)  # or read already
+            beacons = 0 if candidate.count == 1 or clearer or reads == _READ else _worthwhile(marks, candidate)
             reads += beacons > 0
-            done.append(self.read(marks, candidate, codes, beacons) if beacons else candidate)
+            done.append(self.read(marks, candidate, beacons) if beacons else candidate)
         return done
 
-    def read_once(self, marks: Marks, candidate: Candidate, codes: NDArray[np.uint32]) -> Candidate:
+    def read_once(self, marks: Marks, candidate: Candidate) -> Candidate:
         """:meth:`read`, where there is more to read than was."""
         if candidate.count == 1 or candidate.reading is not None:
             return candidate
-        return self.read(marks, candidate, codes)
+        return self.read(marks, candidate)
 
-    def read(self, marks: Marks, candidate: Candidate, codes: NDArray[np.uint32], beacons: int = _BEACONS) -> Candidate:
+    def read(self, marks: Marks, candidate: Candidate, beacons: int = _BEACONS) -> Candidate:
         """A window read as a record of one of the layouts; with the p-value that this gives it.
 
         The p-value is the better of two, which the candidate has paid for: of the beacon alone, and of all slots that
         anyone can read. The nonces of so many of the best ``beacons`` are tried.
         """
-        window, count = marks[candidate.start : candidate.end], candidate.count
+        window, count, codes = marks[candidate.start : candidate.end], candidate.count, candidate.codes
         layouts = [layout for layout in self.layouts if layout.codes == count]
         beacon = window[window.places_of(count, 0)]
         nonces = list(dict.fromkeys((best_codes(Table.of(beacon), codes, beacons)[0] % NONCES).tolist()))
         firsts = {nonce: _Slot.of(beacon, codes[codes % NONCES == nonce], self.profile.codes) for nonce in nonces}
         tried = len(layouts) * len(nonces)
+        hops = codes if len(codes) == self.profile.codes else np.union1d(codes, self.registered)
         best, whole, further = None, 1.0, 1.0
         for nonce, layout in product(nonces, layouts):
             others = [
-                _Slot.of(self.slot(window, layout, slot, nonce), self._every, self.profile.codes)
+                _Slot.of(
+                    self.slot(window, layout, slot, nonce),
+                    hops if slot < layout.hops else self._every,
+                    self.profile.codes,
+                )
                 for slot in (*range(1, layout.public_codes), layout.codes)
             ]
             ranked = _RANKED if layout.authenticated and self.keys else 1
@@ -245,7 +262,7 @@ class Reader:
         if layout.authenticated and self.keys:
             carried, value, authenticator = self._authenticate(self.keys, window, found)
         scores = [int(slot.scores[code]) for slot, code in zip(found.slots, carried, strict=True)]
-        rivals = [int((slot.scores > NOWHERE).sum()) for slot in found.slots]
+        rivals = [slot.searched for slot in found.slots]
         whole = candidate.tests * layouts * found.records
         certain, either = doubts([slot.null for slot in found.slots], scores, rivals, whole, tried)
         certain, read = certain[:-1], tuple(carried[:-1].tolist())
@@ -281,9 +298,9 @@ class Reader:
         return found.carried[best], values[best], p_value
 
 
-def _worthwhile(marks: Marks, candidate: Candidate, codes: NDArray[np.uint32]) -> int:
+def _worthwhile(marks: Marks, candidate: Candidate) -> int:
     """Of how many of its best beacons a window is read; 0 for not at all."""
     if candidate.p_value < _PROMISING:
         return _BEACONS
     whole = candidate.end - candidate.start == len(marks) <= _SHORT
-    return int(whole and candidate.chance * len(codes) < _WEAK)
+    return int(whole and candidate.chance * len(candidate.codes) < _WEAK)

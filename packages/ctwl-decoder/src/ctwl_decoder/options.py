@@ -14,7 +14,16 @@ from ctwl_protocol.codes import BEACON_BITS
 
 from .errors import OptionOutOfRange
 
-__all__ = ["ALPHA", "MAX_CHARACTERS", "MAX_TOKENS", "add_proxy_options", "beacon_codes", "beacons", "check_alpha"]
+__all__ = [
+    "ALPHA",
+    "MAX_CHARACTERS",
+    "MAX_TOKENS",
+    "add_proxy_options",
+    "beacon_codes",
+    "beacons",
+    "check_alpha",
+    "codes_of",
+]
 
 ALPHA = 1e-4
 """Default level of the test: one human text in ten thousand passes by chance."""
@@ -41,9 +50,15 @@ def beacon_codes(profile: Profile, given: Iterable[tuple[int, int]]) -> NDArray[
     """
     if profile.code_bits != BEACON_BITS:
         raise OptionOutOfRange(f"the codes of {profile.name} are no beacons; search the whole code space")
-    codes = {code for provider, version in given for code in Beacon.codes_of(provider, version)}
-    if not codes:
+    codes = codes_of(given)
+    if not len(codes):
         raise OptionOutOfRange("there is no beacon to search for; name one, or search the whole code space")
+    return codes
+
+
+def codes_of(beacons: Iterable[tuple[int, int]]) -> NDArray[np.uint32]:
+    """The codes of (provider, version) pairs with all their nonces, ascending: uint32 (codes,)."""
+    codes = {code for provider, version in beacons for code in Beacon.codes_of(provider, version)}
     return np.array(sorted(codes), dtype=np.uint32)
 
 

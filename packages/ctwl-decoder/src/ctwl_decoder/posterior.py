@@ -46,6 +46,6 @@ def posterior_windows(marks: Marks, codes: NDArray[np.uint32], share: float = 1.
         window = (start, min(start + LENGTH, len(marks)))
         scores = score_all(Table.of(marks[slice(*window)], repeats=True), codes)
         best = int(scores.argmax())
-        candidate = judge(marks, window, 1, codes[best : best + 1], len(codes) * len(starts) / share)
+        candidate = judge(marks, window, 1, int(codes[best]), codes, len(codes) * len(starts) / share)
         found.append((candidate, posterior(scores, best)))
     return found

@@ -50,7 +50,7 @@ class Hop(BaseModel):
 
 
 class ReadRecord(BaseModel):
-    """A whole record. Its p-value is that of its least certain code."""
+    """A record, as far as it was read."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -58,7 +58,7 @@ class ReadRecord(BaseModel):
     number: int | None = Field(description="The layout's number.")
     codes: list[int] = Field(description="The codes that were read, the beacon first.")
     p_values: list[float] = Field(description="The chance that each of them is wrong.")
-    p_value: float = Field(ge=0, le=1, description="The largest of them: the chance that some part of it is wrong.")
+    p_value: float = Field(ge=0, le=1, description="The chance that some code of it is wrong.")
     fields: dict[str, int] = Field(description="The record's fields; the beacon's alone where more was not read.")
     chain: list[Hop] = Field(description="The models that the text went through, the newest first.")
     sealed: int | None = Field(description="The sealed user; without the provider's keys a pseudonym.")

@@ -9,7 +9,7 @@ and stops.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from .evidence import Marks, Table
 from .null import FLOOR, null_of
-from .scores import score_all, search_windows
+from .scores import score_codes, search_windows
 from .units import NAT
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ class Candidate:
         chance: that one wrong code has this score or more.
         tests: everything that was searched.
         p_value: corrected for that.
+        codes: uint32, ascending: the codes that it is the best of.
         reading: the whole record, where it was read.
     """
 
@@ -75,6 +76,7 @@ class Candidate:
     chance: float
     tests: float
     p_value: float
+    codes: NDArray[np.uint32] = field(repr=False, compare=False)
     reading: Reading | None = None
 
     def overlaps(self, other: Candidate) -> bool:
@@ -110,24 +112,26 @@ def windows_of(length: int, count: int = 1) -> NDArray[np.int64]:
     return np.array(rows, dtype=np.int64).reshape(-1, 2)
 
 
-def judge(marks: Marks, window: Sequence[int], count: int, codes: NDArray[np.uint32], tests: float) -> Candidate:
-    """The best of ``codes`` in slot 0 of a window, with its exact p-value times ``tests`` codes and windows."""
+def judge(
+    marks: Marks, window: Sequence[int], count: int, code: int, codes: NDArray[np.uint32], tests: float
+) -> Candidate:
+    """A code in slot 0 of a window, the best of ``codes``, with its exact p-value times ``tests`` codes and windows."""
     start, end = window
     part = marks[start:end]
     table = Table.of(part[part.places_of(count, 0)])
-    scores = score_all(table, codes)
-    best = int(scores.argmax())
+    (score,) = score_codes(table, np.array([code], dtype=np.uint32)).tolist()
     null = null_of(table.units)
     return Candidate(
         start,
         end,
         count,
-        code=int(codes[best]),
-        score=int(scores[best]),
+        code=code,
+        score=score,
         expected=float(table.units.mean(axis=1).sum()) if table.counted else 0.0,
-        chance=null.tail(int(scores[best])),
+        chance=null.tail(score),
         tests=tests,
-        p_value=null.p_value(int(scores[best]), tests),
+        p_value=null.p_value(score, tests),
+        codes=codes,
     )
 
 
@@ -153,7 +157,7 @@ def candidates(
         rows = np.flatnonzero(windows[:, 0] == count)
         parts = len(whole) + (len(grid) > len(whole))
         paid = len(codes) * parts * len(counts) * (1 if count == 1 else WAYS) / share
-        found += [judge(marks, (0, length), count, best[w : w + 1], paid) for w in rows[: len(whole)]]
+        found += [judge(marks, (0, length), count, int(best[w]), codes, paid) for w in rows[: len(whole)]]
         rows = rows[len(whole) :]
         tests = paid * len(rows)
         places = counted[marks.slots[counted, count - 1] == 0]
@@ -162,7 +166,7 @@ def candidates(
             start, end = windows[w, 1:].tolist()
             same = judged.setdefault(int(best[w]), [])
             if not any(other.start <= start and end <= other.end for other in same):  # else it adds nothing
-                same.append(judge(marks, (start, end), count, best[w : w + 1], tests))
+                same.append(judge(marks, (start, end), count, int(best[w]), codes, tests))
         found += [candidate for same in judged.values() for candidate in same]
     return found
 
