@@ -70,6 +70,9 @@ export const FAMILIES = {
     return { name: made.name, key: made.key.toString("hex"), digest: digest(made).toString("hex") };
   },
   commitment: ({ profile }) => ({ commitment: commitment(profileFromJson(profile)).toString("hex") }),
+  "locked-profile": ({ file, passphrase }) => ({
+    digest: digest(profileFromBytes(openSecret(unhex(file), passphrase, "ctwl-profile/1"))).toString("hex"),
+  }),
   "secret-file": ({ file, passphrase, purpose }) => ({
     secret: openSecret(unhex(file), passphrase, purpose).toString("hex"),
   }),

@@ -9,10 +9,10 @@ const { map, need, integer, bytes, text, oneOf, array } = checks("profile-malfor
 
 const NAME = /^(?=.{1,100}$)(?:[a-z0-9]+(?:-[a-z0-9]+)*\.)+[1-9][0-9]{0,5}$/;
 const FILE_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/;
-const REPOSITORY = /^(?=.{1,200}$)[A-Za-z0-9._-]+\/[A-Za-z0-9._-]+$/;
+const REPOSITORY = /^(?=.{1,200}$)[A-Za-z0-9][A-Za-z0-9._-]*\/[A-Za-z0-9][A-Za-z0-9._-]*$/;
 const REVISION = /^[0-9a-f]{40}$/;
 const DISTRIBUTION = /^[a-z0-9][a-z0-9._-]{0,99}$/;
-const VERSION = /^[0-9][0-9a-z.]{0,49}$/;
+const VERSION = /^[0-9][0-9A-Za-z.]{0,49}$/;
 
 const FIELDS = [
   "format", "name", "key", "hash_scheme", "context_length", "prefix_length", "colours", "sigma", "code_bits",

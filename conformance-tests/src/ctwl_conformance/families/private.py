@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 
 from ctwl_protocol import Profile, canonical, get_profile, private
 from ctwl_protocol.keyfile import unlock
-from ctwl_protocol.profile import STANDARD, TOY, public_key, read_profile
+from ctwl_protocol.profile import FORMAT, STANDARD, TOY, public_key, read_profile
 
 from .family import HEX, HEX32, JSON, STATUS, TEXT, Case, Family, either, refusing, shape
 from .profiles import toy_document
@@ -37,6 +37,11 @@ def _commitment(data: JSON) -> JSON:
 @refusing
 def _secret(data: JSON) -> JSON:
     return {"secret": unlock(bytes.fromhex(data["file"]), data["passphrase"], data["purpose"]).hex()}
+
+
+@refusing
+def _locked_profile(data: JSON) -> JSON:
+    return {"digest": read_profile(unlock(bytes.fromhex(data["file"]), data["passphrase"], FORMAT)).digest}
 
 
 def _documents() -> dict[str, JSON]:
@@ -117,6 +122,17 @@ def _secret_cases() -> Iterator[Case]:
     yield "truncated", case(sound[:-1])
 
 
+def _locked_profile_cases() -> Iterator[Case]:
+    sound = _read(toy_document()).to_bytes()
+    purpose = "ctwl-profile/1"
+    for comment, file in (
+        ("a private profile", _locked(sound, _WORDS, purpose)),
+        ("a provider's secret in its place", _locked(canonical.encode(bytes(32)), _WORDS)),
+        ("a locked file that holds no profile", _locked(b"profile", _WORDS, purpose)),
+    ):
+        yield comment, {"file": file.hex(), "passphrase": _WORDS}
+
+
 _DOCUMENT = {"type": "object", "description": "a profile as JSON"}
 
 FAMILIES = (
@@ -129,6 +145,11 @@ FAMILIES = (
     Family(
         "commitment", "4.6", "A private profile to its commitment, or the status code of the refusal.",
         shape(profile=_DOCUMENT), either(shape(commitment=HEX32), STATUS), _commitment, _commitment_cases,
+    ),
+    Family(
+        "locked-profile", "4.5",
+        "A profile at rest and its passphrase to the profile's digest, or a status code.",
+        shape(file=HEX, passphrase=TEXT), either(shape(digest=HEX32), STATUS), _locked_profile, _locked_profile_cases,
     ),
     Family(
         "secret-file", "9.7",

@@ -126,6 +126,14 @@ def _sound() -> Iterator[tuple[str, JSON]]:
         "the largest numbers of a Llama",
         _modelled(_LARGEST | {"feed_forward": 1 << 17, "positions": 1 << 22, "rope_theta": 1 << 32}),
     )
+    least = {"tokenizer": toy_document()["tokenizer"] | {"vocabulary": 2}, "context_length": 1, "prefix_length": 1}
+    numbers = dict.fromkeys(("layers", "heads", "width", "positions"), 1) | {"rows": 2, "norm_epsilon": [0, 1]}
+    yield "the least numbers of a GPT-2", toy_document(proxy=_model() | {"architecture": _GPT2 | numbers}, **least)
+    numbers |= dict.fromkeys(("key_value_heads", "feed_forward", "rope_theta"), 1)
+    yield "the least numbers of a Llama", toy_document(proxy=_model(numbers), **least)
+    yield "a repository of 200 characters", _modelled(source=_HUB | {"repository": "a/" + "b" * 198})
+    yield "a distribution of 100 characters", _modelled(source=_PYPI | {"distribution": "a" * 100})
+    yield "a distribution's version of 50 characters", _modelled(source=_PYPI | {"version": "1.0RC1" + "0" * 44})
     yield "a vocabulary of 2^20 tokens", _inside("tokenizer", vocabulary=1 << 20)
     yield "a vocabulary of two tokens", _inside("tokenizer", vocabulary=2)
     yield "4096 special ids", _inside("tokenizer", vocabulary=5000, special=list(range(4096)))
@@ -191,6 +199,12 @@ def _faults_of_parts() -> Iterator[tuple[str, JSON]]:
     yield "an empty file", _file("vocab", size=0)
     yield "a file of 2^36 + 1 bytes", _file("vocab", size=(1 << 36) + 1)
     yield "a file's digest of 31 bytes", _file("vocab", sha256="00" * 31)
+    yield "a tolerance with a denominator of zero", _inside("tolerance", membership=[1, 0])
+    yield "a tolerance with a denominator of 2^32 + 1", _inside("tolerance", membership=[1, (1 << 32) + 1])
+    yield "a tolerance below zero", _inside("tolerance", total_variation=[-1, 2])
+
+
+def _faults_of_proxies() -> Iterator[tuple[str, JSON]]:
     yield "a proxy of an unknown kind", toy_document(proxy={"kind": "oracle"})
     yield "toy weights with a source", toy_document(proxy={"kind": "toy", "source": None})
     yield "uniform weights without a carrier's place", toy_document(proxy={"kind": "uniform", "source": None})
@@ -224,15 +238,20 @@ def _faults_of_parts() -> Iterator[tuple[str, JSON]]:
     yield "a file's name with a folder in it", _modelled(weights=_SAFE | {"name": "a/b.safetensors"})
     yield "a file's name that begins with a dot", _modelled(weights=_SAFE | {"name": ".safetensors"})
     yield "a repository without an owner", _modelled(source=_HUB | {"repository": "name"})
+    yield "a repository of 201 characters", _modelled(source=_HUB | {"repository": "a/" + "b" * 199})
+    yield "a repository that leads elsewhere", _modelled(source=_HUB | {"repository": "../name"})
+    yield "a distribution of 101 characters", _modelled(source=_PYPI | {"distribution": "a" * 101})
+    yield "a distribution's version of 51 characters", _modelled(source=_PYPI | {"version": "1" + "0" * 50})
+    yield "a width of zero", _modelled({"width": 0})
+    yield "no key-value heads", _modelled({"key_value_heads": 0})
+    yield "a feed-forward width of zero", _modelled({"feed_forward": 0})
+    yield "rope_theta of zero", _modelled({"rope_theta": 0})
     yield "a source of an unknown kind", _modelled(source={"kind": "ftp", "host": "a"})
     yield "a revision that is no full hash", _modelled(source=_HUB | {"revision": "main"})
-    yield "a tolerance with a denominator of zero", _inside("tolerance", membership=[1, 0])
-    yield "a tolerance with a denominator of 2^32 + 1", _inside("tolerance", membership=[1, (1 << 32) + 1])
-    yield "a tolerance below zero", _inside("tolerance", total_variation=[-1, 2])
 
 
 def _document_cases() -> Iterator[Case]:
-    for comment, document in (*_sound(), *_faults(), *_faults_of_parts()):
+    for comment, document in (*_sound(), *_faults(), *_faults_of_parts(), *_faults_of_proxies()):
         yield comment, {"document": document}
     sound = read_profile(json.dumps(toy_document()).encode()).to_bytes()
     yield "the canonical form", {"bytes": sound.hex()}

@@ -104,11 +104,14 @@ class ProxyFile(_Document):
     sha256: Bytes32
 
 
+_WORD = "[A-Za-z0-9][A-Za-z0-9._-]*"
+
+
 class HubSource(_Document):
     """The proxy's files lie in a Hugging Face hub repository at a pinned revision."""
 
     kind: Literal["hub"] = "hub"
-    repository: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+/[A-Za-z0-9._-]+$", max_length=200)]
+    repository: Annotated[str, Field(pattern=rf"^{_WORD}/{_WORD}$", max_length=200)]
     revision: Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
 
 
