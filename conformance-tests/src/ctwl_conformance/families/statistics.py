@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -63,6 +64,42 @@ def _posterior_windows(data: JSON) -> JSON:
     return {"windows": [[candidate.start, candidate.end] for candidate, _ in found]}
 
 
+def _doubts(data: JSON) -> JSON:
+    from ctwl_decoder.doubts import doubts
+    from ctwl_decoder.null import null_of
+
+    slots = data["slots"]
+    nulls = [null_of(np.array(slot["units"], dtype=np.int32)) for slot in slots]
+    scores, codes = [slot["score"] for slot in slots], [slot["codes"] for slot in slots]
+    each, either = doubts(nulls, scores, codes, data["records"], data["tried"])
+    return {"record": decimal(either), "slots": [decimal(p) for p in each]}
+
+
+def _doubts_cases() -> Iterator[Case]:
+    def case(rows: list[int], shown: list[int], *, beacons: int = 1 << 14, hops: int = 0, tried: int = 4) -> JSON:
+        """Slots of so many contexts, which show so many percent of the highest score that there is."""
+        codes = [beacons, *[1280] * hops, *[1 << 20] * (len(rows) - 1 - hops)]
+        slots = []
+        for slot, (count, percent, n) in enumerate(zip(rows, shown, codes, strict=True)):
+            units = made_units(count, 32, 100 + slot)
+            slots.append({"units": units, "score": sum(map(max, units)) * percent // 100, "codes": n})
+        return {"slots": slots, "records": 64 * beacons * 16 * math.prod(codes[1:-1]), "tried": tried}
+
+    yield "three codes, all clear", case([60, 30, 30, 30], [80, 95, 95, 95])
+    yield "three codes, the check silent", case([60, 30, 30, 30], [80, 95, 95, -50])
+    yield "three codes, the second faint", case([60, 30, 30, 30], [80, 20, 95, 95])
+    yield "three codes, two faint", case([60, 30, 30, 30], [90, 50, 40, 99])
+    yield "three codes, the beacon faint", case([60, 30, 30, 30], [20, 99, 99, 99])
+    yield "three codes that nothing shows", case([60, 30, 30, 30], [-30, -30, -30, -30])
+    yield "two codes", case([50, 40, 40], [80, 90, 80])
+    yield "two codes, one nonce and layout tried", case([50, 40, 40], [70, 80, 85], tried=1)
+    yield "four codes", case([40, 25, 25, 25, 25], [90, 95, 95, 95, 95])
+    yield "one provider's beacons", case([60, 30, 30, 30], [60, 90, 90, 95], beacons=1)
+    yield "an earlier hop among 1280 beacons", case([60, 30, 30, 30], [70, 80, 90, 95], beacons=20, hops=1)
+    yield "two earlier hops among 1280 beacons", case([60, 30, 30, 30], [70, 80, 85, 80], beacons=20, hops=2)
+    yield "a slot without a position", case([60, 30, 30, 0], [90, 99, 99, 0])
+
+
 def _null_cases() -> Iterator[Case]:
     def case(units: list[list[int]], score: int, tests: int = 1) -> JSON:
         return {"units": units, "score": score, "tests": tests}
@@ -96,7 +133,7 @@ def _randomised_cases() -> Iterator[Case]:
 
 
 def _window_cases() -> Iterator[Case]:
-    for length in (0, 95, 127, 128, 170, 171, 256, 300, 511, 512, 700):
+    for length in (0, 95, 127, 128, 170, 171, 256, 300, 511, 512, 700, 6000):
         yield f"{length} positions", {"positions": length, "codes": 1}
     for codes in (2, 3, 4):
         for length in (255, 256, 512, 700):
@@ -166,6 +203,17 @@ FAMILIES = (
         "The units of the colours at each distinct context, a score and a number of tests K, to the p-value.",
         shape(units=array(_ROW), score=INTEGER, tests=COUNT), shape(p_value=DECIMAL),
         _null, _null_cases, needs=_DECODER,
+    ),
+    Family(
+        "record-doubts", "10.4",
+        "The slots of a record that was read, the check's last: the units of the colours at each distinct context, the "
+        "score and how many codes may be there; the records of the first test (K with N times 2^(20 r), times the "
+        "layouts); the pairs of a nonce and a layout that were tried. To the p-value of the record and the chance, at "
+        "most, that each slot was read wrong (the beacon's own test left aside).",
+        shape(
+            slots=array(shape(units=array(_ROW), score=INTEGER, codes=COUNT), 3, 5), records=COUNT, tried=COUNT,
+        ),
+        shape(record=DECIMAL, slots=array(DECIMAL, 3, 5)), _doubts, _doubts_cases, needs=_DECODER,
     ),
     Family(
         "randomised", "12",
