@@ -3,6 +3,7 @@ import { beaconCode, beaconFields } from "./beacon.js";
 import { sha256, utf8 } from "./bytes.js";
 import * as canonical from "./canonical.js";
 import { decodeText } from "./decode.js";
+import { doubts } from "./doubts.js";
 import { isSuitable } from "./ed25519.js";
 import { preAuthentication, readEnvelope, signedPayload } from "./envelope.js";
 import { counted } from "./evidence.js";
@@ -194,6 +195,7 @@ export const FAMILIES = {
   },
   null: ({ units, score, tests: all }) => ({ p_value: pValue(tail(units, score), all) }),
   randomised: ({ units, score, u }) => ({ p_value: randomised(units, score, u) }),
+  "record-doubts": doubts,
   "posterior-windows": ({ positions: all }) => ({ windows: posteriorWindows(count(all)) }),
   posterior: ({ scores }) => posterior(scores),
 

@@ -10,7 +10,7 @@ const BEACONS = 4;
 /** A beacon whose own `N * P` is above this is no place to start from. */
 const PLAUSIBLE = 0.05;
 /** What the slots behind slot 0 must show for a layout to be reported. */
-const SHOWN = 0.01;
+const SHOWN = 0.05;
 /** How many likely codes of a slot are tried together, by how many further codes there are. */
 const LIKELY = [0, 2 ** CODE_BITS, 1024, 96];
 

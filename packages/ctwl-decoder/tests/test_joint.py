@@ -70,7 +70,7 @@ def test_records_are_wrong_no_more_often_than_they_are_said_to_be() -> None:
             scores.append(units[np.arange(contexts)[:, None], colour].sum(axis=0).astype(np.int32))
         read = likeliest(scores)[0][0]
         each, either = doubts(
-            nulls, [int(s[c]) for s, c in zip(scores, read, strict=True)], [space] * slots, float(space) ** 2, 1.0
+            nulls, [int(s[c]) for s, c in zip(scores, read, strict=True)], [space] * slots, float(space) ** 2, 1
         )
         said.append(either)
         wrong.append(bool((read != truth).any()))

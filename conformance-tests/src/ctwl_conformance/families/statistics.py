@@ -71,19 +71,19 @@ def _doubts(data: JSON) -> JSON:
     slots = data["slots"]
     nulls = [null_of(np.array(slot["units"], dtype=np.int32)) for slot in slots]
     scores, codes = [slot["score"] for slot in slots], [slot["codes"] for slot in slots]
-    each, either = doubts(nulls, scores, codes, data["records"], data["tried"])
+    each, either = doubts(nulls, scores, codes, data["records"], data["layouts"])
     return {"record": decimal(either), "slots": [decimal(p) for p in each]}
 
 
 def _doubts_cases() -> Iterator[Case]:
-    def case(rows: list[int], shown: list[int], *, beacons: int = 1 << 14, hops: int = 0, tried: int = 4) -> JSON:
+    def case(rows: list[int], shown: list[int], *, beacons: int = 1 << 14, hops: int = 0, layouts: int = 2) -> JSON:
         """Slots of so many contexts, which show so many percent of the highest score that there is."""
         codes = [beacons, *[1280] * hops, *[1 << 20] * (len(rows) - 1 - hops)]
         slots = []
         for slot, (count, percent, n) in enumerate(zip(rows, shown, codes, strict=True)):
             units = made_units(count, 32, 100 + slot)
             slots.append({"units": units, "score": sum(map(max, units)) * percent // 100, "codes": n})
-        return {"slots": slots, "records": 64 * beacons * 16 * math.prod(codes[1:-1]), "tried": tried}
+        return {"slots": slots, "records": 64 * beacons * 16 * math.prod(codes[1:-1]), "layouts": layouts}
 
     yield "three codes, all clear", case([60, 30, 30, 30], [80, 95, 95, 95])
     yield "three codes, the check silent", case([60, 30, 30, 30], [80, 95, 95, -50])
@@ -92,7 +92,8 @@ def _doubts_cases() -> Iterator[Case]:
     yield "three codes, the beacon faint", case([60, 30, 30, 30], [20, 99, 99, 99])
     yield "three codes that nothing shows", case([60, 30, 30, 30], [-30, -30, -30, -30])
     yield "two codes", case([50, 40, 40], [80, 90, 80])
-    yield "two codes, one nonce and layout tried", case([50, 40, 40], [70, 80, 85], tried=1)
+    yield "two codes, one layout", case([50, 40, 40], [70, 80, 85], layouts=1)
+    yield "two codes, three layouts", case([50, 40, 40], [90, 60, 50], layouts=3)
     yield "four codes", case([40, 25, 25, 25, 25], [90, 95, 95, 95, 95])
     yield "one provider's beacons", case([60, 30, 30, 30], [60, 90, 90, 95], beacons=1)
     yield "an earlier hop among 1280 beacons", case([60, 30, 30, 30], [70, 80, 90, 95], beacons=20, hops=1)
@@ -207,11 +208,11 @@ FAMILIES = (
     Family(
         "record-doubts", "10.4",
         "The slots of a record that was read, the check's last: the units of the colours at each distinct context, the "
-        "score and how many codes may be there; the records of the first test (K with N times 2^(20 r), times the "
-        "layouts); the pairs of a nonce and a layout that were tried. To the p-value of the record and the chance, at "
-        "most, that each slot was read wrong (the beacon's own test left aside).",
+        "score and how many codes may be there; the multiplier of the first test (K with N times 2^(20 r), times the "
+        "layouts); the layouts of so many codes. To the p-value of the record and the chance, at most, that each slot "
+        "was read wrong (the beacon's own test left aside).",
         shape(
-            slots=array(shape(units=array(_ROW), score=INTEGER, codes=COUNT), 3, 5), records=COUNT, tried=COUNT,
+            slots=array(shape(units=array(_ROW), score=INTEGER, codes=COUNT), 3, 5), records=COUNT, layouts=COUNT,
         ),
         shape(record=DECIMAL, slots=array(DECIMAL, 3, 5)), _doubts, _doubts_cases, needs=_DECODER,
     ),

@@ -27,7 +27,7 @@ def together(nulls: Sequence[Null]) -> Null:
 
 
 def doubts(
-    nulls: Sequence[Null], scores: Sequence[int], rivals: Sequence[float], whole: float, tried: float
+    nulls: Sequence[Null], scores: Sequence[int], rivals: Sequence[float], whole: float, layouts: int
 ) -> tuple[tuple[float, ...], float]:
     """The chance that each slot was read wrong, and that any was.
 
@@ -36,19 +36,19 @@ def doubts(
         scores: what was read has in each slot.
         rivals: how many codes may be in each slot: in the first, beacons of the same nonce that were searched.
         whole: how many records were searched in all, with other nonces and layouts, and whatever else was searched.
-        tried: how many nonces and layouts were, which the slots behind the first pay for.
+        layouts: how many were tried; in another one no slot but the first would be the same.
     """
-    slots = range(len(nulls))
+    slots = tuple(range(len(nulls)))
     wrong, either = [0.0] * len(nulls), 0.0
     for size in slots[1:]:
         for where in combinations(slots, size + 1):
-            if where == tuple(slots):
+            if where == slots:
                 records = whole
             else:  # the slot with the most choice follows from the others
                 free = sorted(float(rivals[slot]) for slot in where)[:-1]
-                records = prod(free) * (1 if where[0] == 0 else tried)
-            p_value = together([nulls[slot] for slot in where]).p_value(sum(scores[slot] for slot in where), records)
-            either += p_value
+                records = prod(free) * (layouts if where == slots[1:] else 1)
+            doubt = records * together([nulls[slot] for slot in where]).tail(sum(scores[slot] for slot in where))
+            either += doubt
             for slot in where:
-                wrong[slot] += p_value
+                wrong[slot] += doubt
     return tuple(min(1.0, max(p, FLOOR)) for p in wrong), min(1.0, max(either, FLOOR))

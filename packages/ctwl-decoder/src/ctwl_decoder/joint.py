@@ -220,7 +220,7 @@ class Reader:
                 break
         if best is None or (whole > candidate.p_value and further > _CONFIRMED):
             return candidate
-        return self._read(window, candidate, best, whole, len(layouts), tried)
+        return self._read(window, candidate, best, whole, len(layouts))
 
     def parts(self, marks: Marks, candidate: Candidate) -> list[tuple[NDArray[np.int64], Marks, int]]:
         """The slots whose codes were read: their positions, their marks under the slot's colours, and the code."""
@@ -255,7 +255,6 @@ class Reader:
         found: _Hypothesis,
         p_value: float,
         layouts: int,
-        tried: int,
     ) -> Candidate:
         """A candidate read as the likeliest record, with how sure that is."""
         carried, authenticator, layout = found.carried[0], None, found.layout
@@ -264,7 +263,7 @@ class Reader:
         scores = [int(slot.scores[code]) for slot, code in zip(found.slots, carried, strict=True)]
         rivals = [slot.searched for slot in found.slots]
         whole = candidate.tests * layouts * found.records
-        certain, either = doubts([slot.null for slot in found.slots], scores, rivals, whole, tried)
+        certain, either = doubts([slot.null for slot in found.slots], scores, rivals, whole, layouts)
         certain, read = certain[:-1], tuple(carried[:-1].tolist())
         certain = (min(certain[0], found.slots[0].null.p_value(scores[0], candidate.tests)), *certain[1:])
         if authenticator is not None:  # it confirms them all
