@@ -8,6 +8,7 @@ import json
 import os
 import platform
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from importlib import metadata
 from itertools import product
@@ -24,11 +25,12 @@ from scipy.stats import binomtest
 from ctwl_decoder.evidence import Evidence, Marks, Observe, observe
 from ctwl_decoder.units import Score, units
 from ctwl_protocol.proxy import Proxy
+from ctwl_protocol.registry import Trusted, bundled
 from ctwl_protocol.windows import Positions, positions
 
 __all__ = [
-    "KEPT", "OFFLINE", "RESULTS", "arguments", "kept", "marks_of", "news_prompts", "rate", "settings", "tracked",
-    "write",
+    "KEPT", "OFFLINE", "RESULTS", "arguments", "kept", "marks_of", "news_prompts", "rate", "registries", "settings",
+    "tracked", "write",
 ]  # fmt: skip
 
 OFFLINE = "org.ctwl.smollm2-135m.1"
@@ -92,6 +94,12 @@ def kept(proxy: Proxy, folder: Path = KEPT) -> Observe:
         return found
 
     return recall
+
+
+def registries() -> tuple[Trusted, Trusted]:
+    """The bundled registry, and the same with no entries: to it all codes are alike."""
+    trusted = bundled()
+    return trusted, replace(trusted, registry=trusted.registry.model_copy(update={"entries": ()}))
 
 
 def arguments(description: str | None, **options: Any) -> argparse.Namespace:

@@ -15,12 +15,12 @@ lists nobody, where every code is searched alike.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
 import numpy as np
-from common import OFFLINE, arguments, kept, news_prompts, rate, settings, tracked, write
+from common import OFFLINE, arguments, kept, news_prompts, rate, registries, settings, tracked, write
 
 from ctwl_decoder import Decoder
 from ctwl_decoder.report import Report
@@ -29,7 +29,6 @@ from ctwl_encoder.encoder import Generation
 from ctwl_protocol import Beacon
 from ctwl_protocol.proxy import open_proxy
 from ctwl_protocol.records import Record
-from ctwl_protocol.registry import bundled
 from ctwl_protocol.sealing import ProviderKeys
 
 OWNER, OTHER = ProviderKeys(b"evaluation/1".ljust(32)), ProviderKeys(b"evaluation/2".ljust(32))
@@ -52,8 +51,7 @@ class Experiment:
 
     def __init__(self, seed: int) -> None:
         self.encoder, proxy = Encoder.open("smollm2", OFFLINE), open_proxy(OFFLINE, fast=True)
-        observe, trusted = kept(proxy), bundled()
-        nobody = replace(trusted, registry=trusted.registry.model_copy(update={"entries": ()}))
+        observe, (trusted, nobody) = kept(proxy), registries()
         self.decoder = Decoder(proxy, observe, registry=trusted)
         self.alike = Decoder(proxy, observe, registry=nobody)
         self.owner = Decoder(proxy, observe, registry=trusted, keys=OWNER)

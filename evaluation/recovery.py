@@ -1,7 +1,8 @@
 """How often is the 20-bit code read back exactly?
 
-Texts of a fixed length from news-like prompts, each with a nonce of its own; SmolLM2 writes, the
-public decoder reads. Exact: the decoder's best code is the one that was written. Detected: its p-value passes.
+Texts of a fixed length from news-like prompts, each with a nonce of its own; SmolLM2 writes for registered providers,
+the public decoder reads, with the registry and with one that lists nobody. Exact: the decoder's best code is the one
+that was written. Detected: its p-value passes.
 
     python evaluation/recovery.py --out evaluation/results/recovery.json
 """
@@ -9,10 +10,11 @@ public decoder reads. Exact: the decoder's best code is the one that was written
 from __future__ import annotations
 
 import numpy as np
-from common import OFFLINE, arguments, news_prompts, rate, settings, tracked, write
+from common import OFFLINE, arguments, kept, news_prompts, rate, registries, settings, tracked, write
 
 from ctwl_decoder import Decoder
 from ctwl_encoder import Encoder
+from ctwl_protocol.proxy import open_proxy
 
 
 def main() -> None:
@@ -22,14 +24,15 @@ def main() -> None:
         skip_repeats=0,
     )  # fmt: skip
     encoder = Encoder.open("smollm2", OFFLINE)
-    decoder = Decoder.open(OFFLINE)
-    prompts = news_prompts(options.texts)
-    rows = []
+    proxy, (trusted, nobody) = open_proxy(OFFLINE, fast=True), registries()
+    observe = kept(proxy)
+    decoder, alike = (Decoder(proxy, observe, registry=registry) for registry in (trusted, nobody))
+    prompts, registered = news_prompts(options.texts), trusted.registry.beacons()
+    rows, others = [], []
     for start in tracked(range(0, options.texts, options.batch), "recovery"):
         written = encoder.generate(
             prompts[start : start + options.batch],
-            provider=(37 * start + 5) % 1024,
-            version=start % 16,
+            *registered[start % len(registered)],
             strategy=options.strategy,
             delta=options.delta,
             temperature=options.temperature,
@@ -40,9 +43,10 @@ def main() -> None:
             seed=options.seed + start,
         )
         for generation in written:
-            report = decoder.decode(generation.text)
+            report, other = decoder.decode(generation.text), alike.decode(generation.text)
             rows.append((report.code == generation.beacon.code, report.p_value, generation, report))
-    p_values = np.array([p for _, p, _, _ in rows])
+            others.append((other.code == generation.beacon.code, other.p_value))
+    p_values, of_others = np.array([p for _, p, _, _ in rows]), np.array([p for _, p in others])
     write(
         {
             "experiment": "recovery",
@@ -52,6 +56,10 @@ def main() -> None:
             "exact": rate(sum(exact for exact, *_ in rows), len(rows)),
             "detected": {
                 f"p <= {level}": rate(int((p_values <= level).sum()), len(rows)) for level in (1e-3, 1e-4, 1e-5, 1e-6)
+            },
+            "provider not registered": {
+                "exact": rate(sum(exact for exact, _ in others), len(others)),
+                "p <= 0.0001": rate(int((of_others <= 1e-4).sum()), len(others)),
             },
             "wrong code at p <= 1e-3": sum(not exact and p <= 1e-3 for exact, p, _, _ in rows),
             "median p": float(np.median(p_values)),

@@ -47,7 +47,11 @@ def summary() -> str:
     pasted = result("pasted")
     rows = [
         ("20-bit code read back exactly from " + f"{tokens} tokens, `unbiased`, T = 1", percent(recovery["exact"])),
-        ("the same, found at p <= 1e-4", percent(recovery["detected"]["p <= 0.0001"])),
+        (
+            "the same, found at p <= 1e-4; of a provider that is not registered",
+            f"{percent(recovery['detected']['p <= 0.0001'])}; "
+            f"{percent(recovery['provider not registered']['p <= 0.0001'])}",
+        ),
         (
             f"the same from {crossed['proxy tokens']} tokens of a model with another tokenizer (GPT-2's)",
             percent(crossed["exact"]),
@@ -85,6 +89,11 @@ def details() -> str:
     lines = [f"### Recovery ({recovery['settings']['date']})", "", "| | |", "|---|---|"]
     lines += [f"| exact | {percent(recovery['exact'])} |"]
     lines += [f"| found at {level} | {percent(rate)} |" for level, rate in recovery["detected"].items()]
+    others = recovery["provider not registered"]
+    lines += [
+        f"| of providers that are not registered: exact; found at p <= 0.0001 | {percent(others['exact'])}; "
+        f"{percent(others['p <= 0.0001'])} |"
+    ]
     lines += [
         f"| hit rate; of a wrong code | {recovery['hit rate of exact ones']:.3f}; {recovery['hit rate of a wrong code']:.3f} |",
         f"| median p; median that the encoder expected | {recovery['median p']:.1e}; {recovery['median expected p']:.1e} |",
