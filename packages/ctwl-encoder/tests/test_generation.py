@@ -184,6 +184,23 @@ def test_rows_and_codes_must_fit_and_a_second_call_starts_anew(encoder: Encoder)
     assert torch.equal(marking(more, scores), scores)  # nor is a longer one that begins with it
 
 
+@pytest.mark.parametrize("strategy", ["unbiased", "delta"])
+def test_a_token_is_preferred_once_behind_a_context(encoder: Encoder, strategy: str) -> None:
+    """Seen there again it is no evidence; preferring it again would only make the text repeat itself."""
+    ids = encoder.tokenizer(WORDS)["input_ids"]
+    text = torch.tensor([[*ids[:13], ids[10]]])
+    scores = torch.randn((1, 49152), generator=torch.Generator().manual_seed(1))
+    differs = []
+    for code in range(20):
+        marking = processor(encoder, code, strategy=strategy)
+        changed(encoder, marking, text[:, :-1])
+        marked = marking(torch.cat([torch.full((1, 3), 500), text], dim=1), scores)[0]
+        assert marked[ids[11]] == scores[0, ids[11]]
+        assert (marked != scores[0]).any()
+        differs.append(bool(marked[ids[12]] != scores[0, ids[12]]))
+    assert any(differs)  # a token that stood elsewhere is like any other
+
+
 def test_skipping_repeats_leaves_seen_contexts_alone(encoder: Encoder) -> None:
     ids = encoder.tokenizer(WORDS)["input_ids"]
     text = torch.tensor([[*ids[:12], *ids[10:12]]])  # two contexts come back

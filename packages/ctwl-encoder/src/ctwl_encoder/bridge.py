@@ -16,6 +16,7 @@ import hashlib
 import os
 import zipfile
 import zlib
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -73,6 +74,11 @@ class Branch(NamedTuple):
     candidates: NDArray[np.int64]
     tokens: NDArray[np.int64]
     mass: NDArray[np.float64]
+
+    def without(self, tokens: Collection[int]) -> Branch:
+        """The candidates that show none of these tokens."""
+        kept = ~np.isin(self.tokens, list(tokens))
+        return Branch(self.path, self.candidates[kept], self.tokens[kept], self.mass[kept])
 
     def share(self, token: int) -> float:
         """A proxy token's share of the branch's mass."""

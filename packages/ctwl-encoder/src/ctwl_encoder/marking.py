@@ -204,15 +204,23 @@ class Marker:
         return marked
 
     def _offers(self, text: Text, likely: NDArray[np.float32]) -> list[_Offer]:
-        """The branches worth marking, the one with most mass first."""
+        """The branches worth marking, the one with most mass first.
+
+        A token that the text has behind the same context already brings no evidence again, and its colours are the
+        same: preferring it once more would only make the text repeat itself. So it keeps the probability it has.
+        """
         reading, profile = text.reading, self.profile
-        seen = {mark.context for mark in until(text.last)} if self.skip_repeats else set()
+        seen: dict[tuple[int, ...], set[int]] = {}
+        for mark in until(text.last):
+            seen.setdefault(mark.context, set()).add(mark.token)
         found = []
         for branch in self.bridge.branches(reading, likely):
             context = reading.before(branch.path, profile.context_length)
-            if reading.count + len(branch.path) < profile.prefix_length or context in seen:
+            if reading.count + len(branch.path) < profile.prefix_length or (self.skip_repeats and context in seen):
                 continue
-            found.append(_Offer(branch, context, None))
+            fresh = branch.without(seen[context]) if context in seen else branch
+            if len(fresh.candidates):
+                found.append(_Offer(fresh, context, None))
         return sorted(found, key=lambda offer: -float(offer.branch.mass.sum()))
 
     def _add(
