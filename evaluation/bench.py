@@ -3,8 +3,7 @@
 - decode: the whole decoder on 200 tokens beside the bare proxy forward on the same windows, as the decoder runs it and
   with transformers' own float32 model;
 - scan: a corpus, searched for one provider's beacons and for all codes, beside the bare forward pass over its windows
-in
-  batches of several sizes, the best of which it is compared with;
+  in batches of several sizes, the best of which it is compared with;
 - encode: each strategy beside plain generation, batch 8 and a single row, SmolLM2 on both sides; ``delta`` with the
   proxy in float32 and, as the encoder has it by default, in the fastest conforming way;
 - bridge: what the token bridge takes for a row and a token, with GPT-2's vocabulary on the provider's side;

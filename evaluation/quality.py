@@ -1,8 +1,9 @@
 """Does the ``unbiased`` strategy change what the model writes?
 
 Texts from the same prompts and seeds, plain sampling beside the strategy, each judged by the mean negative
-log-likelihood (NLL, nats a token) under the generating model, given its prompt. The interval is of the paired
-difference of means, prompt by prompt over all seeds, by the t distribution.
+log-likelihood (NLL, nats a token) under the generating model, given its prompt, and by how much it repeats itself: the
+share of its pairs of neighbouring tokens that the text has before. The intervals are of the paired differences of
+means, prompt by prompt over all seeds, by the t distribution.
 
     python evaluation/quality.py --out evaluation/results/quality.json
 """
@@ -51,6 +52,24 @@ def nll(encoder: Encoder, ids: torch.Tensor, tokens: int, pad: int) -> np.ndarra
     return (-chosen[..., 0].double().mean(dim=1)).numpy()
 
 
+def repeats(ids: torch.Tensor, tokens: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """The share of the pairs among the last ``tokens`` tokens of each row that came before."""
+    rows = ids[:, -tokens:].tolist()
+    return np.array([1 - len(set(zip(row, row[1:], strict=False))) / (tokens - 1) for row in rows])
+
+
+def beside(value: np.ndarray[Any, Any], plain: np.ndarray[Any, Any]) -> dict[str, Any]:
+    """How the means of (seeds, prompts) differ, with the interval."""
+    difference = value.mean(axis=0) - plain.mean(axis=0)
+    half = float(stats.sem(difference) * stats.t.ppf(0.975, len(difference) - 1))
+    mean = float(difference.mean())
+    return {
+        "difference to plain": round(mean, 4),
+        "interval_95": [round(mean - half, 4), round(mean + half, 4)],
+        "interval holds 0": bool(abs(mean) <= half),
+    }
+
+
 def main() -> None:
     """Run the experiment."""
     options = arguments(__doc__, prompts=48, seeds=3, tokens=100, batch=16, delta=2.0)
@@ -63,6 +82,7 @@ def main() -> None:
         f"delta {options.delta}": {"delta": options.delta},
     }
     values = {name: np.zeros((options.seeds, options.prompts)) for name in methods}
+    again = {name: np.zeros((options.seeds, options.prompts)) for name in methods}
     jobs = [
         (s, i, name) for s in range(options.seeds) for i in range(0, options.prompts, options.batch) for name in methods
     ]
@@ -77,20 +97,16 @@ def main() -> None:
             **methods[name],
         )
         values[name][seed, rows] = nll(encoder, ids, options.tokens, encoder.tokenizer.pad_token_id)
-    plain = values["plain"].mean(axis=0)
+        again[name][seed, rows] = repeats(ids, options.tokens)
     result: dict[str, Any] = {}
     for name, value in values.items():
-        difference = value.mean(axis=0) - plain
-        entry: dict[str, Any] = {"mean NLL": round(float(value.mean()), 4)}
+        result[name] = {
+            "mean NLL": round(float(value.mean()), 4),
+            "pairs that repeat": round(float(again[name].mean()), 4),
+        }
         if name != "plain":
-            half = float(stats.sem(difference) * stats.t.ppf(0.975, len(difference) - 1))
-            mean = float(difference.mean())
-            entry |= {
-                "difference to plain": round(mean, 4),
-                "interval_95": [round(mean - half, 4), round(mean + half, 4)],
-                "interval holds 0": bool(abs(mean) <= half),
-            }
-        result[name] = entry
+            result[name] |= beside(value, values["plain"])
+            result[name]["repeats"] = beside(again[name], again["plain"])
     kept = {k: v for k, v in vars(options).items() if k != "out"}
     write(
         {"experiment": "quality", "settings": settings(model="smollm2", profile=OFFLINE, **kept), "methods": result},
