@@ -10,6 +10,7 @@ means, prompt by prompt over all seeds, by the t distribution.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,7 @@ def nll(encoder: Encoder, ids: torch.Tensor, tokens: int, pad: int) -> np.ndarra
 def repeats(ids: torch.Tensor, tokens: int) -> np.ndarray[Any, np.dtype[np.float64]]:
     """The share of the pairs among the last ``tokens`` tokens of each row that came before."""
     rows = ids[:, -tokens:].tolist()
-    return np.array([1 - len(set(zip(row, row[1:], strict=False))) / (tokens - 1) for row in rows])
+    return np.array([1 - len(set(pairwise(row))) / (tokens - 1) for row in rows])
 
 
 def beside(value: np.ndarray[Any, Any], plain: np.ndarray[Any, Any]) -> dict[str, Any]:
