@@ -91,7 +91,7 @@ def test_logits_that_are_no_numbers_are_refused(bad: float) -> None:
 def marks(steps: list[tuple[float, float]], *, repeated: bool = False) -> Mark | None:
     last = None
     for i, (null, hit) in enumerate(steps):
-        last = Mark(10 + i, (0 if repeated else i,), 7, null, hit, last)
+        last = Mark(10 + i, 0, (0 if repeated else i,), 7, null, hit, last)
     return last
 
 

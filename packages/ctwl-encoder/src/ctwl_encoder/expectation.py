@@ -38,6 +38,7 @@ class Mark:
 
     Attributes:
         index: position in the reader's token sequence.
+        slot: of the record, whose code it carries.
         context: the proxy tokens that are hashed there.
         token: the proxy token that the reader sees there.
         null: the chance that a wrong code hits it.
@@ -46,6 +47,7 @@ class Mark:
     """
 
     index: int
+    slot: int
     context: tuple[int, ...]
     token: int
     null: float
@@ -71,9 +73,9 @@ def until(last: Mark | None) -> Iterator[Mark]:
 def expected_log2_p(last: Mark | None, bits: int) -> float:
     """Bound on log2 of the p-value after correction for ``2^bits`` records; at most 0.
 
-    Like the decoder it counts a pair of context and token once: a loop brings no evidence.
+    Like the decoder it counts a pair of context and token once in a slot: a loop brings no evidence.
     """
-    first = {(mark.context, mark.token): mark for mark in until(last)}
+    first = {(mark.slot, mark.context, mark.token): mark for mark in until(last)}
     null = np.array([mark.null for mark in first.values()])[:, None]
     hits = sum(mark.hit for mark in first.values())
     bound = (np.log1p(null * np.expm1(_THETA)).sum(axis=0) - _THETA * hits).min() / np.log(2)

@@ -69,6 +69,7 @@ class _Offer(NamedTuple):
     """A branch that was marked, and the half that was preferred there; None under ``unbiased``, which asks no proxy."""
 
     branch: Branch
+    slot: int
     context: tuple[int, ...]
     half: _Half | None
 
@@ -79,7 +80,7 @@ class _Offer(NamedTuple):
         else:
             chance = float(self.half.weights[token]) / max(float(self.half.weights.sum(dtype=np.uint64)), 1.0)
             hit = float(self.half.inside[token])
-        return Mark(index, self.context, token, null_hit(chance), hit, previous)
+        return Mark(index, self.slot, self.context, token, null_hit(chance), hit, previous)
 
 
 @dataclass(slots=True)
@@ -193,34 +194,37 @@ class Marker:
         if not rows:
             return {}
         likely = probabilities(logits[rows])
-        offers = [self._offers(texts[i], chances) for chances, i in zip(likely, rows, strict=True)]
+        offers = [self._offers(texts[i], payloads[i], chances) for chances, i in zip(likely, rows, strict=True)]
         if self.strategy is not Strategy.UNBIASED:
             return self._add(rows, texts, payloads, logits, offers, deltas or [self.delta] * len(texts))
         marked = {i: logits[i].copy() for i in rows}
         for i, offered in zip(rows, offers, strict=True):
             texts[i].offers = offered
             for offer in offered:
-                split_mass(marked[i], offer.branch, self._seed(payloads[i], texts[i].reading, offer))
+                split_mass(marked[i], offer.branch, self._seed(payloads[i], offer))
         return marked
 
-    def _offers(self, text: Text, likely: NDArray[np.float32]) -> list[_Offer]:
+    def _offers(self, text: Text, payload: Payload, likely: NDArray[np.float32]) -> list[_Offer]:
         """The branches worth marking, the one with most mass first.
 
-        A token that the text has behind the same context already brings no evidence again, and its colours are the
+        A token that a slot has behind the same context already brings no evidence again, and its colours are the
         same: preferring it once more would only make the text repeat itself. So it keeps the probability it has.
         """
         reading, profile = text.reading, self.profile
-        seen: dict[tuple[int, ...], set[int]] = {}
+        seen: dict[tuple[int, tuple[int, ...]], set[int]] = {}
         for mark in until(text.last):
-            seen.setdefault(mark.context, set()).add(mark.token)
+            seen.setdefault((mark.slot, mark.context), set()).add(mark.token)
         found = []
         for branch in self.bridge.branches(reading, likely):
-            context = reading.before(branch.path, profile.context_length)
-            if reading.count + len(branch.path) < profile.prefix_length or (self.skip_repeats and context in seen):
+            if reading.count + len(branch.path) < profile.prefix_length:
                 continue
-            fresh = branch.without(seen[context]) if context in seen else branch
+            context = reading.before(branch.path, profile.context_length)
+            place = self._slot(payload, reading, branch.path), context
+            if self.skip_repeats and place in seen:
+                continue
+            fresh = branch.without(seen[place]) if place in seen else branch
             if len(fresh.candidates):
-                found.append(_Offer(fresh, context, None))
+                found.append(_Offer(fresh, *place, None))
         return sorted(found, key=lambda offer: -float(offer.branch.mass.sum()))
 
     def _add(
@@ -237,7 +241,7 @@ class Marker:
         for i, offered in zip(rows, offers, strict=True):
             for k, offer in enumerate(offered):
                 window = texts[i].reading.before(offer.branch.path, self.profile.prefix_length)
-                key = self._seed(payloads[i], texts[i].reading, offer), window
+                key = self._seed(payloads[i], offer), window
                 if key not in self._halves:
                     mass = float(offer.branch.mass.sum())
                     if mass < (_WORTH if k else MINOR):
@@ -270,9 +274,9 @@ class Marker:
             for (i, seed), members in zip(pairs, inside, strict=True):
                 self._halves[seed, tuple(windows[rows.start + i].tolist())] = _Half(members, weights[i].copy())
 
-    def _seed(self, payload: Payload, reading: Reading, offer: _Offer) -> int:
+    def _seed(self, payload: Payload, offer: _Offer) -> int:
         """``s(c, a)`` of what a payload writes at a place."""
-        slot = self._slot(payload, reading, offer.branch.path)
+        slot = offer.slot
         known = payload, slot, offer.context
         if known not in self._seeds:
             if len(self._seeds) > 1 << 16:
