@@ -23,7 +23,7 @@ ELSEWHERE = {
     "8.4": "informative",
     "9": "see its parts",
     "11": "status codes stand in the vectors of the sections that give them",
-    "13": "a numeric claim about a proxy LM",
+    "13": "a numeric claim about a proxy runtime: vectors/v1/numeric/",
     "14": "conformance itself",
 }
 """Sections without exact vectors, and why."""
