@@ -7,11 +7,14 @@ import { fileURLToPath } from "node:url";
 import { decodeText } from "./src/decode.js";
 import { answer, FAMILIES, verifyRegistry } from "./src/families.js";
 import { stringify } from "./src/json.js";
+import { total, toyWeights } from "./src/partition.js";
 import { PUBLISHED } from "./src/profile.js";
 import { Refusal } from "./src/refusal.js";
 
 const PROTOCOL = "ctwl-adapter/1";
 const PROFILE = "org.ctwl.toy.1";
+/** The most windows of a request, and the most tokens that are asked about behind each. */
+const [MAX_WINDOWS, MAX_ASKED] = [256, 1024];
 /** The most bytes of a line, without its end. */
 const MAX_LINE = 2 ** 24 - 1;
 
@@ -24,7 +27,7 @@ const OPERATIONS = {
         version: "0.1.0",
         classes: ["decoder", "registry-client"],
         profiles: [PROFILE],
-        families: Object.keys(FAMILIES),
+        families: [...Object.keys(FAMILIES), "numeric"],
       },
     };
   },
@@ -38,6 +41,14 @@ const OPERATIONS = {
     const { candidate, ...found } = decodeText(PUBLISHED.get(profile), text, alpha ?? 1e-4);
     return { ok: found.detected ? found : { ...found, ...(candidate ?? { p_value: 1 }) } };
   },
+  weigh({ profile, windows, tokens }) {
+    if (profile !== PROFILE) return { skip: `no profile ${profile} here: it needs a language model` };
+    const { prefix_length: length, tokenizer } = PUBLISHED.get(profile);
+    requireIds(windows, MAX_WINDOWS, (row) => row.length === length, tokenizer.vocabulary);
+    requireIds(tokens, windows.length, (row) => row.length <= MAX_ASKED, tokenizer.vocabulary);
+    const rows = windows.map((window) => toyWeights(window, tokenizer.vocabulary, tokenizer.special));
+    return { ok: { weights: tokens.map((asked, i) => asked.map((id) => rows[i][id])), totals: rows.map(total) } };
+  },
   "verify-registry"(request) {
     try {
       return { ok: verifyRegistry(request) };
@@ -49,6 +60,17 @@ const OPERATIONS = {
   encode: () => ({ skip: "a reader: it does not write" }),
   stop: () => ({ ok: {} }),
 };
+
+/** Refuses what is not at most so many lists of token ids, each as long as it has to be. */
+function requireIds(lists, most, fits, vocabulary) {
+  const good = (row) => Array.isArray(row) && fits(row);
+  if (!Array.isArray(lists) || lists.length > most || !lists.every(good)) {
+    throw new Refusal("request-malformed", "windows and tokens are lists of lists of token ids");
+  }
+  if (!lists.flat().every((id) => Number.isInteger(id) && id >= 0 && id < vocabulary)) {
+    throw new Refusal("token-out-of-range", `token ids run from 0 to ${vocabulary - 1}`);
+  }
+}
 
 /** The reply to one line. */
 export function reply(line) {

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctwl_conformance.adapter import Decode, Decoded, Implementation, NotDone, Started
+from ctwl_conformance.adapter import Decode, Decoded, Implementation, NotDone, Started, Weighed
 from ctwl_conformance.adapter.messages import MAX_LINE, REQUEST, Malformed, read_line, schema, write_line
 from ctwl_conformance.adapter.serving import answer_all
 from ctwl_conformance.run import results
@@ -52,15 +52,17 @@ def test_the_schema_takes_the_pages_examples_and_refuses_others() -> None:
     page = (SCHEMAS.parent / "ADAPTERS.md").read_text()
     lines = [json.loads(line) for line in page.splitlines() if line.startswith('{"id"')]
     requests, replies = [line for line in lines if "op" in line], [line for line in lines if "op" not in line]
-    assert len(requests) == len(replies) == 4
+    assert len(requests) == len(replies) == 5
     document = schema()
     for request in requests:
         REQUEST.validate_python(request)
-        name = {"start": "Start", "vector": "VectorRequest", "encode": "Encode", "decode": "Decode"}[request["op"]]
+        name = {"vector": "VectorRequest"}.get(request["op"], request["op"].title())
         jsonschema.validate(request, {**document, "$ref": f"#/$defs/{name}"})
     for reply in replies:
         jsonschema.validate(reply, {**document, "$ref": "#/$defs/Reply"})
-    Decoded.model_validate(replies[-1]["ok"])
+    answers = {request["op"]: reply["ok"] for request, reply in zip(requests, replies, strict=True)}
+    Decoded.model_validate(answers["decode"])
+    Weighed.model_validate(answers["weigh"], context=REQUEST.validate_python(requests[-1]))
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({"detected": True}, {**document, "$ref": "#/$defs/Decoded"})
 

@@ -89,6 +89,14 @@ def test_rates_come_with_their_number_and_interval(sound: tuple[int, Report, Pat
     assert 0 < trip.excluded < 0.99
 
 
+def test_a_proxy_runtime_is_measured(sound: tuple[int, Report, Path]) -> None:
+    (found,) = (result for result in sound[1].results if result.kind == "numeric")
+    assert found.id == "numeric/org.ctwl.toy.1/ctwl-decoder"
+    assert found.measure is not None and found.measure.value == found.measure.limit == 0
+    assert "mean total variation 0, at most 0" in (sound[2] / "junit.xml").read_text()
+    assert "mean total variation 0, at most 0" in (sound[2] / "report.html").read_text()
+
+
 def test_the_report_has_the_published_shape(sound: tuple[int, Report, Path], odd: tuple[int, Report, Path]) -> None:
     for folder in (sound[2], odd[2]):
         jsonschema.validate(json.loads((folder / "report.json").read_text()), results.schema())

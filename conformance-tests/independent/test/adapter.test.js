@@ -1,6 +1,7 @@
 /** The adapter answers whatever comes in. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { test } from "node:test";
 
@@ -67,6 +68,26 @@ test("a text that shows nothing has a best candidate; one without positions has 
   const [{ ok: some }, { ok: none }] = replies;
   assert.ok(!some.detected && Number.isInteger(some.code) && some.p_value > 0.0001);
   assert.deepEqual(none, { detected: false, code: null, p_value: 1, spans: [], record: null });
+});
+
+test("it states the toy proxy's weights", async () => {
+  const file = new URL("../../vectors/v1/numeric/org.ctwl.toy.1.json", import.meta.url);
+  const { profile, tests } = JSON.parse(readFileSync(file, "utf8"));
+  const windows = tests.map(({ input }) => input.window);
+  const tokens = tests.map(({ input }) => input.tokens);
+  const weigh = (fields) => line({ id: 1, op: "weigh", profile, windows, tokens, ...fields });
+  const { replies } = await talk(
+    weigh({}),
+    weigh({ profile: "org.ctwl.gpt2.1" }),
+    weigh({ windows: [[84, 104, 101]], tokens: [[97]] }),
+    weigh({ windows: [[84, 104, 101, 32]], tokens: [[256]] }),
+    weigh({ windows: Array(257).fill([84, 104, 101, 32]), tokens: [] }),
+  );
+  const weights = tests.map(({ expected }) => expected.weights);
+  assert.deepEqual(replies[0].ok, { weights, totals: tests.map(({ expected }) => expected.total) });
+  assert.ok(replies[1].skip);
+  const codes = replies.slice(2).map(({ error }) => error.status);
+  assert.deepEqual(codes, ["request-malformed", "token-out-of-range", "request-malformed"]);
 });
 
 test("a line that is too long is refused, and the next one answered", async () => {

@@ -126,3 +126,5 @@ def _properties(result: Result) -> Iterator[tuple[str, str]]:
     yield "spec", result.section
     if result.statistics:
         yield "successes", f"{result.statistics.successes} of {result.statistics.trials}"
+    if result.measure:
+        yield result.measure.name, f"{result.measure.value:.3g}"

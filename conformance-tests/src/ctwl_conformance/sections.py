@@ -10,6 +10,7 @@ __all__ = ["ELSEWHERE", "table"]
 
 ELSEWHERE = {
     "1": "purpose",
+    "1.1": "status and changes",
     "2": "terms",
     "3": "conventions, which all vectors follow",
     "4": "see its parts",
@@ -23,8 +24,12 @@ ELSEWHERE = {
     "8.4": "informative",
     "9": "see its parts",
     "11": "status codes stand in the vectors of the sections that give them",
-    "13": "a numeric claim about a proxy LM",
+    "13": "a numeric claim about a proxy runtime: vectors/v1/numeric/",
     "14": "conformance itself",
+    "15": "attacks and what is claimed against them",
+    "16": "lists what other sections assign",
+    "17": "what people do, not bytes",
+    "18": "what people do, not bytes",
 }
 """Sections without exact vectors, and why."""
 

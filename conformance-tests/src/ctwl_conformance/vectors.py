@@ -1,29 +1,37 @@
 """Vectors as files: one JSON document a family, as Wycheproof has it; written by the reference, read by anyone.
 
-Beside them lie a JSON Schema for each and a signed manifest.
+Beside them lie a JSON Schema for each, the numeric vectors in a folder of their own, and a signed manifest.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import resources
 from importlib.resources.abc import Traversable
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
+from ctwl_protocol import CTWLError
+
 from . import manifest
+from .errors import VectorsAltered
 from .families import FAMILIES as _FAMILIES
 from .families import Family, Schema, agree
+from .families.family import FORMAT
+from .numeric import FAMILY as _NUMERIC
+from .numeric import Numeric, head, measure, schema
 
-__all__ = ["FAMILIES", "Vector", "check", "differences", "documents", "load", "unanswerable", "write"]
+__all__ = [
+    "FAMILIES", "Vector", "check", "differences", "documents", "load", "load_numeric", "unanswerable", "write",
+]  # fmt: skip
 
 FAMILIES = tuple(_FAMILIES)
 """Names of the families."""
 
-_FORMAT = "ctwl-vectors/1"
 _LEVEL: Literal["exact"] = "exact"
 
 
@@ -52,14 +60,19 @@ class Vector:
         return agree(self.expected, answer)
 
 
-def documents() -> dict[str, str]:
-    """What the files should hold, by file name, from the reference implementation."""
-    made, counts = {}, {}
+def documents(numeric: Mapping[str, str]) -> dict[str, str]:
+    """What the files should hold, by file name, from the reference implementation.
+
+    Args:
+        numeric: the files of numeric vectors, which were measured once.
+    """
+    made, counts = dict(numeric), {name: len(json.loads(text)["tests"]) for name, text in numeric.items()}
     for family in _FAMILIES.values():
         tests = _tests(family)
         counts[f"{family.name}.json"] = len(tests)
-        made[f"{family.name}.json"] = _document(family, tests)
+        made[f"{family.name}.json"] = _document(_head(family), tests)
         made[f"schemas/{family.name}.json"] = json.dumps(_schema(family), indent=1) + "\n"
+    made[f"schemas/{_NUMERIC}.json"] = json.dumps(schema(), indent=1) + "\n"
     encoded = {name: text.encode("ascii") for name, text in made.items()}
     return made | {manifest.NAME: manifest.make(encoded, counts)}
 
@@ -79,7 +92,7 @@ def _slug(comment: str) -> str:
 def _head(family: Family) -> dict[str, str]:
     """What a family's file says of itself."""
     return {
-        "format": _FORMAT,
+        "format": FORMAT,
         "family": family.name,
         "section": family.section,
         "level": _LEVEL,
@@ -87,9 +100,8 @@ def _head(family: Family) -> dict[str, str]:
     }
 
 
-def _document(family: Family, tests: Iterable[dict[str, Any]]) -> str:
+def _document(head: Mapping[str, Any], tests: Iterable[dict[str, Any]]) -> str:
     """The document, one test a line."""
-    head = _head(family)
     lines = ",\n".join(f"  {json.dumps(test)}" for test in tests)
     return f'{json.dumps(head, indent=1)[:-2]},\n "tests": [\n{lines}\n ]\n}}\n'
 
@@ -121,16 +133,35 @@ def _closed(properties: dict[str, Schema]) -> Schema:
     }  # fmt: skip
 
 
-def write(folder: Path) -> None:
-    """Write the files of all families, their schemas and the manifest."""
-    for name, text in documents().items():
+def write(folder: Path, anew: Iterable[str] = ()) -> None:
+    """Write the files of all families, their schemas and the manifest.
+
+    Args:
+        folder: where to; the numeric vectors that lie there stay, those that it lacks are the published ones.
+        anew: profiles whose numeric vectors are measured anew by the reference on this machine.
+
+    Raises:
+        VectorsAltered: a file of numeric vectors in the folder is none.
+        CTWLError: see :func:`~.numeric.measure`.
+    """
+    numeric = {_numeric_name(profile): _document(head(profile), measure(profile)) for profile in anew}
+    there = _numeric_files(_folder()) | (_numeric_files(folder) if folder.is_dir() else {})
+    numeric |= {name: _as_written(name, data) for name, data in there.items() if name not in numeric}
+    for name, text in documents(numeric).items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="ascii")
 
 
 def differences(folder: Path) -> list[str]:
-    """What is not as the reference would write it: names of files and, inside a family's file, ids of vectors."""
-    wanted = documents()
+    """What is not as the reference would write it: names of files and, inside a family's file, ids of vectors.
+
+    Of the numeric vectors that is their form; their numbers are for :func:`~.numeric.reweigh`.
+    """
+    numeric = {}
+    for name, data in (_numeric_files(_folder()) | _numeric_files(folder)).items():
+        with suppress(VectorsAltered):
+            numeric[name] = _as_written(name, data)
+    wanted = documents(numeric)
     there = {name: data.decode("utf-8", "replace") for name, data in _files(folder).items()}
     found = []
     for name in sorted(wanted.keys() | there.keys()):
@@ -148,6 +179,24 @@ def _by_id(text: str | None) -> dict[str, Any]:
         return {test["id"]: test for test in json.loads(text or "{}")["tests"]}
     except (ValueError, KeyError, TypeError):
         return {}
+
+
+def _numeric_name(profile: str) -> str:
+    return f"{_NUMERIC}/{profile}.json"
+
+
+def _numeric_files(folder: Traversable) -> dict[str, bytes]:
+    return {name: data for name, data in _files(folder).items() if name.startswith(f"{_NUMERIC}/")}
+
+
+def _as_written(name: str, data: bytes) -> str:
+    """A file of numeric vectors as it would be written today, with the numbers that it has."""
+    try:
+        told, tests = head(PurePosixPath(name).stem), json.loads(data)["tests"]
+        Numeric.of(told | {"tests": tests})
+    except (ValueError, KeyError, TypeError, CTWLError) as error:
+        raise VectorsAltered(f"{name} holds no numeric vectors; make it anew with generate --numeric") from error
+    return _document(told, tests)
 
 
 def _folder() -> Traversable:
@@ -176,14 +225,32 @@ def load(families: Iterable[str] = FAMILIES) -> list[Vector]:
     Raises:
         VectorsAltered: a file is not the one that was signed for.
     """
-    files = _files(_folder())
-    manifest.verify(files.pop(manifest.NAME, b""), files)
-    found = []
+    files, found = _verified(_folder()), []
     for family in families:
         document = json.loads(files[f"{family}.json"])
         of = {name: document[name] for name in ("family", "section", "level")}
         found += [Vector(**of, **test) for test in document["tests"]]
     return found
+
+
+def load_numeric(folder: Path | None = None) -> list[Numeric]:
+    """The numeric vectors, a profile each, once the files were held against the manifest.
+
+    Args:
+        folder: where the files are; None for the published ones.
+
+    Raises:
+        VectorsAltered: see :func:`load`.
+    """
+    files = _verified(folder or _folder())
+    return [Numeric.of(json.loads(files[name])) for name in sorted(files) if name.startswith(f"{_NUMERIC}/")]
+
+
+def _verified(folder: Traversable) -> dict[str, bytes]:
+    """The files of a folder, without the manifest that they agree with."""
+    files = _files(folder)
+    manifest.verify(files.pop(manifest.NAME, b""), files)
+    return files
 
 
 def unanswerable() -> dict[str, tuple[str, ...]]:

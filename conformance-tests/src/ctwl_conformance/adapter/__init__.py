@@ -15,6 +15,8 @@ from .messages import (
     VectorRequest,
     Verified,
     VerifyRegistry,
+    Weigh,
+    Weighed,
 )
 from .serving import Implementation, NotDone, serve
 
@@ -37,5 +39,7 @@ __all__ = [
     "VectorRequest",
     "Verified",
     "VerifyRegistry",
+    "Weigh",
+    "Weighed",
     "serve",
 ]

@@ -35,6 +35,8 @@ from .messages import (
     VectorRequest,
     Verified,
     VerifyRegistry,
+    Weigh,
+    Weighed,
     parse,
     read_line,
     write_line,
@@ -178,6 +180,12 @@ class Adapter:
         answer: Verified | Refused | Skipped = self._ask(request, Verified)
         return answer
 
+    def weigh(self, profile: str, windows: list[list[int]], tokens: list[list[int]]) -> Weighed | Refused | Skipped:
+        """What its proxy runtime weighs."""
+        request = Weigh(id=0, profile=profile, windows=windows, tokens=tokens)
+        answer: Weighed | Refused | Skipped = self._ask(request, Weighed)
+        return answer
+
     def close(self) -> None:
         """Ask it to stop, then end what is left of it: on POSIX its whole process group."""
         with self._lock:
@@ -260,9 +268,10 @@ class Adapter:
                 raise self._errored("line-too-long", f"a reply to {request.op} of more than {MAX_LINE} bytes")
             how = _ended(self._transport.get_returncode())
             raise self._errored("crashed", f"it ended with {how} instead of a reply to {request.op}")
-        return self._read(answer, request.op, model)
+        return self._read(answer, request, model)
 
-    def _read(self, line: bytes, op: str, model: type[_Answer] | None) -> Any:
+    def _read(self, line: bytes, request: Request, model: type[_Answer] | None) -> Any:
+        op = request.op
         try:
             reply: Reply = parse(Reply, read_line(line))
             if reply.id != self._id:
@@ -272,7 +281,7 @@ class Adapter:
             elif reply.error is not None:
                 answer = Refused(status=_clean(reply.error.status), message=_clean(reply.error.message))
             else:
-                answer = reply.ok if model is None else parse(model, reply.ok)
+                answer = reply.ok if model is None else parse(model, reply.ok, request)
         except Malformed as error:
             raise self._errored("malformed-reply", f"to {op}: {error}") from error
         if op in ("start", "stop") and isinstance(answer, Refused | Skipped):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any, Literal, NoReturn, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, ValidationInfo, model_validator
 
 from ctwl_protocol.profile import explain
 from ctwl_protocol.records import RecordDocument
@@ -37,6 +37,8 @@ __all__ = [
     "VectorRequest",
     "Verified",
     "VerifyRegistry",
+    "Weigh",
+    "Weighed",
     "read_line",
     "schema",
     "write_line",
@@ -56,6 +58,9 @@ _Names = Annotated[list[_Name], Field(max_length=1000)]
 _Hex = Annotated[str, Field(pattern="^([0-9a-f]{2})*$")]
 _Level = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 _Count = Annotated[int, Field(ge=0)]
+_Token = Annotated[int, Field(ge=0, lt=1 << 20)]
+_Weight = Annotated[int, Field(ge=0, le=1 << 24)]
+_Total = Annotated[int, Field(ge=0, le=1 << 44)]
 
 
 class Malformed(ValueError):
@@ -145,6 +150,26 @@ class Verified(_Message):
     latest: _Count | None = None
 
 
+class Weighed(_Message):
+    """What a proxy runtime weighs behind windows: integers of the specification's section 7.1.
+
+    Attributes:
+        weights: for each window, those of the tokens that were asked about.
+        totals: for each window, the sum over the whole vocabulary.
+    """
+
+    weights: Annotated[list[Annotated[list[_Weight], Field(max_length=1024)]], Field(max_length=256)]
+    totals: Annotated[list[_Total], Field(max_length=256)]
+
+    @model_validator(mode="after")
+    def _as_asked(self, info: ValidationInfo) -> Weighed:
+        if len(self.totals) != len(self.weights):
+            raise ValueError("there is not one total for each window")
+        if isinstance(info.context, Weigh) and list(map(len, self.weights)) != list(map(len, info.context.tokens)):
+            raise ValueError("there is not one weight for each token that was asked about")
+        return self
+
+
 class Stopped(_Message):
     """Goodbye."""
 
@@ -206,16 +231,35 @@ class VerifyRegistry(_Asked):
     clock: _Count
 
 
+class Weigh(_Asked):
+    """State the weights of some tokens behind each window, and of the whole vocabulary (spec 7.1, 13)."""
+
+    op: Literal["weigh"] = "weigh"
+    profile: _Name
+    windows: Annotated[
+        list[Annotated[list[_Token], Field(min_length=1, max_length=512)]], Field(min_length=1, max_length=256)
+    ]
+    tokens: Annotated[
+        list[Annotated[list[_Token], Field(min_length=1, max_length=1024)]], Field(min_length=1, max_length=256)
+    ]
+
+    @model_validator(mode="after")
+    def _one_each(self) -> Weigh:
+        if len(self.tokens) != len(self.windows) or len(set(map(len, self.windows))) != 1:
+            raise ValueError("each window has as many tokens as the others, and a list of tokens to weigh")
+        return self
+
+
 class Stop(_Asked):
     """The last request; the process then ends with status 0."""
 
     op: Literal["stop"] = "stop"
 
 
-Request: TypeAlias = Start | VectorRequest | Encode | Decode | VerifyRegistry | Stop
+Request: TypeAlias = Start | VectorRequest | Encode | Decode | VerifyRegistry | Weigh | Stop
 REQUEST: TypeAdapter[Request] = TypeAdapter(Annotated[Request, Field(discriminator="op")])
 
-Body: TypeAlias = Started | Encoded | Decoded | Verified | Stopped | dict[str, Any]
+Body: TypeAlias = Started | Encoded | Decoded | Verified | Weighed | Stopped | dict[str, Any]
 
 
 class Reply(_Message):
@@ -260,21 +304,27 @@ def write_line(message: BaseModel | dict[str, Any]) -> bytes:
     return line
 
 
-def parse(model: type[BaseModel], value: Any) -> Any:
+def parse(model: type[BaseModel], value: Any, asked: Request | None = None) -> Any:
     """A value as a message.
+
+    Args:
+        model: of the message.
+        value: as JSON has it.
+        asked: the request that it answers, where the two have to match.
 
     Raises:
         Malformed: it is none.
     """
     try:
-        return model.model_validate(value)
+        return model.model_validate(value, context=asked)
     except ValidationError as error:
         raise Malformed(explain(error)) from error
 
 
 def schema() -> dict[str, Any]:
     """JSON Schema of all messages, for implementers whose language is not Python."""
-    models = (Start, VectorRequest, Encode, Decode, VerifyRegistry, Stop, Reply, Started, Encoded, Decoded, Verified)
+    requests = (Start, VectorRequest, Encode, Decode, VerifyRegistry, Weigh, Stop)
+    models = (*requests, Reply, Started, Encoded, Decoded, Verified, Weighed)
     _, document = TypeAdapter.json_schemas([(model, "validation", TypeAdapter(model)) for model in models])
     document["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     document["title"] = PROTOCOL

@@ -12,9 +12,10 @@ from ctwl_protocol.records import RecordDocument
 from ctwl_protocol.registry.client import begin, update
 
 from ..families import ANSWERS
+from ..numeric import FAMILY, weigh
 from ..toy import write_toy
 from ..vectors import unanswerable
-from .messages import Class, Decode, Decoded, Encode, Encoded, Span, Started, Verified, VerifyRegistry
+from .messages import Class, Decode, Decoded, Encode, Encoded, Span, Started, Verified, VerifyRegistry, Weigh, Weighed
 from .serving import Implementation, NotDone, wanted
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class Answering(Implementation):
         )
 
     def vector(self, family: str, data: dict[str, Any]) -> dict[str, Any]:
-        if family not in self.families:
+        if family not in self.families or family not in ANSWERS:
             raise NotDone(f"it answers no vectors of {family}")
         return ANSWERS[family](data)
 
@@ -62,12 +63,25 @@ class ReferenceDecoder(Answering):
             open_decoder: loads a profile's decoder; the default is the wheel's.
         """
         super().__init__(profiles)
-        self._decoder = cache(open_decoder or _open_decoder)
+        self.families.append(FAMILY)
+        self._opened = cache(open_decoder or _open_decoder)
 
     def decode(self, request: Decode) -> Decoded:  # noqa: D102 - see Implementation
-        if request.profile not in self.profiles:
-            raise NotDone(f"it was not given the profile {request.profile}")
         return decoded(self._decoder(request.profile).decode(request.text, alpha=request.alpha))
+
+    def weigh(self, request: Weigh) -> Weighed:  # noqa: D102 - see Implementation
+        from ctwl_decoder.errors import OptionOutOfRange
+
+        proxy = self._decoder(request.profile).proxy
+        if len(request.windows[0]) != proxy.profile.prefix_length:
+            raise OptionOutOfRange(f"a window of {proxy.profile.name} has {proxy.profile.prefix_length} tokens")
+        weights, totals = weigh(proxy, request.windows, request.tokens)
+        return Weighed(weights=weights, totals=totals)
+
+    def _decoder(self, profile: str) -> Decoder:
+        if profile not in self.profiles:
+            raise NotDone(f"it was not given the profile {profile}")
+        return self._opened(profile)
 
 
 def _open_decoder(profile: str) -> Decoder:

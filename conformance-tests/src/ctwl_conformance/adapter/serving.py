@@ -32,6 +32,8 @@ from .messages import (
     VectorRequest,
     Verified,
     VerifyRegistry,
+    Weigh,
+    Weighed,
     read_line,
     write_line,
 )
@@ -70,21 +72,29 @@ class Implementation:
         """What becomes of an update."""
         raise NotDone("it keeps no registry")
 
+    def weigh(self, request: Weigh) -> Weighed:  # noqa: ARG002
+        """What its proxy runtime weighs."""
+        raise NotDone("it states no weights")
+
     def answer(self, request: Request) -> Body:
         """The answer to any request."""
+        body: Body
         match request:
             case Start():
-                return self.start()
+                body = self.start()
             case VectorRequest():
-                return self.vector(request.family, request.input)
+                body = self.vector(request.family, request.input)
             case Encode():
-                return self.encode(request)
+                body = self.encode(request)
             case Decode():
-                return self.decode(request)
+                body = self.decode(request)
             case VerifyRegistry():
-                return self.verify_registry(request)
+                body = self.verify_registry(request)
+            case Weigh():
+                body = self.weigh(request)
             case Stop():
-                return Stopped()
+                body = Stopped()
+        return body
 
 
 def wanted(request: Encode, profile: str) -> Record:

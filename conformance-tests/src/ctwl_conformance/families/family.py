@@ -12,10 +12,13 @@ from typing import Any, TypeAlias
 from ctwl_protocol.errors import CTWLError
 
 __all__ = [
-    "BOOLEAN", "BYTES", "COUNT", "DECIMAL", "HEX", "HEX32", "INTEGER", "JSON", "SIGMA", "STATUS", "TEXT",
+    "BOOLEAN", "BYTES", "COUNT", "DECIMAL", "FORMAT", "HEX", "HEX32", "INTEGER", "JSON", "SIGMA", "STATUS", "TEXT",
     "WORD", "Answer", "Case", "Family", "Schema", "agree", "array", "bounded", "decimal", "either",
     "nullable", "refusing", "shape", "unhex",
 ]  # fmt: skip
+
+FORMAT = "ctwl-vectors/1"
+"""Of the files."""
 
 JSON: TypeAlias = dict[str, Any]
 Answer: TypeAlias = Callable[[JSON], JSON]

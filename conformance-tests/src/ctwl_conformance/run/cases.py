@@ -9,15 +9,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..adapter import AdapterErrored, Decoded, Refused, Skipped, TrustedState, Verified
+from ..adapter import AdapterErrored, Decoded, Refused, Skipped, TrustedState, Verified, Weighed
 from ..adapter.messages import Class
-from ..vectors import Vector, load
+from ..numeric import FAMILY as NUMERIC
+from ..numeric import Numeric
+from ..vectors import Vector, load, load_numeric
 from .bench import Bench, Subject, Written
 from .bounds import Bound, interval
 from .plan import ALPHA, FAMILIES, HUMAN, HUMAN_ALPHA, TextFamily, code_of, human_texts, setting
-from .results import Result, Statistics
+from .results import Measure, Result, Statistics
 
-__all__ = ["Case", "HumanCase", "Outcome", "StartCase", "TextCase", "VectorCase", "all_cases"]
+__all__ = ["Case", "HumanCase", "NumericCase", "Outcome", "StartCase", "TextCase", "VectorCase", "all_cases"]
 
 _SHOWN = 300
 
@@ -35,10 +37,11 @@ class Skip(Exception):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a case found, where nothing was raised; a rate that breaks its bound is wrong."""
+    """What a case found, where nothing was raised; a rate or number that breaks its bound is wrong."""
 
     statistics: Statistics | None = None
     wrong: str = ""
+    measure: Measure | None = None
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,7 @@ class Case(ABC):
         found: dict[str, Any] = {"verdict": "passed"}
         try:
             outcome = self.judge(bench)
-            found["statistics"] = outcome.statistics
+            found |= {"statistics": outcome.statistics, "measure": outcome.measure}
             if outcome.wrong:
                 found |= {"verdict": "failed", "reason": outcome.wrong}
         except Failed as error:
@@ -239,10 +242,65 @@ class HumanCase(Case):
         return held(passed, self.texts, HUMAN)
 
 
+@dataclass(frozen=True)
+class NumericCase(Case):
+    """A proxy runtime states its weights behind human text."""
+
+    decoder: Subject
+    numeric: Numeric
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "id", f"{NUMERIC}/{self.numeric.profile}/{self.decoder.label}")
+
+    def about(self) -> dict[str, Any]:  # noqa: D102 - see Case
+        return {
+            "kind": "numeric",
+            "family": NUMERIC,
+            "section": "13",
+            "comment": f"weights of the proxy behind {len(self.numeric.windows)} windows of text by people",
+            "implementations": [self.decoder.label],
+            "classes": ["decoder"],
+            "profile": self.numeric.profile,
+        }
+
+    def judge(self, bench: Bench) -> Outcome:  # noqa: D102 - see Case
+        bench.on_step()
+        found = self._ask()
+        try:
+            variation = self.numeric.variation(found.weights, found.totals)
+        except ValueError as error:
+            raise Failed(f"the weights contradict themselves: {error}") from error
+        limit = self.numeric.tolerance
+        measure = Measure(name="mean total variation", value=float(variation), limit=float(limit))
+        return Outcome(measure=measure, wrong="" if variation <= limit else f"{measure} is asked for")
+
+    def _ask(self) -> Weighed:
+        told = self.decoder.told
+        if told and NUMERIC not in told.families:
+            raise Skip(f"it does not declare the family {NUMERIC}")
+        answer = self.decoder.adapter.weigh(self.numeric.profile, self.numeric.windows, self.numeric.tokens)
+        match answer:
+            case Skipped():
+                raise Skip(answer.skip)
+            case Refused():
+                raise Failed(f"an error instead of an answer: {answer.status}: {answer.message}")
+        return answer
+
+
 def all_cases(bench: Bench) -> Iterator[Case]:
     """Every case that these implementations can be asked, in an order that keeps several of them busy."""
     for subject in bench.subjects:
         yield StartCase(subject)
+    yield from _vector_cases(bench)
+    yield from _text_cases(bench)
+    numerics = load_numeric()
+    for decoder in bench.of("decoder"):
+        for profile in decoder.profiles:
+            yield HumanCase(decoder, profile, setting(profile).humans[bench.size])
+        yield from (NumericCase(decoder, numeric) for numeric in numerics if numeric.profile in decoder.profiles)
+
+
+def _vector_cases(bench: Bench) -> Iterator[VectorCase]:
     vectors = load()
     for subject in bench.subjects:
         if subject.told:
@@ -251,6 +309,9 @@ def all_cases(bench: Bench) -> Iterator[Case]:
             for vector in vectors:
                 if roles & set(classes_of(vector)):
                     yield VectorCase(subject, vector)
+
+
+def _text_cases(bench: Bench) -> Iterator[TextCase]:
     encoders, decoders = bench.of("encoder"), bench.of("decoder")
     for family in FAMILIES:
         for decoder in decoders:
@@ -258,9 +319,6 @@ def all_cases(bench: Bench) -> Iterator[Case]:
                 for profile in encoder.profiles:
                     if profile in decoder.profiles and family.applies(profile):
                         yield TextCase(encoder, decoder, profile, family, setting(profile).texts[bench.size])
-    for decoder in decoders:
-        for profile in decoder.profiles:
-            yield HumanCase(decoder, profile, setting(profile).humans[bench.size])
 
 
 def classes_of(vector: Vector) -> list[Class]:

@@ -39,6 +39,8 @@ def _case(result: Result) -> TestCase:
         found = result.statistics
         low, high = found.interval_95
         note += f"; {found.successes} of {found.trials} [{low:.3f}, {high:.3f}], claimed {found.claim}"
+    if result.measure:
+        note += f"; {result.measure}"
     case.system_out = note
     if result.stderr:
         case.system_err = result.stderr

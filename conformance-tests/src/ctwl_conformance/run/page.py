@@ -30,6 +30,7 @@ def render(report: Report) -> str:
         alone=[
             result for result in report.results if result.kind == "statistical" and len(result.implementations) == 1
         ],
+        measured=[result for result in report.results if result.kind == "numeric"],
         trouble=[result for result in report.results if result.verdict not in ("passed", "skipped")],
         skips=[result for result in report.results if result.verdict == "skipped"],
     )
@@ -54,7 +55,7 @@ def _exact(report: Report) -> dict[str, Any]:
     """Families of exact vectors by implementations: how many passed, of how many."""
     rows: dict[tuple[str, str], dict[str, list[Result]]] = {}
     for result in report.results:
-        if result.kind in ("exact", "numeric"):
+        if result.kind == "exact":
             row = rows.setdefault((result.section, result.family), {})
             row.setdefault(result.implementations[0], []).append(result)
     labels = [i.label for i in report.implementations if any(i.label in row for row in rows.values())]

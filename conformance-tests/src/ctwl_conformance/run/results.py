@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter
 from ..adapter.driver import Kind
 from ..adapter.messages import Class, Started
 
-__all__ = ["FORMAT", "ClassVerdict", "Implementation", "Report", "Result", "Statistics", "Verdict", "schema"]
+__all__ = ["FORMAT", "ClassVerdict", "Implementation", "Measure", "Report", "Result", "Statistics", "Verdict", "schema"]
 
 FORMAT: Literal["ctwl-report/1"] = "ctwl-report/1"
 
@@ -45,6 +45,17 @@ class Statistics(_Part):
     excluded: float
 
 
+class Measure(_Part):
+    """A number that was measured, and the largest that passes."""
+
+    name: str
+    value: float
+    limit: float
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.value:.3g}, at most {self.limit:.3g}"
+
+
 class Result(_Part):
     """What became of one case.
 
@@ -76,6 +87,7 @@ class Result(_Part):
     stderr: str = ""
     seconds: float = 0.0
     statistics: Statistics | None = None
+    measure: Measure | None = None
 
 
 class Implementation(_Part):

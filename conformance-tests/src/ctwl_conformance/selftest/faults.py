@@ -53,6 +53,7 @@ class Fault:
 
 
 _HASHING, _PARTITION = "ctwl_protocol.hashing", "ctwl_protocol.partition"
+_RUNNER, _WEIGHTS = "ctwl_protocol.proxy.runner", "weights = toy_weights(windows, vocabulary)"
 _CLIENT, _CANONICAL = "ctwl_protocol.registry.client", "ctwl_protocol.canonical"
 
 FAULTS = (
@@ -82,6 +83,8 @@ FAULTS = (
     Fault("uncorrected-p-values", "decoder", "p-values are not multiplied by the codes searched", ("human/*",)),
     Fault("code-plus-one", "decoder", "says the code after the one that it found", ("round-trip/*",)),
     Fault("spans-outside", "decoder", "spans end behind the text", ("round-trip/*",)),
+    Fault("warm-proxy", "decoder", "weighs the vocabulary at temperature 1.3", ("numeric/*",),
+          (_RUNNER, _WEIGHTS, f"{_WEIGHTS} ** (1 / 1.3)\n            weights = weights.astype(np.uint32)")),
     Fault("crashes", "decoder", "ends in the middle of the vectors", ("vector/colours/*",), errored=True),
     Fault("hangs", "decoder", "stops answering in the middle of the vectors", ("vector/colours/*",), errored=True),
     Fault("talks", "decoder", "writes a line that is no reply", ("vector/colours/*",), errored=True),

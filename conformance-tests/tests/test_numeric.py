@@ -1,0 +1,282 @@
+"""Numeric vectors: a runtime within the profile's tolerance passes, others fail, and who has none is asked nothing."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import sys
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from ctwl_conformance import VectorsAltered
+from ctwl_conformance import vectors as published
+from ctwl_conformance.adapter import Weigh
+from ctwl_conformance.adapter.reference import ReferenceDecoder
+from ctwl_conformance.cli import main
+from ctwl_conformance.numeric import HEAVIEST, REFERENCE, WINDOWS, Numeric, weigh
+from ctwl_conformance.run import page
+from ctwl_conformance.run.bench import Bench, Commands
+from ctwl_conformance.run.cases import all_cases
+from ctwl_conformance.run.results import Measure, Report, Result
+from ctwl_conformance.run.verdicts import verdicts
+from ctwl_conformance.vectors import load_numeric
+from ctwl_protocol import CTWLError, get_profile
+from ctwl_protocol.errors import ProxyNotFound, TokenOutOfRange
+from ctwl_protocol.partition import quantise
+from ctwl_protocol.profile import TOY
+from ctwl_protocol.proxy import Proxy
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "conformance-tests" / "vectors" / "v1"
+OFFLINE = "org.ctwl.smollm2-135m.1"
+FILES = {numeric.profile: numeric for numeric in load_numeric()}
+
+
+# The rule.
+
+
+def test_an_answer_agrees_with_itself_at_any_scale() -> None:
+    for numeric in FILES.values():
+        assert numeric.variation(numeric.weights, numeric.totals) == 0
+        doubled = [[2 * weight for weight in row] for row in numeric.weights]
+        assert numeric.variation(doubled, [2 * total for total in numeric.totals]) == 0
+
+
+def test_the_rest_is_one_class() -> None:
+    numeric = Numeric("p", Fraction(0), [[1]], [[4, 9]], [[50, 30]], [100])
+    assert numeric.variation([[50, 30]], [100]) == 0
+    assert numeric.variation([[40, 30]], [100]) == Fraction(1, 10)
+    assert numeric.variation([[30, 50]], [100]) == Fraction(1, 5)
+    assert numeric.variation([[0, 0]], [7]) == Fraction(4, 5)
+    two = Numeric("p", Fraction(0), [[1], [2]], [[4], [4]], [[50], [50]], [100, 100])
+    assert two.variation([[50], [30]], [100, 100]) == Fraction(1, 10)
+
+
+@given(st.lists(st.tuples(st.integers(1, 99), st.integers(1, 99)), min_size=1, max_size=9), st.integers(1, 9))
+def test_what_fails_the_rule_fails_the_whole_vocabulary_too(pairs: list[tuple[int, int]], asked: int) -> None:
+    left, right = (list(row) for row in zip(*pairs, strict=True))
+    whole = sum(abs(Fraction(a, sum(left)) - Fraction(b, sum(right))) for a, b in zip(left, right, strict=True)) / 2
+    numeric = Numeric("p", Fraction(0), [[1]], [list(range(asked))], [left[:asked]], [sum(left)])
+    assert numeric.variation([right[:asked]], [sum(right)]) <= whole
+
+
+def test_a_total_below_its_tokens_is_no_distribution() -> None:
+    numeric = Numeric("p", Fraction(0), [[1]], [[4]], [[50]], [100])
+    for weights, totals in (([[50]], [49]), ([[0]], [0])):
+        with pytest.raises(ValueError, match="the tokens asked about weigh"):
+            numeric.variation(weights, totals)
+
+
+# The files.
+
+
+def test_the_files_keep_to_their_schema_and_say_what_the_profile_does() -> None:
+    schema = json.loads((FOLDER / "schemas" / "numeric.json").read_bytes())
+    Draft202012Validator.check_schema(schema)
+    assert FILES.keys() == {TOY, OFFLINE}
+    for name, numeric in FILES.items():
+        document = json.loads((FOLDER / "numeric" / f"{name}.json").read_bytes())
+        Draft202012Validator(schema).validate(document)
+        profile = get_profile(name)
+        assert document["digest"] == profile.digest
+        assert numeric.tolerance == Fraction(*profile.tolerance.total_variation)
+        assert len(numeric.windows) == WINDOWS
+        assert {len(window) for window in numeric.windows} == {profile.prefix_length}
+        for test in document["tests"]:
+            tokens, weights = test["input"]["tokens"], test["expected"]["weights"]
+            assert set(tokens[HEAVIEST:]) <= {test["observed"]} <= set(tokens)
+            assert weights[:HEAVIEST] == sorted(weights[:HEAVIEST], reverse=True)
+        for spoiled in ({"input": {}}, {"expected": {"weights": [1]}}, {"id": "weights/1"}, {"more": 1}):
+            assert not Draft202012Validator(schema).is_valid(document | {"tests": [document["tests"][0] | spoiled]})
+
+
+def test_the_specification_names_their_sizes() -> None:
+    part = (ROOT / "spec" / "README.md").read_text(encoding="utf-8").split("## 13.")[1].split("## 14.")[0]
+    assert f"each of {WINDOWS} windows" in part and f"the {HEAVIEST} tokens" in part
+
+
+def reweighed(numeric: Numeric, proxy: Proxy) -> Fraction:
+    return numeric.variation(*weigh(proxy, numeric.windows, numeric.tokens))
+
+
+def test_the_offline_proxy_is_near_and_a_warmer_one_is_not(offline_proxy: Proxy, fast_proxy: Proxy) -> None:
+    numeric = FILES[OFFLINE]
+    assert reweighed(numeric, offline_proxy) <= numeric.tolerance * REFERENCE
+    assert reweighed(numeric, fast_proxy) <= numeric.tolerance
+    few = Numeric(OFFLINE, numeric.tolerance, *(
+        rows[:8] for rows in (numeric.windows, numeric.tokens, numeric.weights, numeric.totals)
+    ))  # fmt: skip
+    logits = offline_proxy.forward(np.array(few.windows))
+    warm = quantise(torch.softmax(logits / 1.3, dim=-1, dtype=torch.float64).cpu().numpy(), 24)
+    weights = [row[asked].tolist() for row, asked in zip(warm, few.tokens, strict=True)]
+    assert few.variation(weights, warm.sum(axis=1, dtype=np.uint64).tolist()) > few.tolerance
+
+
+@pytest.fixture
+def one_family(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The exact vectors are another test's subject."""
+    monkeypatch.setattr(published, "_FAMILIES", {"mixing": published._FAMILIES["mixing"]})
+
+
+@pytest.mark.usefixtures("one_family")
+def test_they_are_kept_measured_anew_and_held_to_the_proxy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["generate", "--numeric", TOY, str(tmp_path)]) == 0
+    (offline, toy) = (tmp_path / "numeric" / f"{name}.json" for name in (OFFLINE, TOY))
+    assert offline.read_bytes() == (FOLDER / "numeric" / offline.name).read_bytes()
+    made = Numeric.of(json.loads(toy.read_bytes()))
+    assert len(made.windows) == WINDOWS and made.variation(made.weights, made.totals) == 0
+    assert main(["generate", "--check", str(tmp_path)]) == 0
+    assert f"numeric, {TOY}: mean total variation 0, at most 0 is asked for" in capsys.readouterr().out
+    # A number that is not the proxy's, signed for all the same.
+    document = json.loads(toy.read_bytes())
+    document["tests"][0]["expected"]["weights"][0] += 1
+    toy.write_text(json.dumps(document))
+    assert main(["generate", "--check", str(tmp_path)]) == 1
+    assert f"numeric/{TOY}.json: differs" in capsys.readouterr().out
+    assert main(["generate", str(tmp_path)]) == 0
+    assert main(["generate", "--check", str(tmp_path)]) == 1
+    assert f"numeric, {TOY}: mean total variation" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("one_family")
+def test_a_profile_whose_proxy_is_not_installed_is_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(*_: object, **__: object) -> None:
+        raise ProxyNotFound("it is nowhere; fetch it")
+
+    monkeypatch.setattr("ctwl_protocol.proxy.open_proxy", missing)
+    assert main(["generate", str(tmp_path)]) == 0
+    assert main(["generate", "--check", str(tmp_path)]) == 0
+    told = capsys.readouterr().out
+    assert all(f"numeric, {name}: left out, its proxy is not installed" in told for name in FILES)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*.json")}
+    assert main(["generate", "--numeric", "org.ctwl.gpt2.1", str(tmp_path)]) == 2
+    assert "it is nowhere; fetch it" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*.json")} == before
+
+
+@pytest.mark.usefixtures("one_family")
+def test_a_file_that_holds_no_numeric_vectors_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "numeric").mkdir()
+    (tmp_path / "numeric" / f"{TOY}.json").write_text('{"tests": [{"id": 1}]}')
+    assert main(["generate", str(tmp_path)]) == 2
+    assert f"numeric/{TOY}.json holds no numeric vectors" in capsys.readouterr().err
+    assert main(["generate", "--check", str(tmp_path)]) == 1
+    assert f"numeric/{TOY}.json: not one of the files" in capsys.readouterr().out
+
+
+def test_an_altered_file_is_not_used(tmp_path: Path) -> None:
+    shutil.copytree(FOLDER, tmp_path / "v1")
+    path = tmp_path / "v1" / "numeric" / f"{TOY}.json"
+    path.write_bytes(path.read_bytes().replace(b'"total": 2', b'"total": 3', 1))
+    with pytest.raises(VectorsAltered, match=rf"numeric/{TOY}\.json"):
+        load_numeric(tmp_path / "v1")
+
+
+# The case.
+
+SCRIPT = """
+import json, sys
+import numpy as np
+from ctwl_protocol.toy import toy_weights
+
+TOLD = {"name": "mine", "version": "1", "classes": ["decoder"], "profiles": ["org.ctwl.toy.1"], "families": FAMILIES}
+
+def weigh(windows, tokens):
+    found = toy_weights(np.array(windows), 256)
+    weights = [row[asked].tolist() for row, asked in zip(found, tokens)]
+    totals = found.sum(axis=1).tolist()
+    CHANGE
+    return {"weights": weights, "totals": totals}
+
+for line in sys.stdin:
+    request = json.loads(line)
+    match request["op"]:
+        case "start": reply = {"ok": TOLD}
+        case "stop": reply = {"ok": {}}
+        case "weigh": reply = {"ok": weigh(request["windows"], request["tokens"])}
+    print(json.dumps({"id": request["id"], **reply}), flush=True)
+"""
+
+
+def asked(change: str, families: tuple[str, ...] = ("numeric",)) -> Result:
+    """What becomes of the numeric case of an adapter."""
+    script = SCRIPT.replace("FAMILIES", json.dumps(families)).replace("CHANGE", change)
+    with Bench(Commands(decoders=[shlex.join([sys.executable, "-c", script])]), size="quick") as bench:
+        (case,) = (case for case in all_cases(bench) if case.id.startswith("numeric/"))
+        return case.run(bench)
+
+
+def test_the_right_weights_pass() -> None:
+    result = asked("pass")
+    assert (result.id, result.kind, result.section) == (f"numeric/{TOY}/mine", "numeric", "13")
+    assert (result.verdict, result.profile, result.classes) == ("passed", TOY, ["decoder"])
+    assert result.measure == Measure(name="mean total variation", value=0, limit=0)
+
+
+@pytest.mark.parametrize(
+    ("change", "verdict", "why"),
+    [
+        ("weights[5] = weights[5][1:] + weights[5][:1]", "failed", "mean total variation 0.0"),
+        ("totals[0] += 1", "failed", "at most 0 is asked for"),
+        ("totals[0] = 3", "failed", "contradict themselves: a total of 3"),
+        ("weights[7].pop()", "errored", "not one weight for each token"),
+        ("weights.pop(); totals.pop()", "errored", "not one weight for each token"),
+        ("totals.pop()", "errored", "not one total for each window"),
+        ("weights[0][0] = 0.5", "errored", "weights.0.0"),
+        ("weights[0][0] = -1", "errored", "weights.0.0"),
+    ],
+)
+def test_other_answers_do_not(change: str, verdict: str, why: str) -> None:
+    result = asked(change)
+    assert result.verdict == verdict
+    assert why in result.reason
+    assert result.error == ("malformed-reply" if verdict == "errored" else None)
+
+
+class Given:
+    label, roles = "mine", ("decoder",)
+
+
+def test_who_ships_no_runtime_skips_and_conforms_all_the_same() -> None:
+    result = asked("pass", families=("canonical",))
+    assert (result.verdict, result.reason) == ("skipped", "it does not declare the family numeric")
+    others = [
+        result.model_copy(update={"kind": kind, "family": family, "section": "10", "verdict": "passed"})
+        for kind, family in (("exact", "decode"), ("statistical", "round-trip"), ("statistical", "human"))
+    ]
+    subjects: list[Any] = [Given()]
+    assert [v.verdict for v in verdicts(subjects, [*others, result])] == ["conformant"]
+    broken = result.model_copy(update={"verdict": "failed"})
+    assert [v.verdict for v in verdicts(subjects, [*others, broken])] == ["not conformant"]
+
+
+def test_the_page_shows_what_was_measured() -> None:
+    result = asked("totals[0] += 1")
+    report = Report(
+        suite="1", date="2026-01-01", python="3", machine="m", size="quick", seed=1, seconds=1.0, implementations=[],
+        verdicts=[], results=[result],
+    )  # fmt: skip
+    text = page.render(report)
+    assert "Proxy runtimes" in text and str(result.measure) in text
+
+
+def test_the_reference_weighs_and_refuses_what_is_out_of_range() -> None:
+    decoder, numeric = ReferenceDecoder(), FILES[TOY]
+    found = decoder.weigh(Weigh(id=1, profile=TOY, windows=numeric.windows, tokens=numeric.tokens))
+    assert (found.weights, found.totals) == (numeric.weights, numeric.totals)
+    for windows, tokens in (([[84, 104, 101]], [[97]]), ([[84, 104, 101, 256]], [[97]])):
+        with pytest.raises(CTWLError):
+            decoder.weigh(Weigh(id=1, profile=TOY, windows=windows, tokens=tokens))
+    with pytest.raises(TokenOutOfRange):
+        decoder.weigh(Weigh(id=1, profile=TOY, windows=[[84, 104, 101, 32]], tokens=[[256]]))
