@@ -26,11 +26,13 @@ def rows(heading: str) -> list[list[str]]:
 def test_the_published_profiles_are_the_ones_in_the_table() -> None:
     table = rows("### 4.4 Published profiles")
     assert {row[0].strip("`") for row in table} == {name for name in published_names() if "vanilla" not in name}
-    for name, _, colours, length, sigma, bits, digest in table:
+    for name, _, colours, length, sigma, bits, context, digest in table:
         profile = get_profile(name.strip("`"))
         assert profile.digest == digest.strip("`")
-        stated = (int(colours), int(length), tuple(map(int, sigma.split("/"))), int(bits))
-        assert stated == (profile.colours, profile.prefix_length, profile.sigma, profile.code_bits)
+        stated = (int(colours), int(length), tuple(map(int, sigma.split("/"))), int(bits), int(context))
+        numbers = (profile.colours, profile.prefix_length, profile.sigma, profile.code_bits, profile.context_length)
+        assert stated == numbers
+        assert (profile.weight_bits, profile.framing) == (24, "interleaved")
 
 
 def test_the_fields_of_a_profile_are_the_ones_in_the_table() -> None:

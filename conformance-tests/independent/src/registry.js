@@ -82,7 +82,7 @@ function provider(entry) {
     until(model, "a model");
   }
   need(new Set(entry.models.map(({ version }) => version)).size === entry.models.length, "a model version comes once");
-  array(entry.epochs, 0, 65_536, "epochs");
+  array(entry.epochs, 0, 1024, "epochs");
   let [least, from] = [0, 0];
   for (const one of entry.epochs) {
     map(one, ["epoch", "since"], "an epoch");

@@ -116,6 +116,15 @@ def test_a_certified_proof_is_verified(check: Check, proof: Proof, text: str) ->
     assert ANN.key.hex() not in str(found)
 
 
+def test_a_proxy_of_the_owner_s_making_is_told(check: Check, proof: Proof, vanilla: Proxy) -> None:
+    """A published profile's weights cannot have been made to fit a text; others can."""
+    assert "could have made them to fit" not in str(check(proof, trusting(certificate(ANN))))
+    own = ANN.model_copy(update={"tokenizer": ANN.tokenizer.model_copy(update={"special": ()})})
+    made = Proof(profile=own.to_bytes(), text=carrying(vanilla, own, 1234), code=1234)
+    found = verify(made, trusting(certificate(own)), APPEARED, lambda profile: Decoder(open_proxy(profile)))
+    assert found.verified and found.own_making and "could have made them to fit" in str(found)
+
+
 def test_without_a_text_to_compare_the_verdict_says_so(check: Check, proof: Proof, text: str) -> None:
     found = check(proof, trusting(certificate(ANN)))
     assert found.verified and "compared with none" in str(found) and text[:30] in str(found)

@@ -291,6 +291,8 @@ def _faulty_registries() -> Iterator[Case]:
     yield "model version 16", _listed(provider(models=[_model(version=16)]))
     yield "a model version twice", _listed(provider(models=[_model(), _model()]))
     yield "a model that ends before it begins", _listed(provider(models=[_model(until=0)]))
+    many = [{"epoch": number, "since": number + 1} for number in range(1025)]
+    yield "1025 epochs", _listed(provider(epochs=many))
     yield "epoch 65536", _listed(provider(epochs=[{"epoch": 65536, "since": 1}]))
     yield "epochs that descend", _listed(provider(epochs=[{"epoch": 2, "since": 1}, {"epoch": 1, "since": 2}]))
     yield "epochs of one time", _listed(provider(epochs=[{"epoch": 1, "since": 2}, {"epoch": 2, "since": 2}]))

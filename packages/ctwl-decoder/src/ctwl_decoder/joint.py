@@ -266,9 +266,9 @@ class Reader:
         certain, either = doubts([slot.null for slot in found.slots], scores, rivals, whole, layouts)
         certain, read = certain[:-1], tuple(carried[:-1].tolist())
         certain = (min(certain[0], found.slots[0].null.p_value(scores[0], candidate.tests)), *certain[1:])
-        if authenticator is not None:  # it confirms them all
-            read, certain = (*read, value), tuple(min(p, authenticator) for p in (*certain, authenticator))
-            either = min(either, authenticator)
+        if authenticator is not None:  # it confirms them all; of two tests the better one counts twice
+            both = [min(1.0, 2 * min(p, authenticator)) for p in (*certain, authenticator, either)]
+            read, certain, either = (*read, value), tuple(both[:-1]), both[-1]
         if read[0] == candidate.code:  # else the other slots bear out another beacon
             p_value = min(p_value, candidate.p_value)
         return replace(

@@ -32,6 +32,10 @@ certified in time. Each key that was tried is one more chance, and 2^64 are more
 """
 
 _SPENT = "Whoever has read this proof holds its key: it proves nothing about texts that appear from then on."
+_MADE = (
+    "Its weights or tokenizer are the owner's own: who foresaw the text could have made them to fit. Believe it only "
+    "of a text that nobody could foresee."
+)
 _STEPS = ("registry", "profile", "date", "text", "code")
 
 
@@ -59,12 +63,14 @@ class Verification:
         owner: who had the profile certified, where anybody had.
         binding: whether the registry is for production; one for tests binds nobody.
         appeared: the instant before which the profile had to be certified, Unix seconds.
+        own_making: whether the profile's proxy or tokenizer is no published profile's.
     """
 
     steps: tuple[Step, ...]
     owner: str | None
     binding: bool
     appeared: int
+    own_making: bool
 
     @property
     def verified(self) -> bool:
@@ -83,7 +89,7 @@ class Verification:
                 f"{day(self.appeared)}."
             )
         lines = [f"{step.name:<10} {'no: ' if step.code else ''}{step.words}" for step in self.steps]
-        return "\n".join([verdict, *lines, _SPENT])
+        return "\n".join([verdict, *lines, *([_MADE] if self.verified and self.own_making else []), _SPENT])
 
 
 def verify(
@@ -129,12 +135,17 @@ def verify(
         refused = (Step(_STEPS[len(passed)], str(refusal), refusal.code),)
     steps = tuple(Step(name, words) for name, words in zip(_STEPS, passed, strict=False))
     owner = certificate.owner if certificate else None
-    return Verification(steps + refused, owner, trusted.use == "production", appeared)
+    return Verification(steps + refused, owner, trusted.use == "production", appeared, _own_making(profile))
 
 
 def has_public_proxy(profile: Profile) -> bool:
     """Whether a profile's proxy is a published one's, so that its source may be trusted to fetch it from."""
     return profile.proxy in [get_profile(name).proxy for name in published_names()]
+
+
+def _own_making(profile: Profile) -> bool:
+    published = map(get_profile, published_names())
+    return (profile.proxy, profile.tokenizer) not in [(known.proxy, known.tokenizer) for known in published]
 
 
 def day(instant: int) -> str:
