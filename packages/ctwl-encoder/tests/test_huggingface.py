@@ -25,7 +25,7 @@ PROMPTS = [
     "The minister told reporters that the budget",
 ]
 CODES = [Beacon(42, 3, 7).code, Beacon(1023, 15, 63).code, Beacon(1, 0, 0).code]
-LENGTH: dict[str, Any] = {"max_new_tokens": 150, "min_new_tokens": 150}
+LENGTH: dict[str, Any] = {"max_new_tokens": 120, "min_new_tokens": 120}
 SAMPLING: dict[str, Any] = {"do_sample": True, "top_k": 0, **LENGTH}
 
 
