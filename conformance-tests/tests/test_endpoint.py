@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -11,6 +12,7 @@ from fastapi.testclient import TestClient
 from ctwl_conformance.adapter.endpoint import EndpointEncoder, EndpointError
 from ctwl_conformance.adapter.messages import Encode
 from ctwl_conformance.adapter.serving import NotDone
+from ctwl_conformance.cli import main
 from ctwl_conformance.run.plan import record
 
 if TYPE_CHECKING:
@@ -100,3 +102,12 @@ def test_what_it_does_not_do_is_a_skip() -> None:
         encoder.encode(wanted(layout=4))
     with pytest.raises(NotDone, match="writes under"):
         encoder.encode(wanted(profile="org.ctwl.toy.1"))
+
+
+def test_a_package_that_is_missing_is_named_with_the_extra_that_brings_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "httpx", None)
+    monkeypatch.delitem(sys.modules, "ctwl_conformance.adapter.endpoint")
+    assert main(["adapter", "http", "--url", "http://127.0.0.1:1/v1"]) == 2
+    assert "pip install 'ctwl-conformance[http]'" in capsys.readouterr().err

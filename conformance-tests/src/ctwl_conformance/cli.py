@@ -15,6 +15,15 @@ from .vectors_command import add_commands as add_vectors
 
 __all__ = ["main"]
 
+_EXTRAS = {
+    "ctwl_decoder": "reference",
+    "ctwl_encoder": "reference",
+    "httpx": "http",
+    "fastapi": "endpoint",
+    "uvicorn": "endpoint",
+}
+"""Packages that only some commands take, and the extra that brings each."""
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point; 0 where all is well, 1 where something failed, 2 for an error."""
@@ -31,5 +40,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         status: int = arguments.run(arguments)
     except (CTWLError, OSError) as error:
         print(f"ctwl-conformance: {error}", file=sys.stderr)
+        return 2
+    except ModuleNotFoundError as error:
+        extra = _EXTRAS.get((error.name or "").partition(".")[0])
+        if extra is None:
+            raise
+        told = f"this takes {error.name}; install it with: pip install 'ctwl-conformance[{extra}]'"
+        print(f"ctwl-conformance: {told}", file=sys.stderr)
         return 2
     return status
