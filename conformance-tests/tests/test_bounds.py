@@ -47,8 +47,9 @@ def test_the_interval_is_clopper_and_pearsons() -> None:
 def test_every_family_can_fail_at_every_size(size: str, profile: str) -> None:
     for family in FAMILIES:
         if family.applies(profile):
-            assert not family.bound.holds(0, setting(profile).texts[size])
-            assert family.bound.holds(setting(profile).texts[size], setting(profile).texts[size])
+            texts = family.texts(profile, size)
+            assert not family.bound.holds(0, texts)
+            assert family.bound.holds(texts, texts)
     humans = setting(profile).humans[size]
     assert HUMAN.holds(0, humans)
     assert not HUMAN.holds(humans, humans)

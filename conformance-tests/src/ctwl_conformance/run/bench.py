@@ -13,7 +13,7 @@ from ctwl_protocol.records import RecordDocument
 
 from ..adapter import Adapter, AdapterErrored, Encoded, Limits, Refused, Skipped, Started
 from ..adapter.messages import Class
-from .plan import prompt, record, setting
+from .plan import prompt, record
 from .results import Implementation
 
 __all__ = ["Bench", "Commands", "Subject", "Written"]
@@ -119,8 +119,8 @@ class Bench:
         """Those that are judged for a class and have started."""
         return [subject for subject in self.subjects if role in subject.roles and subject.told]
 
-    def texts(self, encoder: Subject, profile: str, layout: int, tokens: int) -> list[Written]:
-        """What an encoder wrote; each text is asked for once, whoever reads it.
+    def texts(self, encoder: Subject, profile: str, layout: int, tokens: int, count: int) -> list[Written]:
+        """So many texts of an encoder; each is asked for once, whoever reads it.
 
         Raises:
             AdapterErrored: it gave no answer; the next call asks again.
@@ -130,13 +130,13 @@ class Bench:
             lock = self._locks.setdefault(encoder.label, threading.Lock())
         with lock:
             found = self._texts.setdefault(key, [])
-            while len(found) < setting(profile).texts[self.size]:
+            while len(found) < count:
                 i = len(found)
                 wanted = record(layout, self.seed, i)
                 answer = encoder.adapter.encode(profile, prompt(i), wanted, tokens, self.seed * 1000 + i)
                 found.append(Written(wanted, answer))
                 self.on_step()
-            return found
+            return found[:count]
 
 
 def _started(command: str, roles: list[Class], taken: Iterable[str], limits: Limits | None) -> Subject:

@@ -200,7 +200,7 @@ class TextCase(Case):
     def judge(self, bench: Bench) -> Outcome:  # noqa: D102 - see Case
         layout, tokens = self.family.layout, self.family.tokens(self.profile)
         right = 0
-        for i, written in enumerate(bench.texts(self.encoder, self.profile, layout, tokens)):
+        for i, written in enumerate(bench.texts(self.encoder, self.profile, layout, tokens, self.texts)):
             text = self.family.change(_text(written), random.Random(f"{bench.seed}/{self.family.name}/{i}"))  # noqa: S311
             found = _read(self.decoder, self.profile, text, ALPHA)
             right += _is_right(found, written, layout)
@@ -318,7 +318,7 @@ def _text_cases(bench: Bench) -> Iterator[TextCase]:
             for encoder in encoders:
                 for profile in encoder.profiles:
                     if profile in decoder.profiles and family.applies(profile):
-                        yield TextCase(encoder, decoder, profile, family, setting(profile).texts[bench.size])
+                        yield TextCase(encoder, decoder, profile, family, family.texts(profile, bench.size))
 
 
 def classes_of(vector: Vector) -> list[Class]:

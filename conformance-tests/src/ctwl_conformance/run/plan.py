@@ -30,6 +30,10 @@ SIZES = ("quick", "standard", "thorough")
 """How many texts there are; the bounds follow from their number."""
 
 
+_FEWEST = 4
+"""No family asks for fewer texts."""
+
+
 @dataclass(frozen=True)
 class Setting:
     """How much is asked under a profile.
@@ -45,8 +49,8 @@ class Setting:
     humans: dict[str, int]
 
 
-_MODEL = Setting(200, {"quick": 4, "standard": 8, "thorough": 100}, {"quick": 4, "standard": 12, "thorough": 200})
-_TOY = Setting(150, {"quick": 5, "standard": 20, "thorough": 200}, {"quick": 8, "standard": 40, "thorough": 400})
+_MODEL = Setting(200, {"quick": 4, "standard": 6, "thorough": 100}, {"quick": 4, "standard": 8, "thorough": 200})
+_TOY = Setting(120, {"quick": 5, "standard": 12, "thorough": 200}, {"quick": 8, "standard": 24, "thorough": 400})
 
 
 def setting(profile: str) -> Setting:
@@ -87,6 +91,10 @@ class TextFamily:
     def tokens(self, profile: str) -> int:
         """Proxy tokens of its texts."""
         return round(setting(profile).tokens * self.length)
+
+    def texts(self, profile: str, size: str) -> int:
+        """How many texts a pair of encoder and decoder is judged by: the longer they are, the fewer."""
+        return max(_FEWEST, round(setting(profile).texts[size] / self.length))
 
 
 def _excerpt(text: str, draw: random.Random) -> str:
