@@ -231,6 +231,10 @@ def _faults_of_proxies() -> Iterator[tuple[str, JSON]]:
     yield "tied as a number", _modelled({"tied": 1})
     yield "an unknown number of an architecture", _modelled({"experts": 8})
     yield (
+        "2^20 + 1 rows of a GPT-2",
+        toy_document(proxy=_model() | {"architecture": _GPT2 | {"rows": (1 << 20) + 1}}),
+    )
+    yield (
         "2^17 + 1 positions of a GPT-2",
         toy_document(proxy=_model() | {"architecture": _GPT2 | {"positions": (1 << 17) + 1}}),
     )

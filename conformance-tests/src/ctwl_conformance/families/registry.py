@@ -257,6 +257,11 @@ def _sound_registries() -> Iterator[Case]:
         "the first and the last registered layout",
         _listed(provider(), layout(), layout(number=127, name="a" * 32, fields=[*BEACON, ["a_1", 60]])),
     )
+    yield "the provider of trials", _listed(provider(0))
+    yield (
+        "a field of one bit",
+        _listed(provider(), layout(number=64, name="bits", fields=[*BEACON, ["one", 1], ["rest", 19]])),
+    )
     yield "a certificate of the day of issue", _listed(certificate(since=NOW - DAY))
 
 

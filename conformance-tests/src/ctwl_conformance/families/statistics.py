@@ -163,6 +163,7 @@ def _posterior_cases() -> Iterator[Case]:
     yield "a nat apart", {"scores": [3, 4]}
     yield "just not found", {"scores": [11, 0]}
     yield "just found", {"scores": [12, 0]}
+    yield "just not found beside two others", {"scores": [12, 0, 0]}
     yield "many others, far away", {"scores": [40, *[10] * 30, *range(8)]}
 
 

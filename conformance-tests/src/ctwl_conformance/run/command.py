@@ -23,8 +23,8 @@ it reads and writes. For example, the reference with the toy provider, without w
 exit status: 0 nothing failed; 1 a case failed or gave no answer; 2 an error.
 """
 
-_SAID = 300
-"""So much of the last line that an adapter wrote is shown where it gave no answer."""
+_LINES, _SAID = 8, 300
+"""So many of the last lines that an adapter wrote are shown where it gave no answer, and so much of each."""
 
 _COLOURS = {"conformant": "green", "incomplete": "yellow", "not conformant": "red"}
 
@@ -105,8 +105,8 @@ def _tell(report: Report, console: Any) -> None:
         if result.verdict in ("failed", "errored"):
             line = f"{result.verdict:8} {result.id} (spec {result.section}, {result.comment}): {result.reason}"
             console.print(Text(line, style="red"), soft_wrap=True)
-            if lines := result.stderr.strip().splitlines():
-                console.print(Text(f"{'':8} it said: {lines[-1][:_SAID]}"), soft_wrap=True)
+            for said in result.stderr.strip().splitlines()[-_LINES:]:
+                console.print(Text(f"{'':8} | {said[:_SAID]}"), soft_wrap=True)
     table = Table("implementation", "class", "verdict", "cases")
     for verdict in report.verdicts:
         counts = ", ".join(f"{count} {name}" for name, count in verdict.counts.items())

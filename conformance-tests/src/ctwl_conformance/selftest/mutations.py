@@ -77,7 +77,18 @@ EQUIVALENT: tuple[tuple[str, str, str], ...] = (
     ("profile", "[:300]", "the length of a message"),
     ("profile", "indent=2", "for people"),
     ("profile", "file.read(canonical.MAX_BYTES + 1)", "a byte more is read before the length is looked at"),
+    ("records", "return Beacon.from_code(self.codes[0])", "for reports; the fields say the same"),
     ("records", "nonce: int = 0", "slot 0 has none, and the others name theirs"),
+    ("profile", "tuple[Annotated[int, Field(ge=0, le=1 << 20)], ...]", "ids lie below the vocabulary's size"),
+    ("registry.documents", "MAX_BYTES: ClassVar[int] = 1 << 16", "the largest root is a twentieth of it"),
+    ("registry.documents", "Field(max_length=1 << 14)", "so many entries exceed the registry's bytes"),
+    ("registry.entries", "Many[ModelVersion], Field(max_length=16)", "there are 16 versions, each once"),
+    ("registry.entries", "Many[_Field], Field(min_length=4, max_length=64)", "80 bits have at most 63 fields"),
+    (
+        "registry.entries",
+        ", le=64)]]",
+        "what a layout has behind its beacon is 60 bits at most",
+    ),
     ("registry.client", "seen: int = 0", "a default that updates do not take"),
     ("registry.envelope", 'format="ctwl-envelope/1"', "for operators, who sign"),
     ("registry.keys", "_LOW_ORDER = {0, 1, _P - 1", "the curve's equation refuses them too"),
@@ -85,6 +96,11 @@ EQUIVALENT: tuple[tuple[str, str, str], ...] = (
     ("sealing", "epoch: int = 0", "a default that vectors do not take"),
     ("sealing", "word[:4]", "more bytes of the word are masked away"),
     ("sealing", "authenticator=0)", "it is replaced"),
+    ("posterior", "share: float = 1.0", "a default; the p-value of the window is another section's"),
+    ("posterior", "judge(marks, window, 1, int(codes[best])", "the p-value of the window is another section's"),
+    ("spans", "count: int = 1)", "a default that vectors do not take"),
+    ("spans", "reshape(-1, 2)", "NumPy takes any negative number"),
+    ("units", "np.maximum(width, 1)", "keeps from a division by zero, where nothing is above it"),
 )
 """Constants that may change without anybody being able to tell: module, the piece of source they stand in, and why."""
 
