@@ -8,7 +8,6 @@ import json
 import os
 import platform
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from hashlib import sha256
 from importlib import metadata
 from itertools import product
@@ -99,7 +98,7 @@ def kept(proxy: Proxy, folder: Path = KEPT) -> Observe:
 def registries() -> tuple[Trusted, Trusted]:
     """The bundled registry, and the same with no entries: to it all codes are alike."""
     trusted = bundled()
-    return trusted, replace(trusted, registry=trusted.registry.model_copy(update={"entries": ()}))
+    return trusted, trusted.listing_nobody()
 
 
 def arguments(description: str | None, **options: Any) -> argparse.Namespace:

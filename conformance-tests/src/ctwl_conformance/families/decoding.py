@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -53,8 +52,7 @@ def _toy_decoder() -> Decoder:
 def _decoder(profile: Profile) -> Decoder:
     from ctwl_decoder import Decoder
 
-    nobody = bundled().registry.model_copy(update={"entries": ()})
-    return Decoder.open(profile, layouts=LAYOUTS, registry=replace(bundled(), registry=nobody))
+    return Decoder.open(profile, layouts=LAYOUTS, registry=bundled().listing_nobody())
 
 
 def _decode(data: JSON) -> JSON:

@@ -7,7 +7,7 @@ that is refused has left no trace.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from ..errors import (
@@ -44,6 +44,10 @@ class Trusted:
     root_bytes: bytes
     registry_bytes: bytes
     seen: int
+
+    def listing_nobody(self) -> Trusted:
+        """The same with no entries in its registry: to a decoder all codes are then alike (spec section 10.2)."""
+        return replace(self, registry=self.registry.model_copy(update={"entries": ()}))
 
     @property
     def use(self) -> Use:
