@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import time
 from pathlib import Path
@@ -10,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from ctwl_conformance.adapter import Adapter, AdapterErrored, Limits, Refused, Skipped
+from ctwl_conformance.run.bench import Bench, Commands
+from ctwl_conformance.run.cases import _whole, all_cases
 
 PRELUDE = """
 import json, os, subprocess, sys, time
@@ -193,3 +196,22 @@ def test_no_descriptors_are_left_open() -> None:
     assert os.waitpid  # children are reaped:
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
+
+
+def test_a_family_that_there_is_not_is_named() -> None:
+    told = {
+        "name": "mine",
+        "version": "1",
+        "classes": ["decoder"],
+        "profiles": ["org.ctwl.toy.1"],
+        "families": ["mixng"],
+    }
+    script = f"import json; print(json.dumps({{'id': json.loads(input())['id'], 'ok': {told!r}}}), flush=True); input()"
+    with Bench(Commands(decoders=[shlex.join([sys.executable, "-c", script])]), size="quick") as bench:
+        (result,) = (case.run(bench) for case in all_cases(bench) if case.id.startswith("start/"))
+    assert result.verdict == "failed" and "mixng" in result.reason
+
+
+def test_byte_strings_are_sent_in_one_piece() -> None:
+    asked = {"bytes": ["c5", {"repeat": "00ff", "times": 2}], "lists": [["aa", "bb"], []], "n": 1}
+    assert _whole(asked) == {"bytes": "c500ff00ff", "lists": [["aa", "bb"], []], "n": 1}
