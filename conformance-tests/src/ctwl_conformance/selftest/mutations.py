@@ -97,7 +97,7 @@ EQUIVALENT: tuple[tuple[str, str, str], ...] = (
     ("sealing", "word[:4]", "more bytes of the word are masked away"),
     ("sealing", "authenticator=0)", "it is replaced"),
     ("posterior", "share: float = 1.0", "a default; the p-value of the window is another section's"),
-    ("posterior", "judge(marks, window, 1, int(codes[best])", "the p-value of the window is another section's"),
+    ("posterior", ".judge(int(codes[best])", "the p-value of the window is another section's"),
     ("spans", "count: int = 1)", "a default that vectors do not take"),
     ("spans", "reshape(-1, 2)", "NumPy takes any negative number"),
     ("units", "np.maximum(width, 1)", "keeps from a division by zero, where nothing is above it"),

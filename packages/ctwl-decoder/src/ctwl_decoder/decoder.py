@@ -36,7 +36,7 @@ from .options import ALPHA, MAX_CHARACTERS, MAX_TOKENS, beacon_codes, check_alph
 from .posterior import THRESHOLD, posterior_windows
 from .report import Analysis, Report, Span
 from .scores import code_space
-from .spans import Candidate, Found, candidates, merge
+from .spans import Candidate, Found, Search, candidates, merge
 from .units import NAT, Score, units
 
 __all__ = ["ALPHA", "MAX_CHARACTERS", "MAX_TOKENS", "Decoder", "decode"]
@@ -62,19 +62,6 @@ class _Form:
     name: str
     starts: NDArray[np.int64]
     cut: Positions
-    share: float
-
-
-@dataclass(frozen=True)
-class _Search:
-    """Codes that are searched, and the share of the level that this may use.
-
-    Attributes:
-        codes: uint32, ascending.
-        share: the shares of the searches of one text add up to 1.
-    """
-
-    codes: NDArray[np.uint32]
     share: float
 
 
@@ -244,14 +231,14 @@ class Decoder:
             for text, outcome in zip(texts, outcomes, strict=True)
         ]
 
-    def _searches(self, codes: NDArray[np.uint32] | None, test: str) -> list[_Search]:
+    def _searches(self, codes: NDArray[np.uint32] | None, test: str) -> list[Search]:
         """Which codes are searched side by side, and with which share of the level (spec section 10.2)."""
         registered = self._reader.registered
         if codes is not None:
-            return [_Search(codes, 1.0)]
+            return [Search(codes)]
         if test == "posterior" or not len(registered):
-            return [_Search(code_space(self.profile), 1.0)]
-        return [_Search(registered, 0.5), _Search(code_space(self.profile), 0.5)]
+            return [Search(code_space(self.profile))]
+        return [Search(registered, 0.5), Search(code_space(self.profile), 0.5)]
 
     def _forms(self, text: str) -> list[_Form]:
         """Steps 1 to 3: the forms of a text, normalised, tokenised, cut into positions; each within bounds."""
@@ -287,7 +274,7 @@ class Decoder:
         form: _Form,
         evidence: Evidence,
         *,
-        searches: Sequence[_Search],
+        searches: Sequence[Search],
         alpha: float,
         test: Literal["exact", "posterior"],
         score: Score,
@@ -304,10 +291,8 @@ class Decoder:
             passed = [window for window, chance in chances if chance >= THRESHOLD]
             best, probability = max(chances, key=lambda window: window[1])
         else:
-            judged: list[Candidate] = []
-            for search in searches:
-                judged += candidates(marks, search.codes, self._reader.counts, form.share * search.share)
-            judged = self._reader.read_all(marks, judged)
+            shared = [Search(search.codes, search.share * form.share) for search in searches]
+            judged = self._reader.read_all(marks, candidates(marks, shared, self._reader.counts))
             passed = [candidate for candidate in judged if candidate.p_value <= alpha]
             best = min(judged, key=lambda c: c.p_value)
         found = merge(soft, passed, self.profile.prefix_length, partial(self._reader.worth, soft))
@@ -321,7 +306,7 @@ class Decoder:
         alpha: float,
         test: Literal["exact", "posterior"],
         score: Score,
-        searches: Sequence[_Search],
+        searches: Sequence[Search],
     ) -> Analysis:
         """Step 9: from positions to the characters of the text as given."""
         form, marks, prefix = outcome.form, outcome.marks, self.profile.prefix_length

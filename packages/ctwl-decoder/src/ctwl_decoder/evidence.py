@@ -162,6 +162,16 @@ class Table:
     units: NDArray[np.int32]
     counted: int
 
+    @property
+    def expected(self) -> float:
+        """The mean score of a wrong code."""
+        return float(self.units.mean(axis=1).sum()) if self.counted else 0.0
+
+    def score(self, code: int) -> int:
+        """The score of one code; of many, see :func:`ctwl_decoder.scores.score_all`."""
+        one = np.full(len(self.seeds), code, dtype=np.uint32)
+        return int(self.units[np.arange(len(one)), hashing.code_colours(self.seeds, one, self.units.shape[1])].sum())
+
     def of_contexts(self, rows: NDArray[np.int64]) -> Table:
         """Some of the contexts."""
         return Table(self.seeds[rows], self.units[rows], self.counted)

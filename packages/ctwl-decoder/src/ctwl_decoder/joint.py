@@ -44,9 +44,9 @@ _CLEAR = 1e-6
 _PROMISING = 0.1
 """Windows whose beacon has a higher p-value are not read further, but for short texts."""
 
-_SHORT, _WEAK = 512, 0.1
-"""A text of so few positions is read, as a record of its best beacon, where that beacon has this p-value before the
-correction for whatever else is searched: its other slots may show what one slot of it cannot."""
+_SHORT = 512
+"""A text of so few positions is read, as a record of its best beacon, where that beacon has any p-value below 1: its
+other slots may show what one slot of it cannot."""
 
 _CONFIRMED = 0.05
 """A layout is believed where its further codes by themselves have this p-value; of likely codes, those that the
@@ -83,28 +83,22 @@ class Reading:
 
 @dataclass(frozen=True)
 class _Slot:
-    """A slot's evidence, and the scores of all codes: int32 (codes,)."""
+    """A slot's evidence, the scores of all codes: int32 (codes,), and how many of them may be in it."""
 
     table: Table
     null: Null
     scores: NDArray[np.int32]
+    searched: int
 
     @classmethod
     def of(cls, marks: Marks, codes: NDArray[np.uint32], space: int) -> _Slot:
         table = Table.of(marks)
-        scores = np.full(space, NOWHERE, dtype=np.int32)
-        scores[codes] = score_all(table, codes)
-        return cls(table, null_of(table.units), scores)
-
-    @property
-    def searched(self) -> int:
-        """How many codes may be in it."""
-        return int((self.scores > NOWHERE).sum())
-
-    @property
-    def expected(self) -> float:
-        """The mean score of a wrong code."""
-        return float(self.table.units.mean(axis=1).sum()) if self.table.counted else 0.0
+        scores = score_all(table, codes)
+        if len(codes) < space:
+            everywhere = np.full(space, NOWHERE, dtype=np.int32)
+            everywhere[codes] = scores
+            scores = everywhere
+        return cls(table, null_of(table.units), scores, len(codes))
 
 
 @dataclass(frozen=True)
@@ -275,7 +269,7 @@ class Reader:
             candidate,
             code=read[0],
             score=sum(scores),
-            expected=sum(slot.expected for slot in found.slots),
+            expected=sum(slot.table.expected for slot in found.slots),
             p_value=p_value,
             reading=Reading(layout, read, certain, either, authenticator),
         )
@@ -302,4 +296,4 @@ def _worthwhile(marks: Marks, candidate: Candidate) -> int:
     if candidate.p_value < _PROMISING:
         return _BEACONS
     whole = candidate.end - candidate.start == len(marks) <= _SHORT
-    return int(whole and candidate.chance * len(candidate.codes) < _WEAK)
+    return int(whole and candidate.p_value < 1)

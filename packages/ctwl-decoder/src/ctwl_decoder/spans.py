@@ -10,20 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .evidence import Marks, Table
-from .null import FLOOR, null_of
-from .scores import score_codes, search_windows
+from .null import FLOOR, Null, null_of
+from .scores import search_windows
 from .units import NAT
 
 if TYPE_CHECKING:
     from .joint import Reading
 
-__all__ = ["Candidate", "Found", "candidates", "judge", "merge", "windows_of"]
+__all__ = ["Candidate", "Found", "Search", "Window", "candidates", "merge", "windows_of"]
 
 LENGTHS = (96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096)
 """Lengths of the windows, in positions; the last is also the longest text that is tested as a whole."""
@@ -51,6 +52,19 @@ _STANDARD_SCORE = 5.5
 
 
 @dataclass(frozen=True)
+class Search:
+    """Codes that are searched.
+
+    Attributes:
+        codes: uint32, ascending.
+        share: the share of the level that their tests may use; those of all searches of a text add up to 1.
+    """
+
+    codes: NDArray[np.uint32]
+    share: float = 1.0
+
+
+@dataclass(frozen=True)
 class Candidate:
     """A window's best code.
 
@@ -60,7 +74,6 @@ class Candidate:
         code: its best code.
         score: the code's score there, in units.
         expected: the mean score of a wrong code.
-        chance: that one wrong code has this score or more.
         tests: everything that was searched.
         p_value: corrected for that.
         codes: uint32, ascending: the codes that it is the best of.
@@ -73,7 +86,6 @@ class Candidate:
     code: int
     score: int
     expected: float
-    chance: float
     tests: float
     p_value: float
     codes: NDArray[np.uint32] = field(repr=False, compare=False)
@@ -112,41 +124,62 @@ def windows_of(length: int, count: int = 1) -> NDArray[np.int64]:
     return np.array(rows, dtype=np.int64).reshape(-1, 2)
 
 
-def judge(
-    marks: Marks, window: Sequence[int], count: int, code: int, codes: NDArray[np.uint32], tests: float
-) -> Candidate:
-    """A code in slot 0 of a window, the best of ``codes``, with its exact p-value times ``tests`` codes and windows."""
-    start, end = window
-    part = marks[start:end]
-    table = Table.of(part[part.places_of(count, 0)])
-    (score,) = score_codes(table, np.array([code], dtype=np.uint32)).tolist()
-    null = null_of(table.units)
-    return Candidate(
-        start,
-        end,
-        count,
-        code=code,
-        score=score,
-        expected=float(table.units.mean(axis=1).sum()) if table.counted else 0.0,
-        chance=null.tail(score),
-        tests=tests,
-        p_value=null.p_value(score, tests),
-        codes=codes,
-    )
+@dataclass(frozen=True)
+class Window:
+    """A window's slot 0, in records of one number of codes.
+
+    Attributes:
+        start, end: its positions.
+        count: how many codes the record has.
+        table: what slot 0 says about every code.
+        null: of a wrong code's score there.
+    """
+
+    start: int
+    end: int
+    count: int
+    table: Table
+    null: Null
+
+    @classmethod
+    def of(cls, marks: Marks, start: int, end: int, count: int = 1) -> Window:
+        """The window of a text's marks."""
+        part = marks[start:end]
+        table = Table.of(part[part.places_of(count, 0)])
+        return cls(start, end, count, table, null_of(table.units))
+
+    def judge(self, code: int, codes: NDArray[np.uint32], tests: float) -> Candidate:
+        """A code, the best of ``codes``, with its exact p-value times ``tests`` codes and windows."""
+        score = self.table.score(code)
+        return Candidate(
+            self.start,
+            self.end,
+            self.count,
+            code=code,
+            score=score,
+            expected=self.table.expected,
+            tests=tests,
+            p_value=self.null.p_value(score, tests),
+            codes=codes,
+        )
 
 
-def candidates(
-    marks: Marks, codes: NDArray[np.uint32], counts: Sequence[int] = (1,), share: float = 1.0
-) -> list[Candidate]:
+def candidates(marks: Marks, searches: Sequence[Search], counts: Sequence[int] = (1,)) -> list[Candidate]:
     """The whole text's best code, and the best codes of the windows that are most likely to carry one.
 
     Args:
         marks: the text's marks.
-        codes: uint32, the codes that are searched, ascending.
+        searches: of the codes; each has its own best.
         counts: how many codes a record may have; each is searched by itself.
-        share: the share of the level that this text's tests may use.
     """
-    length = len(marks)
+    window = cache(partial(Window.of, marks))  # those that several searches look at are summed once
+    return [candidate for search in searches for candidate in _candidates(marks, search, counts, window)]
+
+
+def _candidates(
+    marks: Marks, search: Search, counts: Sequence[int], window: Callable[[int, int, int], Window]
+) -> list[Candidate]:
+    length, codes = len(marks), search.codes
     whole = np.array([(0, length)] if length <= LENGTHS[-1] else [], dtype=np.int64).reshape(-1, 2)
     grids = [np.concatenate([whole, windows_of(length, count)]) for count in counts]
     windows = np.concatenate([np.insert(grid, 0, count, axis=1) for grid, count in zip(grids, counts, strict=True)])
@@ -156,8 +189,8 @@ def candidates(
     for count, grid in zip(counts, grids, strict=True):
         rows = np.flatnonzero(windows[:, 0] == count)
         parts = len(whole) + (len(grid) > len(whole))
-        paid = len(codes) * parts * len(counts) * (1 if count == 1 else WAYS) / share
-        found += [judge(marks, (0, length), count, int(best[w]), codes, paid) for w in rows[: len(whole)]]
+        paid = len(codes) * parts * len(counts) * (1 if count == 1 else WAYS) / search.share
+        found += [window(0, length, count).judge(int(best[w]), codes, paid) for w in rows[: len(whole)]]
         rows = rows[len(whole) :]
         tests = paid * len(rows)
         places = counted[marks.slots[counted, count - 1] == 0]
@@ -166,7 +199,7 @@ def candidates(
             start, end = windows[w, 1:].tolist()
             same = judged.setdefault(int(best[w]), [])
             if not any(other.start <= start and end <= other.end for other in same):  # else it adds nothing
-                same.append(judge(marks, (start, end), count, int(best[w]), codes, tests))
+                same.append(window(start, end, count).judge(int(best[w]), codes, tests))
         found += [candidate for same in judged.values() for candidate in same]
     return found
 
