@@ -23,7 +23,7 @@ import { Refusal, require } from "./refusal.js";
 import { epochAt, readRegistry } from "./registry.js";
 import { readRoot } from "./root.js";
 import { authenticator, authenticatorColourKey, open, seal } from "./sealing.js";
-import { openSecret } from "./secrets.js";
+import { openProviderSecret, openRegistrySecret, openSecret } from "./secrets.js";
 import { Tokenizer } from "./tokenizer.js";
 import { toyTokenizer } from "./toy.js";
 import { countUnits, softUnits } from "./units.js";
@@ -73,6 +73,9 @@ export const FAMILIES = {
   commitment: ({ profile }) => ({ commitment: commitment(profileFromJson(profile)).toString("hex") }),
   "locked-profile": ({ file, passphrase }) => ({
     digest: digest(profileFromBytes(openSecret(unhex(file), passphrase, "ctwl-profile/1"))).toString("hex"),
+  }),
+  "locked-keys": ({ of, file, passphrase }) => ({
+    secret: (of === "provider" ? openProviderSecret : openRegistrySecret)(unhex(file), passphrase).toString("hex"),
   }),
   "secret-file": ({ file, passphrase, purpose }) => ({
     secret: openSecret(unhex(file), passphrase, purpose).toString("hex"),

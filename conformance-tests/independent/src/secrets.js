@@ -43,3 +43,10 @@ export function openProviderSecret(bytes, passphrase) {
   require(secret instanceof Uint8Array && secret.length === 32, "key-file-malformed", "not 32 bytes");
   return secret;
 }
+
+/** The 32 bytes of a registry key's seed in its file. */
+export function openRegistrySecret(bytes, passphrase) {
+  const secret = openSecret(bytes, passphrase, "ctwl-registry-key/1");
+  require(secret.length === 32, "key-file-malformed", "not 32 bytes");
+  return secret;
+}

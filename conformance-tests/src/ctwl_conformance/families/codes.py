@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
 from typing import Any
+
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from ctwl_protocol import Beacon, framing, get_profile
 from ctwl_protocol.layouts import LAYOUTS, Field, Layout
 from ctwl_protocol.records import RecordDocument, relayed
-from ctwl_protocol.sealing import ProviderKeys
+from ctwl_protocol.sealing import ProviderKeys, permute
 
 from .family import (
     BOOLEAN,
@@ -188,6 +192,13 @@ def _sealing_cases() -> Iterator[Case]:
     yield "a negative user", case(-1, 17, 0)
 
 
+def _permuted(value: int, beacon: Beacon, epoch: int) -> int:
+    """What seals any 40 bits, made from section 9.5."""
+    info = b"ctwl-provider-keys/1 seal" + struct.pack("<I", epoch)
+    key = HKDF(SHA256(), 32, salt=None, info=info).derive(bytes.fromhex(KEY))
+    return permute(key, struct.pack("<4I", beacon.provider, beacon.version, beacon.nonce, epoch), value)
+
+
 def _opening_cases() -> Iterator[Case]:
     beacon, keys = Beacon(42, 3, 17), ProviderKeys(bytes.fromhex(KEY))
 
@@ -205,6 +216,9 @@ def _opening_cases() -> Iterator[Case]:
     yield "another provider", case(sealed, provider=43)
     yield "another secret", case(sealed, secret="ff" * 32)
     yield "a bit turned", case(sealed ^ 1)
+    yield "the value 0", case(0)
+    for check in (1, 128):
+        yield f"a check of {check} in place of 0", case(_permuted(31337 << 8 | check, beacon, epoch=1))
     yield "a value of 41 bits", case(1 << 40)
     yield "an epoch of 17 bits", case(sealed, epoch=65536)
 

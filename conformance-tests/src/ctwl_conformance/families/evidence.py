@@ -95,6 +95,7 @@ def _unit_cases() -> Iterator[Case]:
     yield "real weights", case([0, 4_000_000, 8_388_607, 8_388_608, 11_184_811, 16_000_000], 777_216, 16_777_216)
     yield "a total near 2^32", case([0, 2**31 - 1, 2**31, 2**32 - 2**20], 2**19, 2**32 - 1)
     yield "a total of one", case([0], 1, 1)
+    yield "a total of one, behind all of it", case([1], 0, 1)
     yield "no weight at all", case([0], 0, 0)
     yield "sigma of a quarter", case(every, 60, 1260, (1, 4))
     yield "sigma of three quarters", case(every, 60, 1260, (3, 4))

@@ -1,9 +1,11 @@
-"""Private profiles, commitments (spec sections 4.5 and 4.6), and files of secrets (9.7)."""
+"""Private profiles, commitments (spec sections 4.5 and 4.6), and secrets at rest (9.7)."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
@@ -12,6 +14,8 @@ from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 from ctwl_protocol import Profile, canonical, get_profile, private
 from ctwl_protocol.keyfile import unlock
 from ctwl_protocol.profile import FORMAT, STANDARD, TOY, public_key, read_profile
+from ctwl_protocol.registry.keys import read_key
+from ctwl_protocol.sealing import ProviderKeys
 
 from .family import HEX, HEX32, JSON, STATUS, TEXT, Case, Family, either, refusing, shape
 from .profiles import toy_document
@@ -37,6 +41,16 @@ def _commitment(data: JSON) -> JSON:
 @refusing
 def _secret(data: JSON) -> JSON:
     return {"secret": unlock(bytes.fromhex(data["file"]), data["passphrase"], data["purpose"]).hex()}
+
+
+@refusing
+def _locked_keys(data: JSON) -> JSON:
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "keys"
+        file.write_bytes(bytes.fromhex(data["file"]))
+        if data["of"] == "provider":
+            return {"secret": ProviderKeys.load(file, data["passphrase"]).secret.hex()}
+        return {"secret": read_key(file, data["passphrase"]).private_bytes_raw().hex()}
 
 
 @refusing
@@ -133,6 +147,23 @@ def _locked_profile_cases() -> Iterator[Case]:
         yield comment, {"file": file.hex(), "passphrase": _WORDS}
 
 
+def _locked_keys_cases() -> Iterator[Case]:
+    def case(of: str, secret: bytes, purpose: str) -> JSON:
+        return {"of": of, "file": _locked(secret, _WORDS, purpose).hex(), "passphrase": _WORDS}
+
+    provider, registry, sound = "ctwl-provider-keys/1", "ctwl-registry-key/1", bytes(range(32))
+    yield "a provider's", case("provider", canonical.encode(sound), provider)
+    yield "a provider's, raw", case("provider", sound, provider)
+    yield "a provider's of 31 bytes", case("provider", canonical.encode(sound[1:]), provider)
+    yield "a provider's of 33 bytes", case("provider", canonical.encode(sound + b"\0"), provider)
+    yield "a provider's, as text", case("provider", canonical.encode("a" * 32), provider)
+    yield "the registry's in place of a provider's", case("provider", canonical.encode(sound), registry)
+    yield "the registry's", case("registry", sound, registry)
+    yield "the registry's, in canonical encoding", case("registry", canonical.encode(sound), registry)
+    yield "the registry's of 31 bytes", case("registry", sound[1:], registry)
+    yield "a provider's in place of the registry's", case("registry", sound, provider)
+
+
 _DOCUMENT = {"type": "object", "description": "a profile as JSON"}
 
 FAMILIES = (
@@ -150,6 +181,13 @@ FAMILIES = (
         "locked-profile", "4.5",
         "A profile at rest and its passphrase to the profile's digest, or a status code.",
         shape(file=HEX, passphrase=TEXT), either(shape(digest=HEX32), STATUS), _locked_profile, _locked_profile_cases,
+    ),
+    Family(
+        "locked-keys", "9.7",
+        "A file of keys, a provider's or the registry's, and its passphrase to the secret of 32 bytes, or a status "
+        "code.",
+        shape(of={"enum": ["provider", "registry"]}, file=HEX, passphrase=TEXT), either(shape(secret=HEX32), STATUS),
+        _locked_keys, _locked_keys_cases,
     ),
     Family(
         "secret-file", "9.7",

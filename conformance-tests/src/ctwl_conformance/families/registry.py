@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
 from ctwl_protocol import canonical
 from ctwl_protocol.registry import Envelope, Registry, Role, Root, keys
 from ctwl_protocol.registry.documents import REGISTRY, ROOT
@@ -153,6 +155,10 @@ def _envelope_cases() -> Iterator[Case]:
         "a signature of 63 bytes",
         case(canonical.encode(parts | {"signatures": [first | {"signature": bytes(63)}, second]})),
     )
+    yield (
+        "a signature and a byte",
+        case(canonical.encode(parts | {"signatures": [first | {"signature": first["signature"] + b"\0"}, second]})),
+    )
     yield "another format", case(canonical.encode(parts | {"format": "ctwl-envelope/2"}))
     yield "another type", case(canonical.encode(parts | {"type": "ctwl-roof/1"}))
     yield "an unknown field", case(canonical.encode(parts | {"more": 1}))
@@ -193,7 +199,10 @@ def _root_cases() -> Iterator[Case]:
         return {"root": canonical.encode({key: value for key, value in root().items() if key != name}).hex()}
 
     exposed = {"threshold": 1, "keys": [keys.public_bytes(keys.test_key(15))]}
+    behind = hashlib.sha256(b"ctwl-registry/test-key" + bytes([16])).digest()
+    no_test_key = keys.public_bytes(Ed25519PrivateKey.from_private_bytes(behind))
     yield "a root for production", case()
+    yield "a key made as a seventeenth test key", case(registry={"threshold": 1, "keys": [no_test_key]})
     yield "a root for tests, with a test key", case(use="test", registry=exposed)
     yield "32 keys", case(root=role(32, "".join(chr(0x4E00 + i) for i in range(32))))
     yield "the largest version", case(version=2**63 - 1)
