@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import sys
 import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from common import OFFLINE
 from rich.console import Console
@@ -25,15 +27,24 @@ def show(title: str, text: str) -> None:
         print(textwrap.fill(line, 100, initial_indent="    ", subsequent_indent="    "))
 
 
+@contextmanager
+def doing(console: Console, what: str) -> Iterator[None]:
+    """Say what takes its time: in a line that goes away, or that stays where there is no terminal."""
+    if not console.is_terminal:
+        console.print(what)
+    with console.status(what):
+        yield
+
+
 def main(prompt: str) -> int:
     """Run the demonstration; 0 where the code was read back."""
     logging.set_verbosity_error()
     console = Console(stderr=True)
-    with console.status("loading SmolLM2 (the first time it is unpacked, about 20 seconds) ..."):
+    with doing(console, "loading SmolLM2 (the first time it is unpacked, about 20 seconds) ..."):
         encoder = Encoder.open("smollm2", OFFLINE)
         decoder = Decoder.open(OFFLINE)
     show("The prompt", prompt)
-    with console.status("writing ..."):
+    with doing(console, "writing twice 200 tokens, with the code and without (about a minute) ..."):
         (written,) = encoder.generate(prompt, PROVIDER, VERSION, max_new_tokens=TOKENS, min_new_tokens=TOKENS)
         inputs = encoder.tokenizer(prompt, return_tensors="pt")
         plain = encoder.model.generate(
@@ -45,7 +56,7 @@ def main(prompt: str) -> int:
         f"text ({beacon.nonce})",
         written.text,
     )
-    with console.status("reading ..."):
+    with doing(console, "reading both ..."):
         report = decoder.decode(written.text)
         other = decoder.decode(
             encoder.tokenizer.decode(plain[0, inputs["input_ids"].shape[1] :], skip_special_tokens=True)

@@ -128,6 +128,7 @@ def test_a_crash_is_an_error_and_a_wrong_answer_a_failure(odd: tuple[int, Report
     assert errored[0].stderr == "?[31mout of cheese <&>"
     vectors = [result for result in report.results if result.family == "canonical"]
     assert {result.verdict for result in vectors} == {"passed", "failed", "errored"}
+    assert all("; asked {" in result.reason for result in vectors if result.verdict == "failed")
     others = {result.verdict for result in report.results if result.kind == "exact" and result.family != "canonical"}
     assert others == {"skipped"}
     assert of(report, "b-odd-b-one") == {"decoder": "not conformant"}
@@ -160,13 +161,14 @@ def test_exceptions_are_strict(
     assert "has no reason" in capsys.readouterr().err
 
 
-def test_what_does_not_start_fails_alone(tmp_path: Path) -> None:
+def test_what_does_not_start_fails_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, report = run(tmp_path, "--decoder", "/no/such/decoder", "--encoder", TOY)
     assert status == 1
     found = {(result.family, result.verdict) for result in report.results if result.kind == "start"}
     assert found == {("start", "errored"), ("start", "passed")}
     assert {v.verdict for v in report.verdicts if v.conformance_class == "decoder"} == {"not conformant"}
     assert of(report, "toy") == {"encoder": "incomplete"}
+    assert "toy is incomplete as encoder: no round-trip was run and passed" in capsys.readouterr().out
 
 
 def test_a_class_that_is_not_claimed_is_a_failure(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import time
 from abc import ABC, abstractmethod
@@ -156,7 +157,8 @@ class VectorCase(Case):
             case Verified():
                 answer = answer.model_dump(exclude_none=True)
         if not self.vector.agrees(answer):
-            raise Failed(f"{_short(answer)}; expected {_short(self.vector.expected)}")
+            asked = _short(self.vector.input)
+            raise Failed(f"{_short(answer)}; expected {_short(self.vector.expected)}; asked {asked}")
         return Outcome()
 
     def _ask(self) -> dict[str, Any] | Verified | Refused | Skipped:
@@ -403,5 +405,5 @@ def _is_right(found: Decoded, written: Written, layout: int) -> bool:
 
 
 def _short(value: Any) -> str:
-    text = str(value)
+    text = json.dumps(value, ensure_ascii=False)  # as it travelled
     return text if len(text) <= _SHOWN else text[:_SHOWN] + " ..."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any, get_args
 
@@ -24,7 +25,8 @@ exit status: 0 nothing failed; 1 a case failed or gave no answer; 2 an error.
 """
 
 _LINES, _SAID = 8, 300
-"""So many of the last lines that an adapter wrote are shown where it gave no answer, and so much of each."""
+"""So many lines are shown of why something is as it is: the last that an adapter wrote, the commonest reasons; and so
+much of each."""
 
 _COLOURS = {"conformant": "green", "incomplete": "yellow", "not conformant": "red"}
 
@@ -113,6 +115,13 @@ def _tell(report: Report, console: Any) -> None:
         shown = Text(verdict.verdict, style=_COLOURS[verdict.verdict])
         table.add_row(verdict.implementation, verdict.conformance_class, shown, counts)
     console.print(table)
+    for verdict in report.verdicts:
+        if verdict.verdict == "incomplete":
+            gaps = Counter(gap.partition(": ")[2] or gap for gap in verdict.why)
+            told = "; ".join(f"{gap} ({count} cases)" if count > 1 else gap for gap, count in gaps.most_common(_LINES))
+            more = f"; and {len(gaps) - _LINES} more, see the report" if len(gaps) > _LINES else ""
+            line = f"{verdict.implementation} is incomplete as {verdict.conformance_class}: {told}{more}"
+            console.print(Text(line), soft_wrap=True)
     numbers = [(sum(r.verdict == name for r in report.results), name) for name in get_args(Verdict)]
     told = ", ".join(f"{number} {name}" for number, name in numbers if number)
     console.print(f"{told}; {len(report.results)} cases in {report.seconds:.0f} s")

@@ -93,6 +93,7 @@ EQUIVALENT: tuple[tuple[str, str, str], ...] = (
     ("registry.envelope", 'format="ctwl-envelope/1"', "for operators, who sign"),
     ("registry.keys", "_LOW_ORDER = {0, 1, _P - 1", "the curve's equation refuses them too"),
     ("sealing", "os.urandom(32)", "drawn at random"),
+    ("sealing", "0 <= user < 1 << USER_BITS", "the record's field of 40 bits refuses the same"),
     ("sealing", "epoch: int = 0", "a default that vectors do not take"),
     ("sealing", "word[:4]", "more bytes of the word are masked away"),
     ("sealing", "authenticator=0)", "it is replaced"),
