@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import save_file
-from transformers import GPT2Config, GPT2LMHeadModel, GPT2TokenizerFast
+from transformers import GPT2Config, GPT2LMHeadModel, GPT2TokenizerFast, LlamaConfig, LlamaForCausalLM
 
 from ctwl_protocol import Profile, get_profile
 from ctwl_protocol.errors import (
@@ -22,6 +22,7 @@ from ctwl_protocol.errors import (
 from ctwl_protocol.profile import GPT2, ProxyFile, ProxyModel
 from ctwl_protocol.proxy import Proxy, ProxyTokenizer, find_files, open_proxy
 from ctwl_protocol.proxy.gguf import tensors_digest
+from ctwl_protocol.proxy.model import last_logits, pack
 from ctwl_protocol.windows import positions
 
 TEXT = (
@@ -299,3 +300,21 @@ def test_a_fast_proxy_stays_inside_the_profiles_tolerance(offline_proxy: Proxy) 
     variation = np.abs(shares[0] - shares[1]).sum(axis=1).mean() / 2
     numerator, denominator = offline_proxy.profile.tolerance.total_variation
     assert variation < numerator / denominator
+
+
+@pytest.mark.parametrize(("dtype", "bound"), [(torch.float32, 1e-5), (torch.bfloat16, 0.02)])
+@pytest.mark.parametrize("family", ["gpt2", "llama"])
+def test_packed_layers_say_what_the_model_says(family: str, dtype: torch.dtype, bound: float) -> None:
+    """Also their activations, which oneDNN applies; weights are large, so that another activation would show."""
+    torch.manual_seed(1)
+    if family == "gpt2":
+        made = GPT2LMHeadModel(GPT2Config(n_layer=2, n_head=4, n_embd=64, vocab_size=512, initializer_range=0.2))
+    else:
+        numbers = {"hidden_size": 64, "intermediate_size": 192, "num_hidden_layers": 2, "num_attention_heads": 4}
+        made = LlamaForCausalLM(LlamaConfig(**numbers, num_key_value_heads=2, vocab_size=512, initializer_range=0.2))
+    windows = torch.randint(512, (8, 10))
+    with torch.inference_mode():
+        expected = made.eval()(windows).logits[:, -1]
+        pack(made, 80, dtype)
+        found = last_logits(made, windows)
+    assert float((found - expected).norm() / expected.norm()) < bound
