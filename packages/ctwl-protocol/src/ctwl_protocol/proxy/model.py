@@ -180,10 +180,12 @@ def pack(model: CausalLM, rows: int, dtype: torch.dtype = torch.float32) -> None
         dtype: float32, or bfloat16 for all layers but the last, which stays within the profiles' tolerance
             (evaluation/numerics.py) and halves the time where the CPU computes in it.
     """
+    layers = model.base_model.h if isinstance(model, GPT2LMHeadModel) else model.base_model.layers
+    if isinstance(layers[-1].mlp, _LastPosition):
+        return  # packed for another profile that shares it
     available: bool = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
     if available and hasattr(torch.ops.mkldnn, "_reorder_linear_weight"):
         _pack(model, rows, dtype)
-    layers = model.base_model.h if isinstance(model, GPT2LMHeadModel) else model.base_model.layers
     layers[-1].mlp = _LastPosition(layers[-1].mlp)
 
 
