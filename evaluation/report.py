@@ -11,6 +11,7 @@ import re
 import sys
 from typing import Any
 
+import comparison
 from common import RESULTS
 
 __all__ = ["PAGES", "rendered"]
@@ -138,6 +139,7 @@ def details() -> str:
         )
     for section in (_records, _private, _long_texts, _edited_texts, _load):
         lines += ["", *found] if (found := section()) else []
+    lines += comparison.sections()
     randomised, reported, other = humans["randomised p of one code"], humans["reported p"], humans["for comparison"]
     lines += ["", f"### False positives ({humans['settings']['date']})", "", "| | |", "|---|---|"]
     lines += [
@@ -309,10 +311,10 @@ def rendered(page: str) -> str:
     return page
 
 
-def main() -> int:
+def main(arguments: list[str]) -> int:
     """Rewrite or check the pages."""
     stale = [page for page in PAGES if rendered(page.read_text(encoding="utf-8")) != page.read_text(encoding="utf-8")]
-    if "--check" in sys.argv[1:]:
+    if "--check" in arguments:
         for page in stale:
             print(f"{page.relative_to(ROOT)} is not what the results say; run: python evaluation/report.py")
         return 1 if stale else 0
@@ -322,4 +324,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -23,11 +23,12 @@ PROPOSALS, BEFORE, BEHIND = 4, 16, 3
 
 def logits(model: Any, ids: list[list[int]], places: torch.Tensor) -> torch.Tensor:
     """Log-probabilities of the token after each of ``places`` (rows, places): float32 (rows, places, vocabulary)."""
-    with torch.inference_mode():
-        hidden = model.base_model(torch.tensor(ids)).last_hidden_state
-        chosen = hidden.gather(1, places[..., None].expand(-1, -1, hidden.shape[-1]))
+    device = model.device
+    with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16):  # proposals need no more
+        hidden = model.base_model(torch.tensor(ids, device=device)).last_hidden_state
+        chosen = hidden.gather(1, places.to(device)[..., None].expand(-1, -1, hidden.shape[-1]))
         found: torch.Tensor = torch.log_softmax(model.lm_head(chosen).float(), dim=-1)
-    return found.clone()  # an inference tensor may not be written to
+    return found.cpu().clone()  # an inference tensor may not be written to
 
 
 def substitute(encoder: Encoder, ids: list[int], share: float, rng: np.random.Generator) -> list[int]:

@@ -97,6 +97,7 @@ EQUIVALENT: tuple[tuple[str, str, str], ...] = (
     ("sealing", "epoch: int = 0", "a default that vectors do not take"),
     ("sealing", "word[:4]", "more bytes of the word are masked away"),
     ("sealing", "authenticator=0)", "it is replaced"),
+    ("null", "min(1.0, self.probability", "a sum of chances, which rounding alone takes above 1"),
     ("posterior", "share: float = 1.0", "a default; the p-value of the window is another section's"),
     ("posterior", ".judge(int(codes[best])", "the p-value of the window is another section's"),
     ("spans", "count: int = 1)", "a default that vectors do not take"),

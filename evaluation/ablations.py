@@ -1,0 +1,98 @@
+"""What do the profile's parameters do, as in the paper's ablations?
+
+One parameter at a time is changed from the published profile's: A, the permutations that a code chooses from; L_prefix,
+how far the proxy looks back; the code space; and the proxy itself: SmolLM2, which here is the provider's model too; the
+same with only its first layers, never trained to end there; none at all, all tokens alike. Texts are written by
+``delta``, which asks the proxy, and ``unbiased``, which does not, and read at several lengths, so that a row says how
+success grows with the text. Times are of this machine: milliseconds a token of writing, plain and by ``delta``, and of
+reading.
+
+    python evaluation/ablations.py --out evaluation/results/ablations.json
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from common import OFFLINE, arguments, rate, settings, tracked, write
+from reading import TextReader
+from texts import LAYERS, Recipe, Writer
+
+from ctwl_decoder.evidence import observe
+from ctwl_protocol.proxy import open_proxy
+from ctwl_protocol.windows import positions
+
+LENGTHS = (40, 60, 80, 100)
+CHANGED: dict[str, tuple[int, ...]] = {
+    "colours": (25, 50, 100, 150, 250),
+    "prefix_length": (5, 7, 10, 15, 20),
+    "code_bits": (5, 10, 15, 20),
+    "layers": (LAYERS, 20, 10, 0),
+}
+
+
+def measured(writer: Writer, reader: TextReader, recipe: Recipe, texts: int) -> dict[str, Any]:
+    """Success at each length, mean NLL, and what writing and reading took."""
+    written = writer.texts(recipe, texts)
+    outcomes = [reader.read(recipe, text, LENGTHS) for text in written]
+    return {
+        "exact": {str(length): rate(sum(o[i].exact for o in outcomes), texts) for i, length in enumerate(LENGTHS)},
+        "p <= 1e-4": {str(length): rate(sum(o[i].found for o in outcomes), texts) for i, length in enumerate(LENGTHS)},
+        "mean NLL": round(float(np.mean([np.mean(text.nll) for text in written])), 4),
+    }
+
+
+def timed(writer: Writer, recipe: Recipe, runs: int) -> dict[str, float]:
+    """Milliseconds a token, the least of some runs over four texts."""
+    recipe = replace(recipe, tokens=50, batch=4)
+    prompts, codes = recipe.prompts(4), recipe.codes(0, 4)
+    proxy, profile = recipe.proxy(writer.proxy), recipe.profile()
+    ids = [proxy.tokenizer.encode(text)[:60] for text in prompts * 2]
+    cut = positions(np.concatenate(ids), profile.prefix_length, profile.context_length)
+    jobs: dict[str, tuple[Callable[[], object], int]] = {
+        "writing, plain": (lambda: writer.generate(replace(recipe, method="plain"), 0, prompts, codes), 200),
+        "writing": (lambda: writer.generate(recipe, 0, prompts, codes), 200),
+        "reading": (lambda: observe(proxy, cut), len(cut)),
+    }
+    seconds: dict[str, list[float]] = {name: [] for name in jobs}
+    for _ in range(runs + 1):  # the first run warms up
+        for name, (job, _) in jobs.items():
+            start = time.perf_counter()
+            job()
+            seconds[name].append(time.perf_counter() - start)
+    return {name: round(1e3 * min(seconds[name][1:]) / tokens, 2) for name, (_, tokens) in jobs.items()}
+
+
+def main() -> None:
+    """Run the experiment."""
+    options = arguments(__doc__, quick={"texts": 4, "runs": 1}, texts=100, seed=1, batch=20, runs=2)
+    proxy = open_proxy(OFFLINE, fast=True)
+    writer, reader = Writer(proxy), TextReader(proxy)
+    shared: dict[str, Any] = {"tokens": max(LENGTHS), "seed": options.seed, "batch": options.batch}
+    bases = [Recipe("unbiased", **shared), Recipe("delta", 2.0, **shared)]
+    rows: list[dict[str, Any]] = []
+    points = [(name, value, base) for name, values in CHANGED.items() for value in values for base in bases]
+    for name, value, base in tracked(points, "ablations"):
+        recipe = replace(base, **{name: value})
+        row: dict[str, Any] = {"parameter": name, "value": value, "method": base.method}
+        row |= measured(writer, reader, recipe, options.texts)
+        if base.method == "delta":
+            row["milliseconds a token"] = timed(writer, recipe, options.runs)
+        rows.append(row)
+    given = {k: v for k, v in vars(options).items() if k != "out"}
+    write(
+        {
+            "experiment": "ablations",
+            "settings": settings(model="smollm2", profile=OFFLINE, lengths=LENGTHS, **given),
+            "rows": rows,
+        },
+        options.out,
+    )
+
+
+if __name__ == "__main__":
+    main()

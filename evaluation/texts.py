@@ -1,0 +1,292 @@
+"""Texts that the experiments share: each is written once, kept on disk, and named by all that decides it.
+
+An experiment that was stopped goes on where it was, and two experiments that ask for the same texts share them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from hashlib import sha256
+from importlib import metadata
+from itertools import chain, cycle, islice, pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from baselines import BASELINES
+from bench import plain_model
+from common import KEPT, OFFLINE, news_prompts
+from numpy.typing import NDArray
+from transformers import LogitsProcessorList
+
+import ctwl_encoder
+import ctwl_protocol
+from ctwl_encoder import Bridge, CTWLWatermarkingConfig, Encoder
+from ctwl_encoder.models import load_model
+from ctwl_encoder.strategies import probabilities, truncate
+from ctwl_protocol import Beacon, Profile, get_profile
+from ctwl_protocol.proxy import Proxy
+
+__all__ = ["LAYERS", "Recipe", "Text", "Writer"]
+
+LAYERS = 30
+"""Of the offline profile's proxy LM."""
+
+_PROMPTS = 117
+"""As many different ones there are; then they come again."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """All that decides what is written, but for the prompt.
+
+    Attributes:
+        method: "plain", a strategy of the encoder, or one of :data:`baselines.BASELINES`.
+        delta: nats, where the method has it.
+        tokens: of each text.
+        temperature, top_p: of sampling; temperature 0 for greedy decoding.
+        beams: beam search where above 1.
+        penalty: repetition penalty.
+        skip_repeats: leave positions alone whose context was marked before.
+        colours, prefix_length, code_bits: the profile's A, L_prefix and code space.
+        layers: of the proxy LM, the first so many of its 30; 0 for no proxy LM, all tokens alike.
+        provider, version, nonce: of the code, where it is no random one; a nonce of None is drawn for each text.
+        prompt: one prompt for all texts; None for those of :func:`common.news_prompts`, in turn.
+        seed: of codes and sampling.
+        batch: texts that are written together.
+    """
+
+    method: str = "unbiased"
+    delta: float = 0.0
+    tokens: int = 200
+    temperature: float = 1.0
+    top_p: float = 1.0
+    beams: int = 1
+    penalty: float = 1.0
+    skip_repeats: bool = False
+    colours: int = 100
+    prefix_length: int = 10
+    code_bits: int = 20
+    layers: int = LAYERS
+    provider: int | None = None
+    version: int = 0
+    nonce: int | None = None
+    prompt: str | None = None
+    seed: int = 1
+    batch: int = 20
+
+    def profile(self) -> Profile:
+        """The offline profile with these parameters, and its key; its name says what was changed."""
+        changed = {"colours": self.colours, "prefix_length": self.prefix_length, "code_bits": self.code_bits}
+        profile = get_profile(OFFLINE)
+        if self.layers == LAYERS and all(getattr(profile, name) == value for name, value in changed.items()):
+            return profile
+        name = "-".join(map(str, (*changed.values(), self.layers)))
+        return profile.model_copy(update=changed | {"name": f"com.example.{name}.1"})
+
+    def proxy(self, offline: Proxy) -> Proxy:
+        """What texts are written and read with: the offline profile's proxy, as far as the recipe leaves it."""
+        profile = self.profile()
+        if profile.digest == offline.profile.digest:
+            found = offline
+        elif self.layers == LAYERS:
+            found = offline.under(profile)
+        else:
+            fast = offline.dtype != torch.float32
+            found = Proxy(profile, offline.tokenizer, first_layers(profile, self.layers), fast=fast)
+        return found.vanilla() if self.method == "vanilla" else found
+
+    def prompts(self, count: int) -> list[str]:
+        """What the texts go on from."""
+        if self.prompt is not None:
+            return [self.prompt] * count
+        return list(islice(cycle(news_prompts(_PROMPTS)), count))
+
+    def codes(self, start: int, count: int) -> list[int]:
+        """What texts from ``start`` on carry."""
+        rng = np.random.default_rng([self.seed, start])
+        if self.provider is None:
+            return [int(code) for code in rng.integers(1 << self.code_bits, size=count)]
+        nonces = rng.integers(64, size=count) if self.nonce is None else [self.nonce] * count
+        return [Beacon(self.provider, self.version, int(nonce)).code for nonce in nonces]
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text.
+
+    Attributes:
+        text: what was written.
+        code: what it carries.
+        ids: the model's tokens.
+        nll: nats, of each token under the model that wrote it.
+        entropy: nats, of the model's distribution at each token.
+        choice: nats, of what each token was drawn from, but for the watermark: after temperature and top-p.
+    """
+
+    text: str
+    code: int
+    ids: list[int]
+    nll: list[float]
+    entropy: list[float]
+    choice: list[float]
+
+    @property
+    def repeats(self) -> float:
+        """The share of pairs of neighbouring tokens that the text has before."""
+        pairs = list(pairwise(self.ids))
+        return 1 - len(set(pairs)) / max(len(pairs), 1)
+
+
+class Writer:
+    """Writes texts with SmolLM2, or finds them written.
+
+    Attributes:
+        proxy: the offline profile's.
+    """
+
+    def __init__(self, proxy: Proxy, folder: Path = KEPT / "texts") -> None:
+        self.proxy = proxy
+        self._folder = folder
+        self._encoder: Encoder | None = None
+        self._bridges: dict[str, Bridge] = {}
+        self._of = _versions()
+
+    @property
+    def encoder(self) -> Encoder:
+        """Loaded at the first use."""
+        if self._encoder is None:
+            self._encoder = Encoder(*load_model("smollm2"), self.proxy)
+        return self._encoder
+
+    def texts(self, recipe: Recipe, count: int, progress: Callable[[int], None] = lambda texts: None) -> list[Text]:
+        """The first ``count`` texts of a recipe, in whole batches."""
+        found: list[Text] = []
+        prompts = recipe.prompts(count)
+        for start in range(0, count, recipe.batch):
+            rows = prompts[start : start + recipe.batch]
+            found += self._batch(recipe, start, rows)
+            progress(len(rows))
+        return found
+
+    def _batch(self, recipe: Recipe, start: int, prompts: Sequence[str]) -> list[Text]:
+        told = json.dumps([asdict(recipe), start, list(prompts), self._of, str(self.proxy.dtype)], sort_keys=True)
+        file = self._folder / f"{sha256(told.encode()).hexdigest()}.json"
+        if file.exists():
+            return [Text(**row) for row in json.loads(file.read_text())]
+        texts = self.write(recipe, start, prompts)
+        self._folder.mkdir(parents=True, exist_ok=True)
+        half = file.with_suffix(".part")
+        half.write_text(json.dumps([asdict(text) for text in texts]))
+        half.replace(file)  # never half a file under the name that counts
+        return texts
+
+    def write(self, recipe: Recipe, start: int, prompts: Sequence[str]) -> list[Text]:
+        """A batch, written anew and not kept; ``start`` is the number of its first text."""
+        codes = recipe.codes(start, len(prompts))
+        ids = self.generate(recipe, start, prompts, codes)
+        written = ids[:, -recipe.tokens :].tolist()
+        return [
+            Text(self.encoder.tokenizer.decode(row, skip_special_tokens=True), code, row, *judged)
+            for row, code, *judged in zip(written, codes, *self._judged(recipe, ids), strict=True)
+        ]
+
+    def generate(self, recipe: Recipe, start: int, prompts: Sequence[str], codes: list[int]) -> torch.Tensor:
+        """The ids of prompts, padded on the left, and texts: (prompts, length), on the CPU."""
+        model, tokenizer = self.encoder.model, self.encoder.tokenizer
+        batch = tokenizer(list(prompts), return_tensors="pt", padding=True).to(model.device)
+        options: dict[str, Any] = {"do_sample": False}
+        if recipe.temperature > 0 and recipe.beams == 1:
+            options = {"do_sample": True, "temperature": recipe.temperature, "top_p": recipe.top_p, "top_k": 0}
+        torch.manual_seed((recipe.seed << 20) + start)
+        ids: torch.Tensor = model.generate(
+            **batch, **options, **self._marking(recipe, codes), max_new_tokens=recipe.tokens,
+            min_new_tokens=recipe.tokens, num_beams=recipe.beams, repetition_penalty=recipe.penalty,
+            pad_token_id=tokenizer.pad_token_id,
+        )  # fmt: skip
+        return ids.cpu()
+
+    def _marking(self, recipe: Recipe, codes: list[int]) -> dict[str, Any]:
+        """What ``generate`` takes to write by a method."""
+        if recipe.method == "plain":
+            return {}
+        if recipe.method in BASELINES:
+            scheme = BASELINES[recipe.method](recipe.code_bits, len(self.proxy.tokenizer.vocabulary))
+            marker = scheme.processor(codes, recipe.delta)
+            return {"logits_processor": LogitsProcessorList([marker])}
+        config = CTWLWatermarkingConfig(
+            codes=[0], profile=OFFLINE, strategy=recipe.method, delta=recipe.delta or 2.0,
+            skip_repeats=recipe.skip_repeats,
+        ).attach(self.bridge(recipe))  # fmt: skip
+        config.codes = codes  # now that it knows how wide the profile's codes are
+        return {"watermarking_config": config}
+
+    def bridge(self, recipe: Recipe) -> Bridge:
+        """From SmolLM2 to the recipe's proxy. The encoder makes a vanilla twin by itself."""
+        name = recipe.profile().digest
+        if name not in self._bridges:
+            proxy = replace(recipe, method="delta").proxy(self.proxy)
+            self._bridges[name] = Bridge(self.encoder.tokenizer, proxy)
+        return self._bridges[name]
+
+    def logits(self, prompt: Sequence[int], ids: Sequence[int]) -> NDArray[np.float32]:
+        """The model's logits at each token of a text: float32 (tokens, |V|), minus infinity for what ends a text.
+
+        The end was ruled out while writing.
+        """
+        given = torch.tensor([[*prompt, *ids]], device=self.encoder.model.device)
+        with torch.inference_mode():
+            found = self.encoder.model(given).logits[0, -len(ids) - 1 : -1].float()
+        found[:, self.encoder._stop_ids()] = -torch.inf
+        logits: NDArray[np.float32] = found.cpu().numpy()
+        return logits
+
+    def _judged(self, recipe: Recipe, ids: torch.Tensor) -> tuple[list[list[float]], ...]:
+        """Of each row's text: NLL of its tokens, entropy of the model there, and of what they were drawn from."""
+        pad = self.encoder.tokenizer.pad_token_id
+        nll, entropy, choice = [], [], []
+        for row in ids.tolist():
+            prompt, text = [token for token in row[: -recipe.tokens] if token != pad], row[-recipe.tokens :]
+            logits = self.logits(prompt, text)
+            likely = probabilities(logits)
+            chosen = likely[np.arange(len(text)), text].astype(np.float64)
+            nll.append([round(value, 4) for value in (-np.log(np.maximum(chosen, 1e-45))).tolist()])
+            entropy.append([round(_entropy(p), 4) for p in likely])
+            choice.append([round(_entropy(p), 4) for p in map(partial(_drawn, recipe), logits)])
+        return nll, entropy, choice
+
+
+def _drawn(recipe: Recipe, logits: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The distribution that a recipe draws from, repetition penalty and beams left aside."""
+    if recipe.temperature == 0:
+        return np.ones(1, dtype=np.float32)
+    left = truncate(logits / np.float32(recipe.temperature), 0, recipe.top_p, 0.0)
+    return np.asarray(probabilities(left[None])[0])
+
+
+def _entropy(likely: NDArray[np.float32]) -> float:
+    """Nats."""
+    some = likely[likely > 0].astype(np.float64)
+    return float(-(some * np.log(some)).sum())
+
+
+def first_layers(profile: Profile, layers: int) -> Any:
+    """The profile's proxy LM without its last layers; None for no layers."""
+    if not layers:
+        return None
+    model = plain_model(profile)
+    model.base_model.layers = model.base_model.layers[:layers]
+    return model
+
+
+def _versions() -> list[str]:
+    """What a text depends on beside its recipe: the code that writes it, and the libraries underneath."""
+    here = [Path(__file__), Path(__file__).with_name("baselines.py")]
+    packages = [Path(package.__file__ or "").parent.rglob("*.py") for package in (ctwl_protocol, ctwl_encoder)]
+    sources = [*here, *sorted(chain.from_iterable(packages))]
+    libraries = [metadata.version(name) for name in ("torch", "transformers", "tokenizers")]
+    return [*libraries, sha256(b"".join(file.read_bytes() for file in sources)).hexdigest()]
