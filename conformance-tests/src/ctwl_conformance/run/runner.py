@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
+from threading import Condition
+from typing import TypeVar
 
 from .. import __version__
 from . import junit, page
@@ -17,7 +19,10 @@ from .exceptions import Exceptions
 from .results import Report, Result, machine, now
 from .verdicts import verdicts
 
-__all__ = ["run", "write"]
+__all__ = ["run", "side_by_side", "write"]
+
+T = TypeVar("T")
+U = TypeVar("U")
 
 
 def run(
@@ -50,13 +55,7 @@ def run(
             return Result(id=case.id, **case.about(), verdict="skipped", reason=reason)
         return exceptions.applied(case.run(bench))
 
-    with ThreadPoolExecutor(jobs) as pool:
-        futures = [pool.submit(one, case) for case in cases]
-        try:
-            results = [future.result() for future in futures]
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    results = side_by_side(one, cases, [case.about()["implementations"] for case in cases], jobs)
     return Report(
         suite=__version__,
         date=date,
@@ -69,6 +68,48 @@ def run(
         verdicts=verdicts(bench.subjects, results),
         results=results,
     )
+
+
+def side_by_side(work: Callable[[T], U], items: Sequence[T], takes: Sequence[Sequence[str]], jobs: int) -> list[U]:
+    """The results, in order, of work on several items at a time, none of which take the same thing.
+
+    An implementation answers one question at a time: a worker that waits for it had better ask another.
+
+    Args:
+        work: what is done.
+        items: with what.
+        takes: what each of them takes.
+        jobs: how many at a time.
+    """
+    results: dict[int, U] = {}
+    waiting, busy, changed = list(range(len(items))), set[str](), Condition()
+
+    def worker() -> None:
+        while True:
+            with changed:
+                changed.wait_for(lambda: not waiting or any(busy.isdisjoint(takes[i]) for i in waiting))
+                if not waiting:
+                    return
+                chosen = next(i for i in waiting if busy.isdisjoint(takes[i]))
+                waiting.remove(chosen)
+                busy.update(takes[chosen])
+            try:
+                results[chosen] = work(items[chosen])
+            finally:
+                with changed:
+                    busy.difference_update(takes[chosen])
+                    changed.notify_all()
+
+    with ThreadPoolExecutor(jobs) as pool:
+        try:
+            for future in [pool.submit(worker) for _ in range(jobs)]:
+                future.result()
+        except BaseException:
+            with changed:
+                waiting.clear()
+                changed.notify_all()
+            raise
+    return [results[i] for i in range(len(items))]
 
 
 def write(report: Report, folder: Path) -> Sequence[Path]:
