@@ -40,7 +40,7 @@ def test_each_case_is_a_test_beside_others(pytester: pytest.Pytester) -> None:
     outcomes = done.parseoutcomes()
     assert outcomes["passed"] >= 3 and outcomes["failed"] >= 1 and outcomes["skipped"] == 1
     text = done.stdout.str()
-    assert "expected {'encoded'" in text and "(spec 4.1: " in text
+    assert 'expected {"encoded"' in text and "(spec 4.1: " in text
     assert "Traceback" not in text and "cases.py" not in text
     assert done.ret == pytest.ExitCode.TESTS_FAILED
 
