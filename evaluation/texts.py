@@ -241,7 +241,7 @@ class Writer:
         given = torch.tensor([[*prompt, *ids]], device=self.encoder.model.device)
         with torch.inference_mode():
             found = self.encoder.model(given).logits[0, -len(ids) - 1 : -1].float()
-        found[:, self.encoder._stop_ids()] = -torch.inf
+            found[:, self.encoder._stop_ids()] = -torch.inf
         logits: NDArray[np.float32] = found.cpu().numpy()
         return logits
 
