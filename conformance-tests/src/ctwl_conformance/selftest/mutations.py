@@ -102,6 +102,7 @@ EQUIVALENT: tuple[tuple[str, str, str], ...] = (
     ("posterior", ".judge(int(codes[best])", "the p-value of the window is another section's"),
     ("spans", "count: int = 1)", "a default that vectors do not take"),
     ("spans", "reshape(-1, 2)", "NumPy takes any negative number"),
+    ("units", "range(STEPS + 1)", "one step more than is looked at"),
     ("units", "np.maximum(width, 1)", "keeps from a division by zero, where nothing is above it"),
 )
 """Constants that may change without anybody being able to tell: module, the piece of source they stand in, and why."""
