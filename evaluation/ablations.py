@@ -83,11 +83,10 @@ def main() -> None:
         if base.method == "delta":
             row["milliseconds a token"] = timed(writer, recipe, options.runs)
         rows.append(row)
-    given = {k: v for k, v in vars(options).items() if k != "out"}
     write(
         {
             "experiment": "ablations",
-            "settings": settings(model="smollm2", profile=OFFLINE, lengths=LENGTHS, **given),
+            "settings": settings(options, model="smollm2", profile=OFFLINE, lengths=LENGTHS),
             "rows": rows,
         },
         options.out,

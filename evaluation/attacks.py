@@ -102,7 +102,9 @@ ATTACKS: dict[str, tuple[Attack, tuple[float, ...]]] = {
 }
 
 
-def attacked(writer: Writer, reader: TextReader, recipe: Recipe, texts: list[Text], name: str, share: float) -> Any:
+def attacked(
+    writer: Writer, reader: TextReader, recipe: Recipe, texts: list[Text], name: str, share: float
+) -> dict[str, Any]:
     """What is left of the codes."""
     attack, tokenizer = ATTACKS[name][0], writer.encoder.tokenizer
     exact = passed = 0
@@ -131,18 +133,16 @@ def main() -> None:
     )
     proxy = open_proxy(OFFLINE, fast=True)
     writer, reader = Writer(proxy), TextReader(proxy)
-    jobs = [(bits, name, share) for bits in (20, 24) for name, (_, shares) in ATTACKS.items() for share in shares]
+    asked = {20: tuple(ATTACKS), 24: ("none", "substitution")}
+    jobs = [(bits, name, share) for bits, names in asked.items() for name in names for share in ATTACKS[name][1]]
     rows = []
     for bits, name, share in tracked(jobs, "attacks"):
-        if bits != 20 and name not in ("none", "substitution"):
-            continue
         recipe = Recipe("unbiased", tokens=options.tokens, code_bits=bits, seed=options.seed, batch=options.batch)
         texts = writer.texts(recipe, options.texts)[: options.paraphrased if name == "paraphrase" else None]
         found = attacked(writer, reader, recipe, texts, name, share)
         rows.append({"bits": bits, "attack": name, "share": share, **found})
-    given = {k: v for k, v in vars(options).items() if k != "out"}
     write(
-        {"experiment": "attacks", "settings": settings(model="smollm2", profile=OFFLINE, **given), "rows": rows},
+        {"experiment": "attacks", "settings": settings(options, model="smollm2", profile=OFFLINE), "rows": rows},
         options.out,
     )
 

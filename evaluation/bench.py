@@ -32,7 +32,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from common import OFFLINE, arguments, news_prompts, settings, write
+from common import OFFLINE, arguments, news_prompts, plain_model, settings, write
 from numpy.typing import NDArray
 from transplant import provider
 
@@ -42,9 +42,7 @@ from ctwl_encoder import Bridge, CTWLWatermarkingConfig, Encoder
 from ctwl_encoder.bridge import Branch
 from ctwl_encoder.errors import ShortText
 from ctwl_encoder.reading import Reading
-from ctwl_protocol import Profile
-from ctwl_protocol.profile import ProxyModel
-from ctwl_protocol.proxy import Proxy, build_model, find_files, load_tensors, open_proxy
+from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_protocol.proxy.model import last_logits
 from ctwl_protocol.windows import positions
 
@@ -155,14 +153,6 @@ def scanning(decoder: Decoder, documents: int, runs: int) -> dict[str, Any]:
             for name in ("one provider's beacons", "all codes")
         },
     }
-
-
-def plain_model(profile: Profile) -> Any:
-    """The proxy LM as transformers builds it, in float32, nothing packed."""
-    files = find_files(profile)
-    if not isinstance(profile.proxy, ProxyModel) or files.weights is None:
-        raise TypeError("the profile has a proxy LM")
-    return build_model(profile.proxy.architecture, load_tensors(profile.proxy, files.weights))
 
 
 def encode(encoder: Encoder, exact: Encoder, batch: int, tokens: int, runs: int) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from common import OFFLINE, arguments, marks_of, news_prompts, rate, settings, tracked, write
+from common import OFFLINE, arguments, marks_of, news_prompts, rate, settings, told, tracked, write
 from quality import nll, sample
 from scipy import stats
 from transplant import provider, transplant
@@ -100,7 +100,7 @@ def measure(encoder: Encoder, decoder: Decoder, options: Any, strategy: str) -> 
 def main() -> None:
     """Run the experiment; rows that ``--out`` holds already are kept, so that an interrupted run goes on."""
     options = arguments(__doc__, texts=100, unbiased=150, delta=200, batch=25, seed=1)
-    given = {k: v for k, v in vars(options).items() if k != "out"}
+    given = told(options)
     result: dict[str, Any] = {"experiment": "bridge", "settings": settings(**given), "pairs": []}
     if options.out is not None and options.out.exists():
         before = json.loads(options.out.read_text())

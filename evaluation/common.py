@@ -10,7 +10,7 @@ import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from importlib import metadata
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +19,19 @@ import torch
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from scipy.stats import binomtest
+from scipy import stats
 
 from ctwl_decoder.evidence import Evidence, Marks, Observe, observe
 from ctwl_decoder.units import Score, units
-from ctwl_protocol.proxy import Proxy
+from ctwl_protocol import Profile
+from ctwl_protocol.profile import ProxyModel
+from ctwl_protocol.proxy import Proxy, build_model, find_files, load_tensors
 from ctwl_protocol.registry import Trusted, bundled
 from ctwl_protocol.windows import Positions, positions
 
 __all__ = [
-    "KEPT", "OFFLINE", "RESULTS", "arguments", "kept", "marks_of", "news_prompts", "rate", "registries", "settings",
-    "tracked", "write",
+    "KEPT", "OFFLINE", "RESULTS", "arguments", "beside", "kept", "marks_of", "news_prompts", "plain_model", "rate",
+    "registries", "repeats", "settings", "told", "tracked", "write",
 ]  # fmt: skip
 
 OFFLINE = "org.ctwl.smollm2-135m.1"
@@ -64,11 +66,20 @@ def news_prompts(count: int) -> list[str]:
     return [pairs[i * 55 % len(pairs)] for i in range(count)]  # 55 is coprime to 117
 
 
-def marks_of(proxy: Proxy, ids: NDArray[np.int64], score: Score) -> Marks:
-    """What a text's proxy tokens say about every code."""
+def plain_model(profile: Profile) -> Any:
+    """The proxy LM as transformers builds it, in float32, nothing packed."""
+    files = find_files(profile)
+    if not isinstance(profile.proxy, ProxyModel) or files.weights is None:
+        raise TypeError("the profile has a proxy LM")
+    return build_model(profile.proxy.architecture, load_tensors(profile.proxy, files.weights))
+
+
+def marks_of(proxy: Proxy, ids: NDArray[np.int64], score: Score, by: Observe | None = None) -> Marks:
+    """What a text's proxy tokens say about every code; ``by`` observes in the proxy's place, as :func:`kept` does."""
     profile = proxy.profile
     cut = positions(ids, profile.prefix_length, profile.context_length)
-    return Marks.of(profile, cut, units(score, observe(proxy, cut), profile.sigma))
+    evidence = by(cut, lambda done: None) if by else observe(proxy, cut)
+    return Marks.of(profile, cut, units(score, evidence, profile.sigma))
 
 
 def kept(proxy: Proxy, folder: Path = KEPT) -> Observe:
@@ -124,9 +135,27 @@ def arguments(description: str | None, *, quick: Mapping[str, Any] | None = None
     return found
 
 
+def beside(values: NDArray[np.float64], plain: NDArray[np.float64]) -> dict[str, Any]:
+    """How the means of paired values differ, with the interval by the t distribution."""
+    difference = values - plain
+    half = float(stats.sem(difference) * stats.t.ppf(0.975, len(difference) - 1))
+    mean = float(difference.mean())
+    return {
+        "difference to plain": round(mean, 4),
+        "interval_95": [round(mean - half, 4), round(mean + half, 4)],
+        "interval holds 0": bool(abs(mean) <= half),
+    }
+
+
+def repeats(ids: Sequence[int]) -> float:
+    """The share of the pairs of neighbouring tokens that came before."""
+    pairs = list(pairwise(ids))
+    return 1 - len(set(pairs)) / max(len(pairs), 1)
+
+
 def rate(successes: int, trials: int) -> dict[str, Any]:
     """A rate with its exact (Clopper-Pearson) 95 % interval."""
-    interval = binomtest(successes, trials).proportion_ci(0.95, "exact")
+    interval = stats.binomtest(successes, trials).proportion_ci(0.95, "exact")
     return {
         "successes": successes,
         "trials": trials,
@@ -135,8 +164,13 @@ def rate(successes: int, trials: int) -> dict[str, Any]:
     }
 
 
-def settings(**given: Any) -> dict[str, Any]:
-    """The date, the versions and the machine, with the experiment's own settings."""
+def told(options: argparse.Namespace) -> dict[str, Any]:
+    """The options that say what was measured: all but files and what selects the work."""
+    return {name: value for name, value in vars(options).items() if name not in ("out", "files", "only", "quick")}
+
+
+def settings(options: argparse.Namespace | None = None, /, **given: Any) -> dict[str, Any]:
+    """The date, the versions and the machine, with the experiment's own settings and what :func:`told` tells."""
     packages = (
         "ctwl-protocol",
         "ctwl-encoder",
@@ -150,6 +184,7 @@ def settings(**given: Any) -> dict[str, Any]:
     return {
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         **given,
+        **(told(options) if options else {}),
         "versions": {name: metadata.version(name) for name in packages},
         "machine": {
             "python": platform.python_version(),

@@ -18,18 +18,16 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from common import OFFLINE, arguments, rate, settings, tracked, write
+from common import OFFLINE, arguments, beside, rate, repeats, settings, tracked, write
 from numpy.typing import NDArray
 from reading import TextReader
-from scipy import stats
-from texts import Recipe, Writer
+from texts import Recipe, Text, Writer
 
 from ctwl_decoder.units import Score
 from ctwl_protocol.proxy import open_proxy
 
 LENGTHS = (100, 200)
 METHODS: dict[str, tuple[float, ...]] = {
-    "plain": (0.0,),
     "unbiased": (0.0,),
     "delta": (0.5, 1.0, 1.5, 2.0, 3.0, 4.0),
     "vanilla": (0.5, 1.0, 1.5, 2.0, 3.0, 4.0),
@@ -98,12 +96,15 @@ def compared(
     }
 
 
-def against_plain(loss: NDArray[np.float64], plain: NDArray[np.float64]) -> dict[str, Any]:
-    """The mean of paired differences with its t interval."""
-    difference = loss - plain
-    half = float(stats.sem(difference) * stats.t.ppf(0.975, len(difference) - 1))
-    mean = float(difference.mean())
-    return {"difference to plain": round(mean, 4), "interval_95": [round(mean - half, 4), round(mean + half, 4)]}
+def nll(texts: list[Text], length: int) -> NDArray[np.float64]:
+    """The mean NLL of the first tokens of each text."""
+    return np.array([np.mean(text.nll[:length]) for text in texts])
+
+
+def quality(texts: list[Text], length: int) -> dict[str, float]:
+    """What texts are like, up to a length."""
+    again = np.mean([repeats(text.ids[:length]) for text in texts])
+    return {"mean NLL": round(float(nll(texts, length).mean()), 4), "pairs that repeat": round(float(again), 4)}
 
 
 def main() -> None:
@@ -111,33 +112,28 @@ def main() -> None:
     options = arguments(__doc__, quick={"texts": 4}, texts=100, seed=1, batch=20)
     proxy = open_proxy(OFFLINE, fast=True)
     writer, reader = Writer(proxy), TextReader(proxy)
+    shared: dict[str, Any] = {"tokens": max(LENGTHS), "seed": options.seed, "batch": options.batch}
+    unmarked = writer.texts(Recipe("plain", **shared), options.texts)
+    plain = {length: nll(unmarked, length) for length in LENGTHS}
+    rows = [{"method": "plain", "tokens": length, **quality(unmarked, length)} for length in LENGTHS]
+    right = {(method, length): [np.zeros(options.texts, np.bool_)] for method in METHODS for length in LENGTHS}
+    loss = {(method, length): [plain[length]] for method in METHODS for length in LENGTHS}
     points = [(method, delta) for method, deltas in METHODS.items() for delta in deltas]
-    right: dict[tuple[str, int], list[list[bool]]] = {}
-    loss: dict[tuple[str, int], list[list[float]]] = {}
-    rows = []
     for method, delta in tracked(points, "curves"):
-        recipe = Recipe(method, delta, tokens=max(LENGTHS), seed=options.seed, batch=options.batch)
+        recipe = Recipe(method, delta, **shared)
         texts = writer.texts(recipe, options.texts)
         scores = SCORES.get(method, (Score.SOFT,))
-        for score in scores if method != "plain" else ():
+        for score in scores:
             outcomes = [reader.read(recipe, text, LENGTHS, score) for text in texts]
             for i, length in enumerate(LENGTHS):
-                exact = [outcome[i].exact for outcome in outcomes]
-                nll = [float(np.mean(text.nll[:length])) for text in texts]
+                exact = np.array([outcome[i].exact for outcome in outcomes])
                 if score is scores[0]:
-                    right.setdefault((method, length), [[False] * len(texts)]).append(exact)
-                    loss.setdefault((method, length), [loss["plain", length][0]]).append(nll)
+                    right[method, length].append(exact)
+                    loss[method, length].append(nll(texts, length))
                 row: dict[str, Any] = {"method": method, "score": score.value, "tokens": length}
                 row |= {"delta": delta} if delta else {}
-                row |= {"exact": rate(sum(exact), len(exact)), "mean NLL": round(float(np.mean(nll)), 4)}
-                row |= against_plain(np.array(nll), np.array(loss["plain", length][0]))
-                rows.append(row | {"pairs that repeat": round(float(np.mean([text.repeats for text in texts])), 4)})
-        if method == "plain":
-            for length in LENGTHS:
-                loss["plain", length] = [[float(np.mean(text.nll[:length])) for text in texts]]
-                mean = round(float(np.mean(loss["plain", length])), 4)
-                again = round(float(np.mean([text.repeats for text in texts])), 4)
-                rows.append({"method": method, "tokens": length, "mean NLL": mean, "pairs that repeat": again})
+                row |= {"exact": rate(int(exact.sum()), len(exact)), **quality(texts, length)}
+                rows.append(row | beside(nll(texts, length), plain[length]))
     rng = np.random.default_rng(options.seed)
     equal = []
     for length in LENGTHS:
@@ -148,11 +144,10 @@ def main() -> None:
             for other in OTHERS
             for level in LEVELS
         ]
-    given = {k: v for k, v in vars(options).items() if k != "out"}
     write(
         {
             "experiment": "curves",
-            "settings": settings(model="smollm2", profile=OFFLINE, **given),
+            "settings": settings(options, model="smollm2", profile=OFFLINE),
             "rows": rows,
             "at equal success": equal,
         },

@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 import sacrebleu
 import torch
-from common import OFFLINE, arguments, settings, tracked, write
-from curves import against_plain
+from common import OFFLINE, arguments, beside, repeats, settings, tracked, write
 from numpy.typing import NDArray
 from texts import Recipe, Text, Writer
 from transformers import AutoModel, AutoTokenizer
@@ -75,7 +74,7 @@ def measures(texts: list[Text], prompts: list[str], sentences: Sentences) -> dic
     """Every measure of every text: float64 (texts,)."""
     of_texts, of_prompts = sentences.embed([text.text for text in texts]), sentences.embed(prompts)
     found = {f"distinct-{n}": [distinct(text.ids, n) for text in texts] for n in (1, 2, 3)}
-    found["pairs that repeat"] = [text.repeats for text in texts]
+    found["pairs that repeat"] = [repeats(text.ids) for text in texts]
     found["to the prompt"] = (of_texts * of_prompts).sum(axis=1).tolist()
     return {name: np.array(values) for name, values in found.items()}
 
@@ -96,7 +95,7 @@ def main() -> None:
         for measure, values in found.items():
             row[measure] = {"mean": round(float(values.mean()), 4)}
             if name != "plain":
-                row[measure] |= against_plain(values, plain[measure])
+                row[measure] |= beside(values, plain[measure])
         rows.append(row)
     same: dict[str, Any] = {"tokens": 60, "batch": 50}
     of_one = {"method": "unbiased", "provider": 42, "version": 3, **same}
@@ -112,12 +111,11 @@ def main() -> None:
         first = first if bleu else each
         bleu.append({"texts": name, "mean": round(float(each.mean()), 3)})
         if name != "plain":
-            bleu[-1] |= against_plain(each, first)
-    given = {k: v for k, v in vars(options).items() if k != "out"}
+            bleu[-1] |= beside(each, first)
     write(
         {
             "experiment": "diversity",
-            "settings": settings(model="smollm2", profile=OFFLINE, **given),
+            "settings": settings(options, model="smollm2", profile=OFFLINE),
             "rows": rows,
             "self-BLEU of one provider and version": bleu,
         },

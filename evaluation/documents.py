@@ -101,9 +101,8 @@ def main() -> None:
     options = parser.parse_args()
     proxy = open_proxy(OFFLINE, fast=True)
     decoder = Decoder(proxy, kept(proxy))
-    given = {k: v for k, v in vars(options).items() if k not in ("out", "files")}
-    given |= {"profile": OFFLINE, "files": [file.name for file in options.files]}
-    result: dict[str, Any] = {"experiment": "documents", "settings": settings(**given)}
+    files = [file.name for file in options.files]
+    result: dict[str, Any] = {"experiment": "documents", "settings": settings(options, profile=OFFLINE, files=files)}
     if options.pasted:
         result["pasted"] = pasted(decoder, options)
     if options.human:

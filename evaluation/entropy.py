@@ -82,9 +82,8 @@ def main() -> None:
                 },
             }
         )
-    given = {k: v for k, v in vars(options).items() if k != "out"}
     write(
-        {"experiment": "entropy", "settings": settings(model="smollm2", profile=OFFLINE, **given), "rows": rows},
+        {"experiment": "entropy", "settings": settings(options, model="smollm2", profile=OFFLINE), "rows": rows},
         options.out,
     )
 

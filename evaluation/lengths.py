@@ -85,9 +85,8 @@ def main() -> None:
         row: dict[str, Any] = {"bits": bits, "layout": layout}
         row["whole"] = {str(n): rate(sum(each), len(each)) for n, each in counts.items()}
         rows.append(row)
-    given = {k: v for k, v in vars(options).items() if k != "out"}
     write(
-        {"experiment": "lengths", "settings": settings(model="smollm2", profile=OFFLINE, **given), "rows": rows},
+        {"experiment": "lengths", "settings": settings(options, model="smollm2", profile=OFFLINE), "rows": rows},
         options.out,
     )
 

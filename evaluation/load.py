@@ -148,7 +148,7 @@ def main() -> None:
     write(
         {
             "experiment": "load",
-            "settings": settings(**{k: v for k, v in vars(options).items() if k != "out"}, mix=MIX),
+            "settings": settings(options, mix=MIX),
             "answers": {name: dict(sorted(found.items())) for name, found in statuses.items()},
             **measured,
             "crashed": crashed,

@@ -61,8 +61,7 @@ def main() -> None:
                     "median p": float(np.median([f["p"] for f in found])),
                 }
             )
-    given = {k: v for k, v in vars(options).items() if k != "out"}
-    write({"experiment": "lookahead", "settings": settings(profile=OFFLINE, **given), "rows": rows}, options.out)
+    write({"experiment": "lookahead", "settings": settings(options, profile=OFFLINE), "rows": rows}, options.out)
 
 
 if __name__ == "__main__":

@@ -69,10 +69,9 @@ def main() -> None:
             "median p": float(np.median([r.p_value for r in reports])),
             "median expected p": float(np.median([2**g.expected_log2_p for g in written])),
         }
-    kept = {k: v for k, v in vars(options).items() if k not in ("out", "only")}
     result = {name: (known | measured)[name] for name in MODES if name in known | measured}
     write(
-        {"experiment": "modes", "settings": settings(model="smollm2", profile=OFFLINE, **kept), "modes": result},
+        {"experiment": "modes", "settings": settings(options, model="smollm2", profile=OFFLINE), "modes": result},
         options.out,
     )
 

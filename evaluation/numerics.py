@@ -15,14 +15,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from common import OFFLINE, arguments, settings, tracked, write
+from common import OFFLINE, arguments, plain_model, settings, tracked, write
 from numpy.typing import NDArray
 
 from ctwl_decoder.evidence import observe
-from ctwl_protocol import get_profile
 from ctwl_protocol.partition import is_member
-from ctwl_protocol.profile import ProxyModel
-from ctwl_protocol.proxy import Proxy, build_model, find_files, load_tensors, open_proxy
+from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_protocol.windows import Positions, positions
 
 Weights = NDArray[np.uint32]
@@ -38,20 +36,16 @@ class Variant(Proxy):
 
 def variants(reference: Proxy) -> dict[str, Proxy]:
     """The ways of running that are compared."""
-    profile = get_profile(OFFLINE)
-    files = find_files(profile)
-    if not isinstance(profile.proxy, ProxyModel) or files.weights is None:
-        raise TypeError("the offline profile has a proxy LM")
-    architecture, tensors = profile.proxy.architecture, load_tensors(profile.proxy, files.weights)
+    profile = reference.profile
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch announces torchao's quantisation
         quantize: Any = torch.ao.quantization.quantize_dynamic
-        int8 = quantize(build_model(architecture, tensors), {torch.nn.Linear}, dtype=torch.qint8)
+        int8 = quantize(plain_model(profile), {torch.nn.Linear}, dtype=torch.qint8)
     return {
         "fp32, batch 5": open_proxy(OFFLINE, batch_size=5),
-        "fp32, plain layers": Variant(reference, build_model(architecture, tensors), 32),
+        "fp32, plain layers": Variant(reference, plain_model(profile), 32),
         "bfloat16 layers (fast=True)": open_proxy(OFFLINE, fast=True),
-        "bfloat16": Variant(reference, build_model(architecture, tensors).bfloat16(), 32),
+        "bfloat16": Variant(reference, plain_model(profile).bfloat16(), 32),
         "dynamic int8": Variant(reference, int8, 32),
     }
 

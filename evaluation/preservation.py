@@ -164,11 +164,10 @@ def main() -> None:
         {"texts": name, **sampled(plain, texts, skipped, contexts, rng)}
         for name, texts in tracked([pair for pair in written.items() if pair[0] != "plain"], "comparing")
     ]
-    given = {k: v for k, v in vars(options).items() if k != "out"}
     write(
         {
             "experiment": "preservation",
-            "settings": settings(model="smollm2", profile=OFFLINE, **given),
+            "settings": settings(options, model="smollm2", profile=OFFLINE),
             "exact": [
                 exact(writer, plain, prompts, context, options.places, codes)
                 for context in tracked(contexts, "contexts")

@@ -84,9 +84,7 @@ def main() -> None:
     write(
         {
             "experiment": "private profiles",
-            "settings": settings(
-                model="smollm2", proxy=OFFLINE, **{k: v for k, v in vars(options).items() if k != "out"}
-            ),
+            "settings": settings(options, model="smollm2", proxy=OFFLINE),
             "owners": owners,
             "outsiders": {reader: summary(rows) for reader, rows in found.items()},
         },

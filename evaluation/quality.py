@@ -10,13 +10,11 @@ means, prompt by prompt over all seeds, by the t distribution.
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import torch
-from common import OFFLINE, arguments, news_prompts, settings, tracked, write
-from scipy import stats
+from common import OFFLINE, arguments, beside, news_prompts, repeats, settings, tracked, write
 
 from ctwl_encoder import Encoder
 
@@ -53,24 +51,6 @@ def nll(encoder: Encoder, ids: torch.Tensor, tokens: int, pad: int) -> np.ndarra
     return (-chosen[..., 0].double().mean(dim=1)).numpy()
 
 
-def repeats(ids: torch.Tensor, tokens: int) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """The share of the pairs among the last ``tokens`` tokens of each row that came before."""
-    rows = ids[:, -tokens:].tolist()
-    return np.array([1 - len(set(pairwise(row))) / (tokens - 1) for row in rows])
-
-
-def beside(value: np.ndarray[Any, Any], plain: np.ndarray[Any, Any]) -> dict[str, Any]:
-    """How the means of (seeds, prompts) differ, with the interval."""
-    difference = value.mean(axis=0) - plain.mean(axis=0)
-    half = float(stats.sem(difference) * stats.t.ppf(0.975, len(difference) - 1))
-    mean = float(difference.mean())
-    return {
-        "difference to plain": round(mean, 4),
-        "interval_95": [round(mean - half, 4), round(mean + half, 4)],
-        "interval holds 0": bool(abs(mean) <= half),
-    }
-
-
 def main() -> None:
     """Run the experiment."""
     options = arguments(__doc__, prompts=48, seeds=3, tokens=100, batch=16, delta=2.0)
@@ -98,7 +78,7 @@ def main() -> None:
             **methods[name],
         )
         values[name][seed, rows] = nll(encoder, ids, options.tokens, encoder.tokenizer.pad_token_id)
-        again[name][seed, rows] = repeats(ids, options.tokens)
+        again[name][seed, rows] = [repeats(row) for row in ids[:, -options.tokens :].tolist()]
     result: dict[str, Any] = {}
     for name, value in values.items():
         result[name] = {
@@ -106,11 +86,10 @@ def main() -> None:
             "pairs that repeat": round(float(again[name].mean()), 4),
         }
         if name != "plain":
-            result[name] |= beside(value, values["plain"])
-            result[name]["repeats"] = beside(again[name], again["plain"])
-    kept = {k: v for k, v in vars(options).items() if k != "out"}
+            result[name] |= beside(value.mean(axis=0), values["plain"].mean(axis=0))
+            result[name]["repeats"] = beside(again[name].mean(axis=0), again["plain"].mean(axis=0))
     write(
-        {"experiment": "quality", "settings": settings(model="smollm2", profile=OFFLINE, **kept), "methods": result},
+        {"experiment": "quality", "settings": settings(options, model="smollm2", profile=OFFLINE), "methods": result},
         options.out,
     )
 

@@ -6,15 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from baselines import BASELINES
-from common import kept
+from common import kept, marks_of
 from texts import Recipe, Text
 
-from ctwl_decoder.evidence import Evidence, Marks, Observe, Table
+from ctwl_decoder.evidence import Marks, Table
 from ctwl_decoder.null import null_of
 from ctwl_decoder.scores import code_space, score_all
-from ctwl_decoder.units import Score, units
+from ctwl_decoder.units import Score
 from ctwl_protocol.proxy import Proxy
-from ctwl_protocol.windows import Positions, positions
 
 __all__ = ["LEVEL", "Outcome", "TextReader"]
 
@@ -48,7 +47,6 @@ class TextReader:
 
     def __init__(self, proxy: Proxy) -> None:
         self._proxy = proxy
-        self._proxies: dict[tuple[str, bool], tuple[Proxy, Observe]] = {}
 
     def read(self, recipe: Recipe, text: Text, lengths: Sequence[int], score: Score = Score.SOFT) -> list[Outcome]:
         """Of the first so many tokens each."""
@@ -56,22 +54,9 @@ class TextReader:
         if recipe.method in BASELINES:
             scheme = BASELINES[recipe.method](recipe.code_bits, len(self._proxy.tokenizer.vocabulary))
             return [Outcome(scheme.read(ids[:length].tolist()) == text.code, None) for length in lengths]
-        proxy, observe = self._reading(recipe)
-        profile = proxy.profile
-        cut = positions(ids, profile.prefix_length, profile.context_length)
-        marks = _marks(proxy, cut, observe(cut, lambda done: None), score)
-        return [_outcome(proxy, marks[: max(0, length - profile.prefix_length)], text.code) for length in lengths]
-
-    def _reading(self, recipe: Recipe) -> tuple[Proxy, Observe]:
-        name = recipe.profile().digest, recipe.method == "vanilla"
-        if name not in self._proxies:
-            proxy = recipe.proxy(self._proxy)
-            self._proxies[name] = proxy, kept(proxy)
-        return self._proxies[name]
-
-
-def _marks(proxy: Proxy, cut: Positions, evidence: Evidence, score: Score) -> Marks:
-    return Marks.of(proxy.profile, cut, units(score, evidence, proxy.profile.sigma))
+        proxy = recipe.proxy(self._proxy)
+        marks, prefix = marks_of(proxy, ids, score, kept(proxy)), proxy.profile.prefix_length
+        return [_outcome(proxy, marks[: max(0, length - prefix)], text.code) for length in lengths]
 
 
 def _outcome(proxy: Proxy, marks: Marks, code: int) -> Outcome:

@@ -197,11 +197,8 @@ def main() -> None:
     run = Experiment(options.seed)
     result: dict[str, Any] = {
         "experiment": "records",
-        "settings": settings(
-            model="smollm2", profile=OFFLINE, strategy="unbiased",
-            **{name: value for name, value in vars(options).items() if name != "out"},
-        ),
-    }  # fmt: skip
+        "settings": settings(options, model="smollm2", profile=OFFLINE, strategy="unbiased"),
+    }
     result["attributed"] = attributed(run, options.texts, options.tokens)
     result["beacons"] = beacons(run, options.beacons, options.short)
     result["excerpts"] = excerpts(run, options.texts, options.long)

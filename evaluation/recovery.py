@@ -50,9 +50,7 @@ def main() -> None:
     write(
         {
             "experiment": "recovery",
-            "settings": settings(
-                model="smollm2", profile=OFFLINE, **{k: v for k, v in vars(options).items() if k != "out"}
-            ),
+            "settings": settings(options, model="smollm2", profile=OFFLINE),
             "exact": rate(sum(exact for exact, *_ in rows), len(rows)),
             "detected": {
                 f"p <= {level}": rate(int((p_values <= level).sum()), len(rows)) for level in (1e-3, 1e-4, 1e-5, 1e-6)

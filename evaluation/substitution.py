@@ -87,8 +87,7 @@ def main() -> None:
                     "exact at p <= 1e-4": rate(sum(passed for _, passed in outcomes), len(outcomes)),
                 }
             )
-    given = {k: v for k, v in vars(options).items() if k != "out"}
-    write({"experiment": "substitution", "settings": settings(**given), "rows": rows}, options.out)
+    write({"experiment": "substitution", "settings": settings(options), "rows": rows}, options.out)
 
 
 if __name__ == "__main__":

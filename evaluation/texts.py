@@ -6,20 +6,19 @@ An experiment that was stopped goes on where it was, and two experiments that as
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
+from functools import cache, partial
 from hashlib import sha256
 from importlib import metadata
-from itertools import chain, cycle, islice, pairwise
+from itertools import chain, cycle, islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from baselines import BASELINES
-from bench import plain_model
-from common import KEPT, OFFLINE, news_prompts
+from common import KEPT, OFFLINE, news_prompts, plain_model
 from numpy.typing import NDArray
 from transformers import LogitsProcessorList
 
@@ -55,7 +54,6 @@ class Recipe:
         colours, prefix_length, code_bits: the profile's A, L_prefix and code space.
         layers: of the proxy LM, the first so many of its 30; 0 for no proxy LM, all tokens alike.
         provider, version, nonce: of the code, where it is no random one; a nonce of None is drawn for each text.
-        prompt: one prompt for all texts; None for those of :func:`common.news_prompts`, in turn.
         seed: of codes and sampling.
         batch: texts that are written together.
     """
@@ -75,7 +73,6 @@ class Recipe:
     provider: int | None = None
     version: int = 0
     nonce: int | None = None
-    prompt: str | None = None
     seed: int = 1
     batch: int = 20
 
@@ -90,20 +87,11 @@ class Recipe:
 
     def proxy(self, offline: Proxy) -> Proxy:
         """What texts are written and read with: the offline profile's proxy, as far as the recipe leaves it."""
-        profile = self.profile()
-        if profile.digest == offline.profile.digest:
-            found = offline
-        elif self.layers == LAYERS:
-            found = offline.under(profile)
-        else:
-            fast = offline.dtype != torch.float32
-            found = Proxy(profile, offline.tokenizer, first_layers(profile, self.layers), fast=fast)
+        found = _proxy(offline, self.profile(), self.layers)
         return found.vanilla() if self.method == "vanilla" else found
 
     def prompts(self, count: int) -> list[str]:
-        """What the texts go on from."""
-        if self.prompt is not None:
-            return [self.prompt] * count
+        """What the texts go on from: the news items, in turn."""
         return list(islice(cycle(news_prompts(_PROMPTS)), count))
 
     def codes(self, start: int, count: int) -> list[int]:
@@ -135,12 +123,6 @@ class Text:
     entropy: list[float]
     choice: list[float]
 
-    @property
-    def repeats(self) -> float:
-        """The share of pairs of neighbouring tokens that the text has before."""
-        pairs = list(pairwise(self.ids))
-        return 1 - len(set(pairs)) / max(len(pairs), 1)
-
 
 class Writer:
     """Writes texts with SmolLM2, or finds them written.
@@ -163,14 +145,12 @@ class Writer:
             self._encoder = Encoder(*load_model("smollm2"), self.proxy)
         return self._encoder
 
-    def texts(self, recipe: Recipe, count: int, progress: Callable[[int], None] = lambda texts: None) -> list[Text]:
+    def texts(self, recipe: Recipe, count: int) -> list[Text]:
         """The first ``count`` texts of a recipe, in whole batches."""
         found: list[Text] = []
         prompts = recipe.prompts(count)
         for start in range(0, count, recipe.batch):
-            rows = prompts[start : start + recipe.batch]
-            found += self._batch(recipe, start, rows)
-            progress(len(rows))
+            found += self._batch(recipe, start, prompts[start : start + recipe.batch])
         return found
 
     def _batch(self, recipe: Recipe, start: int, prompts: Sequence[str]) -> list[Text]:
@@ -274,13 +254,18 @@ def _entropy(likely: NDArray[np.float32]) -> float:
     return float(-(some * np.log(some)).sum())
 
 
-def first_layers(profile: Profile, layers: int) -> Any:
-    """The profile's proxy LM without its last layers; None for no layers."""
-    if not layers:
-        return None
-    model = plain_model(profile)
-    model.base_model.layers = model.base_model.layers[:layers]
-    return model
+@cache
+def _proxy(offline: Proxy, profile: Profile, layers: int) -> Proxy:
+    """The proxy of a profile that differs from the offline one in its numbers, or in the layers of its LM."""
+    if profile.digest == offline.profile.digest:
+        return offline
+    if layers == LAYERS:
+        return offline.under(profile)
+    model = None
+    if layers:
+        model = plain_model(profile)
+        model.base_model.layers = model.base_model.layers[:layers]
+    return Proxy(profile, offline.tokenizer, model, fast=offline.dtype != torch.float32)
 
 
 def _versions() -> list[str]:

@@ -44,7 +44,7 @@ class Proxy:
         batch_size: int = BATCH_SIZE,
         fast: bool = False,
     ) -> None:
-        """Take over a model, which is moved to ``device`` and packed.
+        """Take over a model, which is moved to ``device`` and packed: it is of no other use from then on.
 
         Args:
             profile: the profile.
