@@ -12,6 +12,7 @@ token once, and know nothing of a proxy: what they prefer has a fixed share of t
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from itertools import pairwise
@@ -41,6 +42,11 @@ def _below(words: NDArray[np.uint32], size: int) -> NDArray[np.int64]:
     return ((words.astype(np.uint64) * np.uint64(size)) >> np.uint64(32)).astype(np.int64)
 
 
+def _standing(hits: int, pairs: int, chance: float) -> float:
+    """Standard deviations by which hits exceed what chance gives one message."""
+    return (hits - pairs * chance) / math.sqrt(max(pairs * chance * (1 - chance), 1))
+
+
 class Baseline(ABC):
     """A scheme for messages of some bits and a vocabulary of some size."""
 
@@ -53,8 +59,11 @@ class Baseline(ABC):
         """The tokens that carry a message behind a context: bool (tokens,)."""
 
     @abstractmethod
-    def read(self, ids: Sequence[int]) -> int:
-        """The likeliest message of a text's tokens."""
+    def read(self, ids: Sequence[int]) -> tuple[int, float]:
+        """The likeliest message of a text's tokens, and by how many standard deviations what it prefers stands out.
+
+        The latter is a statistic to tell texts apart by; the best of all messages stands out in any text.
+        """
 
     def processor(self, messages: Sequence[int], delta: float) -> LogitsProcessor:
         """What ``generate`` takes: a message for each row."""
@@ -98,14 +107,15 @@ class PositionAllocation(Baseline):
         lists: NDArray[np.int64] = _below(fmix32(seed ^ (np.arange(self.size, dtype=np.uint32) * _GOLDEN)), self.RADIX)
         return np.asarray(lists == (message >> 2 * place & 3))
 
-    def read(self, ids: Sequence[int]) -> int:
+    def read(self, ids: Sequence[int]) -> tuple[int, float]:
         contexts, tokens = self.pairs(ids).T
         seeds = _seeds(contexts)
         places = _below(fmix32(seeds ^ _KEY), self._digits)
         lists = _below(fmix32(seeds ^ (tokens.astype(np.uint32) * _GOLDEN)), self.RADIX)
         counts = np.zeros((self._digits, self.RADIX), dtype=np.int64)
         np.add.at(counts, (places, lists), 1)
-        return sum(int(digit) << 2 * place for place, digit in enumerate(counts.argmax(axis=1)))
+        message = sum(int(digit) << 2 * place for place, digit in enumerate(counts.argmax(axis=1)))
+        return message, _standing(int(counts.max(axis=1).sum()), len(tokens), 1 / self.RADIX)
 
 
 class CyclicShift(Baseline):
@@ -118,13 +128,14 @@ class CyclicShift(Baseline):
         words = fmix32(_seeds(np.array([context])) ^ (places.astype(np.uint32) * _GOLDEN))
         return words < self._HALF
 
-    def read(self, ids: Sequence[int]) -> int:
+    def read(self, ids: Sequence[int]) -> tuple[int, float]:
         contexts, tokens = self.pairs(ids).T
         messages, circle = 1 << self.bits, max(self.size, 1 << self.bits)
         scores = np.zeros(messages, dtype=np.int32)
         seeds = _seeds(contexts)
         in_chunks(lambda start, stop: _turned(seeds, tokens, circle, scores, start, stop), messages)
-        return int(scores.argmax())
+        message = int(scores.argmax())
+        return message, _standing(int(scores[message]), len(tokens), 1 / 2)
 
 
 @jit

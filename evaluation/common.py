@@ -112,12 +112,15 @@ def registries() -> tuple[Trusted, Trusted]:
     return trusted, trusted.listing_nobody()
 
 
-def arguments(description: str | None, *, quick: Mapping[str, Any] | None = None, **options: Any) -> argparse.Namespace:
+def arguments(
+    description: str | None, *, quick: Mapping[str, Any] | None = None, files: str = "", **options: Any
+) -> argparse.Namespace:
     """Parse ``--name VALUE`` options with the defaults given, and ``--out``.
 
     Args:
         description: the module's docstring.
         quick: what ``--quick`` has in place of the defaults, to see in a minute or two that all of it runs.
+        files: what the files are that the command takes behind its options, one or more; none if empty.
         **options: names and defaults.
     """
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -126,6 +129,8 @@ def arguments(description: str | None, *, quick: Mapping[str, Any] | None = None
             f"--{name.replace('_', '-')}", type=type(default), default=default, help=f"default {default}"
         )
     parser.add_argument("--out", type=Path, help="write the result to this file too")
+    if files:
+        parser.add_argument("files", nargs="+", type=Path, help=files)
     if quick is not None:
         told = ", ".join(f"--{name.replace('_', '-')} {value}" for name, value in quick.items())
         parser.add_argument("--quick", action="store_true", help=f"the size for CI: {told}")

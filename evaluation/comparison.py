@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from common import RESULTS
+from plots import FIGURES
 
 __all__ = ["sections"]
 
@@ -142,6 +143,43 @@ def diversity(found: dict[str, Any]) -> list[str]:
     ]
 
 
+def approximations(found: dict[str, Any]) -> list[str]:
+    """What the paper's two approximations leave out."""
+    means = [
+        f"{row['partition']} | {row['delta']} | {row['total variation']:.3f} | {row['mass in V, left out']:.3f} | "
+        f"{row['mass in V, exact']:.3f} | {row['NLL grows by, left out']:+.3f} | {row['NLL grows by, exact']:+.3f}"
+        for row in found["mean of the messages"]
+    ]
+    logs = [
+        f"{row['partition']} | {row['delta']} | {row['taken for']:.3f} | {row['mean']:.3f} | "
+        f"{row['spread over colours']:.3f} | {row['spread over places']:.3f}"
+        for row in found["normaliser"]
+    ]
+    return [
+        "The mean of the message's log-probability over all messages, left out and exact:",
+        "",
+        *table(
+            "halves | delta | total variation | mass in V, left out | exact | NLL grows by, left out | exact", means
+        ),
+        "",
+        "The log of the normaliser, which is taken for constant:",
+        "",
+        *table("halves | delta | taken for | mean | standard deviation over colours | over places", logs),
+    ]
+
+
+def detection(found: dict[str, Any]) -> list[str]:
+    """How well marked and human texts are told apart."""
+    rows = [
+        f"{row['method']} | {row['tokens']} | {row['area']:.3f} ({row['interval_95'][0]:.3f} to "
+        f"{row['interval_95'][1]:.3f}) | {counted(row['marked above 99 % of human'])} | "
+        + " | ".join(counted(row[n]) if n in row else "" for n in ("marked at p <= 1e-4", "human at p <= 1e-4"))
+        for row in found["rows"]
+    ]
+    head = "method | tokens | area under the curve | marked above 99 % of human, %"
+    return table(f"{head} | marked at p <= 1e-4, % | human at p <= 1e-4, %", rows)
+
+
 SECTIONS: dict[str, tuple[str, Callable[[dict[str, Any]], list[str]]]] = {
     "curves": ("Success against quality", curves),
     "ablations": ("Parameters of the profile", ablations),
@@ -150,6 +188,8 @@ SECTIONS: dict[str, tuple[str, Callable[[dict[str, Any]], list[str]]]] = {
     "attacks": ("Edits", attacks),
     "preservation": ("Preservation", preservation),
     "diversity": ("Diversity", diversity),
+    "detection": ("Marked or human", detection),
+    "approximations": ("The paper's approximations", approximations),
 }
 
 
@@ -165,6 +205,7 @@ def sections(results: Path = RESULTS, figures: str = "figures") -> list[str]:
         file = results / f"{name}.json"
         if file.exists():
             found = json.loads(file.read_text())
-            lines += ["", f"### {title} ({found['settings']['date']})", "", f"![{title}]({figures}/{name}.svg)", ""]
+            lines += ["", f"### {title} ({found['settings']['date']})", ""]
+            lines += [f"![{title}]({figures}/{name}.svg)", ""] if name in FIGURES else []
             lines += told(found)
     return lines

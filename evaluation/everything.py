@@ -58,6 +58,8 @@ EXPERIMENTS = (
     Experiment("attacks", quick=True),
     Experiment("preservation", quick=True),
     Experiment("diversity", quick=True),
+    Experiment("approximations", quick=True),
+    Experiment("detection", human=True, quick=True),
     Experiment("recovery"),
     Experiment("quality"),
     Experiment("modes"),

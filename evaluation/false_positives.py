@@ -31,12 +31,14 @@ from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_protocol.windows import positions
 
 
-def passages(proxy: Proxy, text: str, count: int, rng: np.random.Generator) -> list[str]:
-    """``count`` passages of 100 to 200 tokens that start at lines, evenly spread over a text."""
+def passages(
+    proxy: Proxy, text: str, count: int, rng: np.random.Generator, shortest: int = 100, longest: int = 200
+) -> list[str]:
+    """``count`` passages that start at lines, evenly spread over a text, their lengths in tokens drawn alike."""
     cut = []
     for start in np.linspace(0, len(text) - 4000, count).astype(int):
         piece = text[text.find("\n", start) + 1 :][:3000]
-        ids = proxy.tokenizer.encode(piece)[: rng.integers(100, 201)]
+        ids = proxy.tokenizer.encode(piece)[: rng.integers(shortest, longest + 1)]
         cut.append(proxy.tokenizer.decode(ids))
     return cut
 

@@ -168,9 +168,20 @@ def diversity(found: dict[str, Any]) -> Figure:
     return figure
 
 
+def detection(found: dict[str, Any]) -> Figure:
+    """How well methods tell marked from human text, by length."""
+    figure, axes = plt.subplots(figsize=(6.5, 4.5))
+    for i, method in enumerate(dict.fromkeys(row["method"] for row in found["rows"])):
+        rows = [row for row in found["rows"] if row["method"] == method]
+        growing(axes, {str(row["tokens"]): row["marked above 99 % of human"] for row in rows}, method, i)
+    titled(axes, "marked or human", "tokens", "marked texts above 99 % of human ones, %")
+    axes.legend(fontsize=8)
+    return figure
+
+
 FIGURES: dict[str, Callable[[dict[str, Any]], Figure]] = {
     "curves": curves, "ablations": ablations, "entropy": entropy, "lengths": lengths, "attacks": attacks,
-    "preservation": preservation, "diversity": diversity,
+    "preservation": preservation, "diversity": diversity, "detection": detection,
 }  # fmt: skip
 """A figure for each experiment."""
 

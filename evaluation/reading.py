@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,7 +11,7 @@ from common import kept, marks_of
 from texts import Recipe, Text
 
 from ctwl_decoder.evidence import Marks, Table
-from ctwl_decoder.null import null_of
+from ctwl_decoder.null import FLOOR, null_of
 from ctwl_decoder.scores import code_space, score_all
 from ctwl_decoder.units import Score
 from ctwl_protocol.proxy import Proxy
@@ -28,10 +29,13 @@ class Outcome:
     Attributes:
         exact: whether the likeliest code is the one that was written.
         p_value: of the likeliest code in one test of the whole text over all codes; None for a scheme without one.
+        strength: what tells marked text from other: minus log10 of that p-value, not cut off at 1, or what the scheme
+            has in its place.
     """
 
     exact: bool
     p_value: float | None
+    strength: float
 
     @property
     def found(self) -> bool:
@@ -53,7 +57,8 @@ class TextReader:
         ids = self._proxy.tokenizer.encode(text.text)[: max(lengths)]
         if recipe.method in BASELINES:
             scheme = BASELINES[recipe.method](recipe.code_bits, len(self._proxy.tokenizer.vocabulary))
-            return [Outcome(scheme.read(ids[:length].tolist()) == text.code, None) for length in lengths]
+            found = [scheme.read(ids[:length].tolist()) for length in lengths]
+            return [Outcome(message == text.code, None, strength) for message, strength in found]
         proxy = recipe.proxy(self._proxy)
         marks, prefix = marks_of(proxy, ids, score, kept(proxy)), proxy.profile.prefix_length
         return [_outcome(proxy, marks[: max(0, length - prefix)], text.code) for length in lengths]
@@ -62,5 +67,7 @@ class TextReader:
 def _outcome(proxy: Proxy, marks: Marks, code: int) -> Outcome:
     table, codes = Table.of(marks), code_space(proxy.profile)
     scores = score_all(table, codes)
-    best = int(scores.argmax())
-    return Outcome(best == code, null_of(table.units).p_value(int(scores[best]), len(codes)))
+    best, null = int(scores.argmax()), null_of(table.units)
+    p_value = null.p_value(int(scores[best]), len(codes))
+    chance = max(null.tail(int(scores[best])), FLOOR)
+    return Outcome(best == code, p_value, -math.log10(len(codes) * chance))

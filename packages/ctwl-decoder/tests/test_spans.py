@@ -49,6 +49,17 @@ def test_a_passage_is_found_where_it_is(length: int, start: int, end: int) -> No
     assert overlap(spans[0], start, end) > 0.85
 
 
+def test_of_codes_that_show_nothing_the_likeliest_is_named() -> None:
+    searches = [Search(CODES[:64], 0.5), Search(CODES, 0.5)]
+    right = weak = 0
+    for seed in range(200):
+        judged = candidates(text(28, np.random.default_rng(seed), {(0, 28): 1234}), searches)
+        if min(candidate.p_value for candidate in judged) == 1:
+            weak += 1
+            right += min(judged, key=lambda c: c.order).code == 1234
+    assert weak > 20 and right > weak / 3, (right, weak)
+
+
 def test_several_records_are_told_apart() -> None:
     planted = {(100, 300): 7, (300, 480): 4000, (800, 1000): 7}
     spans = found(text(1300, np.random.default_rng(2), planted))

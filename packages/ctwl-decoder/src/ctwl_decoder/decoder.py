@@ -76,8 +76,8 @@ class _Outcome:
     posterior: float | None
 
     @property
-    def order(self) -> tuple[bool, float]:
-        return not self.found, self.best.p_value
+    def order(self) -> tuple[bool, tuple[float, float]]:
+        return not self.found, self.best.order
 
 
 class Decoder:
@@ -294,7 +294,7 @@ class Decoder:
             shared = [Search(search.codes, search.share * form.share) for search in searches]
             judged = self._reader.read_all(marks, candidates(marks, shared, self._reader.counts))
             passed = [candidate for candidate in judged if candidate.p_value <= alpha]
-            best = min(judged, key=lambda c: c.p_value)
+            best = min(judged, key=lambda c: c.order)
         found = merge(soft, passed, self.profile.prefix_length, partial(self._reader.worth, soft))
         found = [replace(span, candidate=self._reader.read_once(marks, span.candidate)) for span in found]
         return _Outcome(form, soft, best, found, probability)

@@ -75,7 +75,8 @@ class Candidate:
         score: the code's score there, in units.
         expected: the mean score of a wrong code.
         tests: everything that was searched.
-        p_value: corrected for that.
+        chance: of one wrong code to score as high.
+        p_value: corrected for all that was searched.
         codes: uint32, ascending: the codes that it is the best of.
         reading: the whole record, where it was read.
     """
@@ -87,9 +88,15 @@ class Candidate:
     score: int
     expected: float
     tests: float
+    chance: float
     p_value: float
     codes: NDArray[np.uint32] = field(repr=False, compare=False)
     reading: Reading | None = None
+
+    @property
+    def order(self) -> tuple[float, float]:
+        """By p-value; those that are 1 by how many wrong codes are to be expected that score as high."""
+        return self.p_value, self.tests * self.chance
 
     def overlaps(self, other: Candidate) -> bool:
         """Whether the windows have positions in common."""
@@ -159,6 +166,7 @@ class Window:
             score=score,
             expected=self.table.expected,
             tests=tests,
+            chance=self.null.tail(score),
             p_value=self.null.p_value(score, tests),
             codes=codes,
         )

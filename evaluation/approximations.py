@@ -1,0 +1,130 @@
+"""What the two approximations of the paper's method leave out, at places of real texts.
+
+The paper derives what an encoder adds to the logit of a token ``v``: ``delta`` times the log-probability of the message
+given ``v``, less its mean over all messages, less the log of a normaliser. It then adds ``delta`` to the tokens of
+``V`` and nothing else: it takes both for constant. Here they are computed, over all colours (messages are spread evenly
+over them), at places of plain texts, for halves of the proxy's mass (balance) and of the vocabulary (vanilla):
+
+- the mean: in which share of the colours a token lies in ``V``. It differs from 1/2 for likely tokens only, and there
+  the exact logit prefers them less, in colours that do and do not hold them. Shown by what it changes: total variation
+  between the two ways to write, the mass that each puts on ``V``, and by how much NLL grows under each;
+- the normaliser: ``log sum q(v) exp(delta [v in V])``, which is ``log((1 + e^delta) / 2)`` where exactly half of the
+  model's mass ``q`` is in ``V``. Shown by its mean and by its spread over colours at a place, and over places.
+
+    python evaluation/approximations.py --out evaluation/results/approximations.json
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from common import OFFLINE, arguments, settings, tracked, write
+from numpy.typing import NDArray
+from texts import Recipe, Text, Writer
+
+from ctwl_encoder.strategies import probabilities
+from ctwl_protocol import hashing, kernel
+from ctwl_protocol.proxy import Proxy, open_proxy
+
+DELTAS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a token is drawn.
+
+    Attributes:
+        likely: float64 (tokens,), the model's distribution.
+        inside: bool (colours, tokens), which tokens lie in each colour's half.
+    """
+
+    likely: NDArray[np.float64]
+    inside: NDArray[np.bool_]
+
+
+def places(
+    writer: Writer, proxy: Proxy, texts: list[Text], prompts: list[str], each: int, rng: np.random.Generator
+) -> Iterator[Place]:
+    """Some places of every text, behind its first L_prefix tokens."""
+    profile = proxy.profile
+    for text, prompt in zip(texts, prompts, strict=True):
+        logits = writer.logits(writer.encoder.tokenizer(prompt)["input_ids"], text.ids)
+        ids = np.array(text.ids)
+        for i in rng.choice(np.arange(profile.prefix_length, len(ids)), each, replace=False).tolist():
+            weights = proxy.weights(ids[None, i - profile.prefix_length : i])
+            seed = hashing.partition_seed(profile.key, ids[i - profile.context_length : i].tolist())
+            seeds = hashing.permutation_seeds(seed, profile.colours)
+            inside = kernel.members(np.repeat(weights, len(seeds), axis=0), seeds, profile.sigma)
+            yield Place(probabilities(logits[None, i])[0].astype(np.float64), inside[:, : logits.shape[1]])
+
+
+def mean_term(place: Place, delta: float, colours: int) -> dict[str, float]:
+    """What the mean over the messages changes, averaged over the first so many colours."""
+    q, inside = place.likely, place.inside[:colours]
+    surprise = -np.log(np.maximum(q, 1e-45))
+    found = {}
+    written = {}
+    for name, mean in (("left out", np.zeros(len(q))), ("exact", place.inside.mean(axis=0))):
+        made = q * np.exp(delta * (inside - mean))
+        made /= made.sum(axis=1, keepdims=True)
+        written[name] = made
+        found[f"mass in V, {name}"] = float(made[inside].sum() / colours)
+        found[f"NLL grows by, {name}"] = float((made @ surprise).mean() - q @ surprise)
+    found["total variation"] = float(np.abs(written["exact"] - written["left out"]).sum() / (2 * colours))
+    return found
+
+
+def normalisers(place: Place, delta: float) -> NDArray[np.float64]:
+    """The log of the normaliser of every colour: float64 (colours,)."""
+    return np.asarray(np.log1p(np.expm1(delta) * (place.inside @ place.likely)))
+
+
+def main() -> None:
+    """Run the experiment."""
+    options = arguments(
+        __doc__, quick={"texts": 2, "places": 2}, texts=40, tokens=200, places=10, colours=20, seed=1, batch=20
+    )  # fmt: skip
+    proxy = open_proxy(OFFLINE, fast=True)
+    writer = Writer(proxy)
+    recipe = Recipe("plain", tokens=options.tokens, seed=options.seed, batch=options.batch)
+    texts, prompts = writer.texts(recipe, options.texts), recipe.prompts(options.texts)
+    means, spreads = [], []
+    for name, half in (("balance", proxy), ("vanilla", proxy.vanilla())):
+        rng = np.random.default_rng(options.seed)
+        changed: dict[float, list[dict[str, float]]] = {delta: [] for delta in DELTAS}
+        logs: dict[float, list[NDArray[np.float64]]] = {delta: [] for delta in DELTAS}
+        for text, prompt in tracked(list(zip(texts, prompts, strict=True)), name):
+            for place in places(writer, half, [text], [prompt], options.places, rng):
+                for delta in DELTAS:
+                    changed[delta].append(mean_term(place, delta, options.colours))
+                    logs[delta].append(normalisers(place, delta))
+        for delta in DELTAS:
+            row: dict[str, Any] = {"partition": name, "delta": delta}
+            columns = changed[delta][0]
+            means.append(row | {key: round(float(np.mean([c[key] for c in changed[delta]])), 4) for key in columns})
+            table = np.array(logs[delta])
+            spreads.append(
+                row
+                | {
+                    "taken for": round(float(np.log((1 + np.exp(delta)) / 2)), 4),
+                    "mean": round(float(table.mean()), 4),
+                    "spread over colours": round(float(table.std(axis=1).mean()), 4),
+                    "spread over places": round(float(table.mean(axis=1).std()), 4),
+                }
+            )
+    write(
+        {
+            "experiment": "approximations",
+            "settings": settings(options, model="smollm2", profile=OFFLINE),
+            "mean of the messages": means,
+            "normaliser": spreads,
+        },
+        options.out,
+    )
+
+
+if __name__ == "__main__":
+    main()
