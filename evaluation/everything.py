@@ -4,7 +4,7 @@ Each result is its own file, written when its experiment is done; what was writt
 ``kept/``. So a run that was stopped goes on where it was. A result that is there is taken for good: with --again it is
 found anew. In all it takes most of a day on two cores. A --quick run shows its page on the terminal.
 
-    python evaluation/everything.py --human TEXT TEXT ...
+    python evaluation/everything.py --human TEXT TEXT ... --reference CHECKOUT
     python evaluation/everything.py --quick --results /tmp/quick      # minutes: does all of it run?
 """
 
@@ -33,21 +33,20 @@ class Experiment:
         name: of the result; the command's too, where no other is named.
         command: the module.
         options: what it is called with.
-        human: whether it takes files of human text.
+        takes: the option whose files it is given.
         quick: whether it has a size for CI.
     """
 
     name: str
     command: str = ""
     options: tuple[str, ...] = ()
-    human: bool = False
+    takes: str = ""
     quick: bool = False
 
-    def arguments(self, out: Path, human: list[Path], *, quick: bool) -> list[str]:
+    def arguments(self, out: Path, files: list[Path], *, quick: bool) -> list[str]:
         """The command line."""
         module = HERE / f"{self.command or self.name}.py"
-        files = list(map(str, human)) if self.human else []
-        return [sys.executable, str(module), *self.options, *["--quick"] * quick, "--out", str(out), *files]
+        return [sys.executable, str(module), *self.options, *["--quick"] * quick, "--out", str(out), *map(str, files)]
 
 
 EXPERIMENTS = (
@@ -59,16 +58,17 @@ EXPERIMENTS = (
     Experiment("preservation", quick=True),
     Experiment("diversity", quick=True),
     Experiment("approximations", quick=True),
-    Experiment("detection", human=True, quick=True),
+    Experiment("detection", takes="human", quick=True),
+    Experiment("reference", takes="reference"),
     Experiment("recovery"),
     Experiment("quality"),
     Experiment("modes"),
     Experiment("records"),
     Experiment("private"),
     Experiment("substitution"),
-    Experiment("false_positives", human=True),
-    Experiment("pasted", "documents", ("--human", "0"), human=True),
-    Experiment("documents", "documents", ("--pasted", "0"), human=True),
+    Experiment("false_positives", takes="human"),
+    Experiment("pasted", "documents", ("--human", "0"), takes="human"),
+    Experiment("documents", "documents", ("--pasted", "0"), takes="human"),
     Experiment("numerics"),
     Experiment("lookahead"),
     Experiment("bridge"),
@@ -81,6 +81,7 @@ def main() -> int:
     """Run, draw, write; the exit status is 1 where an experiment failed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--human", nargs="+", type=Path, default=[], help="files of human text, UTF-8")
+    parser.add_argument("--reference", nargs=1, type=Path, default=[], help="a checkout of the paper's code")
     parser.add_argument("--only", nargs="+", choices=[e.name for e in EXPERIMENTS], help="these alone")
     parser.add_argument("--again", action="store_true", help="also those whose results are there")
     parser.add_argument("--quick", action="store_true", help="the size for CI, of the experiments that have one")
@@ -95,12 +96,13 @@ def main() -> int:
             continue
         if out.exists() and not options.again:
             print(f"{experiment.name}: there already")
-        elif experiment.human and not options.human:
-            print(f"{experiment.name}: left out, it takes human text (--human FILE ...)")
+        elif experiment.takes and not getattr(options, experiment.takes):
+            print(f"{experiment.name}: left out, it takes what --{experiment.takes} names (see --help)")
         else:
             print(f"{experiment.name}: running")
             start = time.monotonic()
-            given = experiment.arguments(out, options.human, quick=options.quick)
+            files = getattr(options, experiment.takes) if experiment.takes else []
+            given = experiment.arguments(out, files, quick=options.quick)
             status = subprocess.run(given, stdout=subprocess.DEVNULL, check=False).returncode
             failed += [experiment.name] * (status != 0)
             ended = f"failed, status {status}" if status else "done"
