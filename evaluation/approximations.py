@@ -46,19 +46,17 @@ class Place:
 
 
 def places(
-    writer: Writer, proxy: Proxy, texts: list[Text], prompts: list[str], each: int, rng: np.random.Generator
+    writer: Writer, proxy: Proxy, text: Text, prompt: str, count: int, rng: np.random.Generator
 ) -> Iterator[Place]:
-    """Some places of every text, behind its first L_prefix tokens."""
-    profile = proxy.profile
-    for text, prompt in zip(texts, prompts, strict=True):
-        logits = writer.logits(writer.encoder.tokenizer(prompt)["input_ids"], text.ids)
-        ids = np.array(text.ids)
-        for i in rng.choice(np.arange(profile.prefix_length, len(ids)), each, replace=False).tolist():
-            weights = proxy.weights(ids[None, i - profile.prefix_length : i])
-            seed = hashing.partition_seed(profile.key, ids[i - profile.context_length : i].tolist())
-            seeds = hashing.permutation_seeds(seed, profile.colours)
-            inside = kernel.members(np.repeat(weights, len(seeds), axis=0), seeds, profile.sigma)
-            yield Place(probabilities(logits[None, i])[0].astype(np.float64), inside[:, : logits.shape[1]])
+    """Some places of a text, behind its first L_prefix tokens."""
+    profile, ids = proxy.profile, np.array(text.ids)
+    likely = probabilities(writer.logits(writer.encoder.tokenizer(prompt)["input_ids"], text.ids)).astype(np.float64)
+    for i in rng.choice(np.arange(profile.prefix_length, len(ids)), count, replace=False).tolist():
+        weights = proxy.weights(ids[None, i - profile.prefix_length : i])
+        seed = hashing.partition_seed(profile.key, ids[i - profile.context_length : i].tolist())
+        seeds = hashing.permutation_seeds(seed, profile.colours)
+        inside = kernel.members(np.repeat(weights, len(seeds), axis=0), seeds, profile.sigma)
+        yield Place(likely[i], inside[:, : likely.shape[1]])
 
 
 def mean_term(place: Place, delta: float, colours: int) -> dict[str, float]:
@@ -77,9 +75,9 @@ def mean_term(place: Place, delta: float, colours: int) -> dict[str, float]:
     return found
 
 
-def normalisers(place: Place, delta: float) -> NDArray[np.float64]:
-    """The log of the normaliser of every colour: float64 (colours,)."""
-    return np.asarray(np.log1p(np.expm1(delta) * (place.inside @ place.likely)))
+def normalisers(place: Place) -> NDArray[np.float64]:
+    """The log of the normaliser for every strength and colour: float64 (deltas, colours)."""
+    return np.asarray(np.log1p(np.outer(np.expm1(DELTAS), place.inside @ place.likely)))
 
 
 def main() -> None:
@@ -95,17 +93,16 @@ def main() -> None:
     for name, half in (("balance", proxy), ("vanilla", proxy.vanilla())):
         rng = np.random.default_rng(options.seed)
         changed: dict[float, list[dict[str, float]]] = {delta: [] for delta in DELTAS}
-        logs: dict[float, list[NDArray[np.float64]]] = {delta: [] for delta in DELTAS}
+        logs: list[NDArray[np.float64]] = []
         for text, prompt in tracked(list(zip(texts, prompts, strict=True)), name):
-            for place in places(writer, half, [text], [prompt], options.places, rng):
+            for place in places(writer, half, text, prompt, options.places, rng):
+                logs.append(normalisers(place))
                 for delta in DELTAS:
                     changed[delta].append(mean_term(place, delta, options.colours))
-                    logs[delta].append(normalisers(place, delta))
-        for delta in DELTAS:
+        for delta, table in zip(DELTAS, np.stack(logs, axis=1), strict=True):
             row: dict[str, Any] = {"partition": name, "delta": delta}
             columns = changed[delta][0]
             means.append(row | {key: round(float(np.mean([c[key] for c in changed[delta]])), 4) for key in columns})
-            table = np.array(logs[delta])
             spreads.append(
                 row
                 | {
