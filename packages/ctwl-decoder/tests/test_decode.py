@@ -6,18 +6,22 @@ import pydoc_data.topics
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 
+import jsonschema
 import numpy as np
 import pytest
 from rich.console import Console
 from scipy import stats
 
 from ctwl_decoder import Decoder
+from ctwl_decoder.cli import main
 from ctwl_decoder.decoder import MAX_CHARACTERS
 from ctwl_decoder.errors import InputTooLarge, NotText, OptionOutOfRange
 from ctwl_decoder.evidence import Marks, Table, observe
 from ctwl_decoder.html import html_report
+from ctwl_decoder.meaning import caveats
 from ctwl_decoder.null import null_of
 from ctwl_decoder.scores import code_space, score_all, score_codes
 from ctwl_decoder.spans import Search, candidates
@@ -123,18 +127,62 @@ def test_a_passage_is_found_in_the_text_that_it_was_pasted_into(decoder: Decoder
 
 def test_a_report_of_hostile_text_is_harmless(decoder: Decoder) -> None:
     """Markup of HTML and of the terminal is shown, never obeyed."""
-    text = "<script>alert(1)</script> [bold red]&amp; " * 8
+    text = "<script>alert(1)</script> [bold red]&amp; \x1b[2J\x9b1m\u202e\x07 " * 8
     analysis = decoder.analyse(text)
     assert "<script" not in html_report(analysis)
     console = Console(record=True, width=100, file=io.StringIO())
     show(analysis, console)
-    assert "[bold red]" in console.export_text().replace("\n", "")
+    shown = console.export_text()
+    assert "[bold red]" in shown.replace("\n", "")
+    assert not set(shown) & set("\x1b\x9b\x07\u202e")
+
+
+def test_of_a_long_text_a_report_shows_what_was_found(decoder: Decoder, marked: str) -> None:
+    analysis = decoder.analyse(marked)
+    assert analysis.shown(len(analysis.worth)).all()
+    (span,) = analysis.report.spans
+    text = "".join(piece for (piece, _), here in zip(analysis.pieces(), analysis.shown(30), strict=True) if here)
+    assert text and text in analysis.text[max(span.start - 400, 0) :]
+    long = replace(analysis, worth=np.zeros(40_000), starts=np.arange(40_001), text="a" * 40_000)
+    page = html_report(long)
+    assert "[...]" in page and "<mark" in page and len(page) < 200_000
+
+
+def test_the_report_in_json_is_what_its_schema_says(
+    decoder: Decoder, marked: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "text").write_text(marked)
+    options = ["--profile", decoder.profile.name, "--html", str(tmp_path / "page"), str(tmp_path / "text")]
+    assert main(["--json", *options]) == 0
+    report = json.loads(capsys.readouterr().out)
+    with pytest.raises(SystemExit):
+        main(["--schema"])
+    jsonschema.validate(report, json.loads(capsys.readouterr().out))
+    assert {"start", "end", "provider", "version", "p_value"} <= report["spans"][0].keys()
+    assert "Watermark found" in (tmp_path / "page").read_text()
+
+
+def test_the_command_keeps_its_verdict_where_the_page_cannot_be_written(
+    decoder: Decoder, marked: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "text").write_text(marked)
+    missing = str(tmp_path / "no folder" / "page")
+    assert main(["--profile", decoder.profile.name, "--html", missing, str(tmp_path / "text")]) == 2
+    told = capsys.readouterr()
+    assert "Watermark found" in told.out and "no folder" in told.err
+
+
+def test_beacons_are_named_in_one_way(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--registered", "--beacon", "42", "text"])
+    assert "not allowed with" in capsys.readouterr().err
 
 
 def test_the_papers_posterior_is_a_compatibility_mode(decoder: Decoder, marked: str) -> None:
     report = decoder.decode(marked, test="posterior")
     assert (report.test, report.code) == ("posterior", Beacon(700, 9, 21).code)
     assert report.posterior is not None and report.posterior > 0.999
+    assert "no false-positive rate" in caveats(report)[0]
 
 
 def test_the_papers_count_finds_the_code_too(decoder: Decoder, marked: str) -> None:
@@ -194,10 +242,23 @@ def test_a_text_too_long_is_refused_before_any_work(decoder: Decoder) -> None:
 def test_a_string_that_is_no_text_is_refused(decoder: Decoder) -> None:
     with pytest.raises(NotText):
         decoder.decode("caf\udce9 au lait")
-    with pytest.raises(NotText, match="combining marks"):
-        decoder.decode("a" + "\u0301\u0327" * 500_000)
     with pytest.raises(TypeError, match="decode its bytes"):
         decoder.decode(b"text")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a" + "\u0301\u0327" * 500_000,
+        "a" + "\u0301\u0316\u200b" * 300_000,  # what keeps the marks apart is deleted
+        "<p><p>a" + "&#769;&#790;" * 80_000,  # a page without its tags is a second form
+        "a" + "\u0301*\u0316*" * 100_000,
+    ],
+)
+def test_a_pile_of_marks_is_refused_before_it_is_ordered(decoder: Decoder, text: str) -> None:
+    """Ordering marks takes time that grows with their square: where it happened, this would stand still."""
+    with pytest.raises(NotText, match="combining marks"):
+        decoder.decode(text)
 
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0, -1.0, float("nan")])

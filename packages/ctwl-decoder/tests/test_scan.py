@@ -253,6 +253,24 @@ def test_columns_of_every_kind(
         assert [row["id"] for row in rows(tmp_path / "o")] == ["0", "1"]
 
 
+def test_a_few_bytes_of_parquet_do_not_fill_the_memory(tmp_path: Path) -> None:
+    """A dictionary of one long text stands for as many as there are rows."""
+    column = pa.DictionaryArray.from_arrays(pa.array([0] * 60, pa.int32()), pa.array(["a" * (1 << 24)]))
+    pq.write_table(pa.table({"text": column}), tmp_path / "a.parquet")
+    (file,) = corpus_files([tmp_path / "a.parquet"])
+    before = pa.default_memory_pool().max_memory()
+    assert {document.error for document in documents(file, Columns())} == {"input-too-large"}
+    assert pa.default_memory_pool().max_memory() - before < 1 << 29
+
+
+def test_texts_too_long_on_average_are_refused_packed(tmp_path: Path) -> None:
+    texts = [str(i) + "a" * (MAX_BYTES + 1) for i in range(3)]
+    pq.write_table(pa.table({"text": texts}), tmp_path / "a.parquet", use_dictionary=False)
+    (file,) = corpus_files([tmp_path / "a.parquet"])
+    (only,) = documents(file, Columns())
+    assert only.error == "input-too-large"
+
+
 def test_a_missing_column_is_named_with_those_there_are(tmp_path: Path) -> None:
     pq.write_table(pa.table({"body": ["a"], "id": [1]}), tmp_path / "a.parquet")
     (file,) = corpus_files([tmp_path])
@@ -352,6 +370,7 @@ def test_a_part_that_does_not_hold_its_documents_is_made_again(
         ({"columns": Columns("body")}, "columns was"),
         ({"chunk": (5, 4000)}, "chunk was"),
         ({"profile": small(colours=8)}, "profile_digest was"),
+        ({"registry": replace(bundled(), registry_bytes=b"an update")}, "registry was"),
     ],
 )
 def test_going_on_with_other_settings_is_refused_and_starting_over_is_not(

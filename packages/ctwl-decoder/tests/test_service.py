@@ -425,6 +425,20 @@ def test_many_connections_do_not_keep_others_out(small: Proxy) -> None:
         until(lambda: metric(client, 'ctwl_rejected_total{reason="too-many-at-once"}') == 98)
 
 
+def test_one_address_cannot_hold_all_connections(small: Proxy) -> None:
+    with serving(small, connections=24) as client, ExitStack() as stack:
+        address = (client.base_url.host, client.base_url.port)
+        for _ in range(40):
+            stack.enter_context(socket.create_connection(address, source_address=("127.0.0.2", 0)))
+        assert client.get("/healthz").status_code == 200
+
+
+def test_the_registry_is_read_once_for_all_requests(small: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(small) as client:
+        monkeypatch.setattr("ctwl_decoder.decoder.load_trusted", lambda: 1 / 0)
+        assert client.post("/v1/decode", json=QUESTION).status_code == 200
+
+
 def test_an_error_of_the_decoder_is_logged_without_the_text(
     small: Proxy, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -513,7 +527,7 @@ def test_a_cancelled_caller_leaves_its_windows_unread(small: Proxy) -> None:
             caller(cut(small, 9000))
     assert len(observer(cut(small, 600))) == len(cut(small, 600))
     observer.close()
-    assert sum(proxy.sizes) == 32 + len(cut(small, 600))
+    assert sum(proxy.sizes) == proxy.batch_size + len(cut(small, 600))
 
 
 def test_an_error_reaches_only_the_caller_whose_windows_made_it(small: Proxy) -> None:

@@ -106,14 +106,15 @@ def _parser() -> argparse.ArgumentParser:
         default="soft",
         help="log-likelihood ratio (default), or the paper's count",
     )
-    parser.add_argument(
+    only = parser.add_mutually_exclusive_group()
+    only.add_argument(
         "--beacon",
         metavar="PROVIDER[:VERSION]",
         type=beacons,
         action="extend",
         help="search for this provider's beacons only, which needs less text; may be given more than once",
     )
-    parser.add_argument("--registered", action="store_true", help="search for registered providers' beacons only")
+    only.add_argument("--registered", action="store_true", help="search for registered providers' beacons only")
     parser.add_argument(
         "--reference", action="store_true", help="compute the proxy in float32 even where a quicker way conforms"
     )
@@ -168,10 +169,6 @@ def _run(arguments: argparse.Namespace) -> Analysis:
 
 
 def _print(analysis: Analysis, arguments: argparse.Namespace) -> None:
-    if arguments.html:
-        from .html import html_report
-
-        Path(arguments.html).write_text(html_report(analysis), encoding="utf-8")
     if arguments.json:
         print(analysis.report.model_dump_json(indent=2), flush=True)
     elif sys.stdout.isatty():
@@ -182,6 +179,10 @@ def _print(analysis: Analysis, arguments: argparse.Namespace) -> None:
         show(analysis, Console())
     else:
         print(analysis.report, flush=True)
+    if arguments.html:
+        from .html import html_report
+
+        Path(arguments.html).write_text(html_report(analysis), encoding="utf-8")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

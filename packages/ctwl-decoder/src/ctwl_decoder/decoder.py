@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import groupby
 from pathlib import Path
 from typing import Literal
 
@@ -41,10 +40,6 @@ from .units import NAT, Score, units
 
 __all__ = ["ALPHA", "MAX_CHARACTERS", "MAX_TOKENS", "Decoder", "decode"]
 
-MAX_MARKS = 256
-"""Most combining marks in a row: ordering them takes time that grows with their square."""
-
-_FOREIGN = re.compile(f"[^\x00-\x7f]{{{MAX_MARKS},}}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -63,6 +58,36 @@ class _Form:
     starts: NDArray[np.int64]
     cut: Positions
     share: float
+
+
+@dataclass(frozen=True)
+class _Other:
+    """Another form of a text: where its windows are those of the first, their evidence is there already.
+
+    Attributes:
+        form: the form.
+        known: the first form's evidence.
+        places: int64 (positions,), which row of it serves each position, those of ``new`` counted on behind it.
+        new: the positions that are only in this form.
+    """
+
+    form: _Form
+    known: Evidence
+    places: NDArray[np.int64]
+    new: Positions
+
+    @classmethod
+    def of(cls, form: _Form, first: _Form, known: Evidence) -> _Other:
+        """Compare with the first form."""
+        rows = {row: i for i, row in enumerate(_rows(first.cut))}
+        places = np.array([rows.get(row, -1) for row in _rows(form.cut)], dtype=np.int64)
+        new = np.flatnonzero(places < 0)
+        places[new] = len(known) + np.arange(len(new))
+        return cls(form, known, places, Positions(*(column[new] for column in form.cut)))
+
+    def evidence(self, fresh: Evidence) -> Evidence:
+        """Of the form's positions, given that of the new ones."""
+        return Evidence.joined([self.known, fresh])[self.places]
 
 
 @dataclass(frozen=True)
@@ -152,6 +177,12 @@ class Decoder:
         proxy = open_proxy(profile, path=proxy_path, device=device, fast=not reference)
         return cls(proxy, layouts=layouts, keys=keys, epochs=epochs, registry=registry)
 
+    def observing(self, observe: Observe) -> Decoder:
+        """The same decoder, whose texts are observed by another; all else is shared."""
+        twin = copy(self)
+        twin._observe = observe
+        return twin
+
     def decode(
         self,
         text: str,
@@ -174,7 +205,7 @@ class Decoder:
             progress: called with the positions done and their number.
 
         Raises:
-            NotText: the string holds lone surrogates, or piles more than :data:`MAX_MARKS` marks on one letter.
+            NotText: the string holds lone surrogates, or piles too many marks on one letter, see :func:`normalized`.
             InputTooLarge: the text exceeds :data:`MAX_CHARACTERS` or :data:`MAX_TOKENS`.
             OptionOutOfRange: alpha is not strictly between 0 and 1; no beacon to search for.
             FieldOutOfRange: a provider or version.
@@ -213,18 +244,20 @@ class Decoder:
         forms = [self._forms(text) for text in texts]
         if not forms:
             return []
-        given = _together([first.cut for first, *_ in forms])
-        work = len(given)
-        evidence = self._observe(given, lambda done: progress(done, work))
-        outcomes, done = [], 0
-        for first, *others in forms:
-            seen = evidence[done : done + len(first.cut)]
-            done += len(first.cut)
-            outcome = judge(first, seen)
-            if not outcome.found:  # perhaps the marks or the line ends are not the writer's
-                more = [judge(other, self._observe_new(other, first, seen)) for other in others]
-                outcome = min([outcome, *more], key=lambda o: o.order)
-            outcomes.append(outcome)
+        firsts = [first.cut for first, *_ in forms]
+        work = sum(map(len, firsts))
+        evidence = self._observe(_together(firsts), lambda done: progress(done, work))
+        seen = evidence.split([len(cut) for cut in firsts])
+        outcomes = [judge(first, each) for (first, *_), each in zip(forms, seen, strict=True)]
+        # Where one shows nothing, perhaps the marks or the line ends are not the writer's.
+        unsure = [i for i, outcome in enumerate(outcomes) if not outcome.found and forms[i][1:]]
+        others = [_Other.of(forms[i][1], forms[i][0], seen[i]) for i in unsure]
+        if others:
+            more = sum(len(other.new) for other in others)
+            fresh = self._observe(_together([o.new for o in others]), lambda done: progress(work + done, work + more))
+            work += more
+            for i, other, part in zip(unsure, others, fresh.split([len(o.new) for o in others]), strict=True):
+                outcomes[i] = min(outcomes[i], judge(other.form, other.evidence(part)), key=lambda o: o.order)
         progress(work, work)
         return [
             self._analysis(text, outcome, alpha, test, score, searches)
@@ -248,8 +281,6 @@ class Decoder:
             raise InputTooLarge(f"the text has {len(text)} characters; at most {MAX_CHARACTERS} are decoded at once")
         if not text.isascii() and _SURROGATE.search(text):
             raise NotText("the text holds lone surrogates, so it is no Unicode text; decode its bytes as UTF-8 first")
-        if any(_piled(run.group()) for run in _FOREIGN.finditer(text)):
-            raise NotText(f"the text piles more than {MAX_MARKS} combining marks on one letter; no script does")
         forms = forms_of(text)
         return [self._form(name, form, 1 / len(forms)) for name, form in forms]
 
@@ -259,15 +290,6 @@ class Decoder:
             raise InputTooLarge(f"the text has {len(ids)} tokens; at most {MAX_TOKENS} are decoded at once")
         places = form.source[np.append(starts, len(form.text))]
         return _Form(name, places, positions(ids, self.profile.prefix_length, self.profile.context_length), share)
-
-    def _observe_new(self, form: _Form, known: _Form, evidence: Evidence) -> Evidence:
-        """Evidence of a form, where that of another one serves wherever the windows are the same."""
-        rows = {row: i for i, row in enumerate(_rows(known.cut))}
-        places = np.array([rows.get(row, -1) for row in _rows(form.cut)], dtype=np.int64)
-        new = np.flatnonzero(places < 0)
-        fresh = self._observe(Positions(*(column[new] for column in form.cut)), lambda done: None)
-        places[new] = len(evidence) + np.arange(len(new))
-        return Evidence.joined([evidence, fresh])[places]
 
     def _judge(
         self,
@@ -367,12 +389,6 @@ class Decoder:
         first = 0 if found.start <= prefix else found.start + prefix
         last = found.end + prefix
         return first, tokens if tokens - last <= prefix else last
-
-
-def _piled(run: str) -> bool:
-    """Whether more than :data:`MAX_MARKS` combining marks follow each other."""
-    groups = groupby(run, lambda character: unicodedata.combining(character) > 0)
-    return any(marks and sum(1 for _ in group) > MAX_MARKS for marks, group in groups)
 
 
 def _together(cuts: list[Positions]) -> Positions:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +44,11 @@ class Evidence:
     def joined(cls, parts: Sequence[Evidence]) -> Evidence:
         """The positions of several, one after the other."""
         return cls(*(np.concatenate([getattr(p, name) for p in parts]) for name in ("below", "weight", "total")))
+
+    def split(self, sizes: Sequence[int]) -> list[Evidence]:
+        """The inverse of :meth:`joined`, given how many positions each part has."""
+        ends = list(accumulate(sizes))
+        return [self[slice(end - size, end)] for end, size in zip(ends, sizes, strict=True)]
 
 
 Observe = Callable[[Positions, Callable[[int], None]], Evidence]

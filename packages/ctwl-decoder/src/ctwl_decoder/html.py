@@ -138,15 +138,16 @@ def _level(worth: float) -> str:
 
 def _heat(analysis: Analysis) -> Iterator[str]:
     yield "<h2>The text</h2>\n"
-    if len(analysis.worth) > _MOST:
-        yield f'<p class="soft">The text has more than {_MOST} tokens and is not shown.</p>\n'
-        return
+    shown = analysis.shown(_MOST)
+    if not shown.all():
+        what = "What was found" if analysis.report.spans else "Its beginning"
+        yield f'<p class="soft">{what} is shown; the text has more than {_MOST:,} tokens.</p>\n'
     yield '<p class="key soft">evidence for the code <i class="f3"></i> <i class="f2"></i> <i class="f1"></i> none '
     yield '<i class="a1"></i> <i class="a2"></i> <i class="a3"></i> against it; passages found are underlined</p>\n'
     yield f'<div class="text{" found" if analysis.report.spans else ""}">'  # outside passages it is chance: paler
     spans = list(enumerate(analysis.report.spans, 1))
-    open_until = -1
-    for (piece, worth), start in zip(analysis.pieces(), analysis.starts.tolist(), strict=False):
+    open_until, gap = -1, False
+    for i, ((piece, worth), start) in enumerate(zip(analysis.pieces(), analysis.starts.tolist(), strict=False)):
         if 0 <= open_until <= start:
             yield "</mark>"
             open_until = -1
@@ -154,6 +155,11 @@ def _heat(analysis: Analysis) -> Iterator[str]:
             n, span = spans.pop(0)
             yield f'<mark data-n="{n}">'
             open_until = span.end
+        if not shown[i]:
+            yield "" if gap else " [...] "
+            gap = True
+            continue
+        gap = False
         level = _level(worth)
         yield f'<i class="{level}">{escape(piece)}</i>' if level else escape(piece)
     yield ("</mark>" if open_until >= 0 else "") + "</div>\n"

@@ -126,11 +126,10 @@ class _Hypothesis:
         """How many records have one beacon: any that may be in each slot between it and the check, which follows."""
         return prod(float(slot.searched) for slot in self.slots[1:-1])
 
-    def p_value(self, records: float, first: int = 0) -> float:
-        """Of the likeliest record, from the slot ``first`` on, where there were so many records."""
-        score = sum(
-            int(slot.scores[code]) for slot, code in zip(self.slots[first:], self.carried[0, first:], strict=True)
-        )
+    def p_value(self, records: float, first: int = 0, rank: int = 0) -> float:
+        """Of the record of this rank, from the slot ``first`` on, where there were so many records."""
+        codes = self.carried[rank, first:]
+        score = sum(int(slot.scores[code]) for slot, code in zip(self.slots[first:], codes, strict=True))
         return together([slot.null for slot in self.slots[first:]]).p_value(score, records)
 
 
@@ -177,7 +176,7 @@ class Reader:
 
     def read_once(self, marks: Marks, candidate: Candidate) -> Candidate:
         """:meth:`read`, where there is more to read than was."""
-        if candidate.count == 1 or candidate.reading is not None:
+        if candidate.count == 1 or candidate.reading is not None or candidate.beacons >= _BEACONS:
             return candidate
         return self.read(marks, candidate)
 
@@ -213,8 +212,8 @@ class Reader:
             if further < _CLEAR:
                 break
         if best is None or (whole > candidate.p_value and further > _CONFIRMED):
-            return candidate
-        return self._read(window, candidate, best, whole, len(layouts))
+            return replace(candidate, beacons=beacons)
+        return replace(self._read(window, candidate, best, len(layouts)), beacons=beacons)
 
     def parts(self, marks: Marks, candidate: Candidate) -> list[tuple[NDArray[np.int64], Marks, int]]:
         """The slots whose codes were read: their positions, their marks under the slot's colours, and the code."""
@@ -247,17 +246,20 @@ class Reader:
         window: Marks,
         candidate: Candidate,
         found: _Hypothesis,
-        p_value: float,
         layouts: int,
     ) -> Candidate:
         """A candidate read as the likeliest record, with how sure that is."""
-        carried, authenticator, layout = found.carried[0], None, found.layout
+        rank, authenticator, layout = 0, None, found.layout
         if layout.authenticated and self.keys:
-            carried, value, authenticator = self._authenticate(self.keys, window, found)
+            rank, value, authenticator = self._authenticate(self.keys, window, found)
+        carried = found.carried[rank]
         scores = [int(slot.scores[code]) for slot, code in zip(found.slots, carried, strict=True)]
         rivals = [slot.searched for slot in found.slots]
-        whole = candidate.tests * layouts * found.records
-        certain, either = doubts([slot.null for slot in found.slots], scores, rivals, whole, layouts)
+        tests = candidate.tests * layouts * found.records
+        p_value = found.p_value(tests, rank=rank)
+        if carried[0] != candidate.code and p_value > candidate.p_value:
+            return candidate  # the window shows its own beacon more clearly than a record with another
+        certain, either = doubts([slot.null for slot in found.slots], scores, rivals, tests, layouts)
         certain, read = certain[:-1], tuple(carried[:-1].tolist())
         certain = (min(certain[0], found.slots[0].null.p_value(scores[0], candidate.tests)), *certain[1:])
         if authenticator is not None:  # it confirms them all; of two tests the better one counts twice
@@ -274,10 +276,8 @@ class Reader:
             reading=Reading(layout, read, certain, either, authenticator),
         )
 
-    def _authenticate(
-        self, keys: ProviderKeys, window: Marks, found: _Hypothesis
-    ) -> tuple[NDArray[np.int64], int, float]:
-        """Of the likeliest records the one that the authenticator confirms best, its value, and that test's p-value."""
+    def _authenticate(self, keys: ProviderKeys, window: Marks, found: _Hypothesis) -> tuple[int, int, float]:
+        """Which of the likeliest records the authenticator confirms best, its value, and that test's p-value."""
         layout, nonce = found.layout, int(found.carried[0, 0]) % NONCES
         table = Table.of(self.slot(window, layout, layout.codes - 1, nonce))
         values = [
@@ -288,7 +288,7 @@ class Reader:
         p_value = null_of(table.units).p_value(int(scores[best]), len(values))
         if p_value > _CONFIRMED:
             best = 0  # other keys, or an edited text: the likeliest codes stand
-        return found.carried[best], values[best], p_value
+        return best, values[best], p_value
 
 
 def _worthwhile(marks: Marks, candidate: Candidate) -> int:

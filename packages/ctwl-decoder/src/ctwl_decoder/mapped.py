@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ctwl_protocol.normalization import DELETED, WHITE_SPACE, normalize_within
 
-__all__ = ["Edit", "Mapped", "normalized"]
+from .errors import NotText
+
+__all__ = ["MAX_MARKS", "Edit", "Mapped", "normalized"]
 
 Edit = tuple[int, int, str]
 """Characters ``start`` to ``end`` become another string."""
 
 _CHANGED = re.compile(f"\r[{DELETED}]*[\n\x85\u2028\u2029]|[\x00-\x7f]?[^\x00-\x7f]+|\r")
 """What normalisation may change: an ASCII character joins nothing before it, but for the second half of a line end."""
+
+MAX_MARKS = 256
+"""Most combining marks in a row, invisible characters aside: ordering them takes time that grows with their square."""
+
+_INVISIBLE = dict.fromkeys(map(ord, DELETED))
 
 
 @dataclass(frozen=True)
@@ -53,12 +62,28 @@ class Mapped:
 
 
 def normalized(given: Mapped) -> Mapped:
-    """``ctwl-n1`` of a text (spec section 5.1), as :func:`ctwl_protocol.normalization.normalize`."""
+    """``ctwl-n1`` of a text (spec section 5.1), as :func:`ctwl_protocol.normalization.normalize`.
+
+    Raises:
+        NotText: more than :data:`MAX_MARKS` marks on one letter.
+    """
     found = given
     if not given.text.isascii() or "\r" in given.text:
         pieces = ((m.start(), m.end(), m.group()) for m in _CHANGED.finditer(given.text))
-        changed = ((start, end, piece, normalize_within(piece)) for start, end, piece in pieces)
+        changed = ((start, end, piece, _normalized(piece)) for start, end, piece in pieces)
         found = given.edited((start, end, new) for start, end, piece, new in changed if new != piece)
     head = len(found.text) - len(found.text.lstrip(WHITE_SPACE))
     tail = max(len(found.text.rstrip(WHITE_SPACE)), head)
     return Mapped(found.text[head:tail], found.source[head : tail + 1])
+
+
+def _normalized(piece: str) -> str:
+    if len(piece) > MAX_MARKS and _piled(piece.translate(_INVISIBLE)):
+        raise NotText(f"the text piles more than {MAX_MARKS} combining marks on one letter; no script does")
+    return normalize_within(piece)
+
+
+def _piled(run: str) -> bool:
+    """Whether more than :data:`MAX_MARKS` combining marks follow each other."""
+    groups = groupby(run, lambda character: unicodedata.combining(character) > 0)
+    return any(marks and sum(1 for _ in group) > MAX_MARKS for marks, group in groups)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from .posterior import THRESHOLD
 from .report import NO_PROOF, Report, number, who
 
 __all__ = ["caveats", "headline"]
@@ -23,6 +24,12 @@ def headline(report: Report) -> str:
 
 def caveats(report: Report) -> list[str]:
     """What a reader must know to take the verdict for what it is."""
+    if report.posterior is not None:
+        return [
+            f"The paper's test: the best code of a window has the posterior {report.posterior:.6f}; the threshold is "
+            f"{THRESHOLD}. That compares codes with each other and is no false-positive rate.",
+            report.forgeable if report.detected else NO_PROOF,
+        ]
     if report.detected:
         return [
             f"Of texts without a watermark, at most one in {_one_in(report.p_value)} would show some code as clearly.",

@@ -196,6 +196,23 @@ class Analysis:
         for start, end, worth in zip([0, *self.starts[1:-1].tolist()], ends, self.worth.tolist(), strict=True):
             yield self.text[start:end], worth
 
+    def shown(self, most: int, around: int = 24) -> NDArray[np.bool_]:
+        """Which tokens a report of limited length shows: bool (tokens,), at most ``most`` of them.
+
+        All of a short text; of a longer one what was found, with so many tokens ``around``, or else its beginning.
+        """
+        tokens = len(self.worth)
+        if tokens <= most:
+            return np.ones(tokens, dtype=np.bool_)
+        found = np.zeros(tokens, dtype=np.bool_)
+        for span in self.report.spans:
+            first = int(np.searchsorted(self.starts[1:], span.start, side="right"))
+            last = int(np.searchsorted(self.starts[:-1], span.end, side="left"))
+            found[max(first - around, 0) : last + around] = True
+        if not self.report.spans:
+            found[:around] = True
+        return np.asarray(found & (found.cumsum() <= most))
+
 
 def who(span: Span) -> str:
     """Where a span comes from, in words."""

@@ -79,6 +79,7 @@ class Candidate:
         p_value: corrected for all that was searched.
         codes: uint32, ascending: the codes that it is the best of.
         reading: the whole record, where it was read.
+        beacons: of how many of its beacons it was read as a record, with or without success.
     """
 
     start: int
@@ -92,6 +93,7 @@ class Candidate:
     p_value: float
     codes: NDArray[np.uint32] = field(repr=False, compare=False)
     reading: Reading | None = None
+    beacons: int = 0
 
     @property
     def order(self) -> tuple[float, float]:

@@ -15,8 +15,8 @@ __all__ = ["render", "show"]
 
 _FOR = ("on #deebf7", "on #9ecae1", "on #4292c6")  # blue against orange: told apart by everyone
 _AGAINST = ("on #fee6ce", "on #fdae6b", "on #e6550d")
-_AROUND = 24
 _MOST = 1500
+_KEPT = "\n\t\u200c\u200d"  # scripts need the joiners
 
 
 def style_of(worth: float) -> str:
@@ -86,26 +86,20 @@ def _numbers(analysis: Analysis) -> Text:
 
 def _heat(analysis: Analysis) -> Text:
     """The text; of a long one only what was found, or its beginning."""
-    tokens = len(analysis.worth)
-    shown = [tokens <= _MOST] * tokens
-    if tokens > _MOST:
-        for i, (start, end) in enumerate(zip(analysis.starts, analysis.starts[1:], strict=False)):
-            inside = any(span.start < end and start < span.end for span in analysis.report.spans)
-            shown[i] = inside or (not analysis.report.spans and i < _AROUND)
-        near = [i for i, here in enumerate(shown) if here]
-        for i in near:
-            if i and not shown[i - 1]:
-                shown[max(0, i - _AROUND) : i] = [True] * min(i, _AROUND)
-            if i + 1 < tokens and not shown[i + 1]:
-                shown[i + 1 : i + 1 + _AROUND] = [True] * min(_AROUND, tokens - i - 1)
+    shown = analysis.shown(_MOST)
     text, gap = Text(), False
     for i, (piece, worth) in enumerate(analysis.pieces()):
         if shown[i]:
-            text.append(piece, style_of(worth))
+            text.append(_harmless(piece), style_of(worth))
         elif not gap:
             text.append(" [...] ", "dim")
         gap = not shown[i]
     return text
+
+
+def _harmless(piece: str) -> str:
+    """A piece of text for a terminal, to which some characters are orders: those are shown as such."""
+    return "".join(c if c.isprintable() or c in _KEPT else " " if c.isspace() else "\ufffd" for c in piece)
 
 
 def _legend() -> Text:

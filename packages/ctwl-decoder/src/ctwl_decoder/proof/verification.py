@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from ctwl_protocol import Profile, get_profile, published_names
 from ctwl_protocol.errors import ProfileNotPrivate
-from ctwl_protocol.normalization import normalize
 from ctwl_protocol.private import check_private, commitment
 from ctwl_protocol.registry import CertificateEntry, Registry, Trusted
 
 from ..errors import OptionOutOfRange, ProofLate, ProofRefused, ProofTextDiffers, ProofUncertified, ProofUnfounded
+from ..mapped import Mapped, normalized
 from ..options import ALPHA, check_alpha
 from ..report import number
 from .document import Proof
@@ -181,7 +181,7 @@ def _same(proved: str, asked: str | None) -> str:
     if asked is None:
         start = "".join(letter if letter.isprintable() else " " for letter in proved[:60])
         return f'compared with none: the verdict is about the one in the proof, "{start}..."'
-    if normalize(asked) != normalize(proved):
+    if normalized(Mapped.of(asked)).text != normalized(Mapped.of(proved)).text:
         raise ProofTextDiffers("the text in the proof is another than the one given; ask for a proof of this one")
     return "the one given"
 

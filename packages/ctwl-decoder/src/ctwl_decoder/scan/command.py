@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ctwl_protocol import CTWLError, Profile, get_profile
+from ctwl_protocol import CTWLError, get_profile
 from ctwl_protocol.registry import load_trusted
 
 from ..errors import OptionOutOfRange
@@ -93,7 +93,8 @@ def _settings(arguments: argparse.Namespace) -> Settings:
     if arguments.beacon is not None and arguments.all_codes:
         raise OptionOutOfRange("say what to look for in one way: --beacon or --all-codes")
     profile = get_profile(arguments.profile)
-    searched = arguments.beacon or load_trusted().registry.beacons()
+    registry = load_trusted()
+    searched = arguments.beacon or registry.registry.beacons()
     if arguments.all_codes or (arguments.beacon is None and not profile.is_public):  # whose codes are its owner's
         searched = None
     return Settings(
@@ -101,10 +102,11 @@ def _settings(arguments: argparse.Namespace) -> Settings:
         alpha=arguments.alpha,
         beacons=None if searched is None else tuple(searched),
         columns=Columns(arguments.text_column, arguments.id_column),
+        registry=registry,
     )
 
 
-def _engine(arguments: argparse.Namespace, profile: Profile, watch: Watch) -> Engine:
+def _engine(arguments: argparse.Namespace, settings: Settings, watch: Watch) -> Engine:
     if arguments.ray is not None:
         from .ray import cluster
 
@@ -113,7 +115,9 @@ def _engine(arguments: argparse.Namespace, profile: Profile, watch: Watch) -> En
     def opened() -> Decoder:
         from ..decoder import Decoder
 
-        return Decoder.open(profile, proxy_path=arguments.proxy, device=arguments.device)
+        return Decoder.open(
+            settings.profile, proxy_path=arguments.proxy, device=arguments.device, registry=settings.registry
+        )
 
     return here(opened, watch)
 
@@ -181,7 +185,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 arguments.paths,
                 arguments.out,
                 settings,
-                _engine(arguments, settings.profile, bar),
+                _engine(arguments, settings, bar),
                 restart=arguments.restart,
                 overwrite=arguments.overwrite,
                 watch=bar,

@@ -42,7 +42,8 @@ _TEXT = (".txt", ".txt.gz")
 _PARQUET = (".parquet",)
 _READ = _TEXT + _LINES + _PARQUET
 
-_BATCH = 64  # rows of a Parquet file in memory
+_BATCH = 64  # most rows of a Parquet file in memory
+_UNPACKED = 1 << 28  # bytes of them
 _BUFFER = 1 << 16  # bytes that Parquet reads ahead in a column
 
 _BOM = b"\xef\xbb\xbf"
@@ -279,21 +280,38 @@ def _rows(file: CorpusFile, columns: Columns) -> Iterator[Document]:
     import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(file.path, pre_buffer=False, buffer_size=_BUFFER) as table:
-            names = table.schema_arrow.names
-            if names.count(columns.text) != 1:
-                raise TextMissing(f"{file.name} has no column {columns.text!r}; {_fields(names)}")
-            kind = table.schema_arrow.field(columns.text).type
-            if not _holds_text(kind):
-                raise TextMissing(f"the column {columns.text!r} of {file.name} is of type {kind}, no text")
-            wanted = [columns.text] + [name for name in names if name == columns.id and name != columns.text]
-            row, rows = 0, table.metadata.num_rows
-            for batch in table.iter_batches(_BATCH, columns=wanted):
-                for place in range(batch.num_rows):
-                    yield _row(batch, place, Document(file.name, row, read=file.size * (row + 1) // rows), columns)
-                    row += 1
+        metadata = pq.read_metadata(file.path)
+        schema = metadata.schema.to_arrow_schema()
+        if schema.names.count(columns.text) != 1:
+            raise TextMissing(f"{file.name} has no column {columns.text!r}; {_fields(schema.names)}")
+        kind = schema.field(columns.text).type
+        if not _holds_text(kind):
+            raise TextMissing(f"the column {columns.text!r} of {file.name} is of type {kind}, no text")
+        wanted = [columns.text] + [name for name in schema.names if name == columns.id and name != columns.text]
+        row, rows = 0, metadata.num_rows
+        with pq.ParquetFile(file.path, metadata=metadata, pre_buffer=False, buffer_size=_BUFFER) as table:
+            for group in range(metadata.num_row_groups):
+                size = _batch_size(metadata.row_group(group), wanted, file.name)
+                for batch in table.iter_batches(size, row_groups=[group], columns=wanted):
+                    for place in range(batch.num_rows):
+                        at = Document(file.name, row, read=file.size * (row + 1) // rows)
+                        yield _row(batch, place, at, columns)
+                        row += 1
     except (OSError, pa.ArrowException) as error:
         raise InputUnreadable(f"cannot read {file.name} as Parquet: {str(error)[:400]}") from error
+
+
+def _batch_size(group: Any, wanted: Sequence[str], name: str) -> int:
+    """How many rows of a row group are unpacked at once: where a value repeats, each row may be as long as all of it.
+
+    Raises:
+        InputTooLarge: the values are longer on average than any may be.
+    """
+    parts = (group.column(i) for i in range(group.num_columns))
+    size = sum(part.total_uncompressed_size for part in parts if part.path_in_schema in wanted)
+    if size > MAX_BYTES * max(group.num_rows, 1):
+        raise InputTooLarge(f"the texts of {name} have more than {MAX_BYTES} bytes each; cut them into parts")
+    return int(min(max(_UNPACKED // max(size, 1), 1), _BATCH))
 
 
 def _holds_text(kind: Any) -> bool:

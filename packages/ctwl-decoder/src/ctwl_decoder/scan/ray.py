@@ -36,7 +36,9 @@ class _Decoding:
         from ..decoder import Decoder
 
         self.settings = settings
-        self.decoder: Decoder = Decoder.open(settings.profile, proxy_path=proxy_path, device=device)
+        self.decoder: Decoder = Decoder.open(
+            settings.profile, proxy_path=proxy_path, device=device, registry=settings.registry
+        )
 
     def __call__(self, batch: pa.Table) -> pa.Table:
         """A batch of records with the results' columns beside their own."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from ctwl_protocol import Profile
+from ctwl_protocol.registry import Trusted, load_trusted
 
 from .. import __version__
 from ..errors import OptionOutOfRange
@@ -37,11 +39,13 @@ class Settings:
         profile: the profile.
         alpha, score, beacons: see :meth:`ctwl_decoder.Decoder.decode`; the beacons are (provider, version) pairs.
         columns: the fields that are read.
+        registry: which beacons and layouts are registered, and by whom.
         chunk: most documents and most characters of a chunk. The proxy sees a chunk's documents together, and in which
             company a window is computed may move its weights within the profile's tolerance.
 
     Raises:
         OptionOutOfRange, FieldOutOfRange: as :meth:`ctwl_decoder.Decoder.decode` would, but before any work.
+        RegistryError: see :func:`ctwl_protocol.registry.load_trusted`.
     """
 
     profile: Profile
@@ -49,6 +53,7 @@ class Settings:
     score: Literal["soft", "count"] = "soft"
     beacons: tuple[tuple[int, int], ...] | None = None
     columns: Columns = field(default_factory=Columns)
+    registry: Trusted = field(default_factory=load_trusted, repr=False)
     chunk: tuple[int, int] = (CHUNK_DOCUMENTS, CHUNK_CHARACTERS)
 
     def __post_init__(self) -> None:
@@ -73,6 +78,7 @@ class Settings:
             "score": self.score,
             "beacons": None if self.beacons is None else [list(pair) for pair in sorted(set(self.beacons))],
             "columns": asdict(self.columns),
+            "registry": hashlib.sha256(self.registry.registry_bytes).hexdigest(),
             "chunk": list(self.chunk),
             "inputs": [[file.name, file.size, file.mtime_ns] for file in files],
         }

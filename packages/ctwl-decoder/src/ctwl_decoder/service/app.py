@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from importlib import resources
@@ -17,7 +18,7 @@ from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from ctwl_protocol import Profile
+from ctwl_protocol import CTWLError, Profile
 from ctwl_protocol.proxy import Proxy
 
 from .. import __version__
@@ -39,6 +40,10 @@ __all__ = ["Question", "Service", "create_app"]
 T = TypeVar("T")
 
 _WARM_UP = "The council said on Tuesday that the bridge over the river would be closed until the end of the month."
+
+_REFRESH_SECONDS = 600.0
+
+_log = logging.getLogger(__name__)
 
 _REFUSALS = {
     400: "The body cannot be parsed.",
@@ -126,6 +131,7 @@ class Service:
         self.admission = Admission(limits)
         self.metrics = Metrics(self.admission)
         self.observer = SharedObserver(proxy, self.metrics.windows.inc)
+        self._decoder = Decoder(proxy, self.observer)
 
     async def decode(self, visit: Visit, text: str, then: Callable[[Analysis], T], **options: Any) -> T:
         """Analyse a text in a thread when it is its turn, and what is made of that.
@@ -139,16 +145,27 @@ class Service:
             raise InputTooLarge(
                 f"the text has {len(text):,} characters and at most {most:,} are read here at once; cut it into parts"
             )
-        caller = self.observer.caller(self.limits.tokens)
-        decoder = Decoder(self.proxy, caller)
+        caller = self.observer.caller(max(self.limits.tokens - self.proxy.profile.prefix_length, 0))
+        decoder = self._decoder.observing(caller)
         return await visit.run(lambda: then(decoder.analyse(text, **options)), caller.cancel)
 
     @asynccontextmanager
     async def lifespan(self, _: FastAPI) -> AsyncIterator[None]:
         """Compile and load what the first request would wait for; end the threads afterwards."""
-        await asyncio.to_thread(Decoder(self.proxy, self.observer).decode, _WARM_UP)
+        await asyncio.to_thread(self._decoder.decode, _WARM_UP)
+        refreshing = asyncio.create_task(self._refresh())
         yield
+        refreshing.cancel()
         await asyncio.to_thread(self.close)
+
+    async def _refresh(self) -> None:
+        """Take up the registry that this machine trusts, as it is updated; where it is damaged, keep the old one."""
+        while True:
+            await asyncio.sleep(_REFRESH_SECONDS)
+            try:
+                self._decoder = await asyncio.to_thread(Decoder, self.proxy, self.observer)
+            except (CTWLError, OSError) as error:
+                _log.error("the registry cannot be read anew: %s", error)
 
     def close(self) -> None:
         """End the threads; what still waits for the proxy fails with :class:`ServiceClosing`."""

@@ -160,8 +160,9 @@ class Caller:
             Exception: what the proxy or ``progress`` raised.
         """
         if self._most is not None and len(positions) > self._most:
+            most = self._most + self._observer.proxy.profile.prefix_length
             raise InputTooLarge(
-                f"the text has more than {self._most} tokens, the most that are read here at once; cut it into parts"
+                f"the text has more than {most} tokens, the most that are read here at once; cut it into parts"
             )
         if not len(positions):
             return observe(self._observer.proxy, positions)  # nothing to weigh, only the right shapes

@@ -1,8 +1,9 @@
-"""uvicorn as the service runs it: quiet, and with the two time limits that its HTTP protocol lacks."""
+"""uvicorn as the service runs it: quiet, and with limits that its HTTP protocol lacks, on time and on connections."""
 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from typing import Any
 
 import h11
@@ -10,6 +11,7 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from .admission import client_of
 from .limits import Limits
 
 __all__ = ["TimedProtocol", "configure"]
@@ -21,13 +23,19 @@ _IDLE_SECONDS = 5
 class TimedProtocol(H11Protocol):
     """Drops a connection whose request head does not arrive in time, or whose client does not fetch its answer.
 
+    Connections beyond an address's share are dropped as they come, so that nobody can hold all that there are.
+
     Attributes:
         head_seconds: from the connection, or a later head's first byte, to the head's end.
         answer_seconds: for a client to fetch what is more than the socket takes at once.
+        share: connections that an address may hold; None for any number.
+        held: how many each address holds, in all of a server's protocols.
     """
 
     head_seconds = 10.0
     answer_seconds = 60.0
+    share: int | None = None
+    held: Counter[str]
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -37,6 +45,10 @@ class TimedProtocol(H11Protocol):
         """Wait for the first head."""
         super().connection_made(transport)
         self._start("head", self.head_seconds)
+        self._host = client_of(transport.get_extra_info("peername"))
+        self.held[self._host] += 1
+        if self.share is not None and self.held[self._host] > self.share:
+            transport.abort()
 
     def data_received(self, data: bytes) -> None:
         """Wait for the rest of a head, or no longer."""
@@ -59,6 +71,9 @@ class TimedProtocol(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Nothing more to wait for."""
         super().connection_lost(exc)
+        self.held[self._host] -= 1
+        if not self.held[self._host]:
+            del self.held[self._host]
         self._stop("head")
         self._stop("answer")
 
@@ -80,10 +95,11 @@ def configure(app: ASGIApp, limits: Limits, *, access_log: bool = False, trusted
         access_log: log a line per request, without bodies.
         trusted: comma-separated addresses whose X-Forwarded-For is believed.
     """
-    seconds = {"head_seconds": limits.head_seconds, "answer_seconds": limits.seconds}
+    behind = {} if trusted is not None else {"share": max(1, limits.connections // 4)}  # a proxy holds for many
+    options = {"head_seconds": limits.head_seconds, "answer_seconds": limits.seconds, "held": Counter(), **behind}
     return uvicorn.Config(
         app,
-        http=type("Protocol", (TimedProtocol,), seconds),
+        http=type("Protocol", (TimedProtocol,), options),
         ws="none",
         lifespan="on",
         log_config=_log_config(access_log),
