@@ -69,13 +69,17 @@ def timed(writer: Writer, recipe: Recipe, runs: int) -> dict[str, float]:
 
 def main() -> None:
     """Run the experiment."""
-    options = arguments(__doc__, quick={"texts": 4, "runs": 1}, texts=100, seed=1, batch=20, runs=2)
+    options = arguments(
+        __doc__, quick={"texts": 2, "runs": 1, "values": 1}, texts=100, seed=1, batch=20, runs=2, values=5
+    )  # fmt: skip
     proxy = open_proxy(OFFLINE, fast=True)
     writer, reader = Writer(proxy), TextReader(proxy)
     shared: dict[str, Any] = {"tokens": max(LENGTHS), "seed": options.seed, "batch": options.batch}
     bases = [Recipe("unbiased", **shared), Recipe("delta", 2.0, **shared)]
     rows: list[dict[str, Any]] = []
-    points = [(name, value, base) for name, values in CHANGED.items() for value in values for base in bases]
+    points = [
+        (name, value, base) for name, values in CHANGED.items() for value in values[-options.values :] for base in bases
+    ]
     for name, value, base in tracked(points, "ablations"):
         recipe = replace(base, **{name: value})
         row: dict[str, Any] = {"parameter": name, "value": value, "method": base.method}

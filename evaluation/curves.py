@@ -109,7 +109,7 @@ def quality(texts: list[Text], length: int) -> dict[str, float]:
 
 def main() -> None:
     """Run the experiment."""
-    options = arguments(__doc__, quick={"texts": 4}, texts=100, seed=1, batch=20)
+    options = arguments(__doc__, quick={"texts": 2, "strengths": 2}, texts=100, strengths=6, seed=1, batch=20)
     proxy = open_proxy(OFFLINE, fast=True)
     writer, reader = Writer(proxy), TextReader(proxy)
     shared: dict[str, Any] = {"tokens": max(LENGTHS), "seed": options.seed, "batch": options.batch}
@@ -118,7 +118,7 @@ def main() -> None:
     rows = [{"method": "plain", "tokens": length, **quality(unmarked, length)} for length in LENGTHS]
     right = {(method, length): [np.zeros(options.texts, np.bool_)] for method in METHODS for length in LENGTHS}
     loss = {(method, length): [plain[length]] for method in METHODS for length in LENGTHS}
-    points = [(method, delta) for method, deltas in METHODS.items() for delta in deltas]
+    points = [(method, delta) for method, deltas in METHODS.items() for delta in deltas[-options.strengths :]]
     for method, delta in tracked(points, "curves"):
         recipe = Recipe(method, delta, **shared)
         texts = writer.texts(recipe, options.texts)

@@ -64,23 +64,24 @@ def is_whole(decoder: Decoder, generation: Generation, text: str) -> bool:
 
 def main() -> None:
     """Run the experiment."""
-    options = arguments(__doc__, quick={"texts": 2}, texts=40, seed=1, batch=20)
+    options = arguments(__doc__, quick={"texts": 1, "tokens": 100}, texts=40, tokens=400, seed=1, batch=20)
+    lengths = [length for length in LENGTHS if length <= options.tokens]
     encoder, proxy = Encoder.open("smollm2", OFFLINE), open_proxy(OFFLINE, fast=True)
     observe, (_, nobody) = kept(proxy), registries()
     prompts, rows = news_prompts(options.texts), []
     for bits, layout in LAYOUTS.items():
         rng = np.random.default_rng([options.seed, bits])
-        counts: dict[int, list[bool]] = {length: [] for length in LENGTHS}
+        counts: dict[int, list[bool]] = {length: [] for length in lengths}
         for start in tracked(range(0, options.texts, options.batch), f"{bits} bits"):
             written = encoder.generate(
                 prompts[start : start + options.batch], provider=int(rng.integers(1024)), version=start % 16,
-                record=random_record(layout, rng), max_new_tokens=max(LENGTHS), min_new_tokens=max(LENGTHS),
+                record=random_record(layout, rng), max_new_tokens=max(lengths), min_new_tokens=max(lengths),
                 seed=options.seed + start,
             )  # fmt: skip
             for generation in written:
                 decoder = Decoder(proxy, remembered(observe), registry=nobody)
                 ids = proxy.tokenizer.encode(generation.text)
-                for length in sorted(LENGTHS, reverse=True):
+                for length in sorted(lengths, reverse=True):
                     counts[length].append(is_whole(decoder, generation, proxy.tokenizer.decode(ids[:length])))
         row: dict[str, Any] = {"bits": bits, "layout": layout}
         row["whole"] = {str(n): rate(sum(each), len(each)) for n, each in counts.items()}

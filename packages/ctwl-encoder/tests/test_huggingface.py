@@ -15,7 +15,8 @@ from ctwl_decoder import Decoder
 from ctwl_encoder import Bridge, CTWLLogitsProcessor, CTWLWatermarkingConfig
 from ctwl_encoder.errors import ConfigMalformed, OptionOutOfRange, StrategyUnsuitable, TokenizerUnsupported
 from ctwl_encoder.models import OFFLINE_PROFILE, load_model
-from ctwl_protocol import Beacon, CTWLError
+from ctwl_protocol import Beacon, CTWLError, keyfile
+from ctwl_protocol.private import new_private, write_private
 from ctwl_protocol.proxy import Proxy
 
 PROFILE = "org.ctwl.smollm2-135m.1"
@@ -82,6 +83,30 @@ def test_beams_of_a_prompt_share_a_nonce(smollm2: tuple[Any, Any], bridge: Bridg
     processor = CTWLLogitsProcessor(bridge, CTWLWatermarkingConfig(provider=42, version=3, strategy="delta"))
     write(smollm2, PROMPTS, num_beams=4, watermarking_config=processor.placed(), max_new_tokens=3)
     assert [len(set(processor.codes[i : i + 4])) for i in (0, 4, 8)] == [1, 1, 1]
+
+
+def test_beams_that_would_lose_their_codes_are_refused(smollm2: tuple[Any, Any], bridge: Bridge) -> None:
+    config = CTWLWatermarkingConfig(provider=42, version=3).attach(bridge)
+    with pytest.raises(StrategyUnsuitable, match="delta for beam search"):
+        write(smollm2, PROMPTS[:2], num_beams=4, watermarking_config=config, max_new_tokens=40)
+
+
+def test_a_record_is_one_prompts(smollm2: tuple[Any, Any], bridge: Bridge) -> None:
+    config = CTWLWatermarkingConfig(codes=CODES[:2], strategy="delta").attach(bridge)
+    with pytest.raises(OptionOutOfRange, match="one for each prompt"):
+        write(smollm2, [PROMPTS[0], PROMPTS[1], PROMPTS[2], PROMPTS[0]], watermarking_config=config, max_new_tokens=2)
+
+
+def test_a_private_profile_is_saved_as_it_can_be_loaded(
+    smollm2: tuple[Any, Any], fast_proxy: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(keyfile.VARIABLE, "open sesame")
+    profile = new_private("com.example.mine.1", fast_proxy.profile)
+    write_private(tmp_path / "mine.ctwl", profile)
+    mine = Bridge(smollm2[1], fast_proxy.under(profile))
+    config = CTWLWatermarkingConfig(provider=42, profile=str(tmp_path / "mine.ctwl")).attach(mine)
+    config.to_json_file(tmp_path / "config.json")
+    assert CTWLWatermarkingConfig.from_json_file(tmp_path / "config.json").profile == str(tmp_path / "mine.ctwl")
 
 
 def test_a_longer_prompt_is_a_new_call_even_where_it_begins_like_the_last_one(bridge: Bridge) -> None:

@@ -67,7 +67,7 @@ class Generation:
 
 def default_profile(model: str) -> str:
     """The profile for a model where none is named: the standard one, and for ``smollm2`` the offline one."""
-    return OFFLINE_PROFILE if model == OFFLINE_MODEL else STANDARD
+    return OFFLINE_PROFILE if model.lower() == OFFLINE_MODEL else STANDARD
 
 
 class Encoder:
@@ -198,7 +198,8 @@ class Encoder:
         needed = max(needed_tokens(self.proxy.profile, each.layout.codes) for each in records)
         if max_new_tokens < needed:
             warnings.warn(
-                f"max_new_tokens is {max_new_tokens}; a reader needs about {needed} tokens to be sure of it all",
+                f"max_new_tokens is {max_new_tokens}; a reader needs about {needed} tokens to be sure of it all"
+                + ("" if strategy is Strategy.UNBIASED else f", under {strategy} mostly more"),
                 ShortText,
                 stacklevel=2,
             )

@@ -25,7 +25,7 @@ from ctwl_protocol.records import Record, RecordDocument
 from ctwl_protocol.sealing import ProviderKeys
 
 from .bridge import Bridge
-from .errors import ConfigMalformed, OptionOutOfRange, TokenizerUnsupported
+from .errors import ConfigMalformed, OptionOutOfRange, StrategyUnsuitable, TokenizerUnsupported
 from .marking import Marker, Text, check_beacon, check_delta, check_strategy
 from .models import load_tokenizer
 from .payload import Payload
@@ -52,7 +52,7 @@ class CTWLWatermarkingConfig(BaseWatermarkingConfig):  # type: ignore[misc]
             {name: value}}``, as :meth:`ctwl_protocol.records.Record.document` gives.
         codes: instead of records, one code for each prompt.
         profile: name of a published profile, or the path of a private one.
-        strategy: ``unbiased`` (for sampling), ``delta`` or ``vanilla``.
+        strategy: ``unbiased`` (for sampling, not for greedy decoding or beams), ``delta`` or ``vanilla``.
         delta: nats, for ``delta`` and ``vanilla``.
         skip_repeats: leave positions alone whose context has been marked in this text.
         tokenizer: the model's tokenizer: a folder, or a name on the hub.
@@ -137,7 +137,8 @@ class CTWLWatermarkingConfig(BaseWatermarkingConfig):  # type: ignore[misc]
         other = copy.deepcopy(self)
         other._key = keys.colour_key() if keys else self._key
         other._layouts = (*self._layouts, *layouts)
-        other.profile = bridge.proxy.profile.name
+        if get_profile(self.profile) != bridge.proxy.profile:  # else it stays as it can be loaded again
+            other.profile = bridge.proxy.profile.name
         other._bridge = bridge
         other.validate()
         return other
@@ -278,7 +279,8 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
             float (rows, size), the dtype and device of ``scores``.
 
         Raises:
-            OptionOutOfRange: the number of rows is no multiple of the number of records.
+            OptionOutOfRange: the records are not one for each prompt.
+            StrategyUnsuitable: beams change places under ``unbiased``.
             ModelFailed: a row has no finite maximum.
         """
         ids: NDArray[np.int64] = input_ids.cpu().numpy()
@@ -334,8 +336,14 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
         start = self._prompt_length
         if not start < ids.shape[1] <= self._longest + 1 or not np.array_equal(ids[:, :start], self._prompt):
             return True
-        before = [_key(payload, row[start:-1]) for payload, row in zip(self.payloads, ids, strict=True)]
-        return not all(key in self._texts for key in before)
+        written = [row[start:-1] for row in ids]
+        if all(_key(*pair) in self._texts for pair in zip(self.payloads, written, strict=True)):
+            return False
+        if all(any(_key(payload, each) in self._texts for payload in set(self.payloads)) for each in written):
+            raise StrategyUnsuitable(
+                "rows that carry different codes changed places, as beams do; use delta for beam search"
+            )
+        return True
 
     def _payloads(self, prompts: NDArray[np.int64]) -> list[Payload]:
         """One for each row."""
@@ -345,7 +353,10 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
                 raise OptionOutOfRange(
                     f"{len(prompts)} rows cannot share {len(given)} records; give one for each prompt"
                 )
-            return [payload for payload in given for _ in range(len(prompts) // len(given))]
+            each = len(prompts) // len(given)
+            if len(given) > 1 and any((group != group[0]).any() for group in prompts.reshape(len(given), each, -1)):
+                raise OptionOutOfRange(f"there are {len(given)} records and more prompts; give one for each prompt")
+            return [payload for payload in given for _ in range(each)]
         drawn = [Payload((Beacon.fresh(config.provider, config.version).code,)) for _ in prompts]
         if self.marker.strategy is Strategy.UNBIASED:
             return drawn

@@ -30,6 +30,8 @@ def load_model(name: str, device: str | torch.device = "auto") -> tuple[Any, Any
 
     Raises:
         ModelNotFound: there is no such model, or it is no causal LM.
+        TokenizerUnsupported: the model comes without a tokenizer.
+        ModelFailed: the model does not fit on the device.
     """
     device = choose_device(device)
     if name.lower() == OFFLINE_MODEL:
@@ -38,13 +40,13 @@ def load_model(name: str, device: str | torch.device = "auto") -> tuple[Any, Any
         model.generation_config.update(eos_token_id=ends, pad_token_id=ends[0])
     else:
         try:
-            tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=False)
             model = AutoModelForCausalLM.from_pretrained(name, dtype="auto", trust_remote_code=False)
         except Exception as error:  # transformers raises many types for a name that it cannot load
             raise ModelNotFound(
                 f"cannot load {name!r} as a causal LM ({_first_line(error)}); give a folder, a name on the hub, or "
                 f"{OFFLINE_MODEL}"
             ) from error
+        tokenizer = load_tokenizer(name)
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token
     tokenizer.padding_side = "left"

@@ -20,14 +20,13 @@ from __future__ import annotations
 import inspect
 import logging
 import secrets
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from vllm.v1.sample import logits_processor as v1
-from vllm.v1.worker.gpu.sample import logits_processor as v2
 
 from ctwl_protocol import Beacon, CTWLError, get_profile
 from ctwl_protocol.layouts import find_layout
@@ -35,12 +34,21 @@ from ctwl_protocol.profile import STANDARD
 from ctwl_protocol.records import Record
 
 from .errors import OptionOutOfRange, StrategyUnsuitable
+from .expectation import needed_tokens
 from .huggingface import open_bridge
 from .marking import Marker, Text, check_beacon, check_delta, check_strategy
 from .payload import Payload
 from .strategies import Strategy, truncate
 
+try:
+    from vllm.v1.worker.gpu.sample import logits_processor as v2
+except ImportError:  # a vLLM that has the V1 model runner alone
+    v2 = v1
+
 __all__ = ["CTWLLogitsProcessor"]
+
+_BASES = (v1.LogitsProcessor,) if v2 is v1 else (v2.LogitsProcessor, v1.LogitsProcessor)
+"""Of the two model runners; a plug-in that does not load keeps vLLM from starting."""
 
 _PREFIX = "ctwl_"
 _PRIVATE = f"{_PREFIX}admitted"
@@ -92,7 +100,7 @@ class Request:
         layout: the number of the record's layout, where there are ``codes``.
         codes: a record as its codes, in place of provider, version and nonce.
         strategy: ``unbiased``, ``delta``, ``vanilla`` or ``off``; None takes ``unbiased``. Greedy requests get
-            ``delta`` in its place, unless they ask for ``unbiased`` themselves.
+            ``delta`` in its place; those that ask for ``unbiased`` themselves are refused.
         delta: nats, for ``delta`` and ``vanilla``.
         profile: a published profile or the path of a private one.
         proxy_path: folder of the proxy LM's files where they are not in the cache.
@@ -132,6 +140,11 @@ class Request:
             if name not in known or (name in own and name in _SERVER):
                 allowed = ", ".join(sorted(_PREFIX + field for field in known.keys() - _SERVER))
                 raise OptionOutOfRange(f"{_PREFIX}{name} is no option of a request; there are {allowed}")
+        beacon = own.keys() & {"provider", "version", "nonce"}
+        if beacon and "codes" in own:
+            raise OptionOutOfRange(f"a request has {_PREFIX}codes or {_PREFIX}{min(beacon)}, not both")
+        if beacon:  # the request's beacon, not the server's record
+            server = {name: value for name, value in server.items() if name not in ("layout", "codes")}
         request = cls(**{**server, **own})
         if (request.provider is None and request.codes is None) or request.strategy == "off":
             return None
@@ -149,7 +162,7 @@ class Request:
         profile = get_profile(request.profile)
         check_beacon(profile)
         check_strategy(strategy, profile)
-        return cls(**{**server, **own, "strategy": str(strategy)})
+        return replace(request, strategy=str(strategy))
 
     def payload(self, nonce: int) -> Payload:
         """The request's codes.
@@ -193,7 +206,7 @@ class _Row:
         return self.text
 
 
-class CTWLLogitsProcessor(v2.LogitsProcessor, v1.LogitsProcessor):  # type: ignore[misc]
+class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
     """Marks the rows of requests that carry a record; see the module's text."""
 
     def __init__(self, vllm_config: Any, *runner: Any) -> None:
@@ -247,6 +260,11 @@ class CTWLLogitsProcessor(v2.LogitsProcessor, v1.LogitsProcessor):  # type: igno
                     "ctwl: the V1 model runner does not tell a plug-in the last tokens under async scheduling; serve "
                     "with --no-async-scheduling or VLLM_USE_V2_MODEL_RUNNER=1"
                 )
+        needed = needed_tokens(get_profile(request.profile), len(request.codes or (0,)))
+        if sampling_params.max_tokens is not None and sampling_params.max_tokens < needed:
+            _log.info(
+                "ctwl: a request for at most %d tokens; a reader needs about %d", sampling_params.max_tokens, needed
+            )
         admitted = _Admitted(secrets.randbelow(64))
         if request.strategy == Strategy.UNBIASED:
             admitted = admitted._replace(
