@@ -25,7 +25,10 @@ from vllm.v1.worker.gpu.sample.logits_processor import (
 )
 
 from ctwl_decoder import Decoder
+from ctwl_encoder.errors import OptionOutOfRange
 from ctwl_encoder.models import load_model
+from ctwl_encoder.vllm import Request
+from ctwl_protocol import Beacon
 
 PROFILE = "org.ctwl.smollm2-135m.1"
 PROMPTS = ["The council said on Tuesday that the new bridge", "Farmers in the north are waiting for rain after"]
@@ -125,6 +128,16 @@ def test_a_request_without_a_record_is_left_alone(folder: Path) -> None:
     assert torch.equal(runner.apply(logits.clone(), [0], [50]), logits)
     with pytest.raises(VLLMValidationError, match="provider"):
         runner.validate(SamplingParams(extra_args={"ctwl_provider": 5000}))
+
+
+def test_a_requests_own_beacon_stands_over_the_servers_record() -> None:
+    server = {"layout": 2, "codes": [43_211, 7], "profile": PROFILE}
+    own = Request.of(server, {"ctwl_provider": 7, "ctwl_nonce": 5}, 1.0)
+    assert own is not None and own.payload(0).carried == (Beacon(7, 0, 5).code,)
+    servers = Request.of(server, {}, 1.0)
+    assert servers is not None and servers.payload(0).carried[:2] == (43_211, 7)
+    with pytest.raises(OptionOutOfRange, match="not both"):
+        Request.of(server, {"ctwl_provider": 7, "ctwl_codes": [1, 2]}, 1.0)
 
 
 def test_parameters_that_are_used_again_are_as_they_were(folder: Path) -> None:
