@@ -1,9 +1,9 @@
 """The forms in which a pasted text may have been written (spec section 10, step 1).
 
 Normalisation, which belongs to the profile, undoes what no reader sees. What readers do see, wrapped lines and the
-marks of HTML and Markdown, may be the writer's own, so they are never removed for good: the decoder reads the text as
-given, and where it looks wrapped or marked up also without that. Each form is a test, and the p-values pay for
-it.
+marks of HTML and Markdown, may be the writer's own, so they are never removed for good, and no more are joiners, which
+many scripts need: the decoder reads the text as given, and where it looks wrapped or marked up, or has joiners in plain
+ASCII, also without that. Each form is a test, and the p-values pay for it.
 """
 
 from __future__ import annotations
@@ -39,6 +39,9 @@ _WORD = re.compile(r"\s+|&(?:#[0-9]{1,7}|#x[0-9a-f]{1,6}|[a-z][a-z0-9]{1,31});?|
 _BREAKS = ("", " ", "\n", "\n\n")
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|(?<=[^\r\n])\Z)")
 
+_JOINERS = re.compile("(?<![^\x00-\x7f])[\u034f\u200c\u200d\ufe00-\ufe0f]+(?![^\x00-\x7f])")
+"""What joins or varies characters, where none of its neighbours can be joined or varied."""
+
 _MARKDOWN = re.compile(
     r"""(?mx)
     ^[ ]{0,3}(?:>[ ]?)+                                # quotations, in mail too
@@ -57,9 +60,10 @@ _MARKDOWN = re.compile(
 def forms_of(text: str) -> list[tuple[str, Mapped]]:
     """A text as given and, where that differs, without marks and wrapped lines; both normalised, with their names."""
     given = Mapped.of(text)
-    unmarked = _without_html(given) if len(_TAG.findall(text)) >= 2 else _without_markdown(given)
+    bare = given.edited((*found.span(), "") for found in _JOINERS.finditer(text))
+    unmarked = _without_html(bare) if len(_TAG.findall(bare.text)) >= 2 else _without_markdown(bare)
     joined = _unwrapped(unmarked)
-    steps = (("without marks", given, unmarked), ("lines joined", unmarked, joined))
+    steps = (("without joiners", given, bare), ("without marks", bare, unmarked), ("lines joined", unmarked, joined))
     done = [name for name, before, after in steps if before.text != after.text]
     forms = [(AS_GIVEN, normalized(given)), (", ".join(done), normalized(joined))]
     return forms if forms[0][1].text != forms[1][1].text else forms[:1]
