@@ -7,7 +7,8 @@ import sys
 import numpy as np
 import pytest
 import torch
-from transformers import LogitsProcessorList
+from tokenizers import Tokenizer
+from transformers import LogitsProcessorList, PreTrainedTokenizerFast
 
 from ctwl_decoder import Decoder
 from ctwl_encoder import Bridge, CTWLLogitsProcessor, CTWLWatermarkingConfig, Encoder, Strategy
@@ -51,6 +52,33 @@ def test_a_batch_of_prompts_each_with_its_own_record(encoder: Encoder, decoder: 
         assert generation.marked > 120
         assert generation.lost <= 1  # white space at the very end is not read
         assert generation.expected_log2_p < -13
+
+
+def test_the_proxys_vocabulary_under_other_numbers(fast_proxy: Proxy, decoder: Decoder) -> None:
+    """As OPT has GPT-2's: the same tokens, shuffled, behind some of its own, and more rows than tokens."""
+    model, tokenizer = load_model("smollm2")
+    before, padding, size = 4, 12, len(tokenizer)
+    places = before + torch.from_numpy(np.random.default_rng(5).permutation(size))
+    rows = model.get_input_embeddings().weight.detach()
+    model.resize_token_embeddings(before + size + padding, mean_resizing=False)
+    shuffled = torch.zeros(before + size + padding, rows.shape[1])
+    shuffled[places] = rows[:size]
+    model.get_input_embeddings().weight.data = shuffled
+    model.tie_weights()
+    document = json.loads(tokenizer.backend_tokenizer.to_str())
+    document["model"]["vocab"] = {token: int(places[i]) for token, i in document["model"]["vocab"].items()}
+    own = ["<s>", "<pad>", "</s>", "<unk>"]
+    document["model"]["vocab"] |= {token: i for i, token in enumerate(own)}
+    for added in document["added_tokens"]:
+        added["id"] = int(places[added["id"]])
+    document["added_tokens"] += [{**document["added_tokens"][0], "id": i, "content": t} for i, t in enumerate(own)]
+    document["added_tokens"].sort(key=lambda added: added["id"])
+    other = PreTrainedTokenizerFast(
+        tokenizer_object=Tokenizer.from_str(json.dumps(document)), bos_token="<s>", eos_token="</s>", pad_token="<pad>"
+    )
+    model.generation_config.update(bos_token_id=0, pad_token_id=1, eos_token_id=2)
+    written = Encoder(model, other, fast_proxy).generate(PROMPTS[:2], 42, 3, max_new_tokens=120, seed=2)
+    assert [decoder.decode(each.text).code for each in written] == [each.beacon.code for each in written]
 
 
 def test_the_same_seed_writes_the_same_text_and_another_does_not(encoder: Encoder) -> None:

@@ -12,7 +12,7 @@ import torch
 from transformers import GenerationConfig, TextStreamer
 
 from ctwl_decoder import Decoder
-from ctwl_encoder import Bridge, CTWLLogitsProcessor, CTWLWatermarkingConfig
+from ctwl_encoder import Bridge, CTWLLogitsProcessor, CTWLWatermarkingConfig, Encoder
 from ctwl_encoder.errors import ConfigMalformed, OptionOutOfRange, StrategyUnsuitable, TokenizerUnsupported
 from ctwl_encoder.models import OFFLINE_PROFILE, load_model
 from ctwl_protocol import Beacon, CTWLError, keyfile
@@ -137,6 +137,34 @@ def test_delta_under_every_way_of_decoding(
     given["min_new_tokens"] = given["max_new_tokens"]
     (text,) = write(smollm2, PROMPTS[:1], watermarking_config=config, **given)
     assert decoder.decode(text).code == CODES[0]
+
+
+def test_a_call_that_takes_over_anothers_cache(smollm2: tuple[Any, Any], bridge: Bridge, decoder: Decoder) -> None:
+    """As a chat goes on: the second call gets the first one's ids and cache, and writes a text of its own."""
+    model, tokenizer = smollm2
+    processor = CTWLLogitsProcessor(bridge, CTWLWatermarkingConfig(provider=42, version=3))
+    given = {"pad_token_id": tokenizer.pad_token_id, "return_dict_in_generate": True, "do_sample": True, "top_k": 0}
+    ids, cache = tokenizer(PROMPTS[0], return_tensors="pt")["input_ids"], None
+    for tokens in (30, 120):
+        torch.manual_seed(3)
+        ids = torch.cat([ids, tokenizer(" The mayor said", return_tensors="pt")["input_ids"]], dim=1)
+        start = ids.shape[1]
+        out = model.generate(
+            ids, past_key_values=cache, watermarking_config=processor.placed(), max_new_tokens=tokens,
+            min_new_tokens=tokens, **given,
+        )  # fmt: skip
+        ids, cache = out.sequences, out.past_key_values
+    report = decoder.decode(tokenizer.decode(ids[0, start:], skip_special_tokens=True))
+    assert (report.provider, report.version) == (42, 3)
+    assert [report.code] == processor.codes
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
+def test_a_model_on_cuda_is_read_anywhere(decoder: Decoder) -> None:
+    encoder = Encoder.open("smollm2", PROFILE, device="cuda")
+    for strategy in ("unbiased", "delta"):
+        (written,) = encoder.generate(PROMPTS[0], 42, 3, strategy=strategy, max_new_tokens=150, min_new_tokens=150)
+        assert decoder.decode(written.text).code == written.beacon.code
 
 
 def test_rows_that_end_early(smollm2: tuple[Any, Any], bridge: Bridge, decoder: Decoder) -> None:
