@@ -44,9 +44,9 @@ _CLEAR = 1e-6
 _PROMISING = 0.1
 """Windows whose beacon has a higher p-value are not read further, but for short texts."""
 
-_SHORT = 512
-"""A text of so few positions is read, as a record of its best beacon, where that beacon has any p-value below 1: its
-other slots may show what one slot of it cannot."""
+_SHORT, _POSSIBLE = 512, 0.5
+"""A text of so few positions is read, as a record of its best beacon, where that beacon has a p-value below this: its
+other slots may show what one slot of it cannot. Most texts without a code are spared that."""
 
 _CONFIRMED = 0.05
 """A layout is believed where its further codes by themselves have this p-value; of likely codes, those that the
@@ -296,4 +296,4 @@ def _worthwhile(marks: Marks, candidate: Candidate) -> int:
     if candidate.p_value < _PROMISING:
         return _BEACONS
     whole = candidate.end - candidate.start == len(marks) <= _SHORT
-    return int(whole and candidate.p_value < 1)
+    return int(whole and candidate.p_value < _POSSIBLE)
