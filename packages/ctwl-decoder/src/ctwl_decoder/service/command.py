@@ -29,7 +29,8 @@ examples:
   curl --json '{"text": "..."}' http://127.0.0.1:8000/v1/decode
 
 The API is described at /openapi.json; /metrics is for Prometheus, /healthz and /readyz for whatever restarts it. Texts
-are neither kept nor logged. Behind a proxy that is not trusted all clients have one address, and share its limit.
+are neither kept nor logged. An updated registry is taken up within ten minutes. Behind a proxy that is not trusted all
+clients have one address, and share its limits.
 exit status: 0 stopped; 2 an error.
 """
 
@@ -42,7 +43,7 @@ _HELP = {
     "per_client": ("N", "requests under way from one address"),
     "seconds": ("S", "seconds for a request, a slow body included"),
     "head_seconds": ("S", "seconds for a request's head to arrive"),
-    "connections": ("N", "connections open at once"),
+    "connections": ("N", "connections open at once, of one address a quarter of them"),
 }
 
 

@@ -26,7 +26,7 @@ class Limits:
         per_client: requests under way from one address.
         seconds: for a request, from its head to the end of its answer, and for a client to fetch that.
         head_seconds: for a request's head to arrive.
-        connections: open at once.
+        connections: open at once; of one address a quarter of them, but behind a trusted proxy.
 
     Raises:
         OptionOutOfRange: a limit is too low, or higher than the decoder's own.
