@@ -137,7 +137,8 @@ class CTWLWatermarkingConfig(BaseWatermarkingConfig):  # type: ignore[misc]
         other = copy.deepcopy(self)
         other._key = keys.colour_key() if keys else self._key
         other._layouts = (*self._layouts, *layouts)
-        if get_profile(self.profile) != bridge.proxy.profile:  # else it stays as it can be loaded again
+        profile = self._bridge.proxy.profile if self._bridge else get_profile(self.profile)
+        if profile != bridge.proxy.profile:  # else it stays as it was given: a path is loaded again by that alone
             other.profile = bridge.proxy.profile.name
         other._bridge = bridge
         other.validate()
