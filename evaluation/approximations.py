@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,11 @@ class Place:
     likely: NDArray[np.float64]
     inside: NDArray[np.bool_]
 
+    @cached_property
+    def share(self) -> NDArray[np.float64]:
+        """In which share of the colours each token lies: float64 (tokens,)."""
+        return np.asarray(self.inside.mean(axis=0))
+
 
 def places(
     writer: Writer, proxy: Proxy, text: Text, prompt: str, count: int, rng: np.random.Generator
@@ -65,7 +71,7 @@ def mean_term(place: Place, delta: float, colours: int) -> dict[str, float]:
     surprise = -np.log(np.maximum(q, 1e-45))
     found = {}
     written = {}
-    for name, mean in (("left out", np.zeros(len(q))), ("exact", place.inside.mean(axis=0))):
+    for name, mean in (("left out", np.zeros(len(q))), ("exact", place.share)):
         made = q * np.exp(delta * (inside - mean))
         made /= made.sum(axis=1, keepdims=True)
         written[name] = made

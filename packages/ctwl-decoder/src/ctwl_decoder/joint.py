@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import product
 from math import prod
 
@@ -130,7 +130,13 @@ class _Hypothesis:
         """Of the record of this rank, from the slot ``first`` on, where there were so many records."""
         codes = self.carried[rank, first:]
         score = sum(int(slot.scores[code]) for slot, code in zip(self.slots[first:], codes, strict=True))
-        return together([slot.null for slot in self.slots[first:]]).p_value(score, records)
+        null = together([slot.null for slot in self.slots[first:]]) if first else self._null
+        return null.p_value(score, records)
+
+    @cached_property
+    def _null(self) -> Null:
+        """Of the sum over all slots, which is asked for again where a record is believed."""
+        return together([slot.null for slot in self.slots])
 
 
 class Reader:

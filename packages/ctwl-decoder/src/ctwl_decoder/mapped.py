@@ -48,6 +48,9 @@ class Mapped:
 
     def edited(self, edits: Iterable[Edit]) -> Mapped:
         """This text with some parts replaced; the edits ascend and do not overlap."""
+        edits = list(edits)
+        if not edits:
+            return self
         texts: list[str] = []
         places: list[int] = []
         done = 0

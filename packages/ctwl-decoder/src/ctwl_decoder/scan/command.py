@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ctwl_protocol import CTWLError, get_profile
 from ctwl_protocol.registry import load_trusted
@@ -18,9 +18,6 @@ from ..options import ALPHA, add_proxy_options, beacons
 from .corpus import Columns, require_arrow
 from .job import here, parts_of, scan
 from .work import Decoded, Engine, Settings, Watch
-
-if TYPE_CHECKING:
-    from ..decoder import Decoder
 
 __all__ = ["main"]
 
@@ -112,14 +109,7 @@ def _engine(arguments: argparse.Namespace, settings: Settings, watch: Watch) -> 
 
         return cluster(arguments.ray or None, proxy_path=arguments.proxy, device=arguments.device)
 
-    def opened() -> Decoder:
-        from ..decoder import Decoder
-
-        return Decoder.open(
-            settings.profile, proxy_path=arguments.proxy, device=arguments.device, registry=settings.registry
-        )
-
-    return here(opened, watch)
+    return here(lambda: settings.open_decoder(arguments.proxy, arguments.device), watch)
 
 
 class _Bar(Watch):

@@ -280,18 +280,17 @@ def _rows(file: CorpusFile, columns: Columns) -> Iterator[Document]:
     import pyarrow.parquet as pq
 
     try:
-        metadata = pq.read_metadata(file.path)
-        schema = metadata.schema.to_arrow_schema()
-        if schema.names.count(columns.text) != 1:
-            raise TextMissing(f"{file.name} has no column {columns.text!r}; {_fields(schema.names)}")
-        kind = schema.field(columns.text).type
-        if not _holds_text(kind):
-            raise TextMissing(f"the column {columns.text!r} of {file.name} is of type {kind}, no text")
-        wanted = [columns.text] + [name for name in schema.names if name == columns.id and name != columns.text]
-        row, rows = 0, metadata.num_rows
-        with pq.ParquetFile(file.path, metadata=metadata, pre_buffer=False, buffer_size=_BUFFER) as table:
-            for group in range(metadata.num_row_groups):
-                size = _batch_size(metadata.row_group(group), wanted, file.name)
+        with pq.ParquetFile(file.path, pre_buffer=False, buffer_size=_BUFFER) as table:
+            names = table.schema_arrow.names
+            if names.count(columns.text) != 1:
+                raise TextMissing(f"{file.name} has no column {columns.text!r}; {_fields(names)}")
+            kind = table.schema_arrow.field(columns.text).type
+            if not _holds_text(kind):
+                raise TextMissing(f"the column {columns.text!r} of {file.name} is of type {kind}, no text")
+            wanted = [columns.text] + [name for name in names if name == columns.id and name != columns.text]
+            row, rows = 0, table.metadata.num_rows
+            for group in range(table.num_row_groups):
+                size = _batch_size(table.metadata.row_group(group), wanted, file.name)
                 for batch in table.iter_batches(size, row_groups=[group], columns=wanted):
                     for place in range(batch.num_rows):
                         at = Document(file.name, row, read=file.size * (row + 1) // rows)

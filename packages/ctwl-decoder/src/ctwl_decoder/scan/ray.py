@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from ray.data import Dataset
 
-    from ..decoder import Decoder
 
 __all__ = ["cluster", "scan_dataset"]
 
@@ -33,12 +32,8 @@ class _Decoding:
     """An actor: a decoder, loaded once, and a dataset's batches, one after the other."""
 
     def __init__(self, settings: Settings, proxy_path: str | Path | None, device: str) -> None:
-        from ..decoder import Decoder
-
         self.settings = settings
-        self.decoder: Decoder = Decoder.open(
-            settings.profile, proxy_path=proxy_path, device=device, registry=settings.registry
-        )
+        self.decoder = settings.open_decoder(proxy_path, device)
 
     def __call__(self, batch: pa.Table) -> pa.Table:
         """A batch of records with the results' columns beside their own."""

@@ -16,7 +16,11 @@ from ..options import ALPHA, beacon_codes, check_alpha
 from .corpus import Columns, CorpusFile, Document, documents
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pyarrow as pa
+
+    from ..decoder import Decoder
 
 
 __all__ = ["FORMAT", "Chunk", "Decoded", "Engine", "Settings", "Watch", "Work"]
@@ -66,6 +70,12 @@ class Settings:
     def searched(self) -> int:
         """How many codes are searched."""
         return self.profile.codes if self.beacons is None else len(beacon_codes(self.profile, self.beacons))
+
+    def open_decoder(self, proxy_path: str | Path | None, device: str) -> Decoder:
+        """Open the decoder that makes the rows; where and on what, see :meth:`ctwl_decoder.Decoder.open`."""
+        from ..decoder import Decoder  # brings torch, which takes seconds to load
+
+        return Decoder.open(self.profile, proxy_path=proxy_path, device=device, registry=self.registry)
 
     def document(self, files: Sequence[CorpusFile]) -> dict[str, Any]:
         """Everything that the rows of these files follow from, as JSON; the profile's key is not in it."""

@@ -145,7 +145,7 @@ class Service:
             raise InputTooLarge(
                 f"the text has {len(text):,} characters and at most {most:,} are read here at once; cut it into parts"
             )
-        caller = self.observer.caller(max(self.limits.tokens - self.proxy.profile.prefix_length, 0))
+        caller = self.observer.caller(self.limits.tokens)
         decoder = self._decoder.observing(caller)
         return await visit.run(lambda: then(decoder.analyse(text, **options)), caller.cancel)
 

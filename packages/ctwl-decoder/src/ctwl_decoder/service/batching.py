@@ -66,7 +66,7 @@ class SharedObserver:
         """An observer for one request, which may be cancelled.
 
         Args:
-            most: positions that it may ask for at once.
+            most: tokens of the text whose positions it may ask for at once.
         """
         return Caller(self, most)
 
@@ -154,18 +154,17 @@ class Caller:
         """Wait for the evidence at the given positions.
 
         Raises:
-            InputTooLarge: more positions than this caller may ask for.
+            InputTooLarge: the positions are of a longer text than this caller may ask for.
             RequestCancelled: :meth:`cancel` was called.
             ServiceClosing: the observer was closed.
             Exception: what the proxy or ``progress`` raised.
         """
-        if self._most is not None and len(positions) > self._most:
-            most = self._most + self._observer.proxy.profile.prefix_length
-            raise InputTooLarge(
-                f"the text has more than {most} tokens, the most that are read here at once; cut it into parts"
-            )
         if not len(positions):
             return observe(self._observer.proxy, positions)  # nothing to weigh, only the right shapes
+        if self._most is not None and len(positions) + self._observer.proxy.profile.prefix_length > self._most:
+            raise InputTooLarge(
+                f"the text has more than {self._most} tokens, the most that are read here at once; cut it into parts"
+            )
         job = self._job = _Job(positions)
         if self._cancelled:
             raise _cancelled()

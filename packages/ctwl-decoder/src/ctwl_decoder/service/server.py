@@ -34,7 +34,7 @@ class TimedProtocol(H11Protocol):
 
     head_seconds = 10.0
     answer_seconds = 60.0
-    share: int | None = None
+    share: int | None
     held: Counter[str]
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -95,8 +95,12 @@ def configure(app: ASGIApp, limits: Limits, *, access_log: bool = False, trusted
         access_log: log a line per request, without bodies.
         trusted: comma-separated addresses whose X-Forwarded-For is believed.
     """
-    behind = {} if trusted is not None else {"share": max(1, limits.connections // 4)}  # a proxy holds for many
-    options = {"head_seconds": limits.head_seconds, "answer_seconds": limits.seconds, "held": Counter(), **behind}
+    options: dict[str, object] = {
+        "head_seconds": limits.head_seconds,
+        "answer_seconds": limits.seconds,
+        "share": None if trusted is not None else max(1, limits.connections // 4),  # a proxy holds for many
+        "held": Counter(),
+    }
     return uvicorn.Config(
         app,
         http=type("Protocol", (TimedProtocol,), options),
