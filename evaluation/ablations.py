@@ -28,10 +28,10 @@ from ctwl_protocol.windows import positions
 
 LENGTHS = (40, 60, 80, 100)
 CHANGED: dict[str, tuple[int, ...]] = {
-    "colours": (25, 50, 100, 150, 250),
-    "prefix_length": (5, 7, 10, 15, 20),
-    "code_bits": (5, 10, 15, 20),
-    "layers": (LAYERS, 20, 10, 0),
+    "colours": (25, 100, 250),
+    "prefix_length": (5, 10, 20),
+    "code_bits": (5, 10, 20),
+    "layers": (LAYERS, 15, 0),
 }
 
 
@@ -70,7 +70,7 @@ def timed(writer: Writer, recipe: Recipe, runs: int) -> dict[str, float]:
 def main() -> None:
     """Run the experiment."""
     options = arguments(
-        __doc__, quick={"texts": 2, "runs": 1, "values": 1}, texts=100, seed=1, batch=20, runs=2, values=5
+        __doc__, quick={"texts": 2, "runs": 1, "values": 1}, texts=40, seed=1, batch=40, runs=2, values=3
     )  # fmt: skip
     proxy = open_proxy(OFFLINE, fast=True)
     writer, reader = Writer(proxy), TextReader(proxy)

@@ -89,7 +89,7 @@ def normalisers(place: Place) -> NDArray[np.float64]:
 def main() -> None:
     """Run the experiment."""
     options = arguments(
-        __doc__, quick={"texts": 2, "places": 2}, texts=40, tokens=200, places=10, colours=20, seed=1, batch=20
+        __doc__, quick={"texts": 2, "places": 2}, texts=40, tokens=200, places=10, colours=20, seed=1, batch=40
     )  # fmt: skip
     proxy = open_proxy(OFFLINE, fast=True)
     writer = Writer(proxy)

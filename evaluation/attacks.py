@@ -96,8 +96,8 @@ def runs_left(before: list[int], after: list[int]) -> float:
 ATTACKS: dict[str, tuple[Attack, tuple[float, ...]]] = {
     "none": (lambda encoder, ids, share, rng: ids, (0.0,)),
     "substitution": (substitute, (0.05, 0.1, 0.2)),
-    "deletion": (delete, (0.05, 0.1, 0.2)),
-    "insertion": (insert, (0.05, 0.1, 0.2)),
+    "deletion": (delete, (0.1, 0.2)),
+    "insertion": (insert, (0.1, 0.2)),
     "paraphrase": (paraphrase, (1.0,)),
 }
 
@@ -129,7 +129,7 @@ def attacked(
 def main() -> None:
     """Run the experiment."""
     options = arguments(
-        __doc__, quick={"texts": 4, "paraphrased": 1}, texts=100, tokens=200, paraphrased=50, seed=1, batch=20
+        __doc__, quick={"texts": 4, "paraphrased": 1}, texts=40, tokens=200, paraphrased=20, seed=1, batch=40
     )
     proxy = open_proxy(OFFLINE, fast=True)
     writer, reader = Writer(proxy), TextReader(proxy)

@@ -26,7 +26,6 @@ from texts import Recipe, Text, Writer
 from ctwl_decoder.units import Score
 from ctwl_protocol.proxy import open_proxy
 
-LENGTHS = (100, 200)
 METHODS: dict[str, tuple[float, ...]] = {
     "unbiased": (0.0,),
     "delta": (0.5, 1.0, 1.5, 2.0, 3.0, 4.0),
@@ -109,23 +108,26 @@ def quality(texts: list[Text], length: int) -> dict[str, float]:
 
 def main() -> None:
     """Run the experiment."""
-    options = arguments(__doc__, quick={"texts": 2, "strengths": 2}, texts=100, strengths=6, seed=1, batch=20)
+    options = arguments(
+        __doc__, quick={"texts": 2, "strengths": 1, "tokens": 40}, texts=40, strengths=6, tokens=200, seed=1, batch=40
+    )
+    lengths = (options.tokens // 2, options.tokens)
     proxy = open_proxy(OFFLINE, fast=True)
     writer, reader = Writer(proxy), TextReader(proxy)
-    shared: dict[str, Any] = {"tokens": max(LENGTHS), "seed": options.seed, "batch": options.batch}
+    shared: dict[str, Any] = {"tokens": options.tokens, "seed": options.seed, "batch": options.batch}
     unmarked = writer.texts(Recipe("plain", **shared), options.texts)
-    plain = {length: nll(unmarked, length) for length in LENGTHS}
-    rows = [{"method": "plain", "tokens": length, **quality(unmarked, length)} for length in LENGTHS]
-    right = {(method, length): [np.zeros(options.texts, np.bool_)] for method in METHODS for length in LENGTHS}
-    loss = {(method, length): [plain[length]] for method in METHODS for length in LENGTHS}
+    plain = {length: nll(unmarked, length) for length in lengths}
+    rows = [{"method": "plain", "tokens": length, **quality(unmarked, length)} for length in lengths]
+    right = {(method, length): [np.zeros(options.texts, np.bool_)] for method in METHODS for length in lengths}
+    loss = {(method, length): [plain[length]] for method in METHODS for length in lengths}
     points = [(method, delta) for method, deltas in METHODS.items() for delta in deltas[-options.strengths :]]
     for method, delta in tracked(points, "curves"):
         recipe = Recipe(method, delta, **shared)
         texts = writer.texts(recipe, options.texts)
         scores = SCORES.get(method, (Score.SOFT,))
         for score in scores:
-            outcomes = [reader.read(recipe, text, LENGTHS, score) for text in texts]
-            for i, length in enumerate(LENGTHS):
+            outcomes = [reader.read(recipe, text, lengths, score) for text in texts]
+            for i, length in enumerate(lengths):
                 exact = np.array([outcome[i].exact for outcome in outcomes])
                 if score is scores[0]:
                     right[method, length].append(exact)
@@ -136,7 +138,7 @@ def main() -> None:
                 rows.append(row | beside(nll(texts, length), plain[length]))
     rng = np.random.default_rng(options.seed)
     equal = []
-    for length in LENGTHS:
+    for length in lengths:
         exact_of = {m: np.array(right[m, length]) for m in ("delta", *OTHERS)}
         loss_of = {m: np.array(loss[m, length]) for m in ("delta", *OTHERS)}
         equal += [

@@ -62,7 +62,7 @@ def told_apart(marked: list[Outcome], human: list[Outcome], rng: np.random.Gener
 def main() -> None:
     """Run the experiment."""
     options = arguments(
-        __doc__, quick={"texts": 4, "passages": 6}, files="human text, UTF-8", texts=100, passages=200, seed=1, batch=20
+        __doc__, quick={"texts": 4, "passages": 6}, files="human text, UTF-8", texts=40, passages=100, seed=1, batch=40
     )  # fmt: skip
     proxy = open_proxy(OFFLINE, fast=True)
     writer, reader = Writer(proxy), TextReader(proxy)

@@ -82,7 +82,7 @@ def measures(texts: list[Text], prompts: list[str], sentences: Sentences) -> dic
 def main() -> None:
     """Run the experiment."""
     options = arguments(
-        __doc__, quick={"texts": 4, "same": 10}, texts=100, tokens=200, same=100, seed=1, batch=20
+        __doc__, quick={"texts": 4, "same": 10}, texts=40, tokens=200, same=100, seed=1, batch=40
     )  # fmt: skip
     writer, sentences = Writer(open_proxy(OFFLINE, fast=True)), Sentences()
     rows: list[dict[str, Any]] = []

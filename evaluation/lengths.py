@@ -25,7 +25,7 @@ from ctwl_protocol.proxy import open_proxy
 from ctwl_protocol.records import Record
 from ctwl_protocol.windows import Positions
 
-LENGTHS = (60, 80, 100, 130, 160, 200, 250, 300, 400)
+LENGTHS = (60, 80, 100, 130, 160, 200, 300)
 LAYOUTS = {20: "beacon", 40: "tagged", 60: "attributed", 80: "relay4"}
 
 
@@ -64,7 +64,7 @@ def is_whole(decoder: Decoder, generation: Generation, text: str) -> bool:
 
 def main() -> None:
     """Run the experiment."""
-    options = arguments(__doc__, quick={"texts": 1, "tokens": 100}, texts=40, tokens=400, seed=1, batch=20)
+    options = arguments(__doc__, quick={"texts": 1, "tokens": 100}, texts=30, tokens=300, seed=1, batch=30)
     lengths = [length for length in LENGTHS if length <= options.tokens]
     encoder, proxy = Encoder.open("smollm2", OFFLINE), open_proxy(OFFLINE, fast=True)
     observe, (_, nobody) = kept(proxy), registries()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cache, partial
+from functools import cache
 from hashlib import sha256
 from importlib import metadata
 from itertools import chain, cycle, islice
@@ -74,7 +74,7 @@ class Recipe:
     version: int = 0
     nonce: int | None = None
     seed: int = 1
-    batch: int = 20
+    batch: int = 40
 
     def profile(self) -> Profile:
         """The offline profile with these parameters, and its key; its name says what was changed."""
@@ -167,28 +167,27 @@ class Writer:
 
     def write(self, recipe: Recipe, start: int, prompts: Sequence[str]) -> list[Text]:
         """A batch, written anew and not kept; ``start`` is the number of its first text."""
-        codes = recipe.codes(start, len(prompts))
-        ids = self.generate(recipe, start, prompts, codes)
-        written = ids[:, -recipe.tokens :].tolist()
+        codes, tokenizer = recipe.codes(start, len(prompts)), self.encoder.tokenizer
+        made = self.generate(recipe, start, prompts, codes, output_logits=True, return_dict_in_generate=True)
+        written = made.sequences[:, -recipe.tokens :].tolist()
         return [
-            Text(self.encoder.tokenizer.decode(row, skip_special_tokens=True), code, row, *judged)
-            for row, code, *judged in zip(written, codes, *self._judged(recipe, ids), strict=True)
+            Text(tokenizer.decode(row, skip_special_tokens=True), code, row, *self._judged(recipe, made, i))
+            for i, (row, code) in enumerate(zip(written, codes, strict=True))
         ]
 
-    def generate(self, recipe: Recipe, start: int, prompts: Sequence[str], codes: list[int]) -> torch.Tensor:
-        """The ids of prompts, padded on the left, and texts: (prompts, length), on the CPU."""
+    def generate(self, recipe: Recipe, start: int, prompts: Sequence[str], codes: list[int], **asked: bool) -> Any:
+        """What the model's ``generate`` returns for prompts, asked so; ``start`` seeds the sampling."""
         model, tokenizer = self.encoder.model, self.encoder.tokenizer
         batch = tokenizer(list(prompts), return_tensors="pt", padding=True).to(model.device)
         options: dict[str, Any] = {"do_sample": False}
         if recipe.temperature > 0 and recipe.beams == 1:
             options = {"do_sample": True, "temperature": recipe.temperature, "top_p": recipe.top_p, "top_k": 0}
         torch.manual_seed((recipe.seed << 20) + start)
-        ids: torch.Tensor = model.generate(
-            **batch, **options, **self._marking(recipe, codes), max_new_tokens=recipe.tokens,
+        return model.generate(
+            **batch, **options, **self._marking(recipe, codes), **asked, max_new_tokens=recipe.tokens,
             min_new_tokens=recipe.tokens, num_beams=recipe.beams, repetition_penalty=recipe.penalty,
             pad_token_id=tokenizer.pad_token_id,
         )  # fmt: skip
-        return ids.cpu()
 
     def _marking(self, recipe: Recipe, codes: list[int]) -> dict[str, Any]:
         """What ``generate`` takes to write by a method."""
@@ -225,33 +224,41 @@ class Writer:
         logits: NDArray[np.float32] = found.cpu().numpy()
         return logits
 
-    def _judged(self, recipe: Recipe, ids: torch.Tensor) -> tuple[list[list[float]], ...]:
-        """Of each row's text: NLL of its tokens, entropy of the model there, and of what they were drawn from."""
-        pad = self.encoder.tokenizer.pad_token_id
-        nll, entropy, choice = [], [], []
-        for row in ids.tolist():
-            prompt, text = [token for token in row[: -recipe.tokens] if token != pad], row[-recipe.tokens :]
-            logits = self.logits(prompt, text)
-            likely = probabilities(logits)
-            chosen = likely[np.arange(len(text)), text].astype(np.float64)
-            nll.append([round(value, 4) for value in (-np.log(np.maximum(chosen, 1e-45))).tolist()])
-            entropy.append([round(_entropy(p), 4) for p in likely])
-            choice.append([round(_entropy(p), 4) for p in map(partial(_drawn, recipe), logits)])
-        return nll, entropy, choice
+    def _judged(self, recipe: Recipe, made: Any, row: int) -> tuple[list[float], list[float], list[float]]:
+        """NLL of a text's tokens, entropy of the model there, and of what they were drawn from.
+
+        Args:
+            recipe: of the text.
+            made: what ``generate`` returned, with the model's logits.
+            row: of the text.
+        """
+        rows = made.beam_indices[row].tolist() if recipe.beams > 1 else [row] * recipe.tokens
+        logits = torch.stack([step[i] for step, i in zip(made.logits, rows, strict=True)]).float().cpu()
+        logits[:, self.encoder._stop_ids()] = -torch.inf
+        likely = torch.log_softmax(logits, dim=1)
+        nll = -likely.gather(1, made.sequences[row, -recipe.tokens :, None].cpu())[:, 0]
+        entropy = _entropy(likely.exp_())
+        drawn = entropy if recipe.temperature == recipe.top_p == 1 else _entropy(_drawn(recipe, logits.numpy()))
+        return _rounded(nll), _rounded(entropy), _rounded(drawn)
 
 
-def _drawn(recipe: Recipe, logits: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The distribution that a recipe draws from, repetition penalty and beams left aside."""
+def _drawn(recipe: Recipe, logits: NDArray[np.float32]) -> torch.Tensor:
+    """The distributions that a recipe draws from, repetition penalty and beams left aside: float32 (tokens, |V|)."""
     if recipe.temperature == 0:
-        return np.ones(1, dtype=np.float32)
-    left = truncate(logits / np.float32(recipe.temperature), 0, recipe.top_p, 0.0)
-    return np.asarray(probabilities(left[None])[0])
+        return torch.ones(len(logits), 1)
+    left = [truncate(row, 0, recipe.top_p, 0.0) for row in logits / np.float32(recipe.temperature)]
+    drawn: torch.Tensor = torch.from_numpy(probabilities(np.stack(left)))
+    return drawn
 
 
-def _entropy(likely: NDArray[np.float32]) -> float:
-    """Nats."""
-    some = likely[likely > 0].astype(np.float64)
-    return float(-(some * np.log(some)).sum())
+def _entropy(likely: torch.Tensor) -> torch.Tensor:
+    """Nats of each row."""
+    entropy: torch.Tensor = torch.special.entr(likely).sum(dim=1)
+    return entropy
+
+
+def _rounded(values: torch.Tensor) -> list[float]:
+    return [round(value, 4) for value in values.tolist()]
 
 
 @cache
