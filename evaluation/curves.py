@@ -28,8 +28,8 @@ from ctwl_protocol.proxy import open_proxy
 
 METHODS: dict[str, tuple[float, ...]] = {
     "unbiased": (0.0,),
-    "delta": (0.5, 1.0, 1.5, 2.0, 3.0, 4.0),
-    "vanilla": (0.5, 1.0, 1.5, 2.0, 3.0, 4.0),
+    "delta": (0.5, 1.0, 1.5, 2.0, 4.0),
+    "vanilla": (0.5, 1.0, 1.5, 2.0, 4.0),
     "mpac": (1.0, 2.0, 3.0, 4.0),
     "cyclic": (1.0, 2.0, 3.0, 4.0),
 }
@@ -109,7 +109,7 @@ def quality(texts: list[Text], length: int) -> dict[str, float]:
 def main() -> None:
     """Run the experiment."""
     options = arguments(
-        __doc__, quick={"texts": 2, "strengths": 1, "tokens": 40}, texts=40, strengths=6, tokens=200, seed=1, batch=40
+        __doc__, quick={"texts": 2, "strengths": 1, "tokens": 40}, texts=40, strengths=5, tokens=200, seed=1, batch=40
     )
     lengths = (options.tokens // 2, options.tokens)
     proxy = open_proxy(OFFLINE, fast=True)

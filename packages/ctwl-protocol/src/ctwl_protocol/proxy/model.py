@@ -6,7 +6,9 @@ times faster. Only the last position of a window is asked, so the last layer doe
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -162,11 +164,29 @@ _WITHIN = {"gate_proj": "swish", "up_proj": "none", "c_fc": "gelu tanh"}
 """Layers of a feed-forward part whose results stay in bfloat16, with the activation of each."""
 
 
+@cache
 def fast_dtype() -> torch.dtype:
-    """The quicker of float32 and bfloat16 for the proxy's linear layers on this machine's CPU."""
+    """The quicker of float32 and bfloat16 for the proxy's linear layers on this machine's CPU.
+
+    Timed, once in a process and within some tens of milliseconds: with AMX bfloat16 is several times quicker, but CPUs
+    whose flags list it may take twice as long for it. It has to be clearly quicker, for float32 is the reference.
+    """
     packs = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_reorder_linear_weight")  # type: ignore[no-untyped-call]
     native = getattr(torch.cpu, "_is_avx512_bf16_supported", lambda: False)
-    return torch.bfloat16 if packs and native() else torch.float32
+    if not (packs and native()):
+        return torch.float32
+    quicker = _layer_seconds(torch.bfloat16) < 0.8 * _layer_seconds(torch.float32)
+    return torch.bfloat16 if quicker else torch.float32
+
+
+def _layer_seconds(dtype: torch.dtype, rows: int = 320, size: int = 768, runs: int = 8) -> float:
+    """What a packed linear layer takes, the least of some runs."""
+    layer, x, seconds = _PackedLinear(torch.ones(size, size), None, rows, dtype), torch.ones(rows, size), []
+    for _ in range(runs):
+        start = time.perf_counter()
+        layer(x)
+        seconds.append(time.perf_counter() - start)
+    return min(seconds)
 
 
 def pack(model: CausalLM, rows: int, dtype: torch.dtype = torch.float32) -> None:
