@@ -3,16 +3,17 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from tokenizers import Tokenizer
-from transformers import LogitsProcessorList, PreTrainedTokenizerFast
+from transformers import BartConfig, BartForConditionalGeneration, LogitsProcessorList, PreTrainedTokenizerFast
 
 from ctwl_decoder import Decoder
 from ctwl_encoder import Bridge, CTWLLogitsProcessor, CTWLWatermarkingConfig, Encoder, Strategy
-from ctwl_encoder.errors import ModelNotFound, OptionOutOfRange, ShortText, StrategyUnsuitable
+from ctwl_encoder.errors import ModelNotFound, ModelUnsuitable, OptionOutOfRange, ShortText, StrategyUnsuitable
 from ctwl_encoder.expectation import expected_log2_p, until
 from ctwl_encoder.models import load_model
 from ctwl_encoder.payload import Payload
@@ -305,6 +306,14 @@ def test_a_text_too_short_for_its_record_is_warned_of_before_it_is_written(encod
 
 def test_a_model_that_is_not_there_is_named(tmp_path: object) -> None:
     with pytest.raises(ModelNotFound, match="smollm2"):
+        load_model(str(tmp_path))
+
+
+def test_half_of_an_encoder_decoder_is_no_causal_model(tmp_path: Path) -> None:
+    config = BartConfig(d_model=8, encoder_layers=1, decoder_layers=1, vocab_size=32, encoder_ffn_dim=8,
+                        decoder_ffn_dim=8, encoder_attention_heads=1, decoder_attention_heads=1)  # fmt: skip
+    BartForConditionalGeneration(config).save_pretrained(tmp_path)
+    with pytest.raises(ModelUnsuitable, match="encoder-decoder"):
         load_model(str(tmp_path))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerFast
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerFast
 
 from ctwl_protocol.errors import CTWLError
 from ctwl_protocol.profile import ProxyModel, get_profile
@@ -30,6 +30,7 @@ def load_model(name: str, device: str | torch.device = "auto") -> tuple[Any, Any
 
     Raises:
         ModelNotFound: there is no such model, or it is no causal LM.
+        ModelUnsuitable: it is an encoder-decoder model.
         TokenizerUnsupported: the model comes without a tokenizer.
         ModelFailed: the model does not fit on the device.
     """
@@ -40,7 +41,13 @@ def load_model(name: str, device: str | torch.device = "auto") -> tuple[Any, Any
         model.generation_config.update(eos_token_id=ends, pad_token_id=ends[0])
     else:
         try:
-            model = AutoModelForCausalLM.from_pretrained(name, dtype="auto", trust_remote_code=False)
+            config = AutoConfig.from_pretrained(name, trust_remote_code=False)
+            # transformers would take the decoder of such a model by itself, which was never trained to write alone.
+            if getattr(config, "is_encoder_decoder", False):
+                raise ModelUnsuitable(f"{name!r} is an encoder-decoder model; CTWL marks causal LMs")
+            model = AutoModelForCausalLM.from_pretrained(name, config=config, dtype="auto", trust_remote_code=False)
+        except ModelUnsuitable:
+            raise
         except Exception as error:  # transformers raises many types for a name that it cannot load
             raise ModelNotFound(
                 f"cannot load {name!r} as a causal LM ({_first_line(error)}); give a folder, a name on the hub, or "
