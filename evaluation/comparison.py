@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -204,6 +205,64 @@ SECTIONS: dict[str, tuple[str, Callable[[dict[str, Any]], list[str]]]] = {
 }
 
 
+@dataclass(frozen=True)
+class Printed:
+    """A rate that others printed, of their models and texts, and what asks for the same here.
+
+    Attributes:
+        scheme: and where it was printed.
+        asked: of the scheme.
+        percent: the rate.
+        result: the experiment.
+        row: what marks the row of its result.
+        column: of the row, the keys one under the other.
+    """
+
+    scheme: str
+    asked: str
+    percent: float
+    result: str
+    row: dict[str, Any]
+    column: tuple[str, ...] = ("exact",)
+
+    def measured(self, results: Path) -> dict[str, Any]:
+        """The rate here; empty where nobody asked."""
+        file = results / f"{self.result}.json"
+        rows = json.loads(file.read_text())["rows"] if file.exists() else []
+        found: dict[str, Any] = next((row for row in rows if self.row.items() <= row.items()), {})
+        for key in self.column:
+            found = found.get(key, {})
+        return found
+
+
+_QU = "Qu et al., arXiv:2401.16820"
+_CLEAN = {"method": "unbiased", "tokens": 200}
+_EDITED = {"bits": 24, "attack": "substitution", "share": 0.1}
+PRINTED = (
+    Printed(_QU, "20 bits in 200 tokens", 97.6, "curves", _CLEAN),
+    Printed(f"MPAC, printed in {_QU}", "20 bits in 200 tokens", 49.2, "curves", _CLEAN),
+    Printed("WeaveMark", "32 bits in 200 tokens, here 40", 89.8, "lengths", {"bits": 40}, ("whole", "200")),
+    Printed("WeaveMark", "24 bits in 200 tokens, 10 % of them substituted", 60.1, "attacks", _EDITED),
+)
+
+
+def printed(results: Path) -> list[str]:
+    """What others printed beside what this project measures."""
+    rows = [
+        f"{each.scheme} | {each.asked} | {each.percent} | {counted(rate)}"
+        for each in PRINTED
+        if (rate := each.measured(results))
+    ]
+    head = [
+        "",
+        "### Beside printed figures",
+        "",
+        "Of other models and texts, so no more than an order of magnitude.",
+        "",
+    ]
+    return [*head, *table("scheme | asked | printed, % | `unbiased` here, %", rows)] if rows else []
+
+
 def sections(results: Path = RESULTS, figures: str = "figures") -> list[str]:
     """The lines of every section whose result is there, each with its figure.
 
@@ -219,4 +278,4 @@ def sections(results: Path = RESULTS, figures: str = "figures") -> list[str]:
             lines += ["", f"### {title} ({found['settings']['date']})", ""]
             lines += [f"![{title}]({figures}/{name}.svg)", ""] if name in FIGURES else []
             lines += told(found)
-    return lines
+    return lines + printed(results)

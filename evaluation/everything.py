@@ -34,7 +34,7 @@ class Experiment:
         command: the module.
         options: what it is called with.
         takes: the option whose files it is given.
-        quick: whether it has a size for CI.
+        quick: whether it has a size for CI, and takes a number of texts.
     """
 
     name: str
@@ -43,10 +43,11 @@ class Experiment:
     takes: str = ""
     quick: bool = False
 
-    def arguments(self, out: Path, files: list[Path], *, quick: bool) -> list[str]:
+    def arguments(self, out: Path, files: list[Path], size: list[str]) -> list[str]:
         """The command line."""
         module = HERE / f"{self.command or self.name}.py"
-        return [sys.executable, str(module), *self.options, *["--quick"] * quick, "--out", str(out), *map(str, files)]
+        size = size if self.quick else []
+        return [sys.executable, str(module), *self.options, *size, "--out", str(out), *map(str, files)]
 
 
 EXPERIMENTS = (
@@ -85,10 +86,12 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", choices=[e.name for e in EXPERIMENTS], help="these alone")
     parser.add_argument("--again", action="store_true", help="also those whose results are there")
     parser.add_argument("--quick", action="store_true", help="the size for CI, of the experiments that have one")
+    parser.add_argument("--texts", type=int, help="so many for each method, for faster machines (default: its own)")
     parser.add_argument("--results", type=Path, default=RESULTS, help="where results lie (default: results/)")
     options = parser.parse_args()
     if options.quick and options.results == RESULTS:
         parser.error("results of a --quick run are no results: name another folder with --results")
+    size = ["--quick"] if options.quick else ["--texts", str(options.texts)] if options.texts else []
     failed = []
     for experiment in EXPERIMENTS:
         out = options.results / f"{experiment.name}.json"
@@ -102,7 +105,7 @@ def main() -> int:
             print(f"{experiment.name}: running")
             start = time.monotonic()
             files = getattr(options, experiment.takes) if experiment.takes else []
-            given = experiment.arguments(out, files, quick=options.quick)
+            given = experiment.arguments(out, files, size)
             status = subprocess.run(given, stdout=subprocess.DEVNULL, check=False).returncode
             failed += [experiment.name] * (status != 0)
             ended = f"failed, status {status}" if status else "done"
