@@ -9,9 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from common import RESULTS
-from plots import FIGURES
+from plots import FIGURES, NAMES
 
 __all__ = ["sections"]
+
+
+SCORED = ("unbiased", "delta", "vanilla")
+"""The methods that are read by the decoder's scores."""
 
 
 def counted(rate: dict[str, Any]) -> str:
@@ -32,26 +36,33 @@ def table(head: str, rows: list[str]) -> list[str]:
 
 
 def curves(found: dict[str, Any]) -> list[str]:
-    """Success against quality."""
-    rows = [
-        f"{row['method']} {row.get('delta', '')} | {row['score']} | {row['tokens']} | {counted(row['exact'])} | "
-        f"{moved(row)} | {row['pairs that repeat']:.3f}"
-        for row in found["rows"]
-        if row["method"] != "plain"
-    ]
-    equal = [
-        f"{row['other']} | {row['tokens']} | {100 * row['success']:.0f} | {row['NLL']['delta']:.3f} | "
-        f"{row['NLL'][row['other']]:.3f} | "
-        f"{row['NLL']['difference']:+.3f} ({row['NLL']['interval_95'][0]:+.3f} to {row['NLL']['interval_95'][1]:+.3f})"
-        for row in found["at equal success"]
-        if row["NLL"]
-    ]
+    """Success against quality: a row for each method, strength and score, all lengths side by side."""
+    lengths = sorted({row["tokens"] for row in found["rows"]})
+    cells: dict[str, dict[int, str]] = {}
+    for row in found["rows"]:
+        if row["method"] == "plain":
+            continue
+        score = f"`{row['score']}`" if row["method"] in SCORED else "its own"
+        name = f"{NAMES[row['method']]} {row.get('delta', '')} | {score}"
+        cells.setdefault(name, {})[row["tokens"]] = f"{counted(row['exact'])} | {moved(row)}"
+    rows = [f"{name} | " + " | ".join(by[length] for length in lengths) for name, by in cells.items()]
+    head = " | ".join(f"{length} tokens: exact, % | NLL minus plain's" for length in lengths)
+    levels = sorted({row["success"] for row in found["at equal success"]})
+    equal: dict[str, dict[float, str]] = {}
+    for row in found["at equal success"]:
+        at, name = row["NLL"], f"{NAMES[row['other']]} | {row['tokens']}"
+        low, high = at["interval_95"] if at else (0, 0)
+        told = f"{at['difference']:+.2f} ({low:+.2f} to {high:+.2f})" if at else "not reached"
+        equal.setdefault(name, {})[row["success"]] = told
     return [
-        *table("method, delta | score | tokens | 20 bits exact, % | NLL minus plain's, nats | pairs that repeat", rows),
+        *table(f"method | score | {head}", rows),
         "",
-        "NLL of Balance-Marking by `delta`, and of another method, where both succeed equally often:",
+        "NLL of Balance-Marking by `delta` minus that of another method, where both succeed equally often:",
         "",
-        *table("other method | tokens | success, % | Balance | the other | difference", equal),
+        *table(
+            "other method | tokens | " + " | ".join(f"{100 * level:.0f} % exact" for level in levels),
+            [f"{name} | " + " | ".join(by[level] for level in levels) for name, by in equal.items()],
+        ),
     ]
 
 

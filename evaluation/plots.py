@@ -16,7 +16,7 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-__all__ = ["FIGURES", "FOLDER", "draw", "draw_all"]
+__all__ = ["FIGURES", "FOLDER", "NAMES", "draw", "draw_all"]
 
 FOLDER = RESULTS.parent / "figures"
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F", "#882255", "#44AA99")
