@@ -66,6 +66,7 @@ def summary() -> str:
             "`unbiased` against plain sampling, NLL in nats a token",
             f"{unbiased['difference to plain']:+.3f} (95 % interval {low_high[0]:+.3f} to {low_high[1]:+.3f})",
         ),
+        *edited(),
         (
             f"p-values on {humans['passages']} human passages",
             f"uniform (Kolmogorov-Smirnov p = {randomised['KS p']:.2f}); smallest reported {reported['smallest']:.2g}",
@@ -81,6 +82,21 @@ def summary() -> str:
         ),
     ]
     return "| | |\n|---|---|\n" + "\n".join(f"| {what} | {value} |" for what, value in rows)
+
+
+def edited() -> list[tuple[str, str]]:
+    """What edits leave, where it was measured."""
+    if not known("attacks"):
+        return []
+    found = result("attacks")
+    rows = [row for row in found["rows"] if row["bits"] == 20 and row["share"] == 0.2]
+    told = ", ".join(f"{row['attack']} {row['exact']['successes']} of {row['exact']['trials']}" for row in rows)
+    return [
+        (
+            f"20-bit code in {found['settings']['tokens']} tokens, a fifth of them edited: exact in one test over all codes",
+            told,
+        )
+    ]
 
 
 def details() -> str:
