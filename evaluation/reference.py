@@ -120,7 +120,7 @@ def tried(writer: Writer, scheme: Scheme | None, recipe: Recipe, prompt: str, co
 
 def main() -> None:
     """Run the experiment."""
-    options = arguments(__doc__, files="the checkout", texts=15, tokens=200, delta=1.5, seed=1)
+    options = arguments(__doc__, files="the checkout", texts=8, tokens=200, delta=1.5, seed=1)
     warnings.filterwarnings("ignore", message=".*is not implemented for this processor")
     proxy: Proxy = open_proxy(OFFLINE, fast=True)
     writer = Writer(proxy)
