@@ -246,12 +246,8 @@ class Printed:
         return found
 
 
-_QU = "Qu et al., arXiv:2401.16820"
-_CLEAN = {"method": "unbiased", "tokens": 200}
 _EDITED = {"bits": 24, "attack": "substitution", "share": 0.1}
 PRINTED = (
-    Printed(_QU, "20 bits in 200 tokens", 97.6, "curves", _CLEAN),
-    Printed(f"MPAC, printed in {_QU}", "20 bits in 200 tokens", 49.2, "curves", _CLEAN),
     Printed("WeaveMark", "32 bits in 200 tokens, here 40", 89.8, "lengths", {"bits": 40}, ("whole", "200")),
     Printed("WeaveMark", "24 bits in 200 tokens, 10 % of them substituted", 60.1, "attacks", _EDITED),
 )
