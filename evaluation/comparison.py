@@ -8,14 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from baselines import BASELINES
 from common import RESULTS
 from plots import FIGURES, NAMES
 
 __all__ = ["sections"]
-
-
-SCORED = ("unbiased", "delta", "vanilla")
-"""The methods that are read by the decoder's scores."""
 
 
 def counted(rate: dict[str, Any]) -> str:
@@ -42,7 +39,7 @@ def curves(found: dict[str, Any]) -> list[str]:
     for row in found["rows"]:
         if row["method"] == "plain":
             continue
-        score = f"`{row['score']}`" if row["method"] in SCORED else "its own"
+        score = "its own" if row["method"] in BASELINES else f"`{row['score']}`"
         name = f"{NAMES[row['method']]} {row.get('delta', '')} | {score}"
         cells.setdefault(name, {})[row["tokens"]] = f"{counted(row['exact'])} | {moved(row)}"
     rows = [f"{name} | " + " | ".join(by[length] for length in lengths) for name, by in cells.items()]

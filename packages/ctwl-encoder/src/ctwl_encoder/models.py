@@ -11,7 +11,7 @@ from ctwl_protocol.errors import CTWLError
 from ctwl_protocol.profile import ProxyModel, get_profile
 from ctwl_protocol.proxy import ProxyTokenizer, build_model, choose_device, find_files, load_tensors
 
-from .errors import ModelFailed, ModelNotFound, ModelUnsuitable, TokenizerUnsupported
+from .errors import EncoderError, ModelFailed, ModelNotFound, ModelUnsuitable, TokenizerUnsupported
 
 __all__ = ["OFFLINE_MODEL", "OFFLINE_PROFILE", "check_model", "load_model", "load_tokenizer"]
 
@@ -40,19 +40,11 @@ def load_model(name: str, device: str | torch.device = "auto") -> tuple[Any, Any
         ends = tokenizer.convert_tokens_to_ids(["<|im_end|>", "<|endoftext|>"])
         model.generation_config.update(eos_token_id=ends, pad_token_id=ends[0])
     else:
-        try:
-            config = AutoConfig.from_pretrained(name, trust_remote_code=False)
-            # transformers would take the decoder of such a model by itself, which was never trained to write alone.
-            if getattr(config, "is_encoder_decoder", False):
-                raise ModelUnsuitable(f"{name!r} is an encoder-decoder model; CTWL marks causal LMs")
-            model = AutoModelForCausalLM.from_pretrained(name, config=config, dtype="auto", trust_remote_code=False)
-        except ModelUnsuitable:
-            raise
-        except Exception as error:  # transformers raises many types for a name that it cannot load
-            raise ModelNotFound(
-                f"cannot load {name!r} as a causal LM ({_first_line(error)}); give a folder, a name on the hub, or "
-                f"{OFFLINE_MODEL}"
-            ) from error
+        what = f"{name!r} as a causal LM"
+        config = _pretrained(AutoConfig, name, ModelNotFound, what)
+        # transformers would take the decoder of such a model by itself, which was never trained to write alone
+        _refuse_encoder_decoder(config, repr(name))
+        model = _pretrained(AutoModelForCausalLM, name, ModelNotFound, what, config=config, dtype="auto")
         tokenizer = load_tokenizer(name)
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token
@@ -74,13 +66,22 @@ def load_tokenizer(name: str) -> Any:
     """
     if name.lower() == OFFLINE_MODEL:
         return _offline_tokenizer()
+    return _pretrained(AutoTokenizer, name, TokenizerUnsupported, f"the tokenizer {name!r}")
+
+
+def _pretrained(auto: Any, name: str, failure: type[EncoderError], what: str, **options: Any) -> Any:
+    """What transformers loads under a name; its failure as an error of ours."""
     try:
-        return AutoTokenizer.from_pretrained(name, trust_remote_code=False)
+        return auto.from_pretrained(name, trust_remote_code=False, **options)
     except Exception as error:  # transformers raises many types for a name that it cannot load
-        raise TokenizerUnsupported(
-            f"cannot load the tokenizer {name!r} ({_first_line(error)}); give a folder, a name on the hub, or "
-            f"{OFFLINE_MODEL}"
+        raise failure(
+            f"cannot load {what} ({_first_line(error)}); give a folder, a name on the hub, or {OFFLINE_MODEL}"
         ) from error
+
+
+def _refuse_encoder_decoder(config: Any, who: str) -> None:
+    if getattr(config, "is_encoder_decoder", False):
+        raise ModelUnsuitable(f"{who} is an encoder-decoder model; CTWL marks causal LMs")
 
 
 def _first_line(error: Exception) -> str:
@@ -111,7 +112,6 @@ def check_model(model: Any) -> None:
     Raises:
         ModelUnsuitable: it is an encoder-decoder, or cannot generate.
     """
-    if getattr(model.config, "is_encoder_decoder", False):
-        raise ModelUnsuitable(f"{type(model).__name__} is an encoder-decoder model; CTWL marks causal LMs")
+    _refuse_encoder_decoder(model.config, type(model).__name__)
     if not model.can_generate():
         raise ModelUnsuitable(f"{type(model).__name__} cannot generate text; give a causal LM (...ForCausalLM)")
