@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from baselines import BASELINES
 from common import RESULTS
 from plots import FIGURES, NAMES
 
@@ -39,8 +38,7 @@ def curves(found: dict[str, Any]) -> list[str]:
     for row in found["rows"]:
         if row["method"] == "plain":
             continue
-        score = "its own" if row["method"] in BASELINES else f"`{row['score']}`"
-        name = f"{NAMES[row['method']]} {row.get('delta', '')} | {score}"
+        name = f"{NAMES[row['method']]} {row.get('delta', '')} | {row['score']}"
         cells.setdefault(name, {})[row["tokens"]] = f"{counted(row['exact'])} | {moved(row)}"
     rows = [f"{name} | " + " | ".join(by[length] for length in lengths) for name, by in cells.items()]
     head = " | ".join(f"{length} tokens: exact, % | NLL minus plain's" for length in lengths)

@@ -6,8 +6,8 @@ Quality: by how much the mean NLL under the model that wrote the text differs fr
 success, methods are compared by drawing prompts anew (2,000 bootstrap samples): in each, NLL is interpolated at that
 success, linearly between the strengths, from plain texts on, which succeed never; a sample in which one of the two does
 not get there is left out, at most one in forty. Balance- and Vanilla-Marking are read by the paper's count and by the
-soft score, which was made for Balance-Marking; the first is what they are compared by. The proxy is the provider's own
-model here, the best case for Balance-Marking; ``ablations.py`` has worse ones.
+soft score; ``delta`` and ``vanilla`` are compared by the first. The proxy is the provider's own model here, the best
+case for Balance-Marking; ``ablations.py`` has worse ones.
 
     python evaluation/curves.py --out evaluation/results/curves.json
 """
@@ -18,6 +18,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from baselines import BASELINES
 from common import OFFLINE, arguments, beside, rate, repeats, settings, tracked, write
 from numpy.typing import NDArray
 from reading import TextReader
@@ -33,8 +34,8 @@ METHODS: dict[str, tuple[float, ...]] = {
     "mpac": (1.0, 2.0, 3.0, 4.0),
     "cyclic": (1.0, 2.0, 3.0, 4.0),
 }
-SCORES = {"delta": (Score.COUNT, Score.SOFT), "vanilla": (Score.COUNT, Score.SOFT)}
-"""What methods are read by; where there are two, the first is what they are compared by."""
+SCORES = {"unbiased": (Score.SOFT, Score.COUNT)} | dict.fromkeys(("delta", "vanilla"), (Score.COUNT, Score.SOFT))
+"""What Balance- and Vanilla-Marking are read by; the first is what they are compared by."""
 
 OTHERS = ("vanilla", "mpac", "cyclic")
 """What Balance-Marking with ``delta`` is compared with."""
@@ -132,8 +133,8 @@ def main() -> None:
                 if score is scores[0]:
                     right[method, length].append(exact)
                     loss[method, length].append(nll(texts, length))
-                row: dict[str, Any] = {"method": method, "score": score.value, "tokens": length}
-                row |= {"delta": delta} if delta else {}
+                row: dict[str, Any] = {"method": method, "score": "its own" if method in BASELINES else score.value}
+                row |= {"tokens": length} | ({"delta": delta} if delta else {})
                 row |= {"exact": rate(int(exact.sum()), len(exact)), **quality(texts, length)}
                 rows.append(row | beside(nll(texts, length), plain[length]))
     rng = np.random.default_rng(options.seed)

@@ -14,9 +14,10 @@ from ctwl_decoder.evidence import Marks, Table
 from ctwl_decoder.null import FLOOR, null_of
 from ctwl_decoder.scores import code_space, score_all
 from ctwl_decoder.units import Score
+from ctwl_protocol import Profile
 from ctwl_protocol.proxy import Proxy
 
-__all__ = ["LEVEL", "Outcome", "TextReader"]
+__all__ = ["LEVEL", "Outcome", "TextReader", "read_whole"]
 
 LEVEL = 1e-4
 """The decoder's own."""
@@ -61,11 +62,12 @@ class TextReader:
             return [Outcome(message == text.code, None, strength) for message, strength in found]
         proxy = recipe.proxy(self._proxy)
         marks, prefix = marks_of(proxy, ids, score, kept(proxy)), proxy.profile.prefix_length
-        return [_outcome(proxy, marks[: max(0, length - prefix)], text.code) for length in lengths]
+        return [read_whole(proxy.profile, marks[: max(0, length - prefix)], text.code) for length in lengths]
 
 
-def _outcome(proxy: Proxy, marks: Marks, code: int) -> Outcome:
-    table, codes = Table.of(marks), code_space(proxy.profile)
+def read_whole(profile: Profile, marks: Marks, code: int) -> Outcome:
+    """What one test of all marks says over all codes, where ``code`` was written."""
+    table, codes = Table.of(marks), code_space(profile)
     scores = score_all(table, codes)
     best, null = int(scores.argmax()), null_of(table.units)
     p_value = null.p_value(int(scores[best]), len(codes))

@@ -305,16 +305,17 @@ def _edited_texts() -> list[str]:
     if not known("substitution"):
         return []
     found = result("substitution")
-    lines = [
+    names = [name for name in found["rows"][0] if name not in ("strategy", "substituted", "score")]
+    return [
         f"### Tokens replaced ({found['settings']['date']})",
         "",
-        f"| strategy, {found['settings']['tokens']} tokens | replaced | score | exact | exact, at p <= 1e-4 |",
-        "|---|---|---|---|---|",
-    ]
-    return lines + [
-        f"| {row['strategy']} | {100 * row['substituted']:.0f} % | {row['score']} | {percent(row['exact'])} | "
-        f"{percent(row['exact at p <= 1e-4'])} |"
-        for row in found["rows"]
+        f"| strategy, {found['settings']['tokens']} tokens | replaced | score | {' | '.join(names)} |",
+        "|---|---|---|" + "---|" * len(names),
+        *(
+            f"| {row['strategy']} | {100 * row['substituted']:.0f} % | {row['score']} | "
+            f"{' | '.join(percent(row[name]) for name in names)} |"
+            for row in found["rows"]
+        ),
     ]
 
 

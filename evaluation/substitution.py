@@ -2,7 +2,9 @@
 
 A share of each text's tokens is replaced by others that the same LM finds likely there: of its four likeliest
 proposals, other than the token itself, one is drawn by its probability after the text before and with the three tokens
-behind it. Both scores read the same texts.
+behind it. Both scores read the same texts, each in two ways: as the decoder does, which looks for registered codes, for
+parts of the text and for records of several codes too, and where it finds nothing names the likeliest; and by one test
+of the whole text over all codes, which pays for nothing else.
 
     python evaluation/substitution.py --out evaluation/results/substitution.json
 """
@@ -13,12 +15,15 @@ from typing import Any
 
 import numpy as np
 import torch
-from common import OFFLINE, arguments, kept, news_prompts, rate, settings, tracked, write
+from common import OFFLINE, arguments, kept, marks_of, news_prompts, rate, settings, tracked, write
+from reading import read_whole
 
 from ctwl_decoder import Decoder
+from ctwl_decoder.units import Score
 from ctwl_encoder import Encoder
 
 PROPOSALS, BEFORE, BEHIND = 4, 16, 3
+NAMES = ("exact", "exact at p <= 1e-4", "whole text: exact", "whole text: exact at p <= 1e-4")
 
 
 def logits(model: Any, ids: list[list[int]], places: torch.Tensor) -> torch.Tensor:
@@ -58,11 +63,12 @@ def main() -> None:
     """Run the experiment."""
     options = arguments(__doc__, texts=100, delta_texts=50, tokens=200, batch=20, seed=1)
     encoder, proxy = Encoder.open("smollm2", OFFLINE), Decoder.open(OFFLINE).proxy
-    decoder = Decoder(proxy, kept(proxy))
+    observe = kept(proxy)
+    decoder = Decoder(proxy, observe)
     rows = []
     for strategy, texts in (("unbiased", options.texts), ("delta", options.delta_texts)):
         prompts, rng = news_prompts(texts), np.random.default_rng(options.seed)
-        found: dict[tuple[float, str], list[tuple[bool, bool]]] = {}
+        found: dict[tuple[float, Score], list[tuple[bool, bool, bool, bool]]] = {}
         for start in tracked(range(0, texts, options.batch), strategy):
             written = encoder.generate(
                 prompts[start : start + options.batch], provider=(37 * start + 5) % 1024, version=start % 16,
@@ -73,20 +79,19 @@ def main() -> None:
                 ids = encoder.tokenizer(generation.text, add_special_tokens=False)["input_ids"]
                 for share in (0.0, 0.1, 0.2, 0.3):
                     text = encoder.tokenizer.decode(substitute(encoder, ids, share, rng)) if share else generation.text
-                    for score in ("soft", "count"):
-                        report = decoder.decode(text, score=score)
-                        right = report.code == generation.beacon.code
-                        found.setdefault((share, score), []).append((right, right and report.detected))
+                    for score in Score:
+                        report, code = decoder.decode(text, score=score), generation.beacon.code
+                        right = report.code == code
+                        whole = read_whole(
+                            proxy.profile, marks_of(proxy, proxy.tokenizer.encode(text), score, observe), code
+                        )
+                        found.setdefault((share, score), []).append(
+                            (right, right and report.detected, whole.exact, whole.found)
+                        )
         for (share, score), outcomes in found.items():
-            rows.append(
-                {
-                    "strategy": strategy,
-                    "substituted": share,
-                    "score": score,
-                    "exact": rate(sum(right for right, _ in outcomes), len(outcomes)),
-                    "exact at p <= 1e-4": rate(sum(passed for _, passed in outcomes), len(outcomes)),
-                }
-            )
+            rates = (rate(sum(each), len(outcomes)) for each in zip(*outcomes, strict=True))
+            row = {"strategy": strategy, "substituted": share, "score": score.value}
+            rows.append(row | dict(zip(NAMES, rates, strict=True)))
     write({"experiment": "substitution", "settings": settings(options), "rows": rows}, options.out)
 
 

@@ -188,7 +188,7 @@ def test_a_key_that_was_tried_until_it_fitted_proves_nothing(check: Check, vanil
     )
     alpha, best, key = 0.2, 1.0, b""
     for i in range(60):
-        tried = ANN.model_copy(update={"key": bytes([i]) * 32})
+        tried = ANN.model_copy(update={"key": bytes([i, 1]) * 16})
         report = Decoder(vanilla.under(tried)).decode(human, alpha=alpha)
         if report.p_value < best:
             best, key, code = report.p_value, tried.key, report.code

@@ -9,13 +9,27 @@ import numpy as np
 import pytest
 import torch
 from tokenizers import Tokenizer
-from transformers import BartConfig, BartForConditionalGeneration, LogitsProcessorList, PreTrainedTokenizerFast
+from transformers import (
+    BartConfig,
+    BartForConditionalGeneration,
+    LlamaConfig,
+    LlamaForCausalLM,
+    LogitsProcessorList,
+    PreTrainedTokenizerFast,
+)
 
 from ctwl_decoder import Decoder
 from ctwl_encoder import Bridge, CTWLLogitsProcessor, CTWLWatermarkingConfig, Encoder, Strategy
-from ctwl_encoder.errors import ModelNotFound, ModelUnsuitable, OptionOutOfRange, ShortText, StrategyUnsuitable
+from ctwl_encoder.errors import (
+    ModelNotFound,
+    ModelUnsuitable,
+    OptionOutOfRange,
+    ShortText,
+    StrategyUnsuitable,
+    TokenizerUnsupported,
+)
 from ctwl_encoder.expectation import expected_log2_p, until
-from ctwl_encoder.models import load_model
+from ctwl_encoder.models import OFFLINE_PROFILE, load_model
 from ctwl_encoder.payload import Payload
 from ctwl_protocol import Beacon
 from ctwl_protocol.errors import FieldOutOfRange
@@ -315,6 +329,19 @@ def test_half_of_an_encoder_decoder_is_no_causal_model(tmp_path: Path) -> None:
     BartForConditionalGeneration(config).save_pretrained(tmp_path)
     with pytest.raises(ModelUnsuitable, match="encoder-decoder"):
         load_model(str(tmp_path))
+
+
+def test_another_models_tokenizer_is_refused_before_it_writes(encoder: Encoder) -> None:
+    """Its tokens would have no logits; a model that pads its vocabulary beyond the tokenizer's is none of that."""
+    shape = {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1}
+    small = LlamaForCausalLM(LlamaConfig(vocab_size=1000, **shape))
+    with pytest.raises(TokenizerUnsupported, match="another model's"):
+        Encoder(small, encoder.tokenizer, encoder.proxy)
+    config = CTWLWatermarkingConfig(codes=[1], profile=OFFLINE_PROFILE).attach(encoder.bridge)
+    for given in (config, CTWLLogitsProcessor(encoder.bridge, config).placed()):
+        with pytest.raises(TokenizerUnsupported, match="another model's"):
+            small.generate(torch.tensor([[1, 2]]), watermarking_config=given, max_new_tokens=2)
+    Encoder(LlamaForCausalLM(LlamaConfig(vocab_size=49_280, **shape)), encoder.tokenizer, encoder.proxy)
 
 
 def run(*arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:

@@ -127,7 +127,7 @@ def _counted_cases() -> Iterator[Case]:
 
 
 def made_units(contexts: int, colours: int, seed: int) -> list[list[int]]:
-    """Units of a made-up text, from the hash scheme alone: from -13 to 5, in the shares that texts have."""
+    """Units of a made-up text, from the hash scheme alone: from -13 to 5, wider than any text's are."""
     mixed = hashing.fmix32(np.arange(contexts * colours, dtype=np.uint32) + np.uint32(seed))
     values = np.array([-13, -13, -8, -3, 0, 2, 4, 5, 5, 5], dtype=np.int64)[mixed % 10]
     rows: list[list[int]] = values.reshape(contexts, colours).tolist()

@@ -1,11 +1,12 @@
 """Units: what one observed token is worth to one colour (spec section 10, step 5).
 
 ``count`` is the paper's: 1 where the colour's half holds the token. ``soft`` is the log-likelihood ratio of a marked
-text against an unmarked one. A text that was written ``unbiased`` shows a token with twice the chance (for sigma = 1/2)
-if the token lies wholly in the half, and in proportion if it straddles the border. Where that border lay for the writer
-the reader knows only roughly: the provider's model is not the proxy, and the text before may have been edited. So the
-token is taken for wider than it is. And one token that somebody changed must not undo many, so a part of the positions
-is taken for unmarked.
+text against an unmarked one, where nobody knows which strategy wrote it. ``unbiased`` shows a token with twice the
+chance (for sigma = 1/2) if the token lies wholly in the half, and in proportion if it straddles the border. Where that
+border lay for the writer the reader knows only roughly: the provider's model is not the proxy, and the text before may
+have been edited. So the token is taken for wider than it is. ``delta`` asks only whether the token is a member. Each
+strategy is given one half. And one token that somebody changed must not undo many, so a part of the positions is taken
+for unmarked.
 """
 
 from __future__ import annotations
@@ -32,6 +33,9 @@ NAT = 8
 MARGIN = 6
 """How uncertain the border is, to both sides: one part in so many of the whole mass."""
 
+ODDS = 4
+"""How many times as likely as another token a member is in a text by ``delta``: e^delta."""
+
 UNMARKED = (1, 5)
 """Share of the positions that the soft score takes for unmarked."""
 
@@ -44,10 +48,18 @@ class Score(StrEnum):
 
 
 @cache
-def soft_table(sigma: Sigma) -> tuple[int, ...]:
-    """Units of each step: ``round(NAT * ln((1 - e) * (q / STEPS) / sigma + e))`` for ``q`` from 0 to ``STEPS``."""
-    e = UNMARKED[0] / UNMARKED[1]
-    return tuple(round(NAT * math.log((1 - e) * q * sigma[1] / (STEPS * sigma[0]) + e)) for q in range(STEPS + 1))
+def soft_table(sigma: Sigma) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Units of tokens outside a colour's half and of its members, at each step ``q`` from 0 to ``STEPS``.
+
+    ``round(NAT * ln((1 - e) * ((q / STEPS) / sigma + r) / 2 + e))``, with ``r`` the ratio of a text by ``delta``.
+    """
+    share, e = sigma[0] / sigma[1], UNMARKED[0] / UNMARKED[1]
+
+    def row(r: float) -> tuple[int, ...]:
+        return tuple(round(NAT * math.log((1 - e) * (q / STEPS / share + r) / 2 + e)) for q in range(STEPS + 1))
+
+    other = 1 / (1 + (ODDS - 1) * share)
+    return row(other), row(ODDS * other)
 
 
 def units(score: Score, evidence: Evidence, sigma: Sigma) -> NDArray[np.int8]:
@@ -58,8 +70,9 @@ def units(score: Score, evidence: Evidence, sigma: Sigma) -> NDArray[np.int8]:
         evidence: where the observed tokens lie.
         sigma: the profile's share of the mass in a half.
     """
+    members = is_member(evidence.below, evidence.total[:, None], sigma).astype(np.int8)
     if score is Score.COUNT:
-        return is_member(evidence.below, evidence.total[:, None], sigma).astype(np.int8)
+        return members
     numerator, denominator = np.int64(sigma[0]), np.int64(sigma[1])
     total = evidence.total.astype(np.int64)[:, None]
     below, weight = evidence.below.astype(np.int64), evidence.weight.astype(np.int64)[:, None]
@@ -67,5 +80,5 @@ def units(score: Score, evidence: Evidence, sigma: Sigma) -> NDArray[np.int8]:
     width = MARGIN * denominator * weight + 2 * denominator * total
     inside = total * (MARGIN * numerator + denominator) - MARGIN * denominator * below
     steps = np.clip(inside, 0, width) * STEPS // np.maximum(width, 1)
-    table: NDArray[np.int8] = np.array(soft_table(sigma), dtype=np.int8)[steps]
+    table: NDArray[np.int8] = np.array(soft_table(sigma), dtype=np.int8)[members, steps]
     return table

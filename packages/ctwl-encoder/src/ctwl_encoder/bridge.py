@@ -26,6 +26,7 @@ from ctwl_protocol import Profile
 from ctwl_protocol.normalization import normalize_within
 from ctwl_protocol.proxy import Proxy, ProxyTokenizer, cache_folder
 
+from .errors import TokenizerUnsupported
 from .reading import Kind, Reading, breaks, extend, grown, kind, shared
 from .vocabulary import Vocabulary, read_vocabulary
 
@@ -125,6 +126,22 @@ class Bridge:
         self._several = self.pieces.tokens[:, 1] >= 0
         # Whether a candidate is cut off from a text that ends in a character of some kind: a new word always is.
         self._apart = {before: np.append(self._breaks[before], [True, False]) for before in Kind}
+
+    def check_size(self, size: int) -> None:
+        """Refuse a model that cannot write what its tokenizer reads.
+
+        Args:
+            size: of the model's vocabulary.
+
+        Raises:
+            TokenizerUnsupported: the tokenizer is another model's.
+        """
+        last = max(i for i, data in enumerate(self.vocabulary) if data)
+        if last >= size:
+            raise TokenizerUnsupported(
+                f"the tokenizer has text for token {last}, and the model has only {size} tokens, so it is another "
+                "model's; load both from one folder or by one name"
+            )
 
     def start(self) -> Reading:
         """The reading of an empty text."""

@@ -84,12 +84,14 @@ class Encoder:
         """Bring model and proxy together.
 
         Raises:
-            TokenizerUnsupported: see :func:`ctwl_encoder.vocabulary.read_vocabulary`.
+            TokenizerUnsupported: the tokenizer is another model's, or see
+                :func:`ctwl_encoder.vocabulary.read_vocabulary`.
             ModelUnsuitable: the model is no causal LM.
             StrategyUnsuitable: the profile's codes are no beacons.
         """
         check_model(model)
         self.bridge = Bridge(tokenizer, proxy)
+        self.bridge.check_size(model.config.get_text_config().vocab_size)
         check_beacon(proxy.profile)
         self.model = model
         self.tokenizer = copy.deepcopy(tokenizer)

@@ -148,10 +148,13 @@ class CTWLWatermarkingConfig(BaseWatermarkingConfig):  # type: ignore[misc]
         """The processor for one call of ``generate``, which places it behind all others.
 
         Raises:
-            TokenizerUnsupported: no tokenizer was named, or see :class:`ctwl_encoder.bridge.Bridge`.
+            TokenizerUnsupported: no tokenizer was named, or it is another model's, or see
+                :class:`ctwl_encoder.bridge.Bridge`.
             CTWLError: see :func:`ctwl_protocol.proxy.open_proxy`.
         """
-        return self._processor or CTWLLogitsProcessor(self.open_bridge(), self)
+        bridge = self.open_bridge()
+        bridge.check_size(vocab_size)
+        return self._processor or CTWLLogitsProcessor(bridge, self)
 
     def open_bridge(self) -> Bridge:
         """The bridge that was attached, or one between the tokenizer and the profile that are named."""
