@@ -17,11 +17,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
+import substitution
 import torch
-from common import OFFLINE, arguments, rate, settings, tracked, write
+from common import OFFLINE, arguments, rate, recalled, settings, tracked, write
 from reading import TextReader
 from substitution import PROPOSALS, logits, substitute
 from texts import Recipe, Text, Writer
@@ -102,18 +104,30 @@ ATTACKS: dict[str, tuple[Attack, tuple[float, ...]]] = {
 }
 
 
+def edited(writer: Writer, recipe: Recipe, texts: list[Text], name: str, share: float) -> list[list[int]]:
+    """The tokens of texts after an edit by a share of them; made once and kept."""
+    attack = ATTACKS[name][0]
+
+    def edits() -> list[list[int]]:
+        rngs = (np.random.default_rng([recipe.seed, i, round(1000 * share)]) for i in range(len(texts)))
+        return [attack(writer.encoder, text.ids, share, rng) for text, rng in zip(texts, rngs, strict=True)]
+
+    sources = [Path(file).read_text(encoding="utf-8") for file in (__file__, substitution.__file__)]
+    ids: list[list[int]] = recalled(
+        [name, share, recipe.seed, [text.ids for text in texts], writer.versions, sources], edits
+    )
+    return ids
+
+
 def attacked(
     writer: Writer, reader: TextReader, recipe: Recipe, texts: list[Text], name: str, share: float
 ) -> dict[str, Any]:
     """What is left of the codes."""
-    attack, tokenizer = ATTACKS[name][0], writer.encoder.tokenizer
     exact = passed = 0
     left, lengths = [], []
-    for i, text in enumerate(texts):
-        rng = np.random.default_rng([recipe.seed, i, round(1000 * share)])
-        ids = attack(writer.encoder, text.ids, share, rng)
-        edited = replace(text, text=tokenizer.decode(ids, skip_special_tokens=True))
-        (outcome,) = reader.read(recipe, edited, (len(ids) + 64,))
+    for text, ids in zip(texts, edited(writer, recipe, texts, name, share), strict=True):
+        changed = replace(text, text=writer.encoder.tokenizer.decode(ids, skip_special_tokens=True))
+        (outcome,) = reader.read(recipe, changed, (len(ids) + 64,))
         exact += outcome.exact
         passed += outcome.found
         left.append(runs_left(text.ids, ids))

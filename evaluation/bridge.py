@@ -2,8 +2,7 @@
 
 Providers of three families write with their own tokenizer, the public reads with the proxy's: SmolLM2 as it is, and
 with the vocabularies of GPT-2 and Mistral transplanted (transplant.py). Texts are cut to a fixed number of proxy
-tokens. The first pair has one vocabulary on both sides. The NLL is that of the provider's own model, ``unbiased``
-minus plain sampling of the same prompts.
+tokens. The first pair has one vocabulary on both sides. What marking does to the texts is asked by ``quality.py``.
 
     python evaluation/bridge.py --out evaluation/results/bridge.json
 """
@@ -17,10 +16,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from common import OFFLINE, arguments, marks_of, news_prompts, rate, settings, told, tracked, write
-from quality import nll, sample
-from scipy import stats
-from transplant import provider, transplant
+from common import arguments, marks_of, news_prompts, rate, settings, told, tracked, write
+from transplant import PAIRS, encoder_of, proxy_of, transplant
 
 from ctwl_decoder import Decoder
 from ctwl_decoder.evidence import Table
@@ -28,11 +25,6 @@ from ctwl_decoder.null import null_of
 from ctwl_decoder.scores import code_space, score_all
 from ctwl_decoder.units import Score
 from ctwl_encoder import Encoder, Generation
-from ctwl_encoder.models import load_model
-from ctwl_protocol.proxy import open_proxy
-
-PAIRS = (("gpt2", "gpt2"), ("gpt2", "smollm2"), ("smollm2", "gpt2"), ("mistral", "smollm2"))
-"""Family of the provider's vocabulary, family of the proxy's."""
 
 
 def read(decoder: Decoder, generation: Generation, tokens: int) -> dict[str, float]:
@@ -63,27 +55,13 @@ def texts(encoder: Encoder, prompts: list[str], options: Any, strategy: str, tok
     return found
 
 
-def difference(encoder: Encoder, prompts: list[str], options: Any) -> dict[str, Any]:
-    """Mean NLL of ``unbiased`` minus that of plain sampling, paired by prompt, with its 95 % interval."""
-    pad, means = encoder.tokenizer.pad_token_id, {}
-    for method in ("plain", "unbiased"):
-        rows = []
-        for start in range(0, len(prompts), options.batch):
-            ids = sample(encoder, prompts[start : start + options.batch], 100, options.seed + start, method)
-            rows.append(nll(encoder, ids, 100, pad))
-        means[method] = np.concatenate(rows)
-    gap = means["unbiased"] - means["plain"]
-    low, high = stats.t.interval(0.95, len(gap) - 1, gap.mean(), stats.sem(gap))
-    return {"mean": round(float(gap.mean()), 4), "interval_95": [round(float(low), 4), round(float(high), 4)]}
-
-
 def measure(encoder: Encoder, decoder: Decoder, options: Any, strategy: str) -> dict[str, Any]:
     """One row of the table."""
     prompts, tokens = news_prompts(options.texts), getattr(options, strategy)
     written = texts(encoder, prompts, options, strategy, tokens)
     found = [read(decoder, generation, tokens) for generation in tracked(written, "reading")]
     marked = sum(generation.marked for generation in written)
-    row = {
+    return {
         "proxy tokens": tokens,
         "shortest text": min(int(f["tokens"]) for f in found),
         "exact": rate(sum(bool(f["exact"]) for f in found), len(found)),
@@ -92,9 +70,6 @@ def measure(encoder: Encoder, decoder: Decoder, options: Any, strategy: str) -> 
         "hit rate of a wrong code": round(float(np.mean([f["wrong"] for f in found])), 4),
         "marked positions seen by the reader": round(1 - sum(g.lost for g in written) / marked, 5),
     }
-    if strategy == "unbiased":
-        row["NLL, unbiased minus plain"] = difference(encoder, prompts, options)
-    return row
 
 
 def main() -> None:
@@ -109,19 +84,13 @@ def main() -> None:
     done = {(row["provider's vocabulary"], row["proxy's vocabulary"], row["strategy"]) for row in result["pairs"]}
     with tempfile.TemporaryDirectory() as folder:
         transplant(Path(folder))
-        where: dict[str, tuple[str | Path, str | None]] = {
-            "gpt2": (Path(folder) / "profile.json", folder),
-            "smollm2": (OFFLINE, None),
-        }
         for writer, reader in tracked(PAIRS, "pairs"):
             for strategy in ("unbiased",) if writer == reader else ("unbiased", "delta"):
                 if (writer, reader, strategy) in done:
                     continue
-                model, tokenizer = load_model("smollm2") if writer == "smollm2" else provider(writer)
                 named = {"provider's vocabulary": writer, "proxy's vocabulary": reader, "strategy": strategy}
-                profile, path = where[reader]
-                encoder = Encoder(model, tokenizer, open_proxy(profile, path=path, fast=True, lazy=True))
-                row = measure(encoder, Decoder(open_proxy(profile, path=path)), options, strategy)
+                encoder, decoder = encoder_of(writer, reader, Path(folder)), Decoder(proxy_of(reader, Path(folder)))
+                row = measure(encoder, decoder, options, strategy)
                 result["pairs"].append(named | row)
                 if options.out is not None:
                     options.out.write_text(json.dumps(result, indent=2) + "\n")

@@ -30,8 +30,8 @@ from ctwl_protocol.registry import Trusted, bundled
 from ctwl_protocol.windows import Positions, positions
 
 __all__ = [
-    "KEPT", "OFFLINE", "RESULTS", "arguments", "beside", "kept", "marks_of", "news_prompts", "plain_model", "rate",
-    "registries", "repeats", "settings", "told", "tracked", "write",
+    "KEPT", "OFFLINE", "RESULTS", "arguments", "beside", "kept", "marks_of", "mean", "news_prompts", "plain_model",
+    "rate", "recalled", "registries", "repeats", "settings", "told", "tracked", "write",
 ]  # fmt: skip
 
 OFFLINE = "org.ctwl.smollm2-135m.1"
@@ -106,6 +106,24 @@ def kept(proxy: Proxy, folder: Path = KEPT) -> Observe:
     return recall
 
 
+def recalled(told: Any, make: Callable[[], Any], folder: Path = KEPT) -> Any:
+    """What is made once and kept on disk as JSON.
+
+    Args:
+        told: all that decides it, as JSON: what it is found by.
+        make: makes it.
+        folder: where it is kept.
+    """
+    file = folder / f"{sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()}.json"
+    if not file.exists():
+        made = json.dumps(make())
+        folder.mkdir(parents=True, exist_ok=True)
+        half = file.with_suffix(".part")
+        half.write_text(made)
+        half.replace(file)  # never half a file under the name that counts
+    return json.loads(file.read_text())
+
+
 def registries() -> tuple[Trusted, Trusted]:
     """The bundled registry, and the same with no entries: to it all codes are alike."""
     trusted = bundled()
@@ -141,14 +159,19 @@ def arguments(
 
 
 def beside(values: NDArray[np.float64], plain: NDArray[np.float64]) -> dict[str, Any]:
-    """How the means of paired values differ, with the interval by the t distribution."""
-    difference = values - plain
-    half = float(stats.sem(difference) * stats.t.ppf(0.975, len(difference) - 1))
-    mean = float(difference.mean())
+    """How the means of paired values differ, see :func:`mean`."""
+    found = mean(values - plain)
+    return {"difference to plain": found.pop("mean")} | found
+
+
+def mean(values: NDArray[np.float64]) -> dict[str, Any]:
+    """The mean with its 95 % interval by the t distribution."""
+    half = float(stats.sem(values) * stats.t.ppf(0.975, len(values) - 1))
+    middle = float(values.mean())
     return {
-        "difference to plain": round(mean, 4),
-        "interval_95": [round(mean - half, 4), round(mean + half, 4)],
-        "interval holds 0": bool(abs(mean) <= half),
+        "mean": round(middle, 4),
+        "interval_95": [round(middle - half, 4), round(middle + half, 4)],
+        "interval holds 0": bool(abs(middle) <= half),
     }
 
 

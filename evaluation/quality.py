@@ -5,25 +5,46 @@ log-likelihood (NLL, nats a token) under the generating model, given its prompt,
 share of its pairs of neighbouring tokens that the text has before. The intervals are of the paired differences of
 means, prompt by prompt over all seeds, by the t distribution.
 
+Two texts of one prompt differ by chance far more than a watermark changes them. So the change is also told without
+sampling, step by step along the marked texts: the NLL that the marked distribution is expected to show there less that
+of the model's own, both under the model. And so it is for ``unbiased`` through the token bridge, with the pairs of
+``bridge.py``.
+
     python evaluation/quality.py --out evaluation/results/quality.json
 """
 
 from __future__ import annotations
 
-from typing import Any
+import tempfile
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from common import OFFLINE, arguments, beside, news_prompts, repeats, settings, tracked, write
+from common import OFFLINE, arguments, beside, mean, news_prompts, repeats, settings, tracked, write
+from numpy.typing import NDArray
+from transplant import PAIRS, encoder_of, transplant
 
-from ctwl_encoder import Encoder
+from ctwl_encoder import CTWLWatermarkingConfig, Encoder
+from ctwl_protocol import Beacon
 
 
-def sample(encoder: Encoder, prompts: list[str], tokens: int, seed: int, strategy: str, **marking: Any) -> torch.Tensor:
-    """Ids of prompt and text, (prompts, length); "plain" is the model's own sampling."""
-    from ctwl_encoder import CTWLWatermarkingConfig
-    from ctwl_protocol import Beacon
+class Judged(NamedTuple):
+    """Texts, without their prompts.
 
+    Attributes:
+        ids: the tokens of each.
+        nll: float64 (texts,), the mean NLL of their tokens.
+        change: float64 (texts,), the mean over their steps of how much the expected NLL was changed.
+    """
+
+    ids: list[list[int]]
+    nll: NDArray[np.float64]
+    change: NDArray[np.float64]
+
+
+def sample(encoder: Encoder, prompts: list[str], tokens: int, seed: int, strategy: str, **marking: Any) -> Judged:
+    """What texts that go on from prompts are like; "plain" is the model's own sampling."""
     batch = encoder.tokenizer(prompts, return_tensors="pt", padding=True)
     rng = np.random.default_rng(seed)
     codes = [Beacon(int(p), int(v), int(n)).code for p, v, n in rng.integers(0, (1024, 16, 64), (len(prompts), 3))]
@@ -31,29 +52,38 @@ def sample(encoder: Encoder, prompts: list[str], tokens: int, seed: int, strateg
         config = CTWLWatermarkingConfig(codes=codes, strategy=strategy, **marking).attach(encoder.bridge)
         marking = {"watermarking_config": config}
     torch.manual_seed(seed)
-    ids: torch.Tensor = encoder.model.generate(
+    made: Any = encoder.model.generate(
         **batch, do_sample=True, top_k=0, max_new_tokens=tokens, min_new_tokens=tokens,
-        pad_token_id=encoder.tokenizer.pad_token_id, **marking,
+        pad_token_id=encoder.tokenizer.pad_token_id, output_logits=True, output_scores=True,
+        return_dict_in_generate=True, **marking,
     )  # fmt: skip
-    return ids
+    ids = made.sequences[:, -tokens:]
+    nll, change = torch.zeros(ids.shape, dtype=torch.float64), torch.zeros(ids.shape, dtype=torch.float64)
+    for step, (logits, scores) in enumerate(zip(made.logits, made.scores, strict=True)):
+        logits[:, encoder._stop_ids()] = -torch.inf  # the end of text was ruled out
+        surprise = -torch.log_softmax(logits.double(), dim=1)
+        nll[:, step] = surprise.gather(1, ids[:, step, None])[:, 0]
+        moved = torch.softmax(scores.double(), dim=1) - torch.softmax(logits.double(), dim=1)
+        change[:, step] = (moved * torch.where(surprise.isinf(), 0.0, surprise)).sum(dim=1)
+    return Judged(ids.tolist(), nll.mean(dim=1).numpy(), change.mean(dim=1).numpy())
 
 
-def nll(encoder: Encoder, ids: torch.Tensor, tokens: int, pad: int) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Mean NLL of the last ``tokens`` tokens of each row under the model that wrote them."""
-    mask = torch.ones_like(ids)
-    prompt = ids[:, :-tokens]
-    mask[:, :-tokens] = (prompt != pad).long()
-    with torch.inference_mode():
-        logits = encoder.model(ids, attention_mask=mask, position_ids=(mask.cumsum(1) - 1).clamp(min=0)).logits
-        # The end of text was ruled out while sampling, so it is ruled out here too.
-        logits[:, :, encoder._stop_ids()] = -torch.inf
-        chosen = torch.log_softmax(logits[:, -tokens - 1 : -1], -1).gather(2, ids[:, -tokens:, None])
-    return (-chosen[..., 0].double().mean(dim=1)).numpy()
+def difference(encoder: Encoder, prompts: list[str], options: Any) -> dict[str, Any]:
+    """NLL of ``unbiased`` minus that of plain sampling, paired by prompt, and what the steps were expected to add."""
+    nll: dict[str, list[float]] = {"plain": [], "unbiased": []}
+    change: list[float] = []
+    for start in range(0, len(prompts), options.batch):
+        for method in nll:
+            texts = sample(encoder, prompts[start : start + options.batch], options.tokens, start, method)
+            nll[method] += texts.nll.tolist()
+            change += texts.change.tolist() if method == "unbiased" else []
+    found = mean(np.array(nll["unbiased"]) - np.array(nll["plain"]))
+    return found | {"expected change": mean(np.array(change))}
 
 
 def main() -> None:
     """Run the experiment."""
-    options = arguments(__doc__, prompts=48, seeds=3, tokens=100, batch=16, delta=2.0)
+    options = arguments(__doc__, prompts=48, seeds=3, bridged=100, tokens=100, batch=25, delta=2.0)
     encoder = Encoder.open("smollm2", OFFLINE)
     prompts = news_prompts(options.prompts)
     methods: dict[str, dict[str, Any]] = {
@@ -62,34 +92,40 @@ def main() -> None:
         "unbiased, repeats skipped": {"skip_repeats": True},
         f"delta {options.delta}": {"delta": options.delta},
     }
-    values = {name: np.zeros((options.seeds, options.prompts)) for name in methods}
-    again = {name: np.zeros((options.seeds, options.prompts)) for name in methods}
+    shape = (options.seeds, options.prompts)
+    nll, change, again = ({name: np.zeros(shape) for name in methods} for _ in range(3))
     jobs = [
         (s, i, name) for s in range(options.seeds) for i in range(0, options.prompts, options.batch) for name in methods
     ]
     for seed, start, name in tracked(jobs, "quality"):
         rows = slice(start, start + options.batch)
-        ids = sample(
-            encoder,
-            prompts[rows],
-            options.tokens,
-            1000 * seed + start,
-            name.split(",", maxsplit=1)[0].split()[0],
-            **methods[name],
-        )
-        values[name][seed, rows] = nll(encoder, ids, options.tokens, encoder.tokenizer.pad_token_id)
-        again[name][seed, rows] = [repeats(row) for row in ids[:, -options.tokens :].tolist()]
+        strategy = name.split(",", maxsplit=1)[0].split()[0]
+        texts = sample(encoder, prompts[rows], options.tokens, 1000 * seed + start, strategy, **methods[name])
+        nll[name][seed, rows], change[name][seed, rows] = texts.nll, texts.change
+        again[name][seed, rows] = [repeats(ids) for ids in texts.ids]
     result: dict[str, Any] = {}
-    for name, value in values.items():
+    for name in methods:
         result[name] = {
-            "mean NLL": round(float(value.mean()), 4),
+            "mean NLL": round(float(nll[name].mean()), 4),
             "pairs that repeat": round(float(again[name].mean()), 4),
         }
         if name != "plain":
-            result[name] |= beside(value.mean(axis=0), values["plain"].mean(axis=0))
+            result[name] |= beside(nll[name].mean(axis=0), nll["plain"].mean(axis=0))
+            result[name]["expected change"] = mean(change[name].mean(axis=0))
             result[name]["repeats"] = beside(again[name].mean(axis=0), again["plain"].mean(axis=0))
+    pairs, prompts = [], news_prompts(options.bridged)
+    with tempfile.TemporaryDirectory() as folder:
+        transplant(Path(folder))
+        for writer, reader in tracked(PAIRS, "bridge"):
+            row = difference(encoder_of(writer, reader, Path(folder)), prompts, options)
+            pairs.append({"provider's vocabulary": writer, "proxy's vocabulary": reader, **row})
     write(
-        {"experiment": "quality", "settings": settings(options, model="smollm2", profile=OFFLINE), "methods": result},
+        {
+            "experiment": "quality",
+            "settings": settings(options, model="smollm2", profile=OFFLINE),
+            "methods": result,
+            "pairs": pairs,
+        },
         options.out,
     )
 

@@ -37,11 +37,22 @@ def percent(rate: dict[str, Any]) -> str:
     return f"{rate['successes']} of {rate['trials']} (95 % interval {low} to {high} %)"
 
 
+def spread(row: dict[str, Any], name: str = "mean") -> str:
+    """A mean with its interval."""
+    low, high = row["interval_95"]
+    return f"{row[name]:+.3f} ({low:+.3f} to {high:+.3f})"
+
+
+def pair(row: dict[str, Any]) -> str:
+    """Whose vocabularies a row is about."""
+    return ", ".join(row[f"{whose}'s vocabulary"] for whose in ("provider", "proxy"))
+
+
 def summary() -> str:
     """The table of README.md."""
     recovery, quality, humans, bench = (result(name) for name in ("recovery", "quality", "false_positives", "bench"))
     tokens = recovery["settings"]["tokens"]
-    unbiased, low_high = quality["methods"]["unbiased"], quality["methods"]["unbiased"]["interval_95"]
+    unbiased = quality["methods"]["unbiased"]
     randomised, reported = humans["randomised p of one code"], humans["reported p"]
     memory = bench["megabytes"]["decode, above loaded"]
     crossed = next(row for row in result("bridge")["pairs"] if row["proxy's vocabulary"] == "smollm2")
@@ -63,9 +74,10 @@ def summary() -> str:
             percent(pasted["pasted"]["found with the right code"]),
         ),
         (
-            "`unbiased` against plain sampling, NLL in nats a token",
-            f"{unbiased['difference to plain']:+.3f} (95 % interval {low_high[0]:+.3f} to {low_high[1]:+.3f})",
+            "`unbiased` against plain sampling, NLL in nats a token; the expectation at each step",
+            f"{spread(unbiased, 'difference to plain')}; {spread(unbiased['expected change'])}",
         ),
+        *sampled(),
         *edited(),
         (
             f"p-values on {humans['passages']} human passages",
@@ -82,6 +94,20 @@ def summary() -> str:
         ),
     ]
     return "| | |\n|---|---|\n" + "\n".join(f"| {what} | {value} |" for what, value in rows)
+
+
+def sampled() -> list[tuple[str, str]]:
+    """How many tokens a code takes, by sampling, where it was measured."""
+    if not known("entropy"):
+        return []
+    found = result("entropy")["rows"]
+    longest = list(found[0]["exact"])[-1]
+    told = [
+        f"{row['sampling']}: {row['tokens for 90 % exact']['tokens'] or f'over {longest}'} "
+        f"({row['entropy of the choice']:.1f} nats)"
+        for row in found
+    ]
+    return [("tokens for a 20-bit code, nine in ten exact; entropy of what each token was drawn from", "; ".join(told))]
 
 
 def edited() -> list[tuple[str, str]]:
@@ -120,13 +146,16 @@ def details() -> str:
         "",
         f"### Quality ({quality['settings']['date']})",
         "",
-        "| method | mean NLL | difference to plain |",
-        "|---|---|---|",
+        "| method; provider's vocabulary, proxy's | mean NLL | difference to plain | change of the expectation, step by step |",
+        "|---|---|---|---|",
     ]
     for name, entry in quality["methods"].items():
-        low, high = entry.get("interval_95", (0, 0))
-        difference = f"{entry['difference to plain']:+.3f} ({low:+.3f} to {high:+.3f})" if name != "plain" else ""
-        lines.append(f"| {name} | {entry['mean NLL']:.3f} | {difference} |")
+        told = (
+            "|" if name == "plain" else f"{spread(entry, 'difference to plain')} | {spread(entry['expected change'])}"
+        )
+        lines.append(f"| {name} | {entry['mean NLL']:.3f} | {told} |")
+    for row in quality["pairs"]:
+        lines.append(f"| unbiased; {pair(row)} | | {spread(row)} | {spread(row['expected change'])} |")
     lines += ["", f"### Modes ({modes['settings']['date']})", ""]
     lines += [
         "| mode, 200 tokens | exact | hit rate of the best code | of a wrong code | median p |",
@@ -141,17 +170,14 @@ def details() -> str:
         "",
         f"### Other tokenizers ({bridge['settings']['date']})",
         "",
-        "| provider's vocabulary, proxy's | strategy, proxy tokens | exact | hit rate; of a wrong code | seen | NLL, `unbiased` minus plain |",
-        "|---|---|---|---|---|---|",
+        "| provider's vocabulary, proxy's | strategy, proxy tokens | exact | hit rate; of a wrong code | seen |",
+        "|---|---|---|---|---|",
     ]
     for row in bridge["pairs"]:
-        writer, reader = row["provider's vocabulary"], row["proxy's vocabulary"]
-        nll = row.get("NLL, unbiased minus plain")
-        gap = f"{nll['mean']:+.3f} ({nll['interval_95'][0]:+.3f} to {nll['interval_95'][1]:+.3f})" if nll else ""
         lines.append(
-            f"| {writer}, {reader} | {row['strategy']}, {row['proxy tokens']} | "
+            f"| {pair(row)} | {row['strategy']}, {row['proxy tokens']} | "
             f"{percent(row['exact'])} | {row['hit rate']:.3f}; {row['hit rate of a wrong code']:.3f} | "
-            f"{100 * row['marked positions seen by the reader']:.2f} % | {gap} |"
+            f"{100 * row['marked positions seen by the reader']:.2f} % |"
         )
     for section in (_records, _private, _long_texts, _edited_texts, _load):
         lines += ["", *found] if (found := section()) else []

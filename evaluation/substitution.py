@@ -21,6 +21,7 @@ from reading import read_whole
 from ctwl_decoder import Decoder
 from ctwl_decoder.units import Score
 from ctwl_encoder import Encoder
+from ctwl_protocol.proxy.model import fast_dtype
 
 PROPOSALS, BEFORE, BEHIND = 4, 16, 3
 NAMES = ("exact", "exact at p <= 1e-4", "whole text: exact", "whole text: exact at p <= 1e-4")
@@ -29,7 +30,8 @@ NAMES = ("exact", "exact at p <= 1e-4", "whole text: exact", "whole text: exact 
 def logits(model: Any, ids: list[list[int]], places: torch.Tensor) -> torch.Tensor:
     """Log-probabilities of the token after each of ``places`` (rows, places): float32 (rows, places, vocabulary)."""
     device = model.device
-    with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16):  # proposals need no more
+    quick = fast_dtype() if device.type == "cpu" else torch.bfloat16  # proposals need no more
+    with torch.inference_mode(), torch.autocast(device.type, quick, enabled=quick != torch.float32):
         hidden = model.base_model(torch.tensor(ids, device=device)).last_hidden_state
         chosen = hidden.gather(1, places.to(device)[..., None].expand(-1, -1, hidden.shape[-1]))
         found: torch.Tensor = torch.log_softmax(model.lm_head(chosen).float(), dim=-1)

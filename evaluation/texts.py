@@ -5,7 +5,6 @@ An experiment that was stopped goes on where it was, and two experiments that as
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
@@ -18,7 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 from baselines import BASELINES
-from common import KEPT, OFFLINE, news_prompts, plain_model
+from common import KEPT, OFFLINE, news_prompts, plain_model, recalled
 from numpy.typing import NDArray
 from transformers import LogitsProcessorList
 
@@ -129,14 +128,15 @@ class Writer:
 
     Attributes:
         proxy: the offline profile's.
+        versions: what its texts depend on beside their recipes.
     """
 
     def __init__(self, proxy: Proxy, folder: Path = KEPT / "texts") -> None:
         self.proxy = proxy
+        self.versions = _versions()
         self._folder = folder
         self._encoder: Encoder | None = None
         self._bridges: dict[str, Bridge] = {}
-        self._of = _versions()
 
     @property
     def encoder(self) -> Encoder:
@@ -154,16 +154,9 @@ class Writer:
         return found
 
     def _batch(self, recipe: Recipe, start: int, prompts: Sequence[str]) -> list[Text]:
-        told = json.dumps([asdict(recipe), start, list(prompts), self._of, str(self.proxy.dtype)], sort_keys=True)
-        file = self._folder / f"{sha256(told.encode()).hexdigest()}.json"
-        if file.exists():
-            return [Text(**row) for row in json.loads(file.read_text())]
-        texts = self.write(recipe, start, prompts)
-        self._folder.mkdir(parents=True, exist_ok=True)
-        half = file.with_suffix(".part")
-        half.write_text(json.dumps([asdict(text) for text in texts]))
-        half.replace(file)  # never half a file under the name that counts
-        return texts
+        told = [asdict(recipe), start, list(prompts), self.versions, str(self.proxy.dtype)]
+        rows = recalled(told, lambda: [asdict(text) for text in self.write(recipe, start, prompts)], self._folder)
+        return [Text(**row) for row in rows]
 
     def write(self, recipe: Recipe, start: int, prompts: Sequence[str]) -> list[Text]:
         """A batch, written anew and not kept; ``start`` is the number of its first text."""

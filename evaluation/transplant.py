@@ -30,15 +30,20 @@ import torch
 from safetensors.torch import save_file
 from transformers import GPT2TokenizerFast, LlamaTokenizer
 
+from ctwl_encoder import Encoder
+from ctwl_encoder.models import load_model
 from ctwl_encoder.vocabulary import Vocabulary, read_vocabulary, spell_byte_level
 from ctwl_protocol import Profile, get_profile
 from ctwl_protocol.errors import ProxyNotFound
 from ctwl_protocol.profile import Llama, ProxyFile, ProxyModel, public_key
-from ctwl_protocol.proxy import ProxyTokenizer, build_model, find_files, load_tensors
+from ctwl_protocol.proxy import Proxy, ProxyTokenizer, build_model, find_files, load_tensors, open_proxy
 
-__all__ = ["LOWERED", "NAME", "gpt2_tokenizer_files", "provider", "transplant"]
+__all__ = ["LOWERED", "NAME", "PAIRS", "encoder_of", "gpt2_tokenizer_files", "provider", "proxy_of", "transplant"]
 
 NAME = "org.ctwl.test.smollm2-gpt2-vocabulary.1"
+
+PAIRS = (("gpt2", "gpt2"), ("gpt2", "smollm2"), ("smollm2", "gpt2"), ("mistral", "smollm2"))
+"""Family of a provider's vocabulary, family of the proxy's."""
 
 LOWERED = 3.0
 """How far the logits of tokens without a row of their own are lowered; numbers further, see above."""
@@ -73,6 +78,25 @@ def transplant(folder: Path) -> Profile:
     profile = standard.model_copy(update={"name": NAME, "key": public_key(NAME), "proxy": proxy})
     (folder / "profile.json").write_text(profile.to_json())
     return profile
+
+
+def proxy_of(family: str, folder: Path, **options: Any) -> Proxy:
+    """The proxy over a family's vocabulary.
+
+    Args:
+        family: "smollm2", the offline profile's, or "gpt2".
+        folder: where :func:`transplant` wrote the latter.
+        **options: see :func:`ctwl_protocol.proxy.open_proxy`.
+    """
+    if family == "smollm2":
+        return open_proxy("org.ctwl.smollm2-135m.1", **options)
+    return open_proxy(folder / "profile.json", path=folder, **options)
+
+
+def encoder_of(writer: str, reader: str, folder: Path) -> Encoder:
+    """The encoder of one of :data:`PAIRS`; for ``folder`` see :func:`proxy_of`."""
+    model, tokenizer = load_model("smollm2") if writer == "smollm2" else provider(writer)
+    return Encoder(model, tokenizer, proxy_of(reader, folder, fast=True, lazy=True))
 
 
 def provider(family: str) -> tuple[Any, Any]:

@@ -74,12 +74,15 @@ def test_the_units_and_the_windows_are_the_ones_in_the_text() -> None:
     part = " ".join(SPEC.split("### 10.1 Units")[1].split("### 10.3")[0].split())
     table = units.soft_table((1, 2))
     assert f"they run from {min(map(min, table))} to {max(map(max, table))}" in part
-    share, odds = units.UNMARKED[0] / units.UNMARKED[1], units.ODDS
-    assert f"round({units.NAT} * ln({1 - share} * ((q / {units.STEPS}) / sigma + r) / 2 + {share}))" in part
+    share, odds, (few, of) = units.UNMARKED[0] / units.UNMARKED[1], units.ODDS, units.UNBIASED
+    assert of == few + 1
+    ratio = f"({few} * (q / {units.STEPS}) / sigma + r) / {of}"
+    assert f"round({units.NAT} * ln({1 - share} * {ratio} + {share}))" in part
     assert f"`r = {odds} / (1 + {odds - 1} sigma)` for a member and `1 / (1 + {odds - 1} sigma)`" in part
     assert f"T * ({units.MARGIN}n + d) - {units.MARGIN}d * S" in part
     lengths = ", ".join(map(str, spans.LENGTHS[:-1])) + f" and {spans.LENGTHS[-1]}"
     assert lengths in part and f"at most {spans.LENGTHS[-1]} positions" in part
+    assert f"without falling by more than {spans.DROP} inside" in " ".join(SPEC.split())
     paper = " ".join(SPEC.split("## 10. Decoding")[1].split("### 10.1")[0].split())
     assert f"windows of {posterior.LENGTH} positions that start every {posterior.STEP}" in paper
 

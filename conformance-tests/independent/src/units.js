@@ -4,7 +4,7 @@ import { isMember } from "./partition.js";
 /** The paper's score: 1 for a member. */
 export const countUnits = (below, total, sigma) => below.map((s) => (isMember(s, total, sigma) ? 1 : 0));
 
-/** A log-likelihood ratio in eighths of a nat, for each colour: half for each strategy. */
+/** A log-likelihood ratio in eighths of a nat, for each colour: three quarters for `unbiased`, one for `delta`. */
 export function softUnits(below, weight, total, sigma) {
   const [n, d, t, w] = [...sigma, total, weight].map(BigInt);
   const whole = 6n * d * w + 2n * d * t;
@@ -14,6 +14,6 @@ export function softUnits(below, weight, total, sigma) {
     const clipped = inside < 0n ? 0n : inside > whole ? whole : inside;
     const q = whole === 0n ? 0 : Number((64n * clipped) / whole);
     const r = (isMember(s, total, sigma) ? 4 : 1) / (1 + 3 * share);
-    return Math.round(8 * Math.log((0.8 * (q / 64 / share + r)) / 2 + 0.2));
+    return Math.round(8 * Math.log((0.8 * ((3 * q) / 64 / share + r)) / 4 + 0.2));
   });
 }

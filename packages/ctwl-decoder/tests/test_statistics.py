@@ -14,7 +14,7 @@ from ctwl_decoder.evidence import Evidence, Marks, Table
 from ctwl_decoder.null import FLOOR, null_of
 from ctwl_decoder.posterior import posterior
 from ctwl_decoder.scores import best_codes, score_all, score_codes, search_windows
-from ctwl_decoder.units import MARGIN, NAT, ODDS, STEPS, UNMARKED, Score, soft_table, units
+from ctwl_decoder.units import MARGIN, NAT, ODDS, STEPS, UNBIASED, UNMARKED, Score, soft_table, units
 from ctwl_protocol import get_profile
 from ctwl_protocol.hashing import code_colours
 from ctwl_protocol.windows import positions
@@ -164,14 +164,15 @@ def test_the_soft_units_are_the_rounded_log_likelihood_ratio(
     """Against the formula of the specification, in floating point."""
     total = below + weight + rest
     evidence = Evidence(np.array([[below]], np.uint32), np.array([weight], np.uint32), np.array([total], np.uint64))
-    margin, border, e = total / MARGIN, total * sigma[0] / sigma[1], UNMARKED[0] / UNMARKED[1]
+    margin, border = total / MARGIN, total * sigma[0] / sigma[1]
+    a, e = UNBIASED[0] / UNBIASED[1], UNMARKED[0] / UNMARKED[1]
     share = np.clip((border + margin - below) / (weight + 2 * margin), 0, 1)
     member = below * sigma[1] < total * sigma[0]
     by_delta = (ODDS if member else 1) / (ODDS * sigma[0] / sigma[1] + 1 - sigma[0] / sigma[1])
     found = int(units(Score.SOFT, evidence, sigma)[0, 0])
     allowed = {
-        round(NAT * np.log((1 - e) * (int(share * STEPS + slip) / STEPS * sigma[1] / sigma[0] + by_delta) / 2 + e))
-        for slip in (-1e-9, 1e-9)
+        round(NAT * np.log((1 - e) * (a * steps / STEPS * sigma[1] / sigma[0] + (1 - a) * by_delta) + e))
+        for steps in (int(share * STEPS + slip) for slip in (-1e-9, 1e-9))
     }
     assert found in allowed
     assert int(units(Score.COUNT, evidence, sigma)[0, 0]) == member
@@ -179,10 +180,10 @@ def test_the_soft_units_are_the_rounded_log_likelihood_ratio(
 
 def test_no_entry_of_the_soft_table_depends_on_rounding() -> None:
     for sigma in ((1, 2), (1, 4), (2, 3)):
-        e, share = UNMARKED[0] / UNMARKED[1], sigma[0] / sigma[1]
+        share, a, e = (part / whole for part, whole in (sigma, UNBIASED, UNMARKED))
         for odds, row in zip((1, ODDS), soft_table(sigma), strict=True):
             r = odds / (ODDS * share + 1 - share)
-            exact = [NAT * np.log((1 - e) * (q / STEPS / share + r) / 2 + e) for q in range(STEPS + 1)]
+            exact = [NAT * np.log((1 - e) * (a * q / STEPS / share + (1 - a) * r) + e) for q in range(STEPS + 1)]
             assert all(abs(abs(x) % 1 - 0.5) > 1e-9 for x in exact)
             assert list(row) == [round(float(x)) for x in exact]
 

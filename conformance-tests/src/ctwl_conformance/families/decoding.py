@@ -115,7 +115,7 @@ def _decode_cases() -> Iterator[Case]:
 
     for seed, code in enumerate((0, 1, 43252, 2**20 - 1, 524288, 777777)):
         yield f"100 tokens, code {code}", case(_beacon_text(code, 100, seed))
-    for tokens in (75, 85, 127, 132, 200, 400):
+    for tokens in (70, 85, 127, 132, 200, 400):
         yield f"{tokens} tokens", case(_beacon_text(tokens, tokens, tokens))
     yield "a level of 1e-12", case(_beacon_text(5, 125, 20), 1e-12)
     yield "a level that is not reached", case(_beacon_text(5, 80, 21), 1e-30)

@@ -41,8 +41,8 @@ CELL = 8
 APART = 256
 """In the search for candidates a (context, token) pair counts again after so many positions."""
 
-DROP = 6 * NAT
-"""A span ends where the evidence for its code falls by more than this: about what 45 tokens of other text take."""
+DROP = 9 * NAT
+"""A span ends where the evidence for its code falls by more than this: about what 40 tokens of other text take."""
 
 _EVALUATED = 24
 """At least so many windows get an exact p-value."""

@@ -4,9 +4,10 @@
 text against an unmarked one, where nobody knows which strategy wrote it. ``unbiased`` shows a token with twice the
 chance (for sigma = 1/2) if the token lies wholly in the half, and in proportion if it straddles the border. Where that
 border lay for the writer the reader knows only roughly: the provider's model is not the proxy, and the text before may
-have been edited. So the token is taken for wider than it is. ``delta`` asks only whether the token is a member. Each
-strategy is given one half. And one token that somebody changed must not undo many, so a part of the positions is taken
-for unmarked.
+have been edited. So the token is taken for wider than it is. ``delta`` asks only whether the token is a member. The
+ratio is a mixture of both, most of it for ``unbiased``: its texts lose next to nothing by that, and those by ``delta``
+are read about as well as by the count. And one token that somebody changed must not undo many, so a part of the
+positions is taken for unmarked.
 """
 
 from __future__ import annotations
@@ -33,6 +34,9 @@ NAT = 8
 MARGIN = 6
 """How uncertain the border is, to both sides: one part in so many of the whole mass."""
 
+UNBIASED = (3, 4)
+"""Share of the marked texts that the soft score takes to be by ``unbiased``; the others are by ``delta``."""
+
 ODDS = 4
 """How many times as likely as another token a member is in a text by ``delta``: e^delta."""
 
@@ -51,12 +55,14 @@ class Score(StrEnum):
 def soft_table(sigma: Sigma) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Units of tokens outside a colour's half and of its members, at each step ``q`` from 0 to ``STEPS``.
 
-    ``round(NAT * ln((1 - e) * ((q / STEPS) / sigma + r) / 2 + e))``, with ``r`` the ratio of a text by ``delta``.
+    ``round(NAT * ln((1 - e) * (a * (q / STEPS) / sigma + (1 - a) * r) + e))``, with ``r`` the ratio by ``delta``.
     """
-    share, e = sigma[0] / sigma[1], UNMARKED[0] / UNMARKED[1]
+    share, a, e = (part / whole for part, whole in (sigma, UNBIASED, UNMARKED))
 
     def row(r: float) -> tuple[int, ...]:
-        return tuple(round(NAT * math.log((1 - e) * (q / STEPS / share + r) / 2 + e)) for q in range(STEPS + 1))
+        return tuple(
+            round(NAT * math.log((1 - e) * (a * (q / STEPS) / share + (1 - a) * r) + e)) for q in range(STEPS + 1)
+        )
 
     other = 1 / (1 + (ODDS - 1) * share)
     return row(other), row(ODDS * other)
