@@ -83,7 +83,7 @@ def difference(encoder: Encoder, prompts: list[str], options: Any) -> dict[str, 
 
 def main() -> None:
     """Run the experiment."""
-    options = arguments(__doc__, prompts=48, seeds=3, bridged=100, tokens=100, batch=25, delta=2.0)
+    options = arguments(__doc__, prompts=48, seeds=2, bridged=40, tokens=100, batch=25, delta=2.0)
     encoder = Encoder.open("smollm2", OFFLINE)
     prompts = news_prompts(options.prompts)
     methods: dict[str, dict[str, Any]] = {
