@@ -103,11 +103,13 @@ def sampled() -> list[tuple[str, str]]:
     found = result("entropy")["rows"]
     longest = list(found[0]["exact"])[-1]
     told = [
-        f"{row['sampling']}: {row['tokens for 90 % exact']['tokens'] or f'over {longest}'} "
-        f"({row['entropy of the choice']:.1f} nats)"
+        f"{row['sampling'].removeprefix('unbiased, ')}: {row['tokens for 90 % exact']['tokens'] or f'over {longest}'} "
+        f"({row['entropy of the choice']:.1f})"
         for row in found
+        if row["sampling"].startswith("unbiased")
     ]
-    return [("tokens for a 20-bit code, nine in ten exact; entropy of what each token was drawn from", "; ".join(told))]
+    what = "tokens from which nine codes in ten are exact, `unbiased` (entropy of the choice, nats a token)"
+    return [(what, "; ".join(told))]
 
 
 def edited() -> list[tuple[str, str]]:
