@@ -8,6 +8,7 @@ import json
 import os
 import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from hashlib import sha256
 from importlib import metadata
 from itertools import pairwise, product
@@ -97,10 +98,8 @@ def kept(proxy: Proxy, folder: Path = KEPT) -> Observe:
             with np.load(file) as arrays:
                 return Evidence(arrays["below"], arrays["weight"], arrays["total"])
         found = observe(proxy, cut, progress)
-        folder.mkdir(parents=True, exist_ok=True)
-        half = file.with_suffix(".part.npz")
-        np.savez(half, below=found.below, weight=found.weight, total=found.total)
-        half.replace(file)  # never half a file under the name that counts
+        with _whole(file) as half:
+            np.savez(half, below=found.below, weight=found.weight, total=found.total)
         return found
 
     return recall
@@ -117,11 +116,18 @@ def recalled(told: Any, make: Callable[[], Any], folder: Path = KEPT) -> Any:
     file = folder / f"{sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()}.json"
     if not file.exists():
         made = json.dumps(make())
-        folder.mkdir(parents=True, exist_ok=True)
-        half = file.with_suffix(".part")
-        half.write_text(made)
-        half.replace(file)  # never half a file under the name that counts
+        with _whole(file) as half:
+            half.write_text(made)
     return json.loads(file.read_text())
+
+
+@contextmanager
+def _whole(file: Path) -> Iterator[Path]:
+    """Where to write a file that is to be kept: never is half of it under the name that counts."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    half = file.with_name(f"part-{file.name}")
+    yield half
+    half.replace(file)
 
 
 def registries() -> tuple[Trusted, Trusted]:

@@ -11,7 +11,7 @@ from typing import Any
 from common import RESULTS
 from plots import FIGURES, NAMES
 
-__all__ = ["sections"]
+__all__ = ["moved", "sections"]
 
 
 def counted(rate: dict[str, Any]) -> str:
@@ -20,10 +20,10 @@ def counted(rate: dict[str, Any]) -> str:
     return f"{100 * rate['rate']:.0f} ({low} to {high})"
 
 
-def moved(row: dict[str, Any]) -> str:
-    """A difference to plain texts with its interval."""
+def moved(row: dict[str, Any], name: str = "difference to plain") -> str:
+    """A difference to plain texts, or another mean, with its interval."""
     low, high = row["interval_95"]
-    return f"{row['difference to plain']:+.3f} ({low:+.3f} to {high:+.3f})"
+    return f"{row[name]:+.3f} ({low:+.3f} to {high:+.3f})"
 
 
 def table(head: str, rows: list[str]) -> list[str]:

@@ -63,22 +63,21 @@ def sample(encoder: Encoder, prompts: list[str], tokens: int, seed: int, strateg
         logits[:, encoder._stop_ids()] = -torch.inf  # the end of text was ruled out
         surprise = -torch.log_softmax(logits.double(), dim=1)
         nll[:, step] = surprise.gather(1, ids[:, step, None])[:, 0]
-        moved = torch.softmax(scores.double(), dim=1) - torch.softmax(logits.double(), dim=1)
+        moved = torch.softmax(scores.double(), dim=1) - torch.exp(-surprise)
         change[:, step] = (moved * torch.where(surprise.isinf(), 0.0, surprise)).sum(dim=1)
     return Judged(ids.tolist(), nll.mean(dim=1).numpy(), change.mean(dim=1).numpy())
 
 
 def difference(encoder: Encoder, prompts: list[str], options: Any) -> dict[str, Any]:
     """NLL of ``unbiased`` minus that of plain sampling, paired by prompt, and what the steps were expected to add."""
-    nll: dict[str, list[float]] = {"plain": [], "unbiased": []}
-    change: list[float] = []
-    for start in range(0, len(prompts), options.batch):
-        for method in nll:
-            texts = sample(encoder, prompts[start : start + options.batch], options.tokens, start, method)
-            nll[method] += texts.nll.tolist()
-            change += texts.change.tolist() if method == "unbiased" else []
-    found = mean(np.array(nll["unbiased"]) - np.array(nll["plain"]))
-    return found | {"expected change": mean(np.array(change))}
+    starts = range(0, len(prompts), options.batch)
+    plain, marked = (
+        [sample(encoder, prompts[start : start + options.batch], options.tokens, start, method) for start in starts]
+        for method in ("plain", "unbiased")
+    )
+    differences = [texts.nll - before.nll for texts, before in zip(marked, plain, strict=True)]
+    change = mean(np.concatenate([texts.change for texts in marked]))
+    return mean(np.concatenate(differences)) | {"expected change": change}
 
 
 def main() -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import comparison
 from common import RESULTS
+from comparison import moved
 
 __all__ = ["PAGES", "rendered"]
 
@@ -35,12 +36,6 @@ def percent(rate: dict[str, Any]) -> str:
     """A rate as counts with its exact interval."""
     low, high = (f"{100 * bound:.0f}" for bound in rate["interval_95"])
     return f"{rate['successes']} of {rate['trials']} (95 % interval {low} to {high} %)"
-
-
-def spread(row: dict[str, Any], name: str = "mean") -> str:
-    """A mean with its interval."""
-    low, high = row["interval_95"]
-    return f"{row[name]:+.3f} ({low:+.3f} to {high:+.3f})"
 
 
 def pair(row: dict[str, Any]) -> str:
@@ -75,7 +70,7 @@ def summary() -> str:
         ),
         (
             "`unbiased` against plain sampling, NLL in nats a token; the expectation at each step",
-            f"{spread(unbiased, 'difference to plain')}; {spread(unbiased['expected change'])}",
+            f"{moved(unbiased)}; {moved(unbiased['expected change'], 'mean')}",
         ),
         *sampled(),
         *edited(),
@@ -152,12 +147,10 @@ def details() -> str:
         "|---|---|---|---|",
     ]
     for name, entry in quality["methods"].items():
-        told = (
-            "|" if name == "plain" else f"{spread(entry, 'difference to plain')} | {spread(entry['expected change'])}"
-        )
+        told = "|" if name == "plain" else f"{moved(entry)} | {moved(entry['expected change'], 'mean')}"
         lines.append(f"| {name} | {entry['mean NLL']:.3f} | {told} |")
     for row in quality["pairs"]:
-        lines.append(f"| unbiased; {pair(row)} | | {spread(row)} | {spread(row['expected change'])} |")
+        lines.append(f"| unbiased; {pair(row)} | | {moved(row, 'mean')} | {moved(row['expected change'], 'mean')} |")
     lines += ["", f"### Modes ({modes['settings']['date']})", ""]
     lines += [
         "| mode, 200 tokens | exact | hit rate of the best code | of a wrong code | median p |",

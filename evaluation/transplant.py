@@ -31,7 +31,7 @@ from safetensors.torch import save_file
 from transformers import GPT2TokenizerFast, LlamaTokenizer
 
 from ctwl_encoder import Encoder
-from ctwl_encoder.models import load_model
+from ctwl_encoder.models import OFFLINE_PROFILE, load_model
 from ctwl_encoder.vocabulary import Vocabulary, read_vocabulary, spell_byte_level
 from ctwl_protocol import Profile, get_profile
 from ctwl_protocol.errors import ProxyNotFound
@@ -89,7 +89,7 @@ def proxy_of(family: str, folder: Path, **options: Any) -> Proxy:
         **options: see :func:`ctwl_protocol.proxy.open_proxy`.
     """
     if family == "smollm2":
-        return open_proxy("org.ctwl.smollm2-135m.1", **options)
+        return open_proxy(OFFLINE_PROFILE, **options)
     return open_proxy(folder / "profile.json", path=folder, **options)
 
 
@@ -131,7 +131,7 @@ def _mistral_tokenizer_file() -> Path:
 
 def _with_vocabulary(vocabulary: Vocabulary) -> tuple[Llama, dict[str, torch.Tensor]]:
     """SmolLM2's architecture and tensors over another vocabulary."""
-    offline = get_profile("org.ctwl.smollm2-135m.1")
+    offline = get_profile(OFFLINE_PROFILE)
     if not isinstance(offline.proxy, ProxyModel) or not isinstance(offline.proxy.architecture, Llama):
         raise TypeError("the offline profile is a Llama")
     files = find_files(offline)

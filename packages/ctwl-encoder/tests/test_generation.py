@@ -341,6 +341,9 @@ def test_another_models_tokenizer_is_refused_before_it_writes(encoder: Encoder) 
     for given in (config, CTWLLogitsProcessor(encoder.bridge, config).placed()):
         with pytest.raises(TokenizerUnsupported, match="another model's"):
             small.generate(torch.tensor([[1, 2]]), watermarking_config=given, max_new_tokens=2)
+    with pytest.raises(TokenizerUnsupported, match="another model's"):
+        plain = CTWLLogitsProcessor(encoder.bridge, config)
+        small.generate(torch.tensor([[1, 2]]), logits_processor=LogitsProcessorList([plain]), max_new_tokens=2)
     Encoder(LlamaForCausalLM(LlamaConfig(vocab_size=49_280, **shape)), encoder.tokenizer, encoder.proxy)
 
 

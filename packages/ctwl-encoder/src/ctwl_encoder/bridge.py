@@ -136,7 +136,7 @@ class Bridge:
         Raises:
             TokenizerUnsupported: the tokenizer is another model's.
         """
-        last = max(i for i, data in enumerate(self.vocabulary) if data)
+        last = next(i for i in reversed(range(len(self.vocabulary))) if self.vocabulary[i])
         if last >= size:
             raise TokenizerUnsupported(
                 f"the tokenizer has text for token {last}, and the model has only {size} tokens, so it is another "

@@ -148,13 +148,10 @@ class CTWLWatermarkingConfig(BaseWatermarkingConfig):  # type: ignore[misc]
         """The processor for one call of ``generate``, which places it behind all others.
 
         Raises:
-            TokenizerUnsupported: no tokenizer was named, or it is another model's, or see
-                :class:`ctwl_encoder.bridge.Bridge`.
+            TokenizerUnsupported: no tokenizer was named, or see :class:`ctwl_encoder.bridge.Bridge`.
             CTWLError: see :func:`ctwl_protocol.proxy.open_proxy`.
         """
-        bridge = self.open_bridge()
-        bridge.check_size(vocab_size)
-        return self._processor or CTWLLogitsProcessor(bridge, self)
+        return self._processor or CTWLLogitsProcessor(self.open_bridge(), self)
 
     def open_bridge(self) -> Bridge:
         """The bridge that was attached, or one between the tokenizer and the profile that are named."""
@@ -283,12 +280,14 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
             float (rows, size), the dtype and device of ``scores``.
 
         Raises:
+            TokenizerUnsupported: the bridge's tokenizer is another model's.
             OptionOutOfRange: the records are not one for each prompt.
             StrategyUnsuitable: beams change places under ``unbiased``.
             ModelFailed: a row has no finite maximum.
         """
         ids: NDArray[np.int64] = input_ids.cpu().numpy()
         if self._begins(ids):
+            self.marker.bridge.check_size(scores.shape[1])
             self._prompt, self._texts = ids, {}
             self.payloads = self._payloads(ids)
         self._longest = ids.shape[1]
