@@ -17,10 +17,10 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-import comparison
 import report
 from common import RESULTS
 from plots import FOLDER, draw_all
+from sections import sections
 
 HERE = Path(__file__).parent
 
@@ -115,7 +115,7 @@ def main() -> int:
         report.main([])
     else:
         draw_all(options.results, options.results / "figures")
-        print(*comparison.sections(options.results), sep="\n")
+        print(*sections(options.results), sep="\n")
     return 1 if failed else 0
 
 

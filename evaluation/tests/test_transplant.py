@@ -36,7 +36,7 @@ def test_a_text_over_gpt2s_vocabulary_is_read_by_the_command(folder: Path, tmp_p
     tokenizer.pad_token = tokenizer.eos_token
     model.generation_config.eos_token_id = tokenizer.eos_token_id
     encoder = Encoder(model, tokenizer, open_proxy(profile, path=folder))
-    written = encoder.generate(news_prompts(4), provider=511, version=7, max_new_tokens=150, min_new_tokens=150, seed=3)
+    written = encoder.generate(news_prompts(2), provider=511, version=7, max_new_tokens=130, min_new_tokens=130, seed=3)
     # Some texts lose many positions: this model writes tokens that the tokenizer would not choose for the same text.
     best = min(written, key=lambda generation: generation.lost)
     text = tmp_path / "text.txt"
@@ -61,7 +61,7 @@ def test_a_second_model_carries_the_record_of_the_first_one_on(tmp_path: Path) -
     for part in provider("gpt2"):
         part.save_pretrained(folder)
     prompt = news_prompts(1)[0]
-    length = ["--max-new-tokens", "150", "--min-new-tokens", "150"]
+    length = ["--max-new-tokens", "110", "--min-new-tokens", "110"]
     draft, final = tmp_path / "draft.txt", tmp_path / "final.txt"
     draft.write_text(run(*encode, "--provider", "7", "--version", "1", "--seed", "5", *length, prompt))
     length = ["--max-new-tokens", "230", "--min-new-tokens", "230"]

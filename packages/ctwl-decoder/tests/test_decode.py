@@ -204,15 +204,15 @@ def test_a_search_for_one_providers_beacons_needs_less_text(decoder: Decoder, ma
 def test_p_values_hold_on_human_text(decoder: Decoder) -> None:
     """A small version of evaluation/false_positives.py: documentation that people wrote."""
     rng = np.random.default_rng(8)
-    texts = [text[200:900] for text in HUMAN.values() if len(text) > 1200][:16]
+    texts = [text[200:900] for text in HUMAN.values() if len(text) > 1200][:12]
     randomised, reported = [], []
     for text in texts:
-        marks = marks_of(decoder.proxy, text, Score.SOFT, 110)
+        marks = marks_of(decoder.proxy, text, Score.SOFT, 80)
         table = Table.of(marks)
         (score,) = score_codes(table, rng.integers(2**20, size=1, dtype=np.uint32))
         randomised.append(null_of(table.units).randomised(int(score), float(rng.random())))
         reported.append(min(c.p_value for c in candidates(marks, [Search(code_space(decoder.profile))])))
-    assert len(texts) == 16
+    assert len(texts) == 12
     assert stats.kstest(randomised, "uniform").pvalue > 0.01
     assert stats.kstest(reported, "uniform", alternative="greater").pvalue > 0.01
     assert min(reported) > 1e-4
@@ -288,18 +288,19 @@ def test_the_command_finds_the_code_and_says_so_by_its_exit_status(marked: str, 
     assert found.stderr == b""
 
 
-def test_the_command_looks_for_what_it_is_told(marked: str, tmp_path: Path) -> None:
+def test_the_command_looks_for_what_it_is_told(marked: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Provider 700 is nobody's in the registry; a beacon is no record of four codes."""
     (tmp_path / "text.txt").write_text(marked, encoding="utf-8")
-    registered = run(*OFFLINE, "--registered", str(tmp_path / "text.txt"))
-    assert registered.returncode == 1
-    one = run(*OFFLINE, "--layout", "beacon", str(tmp_path / "text.txt"))
-    assert one.stdout.startswith(b"Watermark found: provider 700, not registered, model version 9\n")
-    assert b"registry  test registry, version 1" in one.stdout
+    assert main([*OFFLINE, "--registered", str(tmp_path / "text.txt")]) == 1
+    assert capsys.readouterr().out.startswith("No watermark found")
+    assert main([*OFFLINE, "--layout", "beacon", str(tmp_path / "text.txt")]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("Watermark found: provider 700, not registered, model version 9\n")
+    assert "registry  test registry, version 1" in told
 
 
 def test_the_command_finds_nothing_in_human_text() -> None:
-    nothing = run(*OFFLINE, "-", stdin=HUMAN["exceptions"][:700].encode())
+    nothing = run(*OFFLINE, "-", stdin=HUMAN["exceptions"][:500].encode())
     assert nothing.returncode == 1
     assert nothing.stdout.startswith(b"No watermark found (p = ")
 

@@ -56,17 +56,17 @@ def decoder(fast_proxy: Proxy) -> Decoder:
 
 def test_a_batch_of_prompts_each_with_its_own_record(encoder: Encoder, decoder: Decoder) -> None:
     """Sampling with left padding: every text carries its own nonce, and the decoder reads all of it."""
-    written = encoder.generate(PROMPTS, 42, 3, max_new_tokens=150, min_new_tokens=150, seed=1)
-    assert [g.strategy for g in written] == [Strategy.UNBIASED] * 4
+    written = encoder.generate(PROMPTS[:3], 42, 3, max_new_tokens=130, min_new_tokens=130, seed=1)
+    assert [g.strategy for g in written] == [Strategy.UNBIASED] * 3
     assert len({g.beacon.nonce for g in written}) > 1
     reports = [decoder.decode(generation.text) for generation in written]
-    assert sum(report.detected for report in reports) >= 3  # an unlucky text may need some tokens more
+    assert sum(report.detected for report in reports) >= 2  # an unlucky text may need some tokens more
     for generation, report in zip(written, reports, strict=True):
         assert report.code == generation.beacon.code
         assert (report.provider, report.version, report.nonce) == (42, 3, generation.beacon.nonce)
-        assert generation.marked > 120
+        assert generation.marked > 100
         assert generation.lost <= 1  # white space at the very end is not read
-        assert generation.expected_log2_p < -13
+        assert generation.expected_log2_p < -10
 
 
 def test_the_proxys_vocabulary_under_other_numbers(fast_proxy: Proxy, decoder: Decoder) -> None:
@@ -92,7 +92,7 @@ def test_the_proxys_vocabulary_under_other_numbers(fast_proxy: Proxy, decoder: D
         tokenizer_object=Tokenizer.from_str(json.dumps(document)), bos_token="<s>", eos_token="</s>", pad_token="<pad>"
     )
     model.generation_config.update(bos_token_id=0, pad_token_id=1, eos_token_id=2)
-    written = Encoder(model, other, fast_proxy).generate(PROMPTS[:2], 42, 3, max_new_tokens=120, seed=2)
+    written = Encoder(model, other, fast_proxy).generate(PROMPTS[:2], 42, 3, max_new_tokens=100, seed=2)
     assert [decoder.decode(each.text).code for each in written] == [each.beacon.code for each in written]
 
 
@@ -109,8 +109,8 @@ def test_delta_greedy(encoder: Encoder, decoder: Decoder) -> None:
         1,
         delta=4.0,
         temperature=0,
-        max_new_tokens=150,
-        min_new_tokens=150,
+        max_new_tokens=80,
+        min_new_tokens=80,
         repetition_penalty=1.2,
         nonce=9,
     )
@@ -127,17 +127,17 @@ def test_delta_four_way_beam_search_with_repetition_penalty(encoder: Encoder, de
         delta=4.0,
         num_beams=4,
         repetition_penalty=1.5,
-        max_new_tokens=120,
-        min_new_tokens=120,
+        max_new_tokens=80,
+        min_new_tokens=80,
     )
     assert decoder.decode(written.text).code == written.beacon.code
-    assert written.marked > 90
+    assert written.marked > 60
     assert written.expected_log2_p < -20  # the evidence followed the beam that won
 
 
 def test_vanilla_is_read_with_the_profile_that_has_no_proxy(encoder: Encoder, decoder: Decoder) -> None:
     (written,) = encoder.generate(
-        PROMPTS[1], 5, 5, strategy="vanilla", delta=4.0, max_new_tokens=150, min_new_tokens=150, seed=2
+        PROMPTS[1], 5, 5, strategy="vanilla", delta=4.0, max_new_tokens=100, min_new_tokens=100, seed=2
     )
     assert written.profile == "org.ctwl.smollm2-135m.vanilla.1"
     assert Decoder(encoder.proxy.vanilla()).decode(written.text).code == written.beacon.code
@@ -147,7 +147,7 @@ def test_vanilla_is_read_with_the_profile_that_has_no_proxy(encoder: Encoder, de
 def test_the_hit_rate_rises_with_delta(encoder: Encoder, decoder: Decoder) -> None:
     rates = []
     for delta in (0.1, 1.5, 5.0):
-        written = encoder.generate(PROMPTS, 3, 3, strategy="delta", delta=delta, max_new_tokens=40, seed=5, nonce=1)
+        written = encoder.generate(PROMPTS[:2], 3, 3, strategy="delta", delta=delta, max_new_tokens=40, seed=5, nonce=1)
         rates.append(np.mean([hit_rate(decoder, g.text, g.beacon.code) for g in written]))
     assert rates[0] < rates[1] < rates[2]
 
@@ -257,7 +257,7 @@ def test_a_processor_works_as_a_plain_logits_processor(encoder: Encoder, decoder
     batch = encoder.tokenizer(PROMPTS[2], return_tensors="pt")
     torch.manual_seed(3)
     out = encoder.model.generate(
-        **batch, do_sample=True, top_k=0, max_new_tokens=130, min_new_tokens=130,
+        **batch, do_sample=True, top_k=0, max_new_tokens=110, min_new_tokens=110,
         logits_processor=LogitsProcessorList([processor(encoder, code)]),
         pad_token_id=encoder.tokenizer.pad_token_id,
     )  # fmt: skip

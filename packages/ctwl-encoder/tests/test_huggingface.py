@@ -26,7 +26,7 @@ PROMPTS = [
     "The minister told reporters that the budget",
 ]
 CODES = [Beacon(42, 3, 7).code, Beacon(1023, 15, 63).code, Beacon(1, 0, 0).code]
-LENGTH: dict[str, Any] = {"max_new_tokens": 120, "min_new_tokens": 120}
+LENGTH: dict[str, Any] = {"max_new_tokens": 110, "min_new_tokens": 110}
 SAMPLING: dict[str, Any] = {"do_sample": True, "top_k": 0, **LENGTH}
 
 
@@ -125,7 +125,7 @@ def test_a_longer_prompt_is_a_new_call_even_where_it_begins_like_the_last_one(br
     [
         {"repetition_penalty": 1.3},
         {"num_beams": 4, "repetition_penalty": 1.5},
-        {"do_sample": True, "top_k": 0, "repetition_penalty": 1.1, "use_cache": False, "max_new_tokens": 110},
+        {"do_sample": True, "top_k": 0, "repetition_penalty": 1.1, "use_cache": False},
     ],
     ids=["greedy", "four beams", "sampling without a cache"],
 )
@@ -133,9 +133,7 @@ def test_delta_under_every_way_of_decoding(
     smollm2: tuple[Any, Any], bridge: Bridge, decoder: Decoder, options: dict[str, Any]
 ) -> None:
     config = CTWLWatermarkingConfig(codes=[CODES[0]], strategy="delta", delta=4.0).attach(bridge)
-    given = {**LENGTH, **options}
-    given["min_new_tokens"] = given["max_new_tokens"]
-    (text,) = write(smollm2, PROMPTS[:1], watermarking_config=config, **given)
+    (text,) = write(smollm2, PROMPTS[:1], watermarking_config=config, max_new_tokens=75, min_new_tokens=75, **options)
     assert decoder.decode(text).code == CODES[0]
 
 
@@ -145,7 +143,7 @@ def test_a_call_that_takes_over_anothers_cache(smollm2: tuple[Any, Any], bridge:
     processor = CTWLLogitsProcessor(bridge, CTWLWatermarkingConfig(provider=42, version=3))
     given = {"pad_token_id": tokenizer.pad_token_id, "return_dict_in_generate": True, "do_sample": True, "top_k": 0}
     ids, cache = tokenizer(PROMPTS[0], return_tensors="pt")["input_ids"], None
-    for tokens in (30, 120):
+    for tokens in (30, 110):
         torch.manual_seed(3)
         ids = torch.cat([ids, tokenizer(" The mayor said", return_tensors="pt")["input_ids"]], dim=1)
         start = ids.shape[1]
@@ -174,11 +172,11 @@ def test_rows_that_end_early(smollm2: tuple[Any, Any], bridge: Bridge, decoder: 
     start, codes = inputs["input_ids"].shape[1], CODES
 
     class Ends:
-        """Rows 0 and 2 end after 40 and 90 tokens."""
+        """Rows 0 and 2 end after 40 and 70 tokens."""
 
         def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
             scores[:, tokenizer.eos_token_id] = -torch.inf
-            for row, length in ((0, 40), (2, 90)):
+            for row, length in ((0, 40), (2, 70)):
                 if input_ids.shape[1] - start >= length:
                     scores[row] = -torch.inf
                     scores[row, tokenizer.eos_token_id] = 0.0
@@ -186,7 +184,7 @@ def test_rows_that_end_early(smollm2: tuple[Any, Any], bridge: Bridge, decoder: 
 
     torch.manual_seed(4)
     ids = model.generate(
-        **inputs, do_sample=True, top_k=0, max_new_tokens=160, logits_processor=[Ends()],
+        **inputs, do_sample=True, top_k=0, max_new_tokens=120, logits_processor=[Ends()],
         watermarking_config=CTWLWatermarkingConfig(codes=codes).attach(bridge), pad_token_id=tokenizer.pad_token_id,
     )  # fmt: skip
     texts = tokenizer.batch_decode(ids[:, start:], skip_special_tokens=True)

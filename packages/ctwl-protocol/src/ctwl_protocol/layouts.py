@@ -191,8 +191,9 @@ def find_layout(which: int | str | Layout, more: Sequence[Layout] = ()) -> Layou
     """
     if isinstance(which, Layout):
         return which
-    for layout in (*LAYOUTS, *more):
+    known = tuple(dict.fromkeys((*LAYOUTS, *more)))  # a registry's known layouts begin with the specification's
+    for layout in known:
         if which in (layout.number, layout.name):
             return layout
-    known = ", ".join(f"{layout.name} ({layout.number})" for layout in (*LAYOUTS, *more))
-    raise LayoutUnknown(f"no layout {which!r} is known here; there are {known}")
+    names = ", ".join(f"{layout.name} ({layout.number})" for layout in known)
+    raise LayoutUnknown(f"no layout {which!r} is known here; there are {names}")
