@@ -114,6 +114,7 @@ def decode(decoder: Decoder, runs: int) -> dict[str, Any]:
 def scanning(decoder: Decoder, documents: int, runs: int) -> dict[str, Any]:
     """A scan of short documents beside the bare forward pass over all their windows."""
     proxy, profile = decoder.proxy, decoder.profile
+    opened = Settings(profile).open_decoder(None, "cpu")
     texts = plain_texts(decoder, TOKENS, documents)
     cuts = [positions(proxy.tokenizer.encode(t), profile.prefix_length, profile.context_length) for t in texts]
     windows = np.concatenate([cut.windows for cut in cuts])
@@ -127,10 +128,10 @@ def scanning(decoder: Decoder, documents: int, runs: int) -> dict[str, Any]:
         with tempfile.TemporaryDirectory() as folder:
             corpus = Path(folder) / "corpus.jsonl"
             corpus.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
-            scan([corpus], Path(folder) / "found.parquet", Settings(profile, beacons=beacons), here(lambda: decoder))
+            scan([corpus], Path(folder) / "found.parquet", Settings(profile, beacons=beacons), here(lambda: opened))
 
     jobs: dict[str, Callable[[], object]] = {
-        f"forward, batch {size}": partial(forward, size) for size in (16, 32, 64, 128)
+        f"forward, batch {size}": partial(forward, size) for size in (32, 64, 128, 256)
     }
     jobs |= {
         "one provider's beacons": lambda: run(tuple((42, version) for version in range(16))),

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import pydoc_data.topics
 import subprocess
 import sys
@@ -170,6 +171,43 @@ def test_the_command_keeps_its_verdict_where_the_page_cannot_be_written(
     assert main(["--profile", decoder.profile.name, "--html", missing, str(tmp_path / "text")]) == 2
     told = capsys.readouterr()
     assert "Watermark found" in told.out and "no folder" in told.err
+
+
+def test_the_page_is_written_whoever_reads_the_verdict(
+    decoder: Decoder, marked: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Gone(io.StringIO):
+        def write(self, _: str) -> int:
+            raise BrokenPipeError
+
+        def fileno(self) -> int:
+            return os.open(os.devnull, os.O_WRONLY)
+
+    (tmp_path / "text").write_text(marked)
+    monkeypatch.setattr(sys, "stdout", Gone())
+    page = tmp_path / "page"
+    assert main(["--profile", decoder.profile.name, "--html", str(page), str(tmp_path / "text")]) == 0
+    assert "Watermark found" in page.read_text()
+
+
+def test_what_a_terminal_cannot_show_is_no_verdict(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit status 1 says that no code was found: a fault of ours is none of that."""
+    narrow = io.TextIOWrapper(io.BytesIO(), encoding="cp1252")
+
+    def told(_: list[str]) -> int:
+        print("\u3042 \U0001f600")
+        return 0
+
+    monkeypatch.setattr(sys, "stdout", narrow)
+    monkeypatch.setattr("ctwl_decoder.proof.command.main_verify", told)
+    assert main(["verify", "proof"]) == 0
+    narrow.flush()
+    assert narrow.buffer.getvalue().split() == [rb"\u3042", rb"\U0001f600"]  # type: ignore[attr-defined]
+    monkeypatch.setattr("ctwl_decoder.proof.command.main_verify", lambda _: 1 // 0)
+    assert main(["verify", "proof"]) == 2
+    assert "ZeroDivisionError" in capsys.readouterr().err
 
 
 def test_beacons_are_named_in_one_way(capsys: pytest.CaptureFixture[str]) -> None:

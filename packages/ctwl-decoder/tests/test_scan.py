@@ -253,6 +253,16 @@ def test_columns_of_every_kind(
         assert [row["id"] for row in rows(tmp_path / "o")] == ["0", "1"]
 
 
+def test_a_column_whose_name_is_no_text_is_a_row_with_an_error(
+    decoder: Decoder, settings: Settings, tmp_path: Path
+) -> None:
+    pq.write_table(pa.table({"text": ["a"], "other": [1]}), tmp_path / "a.parquet", store_schema=False)
+    bad = (tmp_path / "a.parquet").read_bytes().replace(b"other", b"\xff\xfe\xff\xfe\xff")
+    (tmp_path / "a.parquet").write_bytes(bad)
+    summary = scan([tmp_path / "a.parquet"], tmp_path / "o", settings, here(lambda: decoder))
+    assert summary.errors == {"input-unreadable": 1}
+
+
 def test_a_few_bytes_of_parquet_do_not_fill_the_memory(tmp_path: Path) -> None:
     """A dictionary of one long text stands for as many as there are rows."""
     column = pa.DictionaryArray.from_arrays(pa.array([0] * 60, pa.int32()), pa.array(["a" * (1 << 24)]))
@@ -416,6 +426,27 @@ def test_a_finished_output_is_replaced_only_where_that_is_said(
         scan([corpus], out, settings, here(never))
     with pytest.raises(OutputExists, match="folder"):
         scan([corpus], tmp_path, settings, here(never), overwrite=True)
+
+
+def test_parts_of_nobody_are_no_leave_to_replace_an_output(
+    decoder: Decoder, settings: Settings, tmp_path: Path
+) -> None:
+    """A kill may leave parts without settings; a folder of that name may be somebody's own."""
+    first, other = jsonl(tmp_path / "a.jsonl", ["short"]), jsonl(tmp_path / "b.jsonl", ["short", "too"])
+    out = tmp_path / "o"
+    scan([first], out, settings, here(lambda: decoder))
+    parts_of(out).mkdir()
+    (parts_of(out) / "part-00000000.parquet").write_bytes(b"left")
+    with pytest.raises(OutputExists, match="--overwrite"):
+        scan([other], out, settings, here(never))
+    assert scan([other], out, settings, here(lambda: decoder), overwrite=True).documents == 2
+    assert not parts_of(out).exists()
+    mine = parts_of(tmp_path / "mine")
+    mine.mkdir()
+    (mine / "draft.new").write_text("mine")
+    with pytest.raises(OutputExists, match="files of others"):
+        scan([other], tmp_path / "mine", settings, here(never))
+    assert (mine / "draft.new").read_text() == "mine"
 
 
 def test_two_jobs_on_one_output_do_not_meet(decoder: Decoder, settings: Settings, tmp_path: Path) -> None:

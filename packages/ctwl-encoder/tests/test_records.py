@@ -105,7 +105,7 @@ def test_a_decoder_that_does_not_know_a_layout_reads_its_beacon_and_says_so(
     old = Decoder(fast_proxy).decode(written[2].text)
     assert old.record is not None
     assert (old.provider, old.version, old.record.layout) == (42, 3, None)
-    assert "in a layout that this decoder does not know" in str(old)
+    assert "more codes follow the beacon; they are in a layout unknown here" in str(old)
     new = Decoder(fast_proxy, layouts=[*LAYOUTS, OWN]).analyse(written[2].text)
     assert new.report.record is not None
     assert (new.report.record.layout, new.report.record.fields["till"]) == ("shop", 12_345)

@@ -6,9 +6,11 @@ import argparse
 import json
 import os
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -170,7 +172,7 @@ def _run(arguments: argparse.Namespace) -> Analysis:
 
 def _print(analysis: Analysis, arguments: argparse.Namespace) -> None:
     if arguments.json:
-        print(analysis.report.model_dump_json(indent=2), flush=True)
+        print(json.dumps(analysis.report.model_dump(mode="json"), indent=2), flush=True)  # ASCII, for any terminal
     elif sys.stdout.isatty():
         from rich.console import Console
 
@@ -179,15 +181,26 @@ def _print(analysis: Analysis, arguments: argparse.Namespace) -> None:
         show(analysis, Console())
     else:
         print(analysis.report, flush=True)
-    if arguments.html:
-        from .html import html_report
 
-        Path(arguments.html).write_text(html_report(analysis), encoding="utf-8")
+
+def _write_page(analysis: Analysis, file: str) -> None:
+    from .html import html_report
+
+    Path(file).write_text(html_report(analysis), encoding="utf-8")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Entry point; returns the exit status."""
-    argv = list(sys.argv[1:] if argv is None else argv)
+    """Entry point; returns the exit status: 2 also for a fault of ours, which is no "none found"."""
+    if isinstance(sys.stdout, TextIOWrapper):  # text may hold what a terminal of another encoding cannot show
+        sys.stdout.reconfigure(errors="backslashreplace")
+    try:
+        return _main(list(sys.argv[1:] if argv is None else argv))
+    except Exception:
+        traceback.print_exc()
+        return 2
+
+
+def _main(argv: list[str]) -> int:
     if argv and argv[0] in _COMMANDS:
         module, entry = _COMMANDS[argv[0]]
         return int(getattr(import_module(module, __package__), entry)(argv[1:]))
@@ -195,7 +208,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         arguments = _parser().parse_args(argv)
         analysis = _run(arguments)
-        _print(analysis, arguments)
+        try:
+            if arguments.html:
+                _write_page(analysis, arguments.html)
+        finally:  # the verdict in any case
+            _print(analysis, arguments)
     except CTWLError as error:
         print(f"ctwl-decode: {error.code}: {error}", file=sys.stderr)
         return 2

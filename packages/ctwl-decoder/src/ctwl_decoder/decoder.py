@@ -139,8 +139,7 @@ class Decoder:
         self.proxy = proxy
         self.profile = proxy.profile
         registry = registry or load_trusted()
-        public = self.profile.is_public and self.profile.code_bits == BEACON_BITS
-        registered = codes_of(registry.registry.beacons()) if public else NOBODY
+        registered = _registered(self.profile, registry)
         self._reader = Reader(self.profile, layouts or registry.registry.known_layouts(), keys, registered)
         self._interpreter = Interpreter(self.profile, registry, keys, tuple(epochs))
         self._observe = observe or partial(observe_alone, proxy)
@@ -265,13 +264,7 @@ class Decoder:
         ]
 
     def _searches(self, codes: NDArray[np.uint32] | None, test: str) -> list[Search]:
-        """Which codes are searched side by side, and with which share of the level (spec section 10.2)."""
-        registered = self._reader.registered
-        if codes is not None:
-            return [Search(codes)]
-        if test == "posterior" or not len(registered):
-            return [Search(code_space(self.profile))]
-        return [Search(registered, 0.5), Search(code_space(self.profile), 0.5)]
+        return _searches(self.profile, NOBODY if test == "posterior" else self._reader.registered, codes)
 
     def _forms(self, text: str) -> list[_Form]:
         """Steps 1 to 3: the forms of a text, normalised, tokenised, cut into positions; each within bounds."""
@@ -374,7 +367,7 @@ class Decoder:
             expected=sum(float((part.units > 0).mean(axis=1).sum()) for part, _ in parts if len(part)),
             scored=sum(len(part) for part, _ in parts),
             tokens=tokens,
-            needed=min(needed_tokens(self.profile, alpha, len(s.codes) / s.share) for s in searches),
+            needed=_needed(self.profile, alpha, searches),
             form=form.name,
             searched=max(len(search.codes) for search in searches),
             registry=self._interpreter.label(),
@@ -399,10 +392,39 @@ def _rows(cut: Positions) -> list[bytes]:
     return [row.tobytes() for row in np.column_stack([cut.windows, cut.observed])]
 
 
-def needed_tokens(profile: Profile, alpha: float, codes: float) -> int:
-    """Tokens below which the test will hardly pass: a hit is worth about ``-log2(sigma)`` bits at most."""
-    bits = math.log2(codes) - math.log2(alpha)
+def _registered(profile: Profile, registry: Trusted) -> NDArray[np.uint32]:
+    """The codes that are looked for first; none under a profile of which the registry says nothing."""
+    public = profile.is_public and profile.code_bits == BEACON_BITS
+    return codes_of(registry.registry.beacons()) if public else NOBODY
+
+
+def _searches(profile: Profile, registered: NDArray[np.uint32], codes: NDArray[np.uint32] | None) -> list[Search]:
+    """Which codes are searched side by side, and with which share of the level (spec section 10.2)."""
+    if codes is not None:
+        return [Search(codes)]
+    if not len(registered):
+        return [Search(code_space(profile))]
+    return [Search(registered, 0.5), Search(code_space(profile), 0.5)]
+
+
+def _needed(profile: Profile, alpha: float, searches: Sequence[Search]) -> int:
+    bits = min(math.log2(len(search.codes) / search.share) for search in searches) - math.log2(alpha)
     return profile.prefix_length + math.ceil(bits / math.log2(profile.sigma[1] / profile.sigma[0]))
+
+
+def needed_tokens(
+    profile: Profile, alpha: float, registry: Trusted, beacons: Iterable[tuple[int, int]] | None = None
+) -> int:
+    """Tokens below which the test will hardly pass: a hit is worth about ``-log2(sigma)`` bits at most.
+
+    Args:
+        profile: the profile.
+        alpha: the level.
+        registry: what the reader trusts.
+        beacons: whose codes are searched; None for all.
+    """
+    codes = None if beacons is None else beacon_codes(profile, beacons)
+    return _needed(profile, alpha, _searches(profile, _registered(profile, registry), codes))
 
 
 def decode(

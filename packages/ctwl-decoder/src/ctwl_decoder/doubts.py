@@ -29,7 +29,7 @@ def together(nulls: Sequence[Null]) -> Null:
 def doubts(
     nulls: Sequence[Null], scores: Sequence[int], rivals: Sequence[float], whole: float, layouts: int
 ) -> tuple[tuple[float, ...], float]:
-    """The chance that each slot was read wrong, and that any was.
+    """How often records that are wrong in a slot would fit as well as what was read: for each slot, and for any.
 
     Args:
         nulls: of each slot, the check's last.

@@ -72,7 +72,9 @@ class Interpreter:
             chain=[self._hop(hop) for hop in chain],
             sealed=fields.get("sealed_user"),
             user=self._user(fields.get("sealed_user"), beacon),
+            authenticator=layout is not None and layout.authenticated,
             authenticated=None if reading.authenticator is None else reading.authenticator <= alpha,
+            authenticated_p_value=reading.authenticator,
         )
 
     def _hop(self, beacon: Beacon) -> Hop:

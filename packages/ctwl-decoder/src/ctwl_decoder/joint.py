@@ -67,10 +67,10 @@ class Reading:
     """What a window says.
 
     Attributes:
-        layout: the record's; None where it is none that is known here.
+        layout: the record's; None where it was not read, or is none that is known here.
         codes: the codes that were read, the beacon first.
-        p_values: the chance that each of them is wrong.
-        p_value: the chance that any of them is.
+        p_values: for each, how often a record with another code in its place would fit as well (spec section 10.4).
+        p_value: how often some other record would, at most.
         authenticator: p-value of the provider's own test; None where there is none or the key is not here.
     """
 

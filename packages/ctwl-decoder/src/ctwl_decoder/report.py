@@ -16,7 +16,8 @@ from .forms import AS_GIVEN
 __all__ = ["NO_PROOF", "Analysis", "Hop", "ReadRecord", "Report", "Span", "details", "number", "strength", "who"]
 
 _HOLDS = "holds: written with the provider's keys; what is copied from such a text carries it too"
-_FAILS = "does NOT hold: written by somebody else, or edited since"
+_FAILS = "NOT shown: written with other keys, edited since, or too short to show it"
+_UNKNOWN = "more codes follow the beacon; they are in a layout unknown here, or not clear enough to be read"
 PRIVATE = "Only who has the profile's key can have written it, or can read it."
 FORGEABLE = "Anyone can write an open beacon: it says which code the text carries, not who put it there."
 NO_PROOF = "That does not show that a person wrote the text: marks wear off, and other models carry none."
@@ -54,19 +55,25 @@ class ReadRecord(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    layout: str | None = Field(description="The record's layout; None where it is none that this decoder knows.")
+    layout: str | None = Field(
+        description="The record's layout; None where it was not read, or is none that this decoder knows."
+    )
     number: int | None = Field(description="The layout's number.")
     codes: list[int] = Field(description="The codes that were read, the beacon first.")
-    p_values: list[float] = Field(description="The chance that each of them is wrong.")
-    p_value: float = Field(ge=0, le=1, description="The chance that some code of it is wrong.")
+    p_values: list[float] = Field(
+        description="For each of them, how often a record with another code in its place would fit the text as well."
+    )
+    p_value: float = Field(ge=0, le=1, description="How often some other record would fit the text as well, at most.")
     fields: dict[str, int] = Field(description="The record's fields; the beacon's alone where more was not read.")
     chain: list[Hop] = Field(description="The models that the text went through, the newest first.")
     sealed: int | None = Field(description="The sealed user; without the provider's keys a pseudonym.")
     user: int | None = Field(description="The user, where the decoder has the provider's keys and the seal opened.")
+    authenticator: bool = Field(description="Whether one of its codes is one that only the provider can test.")
     authenticated: bool | None = Field(
         description="Whether the provider's authenticator holds at the level alpha; None where there is none, or the "
         "keys are not here."
     )
+    authenticated_p_value: float | None = Field(description="The p-value of that test.")
 
 
 class Span(BaseModel):
@@ -158,7 +165,9 @@ class Report(BaseModel):
             ]
         else:
             lines = [f"Watermark found in {len(self.spans)} passages"]
-            lines += [f"characters {s.start} to {s.end}: {who(s)}, p-value {number(s.p_value)}" for s in self.spans]
+            for span in self.spans:
+                lines.append(f"characters {span.start} to {span.end}: {who(span)}, p-value {number(span.p_value)}")
+                lines += [f"    {label:<9} {text}" for label, text in details(span.record)]
         lines += [
             f"p-value   {number(self.p_value)}   how often chance would do as well, over all codes and places searched",
             f"hits      {self.hits} of {self.scored}; a wrong code has {self.expected:.1f}",
@@ -192,6 +201,8 @@ class Analysis:
 
     def pieces(self) -> Iterator[tuple[str, float]]:
         """The text's tokens as they stand in it, white space included, each with what it is worth."""
+        if not len(self.worth):
+            return
         ends = [*self.starts[1:-1].tolist(), len(self.text)]
         for start, end, worth in zip([0, *self.starts[1:-1].tolist()], ends, self.worth.tolist(), strict=True):
             yield self.text[start:end], worth
@@ -224,7 +235,7 @@ def details(record: ReadRecord | None) -> list[tuple[str, str]]:
     if record is None:
         return []
     if record.layout is None:
-        return [("record", "more codes follow the beacon, in a layout that this decoder does not know")]
+        return [("record", _UNKNOWN)]
     told = {"provider", "version"} | {f"{name}_{i}" for name in ("provider", "version", "nonce") for i in range(1, 4)}
     fields = [f"{name.replace('_', ' ')} {value}" for name, value in record.fields.items() if name not in told]
     rows = [("record", ", ".join([record.layout, *fields]))]
@@ -232,11 +243,13 @@ def details(record: ReadRecord | None) -> list[tuple[str, str]]:
     if record.sealed is not None:
         opened = "sealed; only the provider can open it" if record.user is None else f"{record.user}, opened"
         rows.append(("user", opened))
-    if record.layout == "authenticated":
-        says = {None: "only the provider can test it", True: _HOLDS, False: _FAILS}
-        rows.append(("authentic", says[record.authenticated]))
+    if record.authenticated is not None and record.authenticated_p_value is not None:
+        says = _HOLDS if record.authenticated else _FAILS
+        rows.append(("authentic", f"{says} (p = {number(record.authenticated_p_value)})"))
+    elif record.authenticator:
+        rows.append(("authentic", "only the provider can test it"))
     if len(record.codes) > 1:
-        rows.append(("certain", f"p = {number(record.p_value)} that some code of the record is another"))
+        rows.append(("certain", f"p = {number(record.p_value)}, how often another record would fit as well"))
     return rows
 
 
@@ -255,5 +268,5 @@ def number(p: float) -> str:
     """A p-value for people: three digits, or two and a power of ten."""
     if p >= 0.001 or p == 0:
         return f"{p:.3g}"
-    exponent = math.floor(math.log10(p))
-    return f"{p / 10**exponent:.1f}e{exponent}"
+    digits, exponent = f"{p:.1e}".split("e")
+    return f"{digits}e{int(exponent)}"

@@ -131,7 +131,7 @@ def corpus_files(paths: Iterable[Path], without: Collection[Path] = ()) -> list[
             raise InputUnreadable(f"cannot read {error.filename or path}: {error.strerror}") from error
         for file in files:
             if file is not None:
-                found.setdefault(file.path, file)
+                found.setdefault(file.path.absolute(), file)
         if not any(files):
             raise InputUnreadable(f"{path} is or holds no file of a kind that is read: {', '.join(_READ)}")
     return list(found.values())
@@ -288,15 +288,15 @@ def _rows(file: CorpusFile, columns: Columns) -> Iterator[Document]:
             if not _holds_text(kind):
                 raise TextMissing(f"the column {columns.text!r} of {file.name} is of type {kind}, no text")
             wanted = [columns.text] + [name for name in names if name == columns.id and name != columns.text]
-            row, rows = 0, table.metadata.num_rows
+            row, rows = 0, max(table.metadata.num_rows, 1)  # which the file says of itself
             for group in range(table.num_row_groups):
                 size = _batch_size(table.metadata.row_group(group), wanted, file.name)
                 for batch in table.iter_batches(size, row_groups=[group], columns=wanted):
                     for place in range(batch.num_rows):
-                        at = Document(file.name, row, read=file.size * (row + 1) // rows)
+                        at = Document(file.name, row, read=min(file.size * (row + 1) // rows, file.size))
                         yield _row(batch, place, at, columns)
                         row += 1
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, ValueError, pa.ArrowException) as error:  # ValueError: names that are no UTF-8
         raise InputUnreadable(f"cannot read {file.name} as Parquet: {str(error)[:400]}") from error
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 __all__ = ["here", "parts_of", "scan"]
 
 _GROUP_ROWS, _GROUP_BYTES = 1 << 16, 1 << 24  # of a row group of the output
+_SETTINGS = "settings.json"
+_OURS = re.compile(r"lock|(settings\.json|part-\d{8,}\.parquet)(\.new)?|merged\.new")  # names in a job's folder
 
 
 def here(opened: Callable[[], Decoder], watch: Watch | None = None) -> Engine:
@@ -82,7 +85,7 @@ def scan(
 
     Raises:
         InputUnreadable: see :func:`corpus_files`; a file changed while it was read.
-        OutputExists: the output is there, and is not to be replaced.
+        OutputExists: the output is there, and is not to be replaced; files of others are where the parts would be.
         ScanSettingsDiffer: an unfinished job has other inputs or settings.
         ExtraMissing: pyarrow is not installed.
         OSError: the parts or the output cannot be written.
@@ -94,8 +97,10 @@ def scan(
     metadata = metadata_of(settings) | {"ctwl.settings": _digest(document)}
     if output.is_dir():
         raise OutputExists(f"{output} is a folder; name a file")
-    if output.exists() and not (folder.is_dir() or restart or overwrite):
+    if output.exists() and not ((folder / _SETTINGS).exists() or restart or overwrite):
         raise OutputExists(f"{output} is there already; --overwrite replaces it")
+    if folder.is_dir() and not all(_OURS.fullmatch(path.name) for path in folder.iterdir()):
+        raise OutputExists(f"{folder}, where a scan keeps its parts, holds files of others; name another output")
     folder.mkdir(parents=True, exist_ok=True)
     with _alone(folder):
         if restart:
@@ -135,20 +140,23 @@ def _alone(folder: Path) -> Iterator[None]:
         ScanRunning: another process is at work there.
     """
     lock = folder / "lock"
+    running = f"another process is at work in {folder}; wait for it, or end it"
     with lock.open("wb") as file:
         try:
             import fcntl
 
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if not (lock.exists() and os.path.samestat(lock.stat(), os.fstat(file.fileno()))):
+                raise ScanRunning(running)  # it has just ended, and took its lock with it
         except ImportError:
             pass  # Windows, where two jobs on one output are the user's to avoid
         except OSError as error:
-            raise ScanRunning(f"another process is at work in {folder}; wait for it, or end it") from error
+            raise ScanRunning(running) from error
         yield
-    if not (folder / "settings.json").exists():
-        lock.unlink(missing_ok=True)
-        with suppress(OSError):  # something that is not ours
-            folder.rmdir()
+        if not (folder / _SETTINGS).exists():
+            with suppress(OSError):  # Windows, where an open file stays
+                lock.unlink(missing_ok=True)
+                folder.rmdir()
 
 
 def _digest(document: dict[str, Any]) -> str:
@@ -169,7 +177,7 @@ def _settings_of(output: Path) -> str | None:
 
 def _take_up(folder: Path, document: dict[str, Any]) -> None:
     """Begin a job in its folder, or make sure that the one begun there is this one."""
-    settings = folder / "settings.json"
+    settings = folder / _SETTINGS
     try:
         begun = json.loads(settings.read_bytes())
     except FileNotFoundError:
@@ -268,7 +276,7 @@ def _write(path: Path, write: Callable[[Path], object], scratch: Path | None = N
 
 def _clear(folder: Path) -> None:
     """Remove what a job has written to its folder, the settings first: half removed, it is no job any more."""
-    (folder / "settings.json").unlink(missing_ok=True)
-    for pattern in ("part-*.parquet", "*.new"):
-        for path in folder.glob(pattern):
+    (folder / _SETTINGS).unlink(missing_ok=True)
+    for path in folder.iterdir():
+        if path.name != "lock":
             path.unlink(missing_ok=True)

@@ -66,7 +66,7 @@ def metadata_of(settings: Settings) -> dict[str, str]:
         "ctwl.alpha": repr(settings.alpha),
         "ctwl.score": settings.score,
         "ctwl.searched": str(settings.searched),
-        "ctwl.needed": str(needed_tokens(settings.profile, settings.alpha, settings.searched)),
+        "ctwl.needed": str(needed_tokens(settings.profile, settings.alpha, settings.registry, settings.beacons)),
         "ctwl.decoder": __version__,
         "ctwl.protocol": ctwl_protocol.__version__,
     }

@@ -35,6 +35,11 @@ CHUNK_CHARACTERS = 1 << 18
 """Most characters of a chunk of more than one document: minutes of work for a CPU, the most that a kill can lose."""
 
 
+BATCH_WINDOWS = 128
+"""Windows in one forward pass: a scan always has enough of them, and wide matrix units like more than a decoder's
+(evaluation/bench.py)."""
+
+
 @dataclass(frozen=True)
 class Settings:
     """What a document's row follows from, besides the document.
@@ -73,9 +78,12 @@ class Settings:
 
     def open_decoder(self, proxy_path: str | Path | None, device: str) -> Decoder:
         """Open the decoder that makes the rows; where and on what, see :meth:`ctwl_decoder.Decoder.open`."""
-        from ..decoder import Decoder  # brings torch, which takes seconds to load
+        from ctwl_protocol.proxy import open_proxy  # brings torch, which takes seconds to load
 
-        return Decoder.open(self.profile, proxy_path=proxy_path, device=device, registry=self.registry)
+        from ..decoder import Decoder
+
+        proxy = open_proxy(self.profile, path=proxy_path, device=device, batch_size=BATCH_WINDOWS, fast=True)
+        return Decoder(proxy, registry=self.registry)
 
     def document(self, files: Sequence[CorpusFile]) -> dict[str, Any]:
         """Everything that the rows of these files follow from, as JSON; the profile's key is not in it."""
