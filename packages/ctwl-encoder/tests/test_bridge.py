@@ -3,7 +3,7 @@
 import io
 import unicodedata
 from importlib import metadata
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from shutil import copyfile
 from typing import Any
@@ -29,12 +29,14 @@ from ctwl_encoder import Bridge, Encoder
 from ctwl_encoder.errors import ModelUnsuitable, TokenizerUnsupported
 from ctwl_encoder.expectation import until
 from ctwl_encoder.huggingface import CTWLLogitsProcessor, CTWLWatermarkingConfig
+from ctwl_encoder.marking import Marker, Text
 from ctwl_encoder.models import load_model
 from ctwl_encoder.payload import Payload
 from ctwl_encoder.reading import Reading, breaks, extend, visible
 from ctwl_encoder.vocabulary import read_vocabulary
 from ctwl_protocol import get_profile
 from ctwl_protocol.normalization import WHITE_SPACE, normalize_within
+from ctwl_protocol.private import new_private
 from ctwl_protocol.proxy import Proxy, ProxyTokenizer
 
 TEXT = """\
@@ -81,16 +83,16 @@ def proxy(request: pytest.FixtureRequest, gpt2: Proxy, offline_proxy: Proxy) -> 
 def check_reading(proxy: Proxy, data: bytes, cuts: list[int]) -> None:
     """A reading grown by pieces ends in the tokens that the whole text has."""
     table = breaks(proxy.profile.tokenizer.pre_tokenizer)
-    reading, settled, start = Reading(64), [], 0
+    reading, settled, start = Reading(10), [], 0
     for cut in [*sorted({cut % (len(data) + 1) for cut in cuts}), len(data)]:
         grown = extend(reading, data[start:cut], proxy.tokenizer, table)
-        new = grown.count - reading.count
-        settled += grown.recent[len(grown.recent) - new :] if new <= len(grown.recent) else [-1] * new
+        settled += grown.settled
+        assert (len(settled), tuple(settled[-10:])) == (grown.count, grown.recent)
         reading, start = grown, cut
         text = normalize_within(visible(data[:cut])[0]).lstrip(WHITE_SPACE)
         whole = proxy.tokenizer.encode_within([text])[0]
         assert len(reading) == len(whole)
-        assert all(a in (-1, b) for a, b in zip([*settled, *reading.tokens], whole, strict=True))
+        assert [*settled, *reading.tokens] == whole
 
 
 @settings(max_examples=150)
@@ -106,6 +108,49 @@ def test_a_reading_is_exact_wherever_the_text_is_cut(proxy: Proxy, text: str, cu
 def test_a_reading_is_exact_byte_by_byte_through_every_script(proxy: Proxy) -> None:
     data = TEXT.encode()
     check_reading(proxy, data, list(range(len(data))))
+
+
+def test_lines_that_end_in_every_way_are_read_as_a_reader_does(proxy: Proxy) -> None:
+    table = breaks(proxy.profile.tokenizer.pre_tokenizer)
+    for ends in product(["\r", "\n", "\r\n", "\u200b", " "], repeat=3):
+        reading = Reading(10)
+        for piece in ("x", *ends, "The"):
+            reading = extend(reading, piece.encode(), proxy.tokenizer, table)
+        whole = proxy.tokenizer.encode("".join(("x", *ends, "The")))
+        assert (*reading.recent, *reading.tokens) == tuple(whole.tolist()), ends
+
+
+def test_a_step_that_settles_many_tokens_keeps_their_marks(proxy: Proxy) -> None:
+    """A clause without spaces, as in Chinese, is settled as a whole where it ends."""
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=proxy.tokenizer.backend)
+    marker = Marker(Bridge(tokenizer, proxy), strategy="unbiased")
+    ids = tokenizer("\u6cb3\u4e0a\u7684\u65b0\u6865\u5728\u51ac\u5929\u4e4b\u524d\u4e0d\u4f1a\u5f00\u653e" * 2)[
+        "input_ids"
+    ]
+    text, payload = marker.start(), Payload((77,))
+    for token in ids:
+        chances = np.full((1, len(tokenizer)), -20.0, dtype=np.float32)
+        chances[0, [token, *ids[:40]]] = 0.0
+        marker.mark([text], [payload], chances)
+        text = marker.extend(text, token)
+    before = sum(1 for _ in until(text.last))
+    assert len(text.reading) - text.reading.count > 10 and before > 10
+    text = marker.extend(text, tokenizer(" a")["input_ids"][0])
+    assert len(text.reading.settled) > 10
+    assert sum(1 for _ in until(text.last)) >= before - 1
+    assert {place: sorted(tokens) for place, tokens in text.seen().items() if tokens} == {
+        place: sorted(tokens) for place, tokens in Text(text.reading, text.last, False, []).seen().items()
+    }
+
+
+def test_profiles_of_a_proxy_share_what_is_prepared(
+    proxy: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CTWL_CACHE", str(tmp_path))
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=proxy.tokenizer.backend)
+    for name in ("com.example.one.1", "com.example.two.1"):
+        Bridge(tokenizer, proxy.under(new_private(name, proxy.profile)))
+    assert len(list(tmp_path.rglob("*.npz"))) == 1
 
 
 def test_bytes_that_are_no_text_and_endless_words_are_read(proxy: Proxy) -> None:

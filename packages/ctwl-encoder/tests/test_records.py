@@ -185,9 +185,9 @@ def test_the_command_seals_a_user(
 ) -> None:
     monkeypatch.setenv("CTWL_PASSPHRASE", "sesame")
     keys = str(tmp_path / "our.keys")
-    with pytest.raises(SystemExit):
-        main(["--new-keys", keys])
-    capsys.readouterr()
+    assert main(["--new-keys", keys]) == 0
+    assert main(["--new-keys", keys]) == 2
+    assert "never overwritten" in capsys.readouterr().err
     command = ["--provider", "42", "--user", "9", "--keys", keys, "--epoch", "2", "--json", "--max-new-tokens", "12"]
     assert main([*command, "The harvest"]) == 0
     record = json.loads(capsys.readouterr().out)["record"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -23,6 +24,43 @@ def test_a_secret_comes_back_with_its_passphrase(tmp_path: Path, monkeypatch: py
     assert list(tmp_path.iterdir()) == [path]
     with pytest.raises(FileUnwritable):
         keyfile.write_secret(path, b"other", "test/1")
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_a_secret_that_came_meanwhile_is_not_overwritten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool
+) -> None:
+    """Somebody else's keys of the same name, written while the passphrase was typed."""
+    path = tmp_path / "keys"
+
+    def typed(*_: object, **__: object) -> str:
+        keyfile.write_secret(path, b"theirs", "test/1", "their passphrase")
+        return "ours"
+
+    def none(*_: object) -> None:
+        raise PermissionError
+
+    if not links:
+        monkeypatch.setattr(Path, "hardlink_to", none)
+    monkeypatch.setattr(keyfile, "ask_passphrase", typed)
+    with pytest.raises(FileUnwritable, match="there already"):
+        keyfile.write_secret(path, b"ours", "test/1")
+    assert keyfile.read_secret(path, "test/1", "their passphrase") == b"theirs"
+    assert list(tmp_path.iterdir()) == [path]
+    assert path.stat().st_mode & 0o077 == 0
+
+
+def test_a_passphrase_that_is_none_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def end(_: str) -> str:
+        raise EOFError  # Ctrl-D
+
+    monkeypatch.delenv(keyfile.VARIABLE, raising=False)
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: True))
+    monkeypatch.setattr("getpass.getpass", end)
+    with pytest.raises(PassphraseMissing):
+        keyfile.ask_passphrase("it", new=True)
+    with pytest.raises(PassphraseMissing, match="UTF-8"):
+        keyfile.lock(b"secret", "\udcff", "test/1")
 
 
 def test_another_passphrase_or_purpose_opens_nothing() -> None:

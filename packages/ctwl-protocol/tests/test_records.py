@@ -74,7 +74,7 @@ def test_a_field_that_does_not_fit_is_refused(fields: dict[str, int], about: str
 def test_an_unknown_layout_is_refused_unless_it_is_given() -> None:
     own = Layout(200, "shop", (*LAYOUTS[0].fields, Field("shop", 12), Field("till", 8)))
     with pytest.raises(LayoutUnknown, match="beacon") as error:
-        find_layout(200, [*LAYOUTS, own])
+        find_layout(201, [*LAYOUTS, own])
     assert str(error.value).count("wide (8)") == 1
     assert find_layout("shop", [own]) is own
     assert Record.of(own, provider=1, version=2, nonce=3, shop=4, till=5).codes[1] == 4 << 8 | 5

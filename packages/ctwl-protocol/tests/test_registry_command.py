@@ -94,6 +94,16 @@ def test_a_whole_ceremony(ceremony: Run) -> None:
     assert re.search(r"42 +Example +active +\(0\)", good(ceremony, "show"))
 
 
+def test_what_has_ended_keeps_its_day(ceremony: Run) -> None:
+    good(ceremony, "retire registry.ctwl --code 42 --version 0")
+    status, said = ceremony("retire", "registry.ctwl", "--code", "42", "--version", "0")
+    assert (status, "registry-malformed" in said) == (2, True)
+    good(ceremony, "retire registry.ctwl --code 42")
+    status, said = ceremony("retire", "registry.ctwl", "--code", "42", "--revoke", "--at", "2099-01-01")
+    assert (status, "has ended already" in said) == (2, True)
+    good(ceremony, "retire registry.ctwl --code 42 --revoke")
+
+
 def test_everything_that_may_change(ceremony: Run) -> None:
     commitment = "ab" * 32
     for line in (
@@ -103,7 +113,7 @@ def test_everything_that_may_change(ceremony: Run) -> None:
         f"add certificate registry.ctwl --commitment {commitment} --owner Somebody",
         "contact registry.ctwl --code 42 --contact https://example.com/",
         "retire registry.ctwl --code 43",
-        "retire registry.ctwl --code 43 --revoke",
+        "retire registry.ctwl --code 43 --revoke",  # keeps the day on which it ended
         "renew registry.ctwl --days 30",
     ):
         assert "registry 2 of" in good(ceremony, line), "one draft, however many changes"

@@ -50,9 +50,7 @@ def epoch(code: int, number: int) -> Callable[[Registry], Registry]:
 
 
 def retired(code: int, version: int | None, revoke: bool) -> Callable[[Registry], Registry]:
-    return lambda registry: drafts.retire(
-        registry, code, at=registry.issued, version=version, revoke=revoke and version is None
-    )
+    return lambda registry: drafts.retire(registry, code, version=version, revoke=revoke and version is None)
 
 
 changes = st.one_of(

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ctwl_protocol import Profile
+from ctwl_protocol import Profile, canonical
 from ctwl_protocol.normalization import normalize_within
 from ctwl_protocol.proxy import Proxy, ProxyTokenizer, cache_folder
 
@@ -297,7 +297,8 @@ def _whole(pieces: Pieces, size: int, vocabulary: int) -> bool:
 
 def _cached(vocabulary: Vocabulary, proxy: ProxyTokenizer, profile: Profile) -> Pieces:
     """The pieces of a pair of vocabularies, from the cache where they are there."""
-    name = hashlib.sha256(b"ctwl-bridge/1" + profile.to_bytes())
+    reader = profile.model_dump(include={"tokenizer", "normalization"})  # all profiles of a proxy share the file
+    name = hashlib.sha256(b"ctwl-bridge/2" + canonical.encode(reader))
     for data in vocabulary:
         name.update(b"-" if data is None else len(data).to_bytes(4, "little") + data)
     file = cache_folder() / "bridges" / f"{name.hexdigest()}.npz"

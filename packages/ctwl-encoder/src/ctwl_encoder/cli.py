@@ -18,10 +18,10 @@ from ctwl_protocol import CTWLError, get_profile, published_names
 from ctwl_protocol.layouts import MAX_CODES
 
 from . import __version__
-from .errors import OptionOutOfRange
+from .errors import OptionOutOfRange, StrategyUnsuitable
 
 if TYPE_CHECKING:
-    from ctwl_protocol import Beacon
+    from ctwl_protocol import Beacon, Profile
     from ctwl_protocol.proxy import Proxy
     from ctwl_protocol.records import Record
     from ctwl_protocol.sealing import ProviderKeys
@@ -53,16 +53,10 @@ exit status: 0 a text was written; 2 an error.
 
 
 def _new_keys(path: str) -> None:
-    """Make keys and stop, as ``--help`` stops."""
     from ctwl_protocol.sealing import ProviderKeys
 
-    try:
-        ProviderKeys.new().save(path)
-    except CTWLError as error:
-        print(f"ctwl-encode: {error.code}: {error}", file=sys.stderr)
-        sys.exit(2)
+    ProviderKeys.new().save(path)
     print(f"wrote {path}; whoever has it and its passphrase can open your users: keep both safe")
-    sys.exit(0)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -104,7 +98,6 @@ def _parser() -> argparse.ArgumentParser:
     record.add_argument(
         "--new-keys",
         metavar="FILE",
-        type=_new_keys,
         help="make a provider's keys, encrypted with a passphrase ($CTWL_PASSPHRASE, else asked), and stop",
     )
     marking = parser.add_argument_group("marking")
@@ -170,12 +163,23 @@ def _progress(total: int) -> Iterator[Callable[[int], None]]:
         yield lambda done: bar.update(task, completed=done)
 
 
+def _check_vanilla(arguments: argparse.Namespace, profile: Profile | None) -> None:
+    """Refuse ``vanilla`` where no command would read the text: it is read with the profile's published twin.
+
+    Raises:
+        StrategyUnsuitable: there is none.
+    """
+    if arguments.strategy == "vanilla" and profile is not None and profile.vanilla().name not in published_names():
+        raise StrategyUnsuitable(f"vanilla is read with a published twin of the profile; {profile.name} has none")
+
+
 def _run(arguments: argparse.Namespace) -> None:
     prompt = _prompt(arguments)
     profile = None
     if arguments.profile is not None:
         profile = get_profile(arguments.profile)  # a wrong name, a passphrase: before torch is loaded
     keys = _check_record(arguments)
+    _check_vanilla(arguments, profile)
     from transformers.utils import logging
 
     from .encoder import Encoder, check_options
@@ -312,7 +316,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")  # what ctwl-decode reads, whatever the locale
     try:
-        _run(arguments)
+        if arguments.new_keys is not None:
+            _new_keys(arguments.new_keys)
+        else:
+            _run(arguments)
     except CTWLError as error:
         print(f"ctwl-encode: {error.code}: {error}", file=sys.stderr)
         return 2

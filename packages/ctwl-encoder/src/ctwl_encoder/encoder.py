@@ -236,7 +236,7 @@ class Encoder:
         )
         rows = output[:, length:].cpu().numpy()
         return [
-            self._generation(self._visible(row), each, processor.payloads[i], processor)
+            self._generation(self._visible(row), each, processor.payloads[i * num_beams], processor)
             for i, (row, each) in enumerate(zip(rows, records, strict=True))
         ]
 

@@ -151,7 +151,10 @@ class CTWLWatermarkingConfig(BaseWatermarkingConfig):  # type: ignore[misc]
             TokenizerUnsupported: no tokenizer was named, or see :class:`ctwl_encoder.bridge.Bridge`.
             CTWLError: see :func:`ctwl_protocol.proxy.open_proxy`.
         """
-        return self._processor or CTWLLogitsProcessor(self.open_bridge(), self)
+        if self._processor is None:
+            return CTWLLogitsProcessor(self.open_bridge(), self)
+        self._processor.reset()
+        return self._processor
 
     def open_bridge(self) -> Bridge:
         """The bridge that was attached, or one between the tokenizer and the profile that are named."""
@@ -239,7 +242,8 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
 
     As ``logits_processor=[processor]`` it comes before temperature, top-k and top-p: right for ``delta``. As
     ``watermarking_config=processor.placed()`` it comes after them, as ``unbiased`` must. It reads only the ids
-    generated so far, so beams may reorder and rows may end early. It serves any number of calls, one after the other.
+    generated so far, so beams may reorder and rows may end early. It serves any number of calls, one after the other:
+    as ``watermarking_config`` it is told where one begins, as ``logits_processor`` :meth:`reset` tells it.
 
     Attributes:
         marker: what does the marking.
@@ -300,6 +304,10 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
             scores[rows] = torch.from_numpy(np.stack(list(marked.values()))).to(scores)
         self.on_step(generated.shape[1])
         return scores
+
+    def reset(self) -> None:
+        """Begin a new call of ``generate``, also where its prompts look like texts of the last one that go on."""
+        self._prompt = None
 
     @property
     def codes(self) -> list[int]:

@@ -83,6 +83,10 @@ class _Offer(NamedTuple):
         return Mark(index, self.slot, self.context, token, null_hit(chance), hit, previous)
 
 
+Place = tuple[int, tuple[int, ...]]
+"""A slot and the context that is hashed there: what decides a place's colours."""
+
+
 @dataclass(slots=True)
 class Text:
     """A text so far.
@@ -98,22 +102,33 @@ class Text:
     last: Mark | None
     ended: bool
     offers: list[_Offer]
+    _seen: dict[Place, list[int]] | None = None
+
+    def seen(self) -> dict[Place, list[int]]:
+        """The tokens that were marked at each place; not for keeping, the text that goes on takes it over."""
+        if self._seen is None:
+            self._seen = {}
+            for mark in until(self.last):
+                self._seen.setdefault((mark.slot, mark.context), []).append(mark.token)
+        return self._seen
 
     def after(self, reading: Reading, *, ended: bool) -> Text:
         """The text with one more token, its marks credited to the tokens that the reader sees now."""
-        last, old = self.last, self.reading
+        last, old, seen = self.last, self.reading, self.seen()
+        self._seen = None
         if reading is old:
-            return Text(reading, last, ended, [])
-        settled = reading.count - old.count
-        now = (*reading.recent[len(reading.recent) - settled :], *reading.tokens)
+            return Text(reading, last, ended, [], seen)
+        now = (*reading.settled, *reading.tokens)
         same = shared(old.tokens, now)
         while last is not None and last.index >= old.count + same:
+            seen[last.slot, last.context].remove(last.token)
             last = last.previous
         for offer in sorted(self.offers, key=lambda offer: len(offer.branch.path)):
             path = offer.branch.path
-            if same <= len(path) < len(now) and now[: len(path)] == path and settled <= len(reading.recent):
+            if same <= len(path) < len(now) and now[: len(path)] == path:
                 last = offer.mark(old.count + len(path), now[len(path)], last)
-        return Text(reading, last, ended, [])
+                seen.setdefault((last.slot, last.context), []).append(last.token)
+        return Text(reading, last, ended, [], seen)
 
 
 class Marker:
@@ -210,19 +225,17 @@ class Marker:
         A token that a slot has behind the same context already brings no evidence again, and its colours are the
         same: preferring it once more would only make the text repeat itself. So it keeps the probability it has.
         """
-        reading, profile = text.reading, self.profile
-        seen: dict[tuple[int, tuple[int, ...]], set[int]] = {}
-        for mark in until(text.last):
-            seen.setdefault((mark.slot, mark.context), set()).add(mark.token)
+        reading, profile, seen = text.reading, self.profile, text.seen()
         found = []
         for branch in self.bridge.branches(reading, likely):
             if reading.count + len(branch.path) < profile.prefix_length:
                 continue
             context = reading.before(branch.path, profile.context_length)
             place = self._slot(payload, reading, branch.path), context
-            if self.skip_repeats and place in seen:
+            marked = seen.get(place)
+            if self.skip_repeats and marked:
                 continue
-            fresh = branch.without(seen[place]) if place in seen else branch
+            fresh = branch.without(marked) if marked else branch
             if len(fresh.candidates):
                 found.append(_Offer(fresh, *place, None))
         return sorted(found, key=lambda offer: -float(offer.branch.mass.sum()))

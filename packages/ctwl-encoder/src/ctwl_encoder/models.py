@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerFast
 
-from ctwl_protocol.errors import CTWLError
+from ctwl_protocol.errors import CTWLError, first_line
 from ctwl_protocol.profile import ProxyModel, get_profile
 from ctwl_protocol.proxy import ProxyTokenizer, build_model, choose_device, find_files, load_tensors
 
@@ -75,17 +75,13 @@ def _pretrained(auto: Any, name: str, failure: type[EncoderError], what: str, **
         return auto.from_pretrained(name, trust_remote_code=False, **options)
     except Exception as error:  # transformers raises many types for a name that it cannot load
         raise failure(
-            f"cannot load {what} ({_first_line(error)}); give a folder, a name on the hub, or {OFFLINE_MODEL}"
+            f"cannot load {what} ({first_line(error)}); give a folder, a name on the hub, or {OFFLINE_MODEL}"
         ) from error
 
 
 def _refuse_encoder_decoder(config: Any, who: str) -> None:
     if getattr(config, "is_encoder_decoder", False):
         raise ModelUnsuitable(f"{who} is an encoder-decoder model; CTWL marks causal LMs")
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
 
 
 def _offline_model() -> Any:

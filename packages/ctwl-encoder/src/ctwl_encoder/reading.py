@@ -42,7 +42,7 @@ class Kind(IntEnum):
     """A character that may merge with its neighbours under NFC, or that Python's Unicode does not know."""
 
 
-_RETURN = re.compile(f"\r[{re.escape(DELETED)}]*$")
+_RETURN = re.compile(rf"\r[{re.escape(DELETED)}]*\Z")
 """A carriage return that what follows may make one with a line feed; deleted characters do not part them."""
 
 
@@ -88,6 +88,7 @@ class Reading:
     Attributes:
         count: how many proxy tokens are settled: they stay whatever follows.
         recent: the last of them, at most ``keep``.
+        settled: those that the last bytes settled.
         tail: normalised text behind them.
         tokens: the tail's proxy tokens, as if the text ended here.
         pending: bytes that are no whole character yet, or a carriage return that may belong to a line feed.
@@ -100,6 +101,7 @@ class Reading:
     tail: str = ""
     tokens: tuple[int, ...] = ()
     pending: bytes = b""
+    settled: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         """Proxy tokens of the text so far."""
@@ -138,7 +140,7 @@ def extend(reading: Reading, data: bytes, tokenizer: ProxyTokenizer, table: NDAr
     """
     tail, pending = grown(reading, data)
     if tail == reading.tail:
-        return replace(reading, pending=pending)
+        return replace(reading, pending=pending, settled=())
     cut = _last_cut(tail, table)
     tokens, *rest = tokenizer.encode_within([tail, tail[cut:]] if cut else [tail])
     settled: list[int] = []
@@ -148,7 +150,7 @@ def extend(reading: Reading, data: bytes, tokenizer: ProxyTokenizer, table: NDAr
     elif len(tail) > _MAX_TAIL:
         settled, tokens, tail = _force(tokens, tail, tokenizer)
     recent = (*reading.recent, *settled)[-reading.keep :]
-    return Reading(reading.keep, reading.count + len(settled), recent, tail, tuple(tokens), pending)
+    return Reading(reading.keep, reading.count + len(settled), recent, tail, tuple(tokens), pending, tuple(settled))
 
 
 def _last_cut(tail: str, table: NDArray[np.bool_]) -> int:

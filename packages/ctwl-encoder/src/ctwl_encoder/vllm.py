@@ -136,21 +136,28 @@ class Request:
             if name.startswith(_PREFIX) and name != _PRIVATE
         }
         known = cls.__dataclass_fields__
-        for name in [*server, *own]:
-            if name not in known or (name in own and name in _SERVER):
-                allowed = ", ".join(sorted(_PREFIX + field for field in known.keys() - _SERVER))
-                raise OptionOutOfRange(f"{_PREFIX}{name} is no option of a request; there are {allowed}")
+        for name in server.keys() - known.keys():
+            raise OptionOutOfRange(f"{name} is no field of the server's ctwl; there are {', '.join(sorted(known))}")
+        for name in own.keys() - (known.keys() - _SERVER):
+            allowed = ", ".join(sorted(_PREFIX + field for field in known.keys() - _SERVER))
+            raise OptionOutOfRange(f"{_PREFIX}{name} is no option of a request; there are {allowed}")
         beacon = own.keys() & {"provider", "version", "nonce"}
         if beacon and "codes" in own:
             raise OptionOutOfRange(f"a request has {_PREFIX}codes or {_PREFIX}{min(beacon)}, not both")
         if beacon:  # the request's beacon, not the server's record
             server = {name: value for name, value in server.items() if name not in ("layout", "codes")}
         request = cls(**{**server, **own})
-        if (request.provider is None and request.codes is None) or request.strategy == "off":
+        if request.strategy == "off":
             return None
         strategy = request.strategy or Strategy.UNBIASED
         if strategy not in list(Strategy):
             raise OptionOutOfRange(f"{_PREFIX}strategy is {strategy!r}; choose one of {', '.join(Strategy)}, off")
+        if request.codes is None and request.layout != 1:
+            raise OptionOutOfRange(f"{_PREFIX}layout is of a record's codes; give them as {_PREFIX}codes")
+        if request.provider is None and request.codes is None:
+            if own:  # who asks for a mark and would get none must know
+                raise OptionOutOfRange(f"name {_PREFIX}provider or {_PREFIX}codes; the server has none of its own")
+            return None
         if strategy == Strategy.UNBIASED and temperature <= 0:
             if "strategy" in own:
                 raise StrategyUnsuitable("unbiased carries nothing at temperature 0; use delta")

@@ -140,6 +140,27 @@ def test_a_requests_own_beacon_stands_over_the_servers_record() -> None:
         Request.of(server, {"ctwl_provider": 7, "ctwl_codes": [1, 2]}, 1.0)
 
 
+@pytest.mark.parametrize(
+    ("server", "given", "says"),
+    [
+        ({}, {"ctwl_version": 3}, "ctwl_provider or ctwl_codes"),
+        ({}, {"ctwl_strategy": "loud"}, "choose one of"),
+        ({"layout": 2, "codes": [43_211, 7]}, {"ctwl_nonce": 5}, "ctwl_provider or ctwl_codes"),
+        ({}, {"ctwl_provider": 42, "ctwl_layout": 3}, "ctwl_codes"),
+        ({}, {"ctwl_provider": 42, "ctwl_layout": "foo"}, "ctwl_codes"),
+        ({"provider": 42}, {"ctwl_proxy_path": "/tmp"}, "no option of a request"),
+        ({"proxy": "/tmp"}, {}, "no field of the server's ctwl; there are .*proxy_path"),
+    ],
+)
+def test_who_asks_for_a_mark_and_would_get_none_is_told(
+    server: dict[str, Any], given: dict[str, Any], says: str
+) -> None:
+    with pytest.raises(OptionOutOfRange, match=says):
+        Request.of({"profile": PROFILE, **server}, given, 1.0)
+    assert Request.of({"profile": PROFILE}, {"ctwl_strategy": "off"}, 1.0) is None
+    assert Request.of({"profile": PROFILE}, {}, 1.0) is None
+
+
 def test_parameters_that_are_used_again_are_as_they_were(folder: Path) -> None:
     runner, params = Runner(folder, {"provider": 42, "profile": PROFILE}), SamplingParams(top_k=5, top_p=0.9, min_p=0.1)
     nonces = set()

@@ -51,6 +51,7 @@ __all__ = [
     "ThresholdNotMet",
     "TokenOutOfRange",
     "UserMalformed",
+    "first_line",
 ]
 
 
@@ -58,6 +59,12 @@ class CTWLError(Exception):
     """Base of every error that the CTWL packages raise on purpose."""
 
     code: ClassVar[str] = "error"
+
+
+def first_line(error: BaseException) -> str:
+    """What another library's error says, in a line."""
+    said = str(error).strip()
+    return said.splitlines()[0] if said else type(error).__name__
 
 
 class NonCanonical(CTWLError):

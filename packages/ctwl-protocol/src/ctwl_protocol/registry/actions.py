@@ -89,8 +89,7 @@ def contact(arguments: argparse.Namespace) -> int:
 
 def retire(arguments: argparse.Namespace) -> int:
     """Retire or revoke a provider, or end one model version."""
-    at = _now() if arguments.at is None else arguments.at
-    how = {"at": at, "version": arguments.version, "revoke": arguments.revoke}
+    how = {"at": arguments.at, "version": arguments.version, "revoke": arguments.revoke}
     return _revise(arguments, lambda registry: drafts.retire(registry, arguments.code, **how))
 
 

@@ -141,7 +141,7 @@ def _add_keeping(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     which = retire.add_mutually_exclusive_group()
     which.add_argument("--version", type=int, help="this model version alone")
     which.add_argument("--revoke", action="store_true", help="what is found from then on is no evidence")
-    retire.add_argument("--at", type=_day, metavar="DAY", help="YYYY-MM-DD; default now")
+    retire.add_argument("--at", type=_day, metavar="DAY", help="YYYY-MM-DD; default now; not of what has ended already")
     _change(commands, "renew", actions.renew, "date a registry anew before it expires, without a change")
 
     rotate = commands.add_parser("rotate", help="make the next root; the keys of both must sign it")
@@ -185,8 +185,9 @@ def _add_roles(parser: argparse.ArgumentParser, *, needed: bool) -> None:
             dest=f"{name}_keys",
             help=f"a public key of the {name}'s role; may be given again{otherwise}",
         )
+        usual = "1" if needed else "as it was"
         parser.add_argument(
-            f"--{name}-threshold", metavar="N", type=int, help=f"so many of them sign the {name}; default 1"
+            f"--{name}-threshold", metavar="N", type=int, help=f"so many of them sign the {name}; default {usual}"
         )
     parser.add_argument("--root-days", metavar="N", type=int, default=730, help="the root expires then (default 730)")
     if needed:

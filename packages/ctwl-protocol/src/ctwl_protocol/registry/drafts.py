@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from .. import canonical
-from ..errors import EntryUnknown
+from ..errors import EntryUnknown, RegistryMalformed
 from .documents import REGISTRY, ROOT, Registry, Root, Use
 from .entries import ProviderEntry
 from .envelope import Envelope
@@ -108,16 +108,29 @@ def set_contact(registry: Registry, code: int, contact: str) -> Registry:
     return _with_provider(registry, code, {"contact": contact})
 
 
-def retire(registry: Registry, code: int, *, at: int, version: int | None = None, revoke: bool = False) -> Registry:
+def retire(
+    registry: Registry, code: int, *, at: int | None = None, version: int | None = None, revoke: bool = False
+) -> Registry:
     """End a provider, all its models included, or one model version; the code stays taken and still decodes.
+
+    Args:
+        registry: the registry.
+        code: the provider's.
+        at: when, in seconds since 1970; None for the registry's own date, or for when it ended already.
+        version: this model version alone.
+        revoke: what is found from then on is no evidence.
 
     Raises:
         EntryUnknown: no such provider or version.
-        RegistryMalformed: ``at`` lies before it began.
+        RegistryMalformed: ``at`` lies before it began; it ended already, and what has ended keeps its day.
     """
     owner = _provider(registry, code)
-    if version is not None and registry.model(code, version) is None:
+    ended = owner if version is None else registry.model(code, version)
+    if ended is None:
         raise EntryUnknown(f"provider {code} has no model version {version}; ctwl-registry show lists them")
+    if ended.until is not None and (at is not None or version is not None):
+        raise RegistryMalformed("that has ended already, and what has ended keeps its day")
+    at = registry.issued if at is None else at
     models = [model.model_dump() for model in owner.models]
     for model in models:
         if version in (None, model["version"]) and model["until"] is None:
