@@ -2,10 +2,10 @@
 
 One parameter at a time is changed from the published profile's: A, the permutations that a code chooses from; L_prefix,
 how far the proxy looks back; the code space; and the proxy itself: SmolLM2, which here is the provider's model too; the
-same with only its first layers, never trained to end there; none at all, all tokens alike. Texts are written by
-``delta``, which asks the proxy, and ``unbiased``, which does not, and read at several lengths, so that a row says how
-success grows with the text. Times are of this machine: milliseconds a token of writing, plain and by ``delta``, and of
-reading.
+same with only its first layers, never trained to end there; none at all, all tokens alike. The first row is as
+published. Texts are written by ``delta``, which asks the proxy, and ``unbiased``, which does not, and read at several
+lengths, so that a row says how success grows with the text. Times are of this machine: milliseconds a token of writing,
+plain and by ``delta``, and of reading.
 
     python evaluation/ablations.py --out evaluation/results/ablations.json
 """
@@ -15,34 +15,45 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
-from common import OFFLINE, arguments, rate, settings, tracked, write
+from common import OFFLINE, arguments, beside, rate, settings, tracked, write
+from numpy.typing import NDArray
 from reading import TextReader
-from texts import LAYERS, Recipe, Writer
+from texts import Recipe, Text, Writer
 
 from ctwl_decoder.evidence import observe
 from ctwl_protocol.proxy import open_proxy
 from ctwl_protocol.windows import positions
 
 LENGTHS = (40, 60, 80, 100)
+PUBLISHED = {name: getattr(Recipe(), name) for name in ("colours", "prefix_length", "code_bits", "layers")}
 CHANGED: dict[str, tuple[int, ...]] = {
-    "colours": (25, 100, 250),
-    "prefix_length": (5, 10, 20),
-    "code_bits": (5, 10, 20),
-    "layers": (LAYERS, 15, 0),
+    "colours": (25, 250),
+    "prefix_length": (5, 20),
+    "code_bits": (5, 10),
+    "layers": (15, 0),
 }
+"""The values beside the published profile's."""
 
 
-def measured(writer: Writer, reader: TextReader, recipe: Recipe, texts: int) -> dict[str, Any]:
-    """Success at each length, mean NLL, and what writing and reading took."""
+def losses(texts: list[Text]) -> NDArray[np.float64]:
+    """The mean NLL of each text: float64 (texts,)."""
+    return np.array([np.mean(text.nll) for text in texts])
+
+
+def measured(writer: Writer, reader: TextReader, recipe: Recipe, plain: NDArray[np.float64]) -> dict[str, Any]:
+    """Success at each length, and NLL beside that of plain texts from the same prompts."""
+    texts = len(plain)
     written = writer.texts(recipe, texts)
     outcomes = [reader.read(recipe, text, LENGTHS) for text in written]
     return {
         "exact": {str(length): rate(sum(o[i].exact for o in outcomes), texts) for i, length in enumerate(LENGTHS)},
         "p <= 1e-4": {str(length): rate(sum(o[i].found for o in outcomes), texts) for i, length in enumerate(LENGTHS)},
-        "mean NLL": round(float(np.mean([np.mean(text.nll) for text in written])), 4),
+        "mean NLL": round(float(losses(written).mean()), 4),
+        **beside(losses(written), plain),
     }
 
 
@@ -70,27 +81,29 @@ def timed(writer: Writer, recipe: Recipe, runs: int) -> dict[str, float]:
 def main() -> None:
     """Run the experiment."""
     options = arguments(
-        __doc__, quick={"texts": 2, "runs": 1, "values": 1}, texts=40, seed=1, batch=40, runs=2, values=3
+        __doc__, quick={"texts": 2, "runs": 1, "values": 1}, texts=40, seed=1, batch=40, runs=2, values=2
     )  # fmt: skip
     proxy = open_proxy(OFFLINE, fast=True)
     writer, reader = Writer(proxy), TextReader(proxy)
     shared: dict[str, Any] = {"tokens": max(LENGTHS), "seed": options.seed, "batch": options.batch}
     bases = [Recipe("unbiased", **shared), Recipe("delta", 2.0, **shared)]
+    plain = losses(writer.texts(Recipe("plain", **shared), options.texts))
     rows: list[dict[str, Any]] = []
-    points = [
-        (name, value, base) for name, values in CHANGED.items() for value in values[-options.values :] for base in bases
+    changes: list[dict[str, int]] = [
+        {},
+        *({name: value} for name, values in CHANGED.items() for value in values[-options.values :]),
     ]
-    for name, value, base in tracked(points, "ablations"):
-        recipe = replace(base, **{name: value})
-        row: dict[str, Any] = {"parameter": name, "value": value, "method": base.method}
-        row |= measured(writer, reader, recipe, options.texts)
+    for change, base in tracked(list(product(changes, bases)), "ablations"):
+        recipe = replace(base, **change)
+        row: dict[str, Any] = {"changed": change, "method": base.method}
+        row |= measured(writer, reader, recipe, plain)
         if base.method == "delta":
             row["milliseconds a token"] = timed(writer, recipe, options.runs)
         rows.append(row)
     write(
         {
             "experiment": "ablations",
-            "settings": settings(options, model="smollm2", profile=OFFLINE, lengths=LENGTHS),
+            "settings": settings(options, model="smollm2", profile=OFFLINE, lengths=LENGTHS, published=PUBLISHED),
             "rows": rows,
         },
         options.out,

@@ -7,7 +7,8 @@ over them), at places of plain texts, for halves of the proxy's mass (balance) a
 
 - the mean: in which share of the colours a token lies in ``V``. It differs from 1/2 for likely tokens only, and there
   the exact logit prefers them less, in colours that do and do not hold them. Shown by what it changes: total variation
-  between the two ways to write, the mass that each puts on ``V``, and by how much NLL grows under each;
+  between the two ways to write, the mass that each puts on ``V``, how far it is from the model (Kullback-Leibler), and
+  by how much NLL grows, which is no distance: it falls where likely tokens are preferred;
 - the normaliser: ``log sum q(v) exp(delta [v in V])``, which is ``log((1 + e^delta) / 2)`` where exactly half of the
   model's mass ``q`` is in ``V``. Shown by its mean and by its spread over colours at a place, and over places.
 
@@ -24,6 +25,7 @@ from typing import Any
 import numpy as np
 from common import OFFLINE, arguments, settings, tracked, write
 from numpy.typing import NDArray
+from scipy.stats import entropy
 from texts import Recipe, Text, Writer
 
 from ctwl_encoder.strategies import probabilities
@@ -76,6 +78,7 @@ def mean_term(place: Place, delta: float, colours: int) -> dict[str, float]:
         made /= made.sum(axis=1, keepdims=True)
         written[name] = made
         found[f"mass in V, {name}"] = float(made[inside].sum() / colours)
+        found[f"KL to the model, {name}"] = float((made @ surprise - entropy(made, axis=1)).mean())
         found[f"NLL grows by, {name}"] = float((made @ surprise).mean() - q @ surprise)
     found["total variation"] = float(np.abs(written["exact"] - written["left out"]).sum() / (2 * colours))
     return found

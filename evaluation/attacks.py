@@ -23,7 +23,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import substitution
 import torch
-from common import OFFLINE, arguments, rate, recalled, settings, tracked, write
+from common import OFFLINE, arguments, rate, recalled, settings, tracked, versions, write
 from reading import TextReader
 from substitution import PROPOSALS, logits, substitute
 from texts import Recipe, Text, Writer
@@ -112,7 +112,7 @@ def edited(writer: Writer, recipe: Recipe, texts: list[Text], name: str, share: 
         rngs = (np.random.default_rng([recipe.seed, i, round(1000 * share)]) for i in range(len(texts)))
         return [attack(writer.encoder, text.ids, share, rng) for text, rng in zip(texts, rngs, strict=True)]
 
-    sources = [Path(file).read_text(encoding="utf-8") for file in (__file__, substitution.__file__)]
+    sources = versions(Path(__file__), Path(substitution.__file__))
     ids: list[list[int]] = recalled(
         [name, share, recipe.seed, [text.ids for text in texts], writer.versions, sources], edits
     )

@@ -9,16 +9,20 @@ tokens. The first pair has one vocabulary on both sides. What marking does to th
 
 from __future__ import annotations
 
-import json
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from common import arguments, marks_of, news_prompts, rate, settings, told, tracked, write
-from transplant import PAIRS, encoder_of, proxy_of, transplant
+import transplant
+from common import arguments, marks_of, news_prompts, rate, recalled, settings, told, tracked, versions, write
+from transplant import PAIRS, encoder_of, proxy_of
 
+import ctwl_decoder
+import ctwl_encoder
+import ctwl_protocol
 from ctwl_decoder import Decoder
 from ctwl_decoder.evidence import Table
 from ctwl_decoder.null import null_of
@@ -55,8 +59,9 @@ def texts(encoder: Encoder, prompts: list[str], options: Any, strategy: str, tok
     return found
 
 
-def measure(encoder: Encoder, decoder: Decoder, options: Any, strategy: str) -> dict[str, Any]:
+def measured(writer: str, reader: str, folder: Path, options: Any, strategy: str) -> dict[str, Any]:
     """One row of the table."""
+    encoder, decoder = encoder_of(writer, reader, folder), Decoder(proxy_of(reader, folder))
     prompts, tokens = news_prompts(options.texts), getattr(options, strategy)
     written = texts(encoder, prompts, options, strategy, tokens)
     found = [read(decoder, generation, tokens) for generation in tracked(written, "reading")]
@@ -73,28 +78,19 @@ def measure(encoder: Encoder, decoder: Decoder, options: Any, strategy: str) -> 
 
 
 def main() -> None:
-    """Run the experiment; rows that ``--out`` holds already are kept, so that an interrupted run goes on."""
+    """Run the experiment; each pair's row is kept, so that an interrupted run goes on."""
     options = arguments(__doc__, texts=100, unbiased=150, delta=200, batch=25, seed=1)
-    given = told(options)
-    result: dict[str, Any] = {"experiment": "bridge", "settings": settings(**given), "pairs": []}
-    if options.out is not None and options.out.exists():
-        before = json.loads(options.out.read_text())
-        if all(before["settings"][name] == value for name, value in given.items()):
-            result["pairs"] = before["pairs"]
-    done = {(row["provider's vocabulary"], row["proxy's vocabulary"], row["strategy"]) for row in result["pairs"]}
+    rows = []
+    code = versions(ctwl_protocol, ctwl_encoder, ctwl_decoder, Path(__file__), Path(transplant.__file__))
     with tempfile.TemporaryDirectory() as folder:
-        transplant(Path(folder))
+        transplant.transplant(Path(folder))
         for writer, reader in tracked(PAIRS, "pairs"):
             for strategy in ("unbiased",) if writer == reader else ("unbiased", "delta"):
-                if (writer, reader, strategy) in done:
-                    continue
                 named = {"provider's vocabulary": writer, "proxy's vocabulary": reader, "strategy": strategy}
-                encoder, decoder = encoder_of(writer, reader, Path(folder)), Decoder(proxy_of(reader, Path(folder)))
-                row = measure(encoder, decoder, options, strategy)
-                result["pairs"].append(named | row)
-                if options.out is not None:
-                    options.out.write_text(json.dumps(result, indent=2) + "\n")
-    write(result, options.out)
+                decided = ["bridge", named, told(options), code]
+                row = partial(measured, writer, reader, Path(folder), options, strategy)
+                rows.append(named | recalled(decided, row))
+    write({"experiment": "bridge", "settings": settings(options), "pairs": rows}, options.out)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from hashlib import sha256
 from importlib import metadata
 from itertools import pairwise, product
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -60,10 +61,8 @@ _WHAT = [
 
 
 def news_prompts(count: int) -> list[str]:
-    """Openings of made-up news items, all different, in an order that mixes who and what."""
+    """Openings of made-up news items in an order that mixes who and what; 117 different ones, then they come again."""
     pairs = [f"{who} {what}" for what, who in product(_WHAT, _WHO)]
-    if count > len(pairs):
-        raise ValueError(f"there are {len(pairs)} prompts, not {count}")
     return [pairs[i * 55 % len(pairs)] for i in range(count)]  # 55 is coprime to 117
 
 
@@ -119,6 +118,20 @@ def recalled(told: Any, make: Callable[[], Any], folder: Path = KEPT) -> Any:
         with _whole(file) as half:
             half.write_text(made)
     return json.loads(file.read_text())
+
+
+def versions(*sources: ModuleType | Path) -> list[str]:
+    """What is kept depends on beside what it was asked with: the code that makes it, and the libraries underneath.
+
+    Args:
+        *sources: packages and files.
+    """
+    digest = sha256()
+    for source in sources:
+        folder = None if isinstance(source, Path) else Path(source.__file__ or "").parent
+        for file in sorted(folder.rglob("*.py")) if folder else [source]:
+            digest.update(file.read_bytes())
+    return [*(metadata.version(name) for name in ("torch", "transformers", "tokenizers")), digest.hexdigest()]
 
 
 @contextmanager

@@ -4,13 +4,10 @@ For each mode a few texts are written and read back: sampling with several ``del
 search with repetition penalty 1.5, and the ``unbiased`` strategy at several temperatures.
 
     python evaluation/modes.py --out evaluation/results/modes.json
-
-With ``--only NAME`` one mode is measured and put among the others of that file.
 """
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
@@ -41,15 +38,12 @@ MODES: dict[str, dict[str, Any]] = {
 
 def main() -> None:
     """Run the experiment."""
-    options = arguments(__doc__, texts=8, tokens=200, seed=1, only="")
+    options = arguments(__doc__, texts=8, tokens=200, seed=1)
     encoder = Encoder.open("smollm2", OFFLINE)
     decoder = Decoder.open(OFFLINE)
     vanilla = Decoder(decoder.proxy.vanilla())
-    known = (
-        json.loads(options.out.read_text())["modes"] if options.only and options.out and options.out.exists() else {}
-    )
     measured = {}
-    for name in tracked([name for name in MODES if options.only in ("", name)], "modes"):
+    for name, mode in tracked(list(MODES.items()), "modes"):
         written = encoder.generate(
             news_prompts(options.texts),
             provider=77,
@@ -57,7 +51,7 @@ def main() -> None:
             max_new_tokens=options.tokens,
             min_new_tokens=options.tokens,
             seed=options.seed,
-            **MODES[name],
+            **mode,
         )
         reader = vanilla if name.startswith("vanilla") else decoder
         reports = [reader.decode(generation.text) for generation in written]
@@ -69,9 +63,8 @@ def main() -> None:
             "median p": float(np.median([r.p_value for r in reports])),
             "median expected p": float(np.median([2**g.expected_log2_p for g in written])),
         }
-    result = {name: (known | measured)[name] for name in MODES if name in known | measured}
     write(
-        {"experiment": "modes", "settings": settings(options, model="smollm2", profile=OFFLINE), "modes": result},
+        {"experiment": "modes", "settings": settings(options, model="smollm2", profile=OFFLINE), "modes": measured},
         options.out,
     )
 

@@ -95,9 +95,10 @@ def ablations(found: dict[str, Any]) -> Figure:
     }
     figure, panels = plt.subplots(2, 2, figsize=(11, 8), sharey=True)
     for axes, (parameter, title) in zip(panels.flat, titles.items(), strict=True):
-        rows = [row for row in found["rows"] if row["parameter"] == parameter]
+        rows = [row for row in found["rows"] if parameter in row["changed"] or not row["changed"]]
         for i, row in enumerate(rows):
-            growing(axes, row["exact"], f"{row['value']}, {row['method']}", i)
+            value = row["changed"].get(parameter, found["settings"]["published"][parameter])
+            growing(axes, row["exact"], f"{value}, {row['method']}", i)
         titled(axes, title, "tokens", "codes read back exactly, %")
         axes.legend(fontsize=8)
     return figure
@@ -108,9 +109,9 @@ def entropy(found: dict[str, Any]) -> Figure:
     figure, panels = plt.subplots(1, 2, figsize=(11, 4.5), sharey=True)
     for i, row in enumerate(found["rows"]):
         axes = panels[0 if row["sampling"].startswith("unbiased") else 1]
-        growing(axes, row["p <= 1e-4"], f"{row['sampling']} ({row['entropy of the model']:.1f} nats)", i)
+        growing(axes, row["p <= 1e-4"], f"{row['sampling']} ({row['entropy of the choice']:.1f} nats)", i)
     for axes in panels:
-        titled(axes, "found at p <= 1e-4, by entropy a token", "tokens", "codes found, %")
+        titled(axes, "found at p <= 1e-4, by the choice's entropy a token", "tokens", "codes found, %")
         axes.legend(fontsize=7)
     return figure
 
@@ -148,7 +149,8 @@ def preservation(found: dict[str, Any]) -> Figure:
         axes.bar(places, [row[kind] for row in rows], 0.8 / len(kinds), label=kind, color=PALETTE[k])
     axes.set_xticks(range(len(rows)), [repr(row["context"]) for row in rows])
     titled(axes, "unbiased, averaged over texts", "context", "total variation to the model's distribution")
-    axes.legend()
+    axes.set_ylim(top=1.2 * max(row[kind] for row in rows for kind in kinds))
+    axes.legend(ncols=len(kinds), loc="upper right")
     return figure
 
 
@@ -169,13 +171,15 @@ def diversity(found: dict[str, Any]) -> Figure:
 
 
 def detection(found: dict[str, Any]) -> Figure:
-    """How well methods tell marked from human text, by length."""
-    figure, axes = plt.subplots(figsize=(6.5, 4.5))
-    for i, method in enumerate(dict.fromkeys(row["method"] for row in found["rows"])):
-        rows = [row for row in found["rows"] if row["method"] == method]
-        growing(axes, {str(row["tokens"]): row["marked above 99 % of human"] for row in rows}, method, i)
-    titled(axes, "marked or human", "tokens", "marked texts above 99 % of human ones, %")
-    axes.legend(fontsize=8)
+    """How well methods tell marked texts from others, by length."""
+    figure, panels = plt.subplots(1, 2, figsize=(11, 4.5), sharey=True)
+    for axes, kind in zip(panels, ("plain", "human"), strict=True):
+        for i, method in enumerate(dict.fromkeys(row["method"] for row in found["rows"])):
+            rows = [row for row in found["rows"] if row["method"] == method]
+            areas = {str(row["tokens"]): {"rate": (told := row[f"against {kind}"])["area"]} | told for row in rows}
+            growing(axes, areas, method, i)
+        titled(axes, f"marked against {kind} texts", "tokens", "area under the curve, %")
+    panels[0].legend(fontsize=8)
     return figure
 
 

@@ -238,13 +238,18 @@ def ablations(found: Result) -> list[str]:
     rows = []
     for row in found["rows"]:
         rates = " | ".join(counted(row["exact"][length]) for length in lengths)
+        changed = ", ".join(f"{name}: {value}" for name, value in row["changed"].items()) or "none"
         times = row.get("milliseconds a token")
-        rows.append(
-            f"{row['parameter']}: {row['value']} | {row['method']} | {rates} | {row['mean NLL']:.3f} | "
-            + (f"{times['writing']:.1f} ({times['writing, plain']:.1f}); {times['reading']:.1f}" if times else "")
-        )
+        plain = times["writing, plain"] if times else 1.0
+        took = f"{times['writing'] / plain:.2f}; {times['reading'] / plain:.2f}" if times else ""
+        rows.append(f"{changed} | {row['method']} | {rates} | {moved(row)} | {took}")
     head = " | ".join(f"{length} tokens, %" for length in lengths)
-    return table(f"parameter | method | {head} | mean NLL | ms a token: writing (plain); reading", rows)
+    published = ", ".join(f"{name} {value}" for name, value in found["settings"]["published"].items())
+    return [
+        f"As published: {published}.",
+        "",
+        *table(f"changed | method | {head} | NLL minus plain's | writing; reading a token, of plain writing", rows),
+    ]
 
 
 def entropy(found: Result) -> list[str]:
@@ -322,15 +327,16 @@ def diversity(found: Result) -> list[str]:
 
 
 def detection(found: Result) -> list[str]:
-    """How well marked and human texts are told apart."""
-    rows = [
-        f"{row['method']} | {row['tokens']} | {row['area']:.3f} ({row['interval_95'][0]:.3f} to "
-        f"{row['interval_95'][1]:.3f}) | {counted(row['marked above 99 % of human'])} | "
-        + " | ".join(counted(row[n]) if n in row else "" for n in ("marked at p <= 1e-4", "human at p <= 1e-4"))
-        for row in found["rows"]
-    ]
-    head = "method | tokens | area under the curve | marked above 99 % of human, %"
-    return table(f"{head} | marked at p <= 1e-4, % | human at p <= 1e-4, %", rows)
+    """How well marked texts and others are told apart."""
+    against, kinds = ("plain", "human"), ("marked", "plain", "human")
+    rows = []
+    for row in found["rows"]:
+        areas = " | ".join(moved(row[f"against {kind}"], "area").replace("+", "") for kind in against)
+        rates = (row.get(f"{kind} at p <= 1e-4") for kind in kinds)
+        told = " | ".join(counted(rate) if rate else "" for rate in rates)
+        rows.append(f"{row['method']} | {row['tokens']} | {areas} | {told}")
+    head = " | ".join([f"area against {kind}" for kind in against] + [f"{kind} at p <= 1e-4, %" for kind in kinds])
+    return table(f"method | tokens | {head}", rows)
 
 
 def reference(found: Result) -> list[str]:
@@ -346,8 +352,12 @@ def reference(found: Result) -> list[str]:
 def approximations(found: Result) -> list[str]:
     """What the paper's two approximations leave out."""
     means = [
-        f"{row['partition']} | {row['delta']} | {row['total variation']:.3f} | {row['mass in V, left out']:.3f} | "
-        f"{row['mass in V, exact']:.3f} | {row['NLL grows by, left out']:+.3f} | {row['NLL grows by, exact']:+.3f}"
+        f"{row['partition']} | {row['delta']} | {row['total variation']:.3f} | "
+        + " | ".join(f"{row[f'mass in V, {n}']:.3f}" for n in ("left out", "exact"))
+        + " | "
+        + " | ".join(f"{row[f'KL to the model, {n}']:.3f}" for n in ("left out", "exact"))
+        + " | "
+        + " | ".join(f"{row[f'NLL grows by, {n}']:+.3f}" for n in ("left out", "exact"))
         for row in found["mean of the messages"]
     ]
     logs = [
@@ -359,7 +369,9 @@ def approximations(found: Result) -> list[str]:
         "The mean of the message's log-probability over all messages, left out and exact:",
         "",
         *table(
-            "halves | delta | total variation | mass in V, left out | exact | NLL grows by, left out | exact", means
+            "halves | delta | total variation | mass in V, left out | exact | KL to the model, left out | exact | "
+            "NLL grows by, left out | exact",
+            means,
         ),
         "",
         "The log of the normaliser, which is taken for constant:",

@@ -8,16 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
-from hashlib import sha256
-from importlib import metadata
-from itertools import chain, cycle, islice
 from pathlib import Path
 from typing import Any
 
+import baselines
 import numpy as np
 import torch
 from baselines import BASELINES
-from common import KEPT, OFFLINE, news_prompts, plain_model, recalled
+from common import KEPT, OFFLINE, news_prompts, plain_model, recalled, versions
 from numpy.typing import NDArray
 from transformers import LogitsProcessorList
 
@@ -33,9 +31,6 @@ __all__ = ["LAYERS", "Recipe", "Text", "Writer"]
 
 LAYERS = 30
 """Of the offline profile's proxy LM."""
-
-_PROMPTS = 117
-"""As many different ones there are; then they come again."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +86,7 @@ class Recipe:
 
     def prompts(self, count: int) -> list[str]:
         """What the texts go on from: the news items, in turn."""
-        return list(islice(cycle(news_prompts(_PROMPTS)), count))
+        return news_prompts(count)
 
     def codes(self, start: int, count: int) -> list[int]:
         """What texts from ``start`` on carry."""
@@ -133,7 +128,7 @@ class Writer:
 
     def __init__(self, proxy: Proxy, folder: Path = KEPT / "texts") -> None:
         self.proxy = proxy
-        self.versions = _versions()
+        self.versions = versions(ctwl_protocol, ctwl_encoder, Path(__file__), Path(baselines.__file__))
         self._folder = folder
         self._encoder: Encoder | None = None
         self._bridges: dict[str, Bridge] = {}
@@ -266,12 +261,3 @@ def _proxy(offline: Proxy, profile: Profile, layers: int) -> Proxy:
         model = plain_model(profile)
         model.base_model.layers = model.base_model.layers[:layers]
     return Proxy(profile, offline.tokenizer, model, fast=offline.dtype != torch.float32)
-
-
-def _versions() -> list[str]:
-    """What a text depends on beside its recipe: the code that writes it, and the libraries underneath."""
-    here = [Path(__file__), Path(__file__).with_name("baselines.py")]
-    packages = [Path(package.__file__ or "").parent.rglob("*.py") for package in (ctwl_protocol, ctwl_encoder)]
-    sources = [*here, *sorted(chain.from_iterable(packages))]
-    libraries = [metadata.version(name) for name in ("torch", "transformers", "tokenizers")]
-    return [*libraries, sha256(b"".join(file.read_bytes() for file in sources)).hexdigest()]
