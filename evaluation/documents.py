@@ -2,7 +2,7 @@
 
 - pasted: a text of so many tokens, written ``unbiased``, stands between two lines of a human document. Found: a span
   with its code. Overlap: characters that the span and the passage share, over those that either has; 0 where none is
-  found.
+  found. The same texts are also read as the paper does: windows whose best code has a posterior of 1 - 1e-5.
 - human: documents of so many tokens by people. The p-value is the report's, corrected for all codes and windows.
 
 The documents are cut from the given text files, evenly spread.
@@ -52,6 +52,7 @@ def pasted(decoder: Decoder, options: argparse.Namespace) -> dict[str, Any]:
             max_new_tokens=options.tokens, min_new_tokens=options.tokens, seed=options.seed + start,
         )  # fmt: skip
     right, overlaps, others = 0, [], 0
+    paper = {"right": 0, "others": 0}
     for human, generation in tracked(list(zip(humans, written, strict=True)), "pasted"):
         place = human.find("\n", rng.integers(len(human)))
         head, tail = (human[:place], human[place:]) if place >= 0 else (human, "")
@@ -64,11 +65,18 @@ def pasted(decoder: Decoder, options: argparse.Namespace) -> dict[str, Any]:
         both = sum(max(0, min(end, s.end) - max(start, s.start)) for s in spans)
         either = (end - start) + sum(s.end - s.start for s in spans) - both
         overlaps.append(both / either)
+        windows = decoder.decode(text, test="posterior").spans
+        paper["right"] += any(span.code == generation.beacon.code for span in windows)
+        paper["others"] += sum(span.code != generation.beacon.code for span in windows)
     return {
         "found with the right code": rate(right, options.pasted),
         "overlap, mean": round(float(np.mean(overlaps)), 4),
         "overlap of those found, median": round(float(np.median([o for o in overlaps if o])), 4),
         "spans with another code": others,
+        "the paper's windows": {
+            "found with the right code": rate(paper["right"], options.pasted),
+            "spans with another code": paper["others"],
+        },
     }
 
 

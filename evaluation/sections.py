@@ -42,7 +42,7 @@ SECTIONS = {
         "Quality",
         "NLL under the provider's own model, in nats a token: of sampled texts, less plain ones from the same prompts; "
         "and, step by step along marked texts, expected under the marked distribution less under the model's own, which "
-        "asks the same with less noise. An interval that holds 0 shows no change.",
+        "asks the same with less noise. An interval that holds 0 does not exclude a change as large as its ends.",
         tables.quality,
     ),
     "modes": Section(
@@ -59,13 +59,14 @@ SECTIONS = {
     ),
     "lookahead": Section(
         "Parts of the token bridge",
-        "The whole bridge; without branches behind a candidate's first proxy token; and without tokenising candidates "
+        "Hit rates of the code that was written: the whole bridge; without branches behind a candidate's first proxy token; and without tokenising candidates "
         "together with the word that they may make go on.",
         tables.lookahead,
     ),
     "records": Section(
         "Records",
-        "Several codes in one text. A record is whole if each of its codes is right.",
+        "Several codes in one text. A record is whole if each of its codes is right. Texts are read twice, with the bundled "
+        "registry and with one that lists nobody.",
         tables.records,
     ),
     "private": Section(
@@ -98,20 +99,22 @@ SECTIONS = {
         "Success against quality",
         "Each method at several strengths, from the same prompts; higher success at lower NLL is better. Soft and count "
         "are the decoder's scores. At equal success strengths are interpolated to where both methods read equally many "
-        "codes: below 0, Balance-Marking costs less.",
+        "codes: below 0, Balance-Marking's is lower. NLL is no distance, it falls where likely tokens are preferred; for that "
+        "see The paper's approximations.",
         tables.curves,
     ),
     "ablations": Section(
         "Parameters of the profile",
         "One parameter changed at a time: the permutations that a code chooses from (`colours`), the tokens that the "
         "proxy looks back on (`prefix_length`), the size of the code, and how many of the proxy's layers are left (0: all "
-        "tokens alike). `unbiased` asks no proxy while it writes. Milliseconds are of one machine.",
+        "tokens alike). `unbiased` asks no proxy while it writes.",
         tables.ablations,
     ),
     "entropy": Section(
         "Tokens needed, by entropy",
         "The length from which nine codes in ten are read. The entropy of the choice is what a way of sampling leaves of "
-        "the model's: the room that a code has.",
+        "the model's: the room that a code has. Greedy decoding and beams choose by the mark itself. `delta` is added "
+        "behind the temperature.",
         tables.entropy,
     ),
     "lengths": Section("Tokens needed, by bits", "Whole records of one to four codes, by `unbiased`.", tables.lengths),
@@ -124,7 +127,7 @@ SECTIONS = {
     "preservation": Section(
         "Preservation",
         "What becomes of the distribution behind frequent tokens when one provider writes much, in total variation to the "
-        "model's own. Exact, averaged over places of plain texts: with one code, with all nonces of a version, and with "
+        "model's own. Exact, averaged over places of plain texts: with one code (nonce 0), with all nonces of a version, and with "
         "all permutations of a profile alike, the least that their number allows.",
         tables.preservation,
     ),
@@ -136,12 +139,13 @@ SECTIONS = {
     ),
     "detection": Section(
         "Marked or human",
-        "Marked texts against human passages of equal length, by the score of the likeliest code.",
+        "Texts told apart by the score of the likeliest code: how often a marked one has the higher one. Plain texts are the "
+        "same model's, from the same prompts; human ones are others' words, more or less predictable.",
         tables.detection,
     ),
     "reference": Section(
         "Beside the paper's own code",
-        "The same model, prompts, bits, strength and sampling.",
+        "The same model, prompts, bits, strength and sampling; both by `delta`, which adds to the logits.",
         tables.reference,
     ),
     "approximations": Section(
@@ -151,8 +155,9 @@ SECTIONS = {
     ),
     "false_positives": Section(
         "False positives",
-        "Human text. The randomised p-value of one code is uniform where the null holds; the decoder's own, over all that "
-        "it searched, may not lie below uniform. The last rows are tests that do not hold, for comparison.",
+        "Human text. The randomised p-value of one code is uniform where the null holds; that of the best of all codes, in "
+        "one test of the whole passage, may not lie below uniform. (The decoder's whole search: Human documents.) The "
+        "last rows are tests that do not hold, for comparison.",
         tables.false_positives,
     ),
     "numerics": Section(

@@ -51,7 +51,7 @@ def recovery(found: Result) -> list[str]:
         "of providers that are not registered: exact": percent(others["exact"]),
         "of providers that are not registered: found at p <= 0.0001": percent(others["p <= 0.0001"]),
         "hit rate; of a wrong code": f"{found['hit rate of exact ones']:.3f}; {found['hit rate of a wrong code']:.3f}",
-        "median p; median that the encoder expected": f"{found['median p']:.1e}; {found['median expected p']:.1e}",
+        "median p, registered codes first; the encoder's bound beforehand, over all codes": f"{found['median p']:.1e}; {found['median expected p']:.1e}",
         "positions lost to re-tokenisation, mean": f"{found['positions lost to re-tokenisation']:.1f}",
     })  # fmt: skip
 
@@ -151,6 +151,11 @@ def private(found: Result) -> list[str]:
 def pasted(found: Result) -> list[str]:
     """Passages in human documents."""
     passages, given = found["pasted"], found["settings"]
+    paper = {}
+    if windows := passages.get("the paper's windows"):
+        paper["by the paper's windows: found with the right code; passages with another code"] = (
+            f"{percent(windows['found with the right code'])}; {windows['spans with another code']}"
+        )
     return pairs({
         f"{given['tokens']} tokens inside {given['around']} human ones: found with the right code": percent(
             passages["found with the right code"]
@@ -159,6 +164,7 @@ def pasted(found: Result) -> list[str]:
             f"{passages['overlap, mean']:.2f}; {passages['overlap of those found, median']:.2f}"
         ),
         "passages with another code": str(passages["spans with another code"]),
+        **paper,
     })  # fmt: skip
 
 
@@ -218,7 +224,7 @@ def curves(found: Result) -> list[str]:
     for row in found["at equal success"]:
         at, name = row["NLL"], f"{NAMES[row['other']]} | {row['tokens']}"
         low, high = at["interval_95"] if at else (0, 0)
-        told = f"{at['difference']:+.2f} ({low:+.2f} to {high:+.2f})" if at else "not reached"
+        told = f"{at['difference']:+.2f} ({low:+.2f} to {high:+.2f})" if at else "reached too seldom"
         equal.setdefault(name, {})[row["success"]] = told
     return [
         *table(f"method | score | {head}", rows),
@@ -260,8 +266,12 @@ def entropy(found: Result) -> list[str]:
         value, low, high = (f"over {longest}" if n is None else n for n in (needed["tokens"], *needed["interval_95"]))
         return f"{value} ({low} to {high})"
 
+    def drawn(row: dict[str, Any]) -> str:
+        searched = any(way in row["sampling"] for way in ("greedy", "beams"))  # nothing is drawn there
+        return "" if searched else f"{row['entropy of the choice']:.2f}"
+
     rows = [
-        f"{row['sampling']} | {row['entropy of the model']:.2f} | {row['entropy of the choice']:.2f} | "
+        f"{row['sampling']} | {row['entropy of the model']:.2f} | {drawn(row)} | "
         f"{told(row['tokens for 90 % exact'])} | {told(row['tokens for 90 % at p <= 1e-4'])}"
         for row in found["rows"]
     ]

@@ -240,3 +240,63 @@ def test_who_is_blamed_for_a_round_trip(found: list[tuple[str, ...]], blamed: se
     labels = {label for _, *names in found for label in names}
     subjects: list[Any] = [Given(label, "encoder" if label[0] == "e" else "decoder") for label in sorted(labels)]
     assert {v.implementation for v in verdicts(subjects, made) if v.verdict == "not conformant"} == blamed
+
+
+def test_what_only_a_broken_partner_could_show_is_missing() -> None:
+    """An excused failure is no pass: without another partner the verdict stays open."""
+    from ctwl_conformance.run.verdicts import verdicts
+
+    found = [
+        result("passed", "d", family="human"), result("passed", "e2", "d"), result("failed", "e", "d", family="tagged"),
+        result("failed", "e", family="start"),
+    ]  # fmt: skip
+    subjects: list[Any] = [Given("d", "decoder")]
+    (verdict,) = verdicts(subjects, found)
+    assert verdict.verdict == "incomplete"
+    assert any("tagged/e/d" in why for why in verdict.why)
+    (verdict,) = verdicts(subjects, [*found, result("passed", "e2", "d", family="tagged")])
+    assert not any("tagged" in why for why in verdict.why)
+    (verdict,) = verdicts(subjects, [result("failed", "d", "d")])  # one implementation on both sides
+    assert verdict.verdict == "not conformant"
+
+
+HOSTILE = """
+import json, sys
+TOLD = {"name": "odd", "version": "1", "classes": ["encoder", "decoder"], "profiles": ["org.ctwl.toy.1"],
+        "families": ["nope\\ufffe\\u001b[2J", "null"]}
+for line in sys.stdin:
+    request = json.loads(line)
+    answer = {"start": TOLD, "stop": {}, "encode": {"text": ""}, "vector": {"p_value": 10**400}}.get(request["op"])
+    told = {"ok": answer} if answer is not None else {"error": {"status": "not-text", "message": "no"}}
+    print(json.dumps({"id": request["id"], **told}), flush=True)
+"""
+
+
+def test_no_answer_takes_the_report_along(tmp_path: Path) -> None:
+    """No text at all, numbers that no float holds, characters that no XML has, one command on both sides."""
+    (tmp_path / "odd.py").write_text(HOSTILE)
+    (tmp_path / "slow").write_text("human/* left out\n")
+    command = f"{shlex.quote(sys.executable)} {tmp_path / 'odd.py'}"
+    given = ["--encoder", command, "--decoder", command, "--skip", str(tmp_path / "slow")]
+    status, report = run(tmp_path / "out", *given)
+    assert status == 1
+    assert {verdict.verdict for verdict in report.verdicts} == {"not conformant"}
+    assert not [found for found in report.results if "fault of the suite" in found.reason]
+    assert all((tmp_path / "out" / name).exists() for name in ("report.json", "junit.xml", "report.html"))
+    assert "\x1b" not in (tmp_path / "out" / "report.json").read_text()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "--decoder ''",
+        '--decoder "a \'b"',
+        "--decoder x --jobs 0",
+        "--decoder x --seed -1",
+        "--decoder x --seed 9999999",
+    ],
+)
+def test_options_that_cannot_be_are_refused(line: str, tmp_path: Path) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["run", "--out", str(tmp_path), *shlex.split(line)])
+    assert stopped.value.code == 2

@@ -9,7 +9,7 @@ import { greatestTail, pValue, tail } from "./null.js";
 import { bestRecord } from "./records.js";
 import { require } from "./refusal.js";
 import { bestBeacons, score, windowBests } from "./search.js";
-import { charactersOf, extent, joined } from "./spans.js";
+import { apart, charactersOf, extent, joined } from "./spans.js";
 import { tailBounds } from "./bounds.js";
 import { tokenizerOf } from "./toy.js";
 import { isWholeTested, tests, windows } from "./windows.js";
@@ -45,7 +45,7 @@ export function decodeText(profile, text, alpha) {
     passages.map((passage) => ({ ...passage, ...extent(profile, found, passage) })),
     profile.prefix_length,
   );
-  return { ...report(profile, text, tokens, spans), candidate: reader.candidate };
+  return { ...report(profile, text, tokens, apart(spans)), candidate: reader.candidate };
 }
 
 /** 9. Report. */

@@ -43,6 +43,20 @@ export function joined(spans, gap) {
   return result;
 }
 
+/** Spans in order that share no position: where two meet, the one of the smaller p-value keeps what both have. */
+export function apart(spans) {
+  const kept = [];
+  for (const span of spans.toSorted((a, b) => a.p - b.p)) {
+    let { from, behind } = span;
+    for (const other of kept) {
+      if (other.from <= from && from < other.behind) from = other.behind;
+      else if (from < other.from && other.from < behind) behind = other.from;
+    }
+    if (from < behind) kept.push({ ...span, from, behind });
+  }
+  return kept.toSorted((a, b) => a.from - b.from);
+}
+
 /**
  * A function from a place among the tokens, which are the bytes of the normal form, to one among the characters of the
  * text as given.

@@ -16,9 +16,12 @@ const DAY = 86_400;
  */
 export function update(trusted, roots, registry, clock) {
   // 1. Load the trusted state.
-  const first = as("registry-state-malformed", () => readRoot(readEnvelope(trusted.root, "ctwl-root/1").payload));
-  const held = trusted.registry && as("registry-state-malformed", () => readEnvelope(trusted.registry, "ctwl-registry/1"));
-  const old = held && as("registry-state-malformed", () => readRegistry(held.payload));
+  const stored = (work) => as("registry-state-malformed", work);
+  const vouched = stored(() => readEnvelope(trusted.root, "ctwl-root/1"));
+  const first = stored(() => readRoot(vouched.payload));
+  stored(() => signedPayload(vouched, first.root));
+  const held = trusted.registry && stored(() => readEnvelope(trusted.registry, "ctwl-registry/1"));
+  const old = held && stored(() => readRegistry(signedPayload(held, first.registry)));
 
   // 2. Each root offered.
   let root = first;

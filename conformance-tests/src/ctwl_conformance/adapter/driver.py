@@ -42,7 +42,7 @@ from .messages import (
     write_line,
 )
 
-__all__ = ["Adapter", "AdapterErrored", "Kind", "Limits"]
+__all__ = ["Adapter", "AdapterErrored", "Kind", "Limits", "clean"]
 
 Kind = Literal["not-started", "crashed", "timed-out", "malformed-reply", "wrong-id", "line-too-long", "given-up"]
 """How an adapter can fail to answer; none of them says anything about the protocol behind it."""
@@ -277,9 +277,9 @@ class Adapter:
             if reply.id != self._id:
                 raise self._errored("wrong-id", f"the reply to {op} {self._id} has the id {reply.id}")
             if reply.skip is not None:
-                answer: Any = Skipped(skip=_clean(reply.skip))
+                answer: Any = Skipped(skip=clean(reply.skip))
             elif reply.error is not None:
-                answer = Refused(status=_clean(reply.error.status), message=_clean(reply.error.message))
+                answer = Refused(status=clean(reply.error.status), message=clean(reply.error.message))
             else:
                 answer = reply.ok if model is None else parse(model, reply.ok, request)
         except Malformed as error:
@@ -311,7 +311,7 @@ class Adapter:
         await asyncio.sleep(0)
 
     def _errored(self, kind: Kind, message: str) -> AdapterErrored:
-        told = _clean(self._child.stderr.decode("utf-8", errors="replace"))
+        told = clean(self._child.stderr.decode("utf-8", errors="replace"))
         return AdapterErrored(kind, message, told[-_SHOWN:].strip())
 
 
@@ -322,6 +322,6 @@ def _ended(status: int | None) -> str:
     return f"exit status {status}"
 
 
-def _clean(text: str) -> str:
+def clean(text: str) -> str:
     """A text that steers no terminal and no XML reader."""
     return "".join(letter if letter.isprintable() or letter == "\n" else "?" for letter in text)

@@ -103,9 +103,9 @@ class Started(_Message):
 
 
 class Encoded(_Message):
-    """A text that carries the record that was asked for."""
+    """A text that carries the record that was asked for; of the length that decoders take at most."""
 
-    text: str
+    text: Annotated[str, Field(max_length=1 << 20)]
 
 
 class Span(_Message):

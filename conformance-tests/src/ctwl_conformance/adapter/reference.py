@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ctwl_protocol import CTWLError, __version__
 from ctwl_protocol.profile import TOY
 from ctwl_protocol.records import RecordDocument
-from ctwl_protocol.registry.client import begin, update
+from ctwl_protocol.registry.client import resume, update
 
 from ..families import ANSWERS
 from ..numeric import FAMILY, weigh
@@ -116,7 +116,7 @@ class ReferenceRegistryClient(Answering):
         root, registry = bytes.fromhex(request.trusted.root), bytes.fromhex(request.trusted.registry)
         try:
             trusted = update(
-                begin(root, registry, seen=request.trusted.latest),
+                resume(root, registry, seen=request.trusted.latest),
                 now=request.clock,
                 roots=[bytes.fromhex(each) for each in request.roots],
                 registry=None if request.registry is None else bytes.fromhex(request.registry),

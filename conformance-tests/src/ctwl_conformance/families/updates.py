@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Any
 
 from ctwl_protocol.registry import keys
-from ctwl_protocol.registry.client import begin, update
+from ctwl_protocol.registry.client import resume, update
 from ctwl_protocol.registry.documents import REGISTRY, ROOT
 
 from .family import COUNT, HEX, JSON, STATUS, Case, Family, array, either, nullable, refusing, shape, unhex
@@ -20,7 +20,7 @@ __all__ = ["FAMILIES"]
 def _update(data: JSON) -> JSON:
     root, listed = (unhex(data["trusted"][name]) for name in ("root", "registry"))
     trusted = update(
-        begin(root, listed, seen=data["trusted"]["latest"]),
+        resume(root, listed, seen=data["trusted"]["latest"]),
         now=data["clock"],
         roots=[unhex(each) for each in data["roots"]],
         registry=None if data["registry"] is None else unhex(data["registry"]),
@@ -53,10 +53,11 @@ def _case(
     *roots: bytes,
     clock: int = NOW,
     trusted: bytes | None = None,
+    trusted_root: bytes | None = None,
     latest: int = 0,
 ) -> JSON:
     """A trusted state and what is offered to it."""
-    held = {"root": _sign_root().hex(), "registry": (trusted or _sign_registry()).hex()}
+    held = {"root": (trusted_root or _sign_root()).hex(), "registry": (trusted or _sign_registry()).hex()}
     return {
         "trusted": held | {"latest": latest},
         "roots": [each.hex() for each in roots],
@@ -88,6 +89,10 @@ def _accepted_cases() -> Iterator[Case]:
 
 
 def _root_cases() -> Iterator[Case]:
+    # Step 1.
+    yield "step 1, a stored registry by a stranger", _case(_next(), trusted=_sign_registry(signers="w"))
+    yield "step 1, a stored root without its own keys", _case(_next(), trusted_root=_sign_root("de"))
+    yield "step 1, a stored root that is none", _case(_next(), trusted_root=b"\x00")
     # Step 2.
     yield "step 2, a root without the old keys", _case(None, _next_root("de", root=role(2, "de")))
     yield "step 2, a root with too few of the old keys", _case(None, _next_root("ade", root=role(2, "de")))

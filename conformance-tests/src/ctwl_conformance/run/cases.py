@@ -8,6 +8,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from ..adapter import AdapterErrored, Decoded, Refused, Skipped, TrustedState, Verified, Weighed
@@ -89,6 +90,8 @@ class Case(ABC):
             found |= {"verdict": "skipped", "reason": str(reason)}
         except AdapterErrored as error:
             found |= {"verdict": "errored", "reason": str(error), "error": error.kind, "stderr": error.stderr}
+        except Exception as error:  # the report of all else must not be lost with it
+            found |= {"verdict": "errored", "reason": f"a fault of the suite's own: {type(error).__name__}: {error}"}
         seconds = round(time.monotonic() - began, 3)
         return Result(id=self.id, **self.about(), **found, seconds=seconds)
 
@@ -387,6 +390,7 @@ def _read(decoder: Subject, profile: str, text: str, alpha: float) -> Decoded:
         (answer.detected == (answer.p_value <= alpha), f"detected is {answer.detected}, but p is {answer.p_value}"),
         (answer.detected == bool(answer.spans), f"detected is {answer.detected}, with {len(answer.spans)} spans"),
         (all(s.start < s.end <= len(text) for s in answer.spans), "a span lies outside the text"),
+        (_apart(answer), "spans overlap"),
         (all(s.p_value <= alpha for s in answer.spans), "a span has a p-value above the level"),
         (not answer.spans or answer.code in [s.code for s in answer.spans], "the code is that of no span"),
         (answer.detected or answer.record is None, "a record where nothing was detected"),
@@ -394,6 +398,11 @@ def _read(decoder: Subject, profile: str, text: str, alpha: float) -> Decoded:
         if not good:
             raise Failed(f"the decoder contradicts itself: {why}")
     return answer
+
+
+def _apart(answer: Decoded) -> bool:
+    spans = sorted(answer.spans, key=lambda span: span.start)
+    return all(one.end <= other.start for one, other in pairwise(spans))
 
 
 def _is_right(found: Decoded, written: Written, layout: int) -> bool:
@@ -405,5 +414,5 @@ def _is_right(found: Decoded, written: Written, layout: int) -> bool:
 
 
 def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)  # as it travelled
+    text = json.dumps(value)
     return text if len(text) <= _SHOWN else text[:_SHOWN] + " ..."

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args
 
@@ -40,7 +42,9 @@ def add_commands(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     for name, what in (("encoder", "an encoder"), ("decoder", "a decoder"), ("registry-client", "a registry client")):
-        parser.add_argument(f"--{name}", action="append", default=[], metavar="CMD", help=f"{what}; repeat for several")
+        parser.add_argument(
+            f"--{name}", action="append", type=_command, default=[], metavar="CMD", help=f"{what}; repeat for several"
+        )
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder of the report")
     parser.add_argument("--skip", type=Path, metavar="FILE", help="cases to leave out: lines of a pattern and a reason")
     parser.add_argument(
@@ -49,13 +53,37 @@ def add_commands(commands: Any) -> None:
     size = parser.add_mutually_exclusive_group()
     size.add_argument("--quick", dest="size", action="store_const", const="quick", help="few texts")
     size.add_argument("--size", choices=SIZES, help="how many texts (default standard)")
-    parser.add_argument("--seed", type=int, default=1, help="of records, samples and edits (default 1)")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="cases at a time (default 1)")
+    parser.add_argument(
+        "--seed", type=_bounded(0, 1 << 20), default=1, help="of records, samples and edits (default 1)"
+    )
+    parser.add_argument("--jobs", type=_bounded(1, 256), default=1, metavar="N", help="cases at a time (default 1)")
     parser.add_argument("--start-limit", type=float, default=Limits.start, metavar="S",
                         help=f"seconds that an adapter may take to start (default {Limits.start:g})")  # fmt: skip
     parser.add_argument("--time-limit", type=float, default=Limits.request, metavar="S",
                         help=f"seconds for any other request (default {Limits.request:g})")  # fmt: skip
     parser.set_defaults(run=run_suite)
+
+
+def _bounded(least: int, most: int) -> Callable[[str], int]:
+    """A type of argparse: an integer from ``least`` to ``most``."""
+
+    def number(given: str) -> int:
+        if not given.isdecimal() or not least <= int(given) <= most:
+            raise argparse.ArgumentTypeError(f"{given!r} is no integer from {least} to {most}")
+        return int(given)
+
+    return number
+
+
+def _command(given: str) -> str:
+    """A type of argparse: a command line."""
+    try:
+        words = shlex.split(given)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{given!r} is no command: {error}") from error
+    if not words:
+        raise argparse.ArgumentTypeError("a command has a word at least")
+    return given
 
 
 def run_suite(options: argparse.Namespace) -> int:

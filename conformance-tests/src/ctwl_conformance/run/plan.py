@@ -105,7 +105,7 @@ def _excerpt(text: str, draw: random.Random) -> str:
 
 def _characters(text: str, draw: random.Random) -> str:
     letters = list(text)
-    for i in draw.sample(range(len(letters)), max(1, round(len(letters) * 0.01))):
+    for i in draw.sample(range(len(letters)), min(len(letters), max(1, round(len(letters) * 0.01)))):
         letters[i] = draw.choice("abcdefghijklmnopqrstuvwxyz")
     return "".join(letters)
 
@@ -113,7 +113,7 @@ def _characters(text: str, draw: random.Random) -> str:
 def _words(text: str, draw: random.Random) -> str:
     parts = re.split(r"(\s+)", text)
     places = [i for i, part in enumerate(parts) if part and not part.isspace()]
-    for i in draw.sample(places, max(1, round(len(places) * 0.05))):
+    for i in draw.sample(places, min(len(places), max(1, round(len(places) * 0.05)))):
         parts[i] = draw.choice(_common_words())
     return "".join(parts)
 

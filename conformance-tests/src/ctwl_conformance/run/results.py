@@ -6,9 +6,9 @@ import datetime
 import platform
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter
+from pydantic import BaseModel, ConfigDict, TypeAdapter, field_validator
 
-from ..adapter.driver import Kind
+from ..adapter.driver import Kind, clean
 from ..adapter.messages import Class, Started
 
 __all__ = ["FORMAT", "ClassVerdict", "Implementation", "Measure", "Report", "Result", "Statistics", "Verdict", "schema"]
@@ -88,6 +88,11 @@ class Result(_Part):
     seconds: float = 0.0
     statistics: Statistics | None = None
     measure: Measure | None = None
+
+    @field_validator("id", "reason", "stderr", "profile")
+    @classmethod
+    def _harmless(cls, told: str | None) -> str | None:
+        return None if told is None else clean(told)
 
 
 class Implementation(_Part):

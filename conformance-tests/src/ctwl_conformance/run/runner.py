@@ -115,11 +115,11 @@ def side_by_side(work: Callable[[T], U], items: Sequence[T], takes: Sequence[Seq
 def write(report: Report, folder: Path) -> Sequence[Path]:
     """Write the report as JSON, as JUnit XML and as one HTML page; the paths."""
     folder.mkdir(parents=True, exist_ok=True)
-    made = {
-        "report.json": report.model_dump_json(indent=1) + "\n",
-        "junit.xml": junit.render(report),
-        "report.html": page.render(report),
+    made: dict[str, Callable[[], str]] = {
+        "report.json": lambda: report.model_dump_json(indent=1) + "\n",  # first: the others can be made of it
+        "junit.xml": lambda: junit.render(report),
+        "report.html": lambda: page.render(report),
     }
     for name, text in made.items():
-        (folder / name).write_text(text, encoding="utf-8")
+        (folder / name).write_text(text(), encoding="utf-8")
     return [folder / name for name in made]

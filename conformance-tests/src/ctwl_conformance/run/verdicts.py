@@ -47,6 +47,11 @@ def _verdict(label: str, role: Class, results: Sequence[Result]) -> ClassVerdict
         for result in held
         if result.verdict == "skipped" and result.section not in OPTIONAL
     ]
+    gaps += [
+        f"{result.id}: {result.reason} (its partner fails by itself)"
+        for result in mine
+        if result not in held and not _covered(result, label, results)
+    ]
     passed = {result.kind for result in held if result.verdict == "passed"}
     passed_families = {result.family for result in held if result.verdict == "passed"}
     gaps += [f"no {what} was run and passed" for what in _ASKED[role] if what not in passed | passed_families]
@@ -61,7 +66,9 @@ def _excused(result: Result, label: str, results: Sequence[Result]) -> bool:
     """Whether a round trip that failed is clearly the partner's fault: it fails alone, or with everybody but me."""
     if len(result.implementations) < 2 or result.verdict not in _BAD:
         return False
-    (partner,) = set(result.implementations) - {label}
+    partner = next((other for other in result.implementations if other != label), None)
+    if partner is None:
+        return False  # both sides are one implementation
     alone = [r for r in results if r.implementations == [partner]]
     if any(r.verdict in _BAD for r in alone):
         return True
@@ -73,3 +80,9 @@ def _excused(result: Result, label: str, results: Sequence[Result]) -> bool:
         and all(r.verdict in _BAD for r in with_partner)
         and any(r.verdict == "passed" for r in mine)
     )
+
+
+def _covered(result: Result, label: str, results: Sequence[Result]) -> bool:
+    """Whether another partner passed what an excused round trip was to show."""
+    asked = (result.family, result.profile)
+    return any(r.verdict == "passed" and label in r.implementations and (r.family, r.profile) == asked for r in results)

@@ -66,15 +66,16 @@ FORMAT = "ctwl-profile/1"
 _JSON = "json"
 """Validation context of a document written as JSON: byte strings stand in hexadecimal."""
 
+_HEX = re.compile(r"([0-9A-Fa-f]{2})*")
+
 _NAME = r"^[a-z0-9]+([.-][a-z0-9]+)*\.[1-9][0-9]{0,5}$"
 
 
 def _from_hex(value: Any, info: ValidationInfo) -> Any:
     if isinstance(value, str) and info.context == _JSON:
-        try:
-            return bytes.fromhex(value)
-        except ValueError as error:
-            raise ValueError("not a hexadecimal string") from error
+        if not _HEX.fullmatch(value):
+            raise ValueError("not a hexadecimal string")
+        return bytes.fromhex(value)
     return value
 
 

@@ -12,18 +12,20 @@ from datetime import UTC, datetime
 
 from ..errors import (
     ClockSetBack,
+    RegistryError,
     RegistryExpired,
     RegistryForked,
     RegistryRolledBack,
     RootExpired,
     RootOutOfSequence,
     RootUseDiffers,
+    StateMalformed,
 )
 from .documents import REGISTRY, ROOT, Registry, Root, Use
 from .envelope import Envelope
 from .history import check_append_only
 
-__all__ = ["SLACK", "Trusted", "begin", "date", "update"]
+__all__ = ["SLACK", "Trusted", "begin", "date", "resume", "update"]
 
 SLACK = 86_400
 """A clock may lie so many seconds before a time already seen: clocks differ, but not by more than a day."""
@@ -84,6 +86,18 @@ def begin(root: bytes, registry: bytes, *, seen: int = 0) -> Trusted:
     envelope.verify(ROOT, found.root)
     listed = Registry.from_bytes(Envelope.from_bytes(registry).verify(REGISTRY, found.registry))
     return Trusted(found, listed, root, registry, max(seen, listed.issued))
+
+
+def resume(root: bytes, registry: bytes, *, seen: int) -> Trusted:
+    """Step 1: what was trusted and stored.
+
+    Raises:
+        StateMalformed: it does not hold together, see :func:`begin`.
+    """
+    try:
+        return begin(root, registry, seen=seen)
+    except RegistryError as error:
+        raise StateMalformed(str(error)) from error
 
 
 def update(trusted: Trusted, *, now: int, roots: Sequence[bytes] = (), registry: bytes | None = None) -> Trusted:

@@ -85,7 +85,7 @@ def load_trusted(folder: str | Path | None = None) -> Trusted:
         raise
     try:
         state = State.from_bytes(data)
-        return client.begin(state.root, state.registry, seen=state.seen)
+        return client.resume(state.root, state.registry, seen=state.seen)
     except RegistryError as error:
         raise StateMalformed(f"{path}: {error}; remove the file to start from what the wheel brings") from error
 
