@@ -107,7 +107,8 @@ SECTIONS = {
         "Parameters of the profile",
         "One parameter changed at a time: the permutations that a code chooses from (`colours`), the tokens that the "
         "proxy looks back on (`prefix_length`), the size of the code, and how many of the proxy's layers are left (0: all "
-        "tokens alike). `unbiased` asks no proxy while it writes.",
+        "tokens alike). `unbiased` asks no proxy while it writes and is the same at a step in every row, so its NLL differs "
+        "between rows by the draw of the texts.",
         tables.ablations,
     ),
     "entropy": Section(

@@ -97,7 +97,9 @@ def scan(
     metadata = metadata_of(settings) | {"ctwl.settings": _digest(document)}
     if output.is_dir():
         raise OutputExists(f"{output} is a folder; name a file")
-    if output.exists() and not ((folder / _SETTINGS).exists() or restart or overwrite):
+    done = output.exists() and _settings_of(output) == metadata["ctwl.settings"]
+    begun = (folder / _SETTINGS).exists() or (done and folder.is_dir())  # or killed at the very end
+    if output.exists() and not (begun or restart or overwrite):
         raise OutputExists(f"{output} is there already; --overwrite replaces it")
     if folder.is_dir() and not all(_OURS.fullmatch(path.name) for path in folder.iterdir()):
         raise OutputExists(f"{folder}, where a scan keeps its parts, holds files of others; name another output")
@@ -105,7 +107,7 @@ def scan(
     with _alone(folder):
         if restart:
             _clear(folder)
-        elif output.exists() and _settings_of(output) == metadata["ctwl.settings"]:
+        elif done:
             _clear(folder)  # killed at the very end, or about to do the same again
             return Summary.of(output)
         _take_up(folder, document)
