@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ctwl_decoder.meaning import caveats
 from ctwl_decoder.report import Analysis, Hop, ReadRecord, Report, Span, details, number
 
 HOP = Hop(provider=42, version=3, nonce=7, name=None, model=None, state="unregistered")
@@ -57,6 +58,14 @@ def test_a_record_that_was_not_read_is_not_said_to_be_of_an_unknown_layout() -> 
 )
 def test_p_values_for_people(p: float, told: str) -> None:
     assert number(p) == told
+
+
+def test_of_a_short_text_nothing_found_is_said_to_mean_little() -> None:
+    none = report(RECORD).model_copy(
+        update={"detected": False, "spans": [], "record": None, "tokens": 60, "p_value": 0.2}
+    )
+    assert "60 tokens are few" in str(none) and any("60 tokens are few" in each for each in caveats(none))
+    assert "are few" not in str(none.model_copy(update={"tokens": 400}))
 
 
 def test_a_text_without_tokens_has_no_pieces() -> None:

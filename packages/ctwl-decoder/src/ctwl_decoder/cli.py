@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ctwl_protocol import CTWLError, get_profile
+from ctwl_protocol.errors import FileUnwritable
 from ctwl_protocol.layouts import LAYOUTS, find_layout
 from ctwl_protocol.registry import load_trusted
 from ctwl_protocol.sealing import ProviderKeys
@@ -186,7 +187,10 @@ def _print(analysis: Analysis, arguments: argparse.Namespace) -> None:
 def _write_page(analysis: Analysis, file: str) -> None:
     from .html import html_report
 
-    Path(file).write_text(html_report(analysis), encoding="utf-8")
+    try:
+        Path(file).write_text(html_report(analysis), encoding="utf-8")
+    except OSError as error:
+        raise FileUnwritable(f"cannot write {file}: {error.strerror}") from error
 
 
 def main(argv: Sequence[str] | None = None) -> int:

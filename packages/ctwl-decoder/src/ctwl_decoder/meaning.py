@@ -43,6 +43,7 @@ def caveats(report: Report) -> list[str]:
         ]
     return [
         f"The best of {report.searched:,} codes has p = {number(report.p_value)}; the level is {number(report.alpha)}.",
+        *report.short,
         NO_PROOF,
     ]
 

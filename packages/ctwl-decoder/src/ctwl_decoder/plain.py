@@ -43,6 +43,8 @@ def read_bytes(name: str, most: int = _MAX_BYTES) -> bytes:
         else:
             with Path(name).open("rb") as file:
                 data = file.read(most + 1)
+    except IsADirectoryError as error:
+        raise InputUnreadable(f"{name} is a folder; ctwl-decode scan reads folders") from error
     except OSError as error:
         raise InputUnreadable(f"cannot read {name}: {error.strerror}") from error
     if len(data) > most:

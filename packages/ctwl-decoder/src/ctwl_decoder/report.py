@@ -138,6 +138,15 @@ class Report(BaseModel):
         return self.tokens < self.needed
 
     @property
+    def short(self) -> list[str]:
+        """A word of caution where a text of this length may well carry a code that cannot be told."""
+        return (
+            [f"{self.tokens} tokens are few: texts of fewer than 150 often hold too little."]
+            if self.tokens < 150
+            else []
+        )
+
+    @property
     def forgeable(self) -> str:
         """Who else could have written what was found."""
         return FORGEABLE if self.registry else PRIVATE
@@ -156,7 +165,7 @@ class Report(BaseModel):
                 f"{self.needed}; 150 or more give a clear answer.\n{size}"
             )
         if not self.detected:
-            return f"No watermark found ({self._why()}).\n{size}\n{NO_PROOF}"
+            return "\n".join([f"No watermark found ({self._why()}).", size, *self.short, NO_PROOF])
         if len(self.spans) == 1:
             lines = [
                 f"Watermark found: {who(self.spans[0])}",

@@ -41,7 +41,8 @@ examples:
       on a Ray cluster, or on all cores of this machine; needs the extra [ray]
 
 Read the results with any Parquet reader, in Python with pyarrow.parquet.read_table("results.parquet"). The fewer codes
-are searched, the shorter a text may be. Each document is tested at the level alpha: of a million human texts, a
+are searched, the shorter a text may be, and the smaller its p-value: ctwl-decode looks for all codes beside the
+registered ones, and says twice as much. Each document is tested at the level alpha: of a million human texts, a
 hundred pass the default by chance, so read the p_value.
 exit status: 0 done; 2 an error; 130 interrupted.
 """
