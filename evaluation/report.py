@@ -113,10 +113,10 @@ def edited() -> list[tuple[str, str]]:
 
 def rendered(page: str) -> str:
     """A page with its marked blocks written anew."""
-    for name, text in (("summary", summary()), ("details", "\n".join(sections()))):
+    for name, text in (("summary", summary), ("details", lambda: "\n".join(sections()))):
         pattern = rf"(<!-- {name} -->\n).*?(<!-- end {name} -->)"
         if found := re.search(pattern, page, re.S):
-            page = f"{page[: found.start()]}{found[1]}{text}\n{found[2]}{page[found.end() :]}"
+            page = f"{page[: found.start()]}{found[1]}{text()}\n{found[2]}{page[found.end() :]}"
     return page
 
 

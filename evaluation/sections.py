@@ -139,7 +139,7 @@ SECTIONS = {
         tables.diversity,
     ),
     "detection": Section(
-        "Marked or human",
+        "Marked or not",
         "Texts told apart by the score of the likeliest code: how often a marked one has the higher one. Plain texts are the "
         "same model's, from the same prompts; human ones are others' words, more or less predictable.",
         tables.detection,

@@ -237,7 +237,9 @@ class Decoder:
     ) -> list[Analysis]:
         """:meth:`analyse` of several texts whose windows fill the proxy's batches together."""
         check_alpha(alpha)
-        searches = self._searches(None if beacons is None else beacon_codes(self.profile, beacons), test)
+        first = NOBODY if test == "posterior" else self._reader.registered
+        codes = None if beacons is None else beacon_codes(self.profile, beacons)
+        searches = _searches(self.profile, first, codes)
         score = Score.COUNT if test == "posterior" else Score(score)
         judge = partial(self._judge, searches=searches, alpha=alpha, test=test, score=score)
         forms = [self._forms(text) for text in texts]
@@ -262,9 +264,6 @@ class Decoder:
             self._analysis(text, outcome, alpha, test, score, searches)
             for text, outcome in zip(texts, outcomes, strict=True)
         ]
-
-    def _searches(self, codes: NDArray[np.uint32] | None, test: str) -> list[Search]:
-        return _searches(self.profile, NOBODY if test == "posterior" else self._reader.registered, codes)
 
     def _forms(self, text: str) -> list[_Form]:
         """Steps 1 to 3: the forms of a text, normalised, tokenised, cut into positions; each within bounds."""

@@ -433,6 +433,12 @@ def _unlocked(path: Path, locked: bytes) -> bytes:  # noqa: ARG001 - another con
     return keyfile.read_secret(path, FORMAT)
 
 
+def _is_file(name: str | Path) -> bool:
+    with suppress(OSError, ValueError):  # what no file can be called
+        return Path(name).is_file()
+    return False
+
+
 def get_profile(name: str | Path | Profile = STANDARD) -> Profile:
     """A published profile by name, or a private one by the path of its file.
 
@@ -444,9 +450,8 @@ def get_profile(name: str | Path | Profile = STANDARD) -> Profile:
         return name
     if str(name) in _published():
         return _published()[str(name)]
-    with suppress(OSError, ValueError):  # what no file can be called
-        if Path(name).is_file():
-            return load_profile(name)
+    if _is_file(name):
+        return load_profile(name)
     raise ProfileUnknown(
         f"no profile named {str(name)[:200]!r} and no such file; published: {', '.join(published_names())}"
     )
