@@ -24,7 +24,7 @@ from .partition import Sigma
 
 T = TypeVar("T")
 
-__all__ = ["fmix32_scalar", "in_chunks", "jit", "mass_below", "members"]
+__all__ = ["fmix32_scalar", "in_chunks", "jit", "mass_below", "members", "quantise"]
 
 
 def jit(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -78,6 +78,21 @@ def fmix32_scalar(x: Any) -> Any:
     x = np.uint32(x ^ (x >> _S13))
     x = np.uint32(x * _M2)
     return np.uint32(x ^ (x >> _S16))
+
+
+@jit
+def _quantise(probabilities: Any, scale: Any, half: Any, weights: Any, start: int, stop: int) -> None:
+    for i in range(start, stop):
+        for v in range(probabilities.shape[1]):
+            weights[i, v] = np.uint32(probabilities[i, v] * scale + half)
+
+
+def quantise(probabilities: NDArray[np.float64] | NDArray[np.float32], weight_bits: int) -> NDArray[np.uint32]:
+    """See :func:`ctwl_protocol.partition.quantise`; of rows, (positions, vocabulary)."""
+    weights = np.empty(probabilities.shape, dtype=np.uint32)
+    scale, half = probabilities.dtype.type(1 << weight_bits), probabilities.dtype.type(0.5)
+    in_chunks(lambda i, j: _quantise(probabilities, scale, half, weights, i, j), len(probabilities))
+    return weights
 
 
 @jit

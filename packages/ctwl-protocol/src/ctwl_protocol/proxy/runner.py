@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from ..errors import CTWLError, DeviceUnavailable, ProxyMalformed, TokenOutOfRange
-from ..partition import quantise
+from ..kernel import quantise
 from ..profile import Profile, ProxyModel, ToyProxy, get_profile
 from ..toy import toy_weights
 from .files import ProxyFiles, find_files
