@@ -24,6 +24,9 @@ from ctwl_encoder import Encoder
 from ctwl_protocol.proxy.model import fast_dtype
 
 PROPOSALS, BEFORE, BEHIND = 4, 16, 3
+SHARES = (0.0, 0.1, 0.2, 0.3)
+DELTAS = (2.0, 4.0)
+"""The paper's strategy as it is by default, and twice as strong for texts that will be edited."""
 NAMES = ("exact", "exact at p <= 1e-4", "whole text: exact", "whole text: exact at p <= 1e-4")
 
 
@@ -63,23 +66,24 @@ def substitute(encoder: Encoder, ids: list[int], share: float, rng: np.random.Ge
 
 def main() -> None:
     """Run the experiment."""
-    options = arguments(__doc__, texts=100, delta_texts=50, tokens=200, batch=20, seed=1)
+    options = arguments(__doc__, texts=100, delta_texts=40, tokens=200, batch=20, seed=1)
     encoder, proxy = Encoder.open("smollm2", OFFLINE), Decoder.open(OFFLINE).proxy
     observe = kept(proxy)
     decoder = Decoder(proxy, observe)
     rows = []
-    for strategy, texts in (("unbiased", options.texts), ("delta", options.delta_texts)):
+    ways: dict[str, tuple[int, dict[str, Any]]] = {"unbiased": (options.texts, {})}
+    ways |= {f"delta {d:g}": (options.delta_texts, {"strategy": "delta", "delta": d}) for d in DELTAS}
+    for way, (texts, asked) in ways.items():
         prompts, rng = news_prompts(texts), np.random.default_rng(options.seed)
         found: dict[tuple[float, Score], list[tuple[bool, bool, bool, bool]]] = {}
-        for start in tracked(range(0, texts, options.batch), strategy):
+        for start in tracked(range(0, texts, options.batch), way):
             written = encoder.generate(
                 prompts[start : start + options.batch], provider=(37 * start + 5) % 1024, version=start % 16,
-                strategy=strategy, max_new_tokens=options.tokens, min_new_tokens=options.tokens,  # type: ignore[arg-type]
-                seed=options.seed + start,
+                max_new_tokens=options.tokens, min_new_tokens=options.tokens, seed=options.seed + start, **asked,
             )  # fmt: skip
             for generation in written:
                 ids = encoder.tokenizer(generation.text, add_special_tokens=False)["input_ids"]
-                for share in (0.0, 0.1, 0.2, 0.3):
+                for share in SHARES:
                     text = encoder.tokenizer.decode(substitute(encoder, ids, share, rng)) if share else generation.text
                     for score in Score:
                         report, code = decoder.decode(text, score=score), generation.beacon.code
@@ -92,7 +96,7 @@ def main() -> None:
                         )
         for (share, score), outcomes in found.items():
             rates = (rate(sum(each), len(outcomes)) for each in zip(*outcomes, strict=True))
-            row = {"strategy": strategy, "substituted": share, "score": score.value}
+            row = {"strategy": way, "substituted": share, "score": score.value}
             rows.append(row | dict(zip(NAMES, rates, strict=True)))
     write({"experiment": "substitution", "settings": settings(options), "rows": rows}, options.out)
 

@@ -35,6 +35,8 @@ def test_the_outcome_of_an_authenticator_is_told_whatever_its_layout_is_called()
     )
     held = RECORD.model_copy(update={"authenticated": True, "authenticated_p_value": 3e-7})
     assert dict(details(held))["authentic"].startswith("holds")
+    assert "Anyone can write" not in str(report(held))
+    assert "Anyone can write" in str(report(RECORD)) and "Anyone can write" in str(report(held, RECORD))
     closed = RECORD.model_copy(update={"authenticated": None, "authenticated_p_value": None, "user": None})
     assert dict(details(closed))["authentic"] == "only the provider can test it"
     assert "authentic" not in dict(details(closed.model_copy(update={"authenticator": False})))

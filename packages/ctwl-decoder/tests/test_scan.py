@@ -604,8 +604,9 @@ def test_the_command_writes_the_rows_and_sums_them_up(
     assert main([*command, "--beacon", "3:1", "--beacon", "700", "--id-column", "id"]) == 0
     printed = capsys.readouterr()
     assert [row["provider"] for row in rows(out)] == [700, None, None, None]
-    for line in ("documents  4", "found      1", "1 of provider 700:9", "too short  1", "errors     1: 1 not-text"):
+    for line in ("documents  4", "found      1", "1 of provider 700:9", "too short  1", "errors     1"):
         assert line in printed.out
+    assert "1 not-text, first in " in printed.out and "bad.txt, row 0\n" in printed.out
     assert str(out) in printed.out and printed.err == ""
     assert pq.read_schema(out).metadata[b"ctwl.searched"] == b"1088"  # 64 nonces of one version and of sixteen
     assert main([*command, "--all-codes", "--quiet", "--overwrite"]) == 0

@@ -1,5 +1,8 @@
 """What the wheel promises to export: a change here is a change of the interface."""
 
+import subprocess
+import sys
+
 import ctwl_encoder
 
 
@@ -14,3 +17,12 @@ def test_the_exported_names() -> None:
         "Strategy",
     ]
     assert all(hasattr(ctwl_encoder, name) for name in ctwl_encoder.__all__)
+
+
+def test_what_is_refused_is_refused_before_torch_is_loaded() -> None:
+    """Help and errors are there at once; torch takes seconds."""
+    code = "import sys; from ctwl_encoder.cli import main; print(main(sys.argv[1:]), 'torch' in sys.modules)"
+    for wrong in (["--provider", "1024"], ["--temperature", "0", "--strategy", "unbiased"], ["--delta", "0"]):
+        command = [sys.executable, "-c", code, *wrong, "Hello"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.stdout.split() == ["2", "False"], done.stderr

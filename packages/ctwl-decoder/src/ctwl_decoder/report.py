@@ -19,7 +19,8 @@ _HOLDS = "holds: written with the provider's keys; what is copied from such a te
 _FAILS = "NOT shown: written with other keys, edited since, or too short to show it"
 _UNKNOWN = "more codes follow the beacon; they are in a layout unknown here, or not clear enough to be read"
 PRIVATE = "Only who has the profile's key can have written it, or can read it."
-FORGEABLE = "Anyone can write an open beacon: it says which code the text carries, not who put it there."
+FORGEABLE = "Anyone can write open codes: they say what the text carries, not who put it there."
+CONFIRMED = "Its authenticator was written with the provider's keys, or copied together with a text that was."
 NO_PROOF = "That does not show that a person wrote the text: marks wear off, and other models carry none."
 
 
@@ -149,7 +150,10 @@ class Report(BaseModel):
     @property
     def forgeable(self) -> str:
         """Who else could have written what was found."""
-        return FORGEABLE if self.registry else PRIVATE
+        if not self.registry:
+            return PRIVATE
+        held = [span.record is not None and span.record.authenticated is True for span in self.spans]
+        return CONFIRMED if held and all(held) else FORGEABLE
 
     def _why(self) -> str:
         if self.posterior is not None:

@@ -1,10 +1,14 @@
 """CTWL encoder: what providers install."""
 
-from .bridge import Bridge
-from .encoder import Encoder, Generation
+from typing import TYPE_CHECKING, Any
+
 from .errors import EncoderError
-from .huggingface import CTWLLogitsProcessor, CTWLWatermarkingConfig
-from .strategies import Strategy
+from .options import Strategy
+
+if TYPE_CHECKING:
+    from .bridge import Bridge
+    from .encoder import Encoder, Generation
+    from .huggingface import CTWLLogitsProcessor, CTWLWatermarkingConfig
 
 __all__ = [
     "Bridge",
@@ -17,3 +21,20 @@ __all__ = [
 ]
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "Bridge": "bridge",
+    "CTWLLogitsProcessor": "huggingface",
+    "CTWLWatermarkingConfig": "huggingface",
+    "Encoder": "encoder",
+    "Generation": "encoder",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load what needs torch when it is asked for: that takes seconds."""
+    if name in _HOMES:
+        from importlib import import_module
+
+        return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

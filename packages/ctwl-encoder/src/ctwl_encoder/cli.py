@@ -19,6 +19,7 @@ from ctwl_protocol.layouts import MAX_CODES
 
 from . import __version__
 from .errors import OptionOutOfRange, StrategyUnsuitable
+from .options import check_options, strategy_for
 
 if TYPE_CHECKING:
     from ctwl_protocol import Beacon, Profile
@@ -178,12 +179,7 @@ def _run(arguments: argparse.Namespace) -> None:
     profile = None
     if arguments.profile is not None:
         profile = get_profile(arguments.profile)  # a wrong name, a passphrase: before torch is loaded
-    keys = _check_record(arguments)
-    _check_vanilla(arguments, profile)
-    from transformers.utils import logging
-
-    from .encoder import Encoder, check_options
-
+    strategy = strategy_for(arguments.strategy, sample=arguments.temperature > 0 and arguments.num_beams == 1)
     check_options(
         [prompt],
         tokens=arguments.max_new_tokens,
@@ -195,6 +191,12 @@ def _run(arguments: argparse.Namespace) -> None:
         delta=arguments.delta,
         seed=arguments.seed,
     )
+    keys = _check_record(arguments)
+    _check_vanilla(arguments, profile)
+    from transformers.utils import logging
+
+    from .encoder import Encoder  # brings torch, which takes seconds to load
+
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     encoder = Encoder.open(arguments.model, profile, proxy_path=arguments.proxy, device=arguments.device)
@@ -207,7 +209,7 @@ def _run(arguments: argparse.Namespace) -> None:
             nonce=arguments.nonce,
             record=record,
             keys=keys,
-            strategy=arguments.strategy,
+            strategy=strategy,
             delta=arguments.delta,
             skip_repeats=arguments.skip_repeats,
             max_new_tokens=arguments.max_new_tokens,

@@ -24,15 +24,14 @@ from ctwl_protocol.sealing import ProviderKeys
 from ctwl_protocol.windows import positions
 
 from .bridge import Bridge
-from .errors import OptionOutOfRange, ShortText, StrategyUnsuitable, TokenizerUnsupported
+from .errors import OptionOutOfRange, ShortText, TokenizerUnsupported
 from .expectation import expected_log2_p, needed_tokens, until
 from .huggingface import CTWLLogitsProcessor, CTWLWatermarkingConfig
-from .marking import check_beacon, check_delta
 from .models import OFFLINE_MODEL, OFFLINE_PROFILE, check_model, load_model
+from .options import Strategy, check_beacon, check_options, strategy_for
 from .payload import Payload
-from .strategies import Strategy
 
-__all__ = ["Encoder", "Generation", "check_options", "default_profile"]
+__all__ = ["Encoder", "Generation", "default_profile"]
 
 
 @dataclass(frozen=True)
@@ -175,12 +174,7 @@ class Encoder:
         """
         prompts = [prompts] if isinstance(prompts, str) else list(prompts)
         sample = temperature > 0 and num_beams == 1
-        strategy = Strategy(strategy) if strategy else Strategy.UNBIASED if sample else Strategy.DELTA
-        if strategy is Strategy.UNBIASED and not sample:
-            raise StrategyUnsuitable(
-                "unbiased leaves the distribution as it is, so without sampling it carries nothing; "
-                "use delta for greedy decoding and beam search"
-            )
+        strategy = strategy_for(strategy, sample=sample)
         check_options(
             prompts,
             tokens=max_new_tokens,
@@ -277,45 +271,3 @@ def _beacon(provider: int, version: int, seed: int | None, index: int, prompt: s
         return Beacon.fresh(provider, version)
     drawn = hashlib.sha256(f"{seed}/{index}/{prompt}".encode(errors="surrogatepass")).digest()
     return Beacon(provider, version, drawn[0] & 0x3F)
-
-
-def _is_text(text: str) -> bool:
-    """Whether a string can be written as UTF-8: no lone surrogates, as undecodable arguments bring."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def check_options(
-    prompts: list[str],
-    *,
-    tokens: int,
-    least: int,
-    temperature: float,
-    top_p: float,
-    beams: int,
-    penalty: float,
-    delta: float,
-    seed: int | None,
-) -> None:
-    """Refuse options outside their ranges: OptionOutOfRange, before any model is loaded."""
-    checks = [
-        (bool(prompts) and all(prompt.strip() for prompt in prompts), "the prompt is empty; give at least a word"),
-        (all(_is_text(prompt) for prompt in prompts), "the prompt is no Unicode text (lone surrogates); give UTF-8"),
-        (tokens >= 1, f"max-new-tokens is {tokens}; it must be at least 1"),
-        (0 <= least <= tokens, f"min-new-tokens is {least}; it must be from 0 to max-new-tokens, {tokens}"),
-        (
-            temperature == 0 or 0.001 <= temperature <= 1000,
-            f"temperature is {temperature}; it must be 0 (greedy) or from 0.001 to 1000",
-        ),
-        (0 < top_p <= 1, f"top-p is {top_p}; it must be above 0 and at most 1"),
-        (beams >= 1, f"num-beams is {beams}; it must be at least 1"),
-        (0 < penalty < float("inf"), f"repetition-penalty is {penalty}; it must be above 0 (1 for none)"),
-        (seed is None or 0 <= seed < 1 << 63, f"seed is {seed}; it must be at least 0 and below 2^63"),
-    ]
-    for good, message in checks:
-        if not good:
-            raise OptionOutOfRange(message)
-    check_delta(delta)

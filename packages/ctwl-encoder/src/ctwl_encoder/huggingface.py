@@ -26,10 +26,10 @@ from ctwl_protocol.sealing import ProviderKeys
 
 from .bridge import Bridge
 from .errors import ConfigMalformed, OptionOutOfRange, StrategyUnsuitable, TokenizerUnsupported
-from .marking import Marker, Text, check_beacon, check_delta, check_strategy
+from .marking import Marker, Text
 from .models import load_tokenizer
+from .options import Strategy, check_beacon, check_delta, check_strategy
 from .payload import Payload
-from .strategies import Strategy
 
 __all__ = ["CTWLLogitsProcessor", "CTWLWatermarkingConfig", "open_bridge"]
 

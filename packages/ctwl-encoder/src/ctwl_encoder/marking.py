@@ -16,46 +16,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ctwl_protocol import Profile, framing, hashing, kernel
-from ctwl_protocol.codes import BEACON_BITS
 
 from .bridge import MINOR, Branch, Bridge
-from .errors import OptionOutOfRange, StrategyUnsuitable
 from .expectation import HIT_RATE, Mark, null_hit, until
+from .options import Strategy, check_delta, check_strategy
 from .payload import Payload
 from .reading import Reading, shared
-from .strategies import Strategy, add_delta, probabilities, split_mass
+from .strategies import add_delta, probabilities, split_mass
 
-__all__ = ["MAX_DELTA", "Marker", "Text", "check_beacon", "check_delta", "check_strategy"]
-
-MAX_DELTA = 100.0
-"""Largest ``delta``, in nats: beyond it only members of ``V`` are ever written."""
+__all__ = ["Marker", "Text"]
 
 _HALVES = 4
 """Halves of the vocabulary that are kept for each row: places come back while a word goes on."""
 
 _WORTH = 0.2
 """Mass of a branch for which ``delta`` asks the proxy a second time at one step."""
-
-
-def check_delta(delta: float) -> None:
-    """Refuse a delta that is not above 0 and at most :data:`MAX_DELTA`: OptionOutOfRange."""
-    if not 0 < delta <= MAX_DELTA:
-        raise OptionOutOfRange(f"delta is {delta}; it must be above 0 and at most {MAX_DELTA:g}")
-
-
-def check_strategy(strategy: str, profile: Profile) -> None:
-    """Refuse ``unbiased`` with a sigma other than 1/2, where the split no longer averages out: StrategyUnsuitable."""
-    if strategy == Strategy.UNBIASED and profile.sigma != (1, 2):
-        raise StrategyUnsuitable(f"unbiased needs sigma = 1/2; {profile.name} has {profile.sigma}. Use delta")
-
-
-def check_beacon(profile: Profile) -> None:
-    """Refuse a profile whose codes are no beacons: StrategyUnsuitable."""
-    if profile.code_bits != BEACON_BITS:
-        raise StrategyUnsuitable(
-            f"a beacon has {BEACON_BITS} bits, the codes of {profile.name} have {profile.code_bits}; "
-            "use CTWLWatermarkingConfig with codes of your own"
-        )
 
 
 class _Half(NamedTuple):

@@ -6,8 +6,6 @@ permutation that the code picks there. The decoder is the same for all.
 
 from __future__ import annotations
 
-from enum import StrEnum
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,20 +14,7 @@ from ctwl_protocol.hashing import GOLDEN, fmix32
 from .bridge import Branch
 from .errors import ModelFailed
 
-__all__ = ["Strategy", "add_delta", "probabilities", "split_mass", "truncate"]
-
-
-class Strategy(StrEnum):
-    """The strategies by name."""
-
-    DELTA = "delta"
-    """Add a constant to the logits of ``V`` (Wang et al. 2024, equation 7). For any way of decoding."""
-
-    UNBIASED = "unbiased"
-    """Keep the first half of the model's own mass in rank order. For sampling; needs no proxy while encoding."""
-
-    VANILLA = "vanilla"
-    """``delta`` over a random half of the vocabulary: the paper's baseline (its section 4.2)."""
+__all__ = ["add_delta", "probabilities", "split_mass", "truncate"]
 
 
 def probabilities(logits: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -36,9 +36,10 @@ from ctwl_protocol.records import Record
 from .errors import OptionOutOfRange, StrategyUnsuitable
 from .expectation import needed_tokens
 from .huggingface import open_bridge
-from .marking import Marker, Text, check_beacon, check_delta, check_strategy
+from .marking import Marker, Text
+from .options import Strategy, check_beacon, check_delta, check_strategy
 from .payload import Payload
-from .strategies import Strategy, truncate
+from .strategies import truncate
 
 try:
     from vllm.v1.worker.gpu.sample import logits_processor as v2

@@ -131,35 +131,39 @@ class Summary:
         found: documents in which a code was found, by "provider P:V", or by "code N" where codes are no beacons.
         too_short: documents in which none was found, and that hardly any code could be found in.
         errors: documents that could not be decoded, by the code of the error.
+        examples: where the first document of each error is.
     """
 
     documents: int
     found: Counter[str]
     too_short: int
     errors: Counter[str]
+    examples: dict[str, str]
 
     @classmethod
     def of(cls, output: Path) -> Summary:
         """Count the rows of a finished job."""
         import pyarrow.parquet as pq
 
-        names = ["detected", "provider", "version", "code", "tokens", "error"]
+        names = ["source", "row", "detected", "provider", "version", "code", "tokens", "error"]
         rows, too_short = 0, 0
         found: Counter[str] = Counter()
         errors: Counter[str] = Counter()
+        examples: dict[str, str] = {}
         with pq.ParquetFile(output) as table:
             needed = int(table.schema_arrow.metadata[b"ctwl.needed"])
             for batch in table.iter_batches(columns=names):
                 rows += batch.num_rows
                 columns = (batch.column(name).to_pylist() for name in names)
-                for detected, provider, version, code, tokens, error in zip(*columns, strict=True):
+                for source, row, detected, provider, version, code, tokens, error in zip(*columns, strict=True):
                     if error is not None:
                         errors[error] += 1
+                        examples.setdefault(error, f"{source}, row {row}")
                     elif detected:
                         found[f"code {code}" if provider is None else f"provider {provider}:{version}"] += 1
                     elif tokens < needed:
                         too_short += 1
-        return cls(rows, found, too_short, errors)
+        return cls(rows, found, too_short, errors, examples)
 
     def __str__(self) -> str:
         """The summary for people."""
@@ -168,6 +172,7 @@ class Summary:
         if len(self.found) > 20:
             lines.append(f"           and of {len(self.found) - 20} more")
         lines.append(f"too short  {self.too_short}")
-        errors = ", ".join(f"{count} {code}" for code, count in self.errors.most_common())
-        lines.append(f"errors     {self.errors.total()}" + (f": {errors}" if errors else ""))
+        lines.append(f"errors     {self.errors.total()}")
+        for code, count in self.errors.most_common():
+            lines.append(f"           {count} {code}, first in {self.examples[code]}")
         return "\n".join(lines)
