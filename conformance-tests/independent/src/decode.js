@@ -4,7 +4,7 @@ import { countedIn, evidence, rowsOf } from "./evidence.js";
 import { MAX_CODES } from "./framing.js";
 import { colourSeed } from "./hashing.js";
 import { LAYOUTS, recordFields } from "./layouts.js";
-import { normalize } from "./normalization.js";
+import { normalize, pilesMarks } from "./normalization.js";
 import { greatestTail, pValue, tail } from "./null.js";
 import { bestRecord } from "./records.js";
 import { require } from "./refusal.js";
@@ -35,6 +35,7 @@ const RIVAL = Math.exp(SLACK);
 export function decodeText(profile, text, alpha) {
   require(text.length <= MAX_CHARACTERS, "input-too-large", `more than ${MAX_CHARACTERS} characters`);
   require(text.isWellFormed(), "not-text", "not Unicode text");
+  require(!pilesMarks(text), "not-text", "more combining marks on one letter than any script has");
   require(alpha > 0 && alpha < 1, "option-out-of-range", "a level lies between 0 and 1");
   const tokens = tokenizerOf(profile).encode(normalize(text)); // 1, 2
   require(tokens.length <= MAX_TOKENS, "input-too-large", `more than ${MAX_TOKENS} tokens`);

@@ -1,5 +1,7 @@
 /** 5.1 Normalisation `ctwl-n1`. */
 
+/** What step 2 deletes. */
+const DELETED = /[\u00AD\u061C\u180E\u200B\u200E\u200F\u202A-\u202E\u2060-\u206F\uFEFF\u{E0000}-\u{E007F}]/gu;
 /** Step 2: what is replaced by what. */
 const REPLACED = [
   [/[\u00A0\u1680\u2000-\u200A\u202F\u205F\u3000]/g, " "],
@@ -8,7 +10,7 @@ const REPLACED = [
   [/[\u201C-\u201F]/g, '"'],
   [/[\u2010\u2011]/g, "-"],
   [/\u2026/g, "..."],
-  [/[\u00AD\u061C\u180E\u200B\u200E\u200F\u202A-\u202E\u2060-\u206F\uFEFF\u{E0000}-\u{E007F}]/gu, ""],
+  [DELETED, ""],
 ];
 
 /** Steps 1 to 4: all but what is taken away at the ends. */
@@ -29,3 +31,23 @@ export function normalize(text) {
 }
 
 const isEnd = (character) => " \t\n\v\f\r".includes(character);
+
+const MAX_MARKS = 256;
+
+/** Whether more combining marks are in a row than any script piles: 10, step 1. */
+export function pilesMarks(text) {
+  const known = new Map();
+  let inRow = 0;
+  for (const character of text.replace(DELETED, "")) {
+    if (!known.has(character)) known.set(character, isMark(character));
+    inRow = known.get(character) ? inRow + 1 : 0;
+    if (inRow > MAX_MARKS) return true;
+  }
+  return false;
+}
+
+/** Whether a character's combining class is not 0: one of class 1 then goes before it, or it before one of class 240. */
+function isMark(character) {
+  const [first] = character.normalize("NFD"); // of the same class
+  return [`${first}\u0334`, `\u0345${first}`].some((pair) => pair.normalize("NFD") !== pair);
+}

@@ -28,6 +28,7 @@ from .family import (
     Family,
     array,
     decimal,
+    either,
     nullable,
     refusing,
     shape,
@@ -55,6 +56,7 @@ def _decoder(profile: Profile) -> Decoder:
     return Decoder.open(profile, layouts=LAYOUTS, registry=bundled().listing_nobody())
 
 
+@refusing
 def _decode(data: JSON) -> JSON:
     report = _toy_decoder().decode(data["text"], alpha=data["alpha"])
     return {
@@ -131,6 +133,11 @@ def _decode_cases() -> Iterator[Case]:
     yield "too short to show anything", case(_beacon_text(3, 30, 26))
     yield "another key", case(_unmarked(120, 27))
     yield "words of no provider", case("the bridge over the river was closed for repairs until the end of May")
+    marks = "\u0330\u0345\u0334"  # of three combining classes
+    yield "256 combining marks in a row", case(f"q{85 * marks}{marks[0]}")
+    yield "257 combining marks in a row", case(f"q{85 * marks}{marks[:2]}")
+    yield "257 combining marks, parted by what is deleted", case(f"q{40 * marks}\u00ad{45 * marks}{marks[:2]}")
+    yield "257 combining marks, parted by a letter", case(f"q{40 * marks}q{45 * marks}{marks[:2]}")
 
 
 def _span_cases() -> Iterator[Case]:
@@ -235,11 +242,15 @@ FAMILIES = (
     Family(
         "decode", "10",
         "A text, read with the toy profile, the soft score, all codes and the layouts of 9.2, at a level, to what is "
-        "found. The texts have one form. Code and p-value are null where nothing is found.",
+        "found, or the status code of the refusal. The texts have one form. Code and p-value are null where nothing is "
+        "found.",
         _ASKED,
-        shape(
-            detected=BOOLEAN, code=nullable(COUNT), p_value=nullable(DECIMAL),
-            spans=array(shape(code=COUNT, p_value=DECIMAL)),
+        either(
+            shape(
+                detected=BOOLEAN, code=nullable(COUNT), p_value=nullable(DECIMAL),
+                spans=array(shape(code=COUNT, p_value=DECIMAL)),
+            ),
+            STATUS,
         ),
         _decode, _decode_cases, needs=_NEEDS,
     ),

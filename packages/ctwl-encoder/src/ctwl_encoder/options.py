@@ -1,0 +1,107 @@
+"""What may be asked of an encoder: its strategies, bounds and checks. Nothing here needs torch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+
+from ctwl_protocol import Profile
+from ctwl_protocol.codes import BEACON_BITS
+
+from .errors import OptionOutOfRange, StrategyUnsuitable
+
+__all__ = ["MAX_DELTA", "Strategy", "check_beacon", "check_delta", "check_options", "check_strategy", "strategy_for"]
+
+MAX_DELTA = 100.0
+"""Largest ``delta``, in nats: beyond it only members of ``V`` are ever written."""
+
+
+class Strategy(StrEnum):
+    """The strategies by name."""
+
+    DELTA = "delta"
+    """Add a constant to the logits of ``V`` (Wang et al. 2024, equation 7). For any way of decoding."""
+
+    UNBIASED = "unbiased"
+    """Keep the first half of the model's own mass in rank order. For sampling; needs no proxy while encoding."""
+
+    VANILLA = "vanilla"
+    """``delta`` over a random half of the vocabulary: the paper's baseline (its section 4.2)."""
+
+
+def strategy_for(strategy: str | None, *, sample: bool) -> Strategy:
+    """A strategy by name; where there is none, the one for the way of decoding.
+
+    Raises:
+        StrategyUnsuitable: ``unbiased`` without sampling.
+    """
+    chosen = Strategy(strategy) if strategy else Strategy.UNBIASED if sample else Strategy.DELTA
+    if chosen is Strategy.UNBIASED and not sample:
+        raise StrategyUnsuitable(
+            "unbiased leaves the distribution as it is, so without sampling it carries nothing; "
+            "use delta for greedy decoding and beam search"
+        )
+    return chosen
+
+
+def check_delta(delta: float) -> None:
+    """Refuse a delta that is not above 0 and at most :data:`MAX_DELTA`: OptionOutOfRange."""
+    if not 0 < delta <= MAX_DELTA:
+        raise OptionOutOfRange(f"delta is {delta}; it must be above 0 and at most {MAX_DELTA:g}")
+
+
+def check_strategy(strategy: str, profile: Profile) -> None:
+    """Refuse ``unbiased`` with a sigma other than 1/2, where the split no longer averages out: StrategyUnsuitable."""
+    if strategy == Strategy.UNBIASED and profile.sigma != (1, 2):
+        raise StrategyUnsuitable(f"unbiased needs sigma = 1/2; {profile.name} has {profile.sigma}. Use delta")
+
+
+def check_beacon(profile: Profile) -> None:
+    """Refuse a profile whose codes are no beacons: StrategyUnsuitable."""
+    if profile.code_bits != BEACON_BITS:
+        raise StrategyUnsuitable(
+            f"a beacon has {BEACON_BITS} bits, the codes of {profile.name} have {profile.code_bits}; "
+            "use CTWLWatermarkingConfig with codes of your own"
+        )
+
+
+def _is_text(text: str) -> bool:
+    """Whether a string can be written as UTF-8: no lone surrogates, as undecodable arguments bring."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def check_options(
+    prompts: Sequence[str],
+    *,
+    tokens: int,
+    least: int,
+    temperature: float,
+    top_p: float,
+    beams: int,
+    penalty: float,
+    delta: float,
+    seed: int | None,
+) -> None:
+    """Refuse options of :meth:`ctwl_encoder.Encoder.generate` outside their ranges: OptionOutOfRange."""
+    checks = [
+        (bool(prompts) and all(prompt.strip() for prompt in prompts), "the prompt is empty; give at least a word"),
+        (all(_is_text(prompt) for prompt in prompts), "the prompt is no Unicode text (lone surrogates); give UTF-8"),
+        (tokens >= 1, f"max-new-tokens is {tokens}; it must be at least 1"),
+        (0 <= least <= tokens, f"min-new-tokens is {least}; it must be from 0 to max-new-tokens, {tokens}"),
+        (
+            temperature == 0 or 0.001 <= temperature <= 1000,
+            f"temperature is {temperature}; it must be 0 (greedy) or from 0.001 to 1000",
+        ),
+        (0 < top_p <= 1, f"top-p is {top_p}; it must be above 0 and at most 1"),
+        (beams >= 1, f"num-beams is {beams}; it must be at least 1"),
+        (0 < penalty < float("inf"), f"repetition-penalty is {penalty}; it must be above 0 (1 for none)"),
+        (seed is None or 0 <= seed < 1 << 63, f"seed is {seed}; it must be at least 0 and below 2^63"),
+    ]
+    for good, message in checks:
+        if not good:
+            raise OptionOutOfRange(message)
+    check_delta(delta)
