@@ -422,6 +422,12 @@ def bench(found: Result) -> list[str]:
     ]
     decoding, over = found["decode"], "over the best forward"
     beacons = "one provider's beacons"
+    scans = {
+        f"a scan of documents of {scan['tokens'] // scan['documents']} tokens for {beacons}; for all codes, times the best "
+        "forward pass": f"{scan[f'{beacons}, {over}']:.2f}; {scan[f'all codes, {over}']:.2f}"
+        for name, scan in found.items()
+        if name.startswith("scan")
+    }
     return [
         *table("writing | tokens a second | of plain generation", rows),
         "",
@@ -433,9 +439,7 @@ def bench(found: Result) -> list[str]:
                 f"{decoding['plain float32 forward']['over forward']:.2f}"
             ),
             "memory of decoding above the loaded model": f"{found['megabytes']['decode, above loaded']:.0f} MB",
-            f"a scan for {beacons}; for all codes, times the best forward pass": (
-                f"{found['scan'][f'{beacons}, {over}']:.2f}; {found['scan'][f'all codes, {over}']:.2f}"
-            ),
+            **scans,
             "the token bridge, for a row and a token": f"{found['bridge']['milliseconds per row and token']:.2f} ms",
         }),
     ]  # fmt: skip

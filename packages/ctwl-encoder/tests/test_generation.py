@@ -1,6 +1,7 @@
 """Encoding with a real model, read back by the public decoder: every way of decoding that a provider uses."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -342,6 +343,16 @@ def test_a_text_too_short_for_its_record_is_warned_of_before_it_is_written(encod
 def test_a_model_that_is_not_there_is_named(tmp_path: object) -> None:
     with pytest.raises(ModelNotFound, match="smollm2"):
         load_model(str(tmp_path))
+
+
+def test_without_a_network_a_name_is_looked_for_in_the_cache_alone(tmp_path: Path) -> None:
+    """The hub's client would try again for half a minute, and say so each time."""
+    command = [sys.executable, "-m", "ctwl_encoder", "--profile", OFFLINE_PROFILE, "--model", "nobody/nothing", "Hello"]
+    kept = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+    nowhere = {"HF_ENDPOINT": "http://127.0.0.1:9", "HF_HOME": str(tmp_path)}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=kept | nowhere)
+    assert done.returncode == 2
+    assert done.stderr.startswith("ctwl-encode: model-not-found: cannot load 'nobody/nothing'"), done.stderr
 
 
 def test_half_of_an_encoder_decoder_is_no_causal_model(tmp_path: Path) -> None:

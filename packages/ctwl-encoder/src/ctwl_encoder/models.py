@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -9,7 +10,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTra
 
 from ctwl_protocol.errors import CTWLError, first_line
 from ctwl_protocol.profile import ProxyModel, get_profile
-from ctwl_protocol.proxy import ProxyTokenizer, build_model, choose_device, find_files, load_tensors
+from ctwl_protocol.proxy import ProxyTokenizer, build_model, choose_device, find_files, hub_answers, load_tensors
 
 from .errors import EncoderError, ModelFailed, ModelNotFound, ModelUnsuitable, TokenizerUnsupported
 
@@ -71,8 +72,9 @@ def load_tokenizer(name: str) -> Any:
 
 def _pretrained(auto: Any, name: str, failure: type[EncoderError], what: str, **options: Any) -> Any:
     """What transformers loads under a name; its failure as an error of ours."""
+    local = not Path(name).is_dir() and not hub_answers()
     try:
-        return auto.from_pretrained(name, trust_remote_code=False, **options)
+        return auto.from_pretrained(name, trust_remote_code=False, local_files_only=local, **options)
     except Exception as error:  # transformers raises many types for a name that it cannot load
         raise failure(
             f"cannot load {what} ({first_line(error)}); give a folder, a name on the hub, or {OFFLINE_MODEL}"

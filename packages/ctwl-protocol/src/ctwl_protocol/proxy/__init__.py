@@ -3,7 +3,7 @@
 Needs the extra ``ctwl-protocol[proxy]`` (torch, transformers, numba).
 """
 
-from .files import ProxyFiles, cache_folder, find_files
+from .files import ProxyFiles, cache_folder, find_files, hub_answers
 from .model import build_model, load_tensors
 from .runner import Proxy, choose_device, open_proxy
 from .tokenizer import ProxyTokenizer
@@ -16,6 +16,7 @@ __all__ = [
     "cache_folder",
     "choose_device",
     "find_files",
+    "hub_answers",
     "load_tensors",
     "open_proxy",
 ]

@@ -24,7 +24,7 @@ from ..errors import ProxyDigestMismatch, ProxyNotFound, first_line
 from ..profile import TOY, HubSource, Profile, ProxyFile, ProxyModel, PyPISource, ToyProxy
 from . import gguf
 
-__all__ = ["ProxyFiles", "cache_folder", "find_files"]
+__all__ = ["ProxyFiles", "cache_folder", "find_files", "hub_answers"]
 
 log = logging.getLogger(__name__)
 
@@ -124,11 +124,11 @@ def _published(profile: Profile, file: ProxyFile, local_only: bool, otherwise: s
 
 
 def _from_hub(source: HubSource, file: ProxyFile, local_only: bool) -> Path:
-    from huggingface_hub import constants, hf_hub_download
+    from huggingface_hub import hf_hub_download
 
     reason = "the hub was not reached"
     for local in (True, False):
-        if not local and (local_only or not _reachable(constants.ENDPOINT)):
+        if not local and (local_only or not hub_answers()):
             break
         try:
             return Path(hf_hub_download(source.repository, file.name, revision=source.revision, local_files_only=local))
@@ -142,11 +142,13 @@ def _from_hub(source: HubSource, file: ProxyFile, local_only: bool) -> Path:
     )
 
 
-def _reachable(endpoint: str) -> bool:
+def hub_answers() -> bool:
     """Whether the hub answers at all: with no network its client would retry for half a minute."""
+    from huggingface_hub import constants
+
     if getproxies().keys() & {"https", "all"}:
         return True
-    url = urlsplit(endpoint)
+    url = urlsplit(constants.ENDPOINT)
     try:
         port = url.port or (443 if url.scheme == "https" else 80)
         socket.create_connection((url.hostname or "", port), timeout=5).close()
