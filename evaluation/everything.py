@@ -56,6 +56,7 @@ EXPERIMENTS = (
     Experiment("curves", quick=True),
     Experiment("ablations", quick=True),
     Experiment("entropy", quick=True),
+    Experiment("gumbel", quick=True),
     Experiment("lengths", quick=True),
     Experiment("attacks", quick=True),
     Experiment("preservation", quick=True, texts=False),

@@ -27,6 +27,12 @@ def moved(row: dict[str, Any], name: str = "difference to plain") -> str:
     return f"{row[name]:+.3f} ({low:+.3f} to {high:+.3f})"
 
 
+def tokens(needed: dict[str, Any], longest: str) -> str:
+    """How many tokens it takes, with the interval; over the longest that was tried where None."""
+    value, low, high = (f"over {longest}" if n is None else n for n in (needed["tokens"], *needed["interval_95"]))
+    return f"{value} ({low} to {high})"
+
+
 def table(head: str, rows: list[str]) -> list[str]:
     """A table, its columns parted by ``|``."""
     return [f"| {head} |", "|" + "---|" * (head.count("|") + 1), *(f"| {row} |" for row in rows)]
@@ -258,13 +264,27 @@ def ablations(found: Result) -> list[str]:
     ]
 
 
+def gumbel(found: Result) -> list[str]:
+    """Gumbel beside unbiased."""
+    longest = list(found["rows"][-1]["exact"])[-1]
+    rows = []
+    for row in found["rows"]:
+        cells = [f"{row['method']}, T = {row['temperature']:g}", "", "", ""]
+        if row["method"] != "plain":
+            cells[1:3] = [tokens(row[f"tokens for 90 % {what}"], longest) for what in ("exact", "at p <= 1e-4")]
+            cells[3] = moved(row["NLL"])
+        rows.append(" | ".join([*cells, f"{100 * row['pairs that repeat']:.0f}"]))
+    between = [
+        f"{method} | {entry['mean']:.1f} | {moved(entry) if method != 'plain' else ''}"
+        for method, entry in found["self-BLEU of one prompt's texts, one code"].items()
+    ]
+    head = "method | tokens for 90 % exact | for 90 % at p <= 1e-4 | NLL, difference to plain | pairs that repeat, %"
+    return [*table(head, rows), "", *table("texts of one prompt and code | self-BLEU | difference to plain", between)]
+
+
 def entropy(found: Result) -> list[str]:
     """Tokens needed for each way of sampling."""
     longest = list(found["rows"][0]["exact"])[-1]
-
-    def told(needed: dict[str, Any]) -> str:
-        value, low, high = (f"over {longest}" if n is None else n for n in (needed["tokens"], *needed["interval_95"]))
-        return f"{value} ({low} to {high})"
 
     def drawn(row: dict[str, Any]) -> str:
         searched = any(way in row["sampling"] for way in ("greedy", "beams"))  # nothing is drawn there
@@ -272,7 +292,7 @@ def entropy(found: Result) -> list[str]:
 
     rows = [
         f"{row['sampling']} | {row['entropy of the model']:.2f} | {drawn(row)} | "
-        f"{told(row['tokens for 90 % exact'])} | {told(row['tokens for 90 % at p <= 1e-4'])}"
+        f"{tokens(row['tokens for 90 % exact'], longest)} | {tokens(row['tokens for 90 % at p <= 1e-4'], longest)}"
         for row in found["rows"]
     ]
     head = "sampling | entropy of the model, nats a token | of the choice"

@@ -22,6 +22,7 @@ ELSEWHERE = {
     "8.2": "informative",
     "8.3": "informative",
     "8.4": "informative",
+    "8.5": "informative",
     "9": "see its parts",
     "11": "status codes stand in the vectors of the sections that give them",
     "13": "a numeric claim about a proxy runtime: vectors/v1/numeric/",

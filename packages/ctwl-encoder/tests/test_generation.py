@@ -103,6 +103,15 @@ def test_the_same_seed_writes_the_same_text_and_another_does_not(encoder: Encode
     assert texts[0].text != texts[2].text
 
 
+@pytest.mark.parametrize(("temperature", "tokens"), [(1.0, 70), (0.7, 120)])
+def test_gumbel_is_read_from_few_words_and_from_predictable_ones(
+    encoder: Encoder, decoder: Decoder, temperature: float, tokens: int
+) -> None:
+    length = {"max_new_tokens": tokens, "min_new_tokens": tokens}
+    written = encoder.generate(PROMPTS[:2], 42, 3, strategy="gumbel", temperature=temperature, seed=1, **length)
+    assert [decoder.decode(g.text).code for g in written] == [g.beacon.code for g in written]
+
+
 def test_delta_greedy(encoder: Encoder, decoder: Decoder) -> None:
     written = encoder.generate(
         PROMPTS[:2],
@@ -315,6 +324,7 @@ def test_a_processor_works_as_a_plain_logits_processor(encoder: Encoder, decoder
         ({"prompts": "caf\udce9"}, OptionOutOfRange),
         ({"strategy": "unbiased", "temperature": 0}, StrategyUnsuitable),
         ({"strategy": "unbiased", "num_beams": 4}, StrategyUnsuitable),
+        ({"strategy": "gumbel", "temperature": 0}, StrategyUnsuitable),
     ],
     ids=str,
 )

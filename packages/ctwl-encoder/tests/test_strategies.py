@@ -1,5 +1,7 @@
 """The strategies and the expectation, without a model."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,8 +10,9 @@ from hypothesis import strategies as st
 from ctwl_encoder.bridge import Branch
 from ctwl_encoder.errors import ModelFailed
 from ctwl_encoder.expectation import Mark, expected_log2_p, null_hit
-from ctwl_encoder.strategies import add_delta, probabilities, split_mass
+from ctwl_encoder.strategies import add_delta, probabilities, race, split_mass
 from ctwl_protocol import kernel
+from ctwl_protocol.hashing import ranks
 
 RNG = np.random.default_rng(11)
 
@@ -24,7 +27,8 @@ def native(logits: np.ndarray) -> Branch:
     return branch(probabilities(logits[None])[0], every, every)
 
 
-def test_unbiased_keeps_the_models_distribution_on_average() -> None:
+@pytest.mark.parametrize("change", [split_mass, race])
+def test_the_models_distribution_is_kept_on_average(change: Callable[[np.ndarray, Branch, int], None]) -> None:
     """Candidates that show the same proxy token share its fate; a candidate outside the branch keeps its chance."""
     logits = np.array([2.0, 1.0, 0.5, 0.0, -1.0, 1.5, -np.inf, 0.3], dtype=np.float32)
     chances = probabilities(logits[None])[0]
@@ -33,7 +37,7 @@ def test_unbiased_keeps_the_models_distribution_on_average() -> None:
     marked = np.empty((trials, 8))
     for row, seed in zip(marked, RNG.integers(0, 2**32, trials), strict=True):
         changed = logits.copy()
-        split_mass(changed, place, int(seed))
+        change(changed, place, int(seed))
         row[:] = np.exp(changed.astype(np.float64))
     marked /= np.exp(logits.astype(np.float64)).sum()
     error = marked.std(axis=0) / np.sqrt(trials)
@@ -42,6 +46,16 @@ def test_unbiased_keeps_the_models_distribution_on_average() -> None:
     np.testing.assert_allclose(marked.sum(axis=1), 1, rtol=1e-5)
     together = marked[:, 0] > 0
     np.testing.assert_allclose(marked[together, 2] / marked[together, 0], chances[2] / chances[0], rtol=1e-5)
+
+
+def test_gumbel_leaves_one_token_of_a_branch_which_mostly_ranks_low() -> None:
+    shares = []
+    for seed in RNG.integers(0, 2**32, 200, dtype=np.uint32):
+        logits = RNG.normal(size=300).astype(np.float32)
+        race(logits, native(logits), int(seed))
+        (winner,) = np.flatnonzero(np.isfinite(logits))
+        shares.append(ranks(int(seed), 300)[winner] / 2**32)
+    assert np.quantile(shares, 0.9) < 0.05
 
 
 def test_unbiased_cuts_all_but_half_of_the_mass() -> None:

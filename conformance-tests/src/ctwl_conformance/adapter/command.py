@@ -30,7 +30,7 @@ def add_commands(commands: Any) -> None:
     kinds.add_parser("toy", help="the toy provider, which needs no model").set_defaults(make=lambda _: _toy())
     encoder = kinds.add_parser("encoder", help="ctwl-encoder with a Hugging Face model")
     _add_model(encoder)
-    encoder.add_argument("--strategy", choices=["unbiased", "delta", "vanilla"], default="unbiased")
+    encoder.add_argument("--strategy", choices=["unbiased", "gumbel", "delta", "vanilla"], default="unbiased")
     encoder.add_argument("--delta", type=float, default=2.0, help="nats, for delta and vanilla (default 2.0)")
     encoder.set_defaults(make=_encoder)
     http = kinds.add_parser("http", help="an encoder behind an OpenAI-compatible endpoint")

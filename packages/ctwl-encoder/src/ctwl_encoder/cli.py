@@ -19,7 +19,7 @@ from ctwl_protocol.layouts import MAX_CODES
 
 from . import __version__
 from .errors import OptionOutOfRange, StrategyUnsuitable
-from .options import check_options, strategy_for
+from .options import Strategy, check_options, strategy_for
 
 if TYPE_CHECKING:
     from ctwl_protocol import Beacon, Profile
@@ -104,9 +104,10 @@ def _parser() -> argparse.ArgumentParser:
     marking = parser.add_argument_group("marking")
     marking.add_argument(
         "--strategy",
-        choices=["unbiased", "delta", "vanilla"],
-        help="unbiased keeps the model's distribution and needs sampling; delta adds to logits; vanilla is the paper's "
-        "baseline (default: unbiased when sampling, else delta)",
+        choices=list(Strategy),
+        help="unbiased keeps the model's distribution and needs sampling; so does gumbel, the clearest, which takes "
+        "most of the choice that sampling has; delta adds to logits; vanilla is the paper's baseline (default: "
+        "unbiased when sampling, else delta)",
     )
     marking.add_argument("--delta", type=float, default=2.0, help="nats, for delta and vanilla (default 2.0)")
     marking.add_argument("--skip-repeats", action="store_true", help="mark each context only once in a text")

@@ -128,7 +128,7 @@ class Encoder:
         nonce: int | None = None,
         record: Callable[[Beacon], Record] | None = None,
         keys: ProviderKeys | None = None,
-        strategy: Strategy | Literal["delta", "unbiased", "vanilla"] | None = None,
+        strategy: Strategy | Literal["unbiased", "gumbel", "delta", "vanilla"] | None = None,
         delta: float = 2.0,
         skip_repeats: bool = False,
         max_new_tokens: int = 200,
@@ -170,7 +170,7 @@ class Encoder:
         Raises:
             FieldOutOfRange: provider, version or nonce.
             OptionOutOfRange: another option, or an empty prompt.
-            StrategyUnsuitable: ``unbiased`` without sampling.
+            StrategyUnsuitable: ``unbiased`` or ``gumbel`` without sampling.
         """
         prompts = [prompts] if isinstance(prompts, str) else list(prompts)
         sample = temperature > 0 and num_beams == 1
@@ -195,7 +195,7 @@ class Encoder:
         if max_new_tokens < needed:
             warnings.warn(
                 f"max_new_tokens is {max_new_tokens}; a reader needs about {needed} tokens to be sure of it all"
-                + ("" if strategy is Strategy.UNBIASED else f", under {strategy} mostly more"),
+                + ("" if strategy.keeps_distribution else f", under {strategy} mostly more"),
                 ShortText,
                 stacklevel=2,
             )

@@ -52,7 +52,7 @@ class CTWLWatermarkingConfig(BaseWatermarkingConfig):  # type: ignore[misc]
             {name: value}}``, as :meth:`ctwl_protocol.records.Record.document` gives.
         codes: instead of records, one code for each prompt.
         profile: name of a published profile, or the path of a private one.
-        strategy: ``unbiased`` (for sampling, not for greedy decoding or beams), ``delta`` or ``vanilla``.
+        strategy: ``unbiased`` or ``gumbel`` (for sampling, not for greedy decoding or beams), ``delta`` or ``vanilla``.
         delta: nats, for ``delta`` and ``vanilla``.
         skip_repeats: leave positions alone whose context has been marked in this text.
         tokenizer: the model's tokenizer: a folder, or a name on the hub.
@@ -241,9 +241,9 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
     """Marks what ``model.generate`` writes.
 
     As ``logits_processor=[processor]`` it comes before temperature, top-k and top-p: right for ``delta``. As
-    ``watermarking_config=processor.placed()`` it comes after them, as ``unbiased`` must. It reads only the ids
-    generated so far, so beams may reorder and rows may end early. It serves any number of calls, one after the other:
-    as ``watermarking_config`` it is told where one begins, as ``logits_processor`` :meth:`reset` tells it.
+    ``watermarking_config=processor.placed()`` it comes after them, as ``unbiased`` and ``gumbel`` must. It reads only
+    the ids generated so far, so beams may reorder and rows may end early. It serves any number of calls, one after the
+    other: as ``watermarking_config`` it is told where one begins, as ``logits_processor`` :meth:`reset` tells it.
 
     Attributes:
         marker: what does the marking.
@@ -286,7 +286,7 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
         Raises:
             TokenizerUnsupported: the bridge's tokenizer is another model's.
             OptionOutOfRange: the records are not one for each prompt.
-            StrategyUnsuitable: beams change places under ``unbiased``.
+            StrategyUnsuitable: beams change places under ``unbiased`` or ``gumbel``.
             ModelFailed: a row has no finite maximum.
         """
         ids: NDArray[np.int64] = input_ids.cpu().numpy()
@@ -369,7 +369,7 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
                 raise OptionOutOfRange(f"there are {len(given)} records and more prompts; give one for each prompt")
             return [payload for payload in given for _ in range(each)]
         drawn = [Payload((Beacon.fresh(config.provider, config.version).code,)) for _ in prompts]
-        if self.marker.strategy is Strategy.UNBIASED:
+        if self.marker.strategy.keeps_distribution:
             return drawn
         # Beams of a prompt change places, so they share their code.
         first = {prompt.tobytes(): payload for prompt, payload in reversed(list(zip(prompts, drawn, strict=True)))}

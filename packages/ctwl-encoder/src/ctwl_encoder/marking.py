@@ -22,7 +22,7 @@ from .expectation import HIT_RATE, Mark, null_hit, until
 from .options import Strategy, check_delta, check_strategy
 from .payload import Payload
 from .reading import Reading, shared
-from .strategies import add_delta, probabilities, split_mass
+from .strategies import add_delta, probabilities, race, split_mass
 
 __all__ = ["Marker", "Text"]
 
@@ -41,7 +41,7 @@ class _Half(NamedTuple):
 
 
 class _Offer(NamedTuple):
-    """A branch that was marked, and the half that was preferred there; None under ``unbiased``, which asks no proxy."""
+    """A branch that was marked, and the half that was preferred there; None where no proxy was asked."""
 
     branch: Branch
     slot: int
@@ -167,7 +167,8 @@ class Marker:
         Args:
             texts: one for each row; what is offered to each is noted in it.
             payloads: one for each row.
-            logits: float32 (rows, size), after temperature, top-p and the like where the strategy is ``unbiased``.
+            logits: float32 (rows, size), after temperature, top-p and the like where the strategy keeps the
+                distribution.
             deltas: one for each row; the marker's own where None.
 
         Returns:
@@ -185,13 +186,14 @@ class Marker:
             return {}
         likely = probabilities(logits[rows])
         offers = [self._offers(texts[i], payloads[i], chances) for chances, i in zip(likely, rows, strict=True)]
-        if self.strategy is not Strategy.UNBIASED:
+        if not self.strategy.keeps_distribution:
             return self._add(rows, texts, payloads, logits, offers, deltas or [self.delta] * len(texts))
+        change = race if self.strategy is Strategy.GUMBEL else split_mass
         marked = {i: logits[i].copy() for i in rows}
         for i, offered in zip(rows, offers, strict=True):
             texts[i].offers = offered
             for offer in offered:
-                split_mass(marked[i], offer.branch, self._seed(payloads[i], offer))
+                change(marked[i], offer.branch, self._seed(payloads[i], offer))
         return marked
 
     def _offers(self, text: Text, payload: Payload, likely: NDArray[np.float32]) -> list[_Offer]:

@@ -25,20 +25,32 @@ class Strategy(StrEnum):
     UNBIASED = "unbiased"
     """Keep the first half of the model's own mass in rank order. For sampling; needs no proxy while encoding."""
 
+    GUMBEL = "gumbel"
+    """Write the token that comes first in a race between all of them, by rank and probability (Aaronson 2022). For
+    sampling; the clearest, for short or predictable texts; it takes most of the choice that sampling has."""
+
     VANILLA = "vanilla"
     """``delta`` over a random half of the vocabulary: the paper's baseline (its section 4.2)."""
+
+    @property
+    def keeps_distribution(self) -> bool:
+        """Whether it keeps the model's own distribution on average.
+
+        Such a one acts on what is sampled from, behind temperature, top-p and the like; it asks no proxy.
+        """
+        return self in (Strategy.UNBIASED, Strategy.GUMBEL)
 
 
 def strategy_for(strategy: str | None, *, sample: bool) -> Strategy:
     """A strategy by name; where there is none, the one for the way of decoding.
 
     Raises:
-        StrategyUnsuitable: ``unbiased`` without sampling.
+        StrategyUnsuitable: ``unbiased`` or ``gumbel`` without sampling.
     """
     chosen = Strategy(strategy) if strategy else Strategy.UNBIASED if sample else Strategy.DELTA
-    if chosen is Strategy.UNBIASED and not sample:
+    if chosen.keeps_distribution and not sample:
         raise StrategyUnsuitable(
-            "unbiased leaves the distribution as it is, so without sampling it carries nothing; "
+            f"{chosen} leaves the distribution as it is, so without sampling it carries nothing; "
             "use delta for greedy decoding and beam search"
         )
     return chosen

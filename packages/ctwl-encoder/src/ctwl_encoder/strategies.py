@@ -14,7 +14,7 @@ from ctwl_protocol.hashing import GOLDEN, fmix32
 from .bridge import Branch
 from .errors import ModelFailed
 
-__all__ = ["add_delta", "probabilities", "split_mass", "truncate"]
+__all__ = ["add_delta", "probabilities", "race", "split_mass", "truncate"]
 
 
 def probabilities(logits: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -86,6 +86,29 @@ def _kept(branch: Branch, permutation_seed: int) -> NDArray[np.float64]:
     kept = np.empty(len(ranks))
     kept[order] = np.repeat(factor, last - first + 1)
     return kept
+
+
+def race(logits: NDArray[np.float32], branch: Branch, permutation_seed: int) -> None:
+    """Give a branch's mass to the candidates that show one token, the winner of a race, in place; others stay.
+
+    A token of probability ``p`` and rank ``r`` comes in at ``-ln(1 - u) / p``, ``u = (r + 1/2) / 2^32``. Over random
+    permutations these are exponential times of rate ``p``, so each token wins with the probability that it has: the
+    Gumbel-max trick (Aaronson 2022; exponential minimum sampling of Kuditipudi et al. 2023). What wins mostly ranks
+    low, and so lies in ``V``.
+
+    Args:
+        logits: float32 (size,), after temperature, top-p and the like.
+        branch: the branch.
+        permutation_seed: ``s(c, a)`` at the branch.
+    """
+    tokens, shown = np.unique(branch.tokens, return_inverse=True)
+    mass = np.bincount(shown, weights=branch.mass)
+    ranks = fmix32(np.uint32(permutation_seed) ^ (tokens.astype(np.uint32) * np.uint32(GOLDEN)))
+    times = -np.log1p(-(ranks.astype(np.float64) + 0.5) / 2.0**32) / np.maximum(mass, 1e-300)
+    won = int(times.argmin())
+    inside = shown == won
+    logits[branch.candidates[~inside]] = -np.inf
+    logits[branch.candidates[inside]] += np.float32(np.log(mass.sum() / mass[won]))
 
 
 def add_delta(logits: NDArray[np.float32], branch: Branch, inside: NDArray[np.bool_], delta: float) -> None:

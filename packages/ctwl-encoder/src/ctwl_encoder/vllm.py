@@ -67,8 +67,8 @@ _log = logging.getLogger(__name__)
 class _Admitted(NamedTuple):
     """A request's nonce, drawn where it came in so that all workers agree, and its own truncation.
 
-    ``unbiased`` must split after top-k, top-p and min-p. vLLM calls plug-ins before, so the plug-in truncates itself
-    and vLLM's are switched off.
+    ``unbiased`` and ``gumbel`` must come after top-k, top-p and min-p. vLLM calls plug-ins before, so the plug-in
+    truncates itself and vLLM's are switched off.
     """
 
     nonce: int
@@ -100,8 +100,8 @@ class Request:
         nonce: 0 to 63; None draws one anew for each text.
         layout: the number of the record's layout, where there are ``codes``.
         codes: a record as its codes, in place of provider, version and nonce.
-        strategy: ``unbiased``, ``delta``, ``vanilla`` or ``off``; None takes ``unbiased``. Greedy requests get
-            ``delta`` in its place; those that ask for ``unbiased`` themselves are refused.
+        strategy: ``unbiased``, ``gumbel``, ``delta``, ``vanilla`` or ``off``; None takes ``unbiased``. Greedy requests
+            get ``delta`` in place of the first two; those that ask for one of these themselves are refused.
         delta: nats, for ``delta`` and ``vanilla``.
         profile: a published profile or the path of a private one.
         proxy_path: folder of the proxy LM's files where they are not in the cache.
@@ -159,9 +159,9 @@ class Request:
             if own:  # who asks for a mark and would get none must know
                 raise OptionOutOfRange(f"name {_PREFIX}provider or {_PREFIX}codes; the server has none of its own")
             return None
-        if strategy == Strategy.UNBIASED and temperature <= 0:
+        if Strategy(strategy).keeps_distribution and temperature <= 0:
             if "strategy" in own:
-                raise StrategyUnsuitable("unbiased carries nothing at temperature 0; use delta")
+                raise StrategyUnsuitable(f"{strategy} carries nothing at temperature 0; use delta")
             strategy = Strategy.DELTA
         if isinstance(request.delta, bool) or not isinstance(request.delta, int | float):
             raise OptionOutOfRange(f"{_PREFIX}delta is {request.delta!r}; it must be a number")
@@ -274,7 +274,7 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
                 "ctwl: a request for at most %d tokens; a reader needs about %d", sampling_params.max_tokens, needed
             )
         admitted = _Admitted(secrets.randbelow(64))
-        if request.strategy == Strategy.UNBIASED:
+        if Strategy(str(request.strategy)).keeps_distribution:
             admitted = admitted._replace(
                 top_k=sampling_params.top_k, top_p=sampling_params.top_p, min_p=sampling_params.min_p
             )
@@ -348,7 +348,7 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
             return
         marker = group[0][1].marker
         scale = np.ones((len(group), 1), dtype=np.float32)
-        if marker.strategy is Strategy.UNBIASED:
+        if marker.strategy.keeps_distribution:
             # What is split is what is sampled from: the distribution after temperature and truncation.
             scale[:, 0] = [row.temperature for _, row, _ in group]
             rows = np.stack(

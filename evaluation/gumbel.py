@@ -1,0 +1,96 @@
+"""What does ``gumbel`` gain over ``unbiased``, and what does it take from sampling?
+
+- Tokens needed, as ``entropy.py`` counts them, at several temperatures, with the soft score, one test over all codes.
+- What it costs in a text: NLL beside plain texts from the same prompts, pairs of tokens that repeat.
+- What it costs between texts: each prompt is gone on from several times with one code; self-BLEU says how much these
+  texts resemble each other. Only the first ``L_prefix`` tokens of them are drawn freely.
+
+    python evaluation/gumbel.py --out evaluation/results/gumbel.json
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from common import OFFLINE, arguments, beside, mean, rate, repeats, settings, tracked, write
+from diversity import self_bleu
+from entropy import LENGTHS, needed
+from numpy.typing import NDArray
+from reading import TextReader
+from texts import Recipe, Writer
+
+from ctwl_protocol.proxy import open_proxy
+
+METHODS = ("plain", "unbiased", "gumbel")
+TEMPERATURES = (1.0, 0.7)
+SHORT = 60
+"""Tokens of the texts that go on from one prompt."""
+
+
+def alike(writer: Writer, method: str, prompts: int, again: int) -> NDArray[np.float64]:
+    """Self-BLEU among the texts of each prompt, all with one code: float64 (prompts,)."""
+    recipes = [
+        Recipe(method, tokens=SHORT, provider=42, nonce=0, seed=seed, batch=prompts) for seed in range(1, again + 1)
+    ]
+    texts = [writer.texts(recipe, prompts) for recipe in recipes]
+    return np.array([self_bleu([text.text for text in group]).mean() for group in zip(*texts, strict=True)])
+
+
+def main() -> None:
+    """Run the experiment."""
+    options = arguments(
+        __doc__, quick={"texts": 2, "tokens": 60, "prompts": 2, "again": 2}, texts=40, tokens=200, prompts=20, again=5,
+        seed=1, batch=40,
+    )  # fmt: skip
+    lengths = [length for length in LENGTHS if length <= options.tokens]
+    proxy = open_proxy(OFFLINE, fast=True)
+    writer, reader = Writer(proxy), TextReader(proxy)
+    rows: list[dict[str, Any]] = []
+    for temperature in tracked(TEMPERATURES, "temperatures"):
+        plain = np.zeros(0)
+        for method in METHODS:
+            recipe = Recipe(
+                method, tokens=max(lengths), temperature=temperature, seed=options.seed, batch=options.batch
+            )
+            texts = writer.texts(recipe, options.texts)
+            nll = np.array([np.mean(text.nll) for text in texts])
+            row: dict[str, Any] = {"method": method, "temperature": temperature, "NLL": mean(nll)}
+            row["pairs that repeat"] = round(float(np.mean([repeats(text.ids) for text in texts])), 4)
+            if method == "plain":
+                plain = nll
+                rows.append(row)
+                continue
+            outcomes = [reader.read(recipe, text, lengths) for text in texts]
+            exact = np.array([[outcome.exact for outcome in each] for each in outcomes])
+            right = {str(n): rate(int(c), len(texts)) for n, c in zip(lengths, exact.sum(axis=0), strict=True)}
+            found = np.array([[outcome.found for outcome in each] for each in outcomes])
+            rng = np.random.default_rng(options.seed)
+            rows.append(
+                row
+                | {
+                    "NLL": beside(nll, plain),
+                    "entropy of the choice": round(float(np.mean([np.mean(text.choice) for text in texts])), 3),
+                    "tokens for 90 % exact": needed(exact, rng),
+                    "tokens for 90 % at p <= 1e-4": needed(found, rng),
+                    "exact": right,
+                }
+            )
+    between = {method: alike(writer, method, options.prompts, options.again) for method in METHODS}
+    write(
+        {
+            "experiment": "gumbel",
+            "settings": settings(options, model="smollm2", profile=OFFLINE),
+            "rows": rows,
+            "self-BLEU of one prompt's texts, one code": {
+                method: {"mean": round(float(values.mean()), 3)}
+                | ({} if method == "plain" else beside(values, between["plain"]))
+                for method, values in between.items()
+            },
+        },
+        options.out,
+    )
+
+
+if __name__ == "__main__":
+    main()
