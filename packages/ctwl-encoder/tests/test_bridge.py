@@ -6,7 +6,7 @@ from importlib import metadata
 from itertools import pairwise, product
 from pathlib import Path
 from shutil import copyfile
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -237,7 +237,10 @@ class _Bigrams(LlamaForCausalLM):  # type: ignore[misc]
             self.lm_head.weight /= (width / 2) ** 0.5
 
 
-def test_sentencepiece_with_byte_fallback_in_every_script(mistral: Any, offline_proxy: Proxy) -> None:
+@pytest.mark.parametrize("strategy", ["unbiased", "gumbel"])
+def test_sentencepiece_with_byte_fallback_in_every_script(
+    mistral: Any, offline_proxy: Proxy, strategy: Literal["unbiased", "gumbel"]
+) -> None:
     """Text of a made model round-trips byte for byte, and the reader sees the positions that were marked."""
     ids = mistral(TEXT * 3, add_special_tokens=False)["input_ids"]
     config = LlamaConfig(
@@ -248,12 +251,12 @@ def test_sentencepiece_with_byte_fallback_in_every_script(mistral: Any, offline_
     model.learn(ids)
     encoder = Encoder(model, mistral, offline_proxy)
     prompts = ["def area", "我们", "ذهبنا", "🙂", "The council", "12,345"]
-    written = encoder.generate(prompts, 77, 7, max_new_tokens=300, min_new_tokens=300, seed=3)
+    written = encoder.generate(prompts, 77, 7, strategy=strategy, max_new_tokens=200, min_new_tokens=200, seed=3)
     joined = "".join(generation.text for generation in written)
     assert any("\u4e00" <= c <= "\u9fff" for c in joined)
     assert any("\u0600" <= c <= "\u06ff" for c in joined)
     assert any(c > "\uffff" for c in joined)
-    assert sum(generation.marked for generation in written) > 800
+    assert sum(generation.marked for generation in written) > 500
     assert sum(generation.lost for generation in written) <= 0.03 * sum(generation.marked for generation in written)
 
 

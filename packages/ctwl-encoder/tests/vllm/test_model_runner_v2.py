@@ -108,7 +108,7 @@ def test_requests_side_by_side_in_slots_that_come_back(folder: Path) -> None:
     runner, decoder = Runner(folder, {"provider": 42, "version": 3, "profile": PROFILE}), Decoder.open(PROFILE)
     params = [
         SamplingParams(temperature=0.9, top_p=0.98),
-        SamplingParams(temperature=1.0, extra_args={"ctwl_provider": 7, "ctwl_version": 1}),
+        SamplingParams(temperature=1.0, extra_args={"ctwl_provider": 7, "ctwl_version": 1, "ctwl_strategy": "gumbel"}),
     ]
     for request in params:
         runner.validate(request)

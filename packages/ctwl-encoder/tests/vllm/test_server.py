@@ -125,7 +125,8 @@ def test_requests_side_by_side_carry_records_of_their_own(client: Any, decoder: 
     records = [(7, 1), (500, 2), (1023, 15), (0, 0), (64, 8)]
 
     def ask(prompt: str, record: tuple[int, int]) -> str:
-        told = {"ctwl_provider": record[0], "ctwl_version": record[1]}
+        strategy = "gumbel" if record == records[-1] else "unbiased"
+        told = {"ctwl_provider": record[0], "ctwl_version": record[1], "ctwl_strategy": strategy}
         return write(client, prompt, extra_body={"vllm_xargs": told, "ignore_eos": True})
 
     with ThreadPoolExecutor(6) as pool:
