@@ -93,7 +93,21 @@ def sampled() -> list[tuple[str, str]]:
         if row["sampling"].startswith("unbiased")
     ]
     what = "tokens from which nine codes in ten are exact, `unbiased` (entropy of the choice, nats a token)"
-    return [(what, "; ".join(told))]
+    return [(what, "; ".join(told)), *raced()]
+
+
+def raced() -> list[tuple[str, str]]:
+    """The same by ``gumbel``, where it was measured."""
+    if not known("gumbel"):
+        return []
+    rows = [row for row in result("gumbel")["rows"] if row["method"] == "gumbel"]
+    longest = list(rows[0]["exact"])[-1]
+    told = [
+        f"T = {row['temperature']:g}: {row['tokens for 90 % exact']['tokens'] or f'over {longest}'} "
+        f"({row['entropy of the choice']:.1f})"
+        for row in rows
+    ]
+    return [("the same, `gumbel`", "; ".join(told))]
 
 
 def edited() -> list[tuple[str, str]]:
