@@ -162,7 +162,7 @@ def test_vanilla_is_read_with_the_profile_that_has_no_proxy(encoder: Encoder, de
 def test_the_hit_rate_rises_with_delta(encoder: Encoder, decoder: Decoder) -> None:
     rates = []
     for delta in (0.1, 1.5, 5.0):
-        written = encoder.generate(PROMPTS[:2], 3, 3, strategy="delta", delta=delta, max_new_tokens=40, seed=5, nonce=1)
+        written = encoder.generate(PROMPTS[:2], 3, 3, strategy="delta", delta=delta, max_new_tokens=30, seed=5, nonce=1)
         rates.append(np.mean([hit_rate(decoder, g.text, g.beacon.code) for g in written]))
     assert rates[0] < rates[1] < rates[2]
 
