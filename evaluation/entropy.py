@@ -11,13 +11,14 @@ windows and records too, and pays for it with a few tokens more); with the inter
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from common import OFFLINE, arguments, rate, settings, tracked, write
 from numpy.typing import NDArray
 from reading import TextReader
-from texts import Recipe, Writer
+from texts import Recipe, Text, Writer
 
 from ctwl_protocol.proxy import open_proxy
 
@@ -52,6 +53,20 @@ def needed(good: NDArray[np.bool_], rng: np.random.Generator) -> dict[str, Any]:
     return {"tokens": value, "interval_95": [low, high]}
 
 
+def read(reader: TextReader, recipe: Recipe, texts: Sequence[Text], lengths: Sequence[int]) -> dict[str, Any]:
+    """What texts cut to so many tokens say: how many are needed, and how many were read at each length."""
+    outcomes = [reader.read(recipe, text, lengths) for text in texts]
+    exact = np.array([[outcome.exact for outcome in each] for each in outcomes])
+    found = np.array([[outcome.found for outcome in each] for each in outcomes])
+    rng = np.random.default_rng(recipe.seed)
+    return {
+        "tokens for 90 % exact": needed(exact, rng),
+        "tokens for 90 % at p <= 1e-4": needed(found, rng),
+        "exact": {str(n): rate(int(c), len(texts)) for n, c in zip(lengths, exact.sum(axis=0), strict=True)},
+        "p <= 1e-4": {str(n): rate(int(c), len(texts)) for n, c in zip(lengths, found.sum(axis=0), strict=True)},
+    }
+
+
 def main() -> None:
     """Run the experiment."""
     options = arguments(__doc__, quick={"texts": 1, "tokens": 60}, texts=40, tokens=200, seed=1, batch=40)
@@ -63,22 +78,13 @@ def main() -> None:
         batch = options.batch if sampling.get("beams", 1) == 1 else options.batch // 4
         recipe = Recipe(tokens=max(lengths), seed=options.seed, batch=batch, **sampling)
         texts = writer.texts(recipe, options.texts)
-        outcomes = [reader.read(recipe, text, lengths) for text in texts]
-        exact = np.array([[outcome.exact for outcome in each] for each in outcomes])
-        found = np.array([[outcome.found for outcome in each] for each in outcomes])
-        rng = np.random.default_rng(options.seed)
         rows.append(
             {
                 "sampling": name,
                 "entropy of the model": round(float(np.mean([np.mean(text.entropy) for text in texts])), 3),
                 "entropy of the choice": round(float(np.mean([np.mean(text.choice) for text in texts])), 3),
                 "mean NLL": round(float(np.mean([np.mean(text.nll) for text in texts])), 3),
-                "tokens for 90 % exact": needed(exact, rng),
-                "tokens for 90 % at p <= 1e-4": needed(found, rng),
-                "exact": {str(n): rate(int(c), len(texts)) for n, c in zip(lengths, exact.sum(axis=0), strict=True)},
-                "p <= 1e-4": {
-                    str(n): rate(int(c), len(texts)) for n, c in zip(lengths, found.sum(axis=0), strict=True)
-                },
+                **read(reader, recipe, texts, lengths),
             }
         )
     write(

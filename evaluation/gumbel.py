@@ -13,9 +13,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from common import OFFLINE, arguments, beside, mean, rate, repeats, settings, tracked, write
+from common import OFFLINE, arguments, beside, mean, repeats, settings, tracked, write
 from diversity import self_bleu
-from entropy import LENGTHS, needed
+from entropy import LENGTHS, read
 from numpy.typing import NDArray
 from reading import TextReader
 from texts import Recipe, Writer
@@ -61,21 +61,9 @@ def main() -> None:
                 plain = nll
                 rows.append(row)
                 continue
-            outcomes = [reader.read(recipe, text, lengths) for text in texts]
-            exact = np.array([[outcome.exact for outcome in each] for each in outcomes])
-            right = {str(n): rate(int(c), len(texts)) for n, c in zip(lengths, exact.sum(axis=0), strict=True)}
-            found = np.array([[outcome.found for outcome in each] for each in outcomes])
-            rng = np.random.default_rng(options.seed)
-            rows.append(
-                row
-                | {
-                    "NLL": beside(nll, plain),
-                    "entropy of the choice": round(float(np.mean([np.mean(text.choice) for text in texts])), 3),
-                    "tokens for 90 % exact": needed(exact, rng),
-                    "tokens for 90 % at p <= 1e-4": needed(found, rng),
-                    "exact": right,
-                }
-            )
+            choice = round(float(np.mean([np.mean(text.choice) for text in texts])), 3)
+            row |= {"NLL": beside(nll, plain), "entropy of the choice": choice}
+            rows.append(row | read(reader, recipe, texts, lengths))
     between = {method: alike(writer, method, options.prompts, options.again) for method in METHODS}
     write(
         {

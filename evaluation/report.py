@@ -85,29 +85,22 @@ def sampled() -> list[tuple[str, str]]:
     if not known("entropy"):
         return []
     found = result("entropy")["rows"]
-    longest = list(found[0]["exact"])[-1]
-    told = [
-        f"{row['sampling'].removeprefix('unbiased, ')}: {row['tokens for 90 % exact']['tokens'] or f'over {longest}'} "
-        f"({row['entropy of the choice']:.1f})"
-        for row in found
-        if row["sampling"].startswith("unbiased")
-    ]
+    unbiased = [row for row in found if row["sampling"].startswith("unbiased")]
     what = "tokens from which nine codes in ten are exact, `unbiased` (entropy of the choice, nats a token)"
-    return [(what, "; ".join(told)), *raced()]
+    told = [(what, _needed({row["sampling"].removeprefix("unbiased, "): row for row in unbiased}))]
+    if known("gumbel"):
+        rows = [row for row in result("gumbel")["rows"] if row["method"] == "gumbel"]
+        told.append(("the same, `gumbel`", _needed({f"T = {row['temperature']:g}": row for row in rows})))
+    return told
 
 
-def raced() -> list[tuple[str, str]]:
-    """The same by ``gumbel``, where it was measured."""
-    if not known("gumbel"):
-        return []
-    rows = [row for row in result("gumbel")["rows"] if row["method"] == "gumbel"]
-    longest = list(rows[0]["exact"])[-1]
-    told = [
-        f"T = {row['temperature']:g}: {row['tokens for 90 % exact']['tokens'] or f'over {longest}'} "
-        f"({row['entropy of the choice']:.1f})"
-        for row in rows
-    ]
-    return [("the same, `gumbel`", "; ".join(told))]
+def _needed(rows: dict[str, dict[str, Any]]) -> str:
+    """Tokens for nine codes in ten, by the name of a way of sampling."""
+    longest = list(next(iter(rows.values()))["exact"])[-1]
+    return "; ".join(
+        f"{name}: {row['tokens for 90 % exact']['tokens'] or f'over {longest}'} ({row['entropy of the choice']:.1f})"
+        for name, row in rows.items()
+    )
 
 
 def edited() -> list[tuple[str, str]]:

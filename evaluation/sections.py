@@ -170,20 +170,14 @@ SECTIONS = {
     "numerics": Section(
         "Numerics",
         "Ways of running the proxy beside its float32 reference. The profile lets a reader differ by 0.03 and by 1 % of the "
-        "memberships. So 8 bits are too few, whose products are several times quicker on most CPUs: rounding alone goes beyond "
-        "that, of the weights a little, of the inputs, some of which are far larger than the rest, by much.",
+        "memberships. So 8 bits are too few: rounding alone goes beyond that, of the weights a little, of the inputs, some of "
+        "which are far larger than the rest, by much.",
         tables.numerics,
     ),
     "bench": Section(
         "Speed",
         "Ratios within one run, which hold on a noisy machine; the seconds are of one machine, whose CPU has units for "
         "bfloat16 matrices (AMX), in which the proxy then computes.",
-        tables.bench,
-    ),
-    "bench_float32": Section(
-        "Speed without such units",
-        "The same on a CPU with AVX-512 and no AMX, where nothing that stays inside the profile's tolerance is quicker "
-        "than float32.",
         tables.bench,
     ),
 }

@@ -251,12 +251,12 @@ def test_sentencepiece_with_byte_fallback_in_every_script(
     model.learn(ids)
     encoder = Encoder(model, mistral, offline_proxy)
     prompts = ["def area", "我们", "ذهبنا", "🙂", "The council", "12,345"]
-    written = encoder.generate(prompts, 77, 7, strategy=strategy, max_new_tokens=200, min_new_tokens=200, seed=3)
+    written = encoder.generate(prompts, 77, 7, strategy=strategy, max_new_tokens=300, min_new_tokens=300, seed=3)
     joined = "".join(generation.text for generation in written)
     assert any("\u4e00" <= c <= "\u9fff" for c in joined)
     assert any("\u0600" <= c <= "\u06ff" for c in joined)
     assert any(c > "\uffff" for c in joined)
-    assert sum(generation.marked for generation in written) > 500
+    assert sum(generation.marked for generation in written) > 800
     assert sum(generation.lost for generation in written) <= 0.03 * sum(generation.marked for generation in written)
 
 

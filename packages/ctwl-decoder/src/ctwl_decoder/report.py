@@ -141,11 +141,9 @@ class Report(BaseModel):
     @property
     def short(self) -> list[str]:
         """A word of caution where a text of this length may well carry a code that cannot be told."""
-        return (
-            [f"{self.tokens} tokens are few: texts of fewer than 150 often hold too little."]
-            if self.tokens < 150
-            else []
-        )
+        if self.tokens >= 150:
+            return []
+        return [f"{self.tokens} tokens are few: texts of fewer than 150 often hold too little."]
 
     @property
     def forgeable(self) -> str:

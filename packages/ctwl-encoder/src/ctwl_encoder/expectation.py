@@ -20,7 +20,7 @@ __all__ = ["BITS_PER_TOKEN", "HIT_RATE", "Mark", "expected_log2_p", "needed_toke
 _THETA = np.linspace(0.0, 8.0, 65)
 
 HIT_RATE = 0.93
-"""Share of hits among tokens marked by ``unbiased``, where the proxy is not asked (measured: 0.90 to 0.97)."""
+"""Share of hits among marked tokens where the proxy is not asked (measured under ``unbiased``: 0.90 to 0.97)."""
 
 BITS_PER_TOKEN = 0.4
 """Evidence to count on for a token of news-like text under ``unbiased``, before the correction for the code space: the

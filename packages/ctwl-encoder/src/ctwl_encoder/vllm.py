@@ -349,7 +349,7 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
         marker = group[0][1].marker
         scale = np.ones((len(group), 1), dtype=np.float32)
         if marker.strategy.keeps_distribution:
-            # What is split is what is sampled from: the distribution after temperature and truncation.
+            # What is marked is what is sampled from: the distribution after temperature and truncation.
             scale[:, 0] = [row.temperature for _, row, _ in group]
             rows = np.stack(
                 [truncate(given, *row.admitted[1:]) for given, (_, row, _) in zip(rows / scale, group, strict=True)]
