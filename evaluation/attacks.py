@@ -2,7 +2,7 @@
 
 Texts of 200 tokens, ``unbiased``, and what is left of their codes after an edit by a share of the tokens:
 
-- substitution: by what the LM finds likely there, see ``substitution.py``;
+- substitution: by what the LM finds likely there, see ``proposals.py``;
 - deletion: of tokens drawn at random;
 - insertion: of what the LM finds likely behind the text before, at places drawn at random;
 - paraphrase: SmolLM2, which was tuned to follow instructions, is asked to say each passage of some sentences in other
@@ -21,11 +21,11 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-import substitution
+import proposals
 import torch
 from common import OFFLINE, arguments, rate, recalled, settings, tracked, versions, write
+from proposals import PROPOSALS, logits, substitute
 from reading import TextReader
-from substitution import PROPOSALS, logits, substitute
 from texts import Recipe, Text, Writer
 
 from ctwl_encoder import Encoder
@@ -112,7 +112,7 @@ def edited(writer: Writer, recipe: Recipe, texts: list[Text], name: str, share: 
         rngs = (np.random.default_rng([recipe.seed, i, round(1000 * share)]) for i in range(len(texts)))
         return [attack(writer.encoder, text.ids, share, rng) for text, rng in zip(texts, rngs, strict=True)]
 
-    sources = versions(Path(__file__), Path(substitution.__file__))
+    sources = versions(Path(__file__), Path(proposals.__file__))
     ids: list[list[int]] = recalled(
         [name, share, recipe.seed, [text.ids for text in texts], writer.versions, sources], edits
     )

@@ -93,7 +93,8 @@ def test_a_text_that_is_cut_short_asks_nothing_new() -> None:
     def observe(cut: Positions, progress: Callable[[int], None]) -> Evidence:
         asked.append(len(cut))
         ids = cut.observed.astype(np.uint32)
-        return Evidence(np.stack([ids, ids + 1], axis=1), ids, ids.astype(np.uint64))
+        below = np.stack([ids, ids + 1], axis=1)
+        return Evidence(below, below, ids, ids.astype(np.uint64))
 
     recall, ids = remembered(observe), np.arange(30)
     whole, half = (recall(positions(ids[:n], 4, 1), lambda done: None) for n in (30, 15))

@@ -21,6 +21,8 @@ const MAX_EVALUATIONS = 128;
 
 /** This reader knows the first form alone: the text as given. */
 const FORMS = 1;
+/** The scores by which a text is read, each with its share of the level. */
+const SHARES = { soft: 7 / 8, rank: 1 / 8 };
 /** The bound of a tail and the tail differ by less than this, in natural logarithms. */
 const SLACK = 7;
 /** A reading whose p-value is this many times that of the best is no place to look for a record. */
@@ -40,13 +42,16 @@ export function decodeText(profile, text, alpha) {
   const tokens = tokenizerOf(profile).encode(normalize(text)); // 1, 2
   require(tokens.length <= MAX_TOKENS, "input-too-large", `more than ${MAX_TOKENS} tokens`);
   const found = evidence(profile, tokens); // 3, 4
-  const reader = new Reader(profile, found, alpha);
-  const passages = reader.passages(); // 5 to 8
+  const readers = Object.entries(SHARES).map(([score, share]) => {
+    const scored = found.map((position) => ({ ...position, units: position.scores[score] }));
+    return new Reader(profile, scored, alpha, share);
+  });
+  const { chosen, candidate } = passages(readers, alpha); // 5 to 8
   const spans = joined(
-    passages.map((passage) => ({ ...passage, ...extent(profile, found, passage) })),
+    chosen.map((passage) => ({ ...passage, ...extent(profile, passage.reader.found, passage) })),
     profile.prefix_length,
   );
-  return { ...report(profile, text, tokens, apart(spans)), candidate: reader.candidate };
+  return { ...report(profile, text, tokens, apart(spans)), candidate };
 }
 
 /** 9. Report. */
@@ -67,15 +72,51 @@ function report(profile, text, tokens, spans) {
   };
 }
 
+/**
+ * Passages with a code, none of which stands for another: `chosen`, `{reader, from, behind, n, code, p, record}`, best
+ * first; and `candidate`, the code that came nearest, or null.
+ */
+function passages(readers, alpha) {
+  let candidates = readers.flatMap((reader) => reader.candidates());
+  let candidate = null;
+  const chosen = [];
+  const see = ({ code, p }) => {
+    if (p < (candidate?.p_value ?? 2)) candidate = { code, p_value: p };
+  };
+  for (;;) {
+    const best = bestOf(candidates, alpha, see);
+    if (!best) return { chosen, candidate };
+    chosen.push(best.reader.withRecord(best));
+    // 10.3: the best stands for those with its code that it overlaps, and pushes out those that it half covers.
+    candidates = candidates.filter((one) => {
+      const taken = chosen.reduce((sum, other) => sum + overlap(one, other), 0);
+      const stoodFor = chosen.some((other) => other.code === one.code && overlap(one, other) > 0);
+      return one !== best && !stoodFor && 2 * taken <= one.behind - one.from;
+    });
+  }
+}
+
+/** The candidate of least p-value, if that is at most the level. Bounds spare most of them the exact test. */
+function bestOf(candidates, alpha, see) {
+  let best = null;
+  for (const one of candidates.toSorted((a, b) => a.bound - b.bound)) {
+    if (best && one.bound - SLACK > Math.log(best.p)) break;
+    if (one.p === undefined) one.reader.evaluate(one);
+    see(one);
+    if (one.p <= alpha && (!best || one.p < best.p)) best = one;
+  }
+  return best;
+}
+
+/** Reads positions by one score, whose share of the level is given. */
 class Reader {
-  constructor(profile, found, alpha) {
+  constructor(profile, found, alpha, share) {
     this.profile = profile;
     this.found = found;
     this.alpha = alpha;
-    this.candidate = null;
     // Records are made of beacons of 20 bits (9.2); codes of other sizes come alone.
     this.numbers = profile.code_bits === CODE_BITS ? Array.from({ length: MAX_CODES }, (_, i) => i + 1) : [1];
-    this.tests = this.numbers.map((n) => tests(found.length, n, 2 ** profile.code_bits, FORMS, this.numbers.length));
+    this.tests = this.numbers.map((n) => tests(found.length, n, 2 ** profile.code_bits, FORMS, this.numbers.length, share));
   }
 
   /** The rows of slot 0; `group` says, as bits, in which numbers of codes a row's positions count. */
@@ -87,34 +128,10 @@ class Reader {
     return rowsOf(masks.keys(), this.profile.key, {}, (position) => masks.get(position));
   }
 
-  /** Passages with a code, none of which stands for another: `{from, behind, n, code, p, record}`, best first. */
-  passages() {
+  /** What may be a passage: `{reader, from, behind, n, code, tests, bound}`, `p` where it is known. */
+  candidates() {
     if (this.found.length === 0) return [];
-    let candidates = [...this.wholeCandidates(), ...this.windowCandidates()];
-    const chosen = [];
-    for (;;) {
-      const best = this.bestOf(candidates);
-      if (!best) return chosen;
-      chosen.push(this.withRecord(best));
-      // 10.3: the best stands for those with its code that it overlaps, and pushes out those that it half covers.
-      candidates = candidates.filter((one) => {
-        const taken = chosen.reduce((sum, other) => sum + overlap(one, other), 0);
-        const stoodFor = chosen.some((other) => other.code === one.code && overlap(one, other) > 0);
-        return one !== best && !stoodFor && 2 * taken <= one.behind - one.from;
-      });
-    }
-  }
-
-  /** The candidate of least p-value, if that is at most the level. Bounds spare most of them the exact test. */
-  bestOf(candidates) {
-    let best = null;
-    for (const one of candidates.toSorted((a, b) => a.bound - b.bound)) {
-      if (best && one.bound - SLACK > Math.log(best.p)) break;
-      if (one.p === undefined) this.evaluate(one);
-      if (one.p < (this.candidate?.p_value ?? 2)) this.candidate = { code: one.code, p_value: one.p };
-      if (one.p <= this.alpha && (!best || one.p < best.p)) best = one;
-    }
-    return best;
+    return [...this.wholeCandidates(), ...this.windowCandidates()].map((one) => Object.assign(one, { reader: this }));
   }
 
   /** 6 and 7 for the whole text, for each number of codes; with the record, which is tested as a whole too (10.4). */

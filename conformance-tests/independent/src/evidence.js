@@ -1,10 +1,10 @@
 /** 10, steps 1 to 6: what the positions of a text say, before any code is looked for. */
 import { slots } from "./framing.js";
-import { colourSeed, permutationSeeds } from "./hashing.js";
+import { colourSeed, permutationSeeds, rank } from "./hashing.js";
 import { rankedBelow, total, toyWeights, uniformWeights } from "./partition.js";
 import { positions } from "./positions.js";
 import { Refusal } from "./refusal.js";
-import { softUnits } from "./units.js";
+import { rankUnits, softUnits } from "./units.js";
 
 /** Weights behind a window under a profile, as far as they need no language model. */
 function weigh(profile, window) {
@@ -14,16 +14,21 @@ function weigh(profile, window) {
   throw new Refusal("proxy-not-found", "this reader runs no language model");
 }
 
-/** Positions of tokens under a profile, each with `units` (a row by colour) and `slots` (by number of codes). */
+/** Positions of tokens under a profile, each with `scores` (by name, a row by colour) and `slots` (by number of codes). */
 export function evidence(profile, tokens) {
   const seeds = new Map();
   return positions(tokens, profile.prefix_length, profile.context_length).map((position) => {
     const name = position.context.join();
     if (!seeds.has(name)) seeds.set(name, permutationSeeds(profile.key, position.context, profile.colours));
     const weights = weigh(profile, position.window);
+    const [weight, all] = [weights[position.token], total(weights)];
     const below = Array.from(seeds.get(name), (seed) => rankedBelow(weights, seed, position.token));
-    const units = softUnits(below, weights[position.token], total(weights), profile.sigma);
-    return { ...position, name, units: Int16Array.from(units), slots: slots(profile, position) };
+    const ranks = Array.from(seeds.get(name), (seed) => rank(seed, position.token));
+    const scores = {
+      soft: Int16Array.from(softUnits(below, weight, all, profile.sigma)),
+      rank: Int16Array.from(rankUnits(ranks, weight, all)),
+    };
+    return { ...position, name, scores, slots: slots(profile, position) };
   });
 }
 

@@ -26,7 +26,7 @@ import { authenticator, authenticatorColourKey, open, seal } from "./sealing.js"
 import { openProviderSecret, openRegistrySecret, openSecret } from "./secrets.js";
 import { Tokenizer } from "./tokenizer.js";
 import { toyTokenizer } from "./toy.js";
-import { countUnits, softUnits } from "./units.js";
+import { countUnits, rankUnits, softUnits } from "./units.js";
 import { update } from "./update.js";
 import { tests, windows } from "./windows.js";
 
@@ -187,9 +187,10 @@ export const FAMILIES = {
     const best = scores.reduce((at, score, i) => (score > scores[at] ? i : at), 0);
     return { scores, best: codes[best], best_score: scores[best] };
   },
-  units: ({ below, weight, total: all, sigma }) => ({
+  units: ({ below, ranks, weight, total: all, sigma }) => ({
     count: countUnits(below, all, sigma),
     soft: softUnits(below, weight, all, sigma),
+    rank: rankUnits(ranks, weight, all),
   }),
   windows: ({ positions: all, codes }) => ({ windows: windows(count(all), codes) }),
   tests({ positions: all, codes, forms, numbers }) {

@@ -23,11 +23,12 @@ export const isWholeTested = (positions) => positions <= MAX_WHOLE;
  * @param codes `N`, the number of codes searched
  * @param forms `F`
  * @param numbers `C`, how many numbers of codes are tried
+ * @param share of the level that is the score's, `1 / M`
  */
-export function tests(positions, n, codes, forms, numbers) {
+export function tests(positions, n, codes, forms, numbers, share = 1) {
   const count = windows(positions, n).length;
   const whole = isWholeTested(positions);
   const both = whole && count > 0 ? 2 : 1;
-  const shared = codes * forms * numbers * (n === 1 ? 1 : 2) * both;
+  const shared = codes * forms * numbers * (n === 1 ? 1 : 2) * both / share;
   return { whole: whole ? shared : null, window: count > 0 ? shared * count : null };
 }

@@ -1,4 +1,4 @@
-"""A toy provider: a "model" that says what the toy proxy says, marked ``unbiased`` (spec sections 7.3 and 8.3).
+"""A toy provider: a "model" that says what the toy proxy says, by ``unbiased`` or ``gumbel`` (spec sections 7.3, 8).
 
 Its texts are strings of printable ASCII. NumPy alone: who tries a decoder needs neither torch nor a model's weights.
 """
@@ -32,6 +32,7 @@ def write_toy(
     profile: str | Profile = TOY,
     key: bytes | None = None,
     alphabet: str = PRINTABLE,
+    raced: bool = False,
 ) -> str:
     """A text that carries a record; the same one for the same arguments, on every machine.
 
@@ -43,16 +44,26 @@ def write_toy(
         key: the provider's colour key, where the layout has an authenticator.
         alphabet: the characters that the model knows, of ASCII. Letters and the space alone make texts that no reader
             could take for marked up or wrapped, so that they have one form (section 10).
+        raced: mark by ``gumbel``.
     """
     profile = get_profile(profile)
     draw = random.Random(seed)  # noqa: S311 - reproducible on purpose
     ids: list[int] = []
+    seen: dict[tuple[int, ...], set[int]] = {}
     known = np.frombuffer(alphabet.encode("ascii"), dtype=np.uint8)
     while len(ids) < tokens or ids[-1] == _SPACE:
         weights = _weights(ids[-profile.prefix_length :], profile.tokenizer.vocabulary, known)
         if not ids:
             weights[_SPACE] = 0
-        ids.append(_marked(profile, record, key, ids, weights, draw.random()))
+        slot, context, seed_there = _place(profile, record, key, ids)
+        if seed_there is None:
+            token = _drawn(weights, 0, 1, draw.random())
+        elif raced:
+            token = _won(weights, seed_there, seen.setdefault((slot, *context), set()), draw.random())
+            seen[slot, *context].add(token)
+        else:
+            token = _drawn(weights, seed_there, 2, draw.random())
+        ids.append(token)
     return bytes(ids).decode("ascii")
 
 
@@ -63,22 +74,37 @@ def _weights(window: Sequence[int], vocabulary: int, known: NDArray[np.uint8]) -
     return weights
 
 
-def _marked(
-    profile: Profile, record: Record, key: bytes | None, ids: list[int], weights: NDArray[np.uint64], chance: float
-) -> int:
-    """The next token: a point on the first half of the mass in rank order, or anywhere where nothing is marked."""
-    seed, half = 0, 1
-    index = len(ids) - profile.prefix_length
-    if index >= 0:
-        context = ids[-profile.context_length :]
-        tail = ids[-min(framing.TAIL, profile.prefix_length) :]
-        slot = framing.slot_of(profile, record.layout.codes, framing.slot_word(profile, tail), index)
-        word = slot_seed(profile, context, layout=record.layout, slot=slot, nonce=record.beacon.nonce, key=key)
-        code = np.array([record.carried[slot]], dtype=np.uint32)
-        colour = int(hashing.code_colours(word, code, profile.colours)[0])
-        seeds = hashing.permutation_seeds(hashing.partition_seed(profile.key, context), profile.colours)
-        seed, half = int(seeds[colour]), 2
+def _place(
+    profile: Profile, record: Record, key: bytes | None, ids: list[int]
+) -> tuple[int, tuple[int, ...], int | None]:
+    """The slot and the context of the next token, and its permutation's seed; None where nothing is marked."""
+    index, context = len(ids) - profile.prefix_length, tuple(ids[-profile.context_length :])
+    if index < 0:
+        return 0, context, None
+    tail = ids[-min(framing.TAIL, profile.prefix_length) :]
+    slot = framing.slot_of(profile, record.layout.codes, framing.slot_word(profile, tail), index)
+    word = slot_seed(profile, context, layout=record.layout, slot=slot, nonce=record.beacon.nonce, key=key)
+    code = np.array([record.carried[slot]], dtype=np.uint32)
+    colour = int(hashing.code_colours(word, code, profile.colours)[0])
+    seeds = hashing.permutation_seeds(hashing.partition_seed(profile.key, context), profile.colours)
+    return slot, context, int(seeds[colour])
+
+
+def _drawn(weights: NDArray[np.uint64], seed: int, parts: int, chance: float) -> int:
+    """A token from the first of so many parts of the mass in rank order."""
     order = np.argsort(hashing.ranks(seed, len(weights)))
     running = np.cumsum(weights[order])
-    point = int(chance * -(-int(running[-1]) // half))
+    point = int(chance * -(-int(running[-1]) // parts))
     return int(order[np.searchsorted(running, point, side="right")])
+
+
+def _won(weights: NDArray[np.uint64], seed: int, seen: set[int], chance: float) -> int:
+    """A token from a race between those that were not there yet; what was there keeps its chance (8.4)."""
+    old = np.zeros_like(weights)
+    old[list(seen)] = weights[list(seen)]
+    point = int(chance * int(weights.sum()))
+    if point < int(old.sum()):
+        return int(np.searchsorted(np.cumsum(old), point, side="right"))
+    fresh = np.flatnonzero(weights - old)
+    lots = (hashing.ranks_of(np.uint32(seed), fresh).astype(np.float64) + 0.5) / 2.0**32
+    return int(fresh[np.argmin(-np.log1p(-lots) / weights[fresh].astype(np.float64))])

@@ -25,7 +25,7 @@ from ctwl_decoder.html import html_report
 from ctwl_decoder.meaning import caveats
 from ctwl_decoder.null import null_of
 from ctwl_decoder.scores import code_space, score_all, score_codes
-from ctwl_decoder.spans import Search, candidates
+from ctwl_decoder.spans import Search, View, candidates
 from ctwl_decoder.terminal import show
 from ctwl_decoder.units import Score, units
 from ctwl_protocol import Beacon, Profile, kernel, partition
@@ -249,7 +249,7 @@ def test_p_values_hold_on_human_text(decoder: Decoder) -> None:
         table = Table.of(marks)
         (score,) = score_codes(table, rng.integers(2**20, size=1, dtype=np.uint32))
         randomised.append(null_of(table.units).randomised(int(score), float(rng.random())))
-        reported.append(min(c.p_value for c in candidates(marks, [Search(code_space(decoder.profile))])))
+        reported.append(min(c.p_value for c in candidates([View(marks)], [Search(code_space(decoder.profile))])))
     assert len(texts) == 12
     assert stats.kstest(randomised, "uniform").pvalue > 0.01
     assert stats.kstest(reported, "uniform", alternative="greater").pvalue > 0.01

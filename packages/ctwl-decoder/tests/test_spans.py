@@ -9,7 +9,7 @@ from scipy import stats
 
 from ctwl_decoder.evidence import Marks
 from ctwl_decoder.posterior import THRESHOLD, posterior_windows
-from ctwl_decoder.spans import LENGTHS, Found, Search, candidates, merge, windows_of
+from ctwl_decoder.spans import LENGTHS, Found, Search, View, candidates, merge, windows_of
 from ctwl_protocol import hashing
 
 COLOURS = 40
@@ -31,8 +31,8 @@ def text(length: int, rng: np.random.Generator, planted: dict[tuple[int, int], i
 
 
 def found(marks: Marks, codes: NDArray[np.uint32] = CODES) -> list[Found]:
-    passed = [c for c in candidates(marks, [Search(codes)]) if c.p_value <= ALPHA]
-    return merge(marks, passed, 10, lambda c: marks.worth(c.code))
+    passed = [c for c in candidates([View(marks)], [Search(codes)]) if c.p_value <= ALPHA]
+    return merge(len(marks), passed, 10, lambda c: marks.worth(c.code))
 
 
 def overlap(span: Found, start: int, end: int) -> float:
@@ -53,7 +53,7 @@ def test_of_codes_that_show_nothing_the_likeliest_is_named() -> None:
     searches = [Search(CODES[:64], 0.5), Search(CODES, 0.5)]
     right = weak = 0
     for seed in range(200):
-        judged = candidates(text(28, np.random.default_rng(seed), {(0, 28): 1234}), searches)
+        judged = candidates([View(text(28, np.random.default_rng(seed), {(0, 28): 1234}))], searches)
         if min(candidate.p_value for candidate in judged) == 1:
             weak += 1
             right += min(judged, key=lambda c: c.order).code == 1234
@@ -77,7 +77,7 @@ def test_a_text_marked_throughout_is_one_span() -> None:
 def test_p_values_pay_for_every_window_and_code() -> None:
     """Smallest p-values of texts that carry nothing are not below uniform."""
     rng = np.random.default_rng(4)
-    smallest = [min(c.p_value for c in candidates(text(500, rng), [Search(CODES)])) for _ in range(150)]
+    smallest = [min(c.p_value for c in candidates([View(text(500, rng))], [Search(CODES)])) for _ in range(150)]
     assert stats.kstest(smallest, "uniform", alternative="greater").pvalue > 0.01
     assert min(smallest) > ALPHA / 10
 
@@ -92,7 +92,7 @@ def test_a_repeated_passage_is_no_evidence() -> None:
 
 def test_a_share_of_the_level_is_paid_for() -> None:
     marks = text(300, np.random.default_rng(6), {(50, 250): 5})
-    whole, half = (candidates(marks, [Search(CODES, share)]) for share in (1.0, 0.5))
+    whole, half = (candidates([View(marks)], [Search(CODES, share)]) for share in (1.0, 0.5))
     assert half[0].p_value == pytest.approx(2 * whole[0].p_value)
 
 

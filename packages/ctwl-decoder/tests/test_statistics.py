@@ -2,6 +2,8 @@
 
 import itertools
 from dataclasses import replace
+from decimal import Decimal
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -14,7 +16,19 @@ from ctwl_decoder.evidence import Evidence, Marks, Table
 from ctwl_decoder.null import FLOOR, null_of
 from ctwl_decoder.posterior import posterior
 from ctwl_decoder.scores import best_codes, score_all, score_codes, search_windows
-from ctwl_decoder.units import MARGIN, NAT, ODDS, STEPS, UNBIASED, UNMARKED, Score, soft_table, units
+from ctwl_decoder.units import (
+    MARGIN,
+    NAT,
+    ODDS,
+    POWERS,
+    STEPS,
+    UNBIASED,
+    UNMARKED,
+    Score,
+    rank_table,
+    soft_table,
+    units,
+)
 from ctwl_protocol import get_profile
 from ctwl_protocol.hashing import code_colours
 from ctwl_protocol.windows import positions
@@ -75,13 +89,14 @@ def test_the_window_search_finds_each_windows_best_code(seed: int, length: int, 
     marks, codes = replace(random_marks(length, rng), slots=slots.astype(np.uint8)), EVERY[: 2**11]
     places = np.sort(rng.choice(length, length * 3 // 4, replace=False))
     starts = np.arange(0, length - 16, 8)
+    again = replace(marks, units=random_marks(length, rng).units)
     rows = [(n, start, start + 16) for n in (1, 3, 4) for start in starts.tolist()] + [(1, 0, length), (4, 0, length)]
-    worth = np.stack([marks.worth(int(code)) for code in codes])
-    found, scores = search_windows(marks[places], places, np.array(rows), 8, codes)
-    for (count, start, end), code, score in zip(rows, found, scores, strict=True):
+    worth = np.stack([[view.worth(int(code)) for code in codes] for view in (marks, again)])
+    found, scores = search_windows([marks[places], again[places]], places, np.array(rows), 8, codes)
+    for (count, start, end), code, score in zip(rows, found.T, scores.T, strict=True):
         inside = places[(places >= start) & (places < end) & (marks.slots[places, count - 1] == 0)]
-        sums = worth[:, inside].sum(axis=1)
-        assert sums[code] == score == sums.max()
+        sums = worth[:, :, inside].sum(axis=2)
+        assert sums[[0, 1], code].tolist() == score.tolist() == sums.max(axis=1).tolist()
 
 
 def test_the_best_codes_of_a_crowd_are_found() -> None:
@@ -157,13 +172,18 @@ def test_in_the_search_a_pair_counts_again_far_away() -> None:
     assert marks.first_occurrences(apart=1).tolist() == [True] * 6
 
 
+def seen(weight: int, total: int, *, below: int = 0, rank: int = 0) -> Evidence:
+    one = np.array([[below]], np.uint32), np.array([[rank]], np.uint32)
+    return Evidence(*one, np.array([weight], np.uint32), np.array([total], np.uint64))
+
+
 @given(st.integers(0, 2**24), st.integers(0, 2**24), st.integers(1, 2**24), st.sampled_from([(1, 2), (1, 4), (2, 3)]))
 def test_the_soft_units_are_the_rounded_log_likelihood_ratio(
     below: int, weight: int, rest: int, sigma: tuple[int, int]
 ) -> None:
     """Against the formula of the specification, in floating point."""
     total = below + weight + rest
-    evidence = Evidence(np.array([[below]], np.uint32), np.array([weight], np.uint32), np.array([total], np.uint64))
+    evidence = seen(weight, total, below=below)
     margin, border = total / MARGIN, total * sigma[0] / sigma[1]
     a, e = UNBIASED[0] / UNBIASED[1], UNMARKED[0] / UNMARKED[1]
     share = np.clip((border + margin - below) / (weight + 2 * margin), 0, 1)
@@ -186,6 +206,36 @@ def test_no_entry_of_the_soft_table_depends_on_rounding() -> None:
             exact = [NAT * np.log((1 - e) * (a * q / STEPS / share + (1 - a) * r) + e) for q in range(STEPS + 1)]
             assert all(abs(abs(x) % 1 - 0.5) > 1e-9 for x in exact)
             assert list(row) == [round(float(x)) for x in exact]
+
+
+@given(st.integers(0, 2**24), st.integers(1, 2**24), st.integers(0, 32), st.integers(0, 2**32 - 1))
+def test_the_units_by_rank_are_the_rounded_log_likelihood_ratio(weight: int, rest: int, small: int, rank: int) -> None:
+    """Against the formula of the specification, with the bin found by comparison."""
+    total, rank = weight + rest, rank >> small
+    halvings = next(c for c in range(13) if c == 12 or weight * 2 ** (c + 1) > total)
+    edges = [0, *(2.0**-n * (1 + q / 4) for n in range(12, 0, -1) for q in range(4)), 1]
+    a, b = next((a, b) for a, b in pairwise(edges) if a <= rank / 2**32 < b)
+    rates = [2 ** (k * (halvings + 0.5)) for k in POWERS]
+    mean = np.mean([((1 - a) ** rate - (1 - b) ** rate) / (b - a) for rate in rates])
+    found = int(units(Score.RANK, seen(weight, total, rank=rank), (1, 2))[0, 0])
+    assert found == round(NAT * np.log(0.7 * mean + 0.3))
+
+
+def test_by_rank_the_mean_ratio_of_unmarked_tokens_is_one_and_the_units_fall() -> None:
+    widths = np.diff([0, *(2.0**-n * (1 + q / 4) for n in range(12, 0, -1) for q in range(4)), 1])
+    for row in np.array(rank_table()):
+        assert np.exp(row / NAT) @ widths == pytest.approx(1, abs=0.03)  # as far as it is for whole units
+        assert (np.diff(row) <= 0).all()
+
+
+def test_no_entry_of_the_table_by_rank_depends_on_rounding() -> None:
+    doublings = [Decimal(2) ** -n * (4 + q) / 4 for n in range(12, 0, -1) for q in range(4)]
+    for c, row in enumerate(rank_table()):
+        rates = [Decimal(2) ** (Decimal(k) * (2 * c + 1) / 20) for k in (10, 6, 3)]
+        for (a, b), found in zip(pairwise([Decimal(0), *doublings, Decimal(1)]), row, strict=True):
+            mean = sum(((1 - a) ** rate - (1 - b) ** rate) / (b - a) for rate in rates) / 3
+            exact = NAT * (Decimal("0.7") * mean + Decimal("0.3")).ln()
+            assert abs(exact - found) < Decimal("0.4999")
 
 
 def test_the_posterior_is_the_softmax_of_the_scores() -> None:

@@ -67,7 +67,7 @@ def test_a_batch_of_prompts_each_with_its_own_record(encoder: Encoder, decoder: 
         assert (report.provider, report.version, report.nonce) == (42, 3, generation.beacon.nonce)
         assert generation.marked > 100
         assert generation.lost <= 1  # white space at the very end is not read
-        assert generation.expected_log2_p < -10
+        assert generation.expected_log2_p < -5
 
 
 def test_the_proxys_vocabulary_under_other_numbers(fast_proxy: Proxy, decoder: Decoder) -> None:
@@ -103,13 +103,16 @@ def test_the_same_seed_writes_the_same_text_and_another_does_not(encoder: Encode
     assert texts[0].text != texts[2].text
 
 
-@pytest.mark.parametrize(("temperature", "tokens"), [(1.0, 70), (0.7, 120)])
+@pytest.mark.parametrize(("temperature", "tokens"), [(1.0, 45), (0.7, 80)])
 def test_gumbel_is_read_from_few_words_and_from_predictable_ones(
     encoder: Encoder, decoder: Decoder, temperature: float, tokens: int
 ) -> None:
     length = {"max_new_tokens": tokens, "min_new_tokens": tokens}
     written = encoder.generate(PROMPTS[:2], 42, 3, strategy="gumbel", temperature=temperature, seed=1, **length)
-    assert [decoder.decode(g.text).code for g in written] == [g.beacon.code for g in written]
+    for generation in written:
+        report = decoder.decode(generation.text)
+        assert (report.detected, report.code, report.score) == (True, generation.beacon.code, "rank")
+        assert generation.expected_log2_p < -5
 
 
 def test_delta_greedy(encoder: Encoder, decoder: Decoder) -> None:

@@ -17,6 +17,7 @@ from ctwl_encoder.encoder import Generation
 from ctwl_encoder.errors import ConfigMalformed, OptionOutOfRange
 from ctwl_encoder.expectation import needed_tokens
 from ctwl_encoder.models import load_model
+from ctwl_encoder.options import Strategy
 from ctwl_protocol import Beacon
 from ctwl_protocol.errors import FieldOutOfRange, LayoutUnknown
 from ctwl_protocol.layouts import LAYOUTS, Field, Layout, find_layout
@@ -156,8 +157,10 @@ def test_an_authenticator_needs_its_key(encoder: Encoder) -> None:
 
 
 def test_a_record_of_more_codes_asks_for_a_longer_text(encoder: Encoder) -> None:
-    needed = [needed_tokens(encoder.proxy.profile, find_layout(name).codes) for name in ("beacon", "attributed")]
+    profile, codes = encoder.proxy.profile, [find_layout(name).codes for name in ("beacon", "attributed")]
+    needed, raced = ([needed_tokens(profile, s, n) for n in codes] for s in (Strategy.UNBIASED, Strategy.GUMBEL))
     assert needed[0] < 110 < 200 < needed[1] < 250
+    assert raced[0] < 50 < 80 < raced[1] < 110
 
 
 @pytest.mark.parametrize(

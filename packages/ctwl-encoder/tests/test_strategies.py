@@ -1,6 +1,7 @@
 """The strategies and the expectation, without a model."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,10 +10,10 @@ from hypothesis import strategies as st
 
 from ctwl_encoder.bridge import Branch
 from ctwl_encoder.errors import ModelFailed
-from ctwl_encoder.expectation import Mark, expected_log2_p, null_hit
+from ctwl_encoder.expectation import RACED, Mark, expected_log2_p, null_hit, raced_nats, until
 from ctwl_encoder.strategies import add_delta, probabilities, race, split_mass
 from ctwl_protocol import kernel
-from ctwl_protocol.hashing import ranks
+from ctwl_protocol.hashing import ranks, ranks_of
 
 RNG = np.random.default_rng(11)
 
@@ -105,7 +106,7 @@ def test_logits_that_are_no_numbers_are_refused(bad: float) -> None:
 def marks(steps: list[tuple[float, float]], *, repeated: bool = False) -> Mark | None:
     last = None
     for i, (null, hit) in enumerate(steps):
-        last = Mark(10 + i, 0, (0 if repeated else i,), 7, null, hit, last)
+        last = Mark(10 + i, 0, (0 if repeated else i,), 7, null, hit, 0.0, last)
     return last
 
 
@@ -124,3 +125,25 @@ def test_hits_lower_the_expected_p_and_misses_and_repeats_do_not() -> None:
     assert expected_log2_p(marks([(0.5, 0.0)] * 100), 20) == 0
     assert expected_log2_p(marks([(0.5, 1.0)] * 100, repeated=True), 0) == expected_log2_p(marks([(0.5, 1.0)]), 0)
     assert expected_log2_p(None, 20) == 0
+
+
+def test_what_ranks_are_expected_to_say_is_what_races_show() -> None:
+    """The mean, over many races, of the log-likelihood ratio of the rank of what won."""
+    shares, tokens = np.array([0.5, 0.25, 0.15, 0.1]), np.array([5, 6, 7, 8])
+    told: dict[int, list[float]] = {token: [] for token in tokens.tolist()}
+    for seed in RNG.integers(0, 2**32, 20_000, dtype=np.uint32).tolist():
+        logits = np.log(shares).astype(np.float32)
+        race(logits, branch(shares, np.arange(4), tokens), seed)
+        won = int(np.isfinite(logits).argmax())
+        p, rank = shares[won], int(ranks_of(np.uint32(seed), tokens[[won]])[0])
+        told[int(tokens[won])].append((1 / p - 1) * np.log1p(-(rank + 0.5) / 2**32) - np.log(p))
+    for token, p in zip(tokens.tolist(), shares.tolist(), strict=True):
+        assert np.mean(told[token]) == pytest.approx(raced_nats(p) / RACED, abs=0.08)
+
+
+def test_a_race_says_more_than_a_hit() -> None:
+    hit = marks([(0.5, 1.0)] * 40)
+    last = None
+    for mark in reversed(list(until(hit))):
+        last = replace(mark, raced=raced_nats(0.01), previous=last)
+    assert expected_log2_p(last, 20) < expected_log2_p(hit, 20) - 40

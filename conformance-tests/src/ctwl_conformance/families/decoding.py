@@ -105,6 +105,11 @@ def _beacon_text(code: int, tokens: int, seed: int) -> str:
     return write_toy(Record(find_layout(1), (code,)), tokens, seed, alphabet=_ALPHABET)
 
 
+def _raced_text(tokens: int, seed: int) -> str:
+    """A text that its tokens' ranks show more clearly than their halves."""
+    return write_toy(Record(find_layout(1), (seed,)), tokens, seed, alphabet=_ALPHABET, raced=True)
+
+
 def _unmarked(tokens: int, seed: int) -> str:
     """A text of the toy model that no decoder of the toy profile reads: it was written under another key."""
     other = read_profile(json.dumps(toy_document(key="ee" * 32)).encode())
@@ -119,6 +124,9 @@ def _decode_cases() -> Iterator[Case]:
         yield f"100 tokens, code {code}", case(_beacon_text(code, 100, seed))
     for tokens in (70, 85, 127, 132, 200, 400):
         yield f"{tokens} tokens", case(_beacon_text(tokens, tokens, tokens))
+    for tokens in (25, 45, 200):
+        yield f"{tokens} tokens by gumbel", case(_raced_text(tokens, tokens))
+    yield "by gumbel, a level that is not reached", case(_raced_text(60, 28), 1e-60)
     yield "a level of 1e-12", case(_beacon_text(5, 125, 20), 1e-12)
     yield "a level that is not reached", case(_beacon_text(5, 80, 21), 1e-30)
     yield "an excerpt from the middle", case(_beacon_text(99, 220, 22)[60:180].strip())
@@ -148,6 +156,7 @@ def _span_cases() -> Iterator[Case]:
     yield "a marked text before another", case(_beacon_text(12, 300, 3), _unmarked(400, 4))
     yield "two texts of different codes", case(_beacon_text(13, 300, 5), _beacon_text(14, 300, 6))
     yield "two texts apart", case(_beacon_text(15, 260, 7), _unmarked(500, 8), _beacon_text(16, 260, 9))
+    yield "two texts of different strategies", case(_beacon_text(17, 300, 11), _unmarked(300, 12), _raced_text(60, 13))
     yield "nothing marked", case(_unmarked(700, 10))
 
 
@@ -241,7 +250,7 @@ _ASKED = shape(text=TEXT, alpha=_LEVEL)
 FAMILIES = (
     Family(
         "decode", "10",
-        "A text, read with the toy profile, the soft score, all codes and the layouts of 9.2, at a level, to what is "
+        "A text, read with the toy profile, both scores, all codes and the layouts of 9.2, at a level, to what is "
         "found, or the status code of the refusal. The texts have one form. Code and p-value are null where nothing is "
         "found.",
         _ASKED,

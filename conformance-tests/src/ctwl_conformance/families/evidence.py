@@ -34,11 +34,12 @@ def _units(data: JSON) -> JSON:
 
     seen = Evidence(
         np.array([data["below"]], dtype=np.uint32),
+        np.array([data["ranks"]], dtype=np.uint32),
         np.array([data["weight"]], dtype=np.uint32),
         np.array([data["total"]], dtype=np.uint64),
     )
     sigma = (data["sigma"][0], data["sigma"][1])
-    return {name: units(Score(name), seen, sigma)[0].tolist() for name in ("count", "soft")}
+    return {name: units(Score(name), seen, sigma)[0].tolist() for name in ("count", "soft", "rank")}
 
 
 def marks_of(pairs: list[list[int]], slots: list[list[int]]) -> Marks:
@@ -79,8 +80,14 @@ def _scores(data: JSON) -> JSON:
 
 
 def _unit_cases() -> Iterator[Case]:
-    def case(below: list[int], weight: int, total: int, sigma: tuple[int, int] = (1, 2)) -> JSON:
-        return {"below": below, "weight": weight, "total": total, "sigma": list(sigma)}
+    def case(
+        below: list[int], weight: int, total: int, sigma: tuple[int, int] = (1, 2), ranks: list[int] | None = None
+    ) -> JSON:
+        ranks = hashing.fmix32(np.arange(len(below), dtype=np.uint32)).tolist() if ranks is None else ranks
+        return {"below": below, "ranks": ranks, "weight": weight, "total": total, "sigma": list(sigma)}
+
+    def raced(weight: int, total: int) -> JSON:
+        return case([0] * len(_RANKS), weight, total, ranks=_RANKS)
 
     every = list(range(0, 1201, 60))
     yield "a token of no weight, everywhere", case(every, 0, 1200)
@@ -102,6 +109,22 @@ def _unit_cases() -> Iterator[Case]:
     yield "sigma of a third", case([419, 420, 421], 1, 1260, (1, 3))
     yield "the least sigma", case([0, 1, 200, 300], 5, 1200, (1, 65536))
     yield "the greatest sigma", case([0, 600, 1190], 5, 1200, (65535, 65536))
+    for halvings in range(13):
+        yield f"ranks around every border, a token of 2^-{halvings}", raced(2 ** (12 - halvings), 2**12)
+    yield "ranks, a token a little above a half", raced(2**30 + 1, 2**31)
+    yield "ranks, a token a little below a half", raced(2**30 - 1, 2**31)
+    yield "ranks, a token of hardly any weight", raced(1, 2**32 - 1)
+    yield "ranks, a token of no weight", raced(0, 2**31)
+    yield "ranks, no weight at all", raced(0, 0)
+
+
+_RANKS = [
+    0,
+    1,
+    *(edge - under for n in range(20, 32) for q in range(4, 8) for edge in [q << n >> 2] for under in (1, 0)),
+    2**32 - 1,
+]
+"""Ranks on both sides of every border."""
 
 
 def _counted_cases() -> Iterator[Case]:
@@ -170,9 +193,10 @@ FAMILIES = (
     ),
     Family(
         "units", "10.1",
-        "The weight ranked before a token under several colours, the token's weight, the total and sigma, to the "
-        "units of each colour.",
-        shape(below=array(WORD), weight=WORD, total=WORD, sigma=SIGMA), shape(count=_ROW, soft=_ROW),
+        "The weight ranked before a token under several colours, its rank under each, the token's weight, the total "
+        "and sigma, to the units of each colour.",
+        shape(below=array(WORD), ranks=array(WORD), weight=WORD, total=WORD, sigma=SIGMA),
+        shape(count=_ROW, soft=_ROW, rank=_ROW),
         _units, _unit_cases, needs=_DECODER,
     ),
 )  # fmt: skip

@@ -34,11 +34,11 @@ def _windows(data: JSON) -> JSON:
 
 
 def _tests(data: JSON) -> JSON:
-    from ctwl_decoder.spans import Search, candidates
+    from ctwl_decoder.spans import Search, View, candidates
 
     length, numbers = data["positions"], data["numbers"]
     marks = marks_of([[i, 0] for i in range(length)], [[0] * 4] * length)
-    found = candidates(marks, [Search(np.arange(data["codes"], dtype=np.uint32), 1 / data["forms"])], numbers)
+    found = candidates([View(marks)], [Search(np.arange(data["codes"], dtype=np.uint32), 1 / data["forms"])], numbers)
     whole: dict[int, int | None] = dict.fromkeys(numbers)
     windows: dict[int, int | None] = dict.fromkeys(numbers)
     for candidate in found:

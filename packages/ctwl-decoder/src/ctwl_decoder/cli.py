@@ -105,9 +105,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--score",
-        choices=["soft", "count"],
-        default="soft",
-        help="log-likelihood ratio (default), or the paper's count",
+        choices=["both", "soft", "rank", "count"],
+        default="both",
+        help="log-likelihood ratio by halves (soft), for all strategies, or by ranks (rank), for gumbel; both side by "
+        "side (default); or the paper's count",
     )
     only = parser.add_mutually_exclusive_group()
     only.add_argument(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
@@ -35,8 +35,8 @@ from .options import ALPHA, MAX_CHARACTERS, MAX_TOKENS, beacon_codes, check_alph
 from .posterior import THRESHOLD, posterior_windows
 from .report import Analysis, Report, Span
 from .scores import code_space
-from .spans import Candidate, Found, Search, candidates, merge
-from .units import NAT, Score, units
+from .spans import Candidate, Found, Search, View, candidates, merge
+from .units import NAT, READ, Score, bits_at_most, units
 
 __all__ = ["ALPHA", "MAX_CHARACTERS", "MAX_TOKENS", "Decoder", "decode"]
 
@@ -92,10 +92,18 @@ class _Other:
 
 @dataclass(frozen=True)
 class _Outcome:
-    """What the tests of one form say."""
+    """What the tests of one form say.
+
+    Attributes:
+        form: the form.
+        marks: by the score of a code that was found, what shows where it is.
+        best: the likeliest code.
+        found: the spans.
+        posterior: by the paper's test, that of the best code.
+    """
 
     form: _Form
-    marks: Marks
+    marks: Mapping[Score, Marks]
     best: Candidate
     found: list[Found]
     posterior: float | None
@@ -188,7 +196,7 @@ class Decoder:
         *,
         alpha: float = ALPHA,
         test: Literal["exact", "posterior"] = "exact",
-        score: Score | Literal["soft", "count"] = Score.SOFT,
+        score: Score | Literal["both", "soft", "rank", "count"] = "both",
         beacons: Iterable[tuple[int, int]] | None = None,
         progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> Report:
@@ -198,7 +206,8 @@ class Decoder:
             text: the text; a text too short to judge gives a report that says so.
             alpha: level of the test, on the p-value corrected for everything that is searched.
             test: "exact", or "posterior" for the paper's rule on sliding windows.
-            score: how positions are scored, see :mod:`ctwl_decoder.units`; the posterior is of the count.
+            score: how positions are scored, see :mod:`ctwl_decoder.units`; "both" for the soft score and the one by
+                rank side by side. The posterior is of the count.
             beacons: search the codes of these (provider, version) pairs only; None for the whole code space, where
                 registered beacons need less evidence than others.
             progress: called with the positions done and their number.
@@ -218,7 +227,7 @@ class Decoder:
         *,
         alpha: float = ALPHA,
         test: Literal["exact", "posterior"] = "exact",
-        score: Score | Literal["soft", "count"] = Score.SOFT,
+        score: Score | Literal["both", "soft", "rank", "count"] = "both",
         beacons: Iterable[tuple[int, int]] | None = None,
         progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> Analysis:
@@ -231,7 +240,7 @@ class Decoder:
         *,
         alpha: float = ALPHA,
         test: Literal["exact", "posterior"] = "exact",
-        score: Score | Literal["soft", "count"] = Score.SOFT,
+        score: Score | Literal["both", "soft", "rank", "count"] = "both",
         beacons: Iterable[tuple[int, int]] | None = None,
         progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> list[Analysis]:
@@ -240,8 +249,8 @@ class Decoder:
         first = NOBODY if test == "posterior" else self._reader.registered
         codes = None if beacons is None else beacon_codes(self.profile, beacons)
         searches = _searches(self.profile, first, codes)
-        score = Score.COUNT if test == "posterior" else Score(score)
-        judge = partial(self._judge, searches=searches, alpha=alpha, test=test, score=score)
+        shares = _shares(Score.COUNT if test == "posterior" else score)
+        judge = partial(self._judge, searches=searches, alpha=alpha, test=test, shares=shares)
         forms = [self._forms(text) for text in texts]
         if not forms:
             return []
@@ -261,7 +270,7 @@ class Decoder:
                 outcomes[i] = min(outcomes[i], judge(other.form, other.evidence(part)), key=lambda o: o.order)
         progress(work, work)
         return [
-            self._analysis(text, outcome, alpha, test, score, searches)
+            self._analysis(text, outcome, alpha, test, searches, shares)
             for text, outcome in zip(texts, outcomes, strict=True)
         ]
 
@@ -291,27 +300,29 @@ class Decoder:
         searches: Sequence[Search],
         alpha: float,
         test: Literal["exact", "posterior"],
-        score: Score,
+        shares: Mapping[Score, float],
     ) -> _Outcome:
-        """Steps 5 to 8 for one form."""
+        """Steps 5 to 8 for one form, by scores that have each its share of the level."""
         soft = Marks.of(self.profile, form.cut, units(Score.SOFT, evidence, self.profile.sigma))
-        marks = soft
-        if score is Score.COUNT:
-            marks = replace(soft, units=units(Score.COUNT, evidence, self.profile.sigma))
+        marks = {score: replace(soft, units=units(score, evidence, self.profile.sigma)) for score in shares}
         probability = None
         if test == "posterior":
             (search,) = searches
-            chances = posterior_windows(marks, search.codes, form.share)
+            chances = posterior_windows(marks[Score.COUNT], search.codes, form.share)
             passed = [window for window, chance in chances if chance >= THRESHOLD]
             best, probability = max(chances, key=lambda window: window[1])
         else:
             shared = [Search(search.codes, search.share * form.share) for search in searches]
-            judged = self._reader.read_all(marks, candidates(marks, shared, self._reader.counts))
+            views = [View(marks[score], score, share) for score, share in shares.items()]
+            judged = self._reader.read_all(views, candidates(views, shared, self._reader.counts))
             passed = [candidate for candidate in judged if candidate.p_value <= alpha]
             best = min(judged, key=lambda c: c.order)
-        found = merge(soft, passed, self.profile.prefix_length, partial(self._reader.worth, soft))
-        found = [replace(span, candidate=self._reader.read_once(marks, span.candidate)) for span in found]
-        return _Outcome(form, soft, best, found, probability)
+        shown = marks | {Score.COUNT: soft}  # a count never falls, so it has no ends
+        found = merge(
+            len(soft), passed, self.profile.prefix_length, lambda each: self._reader.worth(shown[each.by], each)
+        )
+        found = [replace(span, candidate=self._reader.read_once(marks[span.by], span.candidate)) for span in found]
+        return _Outcome(form, shown, best, found, probability)
 
     def _analysis(
         self,
@@ -319,13 +330,14 @@ class Decoder:
         outcome: _Outcome,
         alpha: float,
         test: Literal["exact", "posterior"],
-        score: Score,
         searches: Sequence[Search],
+        shares: Mapping[Score, float],
     ) -> Analysis:
         """Step 9: from positions to the characters of the text as given."""
-        form, marks, prefix = outcome.form, outcome.marks, self.profile.prefix_length
+        form, prefix = outcome.form, self.profile.prefix_length
         found = sorted(outcome.found, key=lambda f: f.candidate.p_value)
         best = found[0].candidate if found else outcome.best
+        marks = outcome.marks[best.by]
         code = best.code if len(marks) else None
         tokens = len(form.starts) - 1
         worth = np.full(tokens, np.nan)
@@ -334,7 +346,7 @@ class Decoder:
         spans = []
         for each in sorted(outcome.found, key=lambda f: f.start):
             first, last = self._ends(each, tokens)
-            values = self._reader.worth(marks, each.candidate) / NAT
+            values = self._reader.worth(outcome.marks[each.by], each.candidate) / NAT
             worth[max(first, prefix) : last] = values[max(first - prefix, 0) : last - prefix]
             spans.append(
                 Span(
@@ -360,13 +372,13 @@ class Decoder:
             record=self._interpreter.record(best, alpha) if outcome.found else None,
             alpha=alpha,
             test=test,
-            score=score.value,
+            score=best.by.value,
             posterior=outcome.posterior,
             hits=sum(int((part.worth(part_code) > 0).sum()) for part, part_code in parts),
             expected=sum(float((part.units > 0).mean(axis=1).sum()) for part, _ in parts if len(part)),
             scored=sum(len(part) for part, _ in parts),
             tokens=tokens,
-            needed=_needed(self.profile, alpha, searches),
+            needed=_needed(self.profile, alpha, searches, shares),
             form=form.name,
             searched=max(len(search.codes) for search in searches),
             registry=self._interpreter.label(),
@@ -406,24 +418,35 @@ def _searches(profile: Profile, registered: NDArray[np.uint32], codes: NDArray[n
     return [Search(registered, 0.5), Search(code_space(profile), 0.5)]
 
 
-def _needed(profile: Profile, alpha: float, searches: Sequence[Search]) -> int:
+def _shares(score: Score | Literal["both", "soft", "rank", "count"]) -> Mapping[Score, float]:
+    """The scores that are asked for, each with its share of the level."""
+    return READ if score == "both" else {Score(score): 1.0}
+
+
+def _needed(profile: Profile, alpha: float, searches: Sequence[Search], shares: Mapping[Score, float]) -> int:
     bits = min(math.log2(len(search.codes) / search.share) for search in searches) - math.log2(alpha)
-    return profile.prefix_length + math.ceil(bits / math.log2(profile.sigma[1] / profile.sigma[0]))
+    positions = ((bits - math.log2(share)) / bits_at_most(score, profile.sigma) for score, share in shares.items())
+    return profile.prefix_length + math.ceil(min(positions))
 
 
 def needed_tokens(
-    profile: Profile, alpha: float, registry: Trusted, beacons: Iterable[tuple[int, int]] | None = None
+    profile: Profile,
+    alpha: float,
+    registry: Trusted,
+    beacons: Iterable[tuple[int, int]] | None = None,
+    score: Score | Literal["both", "soft", "rank", "count"] = "both",
 ) -> int:
-    """Tokens below which the test will hardly pass: a hit is worth about ``-log2(sigma)`` bits at most.
+    """Tokens below which the test will hardly pass, see :func:`ctwl_decoder.units.bits_at_most`.
 
     Args:
         profile: the profile.
         alpha: the level.
         registry: what the reader trusts.
         beacons: whose codes are searched; None for all.
+        score: how positions are scored.
     """
     codes = None if beacons is None else beacon_codes(profile, beacons)
-    return _needed(profile, alpha, _searches(profile, _registered(profile, registry), codes))
+    return _needed(profile, alpha, _searches(profile, _registered(profile, registry), codes), _shares(score))
 
 
 def decode(

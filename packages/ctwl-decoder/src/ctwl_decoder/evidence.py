@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from itertools import accumulate
 
@@ -26,11 +26,13 @@ class Evidence:
 
     Attributes:
         below: uint32 (positions, colours), the weight ranked before the token.
+        ranks: uint32 (positions, colours), the token's rank.
         weight: uint32 (positions,), the token's own weight.
         total: uint64 (positions,), the weight of the whole vocabulary.
     """
 
     below: NDArray[np.uint32]
+    ranks: NDArray[np.uint32]
     weight: NDArray[np.uint32]
     total: NDArray[np.uint64]
 
@@ -38,12 +40,12 @@ class Evidence:
         return len(self.weight)
 
     def __getitem__(self, rows: slice | NDArray[np.int64]) -> Evidence:
-        return Evidence(self.below[rows], self.weight[rows], self.total[rows])
+        return Evidence(self.below[rows], self.ranks[rows], self.weight[rows], self.total[rows])
 
     @classmethod
     def joined(cls, parts: Sequence[Evidence]) -> Evidence:
         """The positions of several, one after the other."""
-        return cls(*(np.concatenate([getattr(p, name) for p in parts]) for name in ("below", "weight", "total")))
+        return cls(*(np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(cls)))
 
     def split(self, sizes: Sequence[int]) -> list[Evidence]:
         """The inverse of :meth:`joined`, given how many positions each part has."""
@@ -71,7 +73,7 @@ def observe(
         mass_below: the partition kernel, or the NumPy reference.
     """
     profile = proxy.profile
-    below = np.empty((len(positions), profile.colours), dtype=np.uint32)
+    below, ranks = np.empty((2, len(positions), profile.colours), dtype=np.uint32)
     weight = np.empty(len(positions), dtype=np.uint32)
     total = np.empty(len(positions), dtype=np.uint64)
     for rows, weights in proxy.batches(positions.windows):
@@ -80,10 +82,11 @@ def observe(
         seeds = np.stack([hashing.permutation_seeds(seed, profile.colours) for seed in partition_seeds])
         observed = positions.observed[rows]
         below[rows] = mass_below(weights, observed, seeds)
+        ranks[rows] = hashing.ranks_of(seeds, observed[:, None])
         weight[rows] = weights[np.arange(len(weights)), observed]
         total[rows] = weights.sum(axis=1, dtype=np.uint64)
         progress(rows.stop)
-    return Evidence(below, weight, total)
+    return Evidence(below, ranks, weight, total)
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from .doubts import doubts, together
 from .evidence import Marks, Table
 from .null import Null, null_of
 from .scores import best_codes, code_space, score_all, score_codes
-from .spans import Candidate
+from .spans import Candidate, View
 
 __all__ = ["NOBODY", "Reader", "Reading"]
 
@@ -168,16 +168,21 @@ class Reader:
         """How many codes a record may have: the numbers of slots that are searched."""
         return tuple(sorted({1} | {layout.codes for layout in self.layouts}))
 
-    def read_all(self, marks: Marks, found: Sequence[Candidate]) -> list[Candidate]:
+    def read_all(self, views: Sequence[View], found: Sequence[Candidate]) -> list[Candidate]:
         """The same candidates, windows and their beacons, the promising ones of several slots read as records."""
+        marks = {view.score: view.marks for view in views}
         done: list[Candidate] = []
         reads = 0
         for candidate in sorted(found, key=lambda c: c.p_value):
             rivals = (c for c in done if c.code == candidate.code and c.overlaps(candidate))
             clearer = any(c.reading or c.p_value <= candidate.p_value * _WORSE for c in rivals)  # or read already
-            beacons = 0 if candidate.count == 1 or clearer or reads == _READ else _worthwhile(marks, candidate)
+            beacons = (
+                0
+                if candidate.count == 1 or clearer or reads == _READ
+                else _worthwhile(len(marks[candidate.by]), candidate)
+            )
             reads += beacons > 0
-            done.append(self.read(marks, candidate, beacons) if beacons else candidate)
+            done.append(self.read(marks[candidate.by], candidate, beacons) if beacons else candidate)
         return done
 
     def read_once(self, marks: Marks, candidate: Candidate) -> Candidate:
@@ -297,9 +302,9 @@ class Reader:
         return best, values[best], p_value
 
 
-def _worthwhile(marks: Marks, candidate: Candidate) -> int:
-    """Of how many of its best beacons a window is read; 0 for not at all."""
+def _worthwhile(length: int, candidate: Candidate) -> int:
+    """Of how many of its best beacons a window of a text of so many positions is read; 0 for not at all."""
     if candidate.p_value < _PROMISING:
         return _BEACONS
-    whole = candidate.end - candidate.start == len(marks) <= _SHORT
+    whole = candidate.end - candidate.start == length <= _SHORT
     return int(whole and candidate.p_value < _POSSIBLE)

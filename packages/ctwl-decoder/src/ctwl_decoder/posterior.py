@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from .evidence import Marks, Table
 from .scores import score_all
-from .spans import Candidate, Window
+from .spans import Candidate, View, Window
+from .units import Score
 
 __all__ = ["LENGTH", "STEP", "THRESHOLD", "posterior", "posterior_windows"]
 
@@ -46,6 +47,7 @@ def posterior_windows(marks: Marks, codes: NDArray[np.uint32], share: float = 1.
         window = (start, min(start + LENGTH, len(marks)))
         scores = score_all(Table.of(marks[slice(*window)], repeats=True), codes)
         best = int(scores.argmax())
-        candidate = Window.of(marks, *window).judge(int(codes[best]), codes, len(codes) * len(starts) / share)
+        tests = len(codes) * len(starts) / share
+        candidate = Window.of(View(marks, Score.COUNT), *window).judge(int(codes[best]), codes, tests)
         found.append((candidate, posterior(scores, best)))
     return found

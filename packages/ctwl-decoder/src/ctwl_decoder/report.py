@@ -116,7 +116,9 @@ class Report(BaseModel):
     record: ReadRecord | None = Field(description="The record of the strongest span; None where nothing was detected.")
     alpha: float = Field(description="Level of the test.")
     test: Literal["exact", "posterior"] = Field(description="Which test decided.")
-    score: Literal["soft", "count"] = Field(description="How positions were scored.")
+    score: Literal["soft", "rank", "count"] = Field(
+        description="How positions were scored that show the code: where two scores were asked, by the clearer one."
+    )
     posterior: float | None = Field(
         description="The paper's posterior of the code; only where that test was asked for."
     )

@@ -7,6 +7,7 @@ reads like the specification; :func:`score_all` does the same for many codes in 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -23,7 +24,7 @@ __all__ = ["best_codes", "code_space", "score_all", "score_codes", "search_windo
 _BLOCK = 1 << 11
 _CROWD, _ABOVE = 1 << 14, 1.75
 _GOLDEN = np.uint32(hashing.GOLDEN)
-_S16, _LOW = np.uint32(16), np.uint32(0xFFFF)
+_S16, _LOW, _S32 = np.uint32(16), np.uint32(0xFFFF), np.int64(32)
 
 
 def code_space(profile: Profile) -> NDArray[np.uint32]:
@@ -117,7 +118,7 @@ def _search(  # noqa: PLR0912 - loops that share their arrays
 ) -> None:
     colours = np.uint32(units.shape[1])
     counts, cells, block = running.shape
-    found, worth = np.empty(block, np.uint32), np.empty(block, np.int32)
+    found, worth, scores = np.empty(block, np.uint32), np.empty(block, np.int64), np.empty(block, np.int32)
     best[:] = -(1 << 30)
     for first in range(start, stop, block):
         width = min(block, stop - first)
@@ -139,50 +140,62 @@ def _search(  # noqa: PLR0912 - loops that share their arrays
                     running[n, c, k] += running[n, c - 1, k]
         for w in range(len(windows)):
             sums = running[windows[w, 0]]
-            left, right, top = sums[windows[w, 1]], sums[windows[w, 2]], best[w]
-            highest = top
-            for k in range(width):
-                highest = max(highest, right[k] - left[k])
-            if highest > top:
-                best[w] = highest
+            left, right = sums[windows[w, 1]], sums[windows[w, 2]]
+            for v in range(len(best)):
                 for k in range(width):
-                    if right[k] - left[k] == highest:
-                        which[w] = codes[first + k]
-                        break
+                    packed = right[k] - left[k]
+                    low = np.int32(packed)
+                    scores[k] = low if v == 0 else np.int32((packed - np.int64(low)) >> _S32)
+                top = best[v, w]
+                highest = top
+                for k in range(width):
+                    highest = max(highest, scores[k])
+                if highest > top:
+                    best[v, w] = highest
+                    for k in range(width):
+                        if scores[k] == highest:
+                            which[v, w] = codes[first + k]
+                            break
 
 
 def search_windows(
-    marks: Marks,
+    views: Sequence[Marks],
     places: NDArray[np.int64],
     windows: NDArray[np.int64],
     cell: int,
     codes: NDArray[np.uint32],
 ) -> tuple[NDArray[np.uint32], NDArray[np.int32]]:
-    """The best code in slot 0 of each window and its score, every given mark counted: uint32 and int32 (windows,).
+    """The best code in slot 0 of each window by each score, and what it scores, every given mark counted.
 
-    Every position is hashed once, for all windows and all numbers of codes.
+    Every position is hashed once, for all windows and all numbers of codes. Two scores are summed as the halves of one
+    64-bit word, for little more than the price of one.
 
     Args:
-        marks: the marks that count.
+        views: the marks that count, by one score or by two; but for the units they are the same.
         places: int64 (marks,), where they stand in the text, ascending.
         windows: int64 (windows, 3): how many codes the record has; start and end in the text, multiples of ``cell``, or
             the text's end.
         cell: the grid of the windows.
         codes: uint32, ascending.
+
+    Returns:
+        uint32 and int32 (views, windows).
     """
+    marks, *_ = views
+    units = sum(view.units.astype(np.int64) << np.int64(32 * i) for i, view in enumerate(views))
     counts, which_count = np.unique(windows[:, 0], return_inverse=True)
     member = marks.slots[:, counts - 1] == 0
     grid = np.column_stack([which_count.reshape(-1), -(-windows[:, 1:] // cell)])
     cells = max(int(grid[:, 2].max()), int(places.max(initial=0)) // cell + 1)
-    block = int(np.clip((1 << 17) // (cells * len(counts)), 64, _BLOCK))  # its sums stay in the second-level cache
+    block = int(np.clip((1 << 16) // (cells * len(counts)), 64, _BLOCK))  # its sums stay in the second-level cache
 
     def work(start: int, stop: int) -> tuple[NDArray[np.int32], NDArray[np.uint32]]:
-        best, which = np.empty(len(grid), np.int32), np.zeros(len(grid), np.uint32)
-        running = np.empty((len(counts), cells + 1, block), np.int32)
-        _search(marks.seeds, marks.units, places // cell, member, grid, codes, running, best, which, start, stop)
+        best, which = np.empty((len(views), len(grid)), np.int32), np.zeros((len(views), len(grid)), np.uint32)
+        running = np.empty((len(counts), cells + 1, block), np.int64)
+        _search(marks.seeds, units, places // cell, member, grid, codes, running, best, which, start, stop)
         return best, which
 
     parts = in_chunks(work, len(codes))
     best, which = (np.stack(column) for column in zip(*parts, strict=True))
-    top = best.argmax(axis=0), np.arange(len(grid))
-    return which[top], best[top]
+    top = best.argmax(axis=0)[None]
+    return np.take_along_axis(which, top, 0)[0], np.take_along_axis(best, top, 0)[0]

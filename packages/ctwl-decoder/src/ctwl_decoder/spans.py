@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,12 +20,12 @@ from numpy.typing import NDArray
 from .evidence import Marks, Table
 from .null import FLOOR, Null, null_of
 from .scores import search_windows
-from .units import NAT
+from .units import NAT, Score
 
 if TYPE_CHECKING:
     from .joint import Reading
 
-__all__ = ["Candidate", "Found", "Search", "Window", "candidates", "merge", "windows_of"]
+__all__ = ["Candidate", "Found", "Search", "View", "Window", "candidates", "merge", "windows_of"]
 
 LENGTHS = (96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096)
 """Lengths of the windows, in positions; the last is also the longest text that is tested as a whole."""
@@ -52,6 +53,21 @@ _STANDARD_SCORE = 5.5
 
 
 @dataclass(frozen=True)
+class View:
+    """A text's marks by one score.
+
+    Attributes:
+        marks: the marks.
+        score: how they are scored.
+        share: the share of the level that its tests may use; those of all views of a text add up to 1.
+    """
+
+    marks: Marks
+    score: Score = Score.SOFT
+    share: float = 1.0
+
+
+@dataclass(frozen=True)
 class Search:
     """Codes that are searched.
 
@@ -72,6 +88,7 @@ class Candidate:
         start, end: positions of the window.
         count: how many codes the record has whose slot 0 carries the code.
         code: its best code.
+        by: how positions were scored.
         score: the code's score there, in units.
         expected: the mean score of a wrong code.
         tests: everything that was searched.
@@ -86,6 +103,7 @@ class Candidate:
     end: int
     count: int
     code: int
+    by: Score
     score: int
     expected: float
     tests: float
@@ -118,6 +136,11 @@ class Found:
         """The span's code."""
         return self.candidate.code
 
+    @property
+    def by(self) -> Score:
+        """How positions were scored that show it."""
+        return self.candidate.by
+
 
 def windows_of(length: int, count: int = 1) -> NDArray[np.int64]:
     """The grid of windows inside a text: int64 (windows, 2), starts and ends; none in a text that is hardly longer.
@@ -140,6 +163,7 @@ class Window:
     Attributes:
         start, end: its positions.
         count: how many codes the record has.
+        by: how positions are scored.
         table: what slot 0 says about every code.
         null: of a wrong code's score there.
     """
@@ -147,15 +171,16 @@ class Window:
     start: int
     end: int
     count: int
+    by: Score
     table: Table
     null: Null
 
     @classmethod
-    def of(cls, marks: Marks, start: int, end: int, count: int = 1) -> Window:
-        """The window of a text's marks."""
-        part = marks[start:end]
+    def of(cls, view: View, start: int, end: int, count: int = 1) -> Window:
+        """The window of a text."""
+        part = view.marks[start:end]
         table = Table.of(part[part.places_of(count, 0)])
-        return cls(start, end, count, table, null_of(table.units))
+        return cls(start, end, count, view.score, table, null_of(table.units))
 
     def judge(self, code: int, codes: NDArray[np.uint32], tests: float) -> Candidate:
         """A code, the best of ``codes``, with its exact p-value times ``tests`` codes and windows."""
@@ -165,6 +190,7 @@ class Window:
             self.end,
             self.count,
             code=code,
+            by=self.by,
             score=score,
             expected=self.table.expected,
             tests=tests,
@@ -174,38 +200,44 @@ class Window:
         )
 
 
-def candidates(marks: Marks, searches: Sequence[Search], counts: Sequence[int] = (1,)) -> list[Candidate]:
-    """The whole text's best code, and the best codes of the windows that are most likely to carry one.
+def candidates(views: Sequence[View], searches: Sequence[Search], counts: Sequence[int] = (1,)) -> list[Candidate]:
+    """The whole text's best code, and the best codes of the windows that are most likely to carry one, in each view.
 
     Args:
-        marks: the text's marks.
+        views: the text by one or several scores.
         searches: of the codes; each has its own best.
         counts: how many codes a record may have; each is searched by itself.
     """
-    window = cache(partial(Window.of, marks))  # those that several searches look at are summed once
-    return [candidate for search in searches for candidate in _candidates(marks, search, counts, window)]
+    windowed = [cache(partial(Window.of, view)) for view in views]  # what several searches look at is summed once
+    return [candidate for search in searches for candidate in _candidates(views, search, counts, windowed)]
 
 
 def _candidates(
-    marks: Marks, search: Search, counts: Sequence[int], window: Callable[[int, int, int], Window]
+    views: Sequence[View],
+    search: Search,
+    counts: Sequence[int],
+    windowed: Sequence[Callable[[int, int, int], Window]],
 ) -> list[Candidate]:
-    length, codes = len(marks), search.codes
+    marks, codes = views[0].marks, search.codes  # but for the units all views are the same
+    length = len(marks)
     whole = np.array([(0, length)] if length <= LENGTHS[-1] else [], dtype=np.int64).reshape(-1, 2)
     grids = [np.concatenate([whole, windows_of(length, count)]) for count in counts]
     windows = np.concatenate([np.insert(grid, 0, count, axis=1) for grid, count in zip(grids, counts, strict=True)])
     counted = np.flatnonzero(marks.first_occurrences(APART if length > APART else None))
-    best, scores = search_windows(marks[counted], counted, windows, CELL, codes)
+    every = search_windows([view.marks[counted] for view in views], counted, windows, CELL, codes)
     found = []
-    for count, grid in zip(counts, grids, strict=True):
+    for (view, window, best, scores), (count, grid) in product(
+        zip(views, windowed, *every, strict=True), zip(counts, grids, strict=True)
+    ):
         rows = np.flatnonzero(windows[:, 0] == count)
         parts = len(whole) + (len(grid) > len(whole))
-        paid = len(codes) * parts * len(counts) * (1 if count == 1 else WAYS) / search.share
+        paid = len(codes) * parts * len(counts) * (1 if count == 1 else WAYS) / (search.share * view.share)
         found += [window(0, length, count).judge(int(best[w]), codes, paid) for w in rows[: len(whole)]]
         rows = rows[len(whole) :]
         tests = paid * len(rows)
         places = counted[marks.slots[counted, count - 1] == 0]
         judged: dict[int, list[Candidate]] = {}
-        for w in rows[_promising(marks, places, windows[rows, 1:], scores[rows])]:
+        for w in rows[_promising(view.marks, places, windows[rows, 1:], scores[rows])]:
             start, end = windows[w, 1:].tolist()
             same = judged.setdefault(int(best[w]), [])
             if not any(other.start <= start and end <= other.end for other in same):  # else it adds nothing
@@ -232,20 +264,21 @@ def _promising(
 
 
 def merge(
-    marks: Marks, passed: list[Candidate], gap: int, worth: Callable[[Candidate], NDArray[np.int64]]
+    length: int, passed: list[Candidate], gap: int, worth: Callable[[Candidate], NDArray[np.int64]]
 ) -> list[Found]:
     """Spans out of overlapping windows, strongest first taken, in the text's order.
 
     A span is the stretch over which its code's evidence grows, which may reach beyond the window.
 
     Args:
-        marks: the text's marks, in units of the soft score, whose mean is below zero where a code is not.
+        length: how many positions the text has.
         passed: the windows.
-        worth: what every position is worth to a candidate's codes: int64 (positions,).
+        worth: what every position is worth to a candidate's codes, by a score whose mean is below zero where they are
+            not: int64 (positions,).
         gap: spans of one code become one where at most so many positions lie between them.
     """
     spans: list[Found] = []
-    free = np.ones(len(marks), dtype=np.bool_)
+    free = np.ones(length, dtype=np.bool_)
     for candidate in sorted(passed, key=lambda c: (c.p_value, -(c.score - c.expected) if c.p_value <= FLOOR else 0)):
         overlaps = [s for s in spans if s.start < candidate.end and candidate.start < s.end]
         if any(s.code == candidate.code for s in overlaps):

@@ -8,6 +8,10 @@ have been edited. So the token is taken for wider than it is. ``delta`` asks onl
 ratio is a mixture of both, most of it for ``unbiased``: its texts lose next to nothing by that, and those by ``delta``
 are read about as well as by the count. And one token that somebody changed must not undo many, so a part of the
 positions is taken for unmarked.
+
+``rank`` is the same ratio for ``gumbel``, which writes the token that comes first in a race by rank: where the token
+has the probability ``p``, a rank at the part ``x`` of all ranks is ``(1 - x)^(1/p - 1) / p`` times as likely as by
+chance. What the writer saw the proxy knows only roughly, so powers of its own estimate are mixed.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ from __future__ import annotations
 import math
 from enum import StrEnum
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,13 +28,13 @@ from ctwl_protocol.partition import Sigma, is_member
 
 from .evidence import Evidence
 
-__all__ = ["NAT", "STEPS", "Score", "soft_table", "units"]
+__all__ = ["NAT", "READ", "STEPS", "Score", "bits_at_most", "rank_table", "soft_table", "units"]
 
 STEPS = 64
 """The share of a token in a half is rounded down to so many steps."""
 
 NAT = 8
-"""Units of the soft score to the nat."""
+"""Units of a log-likelihood ratio to the nat."""
 
 MARGIN = 6
 """How uncertain the border is, to both sides: one part in so many of the whole mass."""
@@ -43,12 +48,27 @@ ODDS = 4
 UNMARKED = (1, 5)
 """Share of the positions that the soft score takes for unmarked."""
 
+HALVINGS = 12
+"""Probabilities are told apart by halvings, and ranks by quarters of them, down to ``2^-HALVINGS``."""
+
+POWERS = (1.0, 0.6, 0.3)
+"""The writer's probability of a token is one of these powers of the proxy's, each as likely."""
+
+UNRACED = (3, 10)
+"""Share of the positions that the score by rank takes for unmarked."""
+
 
 class Score(StrEnum):
     """How positions are scored."""
 
     SOFT = "soft"
+    RANK = "rank"
     COUNT = "count"
+
+
+READ = {Score.SOFT: 7 / 8, Score.RANK: 1 / 8}
+"""The scores by which a text is read side by side, each with its share of the level. What ``gumbel`` wrote is so clear
+that a small share is enough, and nobody else's text pays for it."""
 
 
 @cache
@@ -68,6 +88,33 @@ def soft_table(sigma: Sigma) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return row(other), row(ODDS * other)
 
 
+@cache
+def rank_table() -> tuple[tuple[int, ...], ...]:
+    """Units by how likely the token is and where its rank lies.
+
+    Rows are the halvings ``c`` from 0 to ``HALVINGS``, columns the least ranks, then the quarters of each doubling:
+    ``round(NAT * ln((1 - e) * mean(((1 - a)^(1/p) - (1 - b)^(1/p)) / (b - a)) + e))``, over ``p = 2^(-k (c + 1/2))``
+    for ``k`` in ``POWERS``, where the ranks are those from ``a`` to ``b`` of all.
+    """
+    doublings = [2.0**-n * (1 + quarter / 4) for n in range(HALVINGS, 0, -1) for quarter in range(4)]
+    bounds = list(pairwise([0.0, *doublings, 1.0]))
+    e = UNRACED[0] / UNRACED[1]
+
+    def ratio(a: float, b: float, rate: float) -> float:
+        return (math.pow(1 - a, rate) - math.pow(1 - b, rate)) / (b - a)
+
+    def value(c: int, a: float, b: float) -> int:
+        mean = sum(ratio(a, b, 2 ** (k * (c + 0.5))) for k in POWERS) / len(POWERS)
+        return round(NAT * math.log((1 - e) * mean + e))
+
+    return tuple(tuple(value(c, a, b) for a, b in bounds) for c in range(HALVINGS + 1))
+
+
+def bits_at_most(score: Score, sigma: Sigma) -> float:
+    """What a position says at most, in bits: of halves what a sure hit says; of ranks what few texts say on average."""
+    return 3.0 if score is Score.RANK else math.log2(sigma[1] / sigma[0])
+
+
 def units(score: Score, evidence: Evidence, sigma: Sigma) -> NDArray[np.int8]:
     """Units of every colour at every position: int8 (positions, colours).
 
@@ -76,6 +123,8 @@ def units(score: Score, evidence: Evidence, sigma: Sigma) -> NDArray[np.int8]:
         evidence: where the observed tokens lie.
         sigma: the profile's share of the mass in a half.
     """
+    if score is Score.RANK:
+        return _by_rank(evidence)
     members = is_member(evidence.below, evidence.total[:, None], sigma).astype(np.int8)
     if score is Score.COUNT:
         return members
@@ -87,4 +136,14 @@ def units(score: Score, evidence: Evidence, sigma: Sigma) -> NDArray[np.int8]:
     inside = total * (MARGIN * numerator + denominator) - MARGIN * denominator * below
     steps = np.clip(inside, 0, width) * STEPS // np.maximum(width, 1)
     table: NDArray[np.int8] = np.array(soft_table(sigma), dtype=np.int8)[members, steps]
+    return table
+
+
+def _by_rank(evidence: Evidence) -> NDArray[np.int8]:
+    halved = evidence.weight.astype(np.uint64)[:, None] << np.arange(1, HALVINGS + 1, dtype=np.uint64)
+    halvings = (halved <= evidence.total[:, None]).sum(axis=1)
+    bits = np.frexp(evidence.ranks.astype(np.float64))[1]  # how many a rank has
+    quarters = (evidence.ranks >> np.maximum(bits - 3, 0).astype(np.uint32)).astype(np.int64) & 3
+    places = np.maximum(4 * (bits - (33 - HALVINGS)) + quarters + 1, 0)
+    table: NDArray[np.int8] = np.array(rank_table(), dtype=np.int8)[halvings[:, None], places]
     return table

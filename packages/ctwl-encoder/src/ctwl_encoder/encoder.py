@@ -191,7 +191,7 @@ class Encoder:
             for i, prompt in enumerate(prompts)
         ]
         records = [record(beacon) if record else Record(find_layout("beacon"), (beacon.code,)) for beacon in beacons]
-        needed = max(needed_tokens(self.proxy.profile, each.layout.codes) for each in records)
+        needed = max(needed_tokens(self.proxy.profile, strategy, each.layout.codes) for each in records)
         if max_new_tokens < needed:
             warnings.warn(
                 f"max_new_tokens is {max_new_tokens}; a reader needs about {needed} tokens to be sure of it all"

@@ -2,7 +2,8 @@
 
 The decoder's p-value is exact and needs the text; the encoder wants to know, token by token, whether there will be
 enough. This is Chernoff's bound on the decoder's null: with hit probabilities ``n_i`` under the null and ``S`` hits,
-``log P(sum >= S) <= min over theta of sum log(1 + n_i (e^theta - 1)) - theta S``.
+``log P(sum >= S) <= min over theta of sum log(1 + n_i (e^theta - 1)) - theta S``. Where tokens won races, their ranks
+say more: the chance of a log-likelihood ratio ``S`` is at most ``e^-S``.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import numpy as np
 
 from ctwl_protocol import Profile
 
+from .options import Strategy
+
 __all__ = ["BITS_PER_TOKEN", "HIT_RATE", "Mark", "expected_log2_p", "needed_tokens", "null_hit", "until"]
 
 _THETA = np.linspace(0.0, 8.0, 65)
@@ -25,6 +28,15 @@ HIT_RATE = 0.93
 BITS_PER_TOKEN = 0.4
 """Evidence to count on for a token of news-like text under ``unbiased``, before the correction for the code space: the
 length that follows for one code, 94 tokens, is enough for nine texts in ten (evaluation/recovery.py has 100 tokens)."""
+
+RACED_BITS_PER_TOKEN = 1.0
+"""The same under ``gumbel``: 44 tokens for one code (evaluation/gumbel.py has 40)."""
+
+RACED = 0.5
+"""The reader finds half or more of what ranks say to someone who knows what the model thinks (evaluation/gumbel.py)."""
+
+RANKS = 3
+"""Bits of the level that reading by ranks costs: it has an eighth of it (spec section 10.2)."""
 
 SEVERAL = 13
 """Bits that a record of several codes needs beyond a single one: for the layouts and ways that are tested, and because
@@ -42,6 +54,7 @@ class Mark:
         token: the proxy token that the reader sees there.
         null: the chance that a wrong code hits it.
         hit: 1 for a hit, 0 for a miss, or the probability of a hit.
+        raced: nats that the token's rank may be expected to say, where it won a race; else 0.
         previous: the mark before, None at the first.
     """
 
@@ -51,7 +64,13 @@ class Mark:
     token: int
     null: float
     hit: float
+    raced: float
     previous: Mark | None
+
+
+def raced_nats(probability: float) -> float:
+    """What the rank of a token of this probability says on average, if it won a race: its log-likelihood ratio."""
+    return RACED * (probability - 1 - math.log(max(probability, 1e-12)))
 
 
 def null_hit(probability: float) -> float:
@@ -78,10 +97,13 @@ def expected_log2_p(last: Mark | None, bits: int) -> float:
     null = np.array([mark.null for mark in first.values()])[:, None]
     hits = sum(mark.hit for mark in first.values())
     bound = (np.log1p(null * np.expm1(_THETA)).sum(axis=0) - _THETA * hits).min() / np.log(2)
-    return min(0.0, bits + float(bound))
+    ranks = RANKS - sum(mark.raced for mark in first.values()) / math.log(2)
+    return min(0.0, bits + min(float(bound), ranks))
 
 
-def needed_tokens(profile: Profile, codes: int = 1, alpha: float = 1e-4) -> int:
+def needed_tokens(profile: Profile, strategy: Strategy, codes: int = 1, alpha: float = 1e-4) -> int:
     """Tokens of news-like text from which on a reader may be expected to find all codes at level ``alpha``."""
     bits = codes * profile.code_bits - math.log2(alpha) + (SEVERAL if codes > 1 else 0)
-    return profile.prefix_length + math.ceil(bits / BITS_PER_TOKEN)
+    return profile.prefix_length + math.ceil(
+        bits / (RACED_BITS_PER_TOKEN if strategy is Strategy.GUMBEL else BITS_PER_TOKEN)
+    )

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ctwl_protocol import Profile, framing, hashing, kernel
 
 from .bridge import MINOR, Branch, Bridge
-from .expectation import HIT_RATE, Mark, null_hit, until
+from .expectation import HIT_RATE, Mark, null_hit, raced_nats, until
 from .options import Strategy, check_delta, check_strategy
 from .payload import Payload
 from .reading import Reading, shared
@@ -41,11 +41,12 @@ class _Half(NamedTuple):
 
 
 class _Offer(NamedTuple):
-    """A branch that was marked, and the half that was preferred there; None where no proxy was asked."""
+    """A branch that was marked, by a race or by preferring a half; the half is None where no proxy was asked."""
 
     branch: Branch
     slot: int
     context: tuple[int, ...]
+    raced: bool
     half: _Half | None
 
     def mark(self, index: int, token: int, previous: Mark | None) -> Mark:
@@ -55,7 +56,8 @@ class _Offer(NamedTuple):
         else:
             chance = float(self.half.weights[token]) / max(float(self.half.weights.sum(dtype=np.uint64)), 1.0)
             hit = float(self.half.inside[token])
-        return Mark(index, self.slot, self.context, token, null_hit(chance), hit, previous)
+        raced = raced_nats(chance) if self.raced else 0.0
+        return Mark(index, self.slot, self.context, token, null_hit(chance), hit, raced, previous)
 
 
 Place = tuple[int, tuple[int, ...]]
@@ -214,7 +216,7 @@ class Marker:
                 continue
             fresh = branch.without(marked) if marked else branch
             if len(fresh.candidates):
-                found.append(_Offer(fresh, *place, None))
+                found.append(_Offer(fresh, *place, self.strategy is Strategy.GUMBEL, None))
         return sorted(found, key=lambda offer: -float(offer.branch.mass.sum()))
 
     def _add(

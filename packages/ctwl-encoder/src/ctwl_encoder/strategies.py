@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ctwl_protocol.hashing import GOLDEN, fmix32
+from ctwl_protocol.hashing import ranks_of
 
 from .bridge import Branch
 from .errors import ModelFailed
@@ -73,7 +73,7 @@ def split_mass(logits: NDArray[np.float32], branch: Branch, permutation_seed: in
 
 def _kept(branch: Branch, permutation_seed: int) -> NDArray[np.float64]:
     """By what each candidate's probability is multiplied (spec section 8.3, candidates summed by proxy token)."""
-    ranks = _ranks(branch.tokens, permutation_seed)
+    ranks = ranks_of(np.uint32(permutation_seed), branch.tokens)
     # Sorting ranks and places as one integer is several times faster than argsort.
     order = np.sort(ranks.astype(np.uint64) << np.uint64(32) | np.arange(len(ranks), dtype=np.uint64))
     order = (order & np.uint64(0xFFFFFFFF)).astype(np.int64)
@@ -86,11 +86,6 @@ def _kept(branch: Branch, permutation_seed: int) -> NDArray[np.float64]:
     kept = np.empty(len(ranks))
     kept[order] = np.repeat(factor, last - first + 1)
     return kept
-
-
-def _ranks(tokens: NDArray[np.int64], permutation_seed: int) -> NDArray[np.uint32]:
-    """The ranks of some tokens: those of :func:`ctwl_protocol.hashing.ranks`, which takes the whole vocabulary."""
-    return fmix32(np.uint32(permutation_seed) ^ (tokens.astype(np.uint32) * np.uint32(GOLDEN)))
 
 
 def race(logits: NDArray[np.float32], branch: Branch, permutation_seed: int) -> None:
@@ -108,7 +103,7 @@ def race(logits: NDArray[np.float32], branch: Branch, permutation_seed: int) -> 
     """
     tokens, shown = np.unique(branch.tokens, return_inverse=True)
     mass = np.bincount(shown, weights=branch.mass)
-    lots = (_ranks(tokens, permutation_seed).astype(np.float64) + 0.5) / 2.0**32
+    lots = (ranks_of(np.uint32(permutation_seed), tokens).astype(np.float64) + 0.5) / 2.0**32
     times = -np.log1p(-lots) / np.maximum(mass, 1e-300)
     won = int(times.argmin())
     inside = shown == won

@@ -268,13 +268,14 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
                     "ctwl: the V1 model runner does not tell a plug-in the last tokens under async scheduling; serve "
                     "with --no-async-scheduling or VLLM_USE_V2_MODEL_RUNNER=1"
                 )
-        needed = needed_tokens(get_profile(request.profile), len(request.codes or (0,)))
+        strategy = Strategy(str(request.strategy))
+        needed = needed_tokens(get_profile(request.profile), strategy, len(request.codes or (0,)))
         if sampling_params.max_tokens is not None and sampling_params.max_tokens < needed:
             _log.info(
                 "ctwl: a request for at most %d tokens; a reader needs about %d", sampling_params.max_tokens, needed
             )
         admitted = _Admitted(secrets.randbelow(64))
-        if Strategy(str(request.strategy)).keeps_distribution:
+        if strategy.keeps_distribution:
             admitted = admitted._replace(
                 top_k=sampling_params.top_k, top_p=sampling_params.top_p, min_p=sampling_params.min_p
             )

@@ -22,6 +22,7 @@ __all__ = [
     "partition_seed",
     "permutation_seeds",
     "ranks",
+    "ranks_of",
     "slot_word",
 ]
 
@@ -70,10 +71,14 @@ def permutation_seeds(seed: tuple[int, int], colours: int) -> NDArray[np.uint32]
     return fmix32(np.uint32(seed[0]) ^ fmix32(np.uint32(seed[1]) + a))
 
 
+def ranks_of(permutation_seeds: np.uint32 | NDArray[np.uint32], tokens: NDArray[np.integer]) -> NDArray[np.uint32]:
+    """``r(v)`` of some tokens under some permutations, which broadcast against each other (section 6.2)."""
+    return fmix32(permutation_seeds ^ (tokens.astype(np.uint32) * np.uint32(GOLDEN)))
+
+
 def ranks(permutation_seed: int, vocabulary: int) -> NDArray[np.uint32]:
     """``r(v)`` of every token under one permutation: uint32 of shape (vocabulary,), all distinct (section 6.2)."""
-    v = np.arange(vocabulary, dtype=np.uint32) * np.uint32(GOLDEN)
-    return fmix32(np.uint32(permutation_seed) ^ v)
+    return ranks_of(np.uint32(permutation_seed), np.arange(vocabulary))
 
 
 def colour_seed(key: bytes, context: Sequence[int], layout: int = 0, slot: int = 0, nonce: int = 0) -> int:

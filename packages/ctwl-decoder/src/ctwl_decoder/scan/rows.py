@@ -59,6 +59,7 @@ def metadata_of(settings: Settings) -> dict[str, str]:
     """What rows follow from, for the metadata of their file."""
     from ..decoder import needed_tokens
 
+    needed = needed_tokens(settings.profile, settings.alpha, settings.registry, settings.beacons, settings.score)
     return {
         "ctwl.format": FORMAT,
         "ctwl.profile": settings.profile.name,
@@ -66,7 +67,7 @@ def metadata_of(settings: Settings) -> dict[str, str]:
         "ctwl.alpha": repr(settings.alpha),
         "ctwl.score": settings.score,
         "ctwl.searched": str(settings.searched),
-        "ctwl.needed": str(needed_tokens(settings.profile, settings.alpha, settings.registry, settings.beacons)),
+        "ctwl.needed": str(needed),
         "ctwl.decoder": __version__,
         "ctwl.protocol": ctwl_protocol.__version__,
     }

@@ -59,7 +59,7 @@ class Settings:
 
     profile: Profile
     alpha: float = ALPHA
-    score: Literal["soft", "count"] = "soft"
+    score: Literal["both", "soft", "rank", "count"] = "both"
     beacons: tuple[tuple[int, int], ...] | None = None
     columns: Columns = field(default_factory=Columns)
     registry: Trusted = field(default_factory=load_trusted, repr=False)

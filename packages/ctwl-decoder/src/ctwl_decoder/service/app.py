@@ -86,7 +86,9 @@ class Question(BaseModel):
 
     text: str = Field(description="The text; GET /v1/profile says how long it may be.")
     alpha: float = Field(default=ALPHA, gt=0, lt=1, description="Level of the test.")
-    score: Literal["soft", "count"] = Field(default="soft", description="How positions are scored.")
+    score: Literal["both", "soft", "rank", "count"] = Field(
+        default="both", description="How positions are scored: by halves, by ranks, by both side by side, by the count."
+    )
     beacons: list[Annotated[tuple[_Provider, _Version], Strict(False)]] | None = Field(
         default=None,
         min_length=1,
