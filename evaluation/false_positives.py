@@ -1,11 +1,11 @@
 """Do the p-values hold on human text?
 
-Passages of 100 to 200 tokens are cut from the given text files, evenly spread. For each, two p-values:
+Passages of 100 to 200 tokens are cut from the given text files, evenly spread. For each, p-values of two kinds:
 
-- of one code chosen before the text was seen, randomised: exactly uniform if the null is right, tested by
-  Kolmogorov-Smirnov;
-- the one that the decoder reports for the best of all codes: conservative, so its distribution must not lie below
-  uniform (one-sided Kolmogorov-Smirnov).
+- of one code chosen before the text was seen, randomised, by the soft score and by the one of ranks: exactly uniform
+  if the null is right, tested by Kolmogorov-Smirnov;
+- the one that the decoder reports for the best of all codes by either score: conservative, so its distribution must not
+  lie below uniform (one-sided Kolmogorov-Smirnov).
 
 The paper's posterior at its threshold is counted beside them.
 
@@ -19,14 +19,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common import OFFLINE, settings, tracked, write
+from common import OFFLINE, kept, settings, tracked, write
 from scipy import stats
 
-from ctwl_decoder.evidence import Marks, Table, observe
+from ctwl_decoder.evidence import Marks, Table
 from ctwl_decoder.null import null_of
 from ctwl_decoder.posterior import THRESHOLD, posterior
 from ctwl_decoder.scores import code_space, score_all
-from ctwl_decoder.units import Score, units
+from ctwl_decoder.units import READ, Score, units
 from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_protocol.windows import positions
 
@@ -48,36 +48,49 @@ def judge(proxy: Proxy, text: str, rng: np.random.Generator) -> dict[str, float]
     profile = proxy.profile
     ids, codes = proxy.tokenizer.encode(text), code_space(profile)
     cut = positions(ids, profile.prefix_length, profile.context_length)
-    evidence = observe(proxy, cut)
-    soft, count = (Marks.of(profile, cut, units(score, evidence, profile.sigma)) for score in (Score.SOFT, Score.COUNT))
-    scores, null = score_all(Table.of(soft), codes), null_of(Table.of(soft).units)
+    evidence = kept(proxy)(cut, lambda done: None)
+    marks = {score: Marks.of(profile, cut, units(score, evidence, profile.sigma)) for score in Score}
+    code, u = int(rng.integers(profile.codes)), float(rng.random())
+    randomised, reported = {}, []
+    for score, share in READ.items():
+        table = Table.of(marks[score])
+        scores, null = score_all(table, codes), null_of(table.units)
+        randomised[score.value] = null.randomised(int(scores[code]), u)
+        reported.append(null.p_value(int(scores.max()), profile.codes / share))
+    count = marks[Score.COUNT]
     hits = score_all(Table.of(count), codes)
     every = score_all(Table.of(count, repeats=True), codes)
     return {
-        "randomised": null.randomised(int(scores[rng.integers(profile.codes)]), float(rng.random())),
-        "reported": null.p_value(int(scores.max()), profile.codes),
+        **randomised,
+        "reported": min(reported),
         "posterior": posterior(every, int(every.argmax())),
         "binomial": float(min(1.0, profile.codes * stats.binom.sf(hits.max() - 1, Table.of(count).counted, 0.5))),
         "tokens": len(ids),
     }
 
 
+def uniformity(p_values: list[float]) -> dict[str, Any]:
+    """How near p-values are to a uniform distribution."""
+    found, test = np.array(p_values), stats.kstest(p_values, "uniform")
+    return {
+        "mean": round(float(found.mean()), 4),
+        "quantiles 5, 50, 95 %": [round(float(q), 4) for q in np.quantile(found, (0.05, 0.5, 0.95))],
+        "KS statistic": round(float(test.statistic), 4),
+        "KS p": round(float(test.pvalue), 4),
+        "uniform at 1 %": bool(test.pvalue > 0.01),
+    }
+
+
 def summary(rows: list[dict[str, float]]) -> dict[str, Any]:
     """The tests over all passages."""
-    randomised, reported = np.array([r["randomised"] for r in rows]), np.array([r["reported"] for r in rows])
+    reported = np.array([r["reported"] for r in rows])
     # Probability mass at 1 (the cap) is fine for a conservative p-value; only an excess of small ones is tested.
     below = stats.kstest(reported, "uniform", alternative="greater")
-    uniform = stats.kstest(randomised, "uniform")
     return {
         "passages": len(rows),
         "tokens": {"least": min(r["tokens"] for r in rows), "most": max(r["tokens"] for r in rows)},
-        "randomised p of one code": {
-            "mean": round(float(randomised.mean()), 4),
-            "quantiles 5, 50, 95 %": [round(float(q), 4) for q in np.quantile(randomised, (0.05, 0.5, 0.95))],
-            "KS statistic": round(float(uniform.statistic), 4),
-            "KS p": round(float(uniform.pvalue), 4),
-            "uniform at 1 %": bool(uniform.pvalue > 0.01),
-        },
+        "randomised p of one code": uniformity([r["soft"] for r in rows]),
+        "randomised p of one code, by rank": uniformity([r["rank"] for r in rows]),
         "reported p": {
             "mean": round(float(reported.mean()), 4),
             "quantiles 5, 50, 95 %": [round(float(q), 4) for q in np.quantile(reported, (0.05, 0.5, 0.95))],

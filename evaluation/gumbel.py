@@ -1,6 +1,7 @@
 """What does ``gumbel`` gain over ``unbiased``, and what does it take from sampling?
 
-- Tokens needed, as ``entropy.py`` counts them, at several temperatures, with the soft score, one test over all codes.
+- Tokens needed, as ``entropy.py`` counts them, at several temperatures: one test over all codes, of each method by the
+  score that was made for it.
 - What it costs in a text: NLL beside plain texts from the same prompts, pairs of tokens that repeat.
 - What it costs between texts: each prompt is gone on from several times with one code; self-BLEU says how much these
   texts resemble each other. Only the first ``L_prefix`` tokens of them are drawn freely.
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 from common import OFFLINE, arguments, beside, mean, repeats, settings, tracked, write
 from diversity import self_bleu
-from entropy import LENGTHS, read
+from entropy import read
 from numpy.typing import NDArray
 from reading import TextReader
 from texts import Recipe, Writer
@@ -24,6 +25,7 @@ from ctwl_protocol.proxy import open_proxy
 
 METHODS = ("plain", "unbiased", "gumbel")
 TEMPERATURES = (1.0, 0.7)
+LENGTHS = (20, 25, 30, 40, 50, 60, 80, 100, 125, 150, 200)
 SHORT = 60
 """Tokens of the texts that go on from one prompt."""
 

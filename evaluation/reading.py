@@ -17,7 +17,7 @@ from ctwl_decoder.units import Score
 from ctwl_protocol import Profile
 from ctwl_protocol.proxy import Proxy
 
-__all__ = ["LEVEL", "Outcome", "TextReader", "read_whole"]
+__all__ = ["LEVEL", "Outcome", "TextReader", "own_score", "read_whole"]
 
 LEVEL = 1e-4
 """The decoder's own."""
@@ -44,6 +44,11 @@ class Outcome:
         return self.exact and self.p_value is not None and self.p_value <= LEVEL
 
 
+def own_score(method: str) -> Score:
+    """The score that was made for a way of marking."""
+    return Score.RANK if method == "gumbel" else Score.SOFT
+
+
 class TextReader:
     """Reads what recipes wrote, each as its own scheme does; the whole text as one code among all.
 
@@ -53,8 +58,9 @@ class TextReader:
     def __init__(self, proxy: Proxy) -> None:
         self._proxy = proxy
 
-    def read(self, recipe: Recipe, text: Text, lengths: Sequence[int], score: Score = Score.SOFT) -> list[Outcome]:
-        """Of the first so many tokens each."""
+    def read(self, recipe: Recipe, text: Text, lengths: Sequence[int], score: Score | None = None) -> list[Outcome]:
+        """Of the first so many tokens each, by the score made for the recipe's method where none is asked for."""
+        score = score or own_score(recipe.method)
         ids = self._proxy.tokenizer.encode(text.text)[: max(lengths)]
         if recipe.method in BASELINES:
             scheme = BASELINES[recipe.method](recipe.code_bits, len(self._proxy.tokenizer.vocabulary))

@@ -2,9 +2,10 @@
 
 A share of each text's tokens is replaced by others that the same LM finds likely there: of its four likeliest
 proposals, other than the token itself, one is drawn by its probability after the text before and with the three tokens
-behind it. Both scores read the same texts, each in two ways: as the decoder does, which looks for registered codes, for
-parts of the text and for records of several codes too, and where it finds nothing names the likeliest; and by one test
-of the whole text over all codes, which pays for nothing else.
+behind it. The same texts are read in two ways: as the decoder does, which reads by two scores, looks for registered
+codes, for parts of the text and for records of several codes too, and where it finds nothing names the likeliest; and
+by one test of the whole text over all codes by the strategy's own score, which pays for nothing else. Both again by the
+paper's count.
 
     python evaluation/substitution.py --out evaluation/results/substitution.json
 """
@@ -15,7 +16,7 @@ import argparse
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import proposals
@@ -34,7 +35,7 @@ from common import (
     write,
 )
 from proposals import substitute
-from reading import read_whole
+from reading import own_score, read_whole
 
 import ctwl_encoder
 import ctwl_protocol
@@ -76,19 +77,20 @@ def main() -> None:
     for strategy in STRATEGIES:
         texts = options.delta_texts if strategy is Strategy.DELTA else options.texts
         told = [strategy.value, SHARES, texts, options.tokens, options.batch, options.seed, made_by, str(proxy.dtype)]
-        found: dict[tuple[float, Score], list[tuple[bool, bool, bool, bool]]] = {}
+        scores: dict[str, tuple[Literal["both", "count"], Score]]
+        scores = {"its own": ("both", own_score(strategy)), "count": ("count", Score.COUNT)}
+        found: dict[tuple[float, str], list[tuple[bool, bool, bool, bool]]] = {}
         for written in tracked(recalled(told, partial(edited, encoder, strategy, texts, options)), "read"):
             code = written["code"]
-            for (share, text), score in product(zip(SHARES, written["texts"], strict=True), Score):
-                report = decoder.decode(text, score=score)
+            for (share, text), name in product(zip(SHARES, written["texts"], strict=True), scores):
+                asked, score = scores[name]
+                report = decoder.decode(text, score=asked)
                 right = report.code == code
                 whole = read_whole(proxy.profile, marks_of(proxy, proxy.tokenizer.encode(text), score, observe), code)
-                found.setdefault((share, score), []).append(
-                    (right, right and report.detected, whole.exact, whole.found)
-                )
-        for (share, score), outcomes in found.items():
+                found.setdefault((share, name), []).append((right, right and report.detected, whole.exact, whole.found))
+        for (share, name), outcomes in found.items():
             rates = (rate(sum(each), len(outcomes)) for each in zip(*outcomes, strict=True))
-            row = {"strategy": strategy, "substituted": share, "score": score.value}
+            row = {"strategy": strategy, "substituted": share, "score": name}
             rows.append(row | dict(zip(NAMES, rates, strict=True)))
     write({"experiment": "substitution", "settings": settings(options), "rows": rows}, options.out)
 

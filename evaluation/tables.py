@@ -412,10 +412,13 @@ def approximations(found: Result) -> list[str]:
 
 def false_positives(found: Result) -> list[str]:
     """P-values of human text."""
-    one, reported = found["randomised p of one code"], found["reported p"]
+    reported = found["reported p"]
     return pairs({
         "passages of 100 to 200 tokens": str(found["passages"]),
-        "randomised p of one code: mean, Kolmogorov-Smirnov p": f"{one['mean']:.3f}, {one['KS p']:.3f}",
+        **{
+            f"{name}: mean, Kolmogorov-Smirnov p": f"{entry['mean']:.3f}, {entry['KS p']:.3f}"
+            for name, entry in found.items() if name.startswith("randomised")
+        },
         "reported p: mean, smallest, one-sided Kolmogorov-Smirnov p": (
             f"{reported['mean']:.3f}, {reported['smallest']:.2g}, {reported['KS p, one-sided']:.3f}"
         ),
