@@ -35,20 +35,21 @@ SAMPLING: dict[str, dict[str, Any]] = {
 }
 
 
-def shortest(good: NDArray[np.bool_]) -> float:
+def shortest(good: NDArray[np.bool_], lengths: Sequence[int]) -> float:
     """The shortest length at which nine in ten of the texts are good; infinite where there is none.
 
     Args:
         good: bool (texts, lengths).
+        lengths: ascending.
     """
     enough = np.flatnonzero(10 * good.sum(axis=0) >= 9 * len(good))
-    return LENGTHS[enough[0]] if len(enough) else np.inf
+    return lengths[enough[0]] if len(enough) else np.inf
 
 
-def needed(good: NDArray[np.bool_], rng: np.random.Generator) -> dict[str, Any]:
+def needed(good: NDArray[np.bool_], lengths: Sequence[int], rng: np.random.Generator) -> dict[str, Any]:
     """:func:`shortest` with its interval; None for more than the longest length."""
-    drawn = [shortest(good[rows]) for rows in rng.integers(len(good), size=(2000, len(good)))]
-    values = [shortest(good), *np.quantile(drawn, (0.025, 0.975), method="inverted_cdf")]
+    drawn = [shortest(good[rows], lengths) for rows in rng.integers(len(good), size=(2000, len(good)))]
+    values = [shortest(good, lengths), *np.quantile(drawn, (0.025, 0.975), method="inverted_cdf")]
     value, low, high = (None if np.isinf(each) else int(each) for each in values)
     return {"tokens": value, "interval_95": [low, high]}
 
@@ -60,8 +61,8 @@ def read(reader: TextReader, recipe: Recipe, texts: Sequence[Text], lengths: Seq
     found = np.array([[outcome.found for outcome in each] for each in outcomes])
     rng = np.random.default_rng(recipe.seed)
     return {
-        "tokens for 90 % exact": needed(exact, rng),
-        "tokens for 90 % at p <= 1e-4": needed(found, rng),
+        "tokens for 90 % exact": needed(exact, lengths, rng),
+        "tokens for 90 % at p <= 1e-4": needed(found, lengths, rng),
         "exact": {str(n): rate(int(c), len(texts)) for n, c in zip(lengths, exact.sum(axis=0), strict=True)},
         "p <= 1e-4": {str(n): rate(int(c), len(texts)) for n, c in zip(lengths, found.sum(axis=0), strict=True)},
     }

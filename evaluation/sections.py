@@ -120,8 +120,8 @@ SECTIONS = {
     ),
     "gumbel": Section(
         "Gumbel beside unbiased",
-        "What the clearest strategy gains, read by the same decoder, and what it takes: nothing from a text, but texts that go "
-        "on from one prompt with one code are more alike, for only their first words are drawn freely.",
+        "What the clearest strategy gains, each read by the score that was made for it, and what it takes: nothing from a text, "
+        "but texts that go on from one prompt with one code are more alike, for only their first words are drawn freely.",
         tables.gumbel,
     ),
     "lengths": Section("Tokens needed, by bits", "Whole records of one to four codes, by `unbiased`.", tables.lengths),

@@ -113,6 +113,8 @@ def test_the_worked_example_is_what_the_reference_computes() -> None:
 def worked() -> list[tuple[str, str, str]]:
     """The rows of appendix A: section, what, value."""
     import struct
+    from dataclasses import replace
+    from itertools import pairwise
 
     import numpy as np
 
@@ -154,13 +156,19 @@ def worked() -> list[tuple[str, str, str]]:
     width = MARGIN * denominator * int(weights[token]) + 2 * denominator * total
     steps = STEPS * min(max(inside, 0), width) // width
 
-    marks = Marks.of(profile, cut, units(Score.SOFT, observe(decoder.proxy, cut), profile.sigma))
+    evidence = observe(decoder.proxy, cut)
+    marks = Marks.of(profile, cut, units(Score.SOFT, evidence, profile.sigma))
+    halvings = next(c for c in range(13) if c == 12 or weights[token] << c + 1 > total)
+    ends = [0, *(2.0**-i * (1 + q / 4) for i in range(12, 0, -1) for q in range(4)), 1]
+    first, behind = next(pair for pair in pairwise(ends) if pair[0] <= rank[token] / 2**32 < pair[1])
+    ranked = Table.of(replace(marks, units=units(Score.RANK, evidence, profile.sigma)))
     table = Table.of(marks)
     scores = score_all(table, code_space(profile))
     null, report = null_of(table.units), decoder.decode(text[1])
     assert report.code == int(scores.argmax()) == code and report.scored == table.counted
-    tests = 2**20 * 4
+    tests = 2**20 * 4 / (7 / 8)
     assert report.p_value == null.p_value(int(scores[code]), tests)
+    assert report.score == "soft" and null_of(ranked.units).p_value(ranked.score(code), 2**20 * 4 * 8) > report.p_value
 
     def several(*numbers: int) -> str:
         return " ".join(map(str, numbers))
@@ -192,14 +200,17 @@ def worked() -> list[tuple[str, str, str]]:
         ),
         ("9.4", "`u`, and the slot of the position in records of 1, 2, 3, 4 codes", several(word, *slots)),
         ("10.1", "`I`, the width `W`, `q`", several(inside, width, steps)),
-        ("10.1", "units for the code", f"{marks.units[0, colour]}"),
+        ("10.1", "`soft` units for the code", f"{marks.units[0, colour]}"),
+        ("10.1", "`c`; `a` and `b` of the rank", f"{halvings}; {first} {behind}"),
+        ("10.1", "`rank` units for the code", f"{units(Score.RANK, evidence[:1], profile.sigma)[0, colour]}"),
         ("10", "positions counted: one pair comes back", f"{table.counted}"),
         ("10", "contexts", f"{len(table.seeds)}"),
-        ("10", "score of the code, the best of all", f"{scores[code]}"),
+        ("10", "score of the code by `soft`, the best of all", f"{scores[code]}"),
         ("12", "mean score of a wrong code", f"{table.units.mean(axis=1).sum()}"),
         ("12", "`P(S >= score)`", f"{null.tail(int(scores[code])):.10e}"),
-        ("10.2", "`K = 2^20 * 1 * 4 * 1 * 1 * 1`", f"{tests}"),
+        ("10.2", "`K = 2^20 * 1 * 8/7 * 4 * 1 * 1 * 1`", f"{tests:.10g}"),
         ("10", "p-value", f"{report.p_value:.10e}"),
+        ("10", "score of the code by `rank`, which is less clear", f"{ranked.score(code)}"),
     ]
 
 
