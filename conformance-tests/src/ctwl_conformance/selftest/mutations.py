@@ -103,6 +103,8 @@ EQUIVALENT: tuple[tuple[str, str, str], ...] = (
     ("spans", "count: int = 1)", "a default that vectors do not take"),
     ("spans", "reshape(-1, 2)", "NumPy takes any negative number"),
     ("units", "range(STEPS + 1)", "one step more than is looked at"),
+    ("units", "range(HALVINGS + 1)", "one row more than is looked at"),
+    ("units", "np.maximum(bits - 3, 0)", "shorter ranks are all in the first interval"),
     ("units", "np.maximum(width, 1)", "keeps from a division by zero, where nothing is above it"),
 )
 """Constants that may change without anybody being able to tell: module, the piece of source they stand in, and why."""

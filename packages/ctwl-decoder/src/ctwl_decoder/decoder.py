@@ -36,9 +36,16 @@ from .posterior import THRESHOLD, posterior_windows
 from .report import Analysis, Report, Span
 from .scores import code_space
 from .spans import Candidate, Found, Search, View, candidates, merge
-from .units import NAT, READ, Score, bits_at_most, units
+from .units import NAT, Score, units
 
-__all__ = ["ALPHA", "MAX_CHARACTERS", "MAX_TOKENS", "Decoder", "decode"]
+__all__ = ["ALPHA", "MAX_CHARACTERS", "MAX_TOKENS", "READ", "Decoder", "decode"]
+
+READ = {Score.SOFT: 7 / 8, Score.RANK: 1 / 8}
+"""The scores by which a text is read side by side, each with its share of the level. What ``gumbel`` wrote is so clear
+that a small share is enough, and other texts lose next to nothing."""
+
+_RANK_BITS = 3
+"""What ranks say of a position on average in few texts only, in bits."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -425,8 +432,10 @@ def _shares(score: Score | Literal["both", "soft", "rank", "count"]) -> Mapping[
 
 def _needed(profile: Profile, alpha: float, searches: Sequence[Search], shares: Mapping[Score, float]) -> int:
     bits = min(math.log2(len(search.codes) / search.share) for search in searches) - math.log2(alpha)
-    positions = ((bits - math.log2(share)) / bits_at_most(score, profile.sigma) for score, share in shares.items())
-    return profile.prefix_length + math.ceil(min(positions))
+    hit = math.log2(profile.sigma[1] / profile.sigma[0])  # what a sure one says
+    most = {score: _RANK_BITS if score is Score.RANK else hit for score in shares}
+    positions = min((bits - math.log2(share)) / most[score] for score, share in shares.items())
+    return profile.prefix_length + math.ceil(positions)
 
 
 def needed_tokens(
@@ -436,7 +445,7 @@ def needed_tokens(
     beacons: Iterable[tuple[int, int]] | None = None,
     score: Score | Literal["both", "soft", "rank", "count"] = "both",
 ) -> int:
-    """Tokens below which the test will hardly pass, see :func:`ctwl_decoder.units.bits_at_most`.
+    """Tokens below which the test will hardly pass.
 
     Args:
         profile: the profile.

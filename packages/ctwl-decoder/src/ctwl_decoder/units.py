@@ -28,7 +28,7 @@ from ctwl_protocol.partition import Sigma, is_member
 
 from .evidence import Evidence
 
-__all__ = ["NAT", "READ", "STEPS", "Score", "bits_at_most", "rank_table", "soft_table", "units"]
+__all__ = ["NAT", "STEPS", "Score", "rank_table", "soft_table", "units"]
 
 STEPS = 64
 """The share of a token in a half is rounded down to so many steps."""
@@ -64,11 +64,6 @@ class Score(StrEnum):
     SOFT = "soft"
     RANK = "rank"
     COUNT = "count"
-
-
-READ = {Score.SOFT: 7 / 8, Score.RANK: 1 / 8}
-"""The scores by which a text is read side by side, each with its share of the level. What ``gumbel`` wrote is so clear
-that a small share is enough, and nobody else's text pays for it."""
 
 
 @cache
@@ -108,11 +103,6 @@ def rank_table() -> tuple[tuple[int, ...], ...]:
         return round(NAT * math.log((1 - e) * mean + e))
 
     return tuple(tuple(value(c, a, b) for a, b in bounds) for c in range(HALVINGS + 1))
-
-
-def bits_at_most(score: Score, sigma: Sigma) -> float:
-    """What a position says at most, in bits: of halves what a sure hit says; of ranks what few texts say on average."""
-    return 3.0 if score is Score.RANK else math.log2(sigma[1] / sigma[0])
 
 
 def units(score: Score, evidence: Evidence, sigma: Sigma) -> NDArray[np.int8]:
