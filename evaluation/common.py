@@ -23,10 +23,10 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from scipy import stats
 
-from ctwl_decoder.evidence import Evidence, Marks, Observe, observe
+from ctwl_decoder.evidence import Evidence, Marks, Observe, observe, permutations
 from ctwl_decoder.units import Score, units
 from ctwl_protocol import Profile
-from ctwl_protocol.hashing import partition_seed, permutation_seeds, ranks_of
+from ctwl_protocol.hashing import ranks_of
 from ctwl_protocol.profile import ProxyModel
 from ctwl_protocol.proxy import Proxy, build_model, find_files, load_tensors
 from ctwl_protocol.registry import Trusted, bundled
@@ -96,21 +96,14 @@ def kept(proxy: Proxy, folder: Path = KEPT) -> Observe:
         file = folder / f"{name}.npz"
         if file.exists():
             with np.load(file) as arrays:
-                return Evidence(arrays["below"], _ranks(proxy.profile, cut), arrays["weight"], arrays["total"])
+                ranks = ranks_of(permutations(proxy.profile, cut.contexts), cut.observed[:, None])  # need no proxy
+                return Evidence(arrays["below"], ranks, arrays["weight"], arrays["total"])
         found = observe(proxy, cut, progress)
         with _whole(file) as half:
             np.savez(half, below=found.below, weight=found.weight, total=found.total)
         return found
 
     return recall
-
-
-def _ranks(profile: Profile, cut: Positions) -> NDArray[np.uint32]:
-    """The observed tokens' ranks, which need no proxy: uint32 (positions, colours)."""
-    contexts, place = np.unique(cut.contexts, axis=0, return_inverse=True)
-    words = [partition_seed(profile.key, context) for context in contexts.tolist()]
-    seeds = np.array([permutation_seeds(seed, profile.colours) for seed in words], dtype=np.uint32)
-    return ranks_of(seeds.reshape(-1, profile.colours)[place.reshape(-1)], cut.observed[:, None])
 
 
 def recalled(told: Any, make: Callable[[], Any], folder: Path = KEPT) -> Any:

@@ -22,7 +22,7 @@ import numpy as np
 from common import OFFLINE, kept, settings, tracked, write
 from scipy import stats
 
-from ctwl_decoder.decoder import READ
+from ctwl_decoder.decoder import SHARES
 from ctwl_decoder.evidence import Marks, Table
 from ctwl_decoder.null import null_of
 from ctwl_decoder.posterior import THRESHOLD, posterior
@@ -53,7 +53,7 @@ def judge(proxy: Proxy, text: str, rng: np.random.Generator) -> dict[str, float]
     marks = {score: Marks.of(profile, cut, units(score, evidence, profile.sigma)) for score in Score}
     code, u = int(rng.integers(profile.codes)), float(rng.random())
     randomised, reported = {}, []
-    for score, share in READ.items():
+    for score, share in SHARES.items():
         table = Table.of(marks[score])
         scores, null = score_all(table, codes), null_of(table.units)
         randomised[score.value] = null.randomised(int(scores[code]), u)

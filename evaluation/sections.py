@@ -98,7 +98,7 @@ SECTIONS = {
     "curves": Section(
         "Success against quality",
         "Each method at several strengths, from the same prompts; higher success at lower NLL is better. Soft and count "
-        "are the decoder's scores. At equal success strengths are interpolated to where both methods read equally many "
+        "are two of the decoder's scores. At equal success strengths are interpolated to where both methods read equally many "
         "codes: below 0, Balance-Marking's is lower. NLL is no distance, it falls where likely tokens are preferred; for that "
         "see The paper's approximations.",
         tables.curves,

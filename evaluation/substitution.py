@@ -12,13 +12,11 @@ paper's count.
 
 from __future__ import annotations
 
-import argparse
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-import numpy as np
 import proposals
 import torch
 from common import (
@@ -26,7 +24,6 @@ from common import (
     arguments,
     kept,
     marks_of,
-    news_prompts,
     rate,
     recalled,
     settings,
@@ -34,7 +31,7 @@ from common import (
     versions,
     write,
 )
-from proposals import substitute
+from proposals import SHARES, edited
 from reading import own_score, read_whole
 
 import ctwl_encoder
@@ -44,26 +41,8 @@ from ctwl_decoder.units import Score
 from ctwl_encoder import Encoder
 from ctwl_encoder.options import Strategy
 
-SHARES = (0.0, 0.1, 0.2, 0.3)
 STRATEGIES = (Strategy.UNBIASED, Strategy.GUMBEL, Strategy.DELTA)
 NAMES = ("exact", "exact at p <= 1e-4", "whole text: exact", "whole text: exact at p <= 1e-4")
-
-
-def edited(encoder: Encoder, strategy: Strategy, texts: int, options: argparse.Namespace) -> list[dict[str, Any]]:
-    """Texts and what their edits make of them, a text for each of :data:`SHARES`, beside the code that they carry."""
-    prompts, rng = news_prompts(texts), np.random.default_rng(options.seed)
-    found = []
-    for start in tracked(range(0, texts, options.batch), strategy):
-        written = encoder.generate(
-            prompts[start : start + options.batch], provider=(37 * start + 5) % 1024, version=start % 16,
-            strategy=strategy, max_new_tokens=options.tokens, min_new_tokens=options.tokens,
-            seed=options.seed + start,
-        )  # fmt: skip
-        for generation in written:
-            ids = encoder.tokenizer(generation.text, add_special_tokens=False)["input_ids"]
-            changed = [encoder.tokenizer.decode(substitute(encoder, ids, share, rng)) for share in SHARES[1:]]
-            found.append({"code": generation.beacon.code, "texts": [generation.text, *changed]})
-    return found
 
 
 def main() -> None:

@@ -201,7 +201,7 @@ def worked() -> list[tuple[str, str, str]]:
         ("9.4", "`u`, and the slot of the position in records of 1, 2, 3, 4 codes", several(word, *slots)),
         ("10.1", "`I`, the width `W`, `q`", several(inside, width, steps)),
         ("10.1", "`soft` units for the code", f"{marks.units[0, colour]}"),
-        ("10.1", "`c`; `a` and `b` of the rank", f"{halvings}; {first} {behind}"),
+        ("10.1", "`j`; `x` and `y` of the rank", f"{halvings}; {first} {behind}"),
         ("10.1", "`rank` units for the code", f"{units(Score.RANK, evidence[:1], profile.sigma)[0, colour]}"),
         ("10", "positions counted: one pair comes back", f"{table.counted}"),
         ("10", "contexts", f"{len(table.seeds)}"),

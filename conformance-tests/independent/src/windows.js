@@ -23,7 +23,7 @@ export const isWholeTested = (positions) => positions <= MAX_WHOLE;
  * @param codes `N`, the number of codes searched
  * @param forms `F`
  * @param numbers `C`, how many numbers of codes are tried
- * @param share of the level that is the score's, `1 / M`
+ * @param share of the level that is the score's, `1 / E`
  */
 export function tests(positions, n, codes, forms, numbers, share = 1) {
   const count = windows(positions, n).length;

@@ -18,7 +18,7 @@ from scipy import stats
 
 from ctwl_decoder import Decoder
 from ctwl_decoder.cli import main
-from ctwl_decoder.decoder import MAX_CHARACTERS
+from ctwl_decoder.decoder import MAX_CHARACTERS, SHARES
 from ctwl_decoder.errors import InputTooLarge, NotText, OptionOutOfRange
 from ctwl_decoder.evidence import Marks, Table, observe
 from ctwl_decoder.html import html_report
@@ -77,9 +77,11 @@ def test_the_code_is_read_back_with_its_p_value(decoder: Decoder, marked: str) -
     assert "provider 700, not registered, model version 9" in str(report)
 
 
-def marks_of(proxy: Proxy, text: str, score: Score, tokens: int) -> Marks:
+def views_of(proxy: Proxy, text: str, tokens: int) -> list[View]:
     cut = positions(proxy.tokenizer.encode(text)[:tokens], 10, 1)
-    return Marks.of(proxy.profile, cut, units(score, observe(proxy, cut), proxy.profile.sigma))
+    evidence, sigma = observe(proxy, cut), proxy.profile.sigma
+    marks = {score: Marks.of(proxy.profile, cut, units(score, evidence, sigma)) for score in SHARES}
+    return [View(marks[score], score, share) for score, share in SHARES.items()]
 
 
 def test_decoding_twice_or_with_numpy_gives_identical_scores(offline_proxy: Proxy, marked: str) -> None:
@@ -229,6 +231,15 @@ def test_the_papers_count_finds_the_code_too(decoder: Decoder, marked: str) -> N
     assert count.p_value < 1e-4
 
 
+def test_a_score_alone_has_the_whole_level(decoder: Decoder, marked: str) -> None:
+    both, soft, rank = (decoder.decode(marked, score=score) for score in ("both", "soft", "rank"))
+    assert (both.score, soft.score, rank.score) == ("soft", "soft", "rank")
+    assert both.code == soft.code
+    assert both.p_value == pytest.approx(8 / 7 * soft.p_value)
+    assert soft.p_value < rank.p_value  # the text is by unbiased
+    assert rank.needed < both.needed < soft.needed
+
+
 def test_a_search_for_one_providers_beacons_needs_less_text(decoder: Decoder, marked: str) -> None:
     short = marked[: len(marked) // 2]
     known = decoder.decode(short, beacons=[(700, 9)])
@@ -243,15 +254,18 @@ def test_p_values_hold_on_human_text(decoder: Decoder) -> None:
     """A small version of evaluation/false_positives.py: documentation that people wrote."""
     rng = np.random.default_rng(8)
     texts = [text[200:900] for text in HUMAN.values() if len(text) > 1200][:12]
-    randomised, reported = [], []
+    reported: list[float] = []
+    randomised: dict[Score, list[float]] = {score: [] for score in SHARES}
     for text in texts:
-        marks = marks_of(decoder.proxy, text, Score.SOFT, 80)
-        table = Table.of(marks)
-        (score,) = score_codes(table, rng.integers(2**20, size=1, dtype=np.uint32))
-        randomised.append(null_of(table.units).randomised(int(score), float(rng.random())))
-        reported.append(min(c.p_value for c in candidates([View(marks)], [Search(code_space(decoder.profile))])))
+        views = views_of(decoder.proxy, text, 80)
+        code = rng.integers(2**20, size=1, dtype=np.uint32)
+        for view in views:
+            table = Table.of(view.marks)
+            (score,) = score_codes(table, code)
+            randomised[view.score].append(null_of(table.units).randomised(int(score), float(rng.random())))
+        reported.append(min(c.p_value for c in candidates(views, [Search(code_space(decoder.profile))])))
     assert len(texts) == 12
-    assert stats.kstest(randomised, "uniform").pvalue > 0.01
+    assert all(stats.kstest(p_values, "uniform").pvalue > 0.01 for p_values in randomised.values())
     assert stats.kstest(reported, "uniform", alternative="greater").pvalue > 0.01
     assert min(reported) > 1e-4
 

@@ -161,8 +161,9 @@ def _span_cases() -> Iterator[Case]:
 
 
 def _record_cases() -> Iterator[Case]:
-    def case(record: Record, tokens: int, seed: int, key: bytes | None = None) -> JSON:
-        return {"text": write_toy(record, tokens, seed, key=key, alphabet=_ALPHABET), "alpha": 1e-4}
+    def case(record: Record, tokens: int, seed: int, key: bytes | None = None, *, raced: bool = False) -> JSON:
+        text = write_toy(record, tokens, seed, key=key, alphabet=_ALPHABET, raced=raced)
+        return {"text": text, "alpha": 1e-4}
 
     beacon = {"provider": 42, "version": 3, "nonce": 17}
     keys = ProviderKeys(bytes(range(32)))
@@ -170,6 +171,7 @@ def _record_cases() -> Iterator[Case]:
     yield "tagged", case(Record.of(2, **beacon, tag=424242), 400, 2)
     yield "attributed", case(Record.of(3, **beacon, sealed_user=2**40 - 99), 700, 3)
     hop = {"provider_1": 7, "version_1": 1, "nonce_1": 3}
+    yield "attributed, by gumbel", case(Record.of(3, **beacon, sealed_user=2**40 - 99), 200, 8, raced=True)
     yield "two hops", case(Record.of(5, **beacon, **hop), 400, 4)
     yield "three hops", case(Record.of(6, **beacon, **hop, provider_2=8, version_2=2, nonce_2=4), 700, 5)
     yield "wide", case(Record.of(8, **beacon, provider_high=4000, version_high=200), 400, 6)

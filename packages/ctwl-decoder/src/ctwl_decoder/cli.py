@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from ctwl_protocol import CTWLError, get_profile
 from ctwl_protocol.errors import FileUnwritable
@@ -21,7 +21,7 @@ from ctwl_protocol.registry import load_trusted
 from ctwl_protocol.sealing import ProviderKeys
 
 from . import __version__
-from .options import ALPHA, add_proxy_options, beacons, check_alpha
+from .options import ALPHA, ScoreName, add_proxy_options, beacons, check_alpha
 from .plain import read_text
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--score",
-        choices=["both", "soft", "rank", "count"],
+        choices=get_args(ScoreName),
         default="both",
         help="log-likelihood ratio by halves (soft), for all strategies, or by ranks (rank), for gumbel; both side by "
         "side (default); or the paper's count",

@@ -31,21 +31,21 @@ from .forms import forms_of
 from .interpret import Interpreter
 from .joint import NOBODY, Reader
 from .mapped import Mapped
-from .options import ALPHA, MAX_CHARACTERS, MAX_TOKENS, beacon_codes, check_alpha, codes_of
+from .options import ALPHA, MAX_CHARACTERS, MAX_TOKENS, ScoreName, beacon_codes, check_alpha, codes_of
 from .posterior import THRESHOLD, posterior_windows
 from .report import Analysis, Report, Span
 from .scores import code_space
 from .spans import Candidate, Found, Search, View, candidates, merge
 from .units import NAT, Score, units
 
-__all__ = ["ALPHA", "MAX_CHARACTERS", "MAX_TOKENS", "READ", "Decoder", "decode"]
+__all__ = ["ALPHA", "MAX_CHARACTERS", "MAX_TOKENS", "SHARES", "Decoder", "decode"]
 
-READ = {Score.SOFT: 7 / 8, Score.RANK: 1 / 8}
+SHARES = {Score.SOFT: 7 / 8, Score.RANK: 1 / 8}
 """The scores by which a text is read side by side, each with its share of the level. What ``gumbel`` wrote is so clear
 that a small share is enough, and other texts lose next to nothing."""
 
-_RANK_BITS = 3
-"""What ranks say of a position on average in few texts only, in bits."""
+_RANK_BITS = 4
+"""What ranks say of a position, in bits; on average more in few texts only."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -203,7 +203,7 @@ class Decoder:
         *,
         alpha: float = ALPHA,
         test: Literal["exact", "posterior"] = "exact",
-        score: Score | Literal["both", "soft", "rank", "count"] = "both",
+        score: Score | ScoreName = "both",
         beacons: Iterable[tuple[int, int]] | None = None,
         progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> Report:
@@ -234,7 +234,7 @@ class Decoder:
         *,
         alpha: float = ALPHA,
         test: Literal["exact", "posterior"] = "exact",
-        score: Score | Literal["both", "soft", "rank", "count"] = "both",
+        score: Score | ScoreName = "both",
         beacons: Iterable[tuple[int, int]] | None = None,
         progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> Analysis:
@@ -247,7 +247,7 @@ class Decoder:
         *,
         alpha: float = ALPHA,
         test: Literal["exact", "posterior"] = "exact",
-        score: Score | Literal["both", "soft", "rank", "count"] = "both",
+        score: Score | ScoreName = "both",
         beacons: Iterable[tuple[int, int]] | None = None,
         progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> list[Analysis]:
@@ -311,7 +311,8 @@ class Decoder:
     ) -> _Outcome:
         """Steps 5 to 8 for one form, by scores that have each its share of the level."""
         soft = Marks.of(self.profile, form.cut, units(Score.SOFT, evidence, self.profile.sigma))
-        marks = {score: replace(soft, units=units(score, evidence, self.profile.sigma)) for score in shares}
+        others = {score: units(score, evidence, self.profile.sigma) for score in shares if score is not Score.SOFT}
+        marks = {Score.SOFT: soft} | {score: replace(soft, units=each) for score, each in others.items()}
         probability = None
         if test == "posterior":
             (search,) = searches
@@ -425,9 +426,9 @@ def _searches(profile: Profile, registered: NDArray[np.uint32], codes: NDArray[n
     return [Search(registered, 0.5), Search(code_space(profile), 0.5)]
 
 
-def _shares(score: Score | Literal["both", "soft", "rank", "count"]) -> Mapping[Score, float]:
+def _shares(score: Score | ScoreName) -> Mapping[Score, float]:
     """The scores that are asked for, each with its share of the level."""
-    return READ if score == "both" else {Score(score): 1.0}
+    return SHARES if score == "both" else {Score(score): 1.0}
 
 
 def _needed(profile: Profile, alpha: float, searches: Sequence[Search], shares: Mapping[Score, float]) -> int:
@@ -443,7 +444,7 @@ def needed_tokens(
     alpha: float,
     registry: Trusted,
     beacons: Iterable[tuple[int, int]] | None = None,
-    score: Score | Literal["both", "soft", "rank", "count"] = "both",
+    score: Score | ScoreName = "both",
 ) -> int:
     """Tokens below which the test will hardly pass.
 

@@ -15,7 +15,7 @@ from ctwl_protocol.proxy import Proxy
 from ctwl_protocol.records import slot_seed
 from ctwl_protocol.windows import Positions
 
-__all__ = ["Evidence", "Marks", "Observe", "Table", "observe"]
+__all__ = ["Evidence", "Marks", "Observe", "Table", "observe", "permutations"]
 
 MassBelow = Callable[[NDArray[np.uint32], NDArray[np.int64], NDArray[np.uint32]], NDArray[np.uint32]]
 
@@ -57,6 +57,13 @@ Observe = Callable[[Positions, Callable[[int], None]], Evidence]
 """What turns positions into evidence: :func:`observe` with a proxy, or a service that batches for many callers."""
 
 
+def permutations(profile: Profile, contexts: NDArray[np.int64]) -> NDArray[np.uint32]:
+    """The seeds of every colour's permutation at some contexts: uint32 (contexts, colours)."""
+    words = [hashing.partition_seed(profile.key, context) for context in contexts.tolist()]
+    seeds = [hashing.permutation_seeds(seed, profile.colours) for seed in words]
+    return np.array(seeds, dtype=np.uint32).reshape(-1, profile.colours)
+
+
 def observe(
     proxy: Proxy,
     positions: Positions,
@@ -77,9 +84,7 @@ def observe(
     weight = np.empty(len(positions), dtype=np.uint32)
     total = np.empty(len(positions), dtype=np.uint64)
     for rows, weights in proxy.batches(positions.windows):
-        contexts = positions.contexts[rows].tolist()
-        partition_seeds = [hashing.partition_seed(profile.key, context) for context in contexts]
-        seeds = np.stack([hashing.permutation_seeds(seed, profile.colours) for seed in partition_seeds])
+        seeds = permutations(profile, positions.contexts[rows])
         observed = positions.observed[rows]
         below[rows] = mass_below(weights, observed, seeds)
         ranks[rows] = hashing.ranks_of(seeds, observed[:, None])

@@ -77,7 +77,8 @@ def _document(analysis: Analysis) -> Iterator[str]:
     yield f"{report.hits} hits in {report.scored} tokens scored, where a wrong code has {report.expected:.1f}. "
     yield f"{report.tokens} tokens, {report.searched:,} codes searched, text read {escape(report.form)}, level "
     names = f"Names are from the {escape(report.registry)}. " if report.registry else ""
-    yield f"{number(report.alpha)}, {report.score} score. {names}Profile {escape(report.profile)}, "
+    shown = f", shown by the {report.score} score" if report.detected else ""
+    yield f"{number(report.alpha)}{shown}. {names}Profile {escape(report.profile)}, "
     yield f"SHA-256 {report.profile_digest}.</p>\n</footer>\n</body>\n</html>\n"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterable
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ __all__ = [
     "ALPHA",
     "MAX_CHARACTERS",
     "MAX_TOKENS",
+    "ScoreName",
     "add_proxy_options",
     "beacon_codes",
     "beacons",
@@ -33,6 +35,9 @@ MAX_CHARACTERS = 1 << 20
 
 MAX_TOKENS = 1 << 17
 """Longest text that is decoded, in proxy tokens: about 20 minutes on two cores."""
+
+ScoreName: TypeAlias = Literal["both", "soft", "rank", "count"]
+"""What may be asked of how positions are scored, see :mod:`ctwl_decoder.units`; "both" is by halves and by ranks."""
 
 
 def check_alpha(alpha: float) -> None:

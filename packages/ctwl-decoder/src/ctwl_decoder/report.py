@@ -269,7 +269,7 @@ def details(record: ReadRecord | None) -> list[tuple[str, str]]:
 def strength(worth: float) -> int:
     """How strongly a token's evidence in nats is shown: 1 to 3 for the code, -1 to -3 against it, 0 for hardly any.
 
-    A miss weighs as much as about three hits. A token that was not judged (NaN) shows nothing.
+    By the soft score a miss weighs as much as about three hits. A token that was not judged (NaN) shows nothing.
     """
     if math.isnan(worth) or abs(worth) < _HARDLY:
         return 0

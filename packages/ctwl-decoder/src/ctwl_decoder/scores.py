@@ -181,8 +181,10 @@ def search_windows(
     Returns:
         uint32 and int32 (views, windows).
     """
-    marks, *_ = views
-    units = sum(view.units.astype(np.int64) << np.int64(32 * i) for i, view in enumerate(views))
+    marks, *others = views
+    units = marks.units.astype(np.int64)
+    for other in others:
+        units += other.units.astype(np.int64) << _S32
     counts, which_count = np.unique(windows[:, 0], return_inverse=True)
     member = marks.slots[:, counts - 1] == 0
     grid = np.column_stack([which_count.reshape(-1), -(-windows[:, 1:] // cell)])

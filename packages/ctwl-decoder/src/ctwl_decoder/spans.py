@@ -1,9 +1,9 @@
 """Spans: where in a text are which codes (spec section 10, steps 6 to 8).
 
 Two questions share the level. Does the whole text carry one code? Does a window of it, one of a fixed grid of lengths
-and places? Every answer is a code with the exact p-value of its own window, multiplied by the number of codes and
-windows that were searched. The windows that pass are then merged into spans, whose ends are where the evidence begins
-and stops.
+and places? Both are asked of each score. Every answer is a code with the exact p-value of its own window, multiplied by
+the number of codes and windows that were searched, over its share of the level. The windows that pass are then merged
+into spans, whose ends are where the evidence begins and stops.
 """
 
 from __future__ import annotations
@@ -48,8 +48,9 @@ DROP = 9 * NAT
 _EVALUATED = 24
 """At least so many windows get an exact p-value."""
 
-_STANDARD_SCORE = 5.5
-"""Windows whose best code lies so many standard deviations above the mean get one too."""
+_STANDARD_SCORE = {Score.SOFT: 5.5, Score.RANK: 6.5, Score.COUNT: 5.5}
+"""Windows whose best code lies so many standard deviations above the mean get one too. Ranks say much where they say
+anything, so by them chance goes further."""
 
 
 @dataclass(frozen=True)
@@ -237,7 +238,7 @@ def _candidates(
         tests = paid * len(rows)
         places = counted[marks.slots[counted, count - 1] == 0]
         judged: dict[int, list[Candidate]] = {}
-        for w in rows[_promising(view.marks, places, windows[rows, 1:], scores[rows])]:
+        for w in rows[_promising(view, places, windows[rows, 1:], scores[rows])]:
             start, end = windows[w, 1:].tolist()
             same = judged.setdefault(int(best[w]), [])
             if not any(other.start <= start and end <= other.end for other in same):  # else it adds nothing
@@ -247,20 +248,20 @@ def _candidates(
 
 
 def _promising(
-    marks: Marks, places: NDArray[np.int64], windows: NDArray[np.int64], scores: NDArray[np.int32]
+    view: View, places: NDArray[np.int64], windows: NDArray[np.int64], scores: NDArray[np.int32]
 ) -> NDArray[np.int64]:
     """The windows worth an exact p-value, best first, by how far their best codes stand above a wrong code's mean.
 
     Leaving one out loses power, never validity.
     """
-    moments = np.zeros((2, len(marks) + 1))
+    marks, moments = view.marks, np.zeros((2, len(view.marks) + 1))
     moments[:, places + 1] = marks.units[places].mean(axis=1), marks.units[places].var(axis=1)
     mean, variance = moments.cumsum(axis=1)
     starts, ends = windows[:, 0], windows[:, 1]
     spread = np.sqrt(np.maximum(variance[ends] - variance[starts], 1e-9))
     standard = (scores - (mean[ends] - mean[starts])) / spread
     order = np.argsort(-standard, kind="stable")
-    return order[: max(_EVALUATED, int((standard > _STANDARD_SCORE).sum()))]
+    return order[: max(_EVALUATED, int((standard > _STANDARD_SCORE[view.score]).sum()))]
 
 
 def merge(

@@ -18,7 +18,7 @@ from ctwl_protocol import Profile
 
 from .options import Strategy
 
-__all__ = ["BITS_PER_TOKEN", "HIT_RATE", "Mark", "expected_log2_p", "needed_tokens", "null_hit", "until"]
+__all__ = ["BITS_PER_TOKEN", "HIT_RATE", "Mark", "expected_log2_p", "needed_tokens", "null_hit", "raced_nats", "until"]
 
 _THETA = np.linspace(0.0, 8.0, 65)
 
@@ -30,12 +30,15 @@ BITS_PER_TOKEN = 0.4
 length that follows for one code, 94 tokens, is enough for nine texts in ten (evaluation/recovery.py has 100 tokens)."""
 
 RACED_BITS_PER_TOKEN = 1.0
-"""The same under ``gumbel``: 44 tokens for one code (evaluation/gumbel.py has 40)."""
+"""The same under ``gumbel``: 44 tokens for one code (evaluation/gumbel.py has 30)."""
 
 RACED = 0.5
-"""The reader finds half or more of what ranks say to someone who knows what the model thinks (evaluation/gumbel.py)."""
+"""Share to count on of what ranks say to someone who knows what the model thinks: the reader has the proxy only."""
 
-RANKS = 3
+_LEAST = 2**-12.5
+"""Below this probability the reader's table makes no difference."""
+
+RANK_SHARE_BITS = 3
 """Bits of the level that reading by ranks costs: it has an eighth of it (spec section 10.2)."""
 
 SEVERAL = 13
@@ -70,7 +73,7 @@ class Mark:
 
 def raced_nats(probability: float) -> float:
     """What the rank of a token of this probability says on average, if it won a race: its log-likelihood ratio."""
-    return RACED * (probability - 1 - math.log(max(probability, 1e-12)))
+    return RACED * (probability - 1 - math.log(max(probability, _LEAST)))
 
 
 def null_hit(probability: float) -> float:
@@ -89,16 +92,17 @@ def until(last: Mark | None) -> Iterator[Mark]:
 
 
 def expected_log2_p(last: Mark | None, bits: int) -> float:
-    """Bound on log2 of the p-value after correction for ``2^bits`` records; at most 0.
+    """What to expect of log2 of the p-value after correction for ``2^bits`` records; at most 0.
 
-    Like the decoder it counts a pair of context and token once in a slot: a loop brings no evidence.
+    By halves it is a bound; by ranks, where tokens won races, what they say on average. Like the decoder it counts a
+    pair of context and token once in a slot: a loop brings no evidence.
     """
     first = {(mark.slot, mark.context, mark.token): mark for mark in until(last)}
     null = np.array([mark.null for mark in first.values()])[:, None]
     hits = sum(mark.hit for mark in first.values())
     bound = (np.log1p(null * np.expm1(_THETA)).sum(axis=0) - _THETA * hits).min() / np.log(2)
-    ranks = RANKS - sum(mark.raced for mark in first.values()) / math.log(2)
-    return min(0.0, bits + min(float(bound), ranks))
+    by_rank = RANK_SHARE_BITS - sum(mark.raced for mark in first.values()) / math.log(2)
+    return min(0.0, bits + min(float(bound), by_rank))
 
 
 def needed_tokens(profile: Profile, strategy: Strategy, codes: int = 1, alpha: float = 1e-4) -> int:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from ctwl_protocol import Profile
 from ctwl_protocol.registry import Trusted, load_trusted
 
 from .. import __version__
 from ..errors import OptionOutOfRange
-from ..options import ALPHA, beacon_codes, check_alpha
+from ..options import ALPHA, ScoreName, beacon_codes, check_alpha
 from .corpus import Columns, CorpusFile, Document, documents
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Settings:
 
     profile: Profile
     alpha: float = ALPHA
-    score: Literal["both", "soft", "rank", "count"] = "both"
+    score: ScoreName = "both"
     beacons: tuple[tuple[int, int], ...] | None = None
     columns: Columns = field(default_factory=Columns)
     registry: Trusted = field(default_factory=load_trusted, repr=False)

@@ -25,7 +25,7 @@ from .. import __version__
 from ..decoder import Decoder
 from ..errors import InputTooLarge, OptionOutOfRange, ServiceBusy, ServiceClosing, UnsupportedType
 from ..html import html_report
-from ..options import ALPHA
+from ..options import ALPHA, ScoreName
 from ..plain import text_of
 from ..report import Analysis, Report
 from .admission import Admission, Visit
@@ -86,7 +86,7 @@ class Question(BaseModel):
 
     text: str = Field(description="The text; GET /v1/profile says how long it may be.")
     alpha: float = Field(default=ALPHA, gt=0, lt=1, description="Level of the test.")
-    score: Literal["both", "soft", "rank", "count"] = Field(
+    score: ScoreName = Field(
         default="both", description="How positions are scored: by halves, by ranks, by both side by side, by the count."
     )
     beacons: list[Annotated[tuple[_Provider, _Version], Strict(False)]] | None = Field(
