@@ -38,6 +38,7 @@ def summary() -> str:
     tokens = recovery["settings"]["tokens"]
     unbiased = quality["methods"]["unbiased"]
     randomised, reported = humans["randomised p of one code"], humans["reported p"]
+    ranked = humans["randomised p of one code, by rank"]
     memory = bench["megabytes"]["decode, above loaded"]
     crossed = next(row for row in result("bridge")["pairs"] if row["proxy's vocabulary"] == "smollm2")
     pasted = result("pasted")
@@ -65,7 +66,8 @@ def summary() -> str:
         *edited(),
         (
             f"p-values on {humans['passages']} human passages",
-            f"uniform (Kolmogorov-Smirnov p = {randomised['KS p']:.2f}); smallest reported {reported['smallest']:.2g}",
+            f"uniform (Kolmogorov-Smirnov p = {randomised['KS p']:.2f}, by ranks {ranked['KS p']:.2f}); smallest reported "
+            f"{reported['smallest']:.2g}",
         ),
         (
             "decode of 200 tokens",

@@ -231,6 +231,13 @@ def test_the_papers_count_finds_the_code_too(decoder: Decoder, marked: str) -> N
     assert count.p_value < 1e-4
 
 
+def test_a_command_that_is_misspelt_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as done:
+        main(["scam", "corpus/"])
+    assert done.value.code == 2
+    assert "scam is no file and no command; did you mean scan?" in capsys.readouterr().err
+
+
 def test_a_score_alone_has_the_whole_level(decoder: Decoder, marked: str) -> None:
     both, soft, rank = (decoder.decode(marked, score=score) for score in ("both", "soft", "rank"))
     assert (both.score, soft.score, rank.score) == ("soft", "soft", "rank")

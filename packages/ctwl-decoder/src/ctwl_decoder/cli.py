@@ -9,6 +9,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from difflib import get_close_matches
 from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
@@ -209,6 +210,8 @@ def _main(argv: list[str]) -> int:
     if argv and argv[0] in _COMMANDS:
         module, entry = _COMMANDS[argv[0]]
         return int(getattr(import_module(module, __package__), entry)(argv[1:]))
+    if argv and (meant := get_close_matches(argv[0], _COMMANDS, n=1)) and not Path(argv[0]).exists():
+        _parser().error(f"{argv[0]} is no file and no command; did you mean {meant[0]}?")
     analysis = None
     try:
         arguments = _parser().parse_args(argv)
