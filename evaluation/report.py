@@ -112,12 +112,24 @@ def edited() -> list[tuple[str, str]]:
     found = result("attacks")
     rows = [row for row in found["rows"] if row["bits"] == 20 and row["share"] == 0.2]
     told = ", ".join(f"{row['attack']} {row['exact']['successes']} of {row['exact']['trials']}" for row in rows)
-    return [
-        (
-            f"20-bit code in {found['settings']['tokens']} tokens, a fifth of them edited: exact in one test over all codes",
-            told,
-        )
-    ]
+    what = (
+        f"20-bit code in {found['settings']['tokens']} tokens, a fifth of them edited: exact in one test over all codes"
+    )
+    return [(what, f"`unbiased`: {told}"), *replaced()]
+
+
+def replaced() -> list[tuple[str, str]]:
+    """What the decoder reads where tokens were replaced, where it was measured."""
+    if not known("substitution"):
+        return []
+    found = result("substitution")
+    rows = {(row["strategy"], row["substituted"]): row for row in found["rows"] if row["score"] != "count"}
+    told = "; ".join(
+        f"{100 * share:.0f} %: `{strategy}` {rows[strategy, share]['exact']['successes']} of "
+        f"{rows[strategy, share]['exact']['trials']}"
+        for share in (0.1, 0.2, 0.3) for strategy in ("unbiased", "gumbel")
+    )  # fmt: skip
+    return [(f"the decoder's code is exact, {found['settings']['tokens']} tokens, so many of them replaced", told)]
 
 
 def rendered(page: str) -> str:
