@@ -22,7 +22,7 @@ const MAX_EVALUATIONS = 128;
 /** This reader knows the first form alone: the text as given. */
 const FORMS = 1;
 /** The scores by which a text is read, each with its share of the level. */
-const SHARES = { soft: 7 / 8, rank: 1 / 8 };
+const SHARES = { soft: 31 / 32, rank: 1 / 32 };
 /** The bound of a tail and the tail differ by less than this, in natural logarithms. */
 const SLACK = 7;
 /** A reading whose p-value is this many times that of the best is no place to look for a record. */

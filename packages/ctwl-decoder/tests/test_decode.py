@@ -242,7 +242,7 @@ def test_a_score_alone_has_the_whole_level(decoder: Decoder, marked: str) -> Non
     both, soft, rank = (decoder.decode(marked, score=score) for score in ("both", "soft", "rank"))
     assert (both.score, soft.score, rank.score) == ("soft", "soft", "rank")
     assert both.code == soft.code
-    assert both.p_value == pytest.approx(8 / 7 * soft.p_value)
+    assert both.p_value == pytest.approx(32 / 31 * soft.p_value)
     assert soft.p_value < rank.p_value  # the text is by unbiased
     assert rank.needed < both.needed < soft.needed
 

@@ -95,10 +95,10 @@ def test_a_share_of_the_level_is_paid_for() -> None:
     marks = text(300, np.random.default_rng(6), {(50, 250): 5})
     whole, half = (candidates([View(marks)], [Search(CODES, share)]) for share in (1.0, 0.5))
     assert half[0].p_value == pytest.approx(2 * whole[0].p_value)
-    views = [View(marks, Score.SOFT, 7 / 8), View(marks, Score.RANK, 1 / 8)]
+    views = [View(marks, Score.SOFT, 31 / 32), View(marks, Score.RANK, 1 / 32)]
     both = {each.by: each for each in candidates(views, [Search(CODES)]) if (each.start, each.end) == (0, 300)}
-    assert both[Score.SOFT].p_value == pytest.approx(8 / 7 * whole[0].p_value)
-    assert both[Score.RANK].p_value == pytest.approx(8 * whole[0].p_value)
+    assert both[Score.SOFT].p_value == pytest.approx(32 / 31 * whole[0].p_value)
+    assert both[Score.RANK].p_value == pytest.approx(32 * whole[0].p_value)
 
 
 def test_the_grid_covers_every_place() -> None:

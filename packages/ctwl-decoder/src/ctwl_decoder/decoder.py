@@ -40,7 +40,7 @@ from .units import NAT, Score, units
 
 __all__ = ["ALPHA", "MAX_CHARACTERS", "MAX_TOKENS", "SHARES", "Decoder", "decode"]
 
-SHARES = {Score.SOFT: 7 / 8, Score.RANK: 1 / 8}
+SHARES = {Score.SOFT: 31 / 32, Score.RANK: 1 / 32}
 """The scores by which a text is read side by side, each with its share of the level. What ``gumbel`` wrote is so clear
 that a small share is enough, and other texts lose next to nothing."""
 

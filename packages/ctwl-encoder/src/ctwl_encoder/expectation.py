@@ -38,8 +38,8 @@ RACED = 0.5
 _LEAST = 2**-12.5
 """Below this probability the reader's table makes no difference."""
 
-RANK_SHARE_BITS = 3
-"""Bits of the level that reading by ranks costs: it has an eighth of it (spec section 10.2)."""
+RANK_SHARE_BITS = 5
+"""Bits of the level that reading by ranks costs: it has a 32nd of it (spec section 10.2)."""
 
 SEVERAL = 13
 """Bits that a record of several codes needs beyond a single one: for the layouts and ways that are tested, and because
