@@ -148,6 +148,11 @@ class Report(BaseModel):
         return [f"{self.tokens} tokens are few: texts of fewer than 150 often hold too little."]
 
     @property
+    def scored_by(self) -> str:
+        """A word where hits are not of halves: how low the ranks of the tokens are is seldom so by chance."""
+        return ", by rank" if self.score == "rank" else ""
+
+    @property
     def forgeable(self) -> str:
         """Who else could have written what was found."""
         if not self.registry:
@@ -183,7 +188,7 @@ class Report(BaseModel):
                 lines += [f"    {label:<9} {text}" for label, text in details(span.record)]
         lines += [
             f"p-value   {number(self.p_value)}   how often chance would do as well, over all codes and places searched",
-            f"hits      {self.hits} of {self.scored}; a wrong code has {self.expected:.1f}",
+            f"hits      {self.hits} of {self.scored}{self.scored_by}; a wrong code has {self.expected:.1f}",
         ]
         if self.posterior is not None:
             lines.append(f"posterior {self.posterior:.6f}   (the paper's test)")

@@ -75,7 +75,8 @@ def _details(analysis: Analysis) -> Table:
 
 def _numbers(analysis: Analysis) -> Text:
     report = analysis.report
-    words = f"{report.hits} hits in {report.scored} tokens scored, where a wrong code has {report.expected:.1f}; "
+    words = f"{report.hits} hits in {report.scored} tokens scored{report.scored_by}, where a wrong code has "
+    words += f"{report.expected:.1f}; "
     words += f"{report.tokens} tokens, {report.searched:,} codes searched"
     if report.form != AS_GIVEN:
         words += f"; read {report.form}"

@@ -48,7 +48,7 @@ examples:
   ctwl-encode --provider 42 --relay draft.txt --prompt-file draft.txt
 
 about 100 tokens carry the 20 bits of a beacon clearly; fewer may not be enough for a reader to find them. A sealed user
-takes three codes, and so 300 tokens; with --authenticated four, and 400. Nobody but the holder of the keys can open it.
+takes three codes, and so 300 tokens; with --authenticated four, and 400. By gumbel a third is enough of each. Nobody but the holder of the keys can open it.
 exit status: 0 a text was written; 2 an error.
 """
 
@@ -298,9 +298,10 @@ def _warn(written: Generation) -> None:
     """Say on stderr where a reader will hardly find the code."""
     messages = []
     if written.expected_log2_p > _ENOUGH:
+        raised = "--temperature" if written.strategy.keeps_distribution else "--delta"
         messages.append(
             f"{written.tokens} tokens carry too little for a reader to be sure (expected p about "
-            f"{2**written.expected_log2_p:.2g}); write more (--min-new-tokens), or raise --temperature or --delta"
+            f"{2**written.expected_log2_p:.2g}); write more (--min-new-tokens, --max-new-tokens), or raise {raised}"
         )
     if written.lost > written.marked / 2:
         messages.append(
