@@ -311,8 +311,10 @@ class Decoder:
     ) -> _Outcome:
         """Steps 5 to 8 for one form, by scores that have each its share of the level."""
         soft = Marks.of(self.profile, form.cut, units(Score.SOFT, evidence, self.profile.sigma))
-        others = {score: units(score, evidence, self.profile.sigma) for score in shares if score is not Score.SOFT}
-        marks = {Score.SOFT: soft} | {score: replace(soft, units=each) for score, each in others.items()}
+        marks = {
+            score: soft if score is Score.SOFT else replace(soft, units=units(score, evidence, self.profile.sigma))
+            for score in shares
+        }
         probability = None
         if test == "posterior":
             (search,) = searches

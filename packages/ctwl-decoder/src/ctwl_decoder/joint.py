@@ -176,11 +176,8 @@ class Reader:
         for candidate in sorted(found, key=lambda c: c.p_value):
             rivals = (c for c in done if c.code == candidate.code and c.overlaps(candidate))
             clearer = any(c.reading or c.p_value <= candidate.p_value * _WORSE for c in rivals)  # or read already
-            beacons = (
-                0
-                if candidate.count == 1 or clearer or reads == _READ
-                else _worthwhile(len(marks[candidate.by]), candidate)
-            )
+            idle = candidate.count == 1 or clearer or reads == _READ
+            beacons = 0 if idle else _worthwhile(len(marks[candidate.by]), candidate)
             reads += beacons > 0
             done.append(self.read(marks[candidate.by], candidate, beacons) if beacons else candidate)
         return done

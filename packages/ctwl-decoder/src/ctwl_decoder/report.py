@@ -149,7 +149,7 @@ class Report(BaseModel):
 
     @property
     def scored_by(self) -> str:
-        """A word where hits are not of halves: how low the ranks of the tokens are is seldom so by chance."""
+        """What hits were counted by, where that is not halves of the vocabulary."""
         return ", by rank" if self.score == "rank" else ""
 
     @property

@@ -87,22 +87,22 @@ def soft_table(sigma: Sigma) -> tuple[tuple[int, ...], tuple[int, ...]]:
 def rank_table() -> tuple[tuple[int, ...], ...]:
     """Units by how likely the token is and where its rank lies.
 
-    Rows are the halvings ``c`` from 0 to ``HALVINGS``, columns the least ranks, then the quarters of each doubling:
-    ``round(NAT * ln((1 - e) * mean(((1 - a)^(1/p) - (1 - b)^(1/p)) / (b - a)) + e))``, over ``p = 2^(-k (c + 1/2))``
-    for ``k`` in ``POWERS``, where the ranks are those from ``a`` to ``b`` of all.
+    Rows are the halvings ``j`` from 0 to ``HALVINGS``, columns the least ranks, then the quarters of each doubling:
+    ``round(NAT * ln((1 - e) * mean(((1 - x)^f - (1 - y)^f) / (y - x)) + e))``, over ``f = 2^(k (j + 1/2))`` for ``k``
+    in ``POWERS``, where the ranks are those from ``x`` to ``y`` of all.
     """
     doublings = [2.0**-n * (1 + quarter / 4) for n in range(HALVINGS, 0, -1) for quarter in range(4)]
     bounds = list(pairwise([0.0, *doublings, 1.0]))
     e = UNRACED[0] / UNRACED[1]
 
-    def ratio(a: float, b: float, rate: float) -> float:
-        return (math.pow(1 - a, rate) - math.pow(1 - b, rate)) / (b - a)
+    def ratio(x: float, y: float, f: float) -> float:
+        return (math.pow(1 - x, f) - math.pow(1 - y, f)) / (y - x)
 
-    def value(c: int, a: float, b: float) -> int:
-        mean = sum(ratio(a, b, 2 ** (k * (c + 0.5))) for k in POWERS) / len(POWERS)
+    def value(j: int, x: float, y: float) -> int:
+        mean = sum(ratio(x, y, 2 ** (k * (j + 0.5))) for k in POWERS) / len(POWERS)
         return round(NAT * math.log((1 - e) * mean + e))
 
-    return tuple(tuple(value(c, a, b) for a, b in bounds) for c in range(HALVINGS + 1))
+    return tuple(tuple(value(j, x, y) for x, y in bounds) for j in range(HALVINGS + 1))
 
 
 def units(score: Score, evidence: Evidence, sigma: Sigma) -> NDArray[np.int8]:

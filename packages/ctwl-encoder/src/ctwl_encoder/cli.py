@@ -48,7 +48,7 @@ examples:
   ctwl-encode --provider 42 --relay draft.txt --prompt-file draft.txt
 
 about 100 tokens carry the 20 bits of a beacon clearly; fewer may not be enough for a reader to find them. A sealed user
-takes three codes, and so 300 tokens; with --authenticated four, and 400. By gumbel a third of each is enough. Nobody
+takes three codes, and so 300 tokens; with --authenticated four, and 400. By gumbel half of each is enough. Nobody
 but the holder of the keys can open a user.
 exit status: 0 a text was written; 2 an error.
 """

@@ -108,6 +108,5 @@ def expected_log2_p(last: Mark | None, bits: int) -> float:
 def needed_tokens(profile: Profile, strategy: Strategy, codes: int = 1, alpha: float = 1e-4) -> int:
     """Tokens of news-like text from which on a reader may be expected to find all codes at level ``alpha``."""
     bits = codes * profile.code_bits - math.log2(alpha) + (SEVERAL if codes > 1 else 0)
-    return profile.prefix_length + math.ceil(
-        bits / (RACED_BITS_PER_TOKEN if strategy is Strategy.GUMBEL else BITS_PER_TOKEN)
-    )
+    each = RACED_BITS_PER_TOKEN if strategy is Strategy.GUMBEL else BITS_PER_TOKEN
+    return profile.prefix_length + math.ceil(bits / each)
