@@ -166,9 +166,9 @@ def worked() -> list[tuple[str, str, str]]:
     scores = score_all(table, code_space(profile))
     null, report = null_of(table.units), decoder.decode(text[1])
     assert report.code == int(scores.argmax()) == code and report.scored == table.counted
-    tests = 2**20 * 4 / (31 / 32)
+    tests = 2**20 * 2 / (31 / 32)
     assert report.p_value == null.p_value(int(scores[code]), tests)
-    assert report.score == "soft" and null_of(ranked.units).p_value(ranked.score(code), 2**20 * 4 * 32) > report.p_value
+    assert report.score == "soft" and null_of(ranked.units).p_value(ranked.score(code), 2**20 * 2 * 32) > report.p_value
 
     def several(*numbers: int) -> str:
         return " ".join(map(str, numbers))
@@ -208,7 +208,7 @@ def worked() -> list[tuple[str, str, str]]:
         ("10", "score of the code by `soft`, the best of all", f"{scores[code]}"),
         ("12", "mean score of a wrong code", f"{table.units.mean(axis=1).sum()}"),
         ("12", "`P(S >= score)`", f"{null.tail(int(scores[code])):.10e}"),
-        ("10.2", "`K = 2^20 * 1 * 32/31 * 4 * 1 * 1 * 1`", f"{tests:.10g}"),
+        ("10.2", "`K = 2^20 * 1 * 32/31 * 2 * 1 * 1 * 1`", f"{tests:.10g}"),
         ("10", "p-value", f"{report.p_value:.10e}"),
         ("10", "score of the code by `rank`, which is less clear", f"{ranked.score(code)}"),
     ]

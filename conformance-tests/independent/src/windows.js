@@ -22,13 +22,14 @@ export const isWholeTested = (positions) => positions <= MAX_WHOLE;
  * @param n of the record
  * @param codes `N`, the number of codes searched
  * @param forms `F`
- * @param numbers `C`, how many numbers of codes are tried
+ * @param numbers how many numbers of codes are tried
  * @param share of the level that is the score's, `1 / E`
  */
 export function tests(positions, n, codes, forms, numbers, share = 1) {
   const count = windows(positions, n).length;
   const whole = isWholeTested(positions);
-  const both = whole && count > 0 ? 2 : 1;
-  const shared = codes * forms * numbers * (n === 1 ? 1 : 2) * both / share;
-  return { whole: whole ? shared : null, window: count > 0 ? shared * count : null };
+  const both = whole && count > 0;
+  const each = numbers === 1 ? 1 : n === 1 ? 2 : 2 * (numbers - 1); // `C`
+  const shared = (codes * forms * each * (n === 1 ? 1 : 2)) / share;
+  return { whole: whole ? (both ? (shared * 4) / 3 : shared) : null, window: count > 0 ? shared * (both ? 4 : 1) * count : null };
 }

@@ -9,7 +9,7 @@ from scipy import stats
 
 from ctwl_decoder.evidence import Marks
 from ctwl_decoder.posterior import THRESHOLD, posterior_windows
-from ctwl_decoder.spans import LENGTHS, Found, Search, View, candidates, merge, windows_of
+from ctwl_decoder.spans import LENGTHS, WAYS, Found, Search, View, candidates, merge, windows_of
 from ctwl_decoder.units import Score
 from ctwl_protocol import hashing
 
@@ -99,6 +99,17 @@ def test_a_share_of_the_level_is_paid_for() -> None:
     both = {each.by: each for each in candidates(views, [Search(CODES)]) if (each.start, each.end) == (0, 300)}
     assert both[Score.SOFT].p_value == pytest.approx(32 / 31 * whole[0].p_value)
     assert both[Score.RANK].p_value == pytest.approx(32 * whole[0].p_value)
+
+
+@pytest.mark.parametrize("counts", [(1,), (1, 2), (1, 2, 3, 4)])
+@pytest.mark.parametrize("length", [100, 600, 5000])
+def test_all_tests_share_one_level(length: int, counts: tuple[int, ...]) -> None:
+    """A code's tests may pass by chance no more often than one test of it at the level."""
+    marks = text(length, np.random.default_rng(7))
+    paid = {(c.count, c.end - c.start == length): c.tests for c in candidates([View(marks)], [Search(CODES)], counts)}
+    times = {(n, whole): WAYS ** (n > 1) * (1 if whole else len(windows_of(length, n))) for n, whole in paid}
+    share = sum(times[key] / tests for key, tests in paid.items())
+    assert share * len(CODES) == pytest.approx(1)
 
 
 def test_the_grid_covers_every_place() -> None:

@@ -39,11 +39,11 @@ def _tests(data: JSON) -> JSON:
     length, numbers = data["positions"], data["numbers"]
     marks = marks_of([[i, 0] for i in range(length)], [[0] * 4] * length)
     found = candidates([View(marks)], [Search(np.arange(data["codes"], dtype=np.uint32), 1 / data["forms"])], numbers)
-    whole: dict[int, int | None] = dict.fromkeys(numbers)
-    windows: dict[int, int | None] = dict.fromkeys(numbers)
+    whole: dict[int, str | None] = dict.fromkeys(numbers)
+    windows: dict[int, str | None] = dict.fromkeys(numbers)
     for candidate in found:
         place = whole if (candidate.start, candidate.end) == (0, length) else windows
-        place[candidate.count] = int(candidate.tests)
+        place[candidate.count] = decimal(candidate.tests)
     return {"whole": list(whole.values()), "window": list(windows.values())}
 
 
@@ -186,7 +186,7 @@ FAMILIES = (
         "The positions of a text, N, F and the numbers of codes n that are tried, to K of the whole text and of a "
         "window for each n, null where there is none.",
         shape(positions=COUNT, codes=COUNT, forms=bounded(1, 2), numbers=array(bounded(1, 4), 1)),
-        shape(whole=array(nullable(COUNT)), window=array(nullable(COUNT))), _tests, _test_cases, needs=_DECODER,
+        shape(whole=array(nullable(DECIMAL)), window=array(nullable(DECIMAL))), _tests, _test_cases, needs=_DECODER,
     ),
     Family(
         "posterior", "10",

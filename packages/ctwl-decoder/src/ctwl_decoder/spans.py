@@ -33,6 +33,13 @@ LENGTHS = (96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096)
 SHARE = 96
 """Fewest positions of a window for each code of a record."""
 
+ONE_CODE = 1 / 2
+"""Share of the level for texts that carry one code, as most do, where records of several are looked for too; these
+divide the rest."""
+
+WHOLE = 3 / 4
+"""Share of the level for the whole text, where its windows are tested too: most texts come whole."""
+
 WAYS = 2
 """Records of several codes are tested in two ways: by slot 0, and by all slots together (:mod:`.joint`)."""
 
@@ -231,11 +238,12 @@ def _candidates(
         zip(views, windowed, *every, strict=True), zip(counts, grids, strict=True)
     ):
         rows = np.flatnonzero(windows[:, 0] == count)
-        parts = len(whole) + (len(grid) > len(whole))
-        paid = len(codes) * parts * len(counts) * (1 if count == 1 else WAYS) / (search.share * view.share)
-        found += [window(0, length, count).judge(int(best[w]), codes, paid) for w in rows[: len(whole)]]
+        both = len(grid) > len(whole) > 0
+        paid = len(codes) / (search.share * view.share * _share(count, counts))
+        tests = paid / (WHOLE if both else 1)
+        found += [window(0, length, count).judge(int(best[w]), codes, tests) for w in rows[: len(whole)]]
         rows = rows[len(whole) :]
-        tests = paid * len(rows)
+        tests = paid / (1 - WHOLE if both else 1) * len(rows)
         places = counted[marks.slots[counted, count - 1] == 0]
         judged: dict[int, list[Candidate]] = {}
         for w in rows[_promising(view, places, windows[rows, 1:], scores[rows])]:
@@ -245,6 +253,13 @@ def _candidates(
                 same.append(window(start, end, count).judge(int(best[w]), codes, tests))
         found += [candidate for same in judged.values() for candidate in same]
     return found
+
+
+def _share(count: int, counts: Sequence[int]) -> float:
+    """Of the level, for one test of records of so many codes, where those of all ``counts`` are looked for."""
+    if count == 1:
+        return ONE_CODE if len(counts) > 1 else 1.0
+    return (1 - ONE_CODE) / (len(counts) - 1) / WAYS
 
 
 def _promising(
