@@ -169,10 +169,22 @@ def test_the_command_keeps_its_verdict_where_the_page_cannot_be_written(
     decoder: Decoder, marked: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "text").write_text(marked)
-    missing = str(tmp_path / "no folder" / "page")
-    assert main(["--profile", decoder.profile.name, "--html", missing, str(tmp_path / "text")]) == 2
+    assert main(["--profile", decoder.profile.name, "--html", "/dev/full", str(tmp_path / "text")]) == 2
     told = capsys.readouterr()
-    assert "Watermark found" in told.out and "no folder" in told.err
+    assert "Watermark found" in told.out and "cannot write /dev/full" in told.err
+
+
+def test_a_page_that_cannot_be_written_or_would_replace_the_text_is_refused_before_it_is_read(
+    decoder: Decoder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = tmp_path / "text"
+    text.write_text("A letter.")
+    (tmp_path / "again").symlink_to(text)
+    for page in (tmp_path / "no folder" / "page", tmp_path, text, tmp_path / "again"):
+        assert main(["--profile", decoder.profile.name, "--html", str(page), str(text)]) == 2
+        told = capsys.readouterr()
+        assert told.out == "" and told.err.startswith("ctwl-decode: file-unwritable: ")
+    assert text.read_text() == "A letter."
 
 
 def test_the_page_is_written_whoever_reads_the_verdict(

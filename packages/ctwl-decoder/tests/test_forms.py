@@ -57,6 +57,14 @@ def wrapped(width: int, prefix: str = "") -> str:
     )
 
 
+def test_justified_lines_are_joined_and_their_gaps_closed() -> None:
+    lines = wrapped(50).split("\n")
+    wide = "\n".join(line.replace(" ", "  ", 50 - len(line)) if len(line) > 40 else line for line in lines)
+    assert [(name, form.text) for name, form in forms_of(wide)][1:] == [("lines joined, gaps closed", TEXT)]
+    assert [(name, form.text) for name, form in forms_of(TEXT.replace(" ", "  "))][1:] == [("gaps closed", TEXT)]
+    assert "gaps closed" not in ", ".join(names("if good:\n    go()\n"))  # an indent is no gap
+
+
 def test_joiners_are_dropped_where_they_join_nothing() -> None:
     (_, given), (name, other) = forms_of("wa\u200dter is\u200c\u200d \ufe0fwet")
     assert (name, other.text) == ("without joiners", "water is wet") and given.text.count("\u200d") == 2

@@ -10,13 +10,17 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 import uvicorn
 
+from ctwl_decoder import Decoder
+from ctwl_decoder.html import html_report
 from ctwl_decoder.service.app import create_app
 from ctwl_decoder.service.limits import Limits
 from ctwl_decoder.service.server import configure
-from ctwl_protocol import Profile
+from ctwl_encoder.payload import Payload
+from ctwl_protocol import Profile, hashing, kernel
 from ctwl_protocol.proxy import Proxy, open_proxy
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
@@ -32,10 +36,14 @@ LIMITS = Limits(characters=1500, body=16 << 10)
 
 
 @pytest.fixture(scope="module")
-def url() -> Iterator[str]:
+def proxy() -> Proxy:
     vanilla = open_proxy("org.ctwl.smollm2-135m.vanilla.1")
     document = {**vanilla.profile.model_dump(), "code_bits": 10, "name": "org.example.small.1"}
-    proxy = Proxy(Profile.model_validate(document), vanilla.tokenizer, None)
+    return Proxy(Profile.model_validate(document), vanilla.tokenizer, None)
+
+
+@pytest.fixture(scope="module")
+def url(proxy: Proxy) -> Iterator[str]:
     server = uvicorn.Server(configure(create_app(proxy, LIMITS), LIMITS))
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
@@ -80,6 +88,56 @@ def test_a_pasted_text_gets_its_report(page: sync_api.Page) -> None:
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme)
             page.screenshot(path=f"{os.environ['CTWL_SCREENSHOTS']}/{scheme}.png", full_page=True)
+
+
+def marked(words: int, code: int, proxy: Proxy) -> str:
+    """Words that all carry a code, as the profile without an LM reads it."""
+    profile, rng = proxy.profile, np.random.default_rng(3)
+    known = {i: proxy.tokenizer.decode([i]) for i in range(1000, 12_000)}
+    pool = [
+        i for i, word in known.items() if word[0] == " " and word[1:].isalpha() and word.isascii() and len(word) > 3
+    ]
+    ids = rng.choice(pool, profile.prefix_length).tolist()
+    weights = proxy.weights(np.array([ids]))
+    while len(ids) < words:
+        context = tuple(ids[-profile.context_length :])
+        colour_seed = Payload((code,)).colour_seed(profile, 0, context)
+        (colour,) = hashing.code_colours(colour_seed, np.array([code], dtype=np.uint32), profile.colours)
+        seeds = hashing.permutation_seeds(hashing.partition_seed(profile.key, context), profile.colours)
+        (inside,) = kernel.members(weights, seeds[[colour]], profile.sigma)
+        ids.append(int(rng.choice([i for i in rng.choice(pool, 20) if inside[i]])))
+    return proxy.tokenizer.decode(ids).strip()
+
+
+def test_a_marked_passage_is_shown(page: sync_api.Page, proxy: Proxy) -> None:
+    page.get_by_label("Text", exact=True).fill(f"{HUMAN[:300]}\n{marked(130, 77, proxy)}\n")
+    page.get_by_role("button", name="Read the code").click()
+    report = page.frame_locator("iframe")
+    sync_api.expect(report.get_by_role("heading", level=1)).to_have_text("Watermark found in a passage: code 77")
+    passage = report.locator("mark")
+    assert len(passage.inner_text()) > 400
+    assert passage.locator("i.f3").count() > 50
+    assert report.locator("i[class^=a]").count() > 10  # outside of it chance is shown
+    left, right = (report.locator(each).bounding_box() for each in ("rect.band", "svg"))
+    assert left and right and right["x"] <= left["x"] and left["x"] + left["width"] <= right["x"] + right["width"]
+    colours = [report.locator(f"i.{each}").first.evaluate("e => getComputedStyle(e).backgroundColor") for each in
+               ("f3", "a1")]  # fmt: skip
+    assert len(set(colours)) == 2
+
+
+def test_a_report_fits_a_phone(browser: sync_api.Browser, url: str, proxy: Proxy) -> None:
+    context = browser.new_context(viewport={"width": 380, "height": 700})
+    page = context.new_page()
+    page.set_content(html_report(Decoder(proxy).analyse(marked(130, 77, proxy))))
+    assert page.evaluate("document.documentElement.scrollWidth") <= 380
+    context.close()
+
+
+def test_the_api_is_described(page: sync_api.Page, url: str) -> None:
+    """By Swagger UI, whose scripts the service has itself: the page reports what it would load from elsewhere."""
+    page.goto(f"{url}docs")
+    page.get_by_text("/v1/decode").first.click()
+    sync_api.expect(page.get_by_text("The client has too many requests under way.").first).to_be_visible()
 
 
 def test_the_keyboard_is_enough_and_a_second_text_works_too(page: sync_api.Page) -> None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import io
+import re
 from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from ctwl_decoder.meaning import caveats
-from ctwl_decoder.report import Analysis, Hop, ReadRecord, Report, Span, details, number
+from ctwl_decoder.report import Analysis, Hop, ReadRecord, Report, Span, details, number, strength
+from ctwl_decoder.terminal import show
+from ctwl_decoder.units import NAT, rank_table, soft_table
 
 HOP = Hop(provider=42, version=3, nonce=7, name=None, model=None, state="unregistered")
 RECORD = ReadRecord(
@@ -68,6 +73,30 @@ def test_of_a_short_text_nothing_found_is_said_to_mean_little() -> None:
     )
     assert "60 tokens are few" in str(none) and any("60 tokens are few" in each for each in caveats(none))
     assert "are few" not in str(none.model_copy(update={"tokens": 400}))
+
+
+def test_a_text_of_repeats_is_too_short() -> None:
+    none = report(RECORD).model_copy(
+        update={"detected": False, "spans": [], "record": None, "tokens": 750, "scored": 1}
+    )
+    for told in (str(none), *caveats(none)):
+        assert "750 tokens, of which 1 say something new, and the test needs at least 40" in told
+
+
+@pytest.mark.parametrize(("score", "table"), [("soft", soft_table((1, 2))), ("rank", rank_table())])
+def test_every_shade_of_evidence_is_one_that_a_score_reaches(score: str, table: tuple[tuple[int, ...], ...]) -> None:
+    assert {strength(units / NAT, score) for row in table for units in row} == {-3, -2, -1, 0, 1, 2, 3}
+
+
+@pytest.mark.parametrize("environment", [{"TERM": "xterm"}, {"TERM": "xterm-256color", "NO_COLOR": "1"},
+                                         {"TERM": "xterm-256color"}])  # fmt: skip
+def test_a_terminal_of_few_colours_shows_evidence_too(environment: dict[str, str]) -> None:
+    analysis = Analysis("abcdef", report(RECORD), np.arange(7), np.array([0.2, 0.4, 0.6, -0.2, -0.6, -1.1]))
+    console = Console(file=io.StringIO(), force_terminal=True, width=200, _environ=environment)
+    show(analysis, console)
+    assert isinstance(console.file, io.StringIO)
+    styles = dict(re.findall(r"\x1b\[([0-9;]+)m([a-f])\x1b", console.file.getvalue()))
+    assert sorted(styles.values()) == list("abcdef")  # each in a style of its own
 
 
 def test_a_text_without_tokens_has_no_pieces() -> None:

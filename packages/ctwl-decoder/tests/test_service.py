@@ -186,6 +186,12 @@ def test_every_answer_forbids_what_it_does_not_need(client: httpx.Client) -> Non
         assert headers["cache-control"] == "no-store"
 
 
+def test_what_watches_services_may_ask_for_heads(client: httpx.Client) -> None:
+    for path in ("/", "/healthz", "/readyz"):
+        answer = client.head(path)
+        assert (answer.status_code, answer.content) == (200, b"")
+
+
 def test_the_profile_comes_with_the_limits(client: httpx.Client, small: Proxy) -> None:
     about = client.get("/v1/profile").json()
     assert (about["name"], about["digest"]) == (small.profile.name, small.profile.digest)
@@ -583,7 +589,8 @@ def test_the_command_serves_until_it_is_told_to_stop() -> None:
     ) as process:
         assert process.stdout is not None
         url = process.stdout.readline().split(" at ")[1].split()[0]
-        assert httpx.post(f"{url}v1/decode", json=QUESTION, timeout=60).json()["detected"] is False
+        asked = httpx.post(f"{url}v1/decode?text=secret", json=QUESTION, timeout=60)
+        assert asked.json()["detected"] is False
         process.send_signal(signal.SIGTERM)
         _, log = process.communicate()
     assert process.returncode == 0

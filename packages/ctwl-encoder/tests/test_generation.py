@@ -140,17 +140,29 @@ def test_delta_four_way_beam_search_with_repetition_penalty(encoder: Encoder, de
         delta=4.0,
         num_beams=4,
         repetition_penalty=1.5,
-        max_new_tokens=110,
-        min_new_tokens=110,
+        max_new_tokens=75,
+        min_new_tokens=75,
     )
     assert decoder.decode(written.text).code == written.beacon.code
-    assert written.marked > 80
-    assert written.expected_log2_p < -20  # the evidence followed the beam that won
+    assert written.marked > 50
+    assert written.expected_log2_p < -12  # the evidence followed the beam that won
 
 
-def test_each_of_several_prompts_with_beams_is_reported_as_it_was_written(encoder: Encoder) -> None:
-    written = encoder.generate(PROMPTS[:3], 9, 2, delta=4.0, num_beams=2, max_new_tokens=25, min_new_tokens=25, seed=1)
-    assert all(each.marked >= 10 for each in written)
+def test_each_of_several_prompts_with_beams_is_read_back(encoder: Encoder, decoder: Decoder) -> None:
+    length = {"max_new_tokens": 60, "min_new_tokens": 60}
+    written = encoder.generate(PROMPTS[:2], 9, 2, delta=6.0, num_beams=2, repetition_penalty=1.5, seed=1, **length)
+    assert len({each.beacon for each in written}) == 2
+    assert [decoder.decode(each.text).code for each in written] == [each.beacon.code for each in written]
+    assert all(each.marked >= 30 for each in written)
+
+
+def test_a_seed_leaves_the_callers_random_numbers_alone(encoder: Encoder) -> None:
+    torch.manual_seed(7)
+    expected = torch.rand(3)
+    torch.manual_seed(7)
+    with pytest.warns(ShortText):
+        encoder.generate(PROMPTS[0], 1, 1, max_new_tokens=3, seed=5)
+    assert torch.equal(torch.rand(3), expected)
 
 
 def test_vanilla_is_read_with_the_profile_that_has_no_proxy(encoder: Encoder, decoder: Decoder) -> None:
@@ -271,6 +283,7 @@ def test_a_call_that_begins_where_the_last_one_went_is_told_apart_by_reset(encod
     for begin in (fresh.reset, lambda: fresh.placed().construct_processor(49152, "cpu")):
         drawn = set()
         for _ in range(8):
+            begin()
             fresh(prompt, scores)
             begin()
             fresh(longer, scores)
@@ -324,6 +337,10 @@ def test_a_processor_works_as_a_plain_logits_processor(encoder: Encoder, decoder
         ({"strategy": "delta", "delta": float("nan")}, OptionOutOfRange),
         ({"prompts": " "}, OptionOutOfRange),
         ({"prompts": []}, OptionOutOfRange),
+        ({"prompts": [None]}, OptionOutOfRange),
+        ({"prompts": b"abc"}, OptionOutOfRange),
+        ({"strategy": "loud"}, OptionOutOfRange),
+        ({"num_beams": 2, "temperature": 0.3}, OptionOutOfRange),
         ({"prompts": "caf\udce9"}, OptionOutOfRange),
         ({"strategy": "unbiased", "temperature": 0}, StrategyUnsuitable),
         ({"strategy": "unbiased", "num_beams": 4}, StrategyUnsuitable),
@@ -402,7 +419,7 @@ def test_the_command_prints_the_text_and_nothing_else() -> None:
     options = ["--model", "smollm2", "--provider", "42", "--version", "3", "--seed", "1", "--max-new-tokens", "20"]
     plain = run(*options, PROMPTS[0])
     assert plain.returncode == 0
-    assert b"carry too little" in plain.stderr  # 20 tokens are too few, and it says so
+    assert plain.stderr.count(b"\n") == 1 and b"a reader needs about 94 tokens" in plain.stderr  # says so, once
     told = json.loads(run(*options, "--json", "-", stdin=PROMPTS[0].encode()).stdout)
     assert plain.stdout.decode() == told["text"] + "\n"
     assert (told["provider"], told["version"], told["profile"]) == (42, 3, "org.ctwl.smollm2-135m.1")

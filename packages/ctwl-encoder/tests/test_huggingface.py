@@ -89,6 +89,45 @@ def test_beams_that_would_lose_their_codes_are_refused(smollm2: tuple[Any, Any],
     config = CTWLWatermarkingConfig(provider=42, version=3).attach(bridge)
     with pytest.raises(StrategyUnsuitable, match="delta for beam search"):
         write(smollm2, PROMPTS[:2], num_beams=4, watermarking_config=config, max_new_tokens=40)
+    for strategy in ("unbiased", "gumbel"):  # and so are beams that have one code
+        config = CTWLWatermarkingConfig(codes=[CODES[0]], strategy=strategy).attach(bridge)
+        with pytest.raises(StrategyUnsuitable, match="delta for beam search"):
+            write(smollm2, PROMPTS[:1], num_beams=4, watermarking_config=config, max_new_tokens=40)
+
+
+def test_greedy_decoding_is_told_from_sampling(smollm2: tuple[Any, Any], bridge: Bridge) -> None:
+    """``generate`` is greedy unless told otherwise, and a config is not shown what it was told."""
+    config = CTWLWatermarkingConfig(provider=42, version=3).attach(bridge)
+    with pytest.raises(StrategyUnsuitable, match="do_sample=True"):
+        write(smollm2, PROMPTS[:2], watermarking_config=config, max_new_tokens=80)
+    likely = {"do_sample": True, "temperature": 0.05, "max_new_tokens": 80, "top_k": 0}
+    assert write(smollm2, PROMPTS[:2], watermarking_config=config, **likely)
+
+
+def test_a_placed_processor_serves_one_call(smollm2: tuple[Any, Any], bridge: Bridge, decoder: Decoder) -> None:
+    """An assistant model, or another thread, would begin a call of its own in the midst of it."""
+    config = CTWLWatermarkingConfig(codes=[CODES[0]], strategy="gumbel").attach(bridge)
+    placed = CTWLLogitsProcessor(bridge, config).placed()
+    write(smollm2, PROMPTS[:1], watermarking_config=placed, do_sample=True, max_new_tokens=2)
+    with pytest.raises(StrategyUnsuitable, match="one call of generate"):
+        write(smollm2, PROMPTS[:1], watermarking_config=placed, do_sample=True, max_new_tokens=2)
+    assisted = {"assistant_model": smollm2[0], "do_sample": True, "top_k": 0, "max_new_tokens": 60}
+    with pytest.raises(StrategyUnsuitable, match="one call of generate"):
+        placed = CTWLLogitsProcessor(bridge, config).placed()
+        write(smollm2, PROMPTS[:1], watermarking_config=placed, **assisted)
+    (text,) = write(smollm2, PROMPTS[:1], watermarking_config=config, **assisted)
+    assert decoder.decode(text).code == CODES[0]
+
+
+def test_two_calls_that_share_a_processor_are_told(bridge: Bridge) -> None:
+    processor = CTWLLogitsProcessor(bridge, CTWLWatermarkingConfig(provider=1, version=2))
+    used = processor.placed().construct_processor(49152, "cpu")
+    scores = torch.randn(1, 49152)
+    used(torch.tensor([[500, 501]]), scores)
+    used(torch.tensor([[500, 501, 502]]), scores)
+    used(torch.tensor([[500, 501]]), scores)  # speculation goes back
+    with pytest.raises(StrategyUnsuitable, match="share this processor"):
+        used(torch.tensor([[700, 701]]), scores)
 
 
 def test_a_record_is_one_prompts(smollm2: tuple[Any, Any], bridge: Bridge) -> None:
@@ -124,10 +163,10 @@ def test_a_longer_prompt_is_a_new_call_even_where_it_begins_like_the_last_one(br
     "options",
     [
         {"repetition_penalty": 1.3},
-        {"num_beams": 4, "repetition_penalty": 1.5},
+        {"num_beams": 2, "repetition_penalty": 1.5},
         {"do_sample": True, "top_k": 0, "repetition_penalty": 1.1, "use_cache": False},
     ],
-    ids=["greedy", "four beams", "sampling without a cache"],
+    ids=["greedy", "two beams", "sampling without a cache"],
 )
 def test_delta_under_every_way_of_decoding(
     smollm2: tuple[Any, Any], bridge: Bridge, decoder: Decoder, options: dict[str, Any]
@@ -166,17 +205,17 @@ def test_a_model_on_cuda_is_read_anywhere(decoder: Decoder) -> None:
 
 
 def test_rows_that_end_early(smollm2: tuple[Any, Any], bridge: Bridge, decoder: Decoder) -> None:
-    """Two of three rows end on their own, wherever; the long one goes on unharmed."""
+    """Two of three rows end on their own, wherever; each is read back."""
     model, tokenizer = smollm2
     inputs = tokenizer(PROMPTS, return_tensors="pt", padding=True)
     start, codes = inputs["input_ids"].shape[1], CODES
 
     class Ends:
-        """Rows 0 and 2 end after 40 and 70 tokens."""
+        """Rows 0 and 2 end after 45 and 60 tokens."""
 
         def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
             scores[:, tokenizer.eos_token_id] = -torch.inf
-            for row, length in ((0, 40), (2, 70)):
+            for row, length in ((0, 45), (2, 60)):
                 if input_ids.shape[1] - start >= length:
                     scores[row] = -torch.inf
                     scores[row, tokenizer.eos_token_id] = 0.0
@@ -184,12 +223,13 @@ def test_rows_that_end_early(smollm2: tuple[Any, Any], bridge: Bridge, decoder: 
 
     torch.manual_seed(4)
     ids = model.generate(
-        **inputs, do_sample=True, top_k=0, max_new_tokens=120, logits_processor=[Ends()],
-        watermarking_config=CTWLWatermarkingConfig(codes=codes).attach(bridge), pad_token_id=tokenizer.pad_token_id,
+        **inputs, do_sample=True, top_k=0, max_new_tokens=75, logits_processor=[Ends()],
+        watermarking_config=CTWLWatermarkingConfig(codes=codes, strategy="gumbel").attach(bridge),
+        pad_token_id=tokenizer.pad_token_id,
     )  # fmt: skip
     texts = tokenizer.batch_decode(ids[:, start:], skip_special_tokens=True)
-    assert len(tokenizer(texts[0])["input_ids"]) <= 45
-    assert decoder.decode(texts[1]).code == codes[1]
+    assert len(tokenizer(texts[0])["input_ids"]) <= 50
+    assert [decoder.decode(text).code for text in texts] == codes
 
 
 def test_a_stream_is_what_is_returned(smollm2: tuple[Any, Any], bridge: Bridge, decoder: Decoder) -> None:
@@ -233,7 +273,15 @@ def test_saved_and_loaded_by_name(smollm2: tuple[Any, Any], decoder: Decoder, tm
         ({"nonce": 64}, CTWLError),
         ({"codes": []}, OptionOutOfRange),
         ({"codes": [1 << 20]}, OptionOutOfRange),
-        ({"codes": [True]}, OptionOutOfRange),
+        ({"codes": [True]}, ConfigMalformed),
+        ({"codes": [1], "nonce": 3}, OptionOutOfRange),
+        ({"codes": [1], "records": []}, OptionOutOfRange),
+        ({"codes": 5}, ConfigMalformed),
+        ({"records": 5}, ConfigMalformed),
+        ({"delta": "2"}, ConfigMalformed),
+        ({"profile": None}, ConfigMalformed),
+        ({"skip_repeats": "no"}, ConfigMalformed),
+        ({"tokenizer": object()}, ConfigMalformed),
         ({"strategy": "loud"}, OptionOutOfRange),
         ({"delta": 0}, OptionOutOfRange),
         ({"profile": "org.nobody.1"}, CTWLError),
@@ -246,6 +294,9 @@ def test_saved_and_loaded_by_name(smollm2: tuple[Any, Any], decoder: Decoder, tm
 def test_a_config_that_cannot_be_written_is_refused(fields: dict[str, Any], error: type[Exception]) -> None:
     with pytest.raises(error):
         CTWLWatermarkingConfig.from_dict(fields)
+    if "colour" not in fields:
+        with pytest.raises(error):
+            CTWLWatermarkingConfig(**fields)
 
 
 @pytest.mark.parametrize(

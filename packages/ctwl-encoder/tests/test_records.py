@@ -136,6 +136,7 @@ def test_segmented_codes_take_turns(encoder: Encoder, fast_proxy: Proxy) -> None
 def test_a_config_keeps_its_records_in_json(tmp_path: Path) -> None:
     record = Record.of("tagged", provider=1, version=2, nonce=3, tag=4)
     config = CTWLWatermarkingConfig(records=[record.document().model_dump()])
+    assert config.needed_tokens() > CTWLWatermarkingConfig().needed_tokens() + 50
     config.to_json_file(tmp_path / "config.json")
     again = CTWLWatermarkingConfig.from_json_file(tmp_path / "config.json")
     assert again.records == [{"layout": 2, "fields": {"provider": 1, "version": 2, "nonce": 3, "tag": 4}}]

@@ -305,7 +305,10 @@ def test_a_fast_proxy_stays_inside_the_profiles_tolerance(offline_proxy: Proxy) 
 
 @pytest.mark.parametrize(("dtype", "bound"), [(torch.float32, 1e-5), (torch.bfloat16, 0.02)])
 @pytest.mark.parametrize("family", ["gpt2", "llama"])
-def test_packed_layers_say_what_the_model_says(family: str, dtype: torch.dtype, bound: float) -> None:
+@pytest.mark.parametrize("elsewhere", [False, True], ids=["CPU", "as on CUDA"])
+def test_packed_layers_say_what_the_model_says(
+    family: str, dtype: torch.dtype, bound: float, elsewhere: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Also their activations, which oneDNN applies; weights are large, so that another activation would show."""
     torch.manual_seed(1)
     if family == "gpt2":
@@ -316,6 +319,8 @@ def test_packed_layers_say_what_the_model_says(family: str, dtype: torch.dtype, 
     windows = torch.randint(512, (8, 10))
     with torch.inference_mode():
         expected = made.eval()(windows).logits[:, -1]
+        if elsewhere:
+            monkeypatch.setattr(type(made), "device", torch.device("meta"))
         pack(made, 80, dtype)
         parts = len(list(made.modules()))
         pack(made, 80, dtype)  # as for a second profile that shares the model

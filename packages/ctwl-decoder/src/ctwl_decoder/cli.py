@@ -68,6 +68,12 @@ class _Schema(argparse.Action):
         parser.exit()
 
 
+def _epoch(given: str) -> int:
+    if not given.isdecimal() or int(given) >= 1 << 32:
+        raise argparse.ArgumentTypeError(f"{given!r} is no epoch; they count from 0")
+    return int(given)
+
+
 _LAYOUTS = ", ".join(layout.name for layout in LAYOUTS)
 
 
@@ -93,7 +99,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--epoch",
-        type=int,
+        type=_epoch,
         action="append",
         metavar="N",
         help="key epoch in which a user may have been sealed; may be given again (default 0)",
@@ -144,6 +150,8 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
 
 def _run(arguments: argparse.Namespace) -> Analysis:
     check_alpha(arguments.alpha)
+    if arguments.html:
+        _check_page(arguments.html, arguments.file)
     text = read_text(arguments.file)
     profile = get_profile(arguments.profile)  # a wrong name fails before torch is loaded, which takes seconds
     trusted = load_trusted()
@@ -184,6 +192,15 @@ def _print(analysis: Analysis, arguments: argparse.Namespace) -> None:
         show(analysis, Console())
     else:
         print(analysis.report, flush=True)
+
+
+def _check_page(file: str, source: str) -> None:
+    """Refuse a page that cannot be written, or would replace the text, before the text is read: FileUnwritable."""
+    page = Path(file)
+    if page.is_dir() or not os.access(page if page.exists() else page.parent, os.W_OK):
+        raise FileUnwritable(f"cannot write {file}; name a file in a folder that can be written to")
+    if source != "-" and page.exists() and Path(source).exists() and page.samefile(source):
+        raise FileUnwritable(f"{file} is the text itself, which the page would replace; name another file for --html")
 
 
 def _write_page(analysis: Analysis, file: str) -> None:

@@ -1,9 +1,9 @@
 """The forms in which a pasted text may have been written (spec section 10, step 1).
 
-Normalisation, which belongs to the profile, undoes what no reader sees. What readers do see, wrapped lines and the
-marks of HTML and Markdown, may be the writer's own, so they are never removed for good, and no more are joiners, which
-many scripts need: the decoder reads the text as given, and where it looks wrapped or marked up, or has joiners in plain
-ASCII, also without that. Each form is a test, and the p-values pay for it.
+Normalisation, which belongs to the profile, undoes what no reader sees. What readers do see, wrapped lines, wide gaps
+and the marks of HTML and Markdown, may be the writer's own, so they are never removed for good, and no more are
+joiners, which many scripts need: the decoder reads the text as given, and where it looks wrapped, justified or marked
+up, or has joiners in plain ASCII, also without that. Each form is a test, and the p-values pay for it.
 """
 
 from __future__ import annotations
@@ -39,6 +39,9 @@ _WORD = re.compile(r"\s+|&(?:#[0-9]{1,7}|#x[0-9a-f]{1,6}|[a-z][a-z0-9]{1,31});?|
 _BREAKS = ("", " ", "\n", "\n\n")
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|(?<=[^\r\n])\Z)")
 
+_GAPS = re.compile(r"(?<=\S)[ \u00a0]{2,}(?=\S)")
+"""What justified text has between its words."""
+
 _JOINERS = re.compile("(?<![^\x00-\x7f])[\u034f\u200c\u200d\ufe00-\ufe0f]+(?![^\x00-\x7f])")
 """What joins or varies characters, where none of its neighbours can be joined or varied."""
 
@@ -58,14 +61,18 @@ _MARKDOWN = re.compile(
 
 
 def forms_of(text: str) -> list[tuple[str, Mapped]]:
-    """A text as given and, where that differs, without marks and wrapped lines; both normalised, with their names."""
+    """A text as given and, where that differs, without marks, wrapped lines and gaps; both normalised, with names."""
     given = Mapped.of(text)
     bare = given.edited((*found.span(), "") for found in _JOINERS.finditer(text))
     unmarked = _without_html(bare) if len(_TAG.findall(bare.text)) >= 2 else _without_markdown(bare)
     joined = _unwrapped(unmarked)
-    steps = (("without joiners", given, bare), ("without marks", bare, unmarked), ("lines joined", unmarked, joined))
+    even = joined.edited((*found.span(), " ") for found in _GAPS.finditer(joined.text))
+    steps = (
+        ("without joiners", given, bare), ("without marks", bare, unmarked), ("lines joined", unmarked, joined),
+        ("gaps closed", joined, even),
+    )  # fmt: skip
     done = [name for name, before, after in steps if before.text != after.text]
-    forms = [(AS_GIVEN, normalized(given)), (", ".join(done), normalized(joined))]
+    forms = [(AS_GIVEN, normalized(given)), (", ".join(done), normalized(even))]
     return forms if forms[0][1].text != forms[1][1].text else forms[:1]
 
 

@@ -37,7 +37,8 @@ dl { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1rem; ma
 dd { margin: 0; overflow-wrap: anywhere; }
 table { border-collapse: collapse; } td, th { padding: .25rem .9rem .25rem 0; text-align: right;
   border-bottom: 1px solid var(--line); font-variant-numeric: tabular-nums; }
-ul { padding-left: 1.2rem; } .soft, figcaption, footer { color: var(--soft); font-size: .875rem; }
+ul { padding-left: 1.2rem; } footer { overflow-wrap: anywhere; }
+.soft, figcaption, footer { color: var(--soft); font-size: .875rem; }
 .scroll { overflow-x: auto; } figure { margin: 0; } svg { width: 100%; height: auto; }
 svg text { fill: var(--soft); font-size: 12px; } .curve { fill: none; stroke: var(--curve); stroke-width: 1.5; }
 .axis { stroke: var(--line); } .band { fill: var(--band); }
@@ -117,7 +118,7 @@ def _curve(analysis: Analysis) -> Iterator[str]:
     yield f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="Evidence curve">\n'
     for i, span in enumerate(analysis.report.spans, 1):
         first, last = np.searchsorted(analysis.starts, [span.start, span.end])
-        left, right = (40 + int(t) / max(tokens - 1, 1) * (_WIDTH - 50) for t in (first, last))
+        left, right = (40 + min(int(t), tokens - 1) / max(tokens - 1, 1) * (_WIDTH - 50) for t in (first, last))
         yield f'<rect class="band" x="{left:.1f}" y="5" width="{max(right - left, 1):.1f}" height="{_HEIGHT - 25}"/>'
         yield f'<text x="{left + 3:.1f}" y="17">{i}</text>\n'
     yield f'<line class="axis" x1="40" x2="{_WIDTH - 10}" y1="{zero:.1f}" y2="{zero:.1f}"/>\n'
@@ -131,9 +132,9 @@ def _curve(analysis: Analysis) -> Iterator[str]:
     yield "above zero where the text follows the code.</figcaption>\n</figure>\n"
 
 
-def _level(worth: float) -> str:
+def _level(worth: float, score: str) -> str:
     """The CSS class of a token; none where it says hardly anything."""
-    steps = strength(worth)
+    steps = strength(worth, score)
     return f"{'f' if steps > 0 else 'a'}{abs(steps)}" if steps else ""
 
 
@@ -161,6 +162,6 @@ def _heat(analysis: Analysis) -> Iterator[str]:
             gap = True
             continue
         gap = False
-        level = _level(worth)
+        level = _level(worth, analysis.report.score)
         yield f'<i class="{level}">{escape(piece)}</i>' if level else escape(piece)
     yield ("</mark>" if open_until >= 0 else "") + "</div>\n"

@@ -37,10 +37,7 @@ def caveats(report: Report) -> list[str]:
             "It says nothing of the words outside the passages found, and nothing about whether the text is true.",
         ]
     if report.too_short:
-        return [
-            f"It has {report.tokens} tokens and the test needs at least {report.needed}; 150 or more, about 110 words, "
-            "give a clear answer."
-        ]
+        return [report.shortage]
     return [
         f"The best of {report.searched:,} codes has p = {number(report.p_value)}; the level is {number(report.alpha)}.",
         *report.short,

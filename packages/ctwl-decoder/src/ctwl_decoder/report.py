@@ -24,7 +24,10 @@ CONFIRMED = "Its authenticator was written with the provider's keys, or copied t
 NO_PROOF = "That does not show that a person wrote the text: marks wear off, and other models carry none."
 
 
-_HARDLY, _STEPS = 0.1, (0.3, 0.5)
+_HARDLY = 0.1
+_FOR = {"soft": (0.3, 0.5), "count": (0.3, 0.5), "rank": (0.7, 2.0)}
+_AGAINST = (0.5, 1.0)
+"""Nats from which a token is shown more strongly. Scores say more against a code than for it; ranks do not."""
 
 
 class Hop(BaseModel):
@@ -137,8 +140,17 @@ class Report(BaseModel):
 
     @property
     def too_short(self) -> bool:
-        """Whether hardly any text of this length could have passed."""
-        return self.tokens < self.needed
+        """Whether hardly any text of this length could have passed, or of so many repeats, which count once."""
+        return self.tokens < self.needed or 2 * self.scored < self.needed
+
+    @property
+    def shortage(self) -> str:
+        """What a text lacks that is too short."""
+        said = "" if self.tokens < self.needed else f", of which {self.scored} say something new,"
+        return (
+            f"It has {self.tokens} tokens{said} and the test needs at least {self.needed}; 150 or more, about 110 "
+            "words, give a clear answer."
+        )
 
     @property
     def short(self) -> list[str]:
@@ -169,10 +181,7 @@ class Report(BaseModel):
         """The report for people: the verdict first."""
         size = f"{self.tokens} tokens, {self.scored} scored; profile {self.profile}"
         if not self.detected and self.too_short:
-            return (
-                f"No verdict: the text is too short. It has {self.tokens} tokens and the test needs at least "
-                f"{self.needed}; 150 or more give a clear answer.\n{size}"
-            )
+            return f"No verdict: the text is too short. {self.shortage}\n{size}"
         if not self.detected:
             return "\n".join([f"No watermark found ({self._why()}).", size, *self.short, NO_PROOF])
         if len(self.spans) == 1:
@@ -271,15 +280,16 @@ def details(record: ReadRecord | None) -> list[tuple[str, str]]:
     return rows
 
 
-def strength(worth: float) -> int:
+def strength(worth: float, score: str) -> int:
     """How strongly a token's evidence in nats is shown: 1 to 3 for the code, -1 to -3 against it, 0 for hardly any.
 
-    By the soft score a miss weighs as much as about three hits. A token that was not judged (NaN) shows nothing.
+    A token that was not judged (NaN) shows nothing.
     """
     if math.isnan(worth) or abs(worth) < _HARDLY:
         return 0
-    steps = 1 + sum((worth if worth > 0 else -worth / 3) >= step for step in _STEPS)
-    return steps if worth > 0 else -steps
+    if worth > 0:
+        return 1 + sum(worth >= step for step in _FOR[score])
+    return -1 - sum(-worth >= step for step in _AGAINST)
 
 
 def number(p: float) -> str:

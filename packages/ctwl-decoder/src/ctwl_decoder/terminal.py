@@ -13,20 +13,28 @@ from .report import Analysis, ReadRecord, details, number, strength, who
 
 __all__ = ["render", "show"]
 
-_FOR = ("on #deebf7", "on #9ecae1", "on #4292c6")  # blue against orange: told apart by everyone
-_AGAINST = ("on #fee6ce", "on #fdae6b", "on #e6550d")
+_FOR = ("black on #deebf7", "black on #9ecae1", "black on #4292c6")  # blue against orange: told apart by everyone
+_AGAINST = ("black on #fee6ce", "black on #fdae6b", "black on #e6550d")
+_FEW_FOR = ("bold", "bold underline", "bold reverse")  # for terminals without these colours
+_FEW_AGAINST = ("dim", "dim italic", "dim strike")
 _MOST = 1500
 _KEPT = "\n\t\u200c\u200d"  # scripts need the joiners
 
 
-def style_of(worth: float) -> str:
-    """The background for a token's evidence in nats; none for hardly any."""
-    steps = strength(worth)
-    return f"black {(_FOR if steps > 0 else _AGAINST)[abs(steps) - 1]}" if steps else ""
+def style_of(worth: float, score: str, *, colours: bool = True) -> str:
+    """How a token's evidence in nats is shown; plainly where there is hardly any."""
+    steps = strength(worth, score)
+    scale = (_FOR if steps > 0 else _AGAINST) if colours else (_FEW_FOR if steps > 0 else _FEW_AGAINST)
+    return scale[abs(steps) - 1] if steps else ""
 
 
-def render(analysis: Analysis) -> RenderableType:
-    """Everything there is to say about a text."""
+def render(analysis: Analysis, *, colours: bool = True) -> RenderableType:
+    """Everything there is to say about a text.
+
+    Args:
+        analysis: the text's.
+        colours: whether the terminal has more than 16.
+    """
     report = analysis.report
     notes = Text("\n".join(caveats(report)), style="dim")
     colour = "blue" if report.detected else "default"
@@ -38,13 +46,14 @@ def render(analysis: Analysis) -> RenderableType:
         notes,
     ]
     if len(analysis.worth):
-        parts += [Text(), _heat(analysis), _legend()]
+        parts += [Text(), _heat(analysis, colours=colours), _legend(colours=colours)]
     return Group(*parts)
 
 
 def show(analysis: Analysis, console: Console) -> None:
     """Print the report."""
-    console.print(render(analysis))
+    many = console.color_system in ("256", "truecolor") and not console.no_color
+    console.print(render(analysis, colours=many))
 
 
 def _records(analysis: Analysis) -> Table:
@@ -85,13 +94,13 @@ def _numbers(analysis: Analysis) -> Text:
     return Text(f"{words}\nprofile {report.profile}")
 
 
-def _heat(analysis: Analysis) -> Text:
+def _heat(analysis: Analysis, *, colours: bool) -> Text:
     """The text; of a long one only what was found, or its beginning."""
     shown = analysis.shown(_MOST)
     text, gap = Text(), False
     for i, (piece, worth) in enumerate(analysis.pieces()):
         if shown[i]:
-            text.append(_harmless(piece), style_of(worth))
+            text.append(_harmless(piece), style_of(worth, analysis.report.score, colours=colours))
         elif not gap:
             text.append(" [...] ", "dim")
         gap = not shown[i]
@@ -103,12 +112,12 @@ def _harmless(piece: str) -> str:
     return "".join(c if c.isprintable() or c in _KEPT else " " if c.isspace() else "\ufffd" for c in piece)
 
 
-def _legend() -> Text:
-    legend = Text("\nevidence for the code ", "dim")
-    for style in reversed(_FOR):
-        legend.append("  ", style)
-    legend.append(" none ", "dim")
-    for style in _AGAINST:
-        legend.append("  ", style)
-    legend.append(" against it", "dim")
-    return legend
+def _legend(*, colours: bool) -> Text:
+    sample = "  " if colours else "word"
+    legend = Text("\nevidence for the code ")
+    for style in reversed(_FOR if colours else _FEW_FOR):
+        legend.append(sample, style).append("" if colours else " ")
+    legend.append(" none ")
+    for style in _AGAINST if colours else _FEW_AGAINST:
+        legend.append(sample, style).append("" if colours else " ")
+    return legend.append(" against it")

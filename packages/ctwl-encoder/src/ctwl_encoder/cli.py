@@ -18,7 +18,7 @@ from ctwl_protocol import CTWLError, get_profile, published_names
 from ctwl_protocol.layouts import MAX_CODES
 
 from . import __version__
-from .errors import OptionOutOfRange, StrategyUnsuitable
+from .errors import OptionOutOfRange, ShortText, StrategyUnsuitable
 from .options import Strategy, check_options, strategy_for
 
 if TYPE_CHECKING:
@@ -176,7 +176,8 @@ def _check_vanilla(arguments: argparse.Namespace, profile: Profile | None) -> No
         raise StrategyUnsuitable(f"vanilla is read with a published twin of the profile; {profile.name} has none")
 
 
-def _run(arguments: argparse.Namespace) -> None:
+def _run(arguments: argparse.Namespace, warned: list[type[Warning]]) -> None:
+    """Write; of what ``warned`` has by then nothing is said twice."""
     prompt = _prompt(arguments)
     profile = None
     if arguments.profile is not None:
@@ -230,7 +231,7 @@ def _run(arguments: argparse.Namespace) -> None:
         print(json.dumps(found, ensure_ascii=False, indent=2), flush=True)
     else:
         print(written.text, flush=True)
-    _warn(written)
+    _warn(written, short=ShortText in warned)
 
 
 def _check_record(arguments: argparse.Namespace) -> ProviderKeys | None:
@@ -295,10 +296,10 @@ def chain_of(path: str, proxy: Proxy) -> tuple[Beacon, ...]:
     return tuple(Beacon(hop.provider, hop.version, hop.nonce) for hop in report.record.chain)
 
 
-def _warn(written: Generation) -> None:
-    """Say on stderr where a reader will hardly find the code."""
+def _warn(written: Generation, *, short: bool) -> None:
+    """Say on stderr where a reader will hardly find the code, for another reason than a length that was asked for."""
     messages = []
-    if written.expected_log2_p > _ENOUGH:
+    if written.expected_log2_p > _ENOUGH and not short:
         raised = "--temperature" if written.strategy.keeps_distribution else "--delta"
         messages.append(
             f"{written.tokens} tokens carry too little for a reader to be sure (expected p about "
@@ -315,8 +316,19 @@ def _warn(written: Generation) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit status."""
+    with warnings.catch_warnings():
+        return _main(argv)
+
+
+def _main(argv: Sequence[str] | None) -> int:
+    warned: list[type[Warning]] = []
+
+    def show(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
+        warned.append(category)
+        print(f"ctwl-encode: warning: {message}", file=sys.stderr)
+
     warnings.filterwarnings("ignore", module="transformers")
-    warnings.showwarning = lambda message, *_, **__: print(f"ctwl-encode: warning: {message}", file=sys.stderr)
+    warnings.showwarning = show
     arguments = _parser().parse_args(argv)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")  # what ctwl-decode reads, whatever the locale
@@ -324,7 +336,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if arguments.new_keys is not None:
             _new_keys(arguments.new_keys)
         else:
-            _run(arguments)
+            _run(arguments, warned)
     except CTWLError as error:
         print(f"ctwl-encode: {error.code}: {error}", file=sys.stderr)
         return 2

@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 import hashlib
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -172,7 +173,7 @@ class Encoder:
             OptionOutOfRange: another option, or an empty prompt.
             StrategyUnsuitable: ``unbiased`` or ``gumbel`` without sampling.
         """
-        prompts = [prompts] if isinstance(prompts, str) else list(prompts)
+        prompts = [prompts] if isinstance(prompts, str | bytes) else list(prompts)
         sample = temperature > 0 and num_beams == 1
         strategy = strategy_for(strategy, sample=sample)
         check_options(
@@ -215,19 +216,18 @@ class Encoder:
         processor = CTWLLogitsProcessor(self.bridge, config)
         processor.on_step = progress
         sampling = {"do_sample": True, "temperature": temperature, "top_p": top_p, "top_k": 0}
-        if seed is not None:
-            torch.manual_seed(seed)
-        output = self.model.generate(
-            input_ids=batch["input_ids"],
-            attention_mask=batch["attention_mask"],
-            max_new_tokens=max_new_tokens,
-            min_new_tokens=min_new_tokens,
-            num_beams=num_beams,
-            repetition_penalty=repetition_penalty,
-            pad_token_id=self.tokenizer.pad_token_id,
-            watermarking_config=processor.placed(),
-            **(sampling if sample else {"do_sample": False}),
-        )
+        with _seeded(seed, self.model.device):
+            output = self.model.generate(
+                input_ids=batch["input_ids"],
+                attention_mask=batch["attention_mask"],
+                max_new_tokens=max_new_tokens,
+                min_new_tokens=min_new_tokens,
+                num_beams=num_beams,
+                repetition_penalty=repetition_penalty,
+                pad_token_id=self.tokenizer.pad_token_id,
+                watermarking_config=processor.placed(),
+                **(sampling if sample else {"do_sample": False}),
+            )
         rows = output[:, length:].cpu().numpy()
         return [
             self._generation(self._visible(row), each, processor.payloads[i * num_beams], processor)
@@ -263,6 +263,17 @@ class Encoder:
             lost=sum((mark.context, mark.token) not in seen for mark in marks),
             expected_log2_p=expected_log2_p(last, BEACON_BITS * record.layout.codes),
         )
+
+
+@contextmanager
+def _seeded(seed: int | None, device: torch.device) -> Iterator[None]:
+    """Random numbers from a seed, and afterwards the caller's own again; without a seed the caller's."""
+    if seed is None:
+        yield
+        return
+    with torch.random.fork_rng([device] if device.type == "cuda" else []):
+        torch.manual_seed(seed)
+        yield
 
 
 def _beacon(provider: int, version: int, seed: int | None, index: int, prompt: str) -> Beacon:

@@ -4,36 +4,43 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, get_type_hints
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from pydantic import ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 from transformers import LogitsProcessor
 from transformers.generation import BaseWatermarkingConfig
 
 from ctwl_protocol import Beacon, get_profile
 from ctwl_protocol.layouts import Layout
 from ctwl_protocol.profile import STANDARD, explain
-from ctwl_protocol.proxy import open_proxy
+from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_protocol.records import Record, RecordDocument
 from ctwl_protocol.sealing import ProviderKeys
 
 from .bridge import Bridge
 from .errors import ConfigMalformed, OptionOutOfRange, StrategyUnsuitable, TokenizerUnsupported
+from .expectation import needed_tokens
 from .marking import Marker, Text
 from .models import load_tokenizer
-from .options import Strategy, check_beacon, check_delta, check_strategy
+from .options import Strategy, check_beacon, check_delta, check_strategy, named
 from .payload import Payload
 
 __all__ = ["CTWLLogitsProcessor", "CTWLWatermarkingConfig", "open_bridge"]
 
 _MAX_JSON = 1 << 20
+
+_BEAMS = "rows that are to be sampled changed places, as beams do; use delta for beam search"
+
+_NO_SAMPLING = 12 * math.log(10)
+"""Nats. A text whose tokens were each the likeliest, as sampling has it once in 10^12 texts, was not sampled."""
 
 
 @dataclass(repr=False)
@@ -75,7 +82,7 @@ class CTWLWatermarkingConfig(BaseWatermarkingConfig):  # type: ignore[misc]
 
     def __post_init__(self) -> None:
         self._bridge: Bridge | None = None
-        self._processor: CTWLLogitsProcessor | None = None
+        self._placed: list[CTWLLogitsProcessor] | None = None
         self._key: bytes | None = None
         self._layouts: tuple[Layout, ...] = ()
         self.validate()
@@ -84,20 +91,23 @@ class CTWLWatermarkingConfig(BaseWatermarkingConfig):  # type: ignore[misc]
         """Check every field that can be checked without loading anything; ``generate`` calls this.
 
         Raises:
+            ConfigMalformed: a field of another type; something that is no record.
             ProfileUnknown, ProfileMalformed: the profile.
             FieldOutOfRange: provider, version or nonce.
             LayoutUnknown: a record's layout.
-            ConfigMalformed: something that is no record.
-            OptionOutOfRange: codes, strategy or delta.
+            OptionOutOfRange: codes, strategy or delta; two of nonce, records and codes.
             StrategyUnsuitable: a record where the codes are no beacons, or ``unbiased`` where sigma is not 1/2.
         """
+        for field in fields(self):
+            _check_kind(field.name, getattr(self, field.name))
+        if sum(given is not None for given in (self.nonce, self.records, self.codes)) > 1:
+            raise OptionOutOfRange("codes and records have their own nonces: give one of nonce, records and codes")
         profile = self._bridge.proxy.profile if self._bridge else get_profile(self.profile)
-        if self.strategy not in list(Strategy):
-            raise OptionOutOfRange(f"strategy is {self.strategy!r}; choose one of {', '.join(Strategy)}")
+        named(self.strategy)
         check_delta(self.delta)
         check_strategy(self.strategy, profile)
         if self.codes is not None:
-            if not self.codes or not all(type(code) is int and 0 <= code < profile.codes for code in self.codes):
+            if not self.codes or not all(0 <= code < profile.codes for code in self.codes):
                 raise OptionOutOfRange(f"codes are integers from 0 to {profile.codes - 1}, one for each prompt")
             return
         check_beacon(profile)
@@ -126,6 +136,12 @@ class CTWLWatermarkingConfig(BaseWatermarkingConfig):  # type: ignore[misc]
             return [Payload((Beacon(self.provider, self.version, self.nonce).code,))]
         return None
 
+    def needed_tokens(self, alpha: float = 1e-4) -> int:
+        """Tokens of news-like text from which on a reader may be expected to find the whole record at this level."""
+        profile = self._bridge.proxy.profile if self._bridge else get_profile(self.profile)
+        codes = max((record.layout.codes for record in self._records()), default=1)
+        return needed_tokens(profile, Strategy(self.strategy), codes, alpha)
+
     def attach(self, bridge: Bridge, keys: ProviderKeys | None = None, layouts: Sequence[Layout] = ()) -> Self:
         """This config with a bridge that is loaded already, so that nothing is loaded by name.
 
@@ -149,12 +165,17 @@ class CTWLWatermarkingConfig(BaseWatermarkingConfig):  # type: ignore[misc]
 
         Raises:
             TokenizerUnsupported: no tokenizer was named, or see :class:`ctwl_encoder.bridge.Bridge`.
+            StrategyUnsuitable: a second call for a processor that was placed for one.
             CTWLError: see :func:`ctwl_protocol.proxy.open_proxy`.
         """
-        if self._processor is None:
-            return CTWLLogitsProcessor(self.open_bridge(), self)
-        self._processor.reset()
-        return self._processor
+        if self._placed is None:
+            return CTWLLogitsProcessor(self.open_bridge(), self)._in_one_call()
+        if not self._placed:
+            raise StrategyUnsuitable(
+                "placed() is for one call of generate, and this is another (an assistant model makes its own): call "
+                "placed() again, or use the CTWLWatermarkingConfig itself, which serves any number"
+            )
+        return self._placed.pop()._in_one_call()
 
     def open_bridge(self) -> Bridge:
         """The bridge that was attached, or one between the tokenizer and the profile that are named."""
@@ -182,17 +203,11 @@ class CTWLWatermarkingConfig(BaseWatermarkingConfig):  # type: ignore[misc]
             ConfigMalformed: an unknown field, or one of another type.
             CTWLError: see :meth:`validate`.
         """
-        known = {field.name: field.type for field in fields(cls)}
+        known = [field.name for field in fields(cls)]
         given = {**config_dict, **kwargs}
-        for name, value in given.items():
+        for name in given:
             if name not in known:
                 raise ConfigMalformed(f"unknown field {name!r}; there are {', '.join(known)}")
-            allowed = {"int": (int,), "float": (float, int), "bool": (bool,), "str": (str,), "list": (list,)}
-            parts = [part.partition("[")[0] for part in str(known[name]).split(" | ")]
-            kinds = [kind for part in parts if part != "None" for kind in allowed[part]]
-            optional = "None" in str(known[name])
-            if not (value is None and optional) and type(value) not in kinds:
-                raise ConfigMalformed(f"{name} is {value!r}; expected {known[name]}")
         return cls(**given)
 
     @classmethod
@@ -226,6 +241,31 @@ class CTWLWatermarkingConfig(BaseWatermarkingConfig):  # type: ignore[misc]
         return other
 
 
+@cache
+def _kinds() -> dict[str, tuple[Any, TypeAdapter[Any]]]:
+    """The type of each field of a config, and what checks it."""
+    hints, strict = get_type_hints(CTWLWatermarkingConfig), ConfigDict(strict=True)
+    known = {field.name: hints[field.name] for field in fields(CTWLWatermarkingConfig)}
+    return {name: (kind, TypeAdapter(kind, config=strict)) for name, kind in known.items()}
+
+
+def _check_kind(name: str, value: object) -> None:
+    """Refuse a value of another type than the field's: ConfigMalformed."""
+    kind, adapter = _kinds()[name]
+    try:
+        adapter.validate_python(value)
+    except ValidationError as error:
+        told = repr(value) if len(repr(value)) <= 40 else f"a {type(value).__name__}"
+        expected = kind.__name__ if isinstance(kind, type) else str(kind)
+        hint = "; a tokenizer that is loaded goes into attach(Bridge(tokenizer, proxy))" if name == "tokenizer" else ""
+        raise ConfigMalformed(f"{name} is {told}; expected {expected}{hint}") from error
+
+
+@lru_cache(maxsize=4)
+def _open_proxy(profile: str, proxy_path: str | None, device: str) -> Proxy:
+    return open_proxy(profile, path=proxy_path, device=device, lazy=True, fast=True)
+
+
 @lru_cache(maxsize=4)
 def open_bridge(profile: str, tokenizer: str, proxy_path: str | None, device: str) -> Bridge:
     """A bridge between a tokenizer and a profile's proxy, both by name; kept, so that the next call is free.
@@ -234,7 +274,7 @@ def open_bridge(profile: str, tokenizer: str, proxy_path: str | None, device: st
         TokenizerUnsupported: there is no such tokenizer, or see :class:`ctwl_encoder.bridge.Bridge`.
         CTWLError: see :func:`ctwl_protocol.proxy.open_proxy`.
     """
-    return Bridge(load_tokenizer(tokenizer), open_proxy(profile, path=proxy_path, device=device, lazy=True, fast=True))
+    return Bridge(load_tokenizer(tokenizer), _open_proxy(profile, proxy_path, device))
 
 
 class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
@@ -243,7 +283,7 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
     As ``logits_processor=[processor]`` it comes before temperature, top-k and top-p: right for ``delta``. As
     ``watermarking_config=processor.placed()`` it comes after them, as ``unbiased`` and ``gumbel`` must. It reads only
     the ids generated so far, so beams may reorder and rows may end early. It serves any number of calls, one after the
-    other: as ``watermarking_config`` it is told where one begins, as ``logits_processor`` :meth:`reset` tells it.
+    other: :meth:`placed` is for the next one, and as ``logits_processor`` :meth:`reset` tells it where one begins.
 
     Attributes:
         marker: what does the marking.
@@ -269,9 +309,15 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
         self.marker = Marker(bridge, strategy=config.strategy, delta=config.delta, skip_repeats=config.skip_repeats)
         self.payloads: list[Payload] = []
         self.on_step: Callable[[int], None] = lambda tokens: None
+        self._told = False
+        """Whether it is told where a call begins."""
         self._prompt: NDArray[np.int64] | None = None
-        self._longest = 0
+        self._last: NDArray[np.int64] = np.zeros((0, 0), dtype=np.int64)
+        """The ids of the last step."""
         self._texts: dict[tuple[Payload, int, int], Text] = {}
+        self._sure: NDArray[np.float64] = np.zeros(0)
+        """For each row, nats of the likeliest token at each step so far, minus infinity once another was taken."""
+        self._likeliest: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
         """Mark one step.
@@ -286,7 +332,8 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
         Raises:
             TokenizerUnsupported: the bridge's tokenizer is another model's.
             OptionOutOfRange: the records are not one for each prompt.
-            StrategyUnsuitable: beams change places under ``unbiased`` or ``gumbel``.
+            StrategyUnsuitable: beams change places under ``unbiased`` or ``gumbel``; ``unbiased`` is not sampled; two
+                calls of ``generate`` share this processor.
             ModelFailed: a row has no finite maximum.
         """
         ids: NDArray[np.int64] = input_ids.cpu().numpy()
@@ -294,7 +341,10 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
             self.marker.bridge.check_size(scores.shape[1])
             self._prompt, self._texts = ids, {}
             self.payloads = self._payloads(ids)
-        self._longest = ids.shape[1]
+            self._sure = np.zeros(len(ids))
+        elif self.marker.strategy.keeps_distribution:
+            self._check_sampled(ids)
+        self._last = ids
         generated = ids[:, self._prompt_length :]
         texts = [self.text(payload, row) for payload, row in zip(self.payloads, generated, strict=True)]
         marked = self.marker.mark(texts, self.payloads, scores.float().cpu().numpy())
@@ -302,6 +352,9 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
             scores = scores.clone()
             rows = torch.tensor(list(marked), device=scores.device)
             scores[rows] = torch.from_numpy(np.stack(list(marked.values()))).to(scores)
+        if self.marker.strategy is Strategy.UNBIASED and np.isfinite(self._sure).any():
+            best, token = torch.log_softmax(scores.float(), dim=1).max(dim=1)
+            self._sure, self._likeliest = self._sure - best.cpu().double().numpy(), token.cpu().numpy()
         self.on_step(generated.shape[1])
         return scores
 
@@ -331,30 +384,63 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
         return text
 
     def placed(self) -> CTWLWatermarkingConfig:
-        """This processor as ``generate``'s ``watermarking_config``, which comes behind every other processor."""
+        """This processor as the ``watermarking_config`` of one call of ``generate``, behind every other processor."""
         config = copy.deepcopy(self.config)
-        config._processor = self
+        config._placed = [self]  # a copy of the config, as generate makes one, has the same list
         return config
+
+    def _in_one_call(self) -> Self:
+        self._told = True
+        self.reset()
+        return self
 
     @property
     def _prompt_length(self) -> int:
         return 0 if self._prompt is None else int(self._prompt.shape[1])
 
     def _begins(self, ids: NDArray[np.int64]) -> bool:
-        """Whether this is the first step of a call: the rows do not go on where a call has been."""
-        if self._prompt is None or len(ids) != len(self._prompt):
+        """Whether this is the first step of a call: nobody went on from these rows to where the call has been."""
+        if self._prompt is None:
             return True
-        start = self._prompt_length
-        if not start < ids.shape[1] <= self._longest + 1 or not np.array_equal(ids[:, :start], self._prompt):
+        begins = not self._goes_on(ids)
+        if begins and self._told:
+            raise StrategyUnsuitable(
+                "the rows do not go on where the last step left them: two calls of generate share this processor; give "
+                "each its own, as a CTWLWatermarkingConfig does"
+            )
+        return begins
+
+    def _goes_on(self, ids: NDArray[np.int64]) -> bool:
+        """Whether each row has one token more than some text of this call; speculation goes back, and on again."""
+        start, prompt = self._prompt_length, self._prompt
+        if prompt is None or len(ids) != len(prompt) or not np.array_equal(ids[:, :start], prompt):
+            return False
+        if self._told and ids.shape[1] == start:
             return True
+        if not start < ids.shape[1] <= self._last.shape[1] + 1:
+            return False
         written = [row[start:-1] for row in ids]
         if all(_key(*pair) in self._texts for pair in zip(self.payloads, written, strict=True)):
-            return False
+            return True
         if all(any(_key(payload, each) in self._texts for payload in set(self.payloads)) for each in written):
-            raise StrategyUnsuitable(
-                "rows that carry different codes changed places, as beams do; use delta for beam search"
-            )
-        return True
+            raise StrategyUnsuitable(_BEAMS)
+        return False
+
+    def _check_sampled(self, ids: NDArray[np.int64]) -> None:
+        """Refuse beams, and a text that takes the likeliest token each time, for one whose tokens are to be drawn."""
+        if ids.shape[1] != self._last.shape[1] + 1:
+            self._sure[:] = -np.inf
+            return
+        stayed = (ids[:, :-1] == self._last).all(axis=1)
+        if any((row == self._last).all(axis=1).any() for row in ids[~stayed, :-1]):
+            raise StrategyUnsuitable(_BEAMS)
+        if self.marker.strategy is Strategy.UNBIASED:
+            self._sure[~stayed | (ids[:, -1] != self._likeliest)] = -np.inf
+            if (self._sure > _NO_SAMPLING).any():
+                raise StrategyUnsuitable(
+                    "the likeliest token was taken each time, and unbiased is for sampling: say do_sample=True, or "
+                    'strategy="delta"'
+                )
 
     def _payloads(self, prompts: NDArray[np.int64]) -> list[Payload]:
         """One for each row."""

@@ -21,6 +21,9 @@ OFFLINE_MODEL = "smollm2"
 
 OFFLINE_PROFILE = "org.ctwl.smollm2-135m.1"
 
+_TOKENIZER_FILES = ("*token*", "vocab*", "*.model")
+"""Of whatever kind: transformers knows dozens."""
+
 
 def load_model(name: str, device: str | torch.device = "auto") -> tuple[Any, Any]:
     """Load a causal LM and its tokenizer.
@@ -67,6 +70,11 @@ def load_tokenizer(name: str) -> Any:
     """
     if name.lower() == OFFLINE_MODEL:
         return _offline_tokenizer()
+    if Path(name).is_dir() and not any(list(Path(name).glob(each)) for each in _TOKENIZER_FILES):
+        raise TokenizerUnsupported(
+            f"there is no tokenizer in {name!r}: put its files (tokenizer.json or tokenizer.model) beside the weights, "
+            f"or give a folder, a name on the hub, or {OFFLINE_MODEL}"
+        )
     return _pretrained(AutoTokenizer, name, TokenizerUnsupported, f"the tokenizer {name!r}")
 
 

@@ -10,7 +10,10 @@ from ctwl_protocol.codes import BEACON_BITS
 
 from .errors import OptionOutOfRange, StrategyUnsuitable
 
-__all__ = ["MAX_DELTA", "Strategy", "check_beacon", "check_delta", "check_options", "check_strategy", "strategy_for"]
+__all__ = [
+    "MAX_DELTA", "Strategy", "check_beacon", "check_delta", "check_options", "check_strategy", "named",
+    "strategy_for",
+]  # fmt: skip
 
 MAX_DELTA = 100.0
 """Largest ``delta``, in nats: beyond it only members of ``V`` are ever written."""
@@ -45,15 +48,22 @@ def strategy_for(strategy: str | None, *, sample: bool) -> Strategy:
     """A strategy by name; where there is none, the one for the way of decoding.
 
     Raises:
+        OptionOutOfRange: there is no such strategy.
         StrategyUnsuitable: ``unbiased`` or ``gumbel`` without sampling.
     """
-    chosen = Strategy(strategy) if strategy else Strategy.UNBIASED if sample else Strategy.DELTA
+    chosen = named(strategy) if strategy else Strategy.UNBIASED if sample else Strategy.DELTA
     if chosen.keeps_distribution and not sample:
         raise StrategyUnsuitable(
-            f"{chosen} leaves the distribution as it is, so without sampling it carries nothing; "
-            "use delta for greedy decoding and beam search"
+            f"{chosen} chooses by chance, as sampling does; use delta for greedy decoding and beam search"
         )
     return chosen
+
+
+def named(strategy: str) -> Strategy:
+    """A strategy by name; OptionOutOfRange where there is none."""
+    if strategy not in list(Strategy):
+        raise OptionOutOfRange(f"strategy is {strategy!r}; choose one of {', '.join(Strategy)}")
+    return Strategy(strategy)
 
 
 def check_delta(delta: float) -> None:
@@ -99,6 +109,8 @@ def check_options(
     seed: int | None,
 ) -> None:
     """Refuse options of :meth:`ctwl_encoder.Encoder.generate` outside their ranges: OptionOutOfRange."""
+    if not all(isinstance(prompt, str) for prompt in prompts):
+        raise OptionOutOfRange("prompts are strings")
     checks = [
         (bool(prompts) and all(prompt.strip() for prompt in prompts), "the prompt is empty; give at least a word"),
         (all(_is_text(prompt) for prompt in prompts), "the prompt is no Unicode text (lone surrogates); give UTF-8"),
@@ -110,6 +122,10 @@ def check_options(
         ),
         (0 < top_p <= 1, f"top-p is {top_p}; it must be above 0 and at most 1"),
         (beams >= 1, f"num-beams is {beams}; it must be at least 1"),
+        (
+            beams == 1 or (temperature in (0, 1) and top_p == 1),
+            "beam search draws nothing, so temperature and top-p have no effect on it; leave them out",
+        ),
         (0 < penalty < float("inf"), f"repetition-penalty is {penalty}; it must be above 0 (1 for none)"),
         (seed is None or 0 <= seed < 1 << 63, f"seed is {seed}; it must be at least 0 and below 2^63"),
     ]

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from vllm.v1.sample import logits_processor as v1
 
 from ctwl_protocol import Beacon, CTWLError, get_profile
+from ctwl_protocol.codes import NONCES
 from ctwl_protocol.layouts import find_layout
 from ctwl_protocol.profile import STANDARD
 from ctwl_protocol.records import Record
@@ -65,13 +66,18 @@ _log = logging.getLogger(__name__)
 
 
 class _Admitted(NamedTuple):
-    """A request's nonce, drawn where it came in so that all workers agree, and its own truncation.
+    """A request's nonce, drawn where it came in so that all workers agree, its seed, and its own truncation.
+
+    vLLM gives the alternatives of one request (``n``) seeds that count on from the request's, and nothing else that
+    tells them apart. So a request for several without a seed gets one, and their nonces count on as well.
 
     ``unbiased`` and ``gumbel`` must come after top-k, top-p and min-p. vLLM calls plug-ins before, so the plug-in
     truncates itself and vLLM's are switched off.
     """
 
     nonce: int
+    seed: int | None = None
+    drawn: bool = False
     top_k: int = 0
     top_p: float = 1.0
     min_p: float = 0.0
@@ -80,14 +86,26 @@ class _Admitted(NamedTuple):
     def of(cls, extra_args: dict[str, Any] | None) -> _Admitted | None:
         """What was noted, None where nothing, or nothing of this kind."""
         noted = (extra_args or {}).get(_PRIVATE)
-        if not isinstance(noted, list | tuple) or len(noted) != 4:
+        if not isinstance(noted, list | tuple) or len(noted) != 6:
             return None
-        if any(isinstance(value, bool) or not isinstance(value, int | float) for value in noted):
+        nonce, seed, drawn, *truncation = noted
+        if not isinstance(drawn, bool) or not (seed is None or type(seed) is int):
             return None
-        nonce, top_k, top_p, min_p = noted
-        if not (0 <= nonce < 64 and -1 <= top_k < 1 << 31 and 0 < top_p <= 1 and 0 <= min_p <= 1):
+        if any(isinstance(value, bool) or not isinstance(value, int | float) for value in (nonce, *truncation)):
             return None
-        return cls(int(nonce), int(top_k), float(top_p), float(min_p))
+        top_k, top_p, min_p = truncation
+        if not (0 <= nonce < NONCES and -1 <= top_k < 1 << 31 and 0 < top_p <= 1 and 0 <= min_p <= 1):
+            return None
+        return cls(int(nonce), seed, drawn, int(top_k), float(top_p), float(min_p))
+
+    @property
+    def truncation(self) -> tuple[int, float, float]:
+        """Top-k, top-p and min-p."""
+        return self.top_k, self.top_p, self.min_p
+
+    def nonce_of(self, seed: int | None) -> int:
+        """The nonce of the request's alternative that has this seed."""
+        return self.nonce if self.seed is None or seed is None else (self.nonce + seed - self.seed) % NONCES
 
 
 @dataclass(frozen=True)
@@ -161,7 +179,7 @@ class Request:
             return None
         if Strategy(strategy).keeps_distribution and temperature <= 0:
             if "strategy" in own:
-                raise StrategyUnsuitable(f"{strategy} carries nothing at temperature 0; use delta")
+                raise StrategyUnsuitable(f"{strategy} chooses by chance, as sampling does; at temperature 0 use delta")
             strategy = Strategy.DELTA
         if isinstance(request.delta, bool) or not isinstance(request.delta, int | float):
             raise OptionOutOfRange(f"{_PREFIX}delta is {request.delta!r}; it must be a number")
@@ -217,6 +235,9 @@ class _Row:
 class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
     """Marks the rows of requests that carry a record; see the module's text."""
 
+    _warned = False
+    """Whether this process has said that a text is too short."""
+
     def __init__(self, vllm_config: Any, *runner: Any) -> None:
         """Called by vLLM: ``runner`` is (request states,) from V2, (device, pinned memory) from V1."""
         self._server = _server_config(vllm_config)
@@ -241,7 +262,9 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
         config, before = _engine_config(), _Admitted.of(sampling_params.extra_args)
         now = (sampling_params.top_k, sampling_params.top_p, sampling_params.min_p)
         if before is not None and now == _OPEN:  # parameters that were used before: as they were
-            sampling_params.top_k, sampling_params.top_p, sampling_params.min_p = before[1:]
+            sampling_params.top_k, sampling_params.top_p, sampling_params.min_p = before.truncation
+        if before is not None and before.drawn and sampling_params.seed == before.seed:
+            sampling_params.seed = None
         if sampling_params.extra_args and _PRIVATE in sampling_params.extra_args:
             kept = {name: value for name, value in sampling_params.extra_args.items() if name != _PRIVATE}
             sampling_params.extra_args = kept or None
@@ -271,10 +294,17 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
         strategy = Strategy(str(request.strategy))
         needed = needed_tokens(get_profile(request.profile), strategy, len(request.codes or (0,)))
         if sampling_params.max_tokens is not None and sampling_params.max_tokens < needed:
-            _log.info(
-                "ctwl: a request for at most %d tokens; a reader needs about %d", sampling_params.max_tokens, needed
+            _log.log(
+                logging.INFO if cls._warned else logging.WARNING,  # once, for a server may get many
+                "ctwl: a request for at most %d tokens; a reader needs about %d",
+                sampling_params.max_tokens,
+                needed,
             )
-        admitted = _Admitted(secrets.randbelow(64))
+            cls._warned = True
+        drawn = sampling_params.n > 1 and sampling_params.seed is None
+        if drawn:
+            sampling_params.seed = secrets.randbits(31)
+        admitted = _Admitted(secrets.randbelow(NONCES), sampling_params.seed, drawn)
         if strategy.keeps_distribution:
             admitted = admitted._replace(
                 top_k=sampling_params.top_k, top_p=sampling_params.top_p, min_p=sampling_params.min_p
@@ -353,7 +383,10 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
             # What is marked is what is sampled from: the distribution after temperature and truncation.
             scale[:, 0] = [row.temperature for _, row, _ in group]
             rows = np.stack(
-                [truncate(given, *row.admitted[1:]) for given, (_, row, _) in zip(rows / scale, group, strict=True)]
+                [
+                    truncate(given, *row.admitted.truncation)
+                    for given, (_, row, _) in zip(rows / scale, group, strict=True)
+                ]
             )
         marked = marker.mark(
             [row.text_of(tokens) for _, row, tokens in group],
@@ -384,9 +417,8 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
         strategy = str(request.strategy)
         if strategy not in self._markers:
             self._markers[strategy] = Marker(self._bridge, strategy=strategy)
-        return _Row(
-            self._markers[strategy], request.payload(admitted.nonce), float(request.delta), params.temperature, admitted
-        )
+        payload = request.payload(admitted.nonce_of(params.seed))
+        return _Row(self._markers[strategy], payload, float(request.delta), params.temperature, admitted)
 
 
 def _server_config(vllm_config: Any) -> dict[str, Any] | None:

@@ -114,7 +114,7 @@ def test_requests_side_by_side_in_slots_that_come_back(folder: Path) -> None:
         runner.validate(request)
     assert (params[0].top_p, params[1].top_p) == (1.0, 1.0)  # truncation is the plug-in's now
     drawn = [tuple(request.extra_args["ctwl_admitted"]) for request in params]
-    assert [truncation for _, *truncation in drawn] == [[0, 0.98, 0.0], [0, 1.0, 0.0]]
+    assert [noted[3:] for noted in drawn] == [(0, 0.98, 0.0), (0, 1.0, 0.0)]
     reports = [decoder.decode(text) for text in write(runner, params, 1)]
     assert [(report.provider, report.version) for report in reports] == [(42, 3), (7, 1)]
     off = [SamplingParams(temperature=1.0, extra_args={"ctwl_strategy": "off"})] * 2
@@ -166,7 +166,7 @@ def test_parameters_that_are_used_again_are_as_they_were(folder: Path) -> None:
     nonces = set()
     for _ in range(40):
         runner.validate(params)
-        nonce, *truncation = params.extra_args["ctwl_admitted"]
+        nonce, _, _, *truncation = params.extra_args["ctwl_admitted"]
         assert truncation == [5, 0.9, 0.1]
         nonces.add(nonce)
     assert len(nonces) > 10  # drawn anew for each request
@@ -176,12 +176,46 @@ def test_parameters_that_are_used_again_are_as_they_were(folder: Path) -> None:
     assert params.extra_args == {"ctwl_strategy": "off"}
 
 
-@pytest.mark.parametrize("noted", [1, "abc", [0, 0.0, 0.0], [1, 2, 3, "4"], [70, 0, 1.0, 0.0], [1, 0, 0.0, 0.0], None])
+def test_the_alternatives_of_a_request_have_nonces_of_their_own(folder: Path) -> None:
+    runner = Runner(folder, {"provider": 42, "profile": PROFILE})
+
+    def nonces(params: SamplingParams) -> list[int]:
+        """What vLLM makes of a request for several: a request for each, whose seed counts on."""
+        runner.validate(params)
+        found = []
+        for slot in range(params.n):
+            one = params.clone()
+            one.n, one.seed = 1, None if params.seed is None else params.seed + slot
+            assert runner.add(slot, [1, 2, 3], one)
+            found.append(runner.processor._rows[slot].payload.carried[0] % 64)
+        return found
+
+    for several in (SamplingParams(n=4), SamplingParams(n=4, seed=7)):
+        told = several.seed
+        assert len(set(nonces(several))) == 4
+        seeds = {several.seed}
+        for _ in range(3):  # used again: drawn again, or still the client's own
+            nonces(several)
+            seeds.add(several.seed)
+        assert seeds == {7} if told else len(seeds) == 4
+    assert len(set(nonces(SamplingParams(n=3, extra_args={"ctwl_nonce": 5})))) == 1
+    alone = SamplingParams()
+    nonces(alone)
+    assert alone.seed is None
+
+
+@pytest.mark.parametrize(
+    "noted",
+    [
+        1, "abc", None, [0, 1.0, 0.0], [1, None, False, 2, 3, "4"], [70, None, False, 0, 1.0, 0.0],
+        [1, None, False, 0, 0.0, 0.0], [1, "7", False, 0, 1.0, 0.0], [1, 7, 1, 0, 1.0, 0.0],
+    ],
+)  # fmt: skip
 def test_a_client_cannot_write_what_the_plug_in_notes(folder: Path, noted: Any) -> None:
     runner = Runner(folder, {"provider": 42, "profile": PROFILE})
     params = SamplingParams(extra_args={"ctwl_admitted": noted})
     runner.validate(params)
-    assert list(params.extra_args["ctwl_admitted"][1:]) == [0, 1.0, 0.0]
+    assert list(params.extra_args["ctwl_admitted"][1:]) == [None, False, 0, 1.0, 0.0]
     for given in ({"ctwl_admitted": noted}, {"ctwl_provider": "x"}, {"ctwl_delta": "y"}):  # not judged: never raises
         runner.add(2, [1, 2, 3], SamplingParams(extra_args=given))
 

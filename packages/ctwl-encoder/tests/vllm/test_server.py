@@ -136,6 +136,17 @@ def test_requests_side_by_side_carry_records_of_their_own(client: Any, decoder: 
     assert not decoder.decode(off.result()).detected
 
 
+def test_the_alternatives_of_one_request_differ(client: Any, decoder: Decoder) -> None:
+    """By ``gumbel`` a nonce decides most of a text, so each has one of its own."""
+    told = {"vllm_xargs": {"ctwl_strategy": "gumbel"}, "ignore_eos": True}
+    answer = client.completions.create(
+        model="smollm2", prompt=PROMPTS[2], max_tokens=100, temperature=1.0, n=3, extra_body=told
+    )  # fmt: skip
+    reports = [decoder.decode(choice.text) for choice in answer.choices]
+    assert [found(report) for report in reports] == [(42, 3)] * 3
+    assert len({report.nonce for report in reports}) == 3
+
+
 @pytest.mark.parametrize(
     "options",
     [{"temperature": 0.8, "top_p": 0.95}, {"temperature": 1.2, "extra_body": {"top_k": 50}}],

@@ -12,7 +12,9 @@ from typing import Annotated, Any, Literal, TypeVar
 import prometheus_client
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
+from fastapi.openapi.docs import get_swagger_ui_html
 from fastapi.responses import HTMLResponse, PlainTextResponse
+from fastapi.staticfiles import StaticFiles
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
@@ -190,19 +192,21 @@ def create_app(proxy: Proxy, limits: Limits | None = None) -> FastAPI:
         description="Reads the public watermark codes that language models put in text. Texts are not kept or logged. "
         "No watermark does not show that a person wrote a text, and a watermark does not show who put it there.",
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
-        docs_url=None,  # its pages load scripts from elsewhere
+        docs_url=None,  # its pages load scripts from elsewhere; see _add_docs
         redoc_url=None,
         lifespan=service.lifespan,
     )
     _add_decoding(app, service)
     _add_about(app, service)
     _add_refusals(app)
-    endpoints = frozenset([*app.openapi()["paths"], "/openapi.json"])
+    endpoints = frozenset([*app.openapi()["paths"], "/openapi.json", "/docs"])
+    _add_docs(app)
     app.add_middleware(Front, admission=service.admission, metrics=service.metrics, endpoints=endpoints)
     return app
 
 
 def _add_decoding(app: FastAPI, service: Service) -> None:
+    @app.head("/", include_in_schema=False)
     @app.get("/", response_class=HTMLResponse, summary="The page")
     async def home() -> Response:
         return front_page
@@ -242,10 +246,12 @@ def _add_about(app: FastAPI, service: Service) -> None:
     async def profile() -> About:
         return about
 
+    @app.head("/healthz", include_in_schema=False)  # as what watches services asks
     @app.get("/healthz", summary="Whether the process lives")
     async def healthz() -> State:
         return State(status="ok")
 
+    @app.head("/readyz", include_in_schema=False)
     @app.get("/readyz", responses={503: {"model": Problem}}, summary="Whether it takes requests")
     async def readyz() -> State:
         if not service.observer.working:
@@ -260,6 +266,32 @@ def _add_about(app: FastAPI, service: Service) -> None:
             prometheus_client.generate_latest(service.metrics.registry),
             media_type=prometheus_client.CONTENT_TYPE_PLAIN_0_0_4,
         )
+
+
+def _add_docs(app: FastAPI) -> None:
+    """Swagger UI over the API's description; its scripts, which fastapi-offline packages, come from here."""
+    assets = "/docs/assets"
+    app.mount(assets, StaticFiles(packages=[("fastapi_offline", "static")]))
+    document = get_swagger_ui_html(
+        openapi_url="/openapi.json",
+        title=f"{app.title}: API",
+        swagger_js_url=f"{assets}/swagger-ui-bundle.js",
+        swagger_css_url=f"{assets}/swagger-ui.css",
+        swagger_favicon_url=f"{assets}/favicon.png",
+    )
+    text = bytes(document.body).decode()
+    script = text.rpartition("<script>")[2].partition("</script>")[0]
+    docs_page = page(
+        text,
+        script_src=f"'self' {inline(script)}",
+        style_src="'self' 'unsafe-inline'",
+        img_src="'self' data:",
+        connect_src="'self'",
+    )
+
+    @app.get("/docs", include_in_schema=False)
+    async def docs() -> Response:
+        return docs_page
 
 
 def _about(profile: Profile, limits: Limits) -> About:

@@ -28,9 +28,9 @@ examples:
   curl -F file=@letter.txt http://127.0.0.1:8000/report > report.html
   curl --json '{"text": "..."}' http://127.0.0.1:8000/v1/decode
 
-The API is described at /openapi.json; /metrics is for Prometheus, /healthz and /readyz for whatever restarts it. Texts
-are neither kept nor logged. An updated registry is taken up within ten minutes. Behind a proxy that is not trusted all
-clients have one address, and share its limits.
+The API is described at /docs (/openapi.json for programs); /metrics is for Prometheus, /healthz and /readyz for
+whatever restarts it. Texts are neither kept nor logged. An updated registry is taken up within ten minutes. Behind a
+proxy that is not trusted all clients have one address, and share its limits.
 exit status: 0 stopped; 2 an error.
 """
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import Counter
 from typing import Any
 
@@ -92,7 +93,7 @@ def configure(app: ASGIApp, limits: Limits, *, access_log: bool = False, trusted
     Args:
         app: the app.
         limits: its limits.
-        access_log: log a line per request, without bodies.
+        access_log: log a line per request, without queries and bodies.
         trusted: comma-separated addresses whose X-Forwarded-For is believed.
     """
     options: dict[str, object] = {
@@ -117,6 +118,16 @@ def configure(app: ASGIApp, limits: Limits, *, access_log: bool = False, trusted
     )
 
 
+class _WithoutQuery(logging.Filter):
+    """Takes the query out of uvicorn's lines: a client may have put its text there."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if isinstance(record.args, tuple) and len(record.args) == 5:  # client, method, path, version, status
+            client, method, path, *rest = record.args
+            record.args = (client, method, str(path).partition("?")[0], *rest)
+        return True
+
+
 def _log_config(access: bool) -> dict[str, Any]:
     """Errors to stderr; a line per request only where asked for."""
     error = {"handlers": ["stderr"], "level": "ERROR", "propagate": False}
@@ -124,11 +135,17 @@ def _log_config(access: bool) -> dict[str, Any]:
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {"plain": {"format": "%(asctime)s %(message)s"}},
+        "filters": {"bare": {"()": _WithoutQuery}},
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "plain"}},
         "loggers": {
             "ctwl_decoder.service": error,
             "python_multipart": {"level": "CRITICAL"},  # tells of the bytes of a broken form
             "uvicorn.error": error,
-            "uvicorn.access": {"handlers": ["stderr"] if access else [], "level": "INFO", "propagate": False},
+            "uvicorn.access": {
+                "handlers": ["stderr"] if access else [],
+                "filters": ["bare"],
+                "level": "INFO",
+                "propagate": False,
+            },
         },
     }

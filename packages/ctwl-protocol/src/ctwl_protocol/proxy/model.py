@@ -1,7 +1,8 @@
 """The proxy LM itself: transformers' models over tensors whose digests were checked, no other file trusted.
 
 On a CPU the linear layers' weights are reordered once into oneDNN's blocked layout. That makes small batches about 1.7
-times faster. Only the last position of a window is asked, so the last layer does little at the others.
+times faster. On CUDA the fast way is bfloat16. Only the last position of a window is asked, so the last layer does
+little at the others.
 """
 
 from __future__ import annotations
@@ -148,6 +149,18 @@ class _PackedLinear(nn.Module):
         return found if self.activation else found.float()
 
 
+class _CastLinear(nn.Module):
+    """A linear layer computed in ``dtype``, float32 in and out."""
+
+    def __init__(self, weight: torch.Tensor, bias: torch.Tensor | None, dtype: torch.dtype) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(weight.to(dtype), requires_grad=False)
+        self.bias = None if bias is None else nn.Parameter(bias.to(dtype), requires_grad=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return nn.functional.linear(x.to(self.weight.dtype), self.weight, self.bias).float()
+
+
 class _LastPosition(nn.Module):
     """A layer that is asked at the last position only; what it gives at the others is not theirs."""
 
@@ -165,12 +178,21 @@ _WITHIN = {"gate_proj": "swish", "up_proj": "none", "c_fc": "gelu tanh"}
 
 
 @cache
-def fast_dtype() -> torch.dtype:
-    """The quicker of float32 and bfloat16 for the proxy's linear layers on this machine's CPU.
+def fast_dtype(device: str = "cpu") -> torch.dtype:
+    """The quicker of float32 and bfloat16 for the proxy's linear layers on this machine.
 
-    Timed, once in a process and within some tens of milliseconds: with AMX bfloat16 is several times quicker, but CPUs
-    whose flags list it may take twice as long for it. It has to be clearly quicker, for float32 is the reference.
+    Args:
+        device: the type of a torch device. On CUDA it is bfloat16 where the GPU computes in it; on other devices than a
+            CPU, float32.
+
+    On a CPU it is timed, once in a process and within some tens of milliseconds: with AMX bfloat16 is several times
+    quicker, but CPUs whose flags list it may take twice as long for it. It has to be clearly quicker, for float32 is
+    the reference.
     """
+    if device == "cuda":
+        return torch.bfloat16 if torch.cuda.is_bf16_supported(including_emulation=False) else torch.float32
+    if device != "cpu":
+        return torch.float32
     packs = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_reorder_linear_weight")  # type: ignore[no-untyped-call]
     native = getattr(torch.cpu, "_is_avx512_bf16_supported", lambda: False)
     if not (packs and native()):
@@ -190,9 +212,10 @@ def _layer_seconds(dtype: torch.dtype, rows: int = 320, size: int = 768, runs: i
 
 
 def pack(model: CausalLM, rows: int, dtype: torch.dtype = torch.float32) -> None:
-    """Make a model quicker on a CPU, of use for :func:`last_logits` alone from then on.
+    """Make a model quicker where it is, of use for :func:`last_logits` alone from then on.
 
-    Every linear layer is packed, where there is oneDNN, and the last feed-forward part sees the last position only.
+    Every linear layer is packed, on a CPU where there is oneDNN, and the last feed-forward part sees the last position
+    only.
 
     Args:
         model: a model of :func:`build_model`.
@@ -204,7 +227,10 @@ def pack(model: CausalLM, rows: int, dtype: torch.dtype = torch.float32) -> None
     if isinstance(layers[-1].mlp, _LastPosition):
         return  # packed for another profile that shares it
     available: bool = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
-    if available and hasattr(torch.ops.mkldnn, "_reorder_linear_weight"):
+    if model.device.type != "cpu":
+        if dtype != torch.float32:
+            _cast(layers, dtype)
+    elif available and hasattr(torch.ops.mkldnn, "_reorder_linear_weight"):
         _pack(model, rows, dtype)
     layers[-1].mlp = _LastPosition(layers[-1].mlp)
 
@@ -221,6 +247,16 @@ def _pack(module: nn.Module, rows: int, dtype: torch.dtype) -> None:
             setattr(module, name, nn.Identity())  # done already
         else:
             _pack(child, rows, dtype)
+
+
+def _cast(module: nn.Module, dtype: torch.dtype) -> None:
+    """Every linear layer inside in another dtype; what is between them, and the last layer, stays in float32."""
+    for name, child in module.named_children():
+        if isinstance(child, nn.Linear | Conv1D):
+            weight = child.weight if isinstance(child, nn.Linear) else child.weight.t().contiguous()
+            setattr(module, name, _CastLinear(weight, child.bias, dtype))
+        else:
+            _cast(child, dtype)
 
 
 def last_logits(model: CausalLM, windows: torch.Tensor) -> torch.Tensor:

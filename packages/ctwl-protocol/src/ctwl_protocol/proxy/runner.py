@@ -52,8 +52,8 @@ class Proxy:
             model: a model of :func:`build_model`, or what loads it at first use; None where there is no proxy LM.
             device: a torch device.
             batch_size: windows in one forward pass.
-            fast: on a CPU compute the linear layers in bfloat16 where that is quicker; within the profiles' tolerance,
-                but not the reference's weights.
+            fast: compute the linear layers in bfloat16 where the device is quicker in it; within the profiles'
+                tolerance, but not the reference's weights.
         """
         if batch_size < 1:
             raise ValueError(f"batch_size is {batch_size}; it must be at least 1")
@@ -61,7 +61,7 @@ class Proxy:
         self.tokenizer = tokenizer
         self.batch_size = batch_size
         self.device = torch.device(device)
-        self._dtype = fast_dtype() if fast else torch.float32
+        self._dtype = fast_dtype(self.device.type) if fast else torch.float32
         self._special = np.array(profile.tokenizer.special, dtype=np.int64)
         self._load: Callable[[], CausalLM] | None = (lambda: model) if isinstance(model, nn.Module) else model
         self._loaded: CausalLM | None = None
@@ -75,8 +75,7 @@ class Proxy:
         with self._loading:
             if self._loaded is None:
                 model = self._load().to(self.device)
-                if self.device.type == "cpu":
-                    pack(model, self.batch_size * self.profile.prefix_length, self._dtype)
+                pack(model, self.batch_size * self.profile.prefix_length, self._dtype)
                 self._loaded = model
                 self._load = lambda: model  # what was handed over unpacked may go
         return self._loaded
