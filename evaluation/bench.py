@@ -25,7 +25,7 @@ import tempfile
 import threading
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -50,7 +50,7 @@ TOKENS, TEXTS = 200, 8
 ONE = [(42, version) for version in range(16)]
 
 
-def interleaved(jobs: dict[str, Callable[[], object]], runs: int) -> dict[str, list[float]]:
+def interleaved(jobs: Mapping[str, Callable[[], object]], runs: int) -> dict[str, list[float]]:
     """Seconds of each job, the jobs in turn A B A B after a warm-up, so that drift hits all alike."""
     seconds: dict[str, list[float]] = {name: [] for name in jobs}
     for run in range(runs + 1):

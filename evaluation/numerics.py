@@ -1,9 +1,11 @@
-"""How far do other ways of running the proxy lie from the reference, and how many memberships does that change?
+"""How far do other ways of running the proxy lie from the reference, and how fast are they?
 
 The reference is fp32 on a CPU in the decoder's batches. Compared with it, over documentation that people wrote: another
 batch size, plain (unpacked) layers, bfloat16, torch's dynamic int8, and rounding to 8 bits with a scale for each row,
 computed in float32: no 8-bit matrix product with such scales can be nearer. For each, the mean total variation between
-weight distributions and the share of memberships of observed tokens that differ, over all colours.
+weight distributions, the share of memberships of observed tokens that differ, over all colours, and the median time of
+a forward pass over 64 windows, the ways in turn. torch.compile needs a C++ compiler; ONNX Runtime is compared where it
+and onnxscript are installed, which nothing else needs.
 
     python evaluation/numerics.py --out evaluation/results/numerics.json
 """
@@ -11,18 +13,24 @@ weight distributions and the share of memberships of observed tokens that differ
 from __future__ import annotations
 
 import pydoc_data.topics
+import shutil
+import tempfile
 import warnings
+from functools import partial
+from importlib import import_module, util
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from bench import interleaved
 from common import OFFLINE, arguments, plain_model, settings, tracked, write
 from numpy.typing import NDArray
 
 from ctwl_decoder.evidence import observe
 from ctwl_protocol.partition import is_member
 from ctwl_protocol.proxy import Proxy, open_proxy
-from ctwl_protocol.proxy.model import pack
+from ctwl_protocol.proxy.model import last_logits, pack
 from ctwl_protocol.windows import Positions, positions
 
 Weights = NDArray[np.uint32]
@@ -34,6 +42,40 @@ class Variant(Proxy):
     def __init__(self, reference: Proxy, model: Any, batch_size: int) -> None:
         super().__init__(reference.profile, reference.tokenizer, model, batch_size=batch_size)
         self._loaded = model  # not packed
+
+
+class Last(torch.nn.Module):
+    """What is asked of a model, as a module."""
+
+    def __init__(self, model: Any) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, windows: torch.Tensor) -> torch.Tensor:
+        """Logits behind windows."""
+        return last_logits(self.model, windows)
+
+
+class OnnxVariant(Variant):
+    """The offline proxy in ONNX Runtime."""
+
+    def __init__(self, reference: Proxy, model: Any) -> None:
+        super().__init__(reference, model, 32)
+        windows = torch.zeros((2, reference.profile.prefix_length), dtype=torch.int64)
+        shapes = {"windows": {0: torch.export.Dim("windows", min=2, max=1024)}}
+        onnxruntime: Any = import_module("onnxruntime")
+        exported: Any = torch.onnx.export(
+            Last(model), (windows,), dynamo=True, dynamic_shapes=shapes, input_names=["windows"], verbose=False
+        )
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = torch.get_num_threads()
+        with tempfile.TemporaryDirectory() as folder:
+            exported.save(file := str(Path(folder) / "proxy.onnx"))
+            self._session = onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
+
+    def forward(self, windows: NDArray[np.int64]) -> torch.Tensor:
+        """The session's logits."""
+        return torch.from_numpy(self._session.run(None, {"windows": windows})[0])
 
 
 class Rounded(torch.nn.Module):
@@ -75,9 +117,17 @@ def variants(reference: Proxy) -> dict[str, Proxy]:
         int8 = quantize(plain_model(profile), {torch.nn.Linear}, dtype=torch.qint8)
     layers = plain_model(profile)
     pack(layers, reference.batch_size * profile.prefix_length, torch.bfloat16)  # on any CPU, quicker there or not
+    found: dict[str, Proxy] = {}
+    if shutil.which("g++"):
+        compiled = plain_model(profile)
+        compiled.model = torch.compile(compiled.model)
+        found["fp32, torch.compile"] = Variant(reference, compiled, 32)
+    if util.find_spec("onnxruntime") and util.find_spec("onnxscript"):
+        found["fp32, ONNX Runtime"] = OnnxVariant(reference, plain_model(profile))
     return {
         "fp32, batch 5": open_proxy(OFFLINE, batch_size=5),
         "fp32, plain layers": Variant(reference, plain_model(profile), 32),
+        **found,
         "bfloat16 layers (fast=True)": Variant(reference, layers, reference.batch_size),
         "bfloat16": Variant(reference, plain_model(profile).bfloat16(), 32),
         "dynamic int8": Variant(reference, int8, 32),
@@ -95,15 +145,16 @@ def run(proxy: Proxy, cut: Positions) -> tuple[Weights, NDArray[np.bool_]]:
 
 def main() -> None:
     """Run the experiment."""
-    options = arguments(__doc__, positions=120)
+    options = arguments(__doc__, positions=120, runs=5)
     reference = open_proxy(OFFLINE)
     text = pydoc_data.topics.topics["exceptions"] + pydoc_data.topics.topics["objects"]
     ids = reference.tokenizer.encode(text)[: options.positions + reference.profile.prefix_length]
     cut = positions(ids, reference.profile.prefix_length, reference.profile.context_length)
     weights, hits = run(reference, cut)
     mass = weights / weights.sum(axis=1, keepdims=True, dtype=np.float64)
-    result = {}
-    for name, proxy in tracked(list(variants(reference).items()), "numerics"):
+    result: dict[str, dict[str, float]] = {"fp32 (the reference)": {}}
+    ways = variants(reference)
+    for name, proxy in tracked(list(ways.items()), "numerics"):
         other_weights, other_hits = run(proxy, cut)
         other = other_weights / other_weights.sum(axis=1, keepdims=True, dtype=np.float64)
         variation = np.abs(mass - other).sum(axis=1) / 2
@@ -112,8 +163,14 @@ def main() -> None:
             "largest total variation": float(f"{variation.max():.3g}"),
             "memberships that differ": float(f"{(hits != other_hits).mean():.3g}"),
         }
+    batch = cut.windows[:64]
+    rounded_ones = [name for name in ways if "rounded" in name or "batch 5" in name]  # no way to run a proxy
+    timed = {name: proxy for name, proxy in ways.items() if name not in rounded_ones}
+    jobs = {name: partial(proxy.forward, batch) for name, proxy in {"fp32 (the reference)": reference, **timed}.items()}
+    for name, seconds in interleaved(jobs, options.runs).items():
+        result[name]["milliseconds a window"] = round(1000 * float(np.median(seconds)) / len(batch), 2)
     tolerance = {name: f"{a}/{b}" for name, (a, b) in reference.profile.tolerance.model_dump().items()}
-    given = settings(profile=OFFLINE, positions=len(cut), colours=reference.profile.colours)
+    given = settings(profile=OFFLINE, positions=len(cut), runs=options.runs, colours=reference.profile.colours)
     write(
         {"experiment": "numerics", "settings": given, "the profile's tolerance": tolerance, "runtimes": result},
         options.out,
