@@ -243,6 +243,17 @@ def test_the_papers_count_finds_the_code_too(decoder: Decoder, marked: str) -> N
     assert count.p_value < 1e-4
 
 
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [([""], "the file's name is empty"), (["--epoch", "1", "text"], "--epoch goes with --keys")],
+)
+def test_arguments_that_say_nothing_are_refused(
+    arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    assert says in capsys.readouterr().err
+
+
 def test_a_command_that_is_misspelt_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as done:
         main(["scam", "corpus/"])

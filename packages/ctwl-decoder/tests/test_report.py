@@ -99,6 +99,16 @@ def test_a_terminal_of_few_colours_shows_evidence_too(environment: dict[str, str
     assert sorted(styles.values()) == list("abcdef")  # each in a style of its own
 
 
+def test_a_terminal_underlines_what_was_found() -> None:
+    found = report(RECORD)
+    found = found.model_copy(update={"spans": [found.spans[0].model_copy(update={"start": 2, "end": 4})]})
+    analysis = Analysis("abcdef", found, np.arange(7), np.full(6, 0.6))
+    console = Console(file=io.StringIO(), force_terminal=True, width=200, _environ={"TERM": "xterm-256color"})
+    show(analysis, console)
+    assert isinstance(console.file, io.StringIO)
+    assert "".join(re.findall(r"\x1b\[[0-9;]*\b4;[0-9;]*m([a-f]+)\x1b", console.file.getvalue())) == "cd"
+
+
 def test_a_text_without_tokens_has_no_pieces() -> None:
     nothing = Analysis(" ", report(RECORD), np.zeros(1, dtype=np.int64), np.zeros(0))
     assert list(nothing.pieces()) == []

@@ -22,6 +22,7 @@ from ctwl_protocol.registry import load_trusted
 from ctwl_protocol.sealing import ProviderKeys
 
 from . import __version__
+from .errors import OptionOutOfRange
 from .options import ALPHA, ScoreName, add_proxy_options, beacons, check_alpha
 from .plain import read_text
 
@@ -64,7 +65,8 @@ class _Schema(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         from .report import Report
 
-        print(json.dumps(Report.model_json_schema(), indent=2))
+        schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **Report.model_json_schema()}
+        print(json.dumps(schema, indent=2))
         parser.exit()
 
 
@@ -150,6 +152,8 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
 
 def _run(arguments: argparse.Namespace) -> Analysis:
     check_alpha(arguments.alpha)
+    if arguments.epoch and not arguments.keys:
+        raise OptionOutOfRange("--epoch goes with --keys: without a provider's keys no user is opened")
     if arguments.html:
         _check_page(arguments.html, arguments.file)
     text = read_text(arguments.file)

@@ -35,6 +35,8 @@ def read_bytes(name: str, most: int = _MAX_BYTES) -> bytes:
         InputUnreadable: it cannot be opened or read.
         InputTooLarge: it has more than ``most`` bytes.
     """
+    if not name:
+        raise InputUnreadable("the file's name is empty; name a text file, or - for standard input")
     try:
         if name == "-" and sys.stdin is None:
             raise InputUnreadable("standard input is closed")

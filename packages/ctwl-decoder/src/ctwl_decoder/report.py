@@ -195,9 +195,11 @@ class Report(BaseModel):
             for span in self.spans:
                 lines.append(f"characters {span.start} to {span.end}: {who(span)}, p-value {number(span.p_value)}")
                 lines += [f"    {label:<9} {text}" for label, text in details(span.record)]
+        whose = "" if len(self.spans) == 1 else ", the clearest passage's"
         lines += [
-            f"p-value   {number(self.p_value)}   how often chance would do as well, over all codes and places searched",
-            f"hits      {self.hits} of {self.scored}{self.scored_by}; a wrong code has {self.expected:.1f}",
+            f"p-value   {number(self.p_value)}{whose}   how often chance would do as well, over all codes and places "
+            "searched",
+            f"hits      {self.hits} of {self.scored}{self.scored_by}{whose}; a wrong code has {self.expected:.1f}",
         ]
         if self.posterior is not None:
             lines.append(f"posterior {self.posterior:.6f}   (the paper's test)")

@@ -95,12 +95,14 @@ def _numbers(analysis: Analysis) -> Text:
 
 
 def _heat(analysis: Analysis, *, colours: bool) -> Text:
-    """The text; of a long one only what was found, or its beginning."""
-    shown = analysis.shown(_MOST)
+    """The text, passages underlined where there are colours; of a long one only what was found, or its beginning."""
+    shown, spans = analysis.shown(_MOST), analysis.report.spans
     text, gap = Text(), False
-    for i, (piece, worth) in enumerate(analysis.pieces()):
+    for i, ((piece, worth), start) in enumerate(zip(analysis.pieces(), analysis.starts.tolist(), strict=False)):
         if shown[i]:
-            text.append(_harmless(piece), style_of(worth, analysis.report.score, colours=colours))
+            style = style_of(worth, analysis.report.score, colours=colours)
+            inside = colours and any(span.start <= start < span.end for span in spans)
+            text.append(_harmless(piece), f"{style} underline" if inside else style)
         elif not gap:
             text.append(" [...] ", "dim")
         gap = not shown[i]
@@ -120,4 +122,4 @@ def _legend(*, colours: bool) -> Text:
     legend.append(" none ")
     for style in _AGAINST if colours else _FEW_AGAINST:
         legend.append(sample, style).append("" if colours else " ")
-    return legend.append(" against it")
+    return legend.append(" against it; passages found are underlined" if colours else " against it")

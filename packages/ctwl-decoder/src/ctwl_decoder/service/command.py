@@ -48,10 +48,9 @@ _HELP = {
 
 
 def _port(given: str) -> int:
-    port = int(given)
-    if not 0 <= port < 1 << 16:
-        raise argparse.ArgumentTypeError(f"{port} is no port; ports run from 0 to {(1 << 16) - 1}")
-    return port
+    if not given.isdecimal() or int(given) >= 1 << 16:
+        raise argparse.ArgumentTypeError(f"{given} is no port; ports run from 0 to {(1 << 16) - 1}")
+    return int(given)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -89,6 +88,8 @@ def _bind(host: str, port: int) -> socket.socket:
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family, backlog=512)
+    except socket.gaierror as error:
+        raise CannotServe(f"{host} is no address of this machine ({error.strerror}); try 127.0.0.1") from error
     except OSError as error:
         raise CannotServe(
             f"cannot listen at {host} port {port}: {error}; another --port, or --port 0, may be free"
