@@ -281,7 +281,7 @@ def test_saved_and_loaded_by_name(smollm2: tuple[Any, Any], decoder: Decoder, tm
         ({"delta": "2"}, ConfigMalformed),
         ({"profile": None}, ConfigMalformed),
         ({"skip_repeats": "no"}, ConfigMalformed),
-        ({"tokenizer": object()}, ConfigMalformed),
+        ({"tokenizer": 5}, ConfigMalformed),
         ({"strategy": "loud"}, OptionOutOfRange),
         ({"delta": 0}, OptionOutOfRange),
         ({"profile": "org.nobody.1"}, CTWLError),
