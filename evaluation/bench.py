@@ -25,14 +25,14 @@ import tempfile
 import threading
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from common import OFFLINE, arguments, news_prompts, plain_model, settings, write
+from common import OFFLINE, arguments, interleaved, news_prompts, plain_model, settings, write
 from numpy.typing import NDArray
 from transplant import provider
 
@@ -48,18 +48,6 @@ from ctwl_protocol.windows import positions
 
 TOKENS, TEXTS = 200, 8
 ONE = [(42, version) for version in range(16)]
-
-
-def interleaved(jobs: Mapping[str, Callable[[], object]], runs: int) -> dict[str, list[float]]:
-    """Seconds of each job, the jobs in turn A B A B after a warm-up, so that drift hits all alike."""
-    seconds: dict[str, list[float]] = {name: [] for name in jobs}
-    for run in range(runs + 1):
-        for name, job in jobs.items():
-            start = time.perf_counter()
-            job()
-            if run:
-                seconds[name].append(time.perf_counter() - start)
-    return seconds
 
 
 def ratios(seconds: dict[str, list[float]], over: str) -> dict[str, Any]:

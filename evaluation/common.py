@@ -7,6 +7,7 @@ import datetime
 import json
 import os
 import platform
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
@@ -33,8 +34,8 @@ from ctwl_protocol.registry import Trusted, bundled
 from ctwl_protocol.windows import Positions, positions
 
 __all__ = [
-    "KEPT", "OFFLINE", "RESULTS", "arguments", "beside", "kept", "marks_of", "mean", "news_prompts", "plain_model",
-    "rate", "recalled", "registries", "repeats", "settings", "told", "tracked", "write",
+    "KEPT", "OFFLINE", "RESULTS", "arguments", "beside", "interleaved", "kept", "marks_of", "mean", "news_prompts",
+    "plain_model", "rate", "recalled", "registries", "repeats", "settings", "told", "tracked", "write",
 ]  # fmt: skip
 
 OFFLINE = "org.ctwl.smollm2-135m.1"
@@ -200,6 +201,18 @@ def repeats(ids: Sequence[int]) -> float:
     """The share of the pairs of neighbouring tokens that came before."""
     pairs = list(pairwise(ids))
     return 1 - len(set(pairs)) / max(len(pairs), 1)
+
+
+def interleaved(jobs: Mapping[str, Callable[[], object]], runs: int) -> dict[str, list[float]]:
+    """Seconds of each job, the jobs in turn A B A B after a warm-up, so that drift hits all alike."""
+    seconds: dict[str, list[float]] = {name: [] for name in jobs}
+    for run in range(runs + 1):
+        for name, job in jobs.items():
+            start = time.perf_counter()
+            job()
+            if run:
+                seconds[name].append(time.perf_counter() - start)
+    return seconds
 
 
 def rate(successes: int, trials: int) -> dict[str, Any]:

@@ -172,7 +172,7 @@ SECTIONS = {
         "Ways of running the proxy beside its float32 reference. The profile lets a reader differ by 0.03 and by 1 % of the "
         "memberships. So 8 bits are too few: rounding alone goes beyond that, of the weights a little, of the inputs, some of "
         "which are far larger than the rest, by much. The time is of a forward pass over 64 windows, the ways in turn, on a CPU "
-        "without units for bfloat16: there float32 is bound by arithmetic, and compilers and runtimes (ONNX Runtime 1.32) find little to save.",
+        "without units for bfloat16: there float32 is bound by arithmetic, and compilers and runtimes find little to save.",
         tables.numerics,
     ),
     "bench": Section(

@@ -19,7 +19,7 @@ from ctwl_protocol import CTWLError, get_profile
 from ctwl_protocol.errors import FileUnwritable
 from ctwl_protocol.layouts import LAYOUTS, find_layout
 from ctwl_protocol.registry import load_trusted
-from ctwl_protocol.sealing import ProviderKeys
+from ctwl_protocol.sealing import MAX_EPOCH, ProviderKeys
 
 from . import __version__
 from .errors import OptionOutOfRange
@@ -71,8 +71,8 @@ class _Schema(argparse.Action):
 
 
 def _epoch(given: str) -> int:
-    if not given.isdecimal() or int(given) >= 1 << 32:
-        raise argparse.ArgumentTypeError(f"{given!r} is no epoch; they count from 0")
+    if not given.isdecimal() or int(given) > MAX_EPOCH:
+        raise argparse.ArgumentTypeError(f"{given!r} is no epoch; they run from 0 to {MAX_EPOCH}")
     return int(given)
 
 

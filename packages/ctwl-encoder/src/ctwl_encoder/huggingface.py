@@ -18,7 +18,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from transformers import LogitsProcessor
 from transformers.generation import BaseWatermarkingConfig
 
-from ctwl_protocol import Beacon, get_profile
+from ctwl_protocol import Beacon, Profile, get_profile
 from ctwl_protocol.layouts import Layout
 from ctwl_protocol.profile import STANDARD, explain
 from ctwl_protocol.proxy import Proxy, open_proxy
@@ -102,7 +102,7 @@ class CTWLWatermarkingConfig(BaseWatermarkingConfig):  # type: ignore[misc]
             _check_kind(field.name, getattr(self, field.name))
         if sum(given is not None for given in (self.nonce, self.records, self.codes)) > 1:
             raise OptionOutOfRange("codes and records have their own nonces: give one of nonce, records and codes")
-        profile = self._bridge.proxy.profile if self._bridge else get_profile(self.profile)
+        profile = self._read_by
         named(self.strategy)
         check_delta(self.delta)
         check_strategy(self.strategy, profile)
@@ -115,6 +115,11 @@ class CTWLWatermarkingConfig(BaseWatermarkingConfig):  # type: ignore[misc]
             Beacon(self.provider, self.version, self.nonce or 0)
         elif not self._records():
             raise OptionOutOfRange("there are no records; give one for each prompt")
+
+    @property
+    def _read_by(self) -> Profile:
+        """The profile: the attached bridge's, or the one that is named."""
+        return self._bridge.proxy.profile if self._bridge else get_profile(self.profile)
 
     def _records(self) -> list[Record]:
         try:
@@ -138,9 +143,8 @@ class CTWLWatermarkingConfig(BaseWatermarkingConfig):  # type: ignore[misc]
 
     def needed_tokens(self, alpha: float = 1e-4) -> int:
         """Tokens of news-like text from which on a reader may be expected to find the whole record at this level."""
-        profile = self._bridge.proxy.profile if self._bridge else get_profile(self.profile)
         codes = max((record.layout.codes for record in self._records()), default=1)
-        return needed_tokens(profile, Strategy(self.strategy), codes, alpha)
+        return needed_tokens(self._read_by, Strategy(self.strategy), codes, alpha)
 
     def attach(self, bridge: Bridge, keys: ProviderKeys | None = None, layouts: Sequence[Layout] = ()) -> Self:
         """This config with a bridge that is loaded already, so that nothing is loaded by name.
@@ -153,8 +157,7 @@ class CTWLWatermarkingConfig(BaseWatermarkingConfig):  # type: ignore[misc]
         other = copy.deepcopy(self)
         other._key = keys.colour_key() if keys else self._key
         other._layouts = (*self._layouts, *layouts)
-        profile = self._bridge.proxy.profile if self._bridge else get_profile(self.profile)
-        if profile != bridge.proxy.profile:  # else it stays as it was given: a path is loaded again by that alone
+        if self._read_by != bridge.proxy.profile:  # else it stays as it was given: a path is loaded again by that alone
             other.profile = bridge.proxy.profile.name
         other._bridge = bridge
         other.validate()

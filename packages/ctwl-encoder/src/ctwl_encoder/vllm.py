@@ -382,12 +382,8 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
         if marker.strategy.keeps_distribution:
             # What is marked is what is sampled from: the distribution after temperature and truncation.
             scale[:, 0] = [row.temperature for _, row, _ in group]
-            rows = np.stack(
-                [
-                    truncate(given, *row.admitted.truncation)
-                    for given, (_, row, _) in zip(rows / scale, group, strict=True)
-                ]
-            )
+            cuts = [row.admitted.truncation for _, row, _ in group]
+            rows = np.stack([truncate(given, *cut) for given, cut in zip(rows / scale, cuts, strict=True)])
         marked = marker.mark(
             [row.text_of(tokens) for _, row, tokens in group],
             [row.payload for _, row, _ in group],

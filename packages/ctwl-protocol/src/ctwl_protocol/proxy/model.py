@@ -8,8 +8,8 @@ little at the others.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Callable, Mapping
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -133,7 +133,7 @@ class _PackedLinear(nn.Module):
     """
 
     def __init__(
-        self, weight: torch.Tensor, bias: torch.Tensor | None, rows: int, dtype: torch.dtype, activation: str = ""
+        self, weight: torch.Tensor, bias: torch.Tensor | None, dtype: torch.dtype, rows: int, activation: str = ""
     ) -> None:
         super().__init__()
         self.dtype = dtype
@@ -203,7 +203,7 @@ def fast_dtype(device: str = "cpu") -> torch.dtype:
 
 def _layer_seconds(dtype: torch.dtype, rows: int = 320, size: int = 768, runs: int = 8) -> float:
     """What a packed linear layer takes, the least of some runs."""
-    layer, x, seconds = _PackedLinear(torch.ones(size, size), None, rows, dtype), torch.ones(rows, size), []
+    layer, x, seconds = _PackedLinear(torch.ones(size, size), None, dtype, rows), torch.ones(rows, size), []
     for _ in range(runs):
         start = time.perf_counter()
         layer(x)
@@ -229,34 +229,33 @@ def pack(model: CausalLM, rows: int, dtype: torch.dtype = torch.float32) -> None
     available: bool = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
     if model.device.type != "cpu":
         if dtype != torch.float32:
-            _cast(layers, dtype)
+            _replace(layers, _CastLinear, dtype)
     elif available and hasattr(torch.ops.mkldnn, "_reorder_linear_weight"):
-        _pack(model, rows, dtype)
+        _replace(model, partial(_PackedLinear, rows=rows), dtype, fuses=dtype == torch.bfloat16)
     layers[-1].mlp = _LastPosition(layers[-1].mlp)
 
 
-def _pack(module: nn.Module, rows: int, dtype: torch.dtype) -> None:
-    within = _WITHIN if isinstance(module, LlamaMLP | GPT2MLP) and dtype == torch.bfloat16 else {}
+def _replace(module: nn.Module, linear: Callable[..., nn.Module], dtype: torch.dtype, *, fuses: bool = False) -> None:
+    """Every linear layer inside by another kind: in ``dtype``, but for the model's last one, which stays in float32.
+
+    Args:
+        module: what is searched.
+        linear: makes a layer of a weight (out, in), a bias, a dtype and, where it ``fuses`` them, an activation.
+        dtype: of the layers.
+        fuses: whether the layers of a feed-forward part apply the activation behind them.
+    """
+    within = _WITHIN if fuses and isinstance(module, LlamaMLP | GPT2MLP) else {}
     for name, child in module.named_children():
-        chosen = torch.float32 if name == "lm_head" else dtype
         if isinstance(child, nn.Linear | Conv1D):
             weight = child.weight.detach()
             weight = weight if isinstance(child, nn.Linear) else weight.t().contiguous()
-            setattr(module, name, _PackedLinear(weight, child.bias, rows, chosen, within.get(name, "")))
+            options = {"activation": within[name]} if name in within else {}
+            chosen = torch.float32 if name == "lm_head" else dtype
+            setattr(module, name, linear(weight, child.bias, dtype=chosen, **options))
         elif within and name in ("act_fn", "act"):
             setattr(module, name, nn.Identity())  # done already
         else:
-            _pack(child, rows, dtype)
-
-
-def _cast(module: nn.Module, dtype: torch.dtype) -> None:
-    """Every linear layer inside in another dtype; what is between them, and the last layer, stays in float32."""
-    for name, child in module.named_children():
-        if isinstance(child, nn.Linear | Conv1D):
-            weight = child.weight if isinstance(child, nn.Linear) else child.weight.t().contiguous()
-            setattr(module, name, _CastLinear(weight, child.bias, dtype))
-        else:
-            _cast(child, dtype)
+            _replace(child, linear, dtype, fuses=fuses)
 
 
 def last_logits(model: CausalLM, windows: torch.Tensor) -> torch.Tensor:
