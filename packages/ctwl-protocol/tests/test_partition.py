@@ -26,18 +26,6 @@ def seeds_for(shape: tuple[int, ...], data: st.DataObject) -> np.ndarray:
     return data.draw(hnp.arrays(np.uint32, shape, elements=st.integers(0, 2**32 - 1)))
 
 
-@given(
-    hnp.arrays(
-        st.sampled_from([np.float32, np.float64]), sizes, elements=st.floats(0, 1, width=32, allow_subnormal=False)
-    ),
-    st.integers(8, 30),
-)
-def test_kernel_and_reference_agree_on_the_weights(probabilities: np.ndarray, bits: int) -> None:
-    np.testing.assert_array_equal(
-        kernel.quantise(probabilities, bits), partition.quantise(probabilities, bits), strict=True
-    )
-
-
 @given(weights, st.data())
 def test_kernel_and_reference_agree_on_the_mass_below(w: np.ndarray, data: st.DataObject) -> None:
     seeds = seeds_for((len(w), 3), data)

@@ -20,6 +20,7 @@ from ctwl_protocol.errors import (
     ProxyNotFound,
     TokenOutOfRange,
 )
+from ctwl_protocol.partition import quantise
 from ctwl_protocol.profile import GPT2, ProxyFile, ProxyModel
 from ctwl_protocol.proxy import Proxy, ProxyTokenizer, find_files, open_proxy
 from ctwl_protocol.proxy.gguf import tensors_digest
@@ -51,6 +52,15 @@ def test_weights_are_integers_that_sum_to_about_one(offline_proxy: Proxy) -> Non
     assert (weights.dtype, weights.shape) == (np.uint32, (4, 49152))
     assert not weights[:, list(offline_proxy.profile.tokenizer.special)].any()
     assert np.all(np.abs(weights.sum(axis=1, dtype=np.int64) / 2**24 - 1) < 0.01)
+
+
+def test_the_weights_are_the_references_of_the_proxys_probabilities(offline_proxy: Proxy) -> None:
+    rng = np.random.default_rng(8)
+    windows = rng.integers(17, 49152, (6, 10))
+    logits = offline_proxy.forward(windows)
+    expected = quantise(torch.softmax(logits, dim=-1, dtype=torch.float64).numpy(), offline_proxy.profile.weight_bits)
+    expected[:, offline_proxy.profile.tokenizer.special] = 0
+    np.testing.assert_array_equal(offline_proxy.weights(windows), expected, strict=True)
 
 
 def test_the_proxy_predicts_english(offline_proxy: Proxy) -> None:

@@ -194,7 +194,9 @@ class Table:
     def of(cls, marks: Marks, *, repeats: bool = False) -> Table:
         """Sum by context; a (context, token) pair counts once unless ``repeats`` count too."""
         kept = marks if repeats else marks[marks.first_occurrences()]
-        _, start, group = np.unique(kept.pairs[:, :-1], axis=0, return_index=True, return_inverse=True)
-        units = np.zeros((len(start), kept.units.shape[1]), dtype=np.int32)
-        np.add.at(units, group.reshape(-1), kept.units)
-        return cls(kept.seeds[start], units, len(kept))
+        contexts = kept.pairs[:, :-1]
+        order = np.lexsort(contexts.T[::-1])
+        # a new one begins where any id changes; -1 is no id
+        begins = np.flatnonzero((np.diff(contexts[order], axis=0, prepend=-1) != 0).any(axis=1))
+        units = np.add.reduceat(kept.units[order], begins, axis=0, dtype=np.int32)
+        return cls(kept.seeds[order[begins]], units, len(kept))

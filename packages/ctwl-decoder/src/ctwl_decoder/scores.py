@@ -15,16 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ctwl_protocol import Profile, hashing
-from ctwl_protocol.kernel import fmix32_scalar, in_chunks, jit
+from ctwl_protocol.kernel import fold, in_chunks, jit, mix
 
 from .evidence import Marks, Table
 
 __all__ = ["best_codes", "code_space", "score_all", "score_codes", "search_windows"]
 
 _BLOCK = 1 << 11
+_CACHE = 1 << 19
 _CROWD, _ABOVE = 1 << 14, 1.75
-_GOLDEN = np.uint32(hashing.GOLDEN)
-_S16, _LOW, _S32 = np.uint32(16), np.uint32(0xFFFF), np.int64(32)
+_GOLDEN, _S32 = np.uint32(hashing.GOLDEN), np.uint64(32)
 
 
 def code_space(profile: Profile) -> NDArray[np.uint32]:
@@ -46,12 +46,19 @@ def score_codes(table: Table, codes: NDArray[np.uint32]) -> NDArray[np.int32]:
 
 
 @jit
-def _colours(seed: Any, spread: Any, colours: Any, found: Any) -> None:
-    # floor(mixed * colours / 2^32) in 32-bit steps, which processors do many at a time; exact below 2^16 colours
-    for k in range(len(spread)):
-        mixed = fmix32_scalar(np.uint32(seed ^ spread[k]))
-        low = np.uint32(np.uint32((mixed & _LOW) * colours) >> _S16)
-        found[k] = np.uint32((np.uint32((mixed >> _S16) * colours) + low) >> _S16)
+def _folded(codes: Any) -> Any:
+    folded = np.empty(len(codes), np.uint32)
+    for k in range(len(codes)):
+        folded[k] = fold(np.uint32(codes[k] * _GOLDEN))
+    return folded
+
+
+@jit
+def _colours(seed: Any, folded: Any, colours: Any, found: Any) -> None:
+    start = fold(seed)
+    for k in range(len(folded)):
+        mixed = mix(np.uint32(start ^ folded[k]))
+        found[k] = np.uint32((np.uint64(mixed) * np.uint64(colours)) >> _S32)
 
 
 @jit
@@ -60,11 +67,11 @@ def _score(seeds: Any, table: Any, codes: Any, scores: Any, start: int, stop: in
     found = np.empty(_BLOCK, np.uint32)
     for block in range(start, stop, _BLOCK):  # a block of scores stays in the first-level cache
         end = min(block + _BLOCK, stop)
-        spread = codes[block:end] * _GOLDEN
+        folded = _folded(codes[block:end])
         sums = np.zeros(end - block, np.int32)
         for c in range(len(seeds)):
             row = table[c]
-            _colours(seeds[c], spread, colours, found)
+            _colours(seeds[c], folded, colours, found)
             for k in range(len(sums)):
                 sums[k] += row[found[k]]
         scores[block:end] = sums
@@ -103,101 +110,113 @@ def best_codes(table: Table, codes: NDArray[np.uint32], most: int = 1) -> tuple[
 
 
 @jit
-def _search(  # noqa: PLR0912 - loops that share their arrays
-    seeds: Any,
-    units: Any,
-    cell: Any,
-    member: Any,
-    windows: Any,
-    codes: Any,
-    running: Any,
-    best: Any,
-    which: Any,
-    start: int,
-    stop: int,
-) -> None:
+def _sum_pieces(seeds: Any, units: Any, pieces: Any, folded: Any, found: Any, worth: Any, sums: Any) -> None:
     colours = np.uint32(units.shape[1])
-    counts, cells, block = running.shape
-    found, worth, scores = np.empty(block, np.uint32), np.empty(block, np.int64), np.empty(block, np.int32)
+    sums[:] = 0
+    for i in range(len(seeds)):
+        row = units[i]
+        _colours(seeds[i], folded, colours, found)
+        for k in range(len(folded)):
+            worth[k] = row[found[k]]
+        for piece in pieces[i]:
+            if piece >= 0:
+                into = sums[piece + 1]
+                for k in range(len(folded)):
+                    into[k] += worth[k]
+    for piece in range(1, len(sums)):  # now the sums of all before each piece
+        for k in range(len(folded)):
+            sums[piece, k] += sums[piece - 1, k]
+
+
+@jit
+def _keep_best(left: Any, right: Any, codes: Any, half: Any, worth: Any, scores: Any, best: Any, which: Any) -> None:
+    bias, mask = np.int64(1) << (half - 1), (np.int64(1) << half) - 1
+    for k in range(len(codes)):
+        worth[k] = right[k] - left[k]
+    for v in range(len(best)):
+        highest = best[v]
+        for k in range(len(codes)):
+            both = worth[k] + bias
+            scores[k] = (both & mask) - bias if v == 0 else both >> half
+            highest = max(highest, scores[k])
+        if highest > best[v]:
+            best[v] = highest
+            for k in range(len(codes)):
+                if scores[k] == highest:
+                    which[v] = codes[k]
+                    break
+
+
+@jit
+def _search(
+    seeds: Any, units: Any, pieces: Any, ends: Any, codes: Any, half: int, sums: Any, best: Any, which: Any
+) -> None:
+    block = sums.shape[1]
+    found, worth, scores = np.empty(block, np.uint32), np.empty(block, sums.dtype), np.empty(block, np.int32)
     best[:] = -(1 << 30)
-    for first in range(start, stop, block):
-        width = min(block, stop - first)
-        spread = codes[first : first + width] * _GOLDEN
-        running[:] = 0  # in the end the sums of everything before each cell
-        for i in range(len(seeds)):
-            row = units[i]
-            _colours(seeds[i], spread, colours, found)
-            for k in range(width):
-                worth[k] = row[found[k]]
-            for n in range(counts):
-                if member[i, n]:
-                    sums = running[n, cell[i] + 1]
-                    for k in range(width):
-                        sums[k] += worth[k]
-        for n in range(counts):
-            for c in range(1, cells):
-                for k in range(width):
-                    running[n, c, k] += running[n, c - 1, k]
-        for w in range(len(windows)):
-            sums = running[windows[w, 0]]
-            left, right = sums[windows[w, 1]], sums[windows[w, 2]]
-            for v in range(len(best)):
-                for k in range(width):
-                    packed = right[k] - left[k]
-                    low = np.int32(packed)
-                    scores[k] = low if v == 0 else np.int32((packed - np.int64(low)) >> _S32)
-                top = best[v, w]
-                highest = top
-                for k in range(width):
-                    highest = max(highest, scores[k])
-                if highest > top:
-                    best[v, w] = highest
-                    for k in range(width):
-                        if scores[k] == highest:
-                            which[v, w] = codes[first + k]
-                            break
+    for start in range(0, len(codes), block):
+        some = codes[start : start + block]
+        _sum_pieces(seeds, units, pieces, _folded(some), found, worth, sums)
+        for w in range(len(ends)):
+            _keep_best(sums[ends[w, 0]], sums[ends[w, 1]], some, half, worth, scores, best[w], which[w])
 
 
 def search_windows(
     views: Sequence[Marks],
     places: NDArray[np.int64],
     windows: NDArray[np.int64],
-    cell: int,
     codes: NDArray[np.uint32],
 ) -> tuple[NDArray[np.uint32], NDArray[np.int32]]:
     """The best code in slot 0 of each window by each score, and what it scores, every given mark counted.
 
     Every position is hashed once, for all windows and all numbers of codes. Two scores are summed as the halves of one
-    64-bit word, for little more than the price of one.
+    word, for little more than the price of one.
 
     Args:
         views: the marks that count, by one score or by two; but for the units they are the same.
         places: int64 (marks,), where they stand in the text, ascending.
-        windows: int64 (windows, 3): how many codes the record has; start and end in the text, multiples of ``cell``, or
-            the text's end.
-        cell: the grid of the windows.
+        windows: int64 (windows, 3): how many codes the record has; start and end in the text.
         codes: uint32, ascending.
 
     Returns:
         uint32 and int32 (views, windows).
     """
-    marks, *others = views
-    units = marks.units.astype(np.int64)
-    for other in others:
-        units += other.units.astype(np.int64) << _S32
-    counts, which_count = np.unique(windows[:, 0], return_inverse=True)
-    member = marks.slots[:, counts - 1] == 0
-    grid = np.column_stack([which_count.reshape(-1), -(-windows[:, 1:] // cell)])
-    cells = max(int(grid[:, 2].max()), int(places.max(initial=0)) // cell + 1)
-    block = int(np.clip((1 << 16) // (cells * len(counts)), 64, _BLOCK))  # its sums stay in the second-level cache
+    pieces, ends, count = _pieces(views[0], places, windows)
+    reach = max(int(np.abs(view.units.astype(np.int64)).max(axis=1, initial=0).sum()) for view in views)
+    half, word = (16, np.int32) if reach < 1 << 15 else (32, np.int64)
+    packed = np.asarray(sum(view.units.astype(np.int64) << half * v for v, view in enumerate(views)), word)
+    block = int(np.clip(_CACHE // (np.dtype(word).itemsize * count), 64, _BLOCK // 2))
 
     def work(start: int, stop: int) -> tuple[NDArray[np.int32], NDArray[np.uint32]]:
-        best, which = np.empty((len(views), len(grid)), np.int32), np.zeros((len(views), len(grid)), np.uint32)
-        running = np.empty((len(counts), cells + 1, block), np.int64)
-        _search(marks.seeds, units, places // cell, member, grid, codes, running, best, which, start, stop)
+        best, which = np.empty((len(ends), len(views)), np.int32), np.zeros((len(ends), len(views)), np.uint32)
+        sums = np.empty((count, block), word)
+        _search(views[0].seeds, packed, pieces, ends, codes[start:stop], half, sums, best, which)
         return best, which
 
     parts = in_chunks(work, len(codes))
     best, which = (np.stack(column) for column in zip(*parts, strict=True))
     top = best.argmax(axis=0)[None]
-    return np.take_along_axis(which, top, 0)[0], np.take_along_axis(best, top, 0)[0]
+    return np.take_along_axis(which, top, 0)[0].T, np.take_along_axis(best, top, 0)[0].T
+
+
+def _pieces(
+    marks: Marks, places: NDArray[np.int64], windows: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+    """The pieces into which the windows of each number of codes cut the text, counted through.
+
+    Returns:
+        int64 (marks, numbers of codes), the piece that each mark lies in and carries slot 0 of, or -1; int64 (windows,
+        2), the first piece of each window and the one behind its last; and one more than there are pieces.
+    """
+    counts = np.unique(windows[:, 0])
+    pieces, ends = np.full((len(places), len(counts)), -1, np.int64), np.empty((len(windows), 2), np.int64)
+    before = 0
+    for column, count in enumerate(counts):
+        rows = windows[:, 0] == count
+        cuts = np.unique(windows[rows, 1:])
+        ends[rows] = before + np.searchsorted(cuts, windows[rows, 1:])
+        piece = np.searchsorted(cuts, places, side="right") - 1
+        counted = (marks.slots[:, count - 1] == 0) & (piece >= 0) & (piece < len(cuts) - 1)
+        pieces[counted, column] = before + piece[counted]
+        before += len(cuts)
+    return pieces, ends, before

@@ -43,9 +43,6 @@ WHOLE = 3 / 4
 WAYS = 2
 """Records of several codes are tested in two ways: by slot 0, and by all slots together (:mod:`.joint`)."""
 
-CELL = 8
-"""Windows begin at multiples of a quarter of their length, which are multiples of this."""
-
 APART = 256
 """In the search for candidates a (context, token) pair counts again after so many positions."""
 
@@ -232,7 +229,7 @@ def _candidates(
     grids = [np.concatenate([whole, windows_of(length, count)]) for count in counts]
     windows = np.concatenate([np.insert(grid, 0, count, axis=1) for grid, count in zip(grids, counts, strict=True)])
     counted = np.flatnonzero(marks.first_occurrences(APART if length > APART else None))
-    every = search_windows([view.marks[counted] for view in views], counted, windows, CELL, codes)
+    every = search_windows([view.marks[counted] for view in views], counted, windows, codes)
     found = []
     for (view, window, best, scores), (count, grid) in product(
         zip(views, windowed, *every, strict=True), zip(counts, grids, strict=True)

@@ -24,7 +24,7 @@ from .partition import Sigma
 
 T = TypeVar("T")
 
-__all__ = ["fmix32_scalar", "in_chunks", "jit", "mass_below", "members", "quantise"]
+__all__ = ["fmix32_scalar", "fold", "in_chunks", "jit", "mass_below", "members", "mix"]
 
 
 def jit(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -71,9 +71,14 @@ def in_chunks(work: Callable[[int, int], T], length: int) -> list[T]:
 
 
 @jit
-def fmix32_scalar(x: Any) -> Any:
-    """:func:`ctwl_protocol.hashing.fmix32` of one uint32, for use inside compiled loops."""
-    x = np.uint32(x ^ (x >> _S16))
+def fold(x: Any) -> Any:
+    """The first step of :func:`fmix32_scalar`; an XOR of two words is folded by folding each, once for many others."""
+    return np.uint32(x ^ (x >> _S16))
+
+
+@jit
+def mix(x: Any) -> Any:
+    """The other steps of :func:`fmix32_scalar`."""
     x = np.uint32(x * _M1)
     x = np.uint32(x ^ (x >> _S13))
     x = np.uint32(x * _M2)
@@ -81,38 +86,29 @@ def fmix32_scalar(x: Any) -> Any:
 
 
 @jit
-def _quantise(probabilities: Any, scale: Any, half: Any, weights: Any, start: int, stop: int) -> None:
-    for i in range(start, stop):
-        for v in range(probabilities.shape[1]):
-            weights[i, v] = np.uint32(probabilities[i, v] * scale + half)
-
-
-def quantise(probabilities: NDArray[np.float64] | NDArray[np.float32], weight_bits: int) -> NDArray[np.uint32]:
-    """See :func:`ctwl_protocol.partition.quantise`; of rows, (positions, vocabulary)."""
-    weights = np.empty(probabilities.shape, dtype=np.uint32)
-    scale, half = probabilities.dtype.type(1 << weight_bits), probabilities.dtype.type(0.5)
-    in_chunks(lambda i, j: _quantise(probabilities, scale, half, weights, i, j), len(probabilities))
-    return weights
+def fmix32_scalar(x: Any) -> Any:
+    """:func:`ctwl_protocol.hashing.fmix32` of one uint32, for use inside compiled loops."""
+    return mix(fold(x))
 
 
 @jit
 def _mass_below(weights: Any, observed: Any, seeds: Any, below: Any, start: int, stop: int) -> None:
     vocabulary = weights.shape[1]
-    spread = np.empty(vocabulary, np.uint32)  # v * GOLDEN of the tokens that weigh anything
+    folded = np.empty(vocabulary, np.uint32)  # v * GOLDEN of the tokens that weigh anything
     weight = np.empty(vocabulary, np.uint32)
     for i in range(start, stop):
         count = 0
         for v in range(vocabulary):
-            spread[count] = np.uint32(v) * _GOLDEN
+            folded[count] = fold(np.uint32(np.uint32(v) * _GOLDEN))
             weight[count] = weights[i, v]
             count += 1 if weights[i, v] > 0 else 0
-        token = np.uint32(np.uint32(observed[i]) * _GOLDEN)
+        token = fold(np.uint32(np.uint32(observed[i]) * _GOLDEN))
         for a in range(seeds.shape[1]):
-            seed = seeds[i, a]
-            rank = fmix32_scalar(np.uint32(seed ^ token))
+            seed = fold(seeds[i, a])
+            rank = mix(np.uint32(seed ^ token))
             mass = np.uint32(0)
             for j in range(count):
-                r = fmix32_scalar(np.uint32(seed ^ spread[j]))
+                r = mix(np.uint32(seed ^ folded[j]))
                 mass = np.uint32(mass + (weight[j] if r < rank else np.uint32(0)))
             below[i, a] = mass
 

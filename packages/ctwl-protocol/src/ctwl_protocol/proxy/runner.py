@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from torch import nn
 
 from ..errors import CTWLError, DeviceUnavailable, ProxyMalformed, TokenOutOfRange
-from ..kernel import quantise
 from ..profile import Profile, ProxyModel, ToyProxy, get_profile
 from ..toy import toy_weights
 from .files import ProxyFiles, find_files
@@ -23,6 +22,9 @@ __all__ = ["BATCH_SIZE", "Proxy", "choose_device", "open_proxy"]
 
 BATCH_SIZE = 64
 """Windows in one forward pass: near the best rate on a CPU, with little memory."""
+
+_ROWS = 4
+"""Rows of probabilities at once: few enough that their memory is used again, not asked for and cleared anew."""
 
 
 class Proxy:
@@ -105,7 +107,7 @@ class Proxy:
         elif self._model is None or not len(windows):
             weights = np.ones((len(windows), vocabulary), dtype=np.uint32)
         else:
-            weights = quantise(self._probabilities(windows), self.profile.weight_bits)
+            weights = self._quantised(self.forward(windows)[:, :vocabulary])
         weights[:, self._special] = 0
         return weights
 
@@ -147,13 +149,16 @@ class Proxy:
         with torch.inference_mode():
             return last_logits(self._model, torch.tensor(windows, device=self.device))
 
-    def _probabilities(self, windows: NDArray[np.int64]) -> NDArray[np.float64] | NDArray[np.float32]:
-        logits = self.forward(windows)[:, : self.profile.tokenizer.vocabulary]
-        # After a bfloat16 layer the digits beyond float32 mean nothing, and they cost as much as a layer.
+    def _quantised(self, logits: torch.Tensor) -> NDArray[np.uint32]:
+        # partition.quantise, where the logits are. After a bfloat16 layer the digits beyond float32 mean nothing, and
+        # they cost as much as a layer.
         wide = torch.float64 if self._dtype == torch.float32 else torch.float32
-        probabilities: NDArray[np.float64] | NDArray[np.float32]
-        probabilities = torch.softmax(logits, dim=-1, dtype=wide).cpu().numpy()
-        return probabilities
+        weights = torch.empty(logits.shape, dtype=torch.int32, device=logits.device)
+        for start in range(0, len(logits), _ROWS):
+            rows = slice(start, start + _ROWS)
+            scaled = torch.softmax(logits[rows], dim=-1, dtype=wide).mul_(1 << self.profile.weight_bits)
+            weights[rows] = scaled.add_(0.5)  # the cast drops the fraction
+        return weights.cpu().numpy().view(np.uint32)
 
 
 def choose_device(device: str | torch.device = "auto") -> torch.device:
