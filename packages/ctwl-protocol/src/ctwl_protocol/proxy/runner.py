@@ -23,9 +23,6 @@ __all__ = ["BATCH_SIZE", "Proxy", "choose_device", "open_proxy"]
 BATCH_SIZE = 64
 """Windows in one forward pass: near the best rate on a CPU, with little memory."""
 
-_ROWS = 4
-"""Rows of probabilities at once: few enough that their memory is used again, not asked for and cleared anew."""
-
 
 class Proxy:
     """A profile's proxy LM, ready to weigh the vocabulary.
@@ -153,9 +150,11 @@ class Proxy:
         # partition.quantise, where the logits are. After a bfloat16 layer the digits beyond float32 mean nothing, and
         # they cost as much as a layer.
         wide = torch.float64 if self._dtype == torch.float32 else torch.float32
+        # On a CPU a row for each thread: so little memory is used again, where more is asked for and cleared each time.
+        step = torch.get_num_threads() if self.device.type == "cpu" else len(logits)
         weights = torch.empty(logits.shape, dtype=torch.int32, device=logits.device)
-        for start in range(0, len(logits), _ROWS):
-            rows = slice(start, start + _ROWS)
+        for start in range(0, len(logits), step):
+            rows = slice(start, start + step)
             scaled = torch.softmax(logits[rows], dim=-1, dtype=wide).mul_(1 << self.profile.weight_bits)
             weights[rows] = scaled.add_(0.5)  # the cast drops the fraction
         return weights.cpu().numpy().view(np.uint32)
