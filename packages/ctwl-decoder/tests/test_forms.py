@@ -69,8 +69,14 @@ def test_joiners_are_dropped_where_they_join_nothing() -> None:
     (_, given), (name, other) = forms_of("wa\u200dter is\u200c\u200d \ufe0fwet")
     assert (name, other.text) == ("without joiners", "water is wet") and given.text.count("\u200d") == 2
     assert other.source.tolist() == [0, 1, 3, 4, 5, 6, 7, 8, 11, 13, 14, 15, 16]
+    assert names("wa\U000e0100ter is\u180b wet") == ["as given", "without joiners"]
     for text in ("\U0001f469\u200d\U0001f4bb", "1\ufe0f\u20e3", "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"):
         assert len(forms_of(text)) == 1
+
+
+def test_a_text_is_not_refused_for_a_form_that_nobody_wrote() -> None:
+    piled = "\u0301" * 200
+    assert names(f"so q{piled}**{piled} it is") == ["as given"]  # without the marks there would be 400 in a row
 
 
 @pytest.mark.parametrize("width", [40, 72])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -11,7 +12,18 @@ from hypothesis import strategies as st
 
 from ctwl_decoder.agreement import NOWHERE, likeliest
 from ctwl_decoder.doubts import doubts, together
-from ctwl_decoder.null import null_of
+from ctwl_decoder.evidence import Marks, Table
+from ctwl_decoder.interpret import Interpreter
+from ctwl_decoder.joint import Reader, Reading
+from ctwl_decoder.null import FLOOR, null_of
+from ctwl_decoder.spans import View, Window
+from ctwl_protocol import get_profile
+from ctwl_protocol.codes import NONCES
+from ctwl_protocol.hashing import code_colours
+from ctwl_protocol.layouts import Field, Layout, find_layout
+from ctwl_protocol.records import check_of
+from ctwl_protocol.registry import load_trusted
+from ctwl_protocol.sealing import ProviderKeys
 
 
 @settings(deadline=None)
@@ -80,3 +92,63 @@ def test_records_are_wrong_no_more_often_than_they_are_said_to_be() -> None:
         for level in (0.01, 0.1, 0.5):
             assert (fault & (doubt <= level)).mean() <= level
     assert np.mean(np.array(said) <= 0.1) > 0.5  # and it is not for being never sure
+
+
+def marks_with(
+    reader: Reader, name: str, carried: dict[int, int], size: int, strength: float, rng: np.random.Generator
+) -> Marks:
+    """Positions of a text whose slots, of a record of one layout, carry some codes; the other slots say nothing."""
+    layout, colours = find_layout(name), reader.profile.colours
+    pairs = np.column_stack([np.arange(size), np.zeros(size, np.int64)])
+    slots = np.tile(rng.integers(0, layout.codes + 1, (size, 1), np.uint8), (1, 4))
+    units = rng.integers(-13, 0, (size, colours), np.int8)
+    marks = Marks(pairs, rng.integers(0, 2**32, size, np.uint32), units, slots)
+    for slot, code in carried.items():
+        places = marks.places_of(layout.codes, slot)
+        part = reader.slot(marks, layout, slot, carried[0] % NONCES) if slot else marks[places]
+        kept = rng.random(len(places)) < strength
+        colour = code_colours(part.seeds, np.full(len(places), code, np.uint32), colours)
+        units[places[kept], colour[kept]] = 5
+    return marks
+
+
+def test_where_both_p_values_are_as_low_as_they_go_a_layout_is_not_guessed() -> None:
+    """The beacon is as clear as can be, and so is the record with it, whatever its other slots are said to carry."""
+    reader = Reader(get_profile(), [find_layout("tagged")])
+    marks = marks_with(reader, "tagged", {0: 700_000}, 1500, 1.0, np.random.default_rng(4))
+    every = np.arange(1 << 20, dtype=np.uint32)
+    beacon = Window.of(View(marks), 0, len(marks), 2).judge(700_000, every, 1 << 20)
+    assert beacon.p_value == FLOOR
+    assert reader.read(marks, beacon).reading is None
+
+
+def test_the_authenticators_p_value_is_that_of_the_record_that_is_reported() -> None:
+    """Under the keys of somebody else no record is confirmed; the likeliest is reported, with its own test."""
+    rng, layout = np.random.default_rng(9), find_layout("authenticated")
+    told = []
+    for _ in range(3):
+        reader = Reader(get_profile(), [layout], ProviderKeys.new())
+        codes = [700_000, 5, 9, 0]
+        carried = dict(enumerate([*codes[:3]])) | {layout.codes: check_of(layout, codes)}
+        marks = marks_with(reader, layout.name, carried, 250, 0.9, rng)
+        every = np.arange(1 << 20, dtype=np.uint32)
+        beacon = Window.of(View(marks), 0, len(marks), layout.codes).judge(700_000, every, 1 << 20)
+        reading = reader.read(marks, beacon).reading
+        assert reading is not None and reading.codes[:3] == (700_000, 5, 9)
+        table = Table.of(reader.slot(marks, layout, 3, 700_000 % NONCES))
+        told.append((reading.authenticator, null_of(table.units).p_value(table.score(reading.codes[3]), 4)))
+    assert [mine for mine, _ in told] == [own for _, own in told]
+
+
+@pytest.mark.parametrize("bits", [20, 60])
+def test_a_field_of_another_width_is_no_sealed_user(bits: int) -> None:
+    """The registry leaves names to providers; what is no sealed user is a number like any other."""
+    layout = Layout(200, "odd", (*find_layout("beacon").fields, Field("sealed_user", bits)))
+    codes = (700_000, *[(1 << 20) - 1] * (layout.codes - 1))
+    reading = Reading(layout, codes, (1e-9,) * layout.codes, 1e-9)
+    marks = marks_with(Reader(get_profile()), "tagged", {0: codes[0]}, 200, 1.0, np.random.default_rng(1))
+    window = Window.of(View(marks), 0, len(marks), 2).judge(codes[0], np.array(codes[:1], np.uint32), 1)
+    interpreter = Interpreter(get_profile(), load_trusted(), ProviderKeys.new(), (0,))
+    record = interpreter.record(replace(window, reading=reading), 1e-4)
+    assert record is not None and (record.sealed, record.user) == (None, None)
+    assert record.fields["sealed_user"] == (1 << bits) - 1

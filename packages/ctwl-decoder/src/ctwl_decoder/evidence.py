@@ -1,4 +1,4 @@
-"""Evidence: how much of each observed token lies in each colour's half (spec section 10, steps 4 and 5)."""
+"""Evidence: where each observed token lies in each colour's order, and what follows (spec section 10, steps 4 to 6)."""
 
 from __future__ import annotations
 
@@ -140,7 +140,8 @@ class Marks:
         carries slot 0 in most numbers of codes counts, the first of those.
 
         Args:
-            apart: count a pair again where it was last counted at least so many positions ago.
+            apart: for a preliminary search: the first position counts, and again one that is at least so many positions
+                behind the one that was counted last.
         """
         first = np.zeros(len(self), dtype=np.bool_)
         if apart is None:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from html import unescape
 from itertools import groupby, pairwise
 
+from .errors import NotText
 from .mapped import Edit, Mapped, normalized
 
 __all__ = ["AS_GIVEN", "forms_of"]
@@ -42,7 +43,9 @@ _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|(?<=[^\r\n])\Z)")
 _GAPS = re.compile(r"(?<=\S)[ \u00a0]{2,}(?=\S)")
 """What justified text has between its words."""
 
-_JOINERS = re.compile("(?<![^\x00-\x7f])[\u034f\u200c\u200d\ufe00-\ufe0f]+(?![^\x00-\x7f])")
+_JOINERS = re.compile(
+    "(?<![^\x00-\x7f])[\u034f\u180b-\u180d\u180f\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef]+(?![^\x00-\x7f])"
+)
 """What joins or varies characters, where none of its neighbours can be joined or varied."""
 
 _MARKDOWN = re.compile(
@@ -61,7 +64,11 @@ _MARKDOWN = re.compile(
 
 
 def forms_of(text: str) -> list[tuple[str, Mapped]]:
-    """A text as given and, where that differs, without marks, wrapped lines and gaps; both normalised, with names."""
+    """A text as given and, where that differs, without marks, wrapped lines and gaps; both normalised, with names.
+
+    Raises:
+        NotText: see :func:`ctwl_decoder.mapped.normalized`; of the text as given. Another form is left out then.
+    """
     given = Mapped.of(text)
     bare = given.edited((*found.span(), "") for found in _JOINERS.finditer(text))
     unmarked = _without_html(bare) if len(_TAG.findall(bare.text)) >= 2 else _without_markdown(bare)
@@ -72,8 +79,12 @@ def forms_of(text: str) -> list[tuple[str, Mapped]]:
         ("gaps closed", joined, even),
     )  # fmt: skip
     done = [name for name, before, after in steps if before.text != after.text]
-    forms = [(AS_GIVEN, normalized(given)), (", ".join(done), normalized(even))]
-    return forms if forms[0][1].text != forms[1][1].text else forms[:1]
+    first = normalized(given)
+    try:
+        second = normalized(even)
+    except NotText:
+        return [(AS_GIVEN, first)]
+    return [(AS_GIVEN, first)] + [(", ".join(done), second)] * (first.text != second.text)
 
 
 def _unwrapped(given: Mapped) -> Mapped:

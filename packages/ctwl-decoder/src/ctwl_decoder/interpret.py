@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from ctwl_protocol import Beacon, Profile
 from ctwl_protocol.codes import BEACON_BITS, BEACON_FIELDS
 from ctwl_protocol.errors import SealRefused
-from ctwl_protocol.layouts import AUTHENTICATOR, LAYOUTS
+from ctwl_protocol.layouts import AUTHENTICATOR, LAYOUTS, SEALED_USER
 from ctwl_protocol.records import Record
 from ctwl_protocol.registry import Trusted
 from ctwl_protocol.sealing import ProviderKeys
@@ -62,6 +62,7 @@ class Interpreter:
             fields, chain = whole.fields, whole.chain
             if unread:
                 del fields[AUTHENTICATOR]
+        sealed = fields.get(SEALED_USER.name) if layout and SEALED_USER in layout.fields else None
         return ReadRecord(
             layout=layout.name if layout else None,
             number=layout.number if layout else None,
@@ -70,8 +71,8 @@ class Interpreter:
             p_value=reading.p_value,
             fields=fields,
             chain=[self._hop(hop) for hop in chain],
-            sealed=fields.get("sealed_user"),
-            user=self._user(fields.get("sealed_user"), beacon),
+            sealed=sealed,
+            user=self._user(sealed, beacon),
             authenticator=layout is not None and layout.authenticated,
             authenticated=None if reading.authenticator is None else reading.authenticator <= alpha,
             authenticated_p_value=reading.authenticator,

@@ -219,7 +219,7 @@ class Reader:
                 best, whole, further = read, p_whole, p_further
             if further < _CLEAR:
                 break
-        if best is None or (whole > candidate.p_value and further > _CONFIRMED):
+        if best is None or (whole >= candidate.p_value and further > _CONFIRMED):
             return replace(candidate, beacons=beacons)
         return replace(self._read(window, candidate, best, len(layouts)), beacons=beacons)
 
@@ -265,7 +265,7 @@ class Reader:
         rivals = [slot.searched for slot in found.slots]
         tests = candidate.tests * layouts * found.records
         p_value = found.p_value(tests, rank=rank)
-        if carried[0] != candidate.code and p_value > candidate.p_value:
+        if carried[0] != candidate.code and p_value >= candidate.p_value:
             return candidate  # the window shows its own beacon more clearly than a record with another
         certain, either = doubts([slot.null for slot in found.slots], scores, rivals, tests, layouts)
         certain, read = certain[:-1], tuple(carried[:-1].tolist())
@@ -292,11 +292,11 @@ class Reader:
             keys.authenticate(self.profile, Record(layout, (*codes, 0))) for codes in found.carried[:, :-1].tolist()
         ]
         scores = score_codes(table, np.array(values, dtype=np.uint32))
+        p_values = [null_of(table.units).p_value(int(score), len(values)) for score in scores]
         best = int(scores.argmax())
-        p_value = null_of(table.units).p_value(int(scores[best]), len(values))
-        if p_value > _CONFIRMED:
+        if p_values[best] > _CONFIRMED:
             best = 0  # other keys, or an edited text: the likeliest codes stand
-        return best, values[best], p_value
+        return best, values[best], p_values[best]
 
 
 def _worthwhile(length: int, candidate: Candidate) -> int:

@@ -132,7 +132,9 @@ class Report(BaseModel):
     scored: int = Field(description="Positions that count: of the best window, past the prefix, repeats left out.")
     tokens: int = Field(description="Proxy tokens of the normalised text.")
     needed: int = Field(description="Tokens below which the test will hardly pass, whatever the text.")
-    form: str = Field(description="Form of the text that was judged: as given, or with lines joined or marks removed.")
+    form: str = Field(
+        description="Form of the text that was judged: as given, or what was done to it, such as lines joined."
+    )
     searched: int = Field(description="Codes that were searched.")
     registry: str | None = Field(description="Which registry the names are from; None under a private profile.")
     profile: str = Field(description="Name of the profile.")

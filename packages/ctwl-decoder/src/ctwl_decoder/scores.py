@@ -206,7 +206,7 @@ def _pieces(
 
     Returns:
         int64 (marks, numbers of codes), the piece that each mark lies in and carries slot 0 of, or -1; int64 (windows,
-        2), the first piece of each window and the one behind its last; and one more than there are pieces.
+        2), the first piece of each window and the one behind its last; and how many ends there are in all.
     """
     counts = np.unique(windows[:, 0])
     pieces, ends = np.full((len(places), len(counts)), -1, np.int64), np.empty((len(windows), 2), np.int64)

@@ -97,7 +97,7 @@ class Candidate:
         score: the code's score there, in units.
         expected: the mean score of a wrong code.
         tests: everything that was searched.
-        chance: of one wrong code to score as high.
+        chance: of one wrong code to score as high in slot 0.
         p_value: corrected for all that was searched.
         codes: uint32, ascending: the codes that it is the best of.
         reading: the whole record, where it was read.

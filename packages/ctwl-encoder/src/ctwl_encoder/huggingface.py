@@ -280,6 +280,30 @@ def open_bridge(profile: str, tokenizer: str, proxy_path: str | None, device: st
     return Bridge(load_tokenizer(tokenizer), _open_proxy(profile, proxy_path, device))
 
 
+class _Luck:
+    """What luck it would take to draw the likeliest token at each step, as some rows do."""
+
+    def __init__(self, rows: int) -> None:
+        self._nats: NDArray[np.float64] = np.zeros(rows)
+        """Minus the logarithm of its chance; minus infinity of rows that took another token."""
+        self._likeliest: NDArray[np.int64] = np.zeros(rows, dtype=np.int64)
+
+    def offer(self, scores: torch.Tensor) -> None:
+        """The logits of the next token: float (rows, size)."""
+        if np.isfinite(self._nats).any():
+            best, token = torch.log_softmax(scores.float(), dim=1).max(dim=1)
+            self._nats, self._likeliest = self._nats - best.cpu().double().numpy(), token.cpu().numpy()
+
+    def take(self, rows: NDArray[np.bool_], tokens: NDArray[np.int64]) -> None:
+        """The rows that went on, bool (rows,), with the token that each took: int64 (rows,)."""
+        self._nats[~rows | (tokens != self._likeliest)] = -np.inf
+
+    @property
+    def incredible(self) -> bool:
+        """Whether a row has more of it than anyone."""
+        return bool((self._nats > _NO_SAMPLING).any())
+
+
 class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
     """Marks what ``model.generate`` writes.
 
@@ -318,9 +342,7 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
         self._last: NDArray[np.int64] = np.zeros((0, 0), dtype=np.int64)
         """The ids of the last step."""
         self._texts: dict[tuple[Payload, int, int], Text] = {}
-        self._sure: NDArray[np.float64] = np.zeros(0)
-        """For each row, nats of the likeliest token at each step so far, minus infinity once another was taken."""
-        self._likeliest: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        self._luck = _Luck(0)
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
         """Mark one step.
@@ -344,7 +366,7 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
             self.marker.bridge.check_size(scores.shape[1])
             self._prompt, self._texts = ids, {}
             self.payloads = self._payloads(ids)
-            self._sure = np.zeros(len(ids))
+            self._luck = _Luck(len(ids))
         elif self.marker.strategy.keeps_distribution:
             self._check_sampled(ids)
         self._last = ids
@@ -355,9 +377,8 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
             scores = scores.clone()
             rows = torch.tensor(list(marked), device=scores.device)
             scores[rows] = torch.from_numpy(np.stack(list(marked.values()))).to(scores)
-        if self.marker.strategy is Strategy.UNBIASED and np.isfinite(self._sure).any():
-            best, token = torch.log_softmax(scores.float(), dim=1).max(dim=1)
-            self._sure, self._likeliest = self._sure - best.cpu().double().numpy(), token.cpu().numpy()
+        if self.marker.strategy is Strategy.UNBIASED:
+            self._luck.offer(scores)
         self.on_step(generated.shape[1])
         return scores
 
@@ -432,14 +453,14 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
     def _check_sampled(self, ids: NDArray[np.int64]) -> None:
         """Refuse beams, and a text that takes the likeliest token each time, for one whose tokens are to be drawn."""
         if ids.shape[1] != self._last.shape[1] + 1:
-            self._sure[:] = -np.inf
+            self._luck.take(np.zeros(len(ids), dtype=np.bool_), ids[:, -1])
             return
         stayed = (ids[:, :-1] == self._last).all(axis=1)
         if any((row == self._last).all(axis=1).any() for row in ids[~stayed, :-1]):
             raise StrategyUnsuitable(_BEAMS)
         if self.marker.strategy is Strategy.UNBIASED:
-            self._sure[~stayed | (ids[:, -1] != self._likeliest)] = -np.inf
-            if (self._sure > _NO_SAMPLING).any():
+            self._luck.take(stayed, ids[:, -1])
+            if self._luck.incredible:
                 raise StrategyUnsuitable(
                     "the likeliest token was taken each time, and unbiased is for sampling: say do_sample=True, or "
                     'strategy="delta"'

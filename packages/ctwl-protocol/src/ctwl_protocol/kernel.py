@@ -94,7 +94,7 @@ def fmix32_scalar(x: Any) -> Any:
 @jit
 def _mass_below(weights: Any, observed: Any, seeds: Any, below: Any, start: int, stop: int) -> None:
     vocabulary = weights.shape[1]
-    folded = np.empty(vocabulary, np.uint32)  # v * GOLDEN of the tokens that weigh anything
+    folded = np.empty(vocabulary, np.uint32)  # v * GOLDEN, folded, of the tokens that weigh anything
     weight = np.empty(vocabulary, np.uint32)
     for i in range(start, stop):
         count = 0

@@ -20,6 +20,7 @@ __all__ = [
     "MAX_CODES",
     "PRIVATE_USE",
     "REGISTERED",
+    "SEALED_USER",
     "Field",
     "Layout",
     "find_layout",
@@ -164,7 +165,11 @@ def _hop(back: int) -> tuple[Field, ...]:
 
 
 _BEACON = _hop(0)
-_USER = (*_BEACON, Field("sealed_user", 40))
+
+SEALED_USER = Field("sealed_user", 40)
+"""A user's number as :mod:`ctwl_protocol.sealing` seals it."""
+
+_USER = (*_BEACON, SEALED_USER)
 
 LAYOUTS = (
     Layout(1, "beacon", _BEACON),

@@ -1,7 +1,7 @@
 """The partition: exact integers after the proxy (spec section 7).
 
-This is the reference, in NumPy, written to be read beside the specification; :mod:`ctwl_protocol.kernel` computes the
-same functions in compiled loops and the tests hold the two equal.
+This is the reference, in NumPy, written to be read beside the specification. :mod:`ctwl_protocol.kernel` computes
+masses and members in compiled loops, and the proxy runner weights where its logits are; the tests hold them equal.
 
 The members of ``V(c, a)`` are the tokens that come first when the vocabulary is ordered by rank, as long as the weight
 ranked before them is less than ``sigma`` of the whole.
