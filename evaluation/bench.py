@@ -253,7 +253,7 @@ def main() -> None:
             "settings": settings(
                 model="smollm2", profile=OFFLINE, device="cpu", batch=encoder.proxy.batch_size, **kept, **arithmetic
             ),
-            "decode": decode(decoder, options.runs),
+            "decode": decode(decoder, max(1, options.runs // 2)),
             "scan": scanning(decoder, TOKENS, 4, options.runs),
             "scan, longer documents": scanning(decoder, 1000, 1, options.runs),
             "encode, batch 8": encode(encoder, exact, 8, options.tokens, options.runs),
