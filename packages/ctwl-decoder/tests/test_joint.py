@@ -126,11 +126,11 @@ def test_the_authenticators_p_value_is_that_of_the_record_that_is_reported() -> 
     """Under the keys of somebody else no record is confirmed; the likeliest is reported, with its own test."""
     rng, layout = np.random.default_rng(9), find_layout("authenticated")
     told = []
-    for _ in range(3):
-        reader = Reader(get_profile(), [layout], ProviderKeys.new())
+    for secret in (bytes(32), bytes([1] * 32), bytes([2] * 32)):
+        reader = Reader(get_profile(), [layout], ProviderKeys(secret))
         codes = [700_000, 5, 9, 0]
         carried = dict(enumerate([*codes[:3]])) | {layout.codes: check_of(layout, codes)}
-        marks = marks_with(reader, layout.name, carried, 250, 0.9, rng)
+        marks = marks_with(reader, layout.name, carried, 500, 0.9, rng)
         every = np.arange(1 << 20, dtype=np.uint32)
         beacon = Window.of(View(marks), 0, len(marks), layout.codes).judge(700_000, every, 1 << 20)
         reading = reader.read(marks, beacon).reading
@@ -148,7 +148,7 @@ def test_a_field_of_another_width_is_no_sealed_user(bits: int) -> None:
     reading = Reading(layout, codes, (1e-9,) * layout.codes, 1e-9)
     marks = marks_with(Reader(get_profile()), "tagged", {0: codes[0]}, 200, 1.0, np.random.default_rng(1))
     window = Window.of(View(marks), 0, len(marks), 2).judge(codes[0], np.array(codes[:1], np.uint32), 1)
-    interpreter = Interpreter(get_profile(), load_trusted(), ProviderKeys.new(), (0,))
+    interpreter = Interpreter(get_profile(), load_trusted(), ProviderKeys(bytes(32)), (0,))
     record = interpreter.record(replace(window, reading=reading), 1e-4)
     assert record is not None and (record.sealed, record.user) == (None, None)
     assert record.fields["sealed_user"] == (1 << bits) - 1
