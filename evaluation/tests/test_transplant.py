@@ -61,10 +61,10 @@ def test_a_second_model_carries_the_record_of_the_first_one_on(tmp_path: Path) -
     for part in provider("gpt2"):
         part.save_pretrained(folder)
     prompt = news_prompts(1)[0]
-    length = ["--strategy", "gumbel", "--max-new-tokens", "60", "--min-new-tokens", "60"]
+    length = ["--strategy", "gumbel", "--max-new-tokens", "45", "--min-new-tokens", "45"]
     draft, final = tmp_path / "draft.txt", tmp_path / "final.txt"
     draft.write_text(run(*encode, "--provider", "7", "--version", "1", "--seed", "5", *length, prompt))
-    length = ["--strategy", "gumbel", "--max-new-tokens", "120", "--min-new-tokens", "120"]
+    length = ["--strategy", "gumbel", "--max-new-tokens", "90", "--min-new-tokens", "90"]
     told = ["--model", str(folder), "--provider", "42", "--version", "3", "--relay", str(draft), "--seed", "6"]
     final.write_text(run(*encode, *told, *length, "--prompt-file", str(draft)))
     says = run(sys.executable, "-m", "ctwl_decoder", "--profile", OFFLINE, str(final))

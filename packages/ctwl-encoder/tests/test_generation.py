@@ -122,8 +122,8 @@ def test_delta_greedy(encoder: Encoder, decoder: Decoder) -> None:
         1,
         delta=4.0,
         temperature=0,
-        max_new_tokens=80,
-        min_new_tokens=80,
+        max_new_tokens=60,
+        min_new_tokens=60,
         repetition_penalty=1.2,
         nonce=9,
     )

@@ -172,7 +172,7 @@ def test_delta_under_every_way_of_decoding(
     smollm2: tuple[Any, Any], bridge: Bridge, decoder: Decoder, options: dict[str, Any]
 ) -> None:
     config = CTWLWatermarkingConfig(codes=[CODES[0]], strategy="delta", delta=4.0).attach(bridge)
-    (text,) = write(smollm2, PROMPTS[:1], watermarking_config=config, max_new_tokens=75, min_new_tokens=75, **options)
+    (text,) = write(smollm2, PROMPTS[:1], watermarking_config=config, max_new_tokens=60, min_new_tokens=60, **options)
     assert decoder.decode(text).code == CODES[0]
 
 
