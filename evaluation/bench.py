@@ -153,7 +153,9 @@ def encode(encoder: Encoder, exact: Encoder, batch: int, tokens: int, runs: int)
     }  # fmt: skip
 
     def marked(by: Encoder, strategy: str) -> None:
-        config = CTWLWatermarkingConfig(codes=list(range(batch)), strategy=strategy).attach(by.bridge)
+        config = CTWLWatermarkingConfig(codes=list(range(batch)), strategy=strategy, decoding="sampled").attach(
+            by.bridge
+        )
         encoder.model.generate(**inputs, **common, watermarking_config=config)
 
     jobs: dict[str, Callable[[], object]] = {"plain": lambda: encoder.model.generate(**inputs, **common)}
@@ -253,7 +255,7 @@ def main() -> None:
             "settings": settings(
                 model="smollm2", profile=OFFLINE, device="cpu", batch=encoder.proxy.batch_size, **kept, **arithmetic
             ),
-            "decode": decode(decoder, max(1, options.runs // 2)),
+            "decode": decode(decoder, options.runs),
             "scan": scanning(decoder, TOKENS, 4, options.runs),
             "scan, longer documents": scanning(decoder, 1000, 1, options.runs),
             "encode, batch 8": encode(encoder, exact, 8, options.tokens, options.runs),

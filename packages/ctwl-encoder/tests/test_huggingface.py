@@ -100,6 +100,9 @@ def test_greedy_decoding_is_told_from_sampling(smollm2: tuple[Any, Any], bridge:
     config = CTWLWatermarkingConfig(provider=42, version=3).attach(bridge)
     with pytest.raises(StrategyUnsuitable, match="do_sample=True"):
         write(smollm2, PROMPTS[:2], watermarking_config=config, max_new_tokens=80)
+    sampled = CTWLWatermarkingConfig(provider=42, strategy="vanilla", decoding="sampled").attach(bridge)
+    with pytest.raises(StrategyUnsuitable, match='decoding="greedy"'):
+        write(smollm2, PROMPTS[:2], watermarking_config=sampled, max_new_tokens=80)
     likely = {"do_sample": True, "temperature": 0.05, "max_new_tokens": 80, "top_k": 0}
     assert write(smollm2, PROMPTS[:2], watermarking_config=config, **likely)
 
@@ -160,20 +163,35 @@ def test_a_longer_prompt_is_a_new_call_even_where_it_begins_like_the_last_one(br
 
 
 @pytest.mark.parametrize(
-    "options",
+    ("decoding", "options"),
     [
-        {"repetition_penalty": 1.3},
-        {"num_beams": 2, "repetition_penalty": 1.5},
-        {"do_sample": True, "top_k": 0, "repetition_penalty": 1.1, "use_cache": False},
+        ("greedy", {"repetition_penalty": 1.3}),
+        ("any", {"num_beams": 2, "repetition_penalty": 1.5}),
+        ("sampled", {"do_sample": True, "top_k": 0, "repetition_penalty": 1.1, "use_cache": False}),
     ],
     ids=["greedy", "two beams", "sampling without a cache"],
 )
 def test_delta_under_every_way_of_decoding(
-    smollm2: tuple[Any, Any], bridge: Bridge, decoder: Decoder, options: dict[str, Any]
+    smollm2: tuple[Any, Any], bridge: Bridge, decoder: Decoder, decoding: str, options: dict[str, Any]
 ) -> None:
-    config = CTWLWatermarkingConfig(codes=[CODES[0]], strategy="delta", delta=4.0).attach(bridge)
+    config = CTWLWatermarkingConfig(codes=[CODES[0]], strategy="delta", delta=4.0, decoding=decoding).attach(bridge)
     (text,) = write(smollm2, PROMPTS[:1], watermarking_config=config, max_new_tokens=60, min_new_tokens=60, **options)
     assert decoder.decode(text).code == CODES[0]
+
+
+def test_greedy_text_is_the_same_where_the_proxy_is_asked_less(smollm2: tuple[Any, Any], bridge: Bridge) -> None:
+    texts = [
+        write(
+            smollm2,
+            PROMPTS[:2],
+            watermarking_config=CTWLWatermarkingConfig(codes=CODES[:2], strategy="delta", decoding=decoding).attach(
+                bridge
+            ),
+            max_new_tokens=40,
+        )
+        for decoding in ("any", "greedy")
+    ]
+    assert texts[0] == texts[1]
 
 
 def test_a_call_that_takes_over_anothers_cache(smollm2: tuple[Any, Any], bridge: Bridge, decoder: Decoder) -> None:
@@ -282,6 +300,7 @@ def test_saved_and_loaded_by_name(smollm2: tuple[Any, Any], decoder: Decoder, tm
         ({"profile": None}, ConfigMalformed),
         ({"skip_repeats": "no"}, ConfigMalformed),
         ({"tokenizer": 5}, ConfigMalformed),
+        ({"decoding": "beams"}, OptionOutOfRange),
         ({"strategy": "loud"}, OptionOutOfRange),
         ({"delta": 0}, OptionOutOfRange),
         ({"profile": "org.nobody.1"}, CTWLError),

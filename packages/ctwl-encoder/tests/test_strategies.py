@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from ctwl_encoder.bridge import Branch
 from ctwl_encoder.errors import ModelFailed
 from ctwl_encoder.expectation import RACED, Mark, expected_log2_p, null_hit, raced_nats, until
-from ctwl_encoder.strategies import add_delta, probabilities, race, split_mass
+from ctwl_encoder.strategies import add_delta, is_settled, least, probabilities, race, split_mass
 from ctwl_protocol import kernel
 from ctwl_protocol.hashing import ranks, ranks_of
 
@@ -86,6 +87,28 @@ def test_delta_is_added_to_the_members_and_to_nothing_else() -> None:
     expected = np.zeros(207)
     expected[candidates] = 1.5 * inside[tokens]
     np.testing.assert_allclose(marked - logits, expected, atol=1e-5)
+
+
+CANDIDATES = st.lists(st.tuples(st.floats(-12, 12), st.integers(0, 3)), min_size=1, max_size=6)
+
+
+@given(CANDIDATES, st.floats(0.01, 100))
+def test_what_delta_leaves_whatever_the_colours(candidates: list[tuple[float, int]], delta: float) -> None:
+    """Tried with every membership: a token that reaches two branches may be favoured at none, one or both."""
+    likely = probabilities(np.array([[logit for logit, _ in candidates]], dtype=np.float32))[0]
+    reach = np.array([count for _, count in candidates])
+    known, settled = least(likely, reach, delta), is_settled(likely, reach, delta)
+    lowest, winners = np.ones(len(likely)), set()
+    for favoured in product(*(range(count + 1) for count in reach)):
+        with np.errstate(over="ignore"):
+            logits = np.log(likely, dtype=np.float64, where=likely > 0, out=np.full(len(likely), -np.inf))
+        logits += delta * np.array(favoured)
+        marked = np.exp(logits - logits.max())
+        lowest = np.minimum(lowest, marked / marked.sum())
+        winners.add(int(marked.argmax()))
+    np.testing.assert_allclose(known, lowest, rtol=1e-4, atol=1e-30)
+    assert not settled or len(winners) == 1
+    assert known.sum() <= 1 + 1e-9
 
 
 def test_the_null_of_a_hit_is_what_random_permutations_show() -> None:

@@ -291,8 +291,8 @@ class Reader:
         values = [
             keys.authenticate(self.profile, Record(layout, (*codes, 0))) for codes in found.carried[:, :-1].tolist()
         ]
-        scores = score_codes(table, np.array(values, dtype=np.uint32))
-        p_values = [null_of(table.units).p_value(int(score), len(values)) for score in scores]
+        scores, null = score_codes(table, np.array(values, dtype=np.uint32)), null_of(table.units)
+        p_values = [null.p_value(int(score), len(values)) for score in scores]
         best = int(scores.argmax())
         if p_values[best] > _CONFIRMED:
             best = 0  # other keys, or an edited text: the likeliest codes stand

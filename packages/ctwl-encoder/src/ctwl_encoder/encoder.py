@@ -29,7 +29,7 @@ from .errors import OptionOutOfRange, ShortText, TokenizerUnsupported
 from .expectation import expected_log2_p, needed_tokens, until
 from .huggingface import CTWLLogitsProcessor, CTWLWatermarkingConfig
 from .models import OFFLINE_MODEL, OFFLINE_PROFILE, check_model, load_model
-from .options import Strategy, check_beacon, check_options, strategy_for
+from .options import Decoding, Strategy, check_beacon, check_options, strategy_for
 from .payload import Payload
 
 __all__ = ["Encoder", "Generation", "default_profile"]
@@ -209,9 +209,10 @@ class Encoder:
             raise OptionOutOfRange(
                 f"prompt ({length} tokens) and text ({max_new_tokens}) exceed the model's {room} positions; shorten one"
             )
-        config = CTWLWatermarkingConfig(strategy=strategy, delta=delta, skip_repeats=skip_repeats).attach(
-            self.bridge, keys, [each.layout for each in records]
-        )
+        decoding = Decoding.SAMPLED if sample else Decoding.GREEDY if num_beams == 1 else Decoding.ANY
+        config = CTWLWatermarkingConfig(
+            strategy=strategy, delta=delta, skip_repeats=skip_repeats, decoding=decoding
+        ).attach(self.bridge, keys, [each.layout for each in records])
         config.records = [each.document().model_dump() for each in records]
         processor = CTWLLogitsProcessor(self.bridge, config)
         processor.on_step = progress

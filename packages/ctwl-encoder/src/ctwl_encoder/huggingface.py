@@ -30,14 +30,14 @@ from .errors import ConfigMalformed, OptionOutOfRange, StrategyUnsuitable, Token
 from .expectation import needed_tokens
 from .marking import Marker, Text
 from .models import load_tokenizer
-from .options import Strategy, check_beacon, check_delta, check_strategy, named
+from .options import Decoding, Strategy, check_beacon, check_delta, check_strategy, named
 from .payload import Payload
 
 __all__ = ["CTWLLogitsProcessor", "CTWLWatermarkingConfig", "open_bridge"]
 
 _MAX_JSON = 1 << 20
 
-_BEAMS = "rows that are to be sampled changed places, as beams do; use delta for beam search"
+_BEAMS = 'rows that are to be sampled changed places, as beams do; use delta for beam search, with decoding="any"'
 
 _NO_SAMPLING = 12 * math.log(10)
 """Nats. A text whose tokens were each the likeliest, as sampling has it once in 10^12 texts, was not sampled."""
@@ -62,6 +62,8 @@ class CTWLWatermarkingConfig(BaseWatermarkingConfig):  # type: ignore[misc]
         strategy: ``unbiased`` or ``gumbel`` (for sampling, not for greedy decoding or beams), ``delta`` or ``vanilla``.
         delta: nats, for ``delta`` and ``vanilla``.
         skip_repeats: leave positions alone whose context has been marked in this text.
+        decoding: ``sampled`` (with ``do_sample=True``, no beams) and ``greedy`` let ``delta`` ask the proxy only where
+            its answer can matter, which is quicker and changes nothing else; ``any`` asks it at each position.
         tokenizer: the model's tokenizer: a folder, or a name on the hub.
         proxy_path: folder of the proxy LM's files where they are not in the cache.
         device: the proxy's torch device; "auto" takes CUDA where there is one.
@@ -76,6 +78,7 @@ class CTWLWatermarkingConfig(BaseWatermarkingConfig):  # type: ignore[misc]
     strategy: str = "unbiased"
     delta: float = 2.0
     skip_repeats: bool = False
+    decoding: str = "any"
     tokenizer: str | None = None
     proxy_path: str | None = None
     device: str = "auto"
@@ -95,7 +98,7 @@ class CTWLWatermarkingConfig(BaseWatermarkingConfig):  # type: ignore[misc]
             ProfileUnknown, ProfileMalformed: the profile.
             FieldOutOfRange: provider, version or nonce.
             LayoutUnknown: a record's layout.
-            OptionOutOfRange: codes, strategy or delta; two of nonce, records and codes.
+            OptionOutOfRange: codes, strategy, delta or decoding; two of nonce, records and codes.
             StrategyUnsuitable: a record where the codes are no beacons, or ``unbiased`` where sigma is not 1/2.
         """
         for field in fields(self):
@@ -104,6 +107,8 @@ class CTWLWatermarkingConfig(BaseWatermarkingConfig):  # type: ignore[misc]
             raise OptionOutOfRange("codes and records have their own nonces: give one of nonce, records and codes")
         profile = self._read_by
         named(self.strategy)
+        if self.decoding not in list(Decoding):
+            raise OptionOutOfRange(f"decoding is {self.decoding!r}; choose one of {', '.join(Decoding)}")
         check_delta(self.delta)
         check_strategy(self.strategy, profile)
         if self.codes is not None:
@@ -307,7 +312,8 @@ class _Luck:
 class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
     """Marks what ``model.generate`` writes.
 
-    As ``logits_processor=[processor]`` it comes before temperature, top-k and top-p: right for ``delta``. As
+    As ``logits_processor=[processor]`` it comes before temperature, top-k and top-p: right for ``delta``, which then
+    asks the proxy at each position, whatever the config says of decoding. As
     ``watermarking_config=processor.placed()`` it comes after them, as ``unbiased`` and ``gumbel`` must. It reads only
     the ids generated so far, so beams may reorder and rows may end early. It serves any number of calls, one after the
     other: :meth:`placed` is for the next one, and as ``logits_processor`` :meth:`reset` tells it where one begins.
@@ -333,7 +339,13 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
             CTWLError: see :meth:`CTWLWatermarkingConfig.validate`, with the bridge's profile.
         """
         self.config = config.attach(bridge)
-        self.marker = Marker(bridge, strategy=config.strategy, delta=config.delta, skip_repeats=config.skip_repeats)
+        self.marker = Marker(
+            bridge,
+            strategy=config.strategy,
+            delta=config.delta,
+            skip_repeats=config.skip_repeats,
+            uniform=lambda: torch.rand(()).item(),
+        )
         self.payloads: list[Payload] = []
         self.on_step: Callable[[int], None] = lambda tokens: None
         self._told = False
@@ -367,7 +379,7 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
             self._prompt, self._texts = ids, {}
             self.payloads = self._payloads(ids)
             self._luck = _Luck(len(ids))
-        elif self.marker.strategy.keeps_distribution:
+        elif self._sampled:
             self._check_sampled(ids)
         self._last = ids
         generated = ids[:, self._prompt_length :]
@@ -377,7 +389,7 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
             scores = scores.clone()
             rows = torch.tensor(list(marked), device=scores.device)
             scores[rows] = torch.from_numpy(np.stack(list(marked.values()))).to(scores)
-        if self.marker.strategy is Strategy.UNBIASED:
+        if self._sampled and self.marker.strategy is not Strategy.GUMBEL:
             self._luck.offer(scores)
         self.on_step(generated.shape[1])
         return scores
@@ -413,8 +425,14 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
         config._placed = [self]  # a copy of the config, as generate makes one, has the same list
         return config
 
+    @property
+    def _sampled(self) -> bool:
+        """Whether the next token must be drawn from what a step returns."""
+        return self.marker.strategy.keeps_distribution or self.marker.decoding is Decoding.SAMPLED
+
     def _in_one_call(self) -> Self:
         self._told = True
+        self.marker.decoding = Decoding(self.config.decoding)  # behind all others, what it returns is what is chosen by
         self.reset()
         return self
 
@@ -453,18 +471,18 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
     def _check_sampled(self, ids: NDArray[np.int64]) -> None:
         """Refuse beams, and a text that takes the likeliest token each time, for one whose tokens are to be drawn."""
         if ids.shape[1] != self._last.shape[1] + 1:
-            self._luck.take(np.zeros(len(ids), dtype=np.bool_), ids[:, -1])
+            self._luck = _Luck(len(ids))  # speculation: of the tokens that were offered last some were taken back
             return
         stayed = (ids[:, :-1] == self._last).all(axis=1)
         if any((row == self._last).all(axis=1).any() for row in ids[~stayed, :-1]):
             raise StrategyUnsuitable(_BEAMS)
-        if self.marker.strategy is Strategy.UNBIASED:
-            self._luck.take(stayed, ids[:, -1])
-            if self._luck.incredible:
-                raise StrategyUnsuitable(
-                    "the likeliest token was taken each time, and unbiased is for sampling: say do_sample=True, or "
-                    'strategy="delta"'
-                )
+        self._luck.take(stayed, ids[:, -1])
+        if self._luck.incredible:
+            by = self.marker.strategy if self.marker.strategy.keeps_distribution else 'decoding="sampled"'
+            raise StrategyUnsuitable(
+                f"the likeliest token was taken each time, and {by} is for sampling: say do_sample=True, or "
+                'strategy="delta" with decoding="greedy"'
+            )
 
     def _payloads(self, prompts: NDArray[np.int64]) -> list[Payload]:
         """One for each row."""

@@ -7,8 +7,9 @@ may reorder, rows may come and go, and a caller may go back.
 
 from __future__ import annotations
 
+import random
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -19,10 +20,10 @@ from ctwl_protocol import Profile, framing, hashing, kernel
 
 from .bridge import MINOR, Branch, Bridge
 from .expectation import HIT_RATE, Mark, null_hit, raced_nats, until
-from .options import Strategy, check_delta, check_strategy
+from .options import Decoding, Strategy, check_delta, check_strategy
 from .payload import Payload
 from .reading import Reading, shared
-from .strategies import add_delta, probabilities, race, split_mass
+from .strategies import add_delta, is_settled, least, probabilities, race, split_mass
 
 __all__ = ["Marker", "Text"]
 
@@ -46,19 +47,24 @@ class _Offer(NamedTuple):
     branch: Branch
     slot: int
     context: tuple[int, ...]
-    raced: bool
-    half: _Half | None
+    strategy: Strategy
+    half: _Half | None = None
 
     def mark(self, index: int, token: int, previous: Mark | None) -> Mark:
         """What marking is worth where the reader sees this token."""
-        if self.half is None:
-            chance, hit = self.branch.share(token), HIT_RATE
-        else:
+        if self.half is not None:
             chance = float(self.half.weights[token]) / max(float(self.half.weights.sum(dtype=np.uint64)), 1.0)
             hit = float(self.half.inside[token])
-        raced = raced_nats(chance) if self.raced else 0.0
+        else:
+            chance = self.branch.share(token)
+            # Without the proxy's word delta takes what any colour would have.
+            hit = HIT_RATE if self.strategy.keeps_distribution else null_hit(chance)
+        raced = raced_nats(chance) if self.strategy is Strategy.GUMBEL else 0.0
         return Mark(index, self.slot, self.context, token, null_hit(chance), hit, raced, previous)
 
+
+_HalfKey = tuple[int, tuple[int, ...]]
+"""A permutation's seed, and the window that the proxy is asked about."""
 
 Place = tuple[int, tuple[int, ...]]
 """A slot and the context that is hashed there: what decides a place's colours."""
@@ -114,6 +120,7 @@ class Marker:
     Attributes:
         bridge: from the model's vocabulary to the proxy's.
         profile: the profile that reads the text: the bridge's, or its vanilla twin.
+        decoding: how the next token is chosen from what :meth:`mark` returns.
     """
 
     def __init__(
@@ -123,6 +130,8 @@ class Marker:
         strategy: Strategy | str = Strategy.UNBIASED,
         delta: float = 2.0,
         skip_repeats: bool = False,
+        decoding: Decoding | str = Decoding.ANY,
+        uniform: Callable[[], float] = random.random,
     ) -> None:
         """Say how to mark.
 
@@ -131,6 +140,8 @@ class Marker:
             strategy: see :class:`Strategy`.
             delta: nats, for ``delta`` and ``vanilla``.
             skip_repeats: leave positions alone whose context has been marked in this text; see the specification.
+            decoding: see :class:`Decoding`.
+            uniform: random numbers from 0 to 1, for ``delta`` where tokens are sampled.
 
         Raises:
             StrategyUnsuitable: ``unbiased`` with a sigma other than 1/2.
@@ -140,6 +151,8 @@ class Marker:
         self.bridge = bridge
         self.delta = delta
         self.skip_repeats = skip_repeats
+        self.decoding = Decoding(decoding)
+        self._uniform = uniform
         self._proxy = bridge.proxy.vanilla() if self.strategy is Strategy.VANILLA else bridge.proxy
         self.profile: Profile = self._proxy.profile
         check_strategy(self.strategy, self.profile)
@@ -147,7 +160,7 @@ class Marker:
         self._offered: list[Text] = []
         self._seeds: dict[tuple[Payload, int, tuple[int, ...]], int] = {}
         self._words: dict[tuple[int, ...], int] = {}
-        self._halves: OrderedDict[tuple[int, tuple[int, ...]], _Half] = OrderedDict()
+        self._halves: OrderedDict[_HalfKey, _Half] = OrderedDict()
 
     def start(self) -> Text:
         """An empty text."""
@@ -189,7 +202,7 @@ class Marker:
         likely = probabilities(logits[rows])
         offers = [self._offers(texts[i], payloads[i], chances) for chances, i in zip(likely, rows, strict=True)]
         if not self.strategy.keeps_distribution:
-            return self._add(rows, texts, payloads, logits, offers, deltas or [self.delta] * len(texts))
+            return self._add(rows, texts, payloads, logits, likely, offers, deltas or [self.delta] * len(texts))
         change = race if self.strategy is Strategy.GUMBEL else split_mass
         marked = {i: logits[i].copy() for i in rows}
         for i, offered in zip(rows, offers, strict=True):
@@ -216,7 +229,7 @@ class Marker:
                 continue
             fresh = branch.without(marked) if marked else branch
             if len(fresh.candidates):
-                found.append(_Offer(fresh, *place, self.strategy is Strategy.GUMBEL, None))
+                found.append(_Offer(fresh, *place, self.strategy))
         return sorted(found, key=lambda offer: -float(offer.branch.mass.sum()))
 
     def _add(
@@ -225,46 +238,67 @@ class Marker:
         texts: Sequence[Text],
         payloads: Sequence[Payload],
         logits: NDArray[np.float32],
+        likely: NDArray[np.float32],
         offers: list[list[_Offer]],
         deltas: Sequence[float],
     ) -> dict[int, NDArray[np.float32]]:
-        asked: list[tuple[int, _Offer, tuple[int, tuple[int, ...]]]] = []
-        missing: dict[tuple[int, ...], list[int]] = {}
-        for i, offered in zip(rows, offers, strict=True):
-            for k, offer in enumerate(offered):
-                window = texts[i].reading.before(offer.branch.path, self.profile.prefix_length)
-                key = self._seed(payloads[i], offer), window
-                if key not in self._halves:
-                    mass = float(offer.branch.mass.sum())
-                    if mass < (_WORTH if k else MINOR):
+        marked: dict[int, NDArray[np.float32]] = {}
+        asked: dict[int, list[tuple[_HalfKey, _Offer]]] = {}
+        known: dict[int, NDArray[np.float64]] = {}
+        for i, chances, offered in zip(rows, likely, offers, strict=True):
+            wanted = self._wanted(texts[i], payloads[i], offered)
+            texts[i].offers = [offer for _, offer in wanted]
+            if self.decoding is not Decoding.ANY and any(key not in self._halves for key, _ in wanted):
+                reach = np.zeros(len(chances), dtype=np.int64)
+                for _, offer in wanted:
+                    reach[offer.branch.candidates] += 1
+                if self.decoding is Decoding.GREEDY:
+                    if is_settled(chances, reach, deltas[i]):
                         continue
-                    missing.setdefault(window, []).append(key[0])
-                asked.append((i, offer, key))
-        self._ask(missing)
-        marked = {i: logits[i].copy() for i in rows}
-        found: dict[int, list[_Offer]] = {i: [] for i in rows}
-        for i, offer, key in asked:
-            half = self._halves[key]
-            self._halves.move_to_end(key)
-            add_delta(marked[i], offer.branch, half.inside, deltas[i])
-            found[i].append(offer._replace(half=half))
-        for i in rows:
-            texts[i].offers = found[i]
+                else:
+                    known[i] = least(chances, reach, deltas[i])
+                    if self._uniform() < known[i].sum():
+                        marked[i] = _logarithm(known[i])
+                        continue
+            asked[i] = wanted
+        self._ask(key for wanted in asked.values() for key, _ in wanted)
+        for i, wanted in asked.items():
+            row = logits[i].copy()
+            texts[i].offers = []
+            for key, offer in wanted:
+                self._halves.move_to_end(key)
+                half = self._halves[key]
+                add_delta(row, offer.branch, half.inside, deltas[i])
+                texts[i].offers.append(offer._replace(half=half))
+            marked[i] = _beyond(row, known[i]) if i in known else row
         while len(self._halves) > _HALVES * len(rows):
             self._halves.popitem(last=False)
         return marked
 
-    def _ask(self, missing: dict[tuple[int, ...], list[int]]) -> None:
+    def _wanted(self, text: Text, payload: Payload, offers: list[_Offer]) -> list[tuple[_HalfKey, _Offer]]:
+        """The branches that are worth the proxy's time, or that it has spoken on."""
+        found = []
+        for k, offer in enumerate(offers):
+            key = self._seed(payload, offer), text.reading.before(offer.branch.path, self.profile.prefix_length)
+            if key in self._halves or offer.branch.mass.sum() >= (_WORTH if k else MINOR):
+                found.append((key, offer))
+        return found
+
+    def _ask(self, keys: Iterable[_HalfKey]) -> None:
         """Memberships at windows that the proxy has not seen lately."""
-        windows = np.array(list(missing), dtype=np.int64).reshape(-1, self.profile.prefix_length)
-        wanted = list(missing.values())
-        for rows, weights in self._proxy.batches(windows):
-            pairs = [(i, seed) for i, seeds in enumerate(wanted[rows]) for seed in sorted(set(seeds))]
+        missing: dict[tuple[int, ...], set[int]] = {}
+        for seed, window in keys:
+            if (seed, window) not in self._halves:
+                missing.setdefault(window, set()).add(seed)
+        windows = list(missing)
+        every = np.array(windows, dtype=np.int64).reshape(-1, self.profile.prefix_length)
+        for rows, weights in self._proxy.batches(every):
+            pairs = [(i, seed) for i, window in enumerate(windows[rows]) for seed in sorted(missing[window])]
             inside = kernel.members(
                 weights[[i for i, _ in pairs]], np.array([s for _, s in pairs], dtype=np.uint32), self.profile.sigma
             )
             for (i, seed), members in zip(pairs, inside, strict=True):
-                self._halves[seed, tuple(windows[rows.start + i].tolist())] = _Half(members, weights[i].copy())
+                self._halves[seed, windows[rows][i]] = _Half(members, weights[i].copy())
 
     def _seed(self, payload: Payload, offer: _Offer) -> int:
         """``s(c, a)`` of what a payload writes at a place."""
@@ -291,3 +325,15 @@ class Marker:
             self._words[tail] = framing.slot_word(self.profile, tail)
         index = reading.count + len(path) - self.profile.prefix_length
         return framing.slot_of(self.profile, payload.layout.codes, self._words[tail], index)
+
+
+def _beyond(logits: NDArray[np.float32], known: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Logits of what a marked distribution has beyond the part that was known without the proxy."""
+    rest = np.maximum(probabilities(logits[None])[0] - known, 0.0)
+    return _logarithm(rest) if rest.any() else logits  # nothing, but for rounding
+
+
+def _logarithm(chances: NDArray[np.float64]) -> NDArray[np.float32]:
+    highest = chances.max()  # under a large delta it may be less than float32 holds
+    with np.errstate(divide="ignore"):
+        return np.log((chances / highest).astype(np.float32)) + np.float32(np.log(highest))

@@ -11,7 +11,7 @@ from ctwl_protocol.codes import BEACON_BITS
 from .errors import OptionOutOfRange, StrategyUnsuitable
 
 __all__ = [
-    "MAX_DELTA", "Strategy", "check_beacon", "check_delta", "check_options", "check_strategy", "named",
+    "MAX_DELTA", "Decoding", "Strategy", "check_beacon", "check_delta", "check_options", "check_strategy", "named",
     "strategy_for",
 ]  # fmt: skip
 
@@ -42,6 +42,20 @@ class Strategy(StrEnum):
         Such a one acts on what is sampled from, behind temperature, top-p and the like; it asks no proxy.
         """
         return self in (Strategy.UNBIASED, Strategy.GUMBEL)
+
+
+class Decoding(StrEnum):
+    """How the next token is chosen from the distribution that was marked; where it is known, ``delta`` asks less."""
+
+    ANY = "any"
+    """Beams, or nobody knows: the proxy is asked at each position."""
+
+    SAMPLED = "sampled"
+    """One token for each row, drawn from exactly this distribution. What is drawn whatever the colours needs no proxy,
+    and neither does the distribution change."""
+
+    GREEDY = "greedy"
+    """The likeliest. Where it is the likeliest whatever the colours, it needs no proxy."""
 
 
 def strategy_for(strategy: str | None, *, sample: bool) -> Strategy:

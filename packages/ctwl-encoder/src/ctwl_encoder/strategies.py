@@ -14,7 +14,10 @@ from ctwl_protocol.hashing import ranks_of
 from .bridge import Branch
 from .errors import ModelFailed
 
-__all__ = ["add_delta", "probabilities", "race", "split_mass", "truncate"]
+__all__ = ["add_delta", "is_settled", "least", "probabilities", "race", "split_mass", "truncate"]
+
+_MOST = 500.0
+"""Nats that several branches may add together, so that no sum overflows."""
 
 
 def probabilities(logits: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -121,3 +124,42 @@ def add_delta(logits: NDArray[np.float32], branch: Branch, inside: NDArray[np.bo
         delta: nats.
     """
     logits[branch.candidates[inside[branch.tokens]]] += np.float32(delta)
+
+
+def _raised(likely: NDArray[np.float32], reach: NDArray[np.int64], delta: float) -> NDArray[np.float64]:
+    """Each token's probability, not normalised, where it is a member at each branch that it reaches."""
+    gain = np.exp(np.minimum(delta * np.arange(int(reach.max()) + 1), _MOST))
+    raised: NDArray[np.float64] = likely * gain[reach]
+    return raised
+
+
+def least(likely: NDArray[np.float32], reach: NDArray[np.int64], delta: float) -> NDArray[np.float64]:
+    """The least that ``delta`` may make of each token's probability, whatever the colours.
+
+    A token has it where it is no member and every other is. Together these are a part of the marked distribution that
+    is known without the proxy: drawing from it as often as its sum says, and else from what the marked distribution has
+    beyond it, draws from the marked distribution (a maximal coupling over all partitions).
+
+    Args:
+        likely: float32 (size,), the model's distribution.
+        reach: int64 (size,), at how many branches each token may be preferred.
+        delta: nats.
+
+    Returns:
+        float64 (size,); the sum is at least ``e^-delta`` where no token reaches two branches, and at most 1.
+    """
+    raised = _raised(likely, reach, delta)
+    others = raised.sum() - raised
+    top = int(raised.argmax())
+    raised[top] = 0.0  # beside it the others may be too small for a difference of sums
+    others[top] = raised.sum()
+    found: NDArray[np.float64] = likely / (likely + others)
+    return found
+
+
+def is_settled(likely: NDArray[np.float32], reach: NDArray[np.int64], delta: float) -> bool:
+    """Whether the likeliest token stays the likeliest, whatever the colours; arguments as for :func:`least`."""
+    raised = _raised(likely, reach, delta)
+    best = int(likely.argmax())
+    raised[best] = 0.0
+    return bool(likely[best] > raised.max() * (1 + 1e-5))  # a tie, but for rounding, is the proxy's to break

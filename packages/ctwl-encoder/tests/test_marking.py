@@ -1,0 +1,103 @@
+"""The marker under ``delta``: what it asks the proxy, and that asking less changes nothing."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from transformers import PreTrainedTokenizerFast
+
+from ctwl_encoder import Bridge
+from ctwl_encoder.expectation import null_hit
+from ctwl_encoder.marking import Marker, Text
+from ctwl_encoder.payload import Payload
+from ctwl_encoder.strategies import probabilities
+from ctwl_protocol.proxy import Proxy
+
+WRITTEN = "The council said on Tuesday that the new bridge over the river will not open before winter"
+
+
+@pytest.fixture(scope="module")
+def bridge(offline_proxy: Proxy) -> Bridge:
+    return Bridge(PreTrainedTokenizerFast(tokenizer_object=offline_proxy.tokenizer.backend), offline_proxy)
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many windows the proxy was asked about, each time."""
+    counts: list[int] = []
+    weigh: Callable[..., Any] = Proxy.weights
+
+    def counted(self: Proxy, windows: Any) -> Any:
+        counts.append(len(windows))
+        return weigh(self, windows)
+
+    monkeypatch.setattr(Proxy, "weights", counted)
+    return counts
+
+
+def step(bridge: Bridge, logits: np.ndarray, **how: Any) -> tuple[np.ndarray, Text]:
+    """The distribution after one step, not normalised, and the text that it goes on from."""
+    marker = Marker(bridge, strategy="delta", **how)
+    text = marker.start()
+    for token in bridge.proxy.tokenizer.encode(WRITTEN):
+        text = marker.extend(text, int(token))
+    marked = marker.mark([text], [Payload((77,))], logits[None].copy())
+    return np.exp(marked.get(0, logits).astype(np.float64)), text
+
+
+def words(bridge: Bridge, spread: float) -> np.ndarray:
+    size = bridge.proxy.profile.tokenizer.vocabulary
+    return (spread * np.random.default_rng(5).normal(size=size)).astype(np.float32)
+
+
+@pytest.mark.parametrize("spread", [1.0, 2.5, 5.0])
+@pytest.mark.parametrize("delta", [0.5, 2.0, 100.0])
+def test_sampling_with_and_without_the_proxy_is_sampling_from_the_marked_distribution(
+    bridge: Bridge, asked: list[int], spread: float, delta: float
+) -> None:
+    """What is drawn without asking and what is drawn after it add up to what is drawn when always asking."""
+    logits = words(bridge, spread)
+    always, _ = step(bridge, logits, delta=delta)
+    assert asked
+    asked.clear()
+    without, _ = step(bridge, logits, delta=delta, decoding="sampled", uniform=lambda: 0.0)
+    assert not asked
+    after, _ = step(bridge, logits, delta=delta, decoding="sampled", uniform=lambda: 1.0)
+    assert asked
+    assert np.exp(-delta) * 0.99 < without.sum() < 1
+    np.testing.assert_allclose(without + after, always / always.sum(), atol=1e-6)
+
+
+def test_it_is_asked_as_often_as_its_answer_can_matter(bridge: Bridge, asked: list[int]) -> None:
+    logits = words(bridge, 2.5)
+    without, _ = step(bridge, logits, decoding="sampled", uniform=lambda: 0.0)
+    for chance, windows in ((0.999 * without.sum(), 0), (1.001 * without.sum(), 1)):
+        asked.clear()
+        step(bridge, logits, decoding="sampled", uniform=lambda chance=chance: float(chance))
+        assert sum(asked) >= windows == bool(asked)
+
+
+@pytest.mark.parametrize(("lead", "windows"), [(2.1, 0), (1.9, 1)])
+def test_greedy_decoding_asks_where_another_token_could_win(
+    bridge: Bridge, asked: list[int], lead: float, windows: int
+) -> None:
+    logits = words(bridge, 0.1)
+    best = int(logits.argmax())
+    logits[best] = np.delete(logits, best).max() + lead
+    found, _ = step(bridge, logits, decoding="greedy")
+    assert bool(asked) == bool(windows)
+    always, _ = step(bridge, logits)
+    assert found.argmax() == always.argmax()
+
+
+def test_a_token_that_was_drawn_without_asking_counts_as_any_text_would(bridge: Bridge) -> None:
+    logits = words(bridge, 5.0)
+    _, text = step(bridge, logits, decoding="sampled", uniform=lambda: 0.0)
+    token = int(bridge.proxy.tokenizer.encode(" and")[0])
+    text = Marker(bridge, strategy="delta").extend(text, token)
+    last = text.last
+    assert last is not None and last.token == token
+    chance = float(probabilities(logits[None])[0, token])
+    assert last.hit == last.null == pytest.approx(null_hit(chance), abs=1e-3)
+    assert [token] in text.seen().values()  # it will not be preferred there again
