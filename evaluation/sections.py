@@ -179,7 +179,7 @@ SECTIONS = {
         "Speed",
         "Ratios within one run, which hold on a noisy machine; the seconds are of one machine, whose CPU has units for "
         "bfloat16 matrices (AMX), in which the proxy then computes. Measured before the decoder added less to the forward "
-        "pass, see the next table.",
+        "pass and `delta` asked the proxy less often, see the next table.",
         tables.bench,
     ),
     "bench_float32": Section(

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
+import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 from threading import Barrier
 from typing import Any
@@ -284,6 +288,36 @@ def test_no_answer_takes_the_report_along(tmp_path: Path) -> None:
     assert not [found for found in report.results if "fault of the suite" in found.reason]
     assert all((tmp_path / "out" / name).exists() for name in ("report.json", "junit.xml", "report.html"))
     assert "\x1b" not in (tmp_path / "out" / "report.json").read_text()
+
+
+HANGING = """
+import json, os, pathlib, sys, time
+for line in sys.stdin:
+    request = json.loads(line)
+    if request["op"] == "start":
+        told = {"name": "hanging", "version": "1", "classes": ["decoder"], "profiles": [], "families": ["canonical"]}
+        print(json.dumps({"id": request["id"], "ok": told}), flush=True)
+    else:
+        pathlib.Path("asked").write_text(str(os.getpid()))
+        time.sleep(600)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C is no signal there")
+def test_ctrl_c_waits_for_nobody(tmp_path: Path) -> None:
+    (tmp_path / "hanging.py").write_text(HANGING)
+    command = f"{shlex.quote(sys.executable)} hanging.py"
+    suite = [sys.executable, "-m", "ctwl_conformance", "run", "--out", "report", "--decoder", command, "--jobs", "2"]
+    running = subprocess.Popen(suite, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    asked = tmp_path / "asked"
+    while running.poll() is None and not (asked.exists() and asked.read_text()):
+        time.sleep(0.05)
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=120)  # the adapter would take ten minutes
+    assert running.returncode == 2
+    assert said == "ctwl-conformance: interrupted\n"
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(asked.read_text()), 0)
 
 
 @pytest.mark.parametrize(

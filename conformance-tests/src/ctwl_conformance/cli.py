@@ -41,6 +41,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (CTWLError, OSError) as error:
         print(f"ctwl-conformance: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("ctwl-conformance: interrupted", file=sys.stderr)
+        return 2
     except ModuleNotFoundError as error:
         extra = _EXTRAS.get((error.name or "").partition(".")[0])
         if extra is None:

@@ -195,6 +195,12 @@ class Adapter:
                 self._runner.run(self._end())
             self._runner.close()
 
+    def abort(self) -> None:
+        """End it at once and for good, from any thread: who waits for its answer gets an error."""
+        self._failed = self._errored("given-up", "the run was broken off")
+        if self._transport is not None:
+            _kill(self._transport)
+
     def _ask(self, request: Request, model: type[_Answer] | None) -> Any:
         """One request: an answer, an error of the implementation's own, or a declared skip.
 
@@ -223,6 +229,8 @@ class Adapter:
         self._starts += 1
         try:
             await self._spawn()
+            if self._failed is not None:
+                raise self._failed  # aborted just now
             told: Started = await self._exchange(Start(id=0), Started, self._limits.start)
             if self._started not in (None, told):
                 raise self._errored("malformed-reply", "started anew, it says something else of itself")
@@ -301,11 +309,7 @@ class Adapter:
         transport, self._transport = self._transport, None
         if transport is None:
             return
-        with suppress(ProcessLookupError, PermissionError):
-            if sys.platform == "win32":
-                transport.kill()
-            else:
-                os.killpg(transport.get_pid(), signal.SIGKILL)  # its own session, see _spawn: it leads the group
+        _kill(transport)
         await self._child.exited.wait()
         transport.close()
         await asyncio.sleep(0)
@@ -313,6 +317,14 @@ class Adapter:
     def _errored(self, kind: Kind, message: str) -> AdapterErrored:
         told = clean(self._child.stderr.decode("utf-8", errors="replace"))
         return AdapterErrored(kind, message, told[-_SHOWN:].strip())
+
+
+def _kill(transport: asyncio.SubprocessTransport) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        if sys.platform == "win32":
+            transport.kill()
+        else:
+            os.killpg(transport.get_pid(), signal.SIGKILL)  # its own session, see _spawn: it leads the group
 
 
 def _ended(status: int | None) -> str:

@@ -110,6 +110,11 @@ class Bench:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def abort(self) -> None:
+        """End every implementation at once, whatever it is asked."""
+        for subject in self.subjects:
+            subject.adapter.abort()
+
     def close(self) -> None:
         """End every implementation."""
         for subject in self.subjects:

@@ -55,7 +55,8 @@ def run(
             return Result(id=case.id, **case.about(), verdict="skipped", reason=reason)
         return exceptions.applied(case.run(bench))
 
-    results = side_by_side(one, cases, [case.about()["implementations"] for case in cases], jobs)
+    takes = [case.about()["implementations"] for case in cases]
+    results = side_by_side(one, cases, takes, jobs, broken_off=bench.abort)
     return Report(
         suite=__version__,
         date=date,
@@ -70,7 +71,14 @@ def run(
     )
 
 
-def side_by_side(work: Callable[[T], U], items: Sequence[T], takes: Sequence[Sequence[str]], jobs: int) -> list[U]:
+def side_by_side(
+    work: Callable[[T], U],
+    items: Sequence[T],
+    takes: Sequence[Sequence[str]],
+    jobs: int,
+    *,
+    broken_off: Callable[[], None] = lambda: None,
+) -> list[U]:
     """The results, in order, of work on several items at a time, none of which take the same thing.
 
     An implementation answers one question at a time: a worker that waits for it had better ask another.
@@ -80,6 +88,7 @@ def side_by_side(work: Callable[[T], U], items: Sequence[T], takes: Sequence[Seq
         items: with what.
         takes: what each of them takes.
         jobs: how many at a time.
+        broken_off: called where the work ends early, as by Ctrl-C, to end what is under way.
     """
     results: dict[int, U] = {}
     waiting, busy, changed = list(range(len(items))), set[str](), Condition()
@@ -108,6 +117,7 @@ def side_by_side(work: Callable[[T], U], items: Sequence[T], takes: Sequence[Seq
             with changed:
                 waiting.clear()
                 changed.notify_all()
+            broken_off()
             raise
     return [results[i] for i in range(len(items))]
 

@@ -336,4 +336,5 @@ def _beyond(logits: NDArray[np.float32], known: NDArray[np.float64]) -> NDArray[
 def _logarithm(chances: NDArray[np.float64]) -> NDArray[np.float32]:
     highest = chances.max()  # under a large delta it may be less than float32 holds
     with np.errstate(divide="ignore"):
-        return np.log((chances / highest).astype(np.float32)) + np.float32(np.log(highest))
+        found: NDArray[np.float32] = np.log((chances / highest).astype(np.float32)) + np.float32(np.log(highest))
+    return found
