@@ -303,17 +303,28 @@ for line in sys.stdin:
 """
 
 
+SUITE = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background would ignore it
+from ctwl_conformance.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C is no signal there")
 def test_ctrl_c_waits_for_nobody(tmp_path: Path) -> None:
     (tmp_path / "hanging.py").write_text(HANGING)
     command = f"{shlex.quote(sys.executable)} hanging.py"
-    suite = [sys.executable, "-m", "ctwl_conformance", "run", "--out", "report", "--decoder", command, "--jobs", "2"]
+    suite = [sys.executable, "-c", SUITE, "run", "--out", "report", "--decoder", command, "--jobs", "2"]
     running = subprocess.Popen(suite, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    asked = tmp_path / "asked"
-    while running.poll() is None and not (asked.exists() and asked.read_text()):
-        time.sleep(0.05)
-    running.send_signal(signal.SIGINT)
-    _, said = running.communicate(timeout=120)  # the adapter would take ten minutes
+    asked, deadline = tmp_path / "asked", time.monotonic() + 120
+    try:
+        while running.poll() is None and time.monotonic() < deadline and not (asked.exists() and asked.read_text()):
+            time.sleep(0.05)
+        running.send_signal(signal.SIGINT)
+        _, said = running.communicate(timeout=120)  # the adapter would take ten minutes
+    finally:
+        running.kill()
     assert running.returncode == 2
     assert said == "ctwl-conformance: interrupted\n"
     with pytest.raises(ProcessLookupError):

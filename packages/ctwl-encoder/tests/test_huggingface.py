@@ -162,6 +162,16 @@ def test_a_longer_prompt_is_a_new_call_even_where_it_begins_like_the_last_one(br
     assert torch.equal(processor(torch.cat([longer, torch.tensor([[950]])], dim=1), scores), scores)
 
 
+def test_a_processor_asks_always_where_others_come_behind_it(bridge: Bridge) -> None:
+    config = CTWLWatermarkingConfig(codes=[1], strategy="delta", decoding="greedy")
+    processor = CTWLLogitsProcessor(bridge, config)
+    assert processor.marker.decoding == "any"
+    processor.placed().construct_processor(49152, "cpu")
+    assert processor.marker.decoding == "greedy"
+    processor.reset()
+    assert processor.marker.decoding == "any"
+
+
 @pytest.mark.parametrize(
     ("decoding", "options"),
     [

@@ -91,6 +91,38 @@ def test_greedy_decoding_asks_where_another_token_could_win(
     assert found.argmax() == always.argmax()
 
 
+def spread_over(bridge: Bridge, chances: dict[str, float]) -> np.ndarray:
+    """Logits of these words."""
+    logits = np.full(bridge.proxy.profile.tokenizer.vocabulary, -30.0, dtype=np.float32)
+    for word, chance in chances.items():
+        (token,) = bridge.proxy.tokenizer.encode(word)
+        logits[token] = np.log(chance)
+    return logits
+
+
+def test_what_is_marked_does_not_depend_on_what_was_asked(bridge: Bridge) -> None:
+    """The place before the last word comes back while the word goes on; it was not asked about at the step before."""
+    begun = spread_over(bridge, {" br": 0.97, " the": 0.02, " and": 0.01})
+    goes_on = spread_over(bridge, {" the": 0.42, " in": 0.3, " and": 0.1, "idge": 0.13, "ake": 0.05})
+
+    def second(code: int, decoding: str, lots: tuple[float, float] = (0.0, 0.0)) -> np.ndarray:
+        drawn = iter(lots)
+        marker = Marker(bridge, strategy="vanilla", decoding=decoding, uniform=lambda: next(drawn))
+        text = marker.start()
+        for token in bridge.proxy.tokenizer.encode(WRITTEN):
+            text = marker.extend(text, int(token))
+        marker.mark([text], [Payload((code,))], begun[None])
+        text = marker.extend(text, int(begun.argmax()))
+        found = np.exp(marker.mark([text], [Payload((code,))], goes_on[None]).get(0, goes_on).astype(np.float64))
+        return np.asarray(found / (found.sum() if decoding == "any" else 1))
+
+    for code in range(12):
+        always = second(code, "any")
+        assert second(code, "greedy").argmax() == always.argmax()
+        both = second(code, "sampled", (0.0, 0.0)) + second(code, "sampled", (0.0, 1.0))
+        np.testing.assert_allclose(both, always, atol=1e-6)
+
+
 def test_a_token_that_was_drawn_without_asking_counts_as_any_text_would(bridge: Bridge) -> None:
     logits = words(bridge, 5.0)
     _, text = step(bridge, logits, decoding="sampled", uniform=lambda: 0.0)

@@ -198,8 +198,9 @@ class Adapter:
     def abort(self) -> None:
         """End it at once and for good, from any thread: who waits for its answer gets an error."""
         self._failed = self._errored("given-up", "the run was broken off")
-        if self._transport is not None:
-            _kill(self._transport)
+        transport = self._transport  # once: the thread that waits may be ending it
+        if transport is not None:
+            _kill(transport)
 
     def _ask(self, request: Request, model: type[_Answer] | None) -> Any:
         """One request: an answer, an error of the implementation's own, or a declared skip.

@@ -45,7 +45,7 @@ class Generation:
         profile: name of the profile that reads it.
         strategy: how it was marked.
         tokens: tokens generated, special ones left out.
-        marked: positions at which the code was favoured.
+        marked: positions at which the code was favoured, or would have been had it mattered.
         lost: marked positions that a reader, who tokenises the text anew, will not see.
         expected_log2_p: the p-value that the decoder may be expected to find, as log2, corrected for all codes.
     """

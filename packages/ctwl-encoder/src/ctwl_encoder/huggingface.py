@@ -63,7 +63,8 @@ class CTWLWatermarkingConfig(BaseWatermarkingConfig):  # type: ignore[misc]
         delta: nats, for ``delta`` and ``vanilla``.
         skip_repeats: leave positions alone whose context has been marked in this text.
         decoding: ``sampled`` (with ``do_sample=True``, no beams) and ``greedy`` let ``delta`` ask the proxy only where
-            its answer can matter, which is quicker and changes nothing else; ``any`` asks it at each position.
+            its answer can matter, which is quicker and changes nothing else; ``any`` asks it always. Behind a wrong
+            ``greedy`` the mark is weaker, and nobody notices.
         tokenizer: the model's tokenizer: a folder, or a name on the hub.
         proxy_path: folder of the proxy LM's files where they are not in the cache.
         device: the proxy's torch device; "auto" takes CUDA where there is one.
@@ -293,8 +294,9 @@ class _Luck:
         """Minus the logarithm of its chance; minus infinity of rows that took another token."""
         self._likeliest: NDArray[np.int64] = np.zeros(rows, dtype=np.int64)
 
-    def offer(self, scores: torch.Tensor) -> None:
-        """The logits of the next token: float (rows, size)."""
+    def offer(self, scores: torch.Tensor, ended: Sequence[bool]) -> None:
+        """The logits of the next token, float (rows, size), and which rows had ended before."""
+        self._nats[list(ended)] = -np.inf
         if np.isfinite(self._nats).any():
             best, token = torch.log_softmax(scores.float(), dim=1).max(dim=1)
             self._nats, self._likeliest = self._nats - best.cpu().double().numpy(), token.cpu().numpy()
@@ -344,7 +346,7 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
             strategy=config.strategy,
             delta=config.delta,
             skip_repeats=config.skip_repeats,
-            uniform=lambda: torch.rand(()).item(),
+            uniform=lambda: torch.rand((), dtype=torch.float64, device="cpu").item(),
         )
         self.payloads: list[Payload] = []
         self.on_step: Callable[[int], None] = lambda tokens: None
@@ -369,8 +371,9 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
         Raises:
             TokenizerUnsupported: the bridge's tokenizer is another model's.
             OptionOutOfRange: the records are not one for each prompt.
-            StrategyUnsuitable: beams change places under ``unbiased`` or ``gumbel``; ``unbiased`` is not sampled; two
-                calls of ``generate`` share this processor.
+            StrategyUnsuitable: beams change places where the strategy or the config's decoding says that tokens are
+                sampled; ``unbiased``, or ``decoding="sampled"``, is not sampled; two calls of ``generate`` share this
+                processor.
             ModelFailed: a row has no finite maximum.
         """
         ids: NDArray[np.int64] = input_ids.cpu().numpy()
@@ -390,13 +393,15 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
             rows = torch.tensor(list(marked), device=scores.device)
             scores[rows] = torch.from_numpy(np.stack(list(marked.values()))).to(scores)
         if self._sampled and self.marker.strategy is not Strategy.GUMBEL:
-            self._luck.offer(scores)
+            self._luck.offer(scores, [text.ended for text in texts])
         self.on_step(generated.shape[1])
         return scores
 
     def reset(self) -> None:
         """Begin a new call of ``generate``, also where its prompts look like texts of the last one that go on."""
         self._prompt = None
+        self._told = False
+        self.marker.decoding = Decoding.ANY
 
     @property
     def codes(self) -> list[int]:
@@ -431,9 +436,9 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
         return self.marker.strategy.keeps_distribution or self.marker.decoding is Decoding.SAMPLED
 
     def _in_one_call(self) -> Self:
+        self.reset()
         self._told = True
         self.marker.decoding = Decoding(self.config.decoding)  # behind all others, what it returns is what is chosen by
-        self.reset()
         return self
 
     @property

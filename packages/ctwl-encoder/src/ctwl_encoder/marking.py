@@ -42,7 +42,10 @@ class _Half(NamedTuple):
 
 
 class _Offer(NamedTuple):
-    """A branch that was marked, by a race or by preferring a half; the half is None where no proxy was asked."""
+    """A branch that was marked, by a race or by preferring a half.
+
+    The half is None where no proxy was asked, by ``delta`` because its answer could not matter.
+    """
 
     branch: Branch
     slot: int
@@ -57,7 +60,7 @@ class _Offer(NamedTuple):
             hit = float(self.half.inside[token])
         else:
             chance = self.branch.share(token)
-            # Without the proxy's word delta takes what any colour would have.
+            # What delta wrote without asking hits as often as under a random colour.
             hit = HIT_RATE if self.strategy.keeps_distribution else null_hit(chance)
         raced = raced_nats(chance) if self.strategy is Strategy.GUMBEL else 0.0
         return Mark(index, self.slot, self.context, token, null_hit(chance), hit, raced, previous)
@@ -160,7 +163,9 @@ class Marker:
         self._offered: list[Text] = []
         self._seeds: dict[tuple[Payload, int, tuple[int, ...]], int] = {}
         self._words: dict[tuple[int, ...], int] = {}
-        self._halves: OrderedDict[_HalfKey, _Half] = OrderedDict()
+        self._wanted_lately: OrderedDict[_HalfKey, None] = OrderedDict()
+        self._halves: dict[_HalfKey, _Half] = {}
+        """Of what was wanted lately, what the proxy was asked."""
 
     def start(self) -> Text:
         """An empty text."""
@@ -254,35 +259,43 @@ class Marker:
                     reach[offer.branch.candidates] += 1
                 if self.decoding is Decoding.GREEDY:
                     if is_settled(chances, reach, deltas[i]):
+                        self._note(wanted)
                         continue
                 else:
                     known[i] = least(chances, reach, deltas[i])
                     if self._uniform() < known[i].sum():
                         marked[i] = _logarithm(known[i])
+                        self._note(wanted)
                         continue
             asked[i] = wanted
         self._ask(key for wanted in asked.values() for key, _ in wanted)
         for i, wanted in asked.items():
             row = logits[i].copy()
             texts[i].offers = []
+            self._note(wanted)
             for key, offer in wanted:
-                self._halves.move_to_end(key)
                 half = self._halves[key]
                 add_delta(row, offer.branch, half.inside, deltas[i])
                 texts[i].offers.append(offer._replace(half=half))
             marked[i] = _beyond(row, known[i]) if i in known else row
-        while len(self._halves) > _HALVES * len(rows):
-            self._halves.popitem(last=False)
+        while len(self._wanted_lately) > _HALVES * len(rows):
+            self._halves.pop(self._wanted_lately.popitem(last=False)[0], None)
         return marked
 
     def _wanted(self, text: Text, payload: Payload, offers: list[_Offer]) -> list[tuple[_HalfKey, _Offer]]:
-        """The branches that are worth the proxy's time, or that it has spoken on."""
+        """The branches that are worth the proxy's time, and those that were at the steps before, under any decoding."""
         found = []
         for k, offer in enumerate(offers):
             key = self._seed(payload, offer), text.reading.before(offer.branch.path, self.profile.prefix_length)
-            if key in self._halves or offer.branch.mass.sum() >= (_WORTH if k else MINOR):
+            if key in self._wanted_lately or offer.branch.mass.sum() >= (_WORTH if k else MINOR):
                 found.append((key, offer))
         return found
+
+    def _note(self, wanted: list[tuple[_HalfKey, _Offer]]) -> None:
+        """Remember what was wanted last, asked for or not, so that the decoding does not decide what is marked."""
+        for key, _ in wanted:
+            self._wanted_lately[key] = None
+            self._wanted_lately.move_to_end(key)
 
     def _ask(self, keys: Iterable[_HalfKey]) -> None:
         """Memberships at windows that the proxy has not seen lately."""

@@ -48,11 +48,11 @@ class Decoding(StrEnum):
     """How the next token is chosen from the distribution that was marked; where it is known, ``delta`` asks less."""
 
     ANY = "any"
-    """Beams, or nobody knows: the proxy is asked at each position."""
+    """Beams, or nobody knows: the proxy is asked at each place that is marked."""
 
     SAMPLED = "sampled"
-    """One token for each row, drawn from exactly this distribution. What is drawn whatever the colours needs no proxy,
-    and neither does the distribution change."""
+    """One token for each row, drawn from exactly this distribution. What would be drawn whatever the colours needs no
+    proxy; the distribution is the same."""
 
     GREEDY = "greedy"
     """The likeliest. Where it is the likeliest whatever the colours, it needs no proxy."""
