@@ -107,9 +107,8 @@ class CTWLWatermarkingConfig(BaseWatermarkingConfig):  # type: ignore[misc]
         if sum(given is not None for given in (self.nonce, self.records, self.codes)) > 1:
             raise OptionOutOfRange("codes and records have their own nonces: give one of nonce, records and codes")
         profile = self._read_by
-        named(self.strategy)
-        if self.decoding not in list(Decoding):
-            raise OptionOutOfRange(f"decoding is {self.decoding!r}; choose one of {', '.join(Decoding)}")
+        named(Strategy, self.strategy)
+        named(Decoding, self.decoding)
         check_delta(self.delta)
         check_strategy(self.strategy, profile)
         if self.codes is not None:
@@ -291,7 +290,7 @@ class _Luck:
 
     def __init__(self, rows: int) -> None:
         self._nats: NDArray[np.float64] = np.zeros(rows)
-        """Minus the logarithm of its chance; minus infinity of rows that took another token."""
+        """Minus the logarithm of its chance; minus infinity of rows that are judged no more, as they took another."""
         self._likeliest: NDArray[np.int64] = np.zeros(rows, dtype=np.int64)
 
     def offer(self, scores: torch.Tensor, ended: Sequence[bool]) -> None:
@@ -300,6 +299,10 @@ class _Luck:
         if np.isfinite(self._nats).any():
             best, token = torch.log_softmax(scores.float(), dim=1).max(dim=1)
             self._nats, self._likeliest = self._nats - best.cpu().double().numpy(), token.cpu().numpy()
+
+    def give_up(self) -> None:
+        """Judge no row any more."""
+        self._nats[:] = -np.inf
 
     def take(self, rows: NDArray[np.bool_], tokens: NDArray[np.int64]) -> None:
         """The rows that went on, bool (rows,), with the token that each took: int64 (rows,)."""
@@ -315,10 +318,10 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
     """Marks what ``model.generate`` writes.
 
     As ``logits_processor=[processor]`` it comes before temperature, top-k and top-p: right for ``delta``, which then
-    asks the proxy at each position, whatever the config says of decoding. As
-    ``watermarking_config=processor.placed()`` it comes after them, as ``unbiased`` and ``gumbel`` must. It reads only
-    the ids generated so far, so beams may reorder and rows may end early. It serves any number of calls, one after the
-    other: :meth:`placed` is for the next one, and as ``logits_processor`` :meth:`reset` tells it where one begins.
+    asks the proxy always, whatever the config says of decoding. As ``watermarking_config=processor.placed()`` it comes
+    after them, as ``unbiased`` and ``gumbel`` must. It reads only the ids generated so far, so beams may reorder and
+    rows may end early. It serves any number of calls, one after the other: :meth:`placed` is for the next one, and as
+    ``logits_processor`` :meth:`reset` tells it where one begins.
 
     Attributes:
         marker: what does the marking.
@@ -476,7 +479,7 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
     def _check_sampled(self, ids: NDArray[np.int64]) -> None:
         """Refuse beams, and a text that takes the likeliest token each time, for one whose tokens are to be drawn."""
         if ids.shape[1] != self._last.shape[1] + 1:
-            self._luck = _Luck(len(ids))  # speculation: of the tokens that were offered last some were taken back
+            self._luck.give_up()  # speculation: between two of its rounds a row shows its draft, not what was drawn
             return
         stayed = (ids[:, :-1] == self._last).all(axis=1)
         if any((row == self._last).all(axis=1).any() for row in ids[~stayed, :-1]):

@@ -11,6 +11,7 @@ import random
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -28,7 +29,7 @@ from .strategies import add_delta, is_settled, least, probabilities, race, split
 __all__ = ["Marker", "Text"]
 
 _HALVES = 4
-"""Halves of the vocabulary that are kept for each row: places come back while a word goes on."""
+"""Places that are kept for each row, with their halves where the proxy was asked: they come back as a word goes on."""
 
 _WORTH = 0.2
 """Mass of a branch for which ``delta`` asks the proxy a second time at one step."""
@@ -44,7 +45,7 @@ class _Half(NamedTuple):
 class _Offer(NamedTuple):
     """A branch that was marked, by a race or by preferring a half.
 
-    The half is None where no proxy was asked, by ``delta`` because its answer could not matter.
+    The half is None where the proxy was not asked: ``unbiased`` and ``gumbel`` need none, ``delta`` not always.
     """
 
     branch: Branch
@@ -247,33 +248,30 @@ class Marker:
         offers: list[list[_Offer]],
         deltas: Sequence[float],
     ) -> dict[int, NDArray[np.float32]]:
+        wanted = {i: self._wanted(texts[i], payloads[i], each) for i, each in zip(rows, offers, strict=True)}
+        for key, _ in chain.from_iterable(wanted.values()):  # asked or not: decoding must not decide what is marked
+            self._wanted_lately[key] = None
+            self._wanted_lately.move_to_end(key)
         marked: dict[int, NDArray[np.float32]] = {}
-        asked: dict[int, list[tuple[_HalfKey, _Offer]]] = {}
         known: dict[int, NDArray[np.float64]] = {}
-        for i, chances, offered in zip(rows, likely, offers, strict=True):
-            wanted = self._wanted(texts[i], payloads[i], offered)
-            texts[i].offers = [offer for _, offer in wanted]
-            if self.decoding is not Decoding.ANY and any(key not in self._halves for key, _ in wanted):
-                reach = np.zeros(len(chances), dtype=np.int64)
-                for _, offer in wanted:
-                    reach[offer.branch.candidates] += 1
-                if self.decoding is Decoding.GREEDY:
-                    if is_settled(chances, reach, deltas[i]):
-                        self._note(wanted)
-                        continue
-                else:
+        asked = []
+        for i, chances in zip(rows, likely, strict=True):
+            texts[i].offers = [offer for _, offer in wanted[i]]
+            if self.decoding is not Decoding.ANY and any(key not in self._halves for key, _ in wanted[i]):
+                reach = _reach(texts[i].offers, len(chances))
+                if self.decoding is Decoding.SAMPLED:
                     known[i] = least(chances, reach, deltas[i])
                     if self._uniform() < known[i].sum():
                         marked[i] = _logarithm(known[i])
-                        self._note(wanted)
                         continue
-            asked[i] = wanted
-        self._ask(key for wanted in asked.values() for key, _ in wanted)
-        for i, wanted in asked.items():
+                elif is_settled(chances, reach, deltas[i]):
+                    continue
+            asked.append(i)
+        self._ask(key for i in asked for key, _ in wanted[i])
+        for i in asked:
             row = logits[i].copy()
             texts[i].offers = []
-            self._note(wanted)
-            for key, offer in wanted:
+            for key, offer in wanted[i]:
                 half = self._halves[key]
                 add_delta(row, offer.branch, half.inside, deltas[i])
                 texts[i].offers.append(offer._replace(half=half))
@@ -290,12 +288,6 @@ class Marker:
             if key in self._wanted_lately or offer.branch.mass.sum() >= (_WORTH if k else MINOR):
                 found.append((key, offer))
         return found
-
-    def _note(self, wanted: list[tuple[_HalfKey, _Offer]]) -> None:
-        """Remember what was wanted last, asked for or not, so that the decoding does not decide what is marked."""
-        for key, _ in wanted:
-            self._wanted_lately[key] = None
-            self._wanted_lately.move_to_end(key)
 
     def _ask(self, keys: Iterable[_HalfKey]) -> None:
         """Memberships at windows that the proxy has not seen lately."""
@@ -338,6 +330,14 @@ class Marker:
             self._words[tail] = framing.slot_word(self.profile, tail)
         index = reading.count + len(path) - self.profile.prefix_length
         return framing.slot_of(self.profile, payload.layout.codes, self._words[tail], index)
+
+
+def _reach(offers: Sequence[_Offer], size: int) -> NDArray[np.int64]:
+    """At how many of these branches each token may be preferred: int64 (size,)."""
+    reach = np.zeros(size, dtype=np.int64)
+    for offer in offers:
+        reach[offer.branch.candidates] += 1
+    return reach
 
 
 def _beyond(logits: NDArray[np.float32], known: NDArray[np.float64]) -> NDArray[np.float32]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
+from typing import TypeVar
 
 from ctwl_protocol import Profile
 from ctwl_protocol.codes import BEACON_BITS
@@ -14,6 +15,8 @@ __all__ = [
     "MAX_DELTA", "Decoding", "Strategy", "check_beacon", "check_delta", "check_options", "check_strategy", "named",
     "strategy_for",
 ]  # fmt: skip
+
+T = TypeVar("T", bound=StrEnum)
 
 MAX_DELTA = 100.0
 """Largest ``delta``, in nats: beyond it only members of ``V`` are ever written."""
@@ -65,7 +68,7 @@ def strategy_for(strategy: str | None, *, sample: bool) -> Strategy:
         OptionOutOfRange: there is no such strategy.
         StrategyUnsuitable: ``unbiased`` or ``gumbel`` without sampling.
     """
-    chosen = named(strategy) if strategy else Strategy.UNBIASED if sample else Strategy.DELTA
+    chosen = named(Strategy, strategy) if strategy else Strategy.UNBIASED if sample else Strategy.DELTA
     if chosen.keeps_distribution and not sample:
         raise StrategyUnsuitable(
             f"{chosen} chooses by chance, as sampling does; use delta for greedy decoding and beam search"
@@ -73,11 +76,11 @@ def strategy_for(strategy: str | None, *, sample: bool) -> Strategy:
     return chosen
 
 
-def named(strategy: str) -> Strategy:
-    """A strategy by name; OptionOutOfRange where there is none."""
-    if strategy not in list(Strategy):
-        raise OptionOutOfRange(f"strategy is {strategy!r}; choose one of {', '.join(Strategy)}")
-    return Strategy(strategy)
+def named(kind: type[T], name: str) -> T:
+    """A strategy or a way of decoding by name; OptionOutOfRange where there is none."""
+    if name not in list(kind):
+        raise OptionOutOfRange(f"{kind.__name__.lower()} is {name!r}; choose one of {', '.join(kind)}")
+    return kind(name)
 
 
 def check_delta(delta: float) -> None:
