@@ -8,13 +8,13 @@ import pytest
 from transformers import PreTrainedTokenizerFast
 
 from ctwl_encoder import Bridge
-from ctwl_encoder.expectation import null_hit
 from ctwl_encoder.marking import Marker, Text
 from ctwl_encoder.payload import Payload
-from ctwl_encoder.strategies import probabilities
 from ctwl_protocol.proxy import Proxy
 
 WRITTEN = "The council said on Tuesday that the new bridge over the river will not open before winter"
+
+UNASKED: dict[str, Any] = {"decoding": "sampled", "uniform": lambda: 0.0}
 
 
 @pytest.fixture(scope="module")
@@ -61,17 +61,17 @@ def test_sampling_with_and_without_the_proxy_is_sampling_from_the_marked_distrib
     always, _ = step(bridge, logits, delta=delta)
     assert asked
     asked.clear()
-    without, _ = step(bridge, logits, delta=delta, decoding="sampled", uniform=lambda: 0.0)
+    without, _ = step(bridge, logits, delta=delta, **UNASKED)
     assert not asked
     after, _ = step(bridge, logits, delta=delta, decoding="sampled", uniform=lambda: 1.0)
     assert asked
-    assert np.exp(-delta) * 0.99 < without.sum() < 1
+    assert 0.99 * delta / np.expm1(delta) < without.sum() < 1
     np.testing.assert_allclose(without + after, always / always.sum(), atol=1e-6)
 
 
 def test_it_is_asked_as_often_as_its_answer_can_matter(bridge: Bridge, asked: list[int]) -> None:
     logits = words(bridge, 2.5)
-    without, _ = step(bridge, logits, decoding="sampled", uniform=lambda: 0.0)
+    without, _ = step(bridge, logits, **UNASKED)
     for chance, windows in ((0.999 * without.sum(), 0), (1.001 * without.sum(), 1)):
         asked.clear()
         step(bridge, logits, decoding="sampled", uniform=lambda chance=chance: float(chance))
@@ -123,13 +123,19 @@ def test_what_is_marked_does_not_depend_on_what_was_asked(bridge: Bridge) -> Non
         np.testing.assert_allclose(both, always, atol=1e-6)
 
 
-def test_a_token_that_was_drawn_without_asking_counts_as_any_text_would(bridge: Bridge) -> None:
-    logits = words(bridge, 5.0)
-    _, text = step(bridge, logits, decoding="sampled", uniform=lambda: 0.0)
-    token = int(bridge.proxy.tokenizer.encode(" and")[0])
-    text = Marker(bridge, strategy="delta").extend(text, token)
-    last = text.last
-    assert last is not None and last.token == token
-    chance = float(probabilities(logits[None])[0, token])
-    assert last.hit == last.null == pytest.approx(null_hit(chance), abs=1e-3)
-    assert [token] in text.seen().values()  # it will not be preferred there again
+def test_a_token_that_was_drawn_without_asking_counts_by_where_it_ranks(bridge: Bridge) -> None:
+    """A model that thinks as the proxy does: then its own mass tells whether a token is a member."""
+    window = bridge.proxy.tokenizer.encode(WRITTEN)[-bridge.proxy.profile.prefix_length :]
+    logits = np.log(np.maximum(bridge.proxy.weights(window[None])[0], 1)).astype(np.float32)
+    new = [token for string, token in bridge.proxy.tokenizer.vocabulary.items() if string.startswith("Ġ")]
+    hits: list[float] = []
+    members: list[float] = []
+    for token in sorted(new, key=lambda word: -logits[word])[:12]:
+        for how, found in ((UNASKED, hits), ({}, members)):
+            _, text = step(bridge, logits, **how)
+            text = Marker(bridge, strategy="delta").extend(text, token)
+            assert text.last is not None and text.last.token == token
+            assert [token] in text.seen().values()  # it will not be preferred there again
+            found.append(text.last.hit)
+    assert {0.0, 1.0} == set(members)
+    assert np.round(hits).tolist() == members

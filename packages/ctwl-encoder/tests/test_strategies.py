@@ -89,26 +89,38 @@ def test_delta_is_added_to_the_members_and_to_nothing_else() -> None:
     np.testing.assert_allclose(marked - logits, expected, atol=1e-5)
 
 
-CANDIDATES = st.lists(st.tuples(st.floats(-12, 12), st.integers(0, 3)), min_size=1, max_size=6)
+SHOWN = st.none() | st.integers(0, 5)
+CANDIDATES = st.lists(st.tuples(st.floats(-12, 12), SHOWN, SHOWN), min_size=1, max_size=7)
+SEEDS = st.tuples(st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1))
 
 
-@given(CANDIDATES, st.floats(0.01, 100))
-def test_what_delta_leaves_whatever_the_colours(candidates: list[tuple[float, int]], delta: float) -> None:
-    """Tried with every membership: a token that reaches two branches may be favoured at none, one or both."""
-    likely = probabilities(np.array([[logit for logit, _ in candidates]], dtype=np.float32))[0]
-    reach = np.array([count for _, count in candidates])
-    known, settled = least(likely, reach, delta), is_settled(likely, reach, delta)
-    lowest, winners = np.ones(len(likely)), set()
-    for favoured in product(*(range(count + 1) for count in reach)):
-        with np.errstate(over="ignore"):
-            logits = np.log(likely, dtype=np.float64, where=likely > 0, out=np.full(len(likely), -np.inf))
-        logits += delta * np.array(favoured)
+@given(CANDIDATES, SEEDS, st.floats(0.01, 100))
+def test_what_delta_leaves_whatever_the_proxy_says(
+    candidates: list[tuple[float, int | None, int | None]], seeds: tuple[int, int], delta: float
+) -> None:
+    """Tried with every border of ``V`` at two branches, of which a candidate reaches none, one or both."""
+    likely = probabilities(np.array([[logit for logit, *_ in candidates]], dtype=np.float32))[0]
+    branches, halves = [], []
+    for k, seed in enumerate(seeds, 1):
+        reached = np.array([i for i, candidate in enumerate(candidates) if candidate[k] is not None], dtype=np.int64)
+        if len(reached):
+            shown = np.array([candidates[i][k] for i in reached])
+            rank = ranks_of(np.uint32(seed), shown)
+            branches.append((branch(likely, reached, shown), seed))
+            halves.append([np.isin(np.arange(len(likely)), reached[rank < end]) for end in (*rank.tolist(), 2**32)])
+    known, settled = least(likely, branches, delta), is_settled(likely, branches, delta)
+    lowest, leads, best = np.ones(len(likely)), [], int(likely.argmax())
+    for inside in product(*halves):
+        logits = np.log(likely, dtype=np.float64, where=likely > 0, out=np.full(len(likely), -np.inf))
+        logits += delta * np.sum([np.zeros(len(likely)), *inside], axis=0)
         marked = np.exp(logits - logits.max())
         lowest = np.minimum(lowest, marked / marked.sum())
-        winners.add(int(marked.argmax()))
-    np.testing.assert_allclose(known, lowest, rtol=1e-4, atol=1e-30)
-    assert not settled or len(winners) == 1
+        leads.append(logits[best] - np.delete(logits, best).max(initial=-np.inf))
+    once = np.array([shown.count(None) > 0 for _, *shown in candidates])
+    np.testing.assert_allclose(known[once], lowest[once], rtol=1e-4, atol=1e-30)
+    assert (known <= lowest * (1 + 1e-4) + 1e-30).all()
     assert known.sum() <= 1 + 1e-9
+    assert min(leads) > 0 if settled else min(leads) < 1e-4
 
 
 def test_the_null_of_a_hit_is_what_random_permutations_show() -> None:

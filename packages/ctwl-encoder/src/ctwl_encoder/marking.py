@@ -51,6 +51,7 @@ class _Offer(NamedTuple):
     branch: Branch
     slot: int
     context: tuple[int, ...]
+    seed: int
     strategy: Strategy
     half: _Half | None = None
 
@@ -61,10 +62,16 @@ class _Offer(NamedTuple):
             hit = float(self.half.inside[token])
         else:
             chance = self.branch.share(token)
-            # What delta wrote without asking hits as often as under a random colour.
-            hit = HIT_RATE if self.strategy.keeps_distribution else null_hit(chance)
+            hit = HIT_RATE if self.strategy.keeps_distribution or self._leads(token) else 1 - HIT_RATE
         raced = raced_nats(chance) if self.strategy is Strategy.GUMBEL else 0.0
         return Mark(index, self.slot, self.context, token, null_hit(chance), hit, raced, previous)
+
+    def _leads(self, token: int) -> bool:
+        """Whether a token would be a member if the proxy thought as the model does."""
+        ranks = hashing.ranks_of(np.uint32(self.seed), np.append(token, self.branch.tokens))
+        if self.strategy is Strategy.VANILLA:
+            return bool(ranks[0] < 1 << 31)
+        return bool(self.branch.mass[ranks[1:] < ranks[0]].sum() < self.branch.mass.sum() / 2)
 
 
 _HalfKey = tuple[int, tuple[int, ...]]
@@ -208,13 +215,13 @@ class Marker:
         likely = probabilities(logits[rows])
         offers = [self._offers(texts[i], payloads[i], chances) for chances, i in zip(likely, rows, strict=True)]
         if not self.strategy.keeps_distribution:
-            return self._add(rows, texts, payloads, logits, likely, offers, deltas or [self.delta] * len(texts))
+            return self._add(rows, texts, logits, likely, offers, deltas or [self.delta] * len(texts))
         change = race if self.strategy is Strategy.GUMBEL else split_mass
         marked = {i: logits[i].copy() for i in rows}
         for i, offered in zip(rows, offers, strict=True):
             texts[i].offers = offered
             for offer in offered:
-                change(marked[i], offer.branch, self._seed(payloads[i], offer))
+                change(marked[i], offer.branch, offer.seed)
         return marked
 
     def _offers(self, text: Text, payload: Payload, likely: NDArray[np.float32]) -> list[_Offer]:
@@ -235,20 +242,19 @@ class Marker:
                 continue
             fresh = branch.without(marked) if marked else branch
             if len(fresh.candidates):
-                found.append(_Offer(fresh, *place, self.strategy))
+                found.append(_Offer(fresh, *place, self._seed(payload, *place), self.strategy))
         return sorted(found, key=lambda offer: -float(offer.branch.mass.sum()))
 
     def _add(
         self,
         rows: list[int],
         texts: Sequence[Text],
-        payloads: Sequence[Payload],
         logits: NDArray[np.float32],
         likely: NDArray[np.float32],
         offers: list[list[_Offer]],
         deltas: Sequence[float],
     ) -> dict[int, NDArray[np.float32]]:
-        wanted = {i: self._wanted(texts[i], payloads[i], each) for i, each in zip(rows, offers, strict=True)}
+        wanted = {i: self._wanted(texts[i], each) for i, each in zip(rows, offers, strict=True)}
         for key, _ in chain.from_iterable(wanted.values()):  # asked or not: decoding must not decide what is marked
             self._wanted_lately[key] = None
             self._wanted_lately.move_to_end(key)
@@ -258,13 +264,13 @@ class Marker:
         for i, chances in zip(rows, likely, strict=True):
             texts[i].offers = [offer for _, offer in wanted[i]]
             if self.decoding is not Decoding.ANY and any(key not in self._halves for key, _ in wanted[i]):
-                reach = _reach(texts[i].offers, len(chances))
+                branches = [(offer.branch, offer.seed) for offer in texts[i].offers]
                 if self.decoding is Decoding.SAMPLED:
-                    known[i] = least(chances, reach, deltas[i])
+                    known[i] = least(chances, branches, deltas[i])
                     if self._uniform() < known[i].sum():
                         marked[i] = _logarithm(known[i])
                         continue
-                elif is_settled(chances, reach, deltas[i]):
+                elif is_settled(chances, branches, deltas[i]):
                     continue
             asked.append(i)
         self._ask(key for i in asked for key, _ in wanted[i])
@@ -280,11 +286,11 @@ class Marker:
             self._halves.pop(self._wanted_lately.popitem(last=False)[0], None)
         return marked
 
-    def _wanted(self, text: Text, payload: Payload, offers: list[_Offer]) -> list[tuple[_HalfKey, _Offer]]:
+    def _wanted(self, text: Text, offers: list[_Offer]) -> list[tuple[_HalfKey, _Offer]]:
         """The branches that are worth the proxy's time, and those that were at the steps before, under any decoding."""
         found = []
         for k, offer in enumerate(offers):
-            key = self._seed(payload, offer), text.reading.before(offer.branch.path, self.profile.prefix_length)
+            key = offer.seed, text.reading.before(offer.branch.path, self.profile.prefix_length)
             if key in self._wanted_lately or offer.branch.mass.sum() >= (_WORTH if k else MINOR):
                 found.append((key, offer))
         return found
@@ -305,17 +311,16 @@ class Marker:
             for (i, seed), members in zip(pairs, inside, strict=True):
                 self._halves[seed, windows[rows][i]] = _Half(members, weights[i].copy())
 
-    def _seed(self, payload: Payload, offer: _Offer) -> int:
+    def _seed(self, payload: Payload, slot: int, context: tuple[int, ...]) -> int:
         """``s(c, a)`` of what a payload writes at a place."""
-        slot = offer.slot
-        known = payload, slot, offer.context
+        known = payload, slot, context
         if known not in self._seeds:
             if len(self._seeds) > 1 << 16:
                 self._seeds.clear()
             key, colours = self.profile.key, self.profile.colours
-            colour_seed = payload.colour_seed(self.profile, slot, offer.context)
+            colour_seed = payload.colour_seed(self.profile, slot, context)
             colour = hashing.code_colours(colour_seed, np.array([payload.carried[slot]], dtype=np.uint32), colours)[0]
-            seeds = hashing.permutation_seeds(hashing.partition_seed(key, offer.context), colours)
+            seeds = hashing.permutation_seeds(hashing.partition_seed(key, context), colours)
             self._seeds[known] = int(seeds[colour])
         return self._seeds[known]
 
@@ -330,14 +335,6 @@ class Marker:
             self._words[tail] = framing.slot_word(self.profile, tail)
         index = reading.count + len(path) - self.profile.prefix_length
         return framing.slot_of(self.profile, payload.layout.codes, self._words[tail], index)
-
-
-def _reach(offers: Sequence[_Offer], size: int) -> NDArray[np.int64]:
-    """At how many of these branches each token may be preferred: int64 (size,)."""
-    reach = np.zeros(size, dtype=np.int64)
-    for offer in offers:
-        reach[offer.branch.candidates] += 1
-    return reach
 
 
 def _beyond(logits: NDArray[np.float32], known: NDArray[np.float64]) -> NDArray[np.float32]:
