@@ -5,7 +5,7 @@ Each result is its own file, written when its experiment is done; what was writt
 found anew. In all it takes most of a day on two cores. A --quick run shows its page on the terminal.
 
     python evaluation/everything.py --human TEXT TEXT ... --reference CHECKOUT
-    python evaluation/everything.py --quick --results /tmp/quick      # does all of it run?
+    python evaluation/everything.py --quick --results quick      # does all of it run?
 """
 
 from __future__ import annotations
@@ -67,6 +67,7 @@ EXPERIMENTS = (
     Experiment("recovery"),
     Experiment("quality"),
     Experiment("modes"),
+    Experiment("asked", quick=True),
     Experiment("records"),
     Experiment("private"),
     Experiment("substitution"),

@@ -175,6 +175,12 @@ SECTIONS = {
         "without units for bfloat16: there float32 is bound by arithmetic, and compilers and runtimes find little to save.",
         tables.numerics,
     ),
+    "asked": Section(
+        "How often the proxy is asked",
+        "By `delta`, where it is known how tokens are chosen: windows that the proxy weighs for a token of text. One that "
+        "always asks weighs one at least. The distribution, and a greedy text, are the same.",
+        tables.asked,
+    ),
     "bench": Section(
         "Speed",
         "Ratios within one run, which hold on a noisy machine; the seconds are of one machine, whose CPU has units for "
@@ -184,7 +190,8 @@ SECTIONS = {
     ),
     "bench_float32": Section(
         "Speed without units for bfloat16",
-        "The same on a CPU without AMX, whose quickest arithmetic inside the profile's tolerance is float32 (Numerics).",
+        "The same on a CPU without AMX, whose quickest arithmetic inside the profile's tolerance is float32 (Numerics). "
+        "Measured when `delta` asked the proxy more often, too.",
         tables.bench,
     ),
 }

@@ -438,6 +438,17 @@ def numerics(found: Result) -> list[str]:
     return table(f"runtime | mean total variation | memberships that differ | {time}", rows)
 
 
+def asked(found: Result) -> list[str]:
+    """How often the proxy is asked, by sampling and strength."""
+    deltas = sorted({row["delta"] for row in found["rows"]})
+    windows = {(row["temperature"], row["delta"]): row["windows a token"] for row in found["rows"]}
+    rows = [
+        f"{f'T = {t:g}' if t else 'greedy'} | " + " | ".join(f"{windows[t, delta]:.2f}" for delta in deltas)
+        for t in sorted({row["temperature"] for row in found["rows"]}, reverse=True)
+    ]
+    return table("windows a token | " + " | ".join(f"delta = {delta:g}" for delta in deltas), rows)
+
+
 def bench(found: Result) -> list[str]:
     """Speed and memory."""
     rows = [
