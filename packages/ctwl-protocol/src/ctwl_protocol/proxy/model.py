@@ -193,12 +193,18 @@ def fast_dtype(device: str = "cpu") -> torch.dtype:
         return torch.bfloat16 if torch.cuda.is_bf16_supported(including_emulation=False) else torch.float32
     if device != "cpu":
         return torch.float32
-    packs = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_reorder_linear_weight")  # type: ignore[no-untyped-call]
     native = getattr(torch.cpu, "_is_avx512_bf16_supported", lambda: False)
-    if not (packs and native()):
+    if not (native() and _packs(torch.bfloat16)):
         return torch.float32
     quicker = _layer_seconds(torch.bfloat16) < 0.8 * _layer_seconds(torch.float32)
     return torch.bfloat16 if quicker else torch.float32
+
+
+def _packs(dtype: torch.dtype) -> bool:
+    """Whether oneDNN is there and takes this dtype on this CPU; with AVX2 alone it takes no bfloat16."""
+    if not torch.backends.mkldnn.is_available() or not hasattr(torch.ops.mkldnn, "_reorder_linear_weight"):  # type: ignore[no-untyped-call]
+        return False
+    return dtype == torch.float32 or bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
 
 
 def _layer_seconds(dtype: torch.dtype, rows: int = 320, size: int = 768, runs: int = 8) -> float:
@@ -226,12 +232,10 @@ def pack(model: CausalLM, rows: int, dtype: torch.dtype = torch.float32) -> None
     layers = model.base_model.h if isinstance(model, GPT2LMHeadModel) else model.base_model.layers
     if isinstance(layers[-1].mlp, _LastPosition):
         return  # packed for another profile that shares it
-    available: bool = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
-    if model.device.type != "cpu":
-        if dtype != torch.float32:
-            _replace(layers, _CastLinear, dtype)
-    elif available and hasattr(torch.ops.mkldnn, "_reorder_linear_weight"):
+    if model.device.type == "cpu" and _packs(dtype):
         _replace(model, partial(_PackedLinear, rows=rows), dtype, fuses=dtype == torch.bfloat16)
+    elif dtype != torch.float32:
+        _replace(layers, _CastLinear, dtype)
     layers[-1].mlp = _LastPosition(layers[-1].mlp)
 
 
