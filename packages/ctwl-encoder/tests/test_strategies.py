@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import product
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 from ctwl_encoder.bridge import Branch
 from ctwl_encoder.errors import ModelFailed
 from ctwl_encoder.expectation import RACED, Mark, expected_log2_p, null_hit, raced_nats, until
-from ctwl_encoder.strategies import add_delta, is_settled, least, probabilities, race, split_mass
+from ctwl_encoder.strategies import add_delta, probabilities, race, split_mass
 from ctwl_protocol import kernel
 from ctwl_protocol.hashing import ranks, ranks_of
 
@@ -87,40 +86,6 @@ def test_delta_is_added_to_the_members_and_to_nothing_else() -> None:
     expected = np.zeros(207)
     expected[candidates] = 1.5 * inside[tokens]
     np.testing.assert_allclose(marked - logits, expected, atol=1e-5)
-
-
-SHOWN = st.none() | st.integers(0, 5)
-CANDIDATES = st.lists(st.tuples(st.floats(-12, 12), SHOWN, SHOWN), min_size=1, max_size=7)
-SEEDS = st.tuples(st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1))
-
-
-@given(CANDIDATES, SEEDS, st.floats(0.01, 100))
-def test_what_delta_leaves_whatever_the_proxy_says(
-    candidates: list[tuple[float, int | None, int | None]], seeds: tuple[int, int], delta: float
-) -> None:
-    """Tried with every border of ``V`` at two branches, of which a candidate reaches none, one or both."""
-    likely = probabilities(np.array([[logit for logit, *_ in candidates]], dtype=np.float32))[0]
-    branches, halves = [], []
-    for k, seed in enumerate(seeds, 1):
-        reached = np.array([i for i, candidate in enumerate(candidates) if candidate[k] is not None], dtype=np.int64)
-        if len(reached):
-            shown = np.array([candidates[i][k] for i in reached])
-            rank = ranks_of(np.uint32(seed), shown)
-            branches.append((branch(likely, reached, shown), seed))
-            halves.append([np.isin(np.arange(len(likely)), reached[rank < end]) for end in (*rank.tolist(), 2**32)])
-    known, settled = least(likely, branches, delta), is_settled(likely, branches, delta)
-    lowest, leads, best = np.ones(len(likely)), [], int(likely.argmax())
-    for inside in product(*halves):
-        logits = np.log(likely, dtype=np.float64, where=likely > 0, out=np.full(len(likely), -np.inf))
-        logits += delta * np.sum([np.zeros(len(likely)), *inside], axis=0)
-        marked = np.exp(logits - logits.max())
-        lowest = np.minimum(lowest, marked / marked.sum())
-        leads.append(logits[best] - np.delete(logits, best).max(initial=-np.inf))
-    once = np.array([shown.count(None) > 0 for _, *shown in candidates])
-    np.testing.assert_allclose(known[once], lowest[once], rtol=1e-4, atol=1e-30)
-    assert (known <= lowest * (1 + 1e-4) + 1e-30).all()
-    assert known.sum() <= 1 + 1e-9
-    assert min(leads) > 0 if settled else min(leads) < 1e-4
 
 
 def test_the_null_of_a_hit_is_what_random_permutations_show() -> None:

@@ -24,7 +24,8 @@ from .expectation import HIT_RATE, Mark, null_hit, raced_nats, until
 from .options import Decoding, Strategy, check_delta, check_strategy
 from .payload import Payload
 from .reading import Reading, shared
-from .strategies import add_delta, is_settled, least, probabilities, race, split_mass
+from .settled import Least, is_settled
+from .strategies import add_delta, probabilities, race, split_mass
 
 __all__ = ["Marker", "Text"]
 
@@ -259,29 +260,30 @@ class Marker:
             self._wanted_lately[key] = None
             self._wanted_lately.move_to_end(key)
         marked: dict[int, NDArray[np.float32]] = {}
-        known: dict[int, NDArray[np.float64]] = {}
+        least: dict[int, Least] = {}
         asked = []
         for i, chances in zip(rows, likely, strict=True):
             texts[i].offers = [offer for _, offer in wanted[i]]
             if self.decoding is not Decoding.ANY and any(key not in self._halves for key, _ in wanted[i]):
                 branches = [(offer.branch, offer.seed) for offer in texts[i].offers]
                 if self.decoding is Decoding.SAMPLED:
-                    known[i] = least(chances, branches, deltas[i])
-                    if self._uniform() < known[i].sum():
-                        marked[i] = _logarithm(known[i])
+                    least[i] = Least(chances, branches, deltas[i])
+                    if self._uniform() < least[i].mass:
+                        marked[i] = least[i].known(logits[i])
                         continue
                 elif is_settled(chances, branches, deltas[i]):
                     continue
             asked.append(i)
         self._ask(key for i in asked for key, _ in wanted[i])
         for i in asked:
-            row = logits[i].copy()
-            texts[i].offers = []
-            for key, offer in wanted[i]:
-                half = self._halves[key]
-                add_delta(row, offer.branch, half.inside, deltas[i])
-                texts[i].offers.append(offer._replace(half=half))
-            marked[i] = _beyond(row, known[i]) if i in known else row
+            texts[i].offers = [offer._replace(half=self._halves[key]) for key, offer in wanted[i]]
+            insides = [self._halves[key].inside for key, _ in wanted[i]]
+            if i in least:
+                marked[i] = least[i].beyond(logits[i], insides)
+                continue
+            marked[i] = logits[i].copy()
+            for (_, offer), inside in zip(wanted[i], insides, strict=True):
+                add_delta(marked[i], offer.branch, inside, deltas[i])
         while len(self._wanted_lately) > _HALVES * len(rows):
             self._halves.pop(self._wanted_lately.popitem(last=False)[0], None)
         return marked
@@ -335,16 +337,3 @@ class Marker:
             self._words[tail] = framing.slot_word(self.profile, tail)
         index = reading.count + len(path) - self.profile.prefix_length
         return framing.slot_of(self.profile, payload.layout.codes, self._words[tail], index)
-
-
-def _beyond(logits: NDArray[np.float32], known: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Logits of what a marked distribution has beyond the part that was known without the proxy."""
-    rest = np.maximum(probabilities(logits[None])[0] - known, 0.0)
-    return _logarithm(rest) if rest.any() else logits  # nothing, but for rounding
-
-
-def _logarithm(chances: NDArray[np.float64]) -> NDArray[np.float32]:
-    highest = chances.max()  # under a large delta it may be less than float32 holds
-    with np.errstate(divide="ignore"):
-        found: NDArray[np.float32] = np.log((chances / highest).astype(np.float32)) + np.float32(np.log(highest))
-    return found

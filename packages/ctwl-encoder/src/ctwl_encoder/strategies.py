@@ -6,9 +6,6 @@ permutation that the code picks there. The decoder is the same for all.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TypeAlias
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,13 +14,7 @@ from ctwl_protocol.hashing import ranks_of
 from .bridge import Branch
 from .errors import ModelFailed
 
-__all__ = ["add_delta", "is_settled", "least", "probabilities", "race", "split_mass", "truncate"]
-
-Permuted: TypeAlias = tuple[Branch, int]
-"""A branch, and the seed of the permutation there, ``s(c, a)``."""
-
-_MOST = 500.0
-"""Nats that several branches may add together, so that no sum overflows."""
+__all__ = ["add_delta", "by_rank", "probabilities", "race", "split_mass", "truncate"]
 
 
 def probabilities(logits: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -82,7 +73,7 @@ def split_mass(logits: NDArray[np.float32], branch: Branch, permutation_seed: in
 
 def _kept(branch: Branch, permutation_seed: int) -> NDArray[np.float64]:
     """By what each candidate's probability is multiplied (spec section 8.3, candidates summed by proxy token)."""
-    order, first = _by_rank(branch, permutation_seed)
+    order, first = by_rank(branch, permutation_seed)
     running = np.cumsum(branch.mass[order])
     last = np.append(first[1:], len(order)) - 1
     before = np.concatenate([[0.0], running[last[:-1]]])
@@ -93,7 +84,7 @@ def _kept(branch: Branch, permutation_seed: int) -> NDArray[np.float64]:
     return kept
 
 
-def _by_rank(branch: Branch, permutation_seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def by_rank(branch: Branch, permutation_seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The order of a branch's candidates by rank, and where in it those that show another token begin."""
     ranks = ranks_of(np.uint32(permutation_seed), branch.tokens)
     # Sorting ranks and places as one integer is several times faster than argsort.
@@ -136,75 +127,3 @@ def add_delta(logits: NDArray[np.float32], branch: Branch, inside: NDArray[np.bo
         delta: nats.
     """
     logits[branch.candidates[inside[branch.tokens]]] += np.float32(delta)
-
-
-def least(likely: NDArray[np.float32], branches: Sequence[Permuted], delta: float) -> NDArray[np.float64]:
-    """What ``delta`` leaves of each token's probability at least, whatever the proxy says.
-
-    ``V`` is the tokens that rank before some place, so a token has least where it is the first that is left out: what
-    ranks before it gains, what ranks behind it does not. Together these are a part of the marked distribution that is
-    known without the proxy: drawing from it as often as its sum says, and else from what the marked distribution has
-    beyond it, draws from the marked distribution (a maximal coupling over all weights that the proxy may give).
-
-    Args:
-        likely: float32 (size,), the model's distribution.
-        branches: where tokens may be preferred.
-        delta: nats.
-
-    Returns:
-        float64 (size,), a sum of at most 1. Of a token at several branches it may be less than what is left
-        at least: its rank counts at the first of them.
-    """
-    raised = _raised(likely, branches, delta)
-    found: NDArray[np.float64] = likely / raised.sum()  # of tokens that are preferred nowhere
-    left = np.ones(len(likely), dtype=np.bool_)
-    for branch, seed in branches:
-        order, first = _by_rank(branch, seed)
-        ids = branch.candidates[order]
-        elsewhere = np.ones(len(likely), dtype=np.bool_)
-        elsewhere[ids] = False
-        high, low = raised[ids], raised[ids] * np.exp(-delta)
-        widths = np.diff(np.append(first, len(ids)))
-        before, beside, behind = _sum_before(high)[first], _sum_before(low), _sum_before(low[::-1])[::-1]
-        # No difference of sums of what is large: beside one token the others may be too small for it.
-        others = raised[elsewhere].sum() + np.repeat(before - beside[first], widths) + beside + behind
-        here = left[ids]
-        found[ids[here]] = (likely[ids] / (likely[ids] + others))[here]
-        left[ids] = False
-    return found
-
-
-def is_settled(likely: NDArray[np.float32], branches: Sequence[Permuted], delta: float) -> bool:
-    """Whether the likeliest token stays the likeliest, whatever the proxy says; arguments as for :func:`least`.
-
-    Another gains on it only where it ranks before it, or where the likeliest cannot be preferred.
-    """
-    best = int(likely.argmax())
-    gains = np.zeros(len(likely), dtype=np.int64)
-    for branch, seed in branches:
-        ranks = ranks_of(np.uint32(seed), branch.tokens)
-        own = ranks[branch.candidates == best]
-        gains[branch.candidates[ranks < own] if len(own) else branch.candidates] += 1
-    raised = likely * _gain(gains, delta)
-    raised[best] = 0.0
-    return bool(likely[best] > raised.max() * (1 + 1e-5))  # a tie, but for rounding, is the proxy's to break
-
-
-def _raised(likely: NDArray[np.float32], branches: Sequence[Permuted], delta: float) -> NDArray[np.float64]:
-    """Each token's probability, not normalised, where it is preferred wherever it may be."""
-    gains = np.zeros(len(likely), dtype=np.int64)
-    for branch, _ in branches:
-        gains[branch.candidates] += 1
-    raised: NDArray[np.float64] = likely * _gain(gains, delta)
-    return raised
-
-
-def _gain(times: NDArray[np.int64], delta: float) -> NDArray[np.float64]:
-    """What ``delta``, added so many times, makes of a probability that is not normalised."""
-    found: NDArray[np.float64] = np.exp(np.minimum(delta * np.arange(int(times.max()) + 1), _MOST))[times]
-    return found
-
-
-def _sum_before(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    found: NDArray[np.float64] = np.concatenate([[0.0], np.cumsum(values[:-1])])
-    return found
