@@ -28,8 +28,8 @@ BEFORE, BEHIND = 16, 3
 def logits(model: Any, ids: list[list[int]], places: torch.Tensor) -> torch.Tensor:
     """Log-probabilities of the token after each of ``places`` (rows, places): float32 (rows, places, vocabulary)."""
     device = model.device
-    quick = fast_dtype(device.type)  # proposals need no more
-    with torch.inference_mode(), torch.autocast(device.type, quick, enabled=quick != torch.float32):
+    quick = fast_dtype(device.type) == torch.bfloat16  # proposals need no more
+    with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=quick):
         hidden = model.base_model(torch.tensor(ids, device=device)).last_hidden_state
         chosen = hidden.gather(1, places.to(device)[..., None].expand(-1, -1, hidden.shape[-1]))
         found: torch.Tensor = torch.log_softmax(model.lm_head(chosen).float(), dim=-1)

@@ -51,8 +51,8 @@ class Proxy:
             model: a model of :func:`build_model`, or what loads it at first use; None where there is no proxy LM.
             device: a torch device.
             batch_size: windows in one forward pass.
-            fast: compute the linear layers in bfloat16 where the device is quicker in it; within the profiles'
-                tolerance, but not the reference's weights.
+            fast: take the linear layers' weights in float16, or compute these in bfloat16, where the device is quicker
+                so; within the profiles' tolerance, but not the reference's weights.
         """
         if batch_size < 1:
             raise ValueError(f"batch_size is {batch_size}; it must be at least 1")
@@ -81,7 +81,7 @@ class Proxy:
 
     @property
     def dtype(self) -> torch.dtype:
-        """What the linear layers compute in."""
+        """What the linear layers compute in, or on a CPU float16 for what their weights are kept in."""
         return self._dtype
 
     def weights(self, windows: NDArray[np.int64]) -> NDArray[np.uint32]:
@@ -147,8 +147,8 @@ class Proxy:
             return last_logits(self._model, torch.tensor(windows, device=self.device))
 
     def _quantised(self, logits: torch.Tensor) -> NDArray[np.uint32]:
-        # partition.quantise, where the logits are. After a bfloat16 layer the digits beyond float32 mean nothing, and
-        # they cost as much as a layer.
+        # partition.quantise, where the logits are. After rounding to 16 bits the digits beyond float32 mean nothing,
+        # and they cost as much as a layer.
         wide = torch.float64 if self._dtype == torch.float32 else torch.float32
         # On a CPU a row for each thread: so little memory is used again, where more is asked for and cleared each time.
         step = torch.get_num_threads() if self.device.type == "cpu" else len(logits)
