@@ -143,7 +143,7 @@ class _PackedLinear(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         name, _, kind = (self.activation or "none").partition(" ")
-        found: torch.Tensor = torch.ops.mkldnn._linear_pointwise(
+        found: torch.Tensor = torch.ops.mkldnn._linear_pointwise.default(
             x.to(self.dtype), self.weight, self.bias, name, [], kind
         )
         return found if self.activation else found.float()
@@ -160,7 +160,7 @@ class _HalfLinear(nn.Module):
         self.packed = torch.ops.quantized.linear_prepack_fp16(weight, bias)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        found: torch.Tensor = torch.ops.quantized.linear_dynamic_fp16(x, self.packed)
+        found: torch.Tensor = torch.ops.quantized.linear_dynamic_fp16.default(x, self.packed)
         return found
 
 
