@@ -75,7 +75,7 @@ def summary() -> str:
 
 def speed() -> list[tuple[str, str]]:
     """What decoding and writing take, on CPUs with and without units for bfloat16."""
-    machines = {"bench": "with AMX", "bench_float32": "without"}
+    machines = {"bench": "with AMX", "bench_int16": "without"}
     found = {machine: result(name) for name, machine in machines.items() if known(name)}
     *_, last = found.values()
     decoding = (

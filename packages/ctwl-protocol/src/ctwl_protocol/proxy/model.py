@@ -1,8 +1,8 @@
 """The proxy LM itself: transformers' models over tensors whose digests were checked, no other file trusted.
 
-On a CPU the linear layers' weights are reordered once into a blocked layout, oneDNN's or, as float16, FBGEMM's. That
-makes small batches about twice as fast. On CUDA the fast way is bfloat16. Only the last position of a window is asked,
-so the last layer does little at the others.
+On a CPU the linear layers' weights are reordered once into oneDNN's blocked layout, which makes small batches about
+twice as fast. The fast ways are layers in 16-bit integers or in bfloat16, on CUDA in bfloat16. Only the last position
+of a window is asked, so the last layer does little at the others.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from transformers.pytorch_utils import Conv1D
 from ..errors import ProxyDigestMismatch, ProxyMalformed
 from ..profile import GPT2, Architecture, ProxyModel
 from .gguf import quiet, tensors_digest
+from .integers import IntegerLinear, multiplies_integers
 
 __all__ = ["build_model", "fast_dtype", "last_logits", "load_tensors", "pack"]
 
@@ -149,21 +150,6 @@ class _PackedLinear(nn.Module):
         return found if self.activation else found.float()
 
 
-class _HalfLinear(nn.Module):
-    """A linear layer whose weight lies as float16 in FBGEMM's layout, computed in float32 (Khudia et al. 2021).
-
-    A few windows wait for the weights to come from memory, and these are half as large.
-    """
-
-    def __init__(self, weight: torch.Tensor, bias: torch.Tensor | None) -> None:
-        super().__init__()
-        self.packed = torch.ops.quantized.linear_prepack_fp16(weight, bias)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        found: torch.Tensor = torch.ops.quantized.linear_dynamic_fp16.default(x, self.packed)
-        return found
-
-
 class _CastLinear(nn.Module):
     """A linear layer computed in ``dtype``, float32 in and out."""
 
@@ -194,24 +180,23 @@ _WITHIN = {"gate_proj": "swish", "up_proj": "none", "c_fc": "gelu tanh"}
 
 @cache
 def fast_dtype(device: str = "cpu") -> torch.dtype:
-    """What the proxy's linear layers are quickest in on this machine: float32, float16 or bfloat16.
+    """What the proxy's linear layers are quickest in on this machine: float32, bfloat16 or int16.
 
     Args:
         device: the type of a torch device. On CUDA it is bfloat16 where the GPU computes in it; on other devices than a
             CPU, float32.
 
-    On a CPU they are timed, once in a process and within a tenth of a second. Float16 is the weights' alone, halves
-    their memory and is nearly as fine as float32 (evaluation/numerics.py), so it only may not be slower. Bfloat16 is
-    coarser and has to be clearly quicker: with AMX it is several times so, but CPUs whose flags list it may take twice
-    as long for it.
+    On a CPU they are timed, once in a process and within a tenth of a second. Int16 loses next to nothing, so it only
+    has to be quicker. Bfloat16 is coarser (evaluation/numerics.py) and has to be clearly so: with AMX it is several
+    times as quick, but CPUs whose flags list it may take twice as long for it.
     """
     if device == "cuda":
         return torch.bfloat16 if torch.cuda.is_bf16_supported(including_emulation=False) else torch.float32
     if device != "cpu" or not _packs(torch.float32):
         return torch.float32
     quickest, seconds = torch.float32, _layer_seconds(torch.float32)
-    if _packs(torch.float16) and _layer_seconds(torch.float16) < 1.1 * seconds:
-        quickest, seconds = torch.float16, _layer_seconds(torch.float16)
+    if _packs(torch.int16) and _layer_seconds(torch.int16) < seconds:
+        quickest, seconds = torch.int16, _layer_seconds(torch.int16)
     native = getattr(torch.cpu, "_is_avx512_bf16_supported", lambda: False)
     if native() and _packs(torch.bfloat16) and _layer_seconds(torch.bfloat16) < 0.8 * seconds:
         quickest = torch.bfloat16
@@ -220,9 +205,8 @@ def fast_dtype(device: str = "cpu") -> torch.dtype:
 
 def _packs(dtype: torch.dtype) -> bool:
     """Whether what packs layers of this dtype is there and takes them on this CPU."""
-    if dtype == torch.float16:
-        quantized = torch.backends.quantized
-        return quantized.engine in ("x86", "fbgemm") and hasattr(torch.ops.quantized, "linear_prepack_fp16")
+    if dtype == torch.int16:
+        return multiplies_integers()
     if not torch.backends.mkldnn.is_available() or not hasattr(torch.ops.mkldnn, "_reorder_linear_weight"):  # type: ignore[no-untyped-call]
         return False
     # With AVX2 alone oneDNN takes no bfloat16.
@@ -233,22 +217,25 @@ def _packed(
     weight: torch.Tensor, bias: torch.Tensor | None, dtype: torch.dtype, rows: int, activation: str = ""
 ) -> nn.Module:
     """A linear layer in a blocked layout."""
-    if dtype != torch.float16:
+    if dtype != torch.int16:
         return _PackedLinear(weight, bias, dtype, rows, activation)
-    fits = bool(weight.half().isfinite().all())  # FBGEMM would cut what does not
-    return _HalfLinear(weight, bias) if fits else _PackedLinear(weight, bias, torch.float32, rows)
+    return IntegerLinear(weight, bias) if weight.isfinite().all() else _CastLinear(weight, bias, torch.float32)
 
 
 @cache
-def _layer_seconds(dtype: torch.dtype, size: int = 768, runs: int = 8) -> float:
-    """What a packed layer takes for a few windows, ten times, and for many: each the least of some runs."""
+def _layer_seconds(dtype: torch.dtype, size: int = 768, runs: int = 16) -> float:
+    """What a packed layer takes for a few windows, ten times, and for many: each the least of some runs.
+
+    It stands behind an activation, as torch's threads and a layer's own may be in each other's way.
+    """
     seconds = 0.0
-    for rows, times in ((32, 10), (320, 1)):
+    for rows, times in ((64, 10), (320, 1)):
         layer, x = _packed(torch.ones(size, size), None, dtype, rows), torch.ones(rows, size)
+        layer(x)
         taken = []
         for _ in range(runs):
             start = time.perf_counter()
-            layer(x)
+            layer(nn.functional.silu(x))
             taken.append(time.perf_counter() - start)
         seconds += times * min(taken)
     return seconds
@@ -263,21 +250,21 @@ def pack(model: CausalLM, rows: int, dtype: torch.dtype = torch.float32) -> None
     Args:
         model: a model of :func:`build_model`.
         rows: about how many rows the inputs have.
-        dtype: float32; float16, of the weights alone on a CPU; or bfloat16 for all layers but the last, which stays
-            within the profiles' tolerance (evaluation/numerics.py) and halves the time where the CPU computes in it.
+        dtype: float32; or within the profiles' tolerance (evaluation/numerics.py) int16, on a CPU, for whose products
+            see :class:`~ctwl_protocol.proxy.integers.IntegerLinear`, or bfloat16 for all layers but the last.
     """
     layers = model.base_model.h if isinstance(model, GPT2LMHeadModel) else model.base_model.layers
     if isinstance(layers[-1].mlp, _LastPosition):
         return  # packed for another profile that shares it
     if model.device.type == "cpu" and _packs(dtype):
         _replace(model, partial(_packed, rows=rows), dtype, fuses=dtype == torch.bfloat16)
-    elif dtype != torch.float32:
+    elif dtype == torch.bfloat16:
         _replace(layers, _CastLinear, dtype)
     layers[-1].mlp = _LastPosition(layers[-1].mlp)
 
 
 def _replace(module: nn.Module, linear: Callable[..., nn.Module], dtype: torch.dtype, *, fuses: bool = False) -> None:
-    """Every linear layer inside by another kind: in ``dtype``, but the model's last one in no coarser than float16.
+    """Every linear layer inside by another kind: in ``dtype``, but the model's last one in nothing coarser than int16.
 
     Args:
         module: what is searched.

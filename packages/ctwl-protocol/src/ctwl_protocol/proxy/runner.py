@@ -51,8 +51,8 @@ class Proxy:
             model: a model of :func:`build_model`, or what loads it at first use; None where there is no proxy LM.
             device: a torch device.
             batch_size: windows in one forward pass.
-            fast: take the linear layers' weights in float16, or compute these in bfloat16, where the device is quicker
-                so; within the profiles' tolerance, but not the reference's weights.
+            fast: compute the linear layers in 16-bit integers or in bfloat16, where the device is quicker so; within
+                the profiles' tolerance, but not the reference's weights.
         """
         if batch_size < 1:
             raise ValueError(f"batch_size is {batch_size}; it must be at least 1")
@@ -81,7 +81,7 @@ class Proxy:
 
     @property
     def dtype(self) -> torch.dtype:
-        """What the linear layers compute in, or on a CPU float16 for what their weights are kept in."""
+        """What the linear layers compute in: float32, int16 or bfloat16."""
         return self._dtype
 
     def weights(self, windows: NDArray[np.int64]) -> NDArray[np.uint32]:
