@@ -63,7 +63,7 @@ class Least:
         self._rest = max(float(likely.sum(dtype=np.float64) - self._likely.sum()), 0.0)
         self._factors, self._factor = self._weigh()
         """By what probabilities are multiplied at least: float64 (|ids|,), and elsewhere."""
-        self.mass = float(self._likely @ self._factors + self._rest * self._factor)
+        self.mass = self._sum(self._factors, self._factor)
 
     def _weigh(self) -> tuple[NDArray[np.float64], float]:
         times = np.zeros(len(self._ids), dtype=np.int64)
@@ -88,6 +88,10 @@ class Least:
             left[at] = False
         return factors, 1 / most
 
+    def _sum(self, factors: NDArray[np.float64], factor: float) -> float:
+        # No dot product: BLAS has threads of its own for long ones, which then spin where the models want to compute.
+        return float((self._likely * factors).sum() + self._rest * factor)
+
     def known(self, logits: NDArray[np.float32]) -> NDArray[np.float32]:
         """The part that is known: log-probabilities, float32 (size,), whose sum is ``mass``.
 
@@ -107,10 +111,10 @@ class Least:
         for at, (branch, _), inside in zip(self._places, self._branches, insides, strict=True):
             times[at] += inside[branch.tokens]
         gains = _gain(times, self._delta)
-        total = float(self._rest + self._likely @ gains)
+        total = self._sum(gains, 1.0)
         factors = np.maximum(gains / total - self._factors, 0.0)
         factor = max(1 / total - self._factor, 0.0)
-        if self._likely @ factors + self._rest * factor > 0:
+        if self._sum(factors, factor) > 0:
             return self._multiplied(logits, factors, factor)
         return self._multiplied(logits, gains / total, 1 / total)  # nothing, but for rounding
 
