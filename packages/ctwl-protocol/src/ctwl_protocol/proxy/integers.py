@@ -48,6 +48,9 @@ Up to a million inputs the norm of a row of inputs stays below 2^15, so that eac
 weights below 2^16: sums stay below 2^31.
 """
 
+_SMALLEST = 1e-30
+"""What an integer of the weights stands for at least: smaller weights are zeros."""
+
 
 def multiplies_integers() -> bool:
     """Whether this processor, as numba compiles for it, has the instruction."""
@@ -192,17 +195,16 @@ class IntegerLinear(nn.Module):
         super().__init__()
         self.outputs, self.inputs = weight.shape
         columns, length = -self.outputs % COLUMNS + self.outputs, self.inputs % 2 + self.inputs
-        padded = np.zeros((columns, length))
-        padded[: self.outputs, : self.inputs] = weight.numpy()
-        largest = np.iinfo(np.int16).max
-        units = np.maximum(np.linalg.norm(padded, axis=1) / WEIGHT_NORM, np.abs(padded).max(axis=1) / largest)
-        units[units == 0] = 1
-        rounded = np.rint(padded / units[:, None]).astype(np.int16)
-        blocks = rounded.reshape(columns // COLUMNS, COLUMNS, length // 2, 2)
+        norms = torch.linalg.vector_norm(weight, dim=1, keepdim=True, dtype=torch.float64)
+        largest = weight.abs().amax(dim=1, keepdim=True).double()
+        units = torch.maximum(norms / WEIGHT_NORM, largest / torch.iinfo(torch.int16).max).clamp(min=_SMALLEST).float()
+        padded = np.zeros((columns, length), np.int16)
+        padded[: self.outputs, : self.inputs] = (weight / units).round_()
+        blocks = padded.reshape(columns // COLUMNS, COLUMNS, length // 2, 2)
         self.weight = np.ascontiguousarray(blocks.transpose(0, 2, 1, 3)).ravel()
-        self.factors = units.astype(np.float32)
-        self.bias = np.zeros(columns, np.float32)
-        self.bias[: self.outputs] = 0 if bias is None else bias.numpy()
+        self.factors, self.bias = np.zeros(columns, np.float32), np.zeros(columns, np.float32)
+        self.factors[: self.outputs] = units.ravel()
+        self.bias[: self.outputs] = 0 if bias is None else bias
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Float32 (..., out), of float32 (..., in)."""
