@@ -207,7 +207,8 @@ def test_greedy_text_is_the_same_where_the_proxy_is_asked_less(smollm2: tuple[An
 def test_a_call_that_takes_over_anothers_cache(smollm2: tuple[Any, Any], bridge: Bridge, decoder: Decoder) -> None:
     """As a chat goes on: the second call gets the first one's ids and cache, and writes a text of its own."""
     model, tokenizer = smollm2
-    processor = CTWLLogitsProcessor(bridge, CTWLWatermarkingConfig(provider=42, version=3, strategy="gumbel"))
+    config = CTWLWatermarkingConfig(provider=42, version=3, nonce=7, strategy="gumbel")
+    processor = CTWLLogitsProcessor(bridge, config)
     given = {"pad_token_id": tokenizer.pad_token_id, "return_dict_in_generate": True, "do_sample": True, "top_k": 0}
     ids, cache = tokenizer(PROMPTS[0], return_tensors="pt")["input_ids"], None
     for tokens in (30, 50):
