@@ -5,8 +5,8 @@ batch size, plain (unpacked) layers, layers in 16-bit integers and in bfloat16, 
 and rounding to 8 bits with a scale for each row, computed in float32: no 8-bit matrix product with such scales can be
 nearer. For each, the mean total variation between weight distributions, the share of memberships of observed tokens
 that differ, over all colours, and the median time of a forward pass over 64 windows, the ways in turn.
-torch.compile needs a C++ compiler; ONNX Runtime is compared where it and onnxscript are installed, which nothing else
-needs.
+The integers need an x86 processor with AVX2, torch.compile a C++ compiler; ONNX Runtime is compared where it and
+onnxscript are installed, which nothing else needs.
 
     python evaluation/numerics.py --out evaluation/results/numerics.json
 """
@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from ctwl_decoder.evidence import observe
 from ctwl_protocol.partition import is_member
 from ctwl_protocol.proxy import Proxy, open_proxy
+from ctwl_protocol.proxy.integers import multiplies_integers
 from ctwl_protocol.proxy.model import last_logits, pack
 from ctwl_protocol.windows import Positions, positions
 
@@ -118,7 +119,8 @@ def runtimes(reference: Proxy) -> dict[str, Proxy]:
         found["fp32, torch.compile"] = Variant(reference, compiled, 32)
     if util.find_spec("onnxruntime") and util.find_spec("onnxscript"):
         found["fp32, ONNX Runtime"] = OnnxVariant(reference, plain_model(profile))
-    for name, dtype in (("int16", torch.int16), ("bfloat16", torch.bfloat16)):
+    kinds = {"int16": torch.int16} if multiplies_integers() else {}
+    for name, dtype in (kinds | {"bfloat16": torch.bfloat16}).items():
         layers = plain_model(profile)
         pack(layers, reference.batch_size * profile.prefix_length, dtype)  # quicker here or not
         found[f"{name} layers (fast=True)"] = Variant(reference, layers, reference.batch_size)

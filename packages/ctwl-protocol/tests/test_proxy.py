@@ -339,6 +339,22 @@ def test_packed_layers_say_what_the_model_says(
     assert float((found - expected).norm() / expected.norm()) < bound
 
 
+def test_large_weights_are_not_cut_and_what_is_no_number_stays_none() -> None:
+    torch.manual_seed(2)
+    made = GPT2LMHeadModel(GPT2Config(n_layer=1, n_head=2, n_embd=32, vocab_size=64)).eval()
+    weight = made.lm_head.weight.detach() * 1e7
+    weight[5, 3] = torch.nan
+    made.lm_head.weight = torch.nn.Parameter(weight)
+    windows = torch.randint(64, (3, 10))
+    with torch.inference_mode():
+        expected = made(windows).logits[:, -1]
+        pack(made, 30, torch.int16)
+        found = last_logits(made, windows)
+    assert expected.isnan().any(dim=0).tolist() == [token == 5 for token in range(64)]
+    spread = 1e-2 * float(expected.nan_to_num().std())
+    torch.testing.assert_close(found, expected, rtol=1e-2, atol=spread, equal_nan=True)
+
+
 def test_files_come_from_where_the_profile_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A GGUF carrier on the hub, plain files in a wheel: the schema has both."""
     hub = {"kind": "hub", "repository": "nobody/nothing", "revision": "0" * 40}

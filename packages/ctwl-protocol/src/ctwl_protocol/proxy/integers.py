@@ -2,8 +2,8 @@
 
 ``pmaddwd`` multiplies pairs of 16-bit integers and adds the two products in 32 bits. Each row of inputs and each row of
 weights is scaled by its Euclidean norm, so that by Cauchy and Schwarz no sum of products can leave 32 bits: sums are
-exact, and all that is lost is lost by rounding, about as much as in float16 (evaluation/numerics.py). Scales are a
-row's own, so a row with outliers coarsens no other.
+exact, and all that is lost is lost by rounding, much less than in bfloat16 (evaluation/numerics.py). Scales are a row's
+own, so a row with outliers coarsens no other.
 
 Weights lie in memory as one tile after another reads them: int16 (blocks, pairs of inputs, COLUMNS, 2).
 """
@@ -182,6 +182,11 @@ def _owner() -> int | None:
     return os.getpid() if numba.threading_layer() in ("omp", "tbb") else None
 
 
+def _whole(count: int, size: int) -> int:
+    """Rounded up to whole tiles."""
+    return -(-count // size) * size
+
+
 class IntegerLinear(nn.Module):
     """A linear layer over float32 whose products are of integers, on a CPU; it shares them out as torch would."""
 
@@ -194,7 +199,7 @@ class IntegerLinear(nn.Module):
         """
         super().__init__()
         self.outputs, self.inputs = weight.shape
-        columns, length = -self.outputs % COLUMNS + self.outputs, self.inputs % 2 + self.inputs
+        columns, length = _whole(self.outputs, COLUMNS), _whole(self.inputs, 2)
         norms = torch.linalg.vector_norm(weight, dim=1, keepdim=True, dtype=torch.float64)
         largest = weight.abs().amax(dim=1, keepdim=True).double()
         units = torch.maximum(norms / WEIGHT_NORM, largest / torch.iinfo(torch.int16).max).clamp(min=_SMALLEST).float()
@@ -209,8 +214,8 @@ class IntegerLinear(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Float32 (..., out), of float32 (..., in)."""
         rows = x.reshape(-1, self.inputs).contiguous()
-        padded = -len(rows) % ROWS + len(rows)
-        integers = np.empty((padded, self.inputs % 2 + self.inputs), np.int16)
+        padded = _whole(len(rows), ROWS)
+        integers = np.empty((padded, _whole(self.inputs, 2)), np.int16)
         integers[:, self.inputs :] = 0
         out = torch.empty(padded, len(self.factors))
         arrays = rows.numpy(), self.weight, self.factors, self.bias, integers, np.empty(padded, np.float32), out.numpy()
@@ -219,4 +224,4 @@ class IntegerLinear(nn.Module):
             _shared(*arrays, parts)
         else:
             _alone(*arrays)
-        return out[: len(rows), : self.outputs].reshape(*x.shape[:-1], self.outputs)
+        return out[: len(rows), : self.outputs].view(*x.shape[:-1], self.outputs)

@@ -186,9 +186,9 @@ def fast_dtype(device: str = "cpu") -> torch.dtype:
         device: the type of a torch device. On CUDA it is bfloat16 where the GPU computes in it; on other devices than a
             CPU, float32.
 
-    On a CPU they are timed, once in a process and within a tenth of a second. Int16 loses next to nothing, so it only
-    has to be quicker. Bfloat16 is coarser (evaluation/numerics.py) and has to be clearly so: with AMX it is several
-    times as quick, but CPUs whose flags list it may take twice as long for it.
+    On a CPU they are timed, once in a process and within a second, or some more the first time, when numba compiles.
+    Int16 loses next to nothing, so it only has to be quicker. Bfloat16 is coarser (evaluation/numerics.py) and has to
+    be clearly so: with AMX it is several times as quick, but CPUs whose flags list it may take twice as long for it.
     """
     if device == "cuda":
         return torch.bfloat16 if torch.cuda.is_bf16_supported(including_emulation=False) else torch.float32

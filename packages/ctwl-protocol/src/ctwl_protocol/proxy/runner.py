@@ -60,7 +60,7 @@ class Proxy:
         self.tokenizer = tokenizer
         self.batch_size = batch_size
         self.device = torch.device(device)
-        self._dtype = fast_dtype(self.device.type) if fast else torch.float32
+        self._fast = fast
         self._special = np.array(profile.tokenizer.special, dtype=np.int64)
         self._load: Callable[[], CausalLM] | None = (lambda: model) if isinstance(model, nn.Module) else model
         self._loaded: CausalLM | None = None
@@ -74,7 +74,7 @@ class Proxy:
         with self._loading:
             if self._loaded is None:
                 model = self._load().to(self.device)
-                pack(model, self.batch_size * self.profile.prefix_length, self._dtype)
+                pack(model, self.batch_size * self.profile.prefix_length, self.dtype)
                 self._loaded = model
                 self._load = lambda: model  # what was handed over unpacked may go
         return self._loaded
@@ -82,7 +82,7 @@ class Proxy:
     @property
     def dtype(self) -> torch.dtype:
         """What the linear layers compute in: float32, int16 or bfloat16."""
-        return self._dtype
+        return fast_dtype(self.device.type) if self._fast else torch.float32
 
     def weights(self, windows: NDArray[np.int64]) -> NDArray[np.uint32]:
         """Integer weights of the token after each window, in one forward pass (spec section 7.1).
@@ -132,7 +132,7 @@ class Proxy:
             None if self._load is None else lambda: self._model,
             device=self.device,
             batch_size=self.batch_size,
-            fast=self._dtype != torch.float32,
+            fast=self._fast,
         )
 
     def forward(self, windows: NDArray[np.int64]) -> torch.Tensor:
@@ -149,7 +149,7 @@ class Proxy:
     def _quantised(self, logits: torch.Tensor) -> NDArray[np.uint32]:
         # partition.quantise, where the logits are. After rounding to 16 bits the digits beyond float32 mean nothing,
         # and they cost as much as a layer.
-        wide = torch.float64 if self._dtype == torch.float32 else torch.float32
+        wide = torch.float64 if self.dtype == torch.float32 else torch.float32
         # On a CPU a row for each thread: so little memory is used again, where more is asked for and cleared each time.
         step = torch.get_num_threads() if self.device.type == "cpu" else len(logits)
         weights = torch.empty(logits.shape, dtype=torch.int32, device=logits.device)
