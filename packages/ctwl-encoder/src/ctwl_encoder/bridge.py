@@ -16,6 +16,7 @@ import hashlib
 import os
 import zipfile
 import zlib
+from collections import defaultdict
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
@@ -124,8 +125,10 @@ class Bridge:
         self.pieces = _cached(self.vocabulary, proxy.tokenizer, proxy.profile)
         self._first = self.pieces.tokens[:, 0].astype(np.int64)
         self._several = self.pieces.tokens[:, 1] >= 0
-        # Whether a candidate is cut off from a text that ends in a character of some kind: a new word always is.
-        self._apart = {before: np.append(self._breaks[before], [True, False]) for before in Kind}
+        # Which candidates are cut off for certain from a text that ends in a character of some kind: new words always.
+        openings = {before: np.append(self._breaks[before], [True, False]) for before in Kind}
+        self._apart: dict[Kind, _Mask] = {before: openings[before][self.pieces.opening] for before in Kind}
+        self._told: _Mask = self.pieces.opening != _NOTHING
 
     def check_size(self, size: int) -> None:
         """Refuse a model that cannot write what its tokenizer reads.
@@ -166,19 +169,20 @@ class Bridge:
         Returns:
             The branches. Candidates that no branch holds are negligible, or cannot be told.
         """
-        candidates = np.flatnonzero(probabilities[: len(self.vocabulary)] > NEGLIGIBLE)
-        mass = probabilities[candidates].astype(np.float64)
-        opening = self.pieces.opening[candidates]
+        chances = probabilities[: len(self.vocabulary)]
+        likely = np.flatnonzero(chances > UNLIKELY)
+        bases: dict[tuple[int, ...], _Mask] = {}
         if reading.pending or not reading.tail:
-            apart, bases = np.zeros(len(candidates), dtype=np.bool_), {}
+            joining = likely
         else:
             before = kind(reading.tail[-1])
-            apart = self._apart[before][opening]
-            if before in (Kind.SPACE, Kind.WHITE):
-                bases = self._bases(reading, before, opening, apart)
-            else:  # an unlikely candidate that may join the tail is taken for one that stays apart
-                bases = {reading.tokens: opening != _NOTHING}
-        joined = self._joined(reading, candidates[~apart], mass[~apart])
+            joining = likely[~self._apart[before][likely]]
+            # An unlikely candidate that may join a word is taken for one that stays apart from it.
+            white = before in (Kind.SPACE, Kind.WHITE)
+            bases = self._bases(reading, before) if white else {reading.tokens: self._told}
+        joined = self._joined(reading, _likeliest(joining, chances, JOINED))
+        rest = chances > NEGLIGIBLE
+        rest[list(joined)] = False
         nodes: _Nodes = {}
         for i, tokens in joined.items():
             common = shared(reading.tokens, tokens)
@@ -186,25 +190,23 @@ class Bridge:
                 nodes.setdefault(tokens[:depth], []).append((i, tokens[depth]))
         branches = []
         for base, hangs in bases.items():
-            hangs[np.searchsorted(candidates, list(joined))] = False
-            own = candidates[hangs]
-            self._deepen(nodes, base, own, mass[hangs])
+            own = np.flatnonzero(rest & hangs[: len(rest)])
+            several = likely[self._several[likely] & hangs[likely] & rest[likely]]
+            self._deepen(nodes, base, _likeliest(several, chances, DEEP), chances)
             members = np.array(nodes.pop(base, []), dtype=np.int64).reshape(-1, 2)
             every = np.concatenate([own, members[:, 0]])
             shown = np.concatenate([self._first[own], members[:, 1]])
             if len(every):
-                branches.append(Branch(base, every, shown, probabilities[every].astype(np.float64)))
+                branches.append(Branch(base, every, shown, chances[every].astype(np.float64)))
         for path, node in nodes.items():
-            if len({token for _, token in node}) > 1:
+            if len(node) > 1 and len({token for _, token in node}) > 1:
                 members = np.array(node, dtype=np.int64)
-                chances = probabilities[members[:, 0]].astype(np.float64)
-                if chances.sum() >= MINOR:
-                    branches.append(Branch(path, members[:, 0], members[:, 1], chances))
+                mass = chances[members[:, 0]].astype(np.float64)
+                if mass.sum() >= MINOR:
+                    branches.append(Branch(path, members[:, 0], members[:, 1], mass))
         return branches
 
-    def _bases(
-        self, reading: Reading, before: Kind, opening: NDArray[np.uint8], apart: _Mask
-    ) -> dict[tuple[int, ...], _Mask]:
+    def _bases(self, reading: Reading, before: Kind) -> dict[tuple[int, ...], _Mask]:
         """The paths that candidates hang on behind white space, whose proxy tokens depend on what follows."""
         probes = {_SPACED: " x"}
         if before is Kind.WHITE:
@@ -215,17 +217,15 @@ class Bridge:
         bases: dict[tuple[int, ...], _Mask] = {}
         for kind_of, whole, probe in zip(probes, found, found[len(probes) :], strict=False):
             base = tuple(whole[: len(whole) - len(probe)])
-            mask = apart & (opening == kind_of)
+            mask = self._apart[before] & (self.pieces.opening == kind_of)
             bases[base] = bases[base] | mask if base in bases else mask
         return bases
 
-    def _joined(
-        self, reading: Reading, candidates: NDArray[np.int64], mass: NDArray[np.float64]
-    ) -> dict[int, tuple[int, ...]]:
-        """Likely candidates that may join the tail, each with the tail's proxy tokens that it leads to."""
-        chosen = _likeliest(candidates, mass, JOINED)
+    def _joined(self, reading: Reading, candidates: NDArray[np.int64]) -> dict[int, tuple[int, ...]]:
+        """Candidates that may join the tail, each with the tail's proxy tokens that it leads to."""
+        chosen = candidates.tolist()
         texts = [grown(reading, self.vocabulary[i] or b"")[0] for i in chosen]
-        kept = [(int(i), text) for i, text in zip(chosen, texts, strict=True) if text != reading.tail]
+        kept = [(i, text) for i, text in zip(chosen, texts, strict=True) if text != reading.tail]
         found = self.proxy.tokenizer.encode_within([text for _, text in kept])
         return {i: tuple(ids) for (i, _), ids in zip(kept, found, strict=True)}
 
@@ -234,11 +234,14 @@ class Bridge:
         nodes: _Nodes,
         base: tuple[int, ...],
         candidates: NDArray[np.int64],
-        mass: NDArray[np.float64],
+        chances: NDArray[np.float32],
     ) -> None:
-        """Note where likely candidates of several proxy tokens part behind their first one."""
-        several = self._several[candidates]
-        chosen = _likeliest(candidates[several], mass[several], DEEP)
+        """Note where candidates of several proxy tokens part behind a first one that enough of them share."""
+        shown = self._first[candidates].tolist()
+        behind: defaultdict[int, float] = defaultdict(float)
+        for token, share in zip(shown, chances[candidates].tolist(), strict=True):
+            behind[token] += share
+        chosen = candidates[[behind[token] >= MINOR or (*base, token) in nodes for token in shown]]
         for candidate, (first, *rest) in zip(chosen.tolist(), self.pieces.tokens[chosen].tolist(), strict=True):
             path = (*base, first)
             for token in rest:
@@ -248,11 +251,11 @@ class Bridge:
                 path = (*path, token)
 
 
-def _likeliest(candidates: NDArray[np.int64], mass: NDArray[np.float64], most: int) -> NDArray[np.int64]:
-    """The candidates that are not unlikely, at most so many."""
-    likely = mass > UNLIKELY
-    candidates, mass = candidates[likely], mass[likely]
-    return candidates if len(candidates) <= most else candidates[np.argpartition(mass, -most)[-most:]]
+def _likeliest(candidates: NDArray[np.int64], chances: NDArray[np.float32], most: int) -> NDArray[np.int64]:
+    """The candidates, at most so many."""
+    if len(candidates) <= most:
+        return candidates
+    return candidates[np.argpartition(chances[candidates], -most)[-most:]]
 
 
 def _alone(data: bytes | None) -> str | None:

@@ -114,6 +114,8 @@ class Reading:
 
 def visible(data: bytes) -> tuple[str, bytes]:
     """Bytes as text, and those at the end that may still become a character."""
+    if data.isascii() and b"\r" not in data:
+        return data.decode("ascii"), b""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     text = decoder.decode(data)
     pending = decoder.getstate()[0]

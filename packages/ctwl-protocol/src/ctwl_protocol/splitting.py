@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from .errors import ProxyMalformed
 
-__all__ = ["SPLITS", "SplittingRule", "build_bpe", "find_rule"]
+__all__ = ["ONE_PIECE", "SPLITS", "SplittingRule", "build_bpe", "find_rule"]
 
 SplittingRule: TypeAlias = Literal["gpt2", "digits-gpt2"]
 
@@ -15,6 +16,9 @@ _GPT2_SPLIT = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+
 
 SPLITS: dict[SplittingRule, tuple[str, ...]] = {"gpt2": (_GPT2_SPLIT,), "digits-gpt2": (r"\p{N}", _GPT2_SPLIT)}
 """Splitting rules by name: patterns applied one after the other, each match a piece of its own."""
+
+ONE_PIECE = re.compile(r" ?[A-Za-z]+")
+"""A text that is one piece under each of the rules: a word."""
 
 _TELLING = (
     "The river rose by 1234567 litres in 2026, they'll say; we've seen 3.14159 of it.",

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..errors import ProxyMalformed
 from ..normalization import normalize
 from ..profile import Tokenizer as TokenizerSpec
-from ..splitting import SPLITS, build_bpe
+from ..splitting import ONE_PIECE, SPLITS, build_bpe
 
 __all__ = ["SPLITS", "ProxyTokenizer"]
 
@@ -43,6 +43,7 @@ class ProxyTokenizer:
             self.backend = build_bpe(self.vocabulary, [(left, right) for left, right in pairs], spec.pre_tokenizer)
         except Exception as error:  # whatever may be wrong with the files
             raise ProxyMalformed(f"{vocab} and {merges} are no BPE tokenizer: {error}") from error
+        self._bpe = self.backend.model
         if sorted(self.vocabulary.values()) != list(range(spec.vocabulary)):
             raise ProxyMalformed(f"{vocab} does not hold the ids 0 to {spec.vocabulary - 1}")
 
@@ -59,8 +60,14 @@ class ProxyTokenizer:
     def encode_within(self, texts: Sequence[str]) -> list[list[int]]:
         """Token ids of texts that are normalised already and whose ends are not the ends of a text."""
         if len(texts) <= _FEW:
-            return [self.backend.encode(text, add_special_tokens=False).ids for text in texts]
+            return [self._encode_piece(text) for text in texts]
         return [found.ids for found in self.backend.encode_batch_fast(list(texts), add_special_tokens=False)]
+
+    def _encode_piece(self, text: str) -> list[int]:
+        if ONE_PIECE.fullmatch(text):  # looking for pieces takes several times as long as the BPE of one
+            return [token.id for token in self._bpe.tokenize(text.replace(" ", "\u0120"))]
+        ids: list[int] = self.backend.encode(text, add_special_tokens=False).ids
+        return ids
 
     def decode(self, ids: NDArray[np.int64]) -> str:
         """The text of token ids; bytes that are no UTF-8 become U+FFFD."""
