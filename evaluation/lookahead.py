@@ -32,9 +32,7 @@ class Shallow(Bridge):
 class Apart(Bridge):
     """Takes every candidate for one that leaves the text's proxy tokens as they are."""
 
-    def _joined(
-        self, reading: Reading, candidates: NDArray[np.int64], mass: NDArray[np.float64]  # noqa: ARG002
-    ) -> dict[int, tuple[int, ...]]:  # fmt: skip
+    def _joined(self, reading: Reading, candidates: NDArray[np.int64]) -> dict[int, tuple[int, ...]]:  # noqa: ARG002
         return {}
 
 
