@@ -28,6 +28,7 @@ from ctwl_protocol.profile import GPT2, ProxyFile, ProxyModel
 from ctwl_protocol.proxy import Proxy, ProxyTokenizer, find_files, open_proxy
 from ctwl_protocol.proxy.gguf import tensors_digest
 from ctwl_protocol.proxy.model import last_logits, pack
+from ctwl_protocol.splitting import ONE_PIECE, SPLITS, SplittingRule, build_bpe
 from ctwl_protocol.windows import positions
 
 TEXT = (
@@ -293,6 +294,13 @@ def test_words_and_other_pieces_have_the_tokens_that_the_whole_tokenizer_gives(
     gpt2 = build_gpt2(*(gpt2_tokenizer_files[name] for name in ("vocab.json", "merges.txt")))
     for tokenizer in (offline_proxy.tokenizer, gpt2):
         assert tokenizer.encode_within([text]) == [tokenizer.backend.encode(text, add_special_tokens=False).ids]
+
+
+@pytest.mark.parametrize("rule", SPLITS)
+@given(text=st.from_regex(ONE_PIECE, fullmatch=True))
+def test_a_word_is_one_piece_under_each_splitting_rule(text: str, rule: SplittingRule) -> None:
+    split = build_bpe({}, [], rule).pre_tokenizer.pre_tokenize_str
+    assert [piece for piece, _ in split(text)] == [text.replace(" ", "\u0120")]
 
 
 def test_the_tokenizer_knows_the_unicode_version_that_the_profile_states(offline_proxy: Proxy) -> None:

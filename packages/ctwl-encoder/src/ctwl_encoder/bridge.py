@@ -177,7 +177,7 @@ class Bridge:
         else:
             before = kind(reading.tail[-1])
             joining = likely[~self._apart[before][likely]]
-            # An unlikely candidate that may join a word is taken for one that stays apart from it.
+            # What may join the tail and is not tokenised with it (unlikely, or one too many) is taken to stay apart.
             white = before in (Kind.SPACE, Kind.WHITE)
             bases = self._bases(reading, before) if white else {reading.tokens: self._told}
         joined = self._joined(reading, _likeliest(joining, chances, JOINED))
@@ -236,7 +236,7 @@ class Bridge:
         candidates: NDArray[np.int64],
         chances: NDArray[np.float32],
     ) -> None:
-        """Note where candidates of several proxy tokens part behind a first one that enough of them share."""
+        """Note where candidates of several proxy tokens part behind a first one that enough, or joined ones, share."""
         shown = self._first[candidates].tolist()
         behind: defaultdict[int, float] = defaultdict(float)
         for token, share in zip(shown, chances[candidates].tolist(), strict=True):
@@ -252,7 +252,7 @@ class Bridge:
 
 
 def _likeliest(candidates: NDArray[np.int64], chances: NDArray[np.float32], most: int) -> NDArray[np.int64]:
-    """The candidates, at most so many."""
+    """The likeliest of the candidates, at most so many, in any order."""
     if len(candidates) <= most:
         return candidates
     return candidates[np.argpartition(chances[candidates], -most)[-most:]]

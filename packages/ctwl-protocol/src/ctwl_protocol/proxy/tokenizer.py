@@ -60,11 +60,11 @@ class ProxyTokenizer:
     def encode_within(self, texts: Sequence[str]) -> list[list[int]]:
         """Token ids of texts that are normalised already and whose ends are not the ends of a text."""
         if len(texts) <= _FEW:
-            return [self._encode_piece(text) for text in texts]
+            return [self._encode_one(text) for text in texts]
         return [found.ids for found in self.backend.encode_batch_fast(list(texts), add_special_tokens=False)]
 
-    def _encode_piece(self, text: str) -> list[int]:
-        if ONE_PIECE.fullmatch(text):  # looking for pieces takes several times as long as the BPE of one
+    def _encode_one(self, text: str) -> list[int]:
+        if ONE_PIECE.fullmatch(text):  # looking for pieces takes several times as long as their BPE
             return [token.id for token in self._bpe.tokenize(text.replace(" ", "\u0120"))]
         ids: list[int] = self.backend.encode(text, add_special_tokens=False).ids
         return ids
