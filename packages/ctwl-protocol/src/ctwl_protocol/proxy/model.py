@@ -187,15 +187,16 @@ def fast_dtype(device: str = "cpu") -> torch.dtype:
             CPU, float32.
 
     On a CPU they are timed, once in a process and within a second, or some more the first time, when numba compiles.
-    Int16 loses next to nothing, so it only has to be quicker. Bfloat16 is coarser (evaluation/numerics.py) and has to
-    be clearly so: with AMX it is several times as quick, but CPUs whose flags list it may take twice as long for it.
+    Int16 loses next to nothing, so it is taken unless it is clearly slower: a busy machine then mostly chooses as a
+    quiet one does, and a text's p-value keeps its digits. Bfloat16 is coarser (evaluation/numerics.py) and has to be
+    clearly quicker: with AMX it is so several times, but CPUs whose flags list it may take twice as long for it.
     """
     if device == "cuda":
         return torch.bfloat16 if torch.cuda.is_bf16_supported(including_emulation=False) else torch.float32
     if device != "cpu" or not _packs(torch.float32):
         return torch.float32
     quickest, seconds = torch.float32, _layer_seconds(torch.float32)
-    if _packs(torch.int16) and _layer_seconds(torch.int16) < seconds:
+    if _packs(torch.int16) and _layer_seconds(torch.int16) < 1.25 * seconds:
         quickest, seconds = torch.int16, _layer_seconds(torch.int16)
     native = getattr(torch.cpu, "_is_avx512_bf16_supported", lambda: False)
     if native() and _packs(torch.bfloat16) and _layer_seconds(torch.bfloat16) < 0.8 * seconds:
