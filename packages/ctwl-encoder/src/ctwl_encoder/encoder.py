@@ -47,7 +47,8 @@ class Generation:
         tokens: tokens generated, special ones left out.
         marked: positions at which the code was favoured, or would have been had it mattered.
         lost: marked positions that a reader, who tokenises the text anew, will not see.
-        expected_log2_p: the p-value that the decoder may be expected to find, as log2, corrected for all codes.
+        expected_log2_p: the p-value that the decoder may be expected to find, as log2, corrected for all codes; 0
+            where it is 1, as in a text too short for any code to be clear.
     """
 
     text: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -79,7 +80,7 @@ class Proxy:
                 self._load = lambda: model  # what was handed over unpacked may go
         return self._loaded
 
-    @property
+    @cached_property
     def dtype(self) -> torch.dtype:
         """What the linear layers compute in: float32, int16 or bfloat16."""
         return fast_dtype(self.device.type) if self._fast else torch.float32
