@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from reading import TextReader
 from texts import Recipe, Text, Writer
 
-from ctwl_decoder.evidence import observe
+from ctwl_decoder.statistics.evidence import observe
 from ctwl_protocol.proxy import open_proxy
-from ctwl_protocol.windows import positions
+from ctwl_protocol.text.positions import positions
 
 LENGTHS = (40, 60, 80, 100)
 PUBLISHED = {name: getattr(Recipe(), name) for name in ("colours", "prefix_length", "code_bits", "layers")}

@@ -1,7 +1,7 @@
 """What the two approximations of the paper's method leave out, at places of real texts.
 
 The paper derives what an encoder adds to the logit of a token ``v``: ``delta`` times the log-probability of the message
-given ``v``, less its mean over all messages, less the log of a normaliser. It then adds ``delta`` to the tokens of
+given ``v``, less its mean over all messages, less the log of a normalizer. It then adds ``delta`` to the tokens of
 ``V`` and nothing else: it takes both for constant. Here they are computed, over all colours (messages are spread evenly
 over them), at places of plain texts, for halves of the proxy's mass (balance) and of the vocabulary (vanilla):
 
@@ -9,7 +9,7 @@ over them), at places of plain texts, for halves of the proxy's mass (balance) a
   the exact logit prefers them less, in colours that do and do not hold them. Shown by what it changes: total variation
   between the two ways to write, the mass that each puts on ``V``, how far it is from the model (Kullback-Leibler), and
   by how much NLL grows, which is no distance: it falls where likely tokens are preferred;
-- the normaliser: ``log sum q(v) exp(delta [v in V])``, which is ``log((1 + e^delta) / 2)`` where exactly half of the
+- the normalizer: ``log sum q(v) exp(delta [v in V])``, which is ``log((1 + e^delta) / 2)`` where exactly half of the
   model's mass ``q`` is in ``V``. Shown by its mean and by its spread over colours at a place, and over places.
 
     python evaluation/approximations.py --out evaluation/results/approximations.json
@@ -28,8 +28,9 @@ from numpy.typing import NDArray
 from scipy.stats import entropy
 from texts import Recipe, Text, Writer
 
-from ctwl_encoder.strategies import probabilities
-from ctwl_protocol import hashing, kernel
+from ctwl_encoder.core.strategies import probabilities
+from ctwl_protocol import hashing
+from ctwl_protocol.partition import kernel
 from ctwl_protocol.proxy import Proxy, open_proxy
 
 DELTAS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
@@ -84,8 +85,8 @@ def mean_term(place: Place, delta: float, colours: int) -> dict[str, float]:
     return found
 
 
-def normalisers(place: Place) -> NDArray[np.float64]:
-    """The log of the normaliser for every strength and colour: float64 (deltas, colours)."""
+def normalizers(place: Place) -> NDArray[np.float64]:
+    """The log of the normalizer for every strength and colour: float64 (deltas, colours)."""
     return np.asarray(np.log1p(np.outer(np.expm1(DELTAS), place.inside @ place.likely)))
 
 
@@ -105,7 +106,7 @@ def main() -> None:
         logs: list[NDArray[np.float64]] = []
         for text, prompt in tracked(list(zip(texts, prompts, strict=True)), name):
             for place in places(writer, half, text, prompt, options.places, rng):
-                logs.append(normalisers(place))
+                logs.append(normalizers(place))
                 for delta in DELTAS:
                     changed[delta].append(mean_term(place, delta, options.colours))
         for delta, table in zip(DELTAS, np.stack(logs, axis=1), strict=True):
@@ -126,7 +127,7 @@ def main() -> None:
             "experiment": "approximations",
             "settings": settings(options, model="smollm2", profile=OFFLINE),
             "mean of the messages": means,
-            "normaliser": spreads,
+            "normalizer": spreads,
         },
         options.out,
     )

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from transformers import LogitsProcessor
 
 from ctwl_protocol.hashing import GOLDEN, fmix32
-from ctwl_protocol.kernel import fmix32_scalar, in_chunks, jit
+from ctwl_protocol.partition.kernel import fmix32_scalar, in_chunks, jit
 
 __all__ = ["BASELINES", "Baseline"]
 

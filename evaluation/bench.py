@@ -37,14 +37,14 @@ from numpy.typing import NDArray
 from transplant import provider
 
 from ctwl_decoder import Decoder
-from ctwl_decoder.scan import Settings, here, scan
+from ctwl_decoder.apps.scan import Settings, here, scan
 from ctwl_encoder import Bridge, CTWLWatermarkingConfig, Encoder
-from ctwl_encoder.bridge import Branch
+from ctwl_encoder.core.bridge import Branch
+from ctwl_encoder.core.reading import Reading
 from ctwl_encoder.errors import ShortText
-from ctwl_encoder.reading import Reading
 from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_protocol.proxy.model import last_logits
-from ctwl_protocol.windows import positions
+from ctwl_protocol.text.positions import positions
 
 TOKENS, TEXTS = 200, 8
 ONE = [(42, version) for version in range(16)]

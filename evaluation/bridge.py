@@ -24,10 +24,10 @@ import ctwl_decoder
 import ctwl_encoder
 import ctwl_protocol
 from ctwl_decoder import Decoder
-from ctwl_decoder.evidence import Table
-from ctwl_decoder.null import null_of
-from ctwl_decoder.scores import code_space, score_all
-from ctwl_decoder.units import Score
+from ctwl_decoder.statistics.code_scores import code_space, score_all
+from ctwl_decoder.statistics.evidence import Table
+from ctwl_decoder.statistics.null import null_of
+from ctwl_decoder.statistics.scores import Score
 from ctwl_encoder import Encoder, Generation
 
 

@@ -24,14 +24,14 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from scipy import stats
 
-from ctwl_decoder.evidence import Evidence, Marks, Observe, observe, permutations
-from ctwl_decoder.units import Score, units
+from ctwl_decoder.statistics.evidence import Evidence, Marks, Observe, observe, permutations
+from ctwl_decoder.statistics.scores import Score, units
 from ctwl_protocol import Profile
 from ctwl_protocol.hashing import ranks_of
 from ctwl_protocol.profile import ProxyModel
 from ctwl_protocol.proxy import Proxy, build_model, find_files, load_tensors
 from ctwl_protocol.registry import Trusted, bundled
-from ctwl_protocol.windows import Positions, positions
+from ctwl_protocol.text.positions import Positions, positions
 
 __all__ = [
     "KEPT", "OFFLINE", "RESULTS", "arguments", "beside", "interleaved", "kept", "marks_of", "mean", "news_prompts",

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from reading import TextReader
 from texts import Recipe, Text, Writer
 
-from ctwl_decoder.units import Score
+from ctwl_decoder.statistics.scores import Score
 from ctwl_protocol.proxy import open_proxy
 
 METHODS: dict[str, tuple[float, ...]] = {

@@ -23,7 +23,7 @@ from reading import Outcome, TextReader
 from scipy import stats
 from texts import Recipe, Text, Writer
 
-from ctwl_decoder.units import Score
+from ctwl_decoder.statistics.scores import Score
 from ctwl_protocol.proxy import open_proxy
 
 LENGTHS = (25, 50, 100, 200)

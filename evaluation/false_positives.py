@@ -23,13 +23,13 @@ from common import OFFLINE, kept, settings, tracked, write
 from scipy import stats
 
 from ctwl_decoder.decoder import SHARES
-from ctwl_decoder.evidence import Marks, Table
-from ctwl_decoder.null import null_of
-from ctwl_decoder.posterior import THRESHOLD, posterior
-from ctwl_decoder.scores import code_space, score_all
-from ctwl_decoder.units import Score, units
+from ctwl_decoder.search.posterior import THRESHOLD, posterior
+from ctwl_decoder.statistics.code_scores import code_space, score_all
+from ctwl_decoder.statistics.evidence import Marks, Table
+from ctwl_decoder.statistics.null import null_of
+from ctwl_decoder.statistics.scores import Score, units
 from ctwl_protocol.proxy import Proxy, open_proxy
-from ctwl_protocol.windows import positions
+from ctwl_protocol.text.positions import positions
 
 
 def passages(

@@ -25,8 +25,9 @@ from typing import Any
 import atheris
 
 with atheris.instrument_imports(include=["ctwl_protocol"]):
-    from ctwl_protocol import CTWLError, Profile, canonical, get_profile, keyfile, published_names
-    from ctwl_protocol.registry import Envelope, Registry, Root, bundled, client, history, shown, store
+    from ctwl_protocol import CTWLError, Profile, canonical, get_profile, published_names, secret_file
+    from ctwl_protocol.registry import Envelope, Registry, Root, append_only, bundled, store, workflow
+    from ctwl_protocol.registry.operator import display
 
 Parser = Callable[[bytes], None]
 
@@ -48,7 +49,7 @@ def _profile(data: bytes) -> None:
 
 
 def _keyfile(data: bytes) -> None:
-    keyfile.unlock(data, "open sesame", "test/1")
+    secret_file.unlock(data, "open sesame", "test/1")
 
 
 def _envelope(data: bytes) -> None:
@@ -57,7 +58,7 @@ def _envelope(data: bytes) -> None:
     with contextlib.suppress(CTWLError):
         envelope.verify(envelope.type, bundled().root.registry)
     with contextlib.suppress(CTWLError):
-        _must(all(line.isprintable() for line in shown.document_text(envelope).splitlines()))
+        _must(all(line.isprintable() for line in display.document_text(envelope).splitlines()))
 
 
 def _root(data: bytes) -> None:
@@ -71,14 +72,14 @@ def _registry(data: bytes) -> None:
     for code, version in registry.beacons():
         _must(registry.model(code, version) is not None)
     with contextlib.suppress(CTWLError):
-        history.check_append_only(bundled().registry, registry)
+        append_only.check_append_only(bundled().registry, registry)
 
 
 def _state(data: bytes) -> None:
     state = store.State.from_bytes(data)
     _must(state.to_bytes() == data)
     with contextlib.suppress(CTWLError):
-        client.begin(state.root, state.registry, seen=state.seen)
+        workflow.begin(state.root, state.registry, seen=state.seen)
 
 
 def _targets() -> dict[str, tuple[Parser, list[bytes]]]:
@@ -93,7 +94,7 @@ def _targets() -> dict[str, tuple[Parser, list[bytes]]]:
     return {
         "canonical": (_canonical, [canonical.encode(value) for value in values]),
         "profile": (_profile, [form for one in profiles for form in (one.to_bytes(), one.to_json().encode())]),
-        "keyfile": (_keyfile, [keyfile.lock(b"secret", "open sesame", "test/1")]),
+        "keyfile": (_keyfile, [secret_file.lock(b"secret", "open sesame", "test/1")]),
         "envelope": (_envelope, documents),
         "root": (_root, [brought.root.to_bytes()]),
         "registry": (_registry, [brought.registry.to_bytes(), _with_all_kinds(brought.registry)]),
@@ -145,7 +146,7 @@ def _mutate(data: bytes, max_size: int, seed: int) -> bytes:
 def _fuzz(name: str, seconds: int) -> None:
     """Fuzz one parser; libFuzzer ends the process."""
     # What is fuzzed is the header; scrypt takes its tenth of a second whatever the header says.
-    keyfile._key = lambda passphrase, salt: bytes(32)
+    secret_file._key = lambda passphrase, salt: bytes(32)
     parse, seeds = _targets()[name]
     runs = read = 0
 

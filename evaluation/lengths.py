@@ -16,14 +16,14 @@ import numpy as np
 from common import OFFLINE, arguments, kept, news_prompts, rate, registries, settings, tracked, write
 
 from ctwl_decoder import Decoder
-from ctwl_decoder.evidence import Evidence, Observe
+from ctwl_decoder.statistics.evidence import Evidence, Observe
 from ctwl_encoder import Encoder
 from ctwl_encoder.encoder import Generation
 from ctwl_protocol import Beacon
-from ctwl_protocol.layouts import find_layout
 from ctwl_protocol.proxy import open_proxy
-from ctwl_protocol.records import Record
-from ctwl_protocol.windows import Positions
+from ctwl_protocol.records.layouts import find_layout
+from ctwl_protocol.records.record import Record
+from ctwl_protocol.text.positions import Positions
 
 LENGTHS = (60, 80, 100, 130, 160, 200, 300)
 LAYOUTS = {20: "beacon", 40: "tagged", 60: "attributed", 80: "relay4"}

@@ -1,6 +1,6 @@
 """What do the parts of the token bridge add?
 
-The whole bridge, without branches behind a candidate's first proxy token, and without tokenising candidates together
+The whole bridge, without branches behind a candidate's first proxy token, and without tokenizing candidates together
 with the word that they may make go on, each on the same prompts: hit rate of the code that was written, exact codes.
 
     python evaluation/lookahead.py --out evaluation/results/lookahead.json
@@ -18,7 +18,7 @@ from transplant import provider
 
 from ctwl_decoder import Decoder
 from ctwl_encoder import Bridge, Encoder
-from ctwl_encoder.reading import Reading
+from ctwl_encoder.core.reading import Reading
 from ctwl_protocol.proxy import open_proxy
 
 

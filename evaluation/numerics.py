@@ -27,12 +27,12 @@ import torch
 from common import OFFLINE, arguments, interleaved, plain_model, settings, tracked, write
 from numpy.typing import NDArray
 
-from ctwl_decoder.evidence import observe
-from ctwl_protocol.partition import is_member
+from ctwl_decoder.statistics.evidence import observe
+from ctwl_protocol.partition.reference import is_member
 from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_protocol.proxy.integers import multiplies_integers
 from ctwl_protocol.proxy.model import last_logits, pack
-from ctwl_protocol.windows import Positions, positions
+from ctwl_protocol.text.positions import Positions, positions
 
 Weights = NDArray[np.uint32]
 
@@ -126,7 +126,7 @@ def runtimes(reference: Proxy) -> dict[str, Proxy]:
         found[f"{name} layers (fast=True)"] = Variant(reference, layers, reference.batch_size)
     found["bfloat16"] = Variant(reference, plain_model(profile).bfloat16(), 32)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch announces torchao's quantisation
+        warnings.simplefilter("ignore")  # torch announces torchao's quantization
         quantize: Any = torch.ao.quantization.quantize_dynamic
         int8 = quantize(plain_model(profile), {torch.nn.Linear}, dtype=torch.qint8)
     found["dynamic int8"] = Variant(reference, int8, 32)

@@ -27,11 +27,11 @@ from common import OFFLINE, arguments, settings, tracked, write
 from numpy.typing import NDArray
 from texts import Recipe, Text, Writer
 
-from ctwl_encoder.bridge import Branch
-from ctwl_encoder.strategies import probabilities, split_mass
+from ctwl_encoder.core.bridge import Branch
+from ctwl_encoder.core.strategies import probabilities, split_mass
 from ctwl_protocol import Beacon, Profile, hashing
 from ctwl_protocol.proxy import open_proxy
-from ctwl_protocol.records import slot_seed
+from ctwl_protocol.records.record import slot_seed
 
 PROVIDER, VERSION = 42, 3
 PERMUTATIONS = 200

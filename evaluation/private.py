@@ -20,9 +20,9 @@ from ctwl_decoder import Decoder, Report
 from ctwl_encoder import Encoder
 from ctwl_encoder.models import load_model
 from ctwl_protocol import Profile
-from ctwl_protocol.normalization import normalize
-from ctwl_protocol.private import for_user
+from ctwl_protocol.profile.private import for_user
 from ctwl_protocol.proxy import ProxyTokenizer, open_proxy
+from ctwl_protocol.text.normalization import normalize
 
 _SHORTER = 100
 

@@ -10,10 +10,10 @@ from baselines import BASELINES
 from common import kept, marks_of
 from texts import Recipe, Text
 
-from ctwl_decoder.evidence import Marks, Table
-from ctwl_decoder.null import FLOOR, null_of
-from ctwl_decoder.scores import code_space, score_all
-from ctwl_decoder.units import Score
+from ctwl_decoder.statistics.code_scores import code_space, score_all
+from ctwl_decoder.statistics.evidence import Marks, Table
+from ctwl_decoder.statistics.null import FLOOR, null_of
+from ctwl_decoder.statistics.scores import Score
 from ctwl_protocol import Profile
 from ctwl_protocol.proxy import Proxy
 

@@ -23,13 +23,13 @@ import numpy as np
 from common import OFFLINE, arguments, kept, news_prompts, rate, registries, settings, tracked, write
 
 from ctwl_decoder import Decoder
-from ctwl_decoder.report import Report
+from ctwl_decoder.report.model import Report
 from ctwl_encoder import Encoder
 from ctwl_encoder.encoder import Generation
 from ctwl_protocol import Beacon
 from ctwl_protocol.proxy import open_proxy
-from ctwl_protocol.records import Record
-from ctwl_protocol.sealing import ProviderKeys
+from ctwl_protocol.records.record import Record
+from ctwl_protocol.records.sealing import ProviderKeys
 
 OWNER, OTHER = ProviderKeys(b"evaluation/1".ljust(32)), ProviderKeys(b"evaluation/2".ljust(32))
 BATCH = 25

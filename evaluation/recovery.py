@@ -65,7 +65,7 @@ def main() -> None:
             "hit rate of exact ones": float(np.mean([r.hits / r.scored for e, _, _, r in rows if e])),
             "hit rate of a wrong code": float(np.mean([r.expected / r.scored for *_, r in rows])),
             "positions scored": float(np.mean([r.scored for *_, r in rows])),
-            "positions lost to re-tokenisation": float(np.mean([g.lost for _, _, g, _ in rows])),
+            "positions lost to re-tokenization": float(np.mean([g.lost for _, _, g, _ in rows])),
         },
         options.out,
     )

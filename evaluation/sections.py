@@ -59,7 +59,7 @@ SECTIONS = {
     ),
     "lookahead": Section(
         "Parts of the token bridge",
-        "Hit rates of the code that was written: the whole bridge; without branches behind a candidate's first proxy token; and without tokenising candidates "
+        "Hit rates of the code that was written: the whole bridge; without branches behind a candidate's first proxy token; and without tokenizing candidates "
         "together with the word that they may make go on.",
         tables.lookahead,
     ),

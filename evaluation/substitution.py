@@ -37,7 +37,7 @@ from reading import own_score, read_whole
 import ctwl_encoder
 import ctwl_protocol
 from ctwl_decoder import Decoder
-from ctwl_decoder.units import Score
+from ctwl_decoder.statistics.scores import Score
 from ctwl_encoder import Encoder
 from ctwl_encoder.options import Strategy
 

@@ -58,7 +58,7 @@ def recovery(found: Result) -> list[str]:
         "of providers that are not registered: found at p <= 0.0001": percent(others["p <= 0.0001"]),
         "hit rate; of a wrong code": f"{found['hit rate of exact ones']:.3f}; {found['hit rate of a wrong code']:.3f}",
         "median p, registered codes first; the encoder's bound beforehand, over all codes": f"{found['median p']:.1e}; {found['median expected p']:.1e}",
-        "positions lost to re-tokenisation, mean": f"{found['positions lost to re-tokenisation']:.1f}",
+        "positions lost to re-tokenization, mean": f"{found['positions lost to re-tokenization']:.1f}",
     })  # fmt: skip
 
 
@@ -393,7 +393,7 @@ def approximations(found: Result) -> list[str]:
     logs = [
         f"{row['partition']} | {row['delta']} | {row['taken for']:.3f} | {row['mean']:.3f} | "
         f"{row['spread over colours']:.3f} | {row['spread over places']:.3f}"
-        for row in found["normaliser"]
+        for row in found["normalizer"]
     ]
     return [
         "The mean of the message's log-probability over all messages, left out and exact:",
@@ -404,7 +404,7 @@ def approximations(found: Result) -> list[str]:
             means,
         ),
         "",
-        "The log of the normaliser, which is taken for constant:",
+        "The log of the normalizer, which is taken for constant:",
         "",
         *table("halves | delta | taken for | mean | standard deviation over colours | over places", logs),
     ]

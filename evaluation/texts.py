@@ -22,8 +22,8 @@ from transformers import LogitsProcessorList
 import ctwl_encoder
 import ctwl_protocol
 from ctwl_encoder import Bridge, CTWLWatermarkingConfig, Encoder
+from ctwl_encoder.core.strategies import probabilities, truncate
 from ctwl_encoder.models import load_model
-from ctwl_encoder.strategies import probabilities, truncate
 from ctwl_protocol import Beacon, Profile, get_profile
 from ctwl_protocol.proxy import Proxy
 

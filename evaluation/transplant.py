@@ -31,8 +31,8 @@ from safetensors.torch import save_file
 from transformers import GPT2TokenizerFast, LlamaTokenizer
 
 from ctwl_encoder import Encoder
+from ctwl_encoder.core.vocabulary import Vocabulary, read_vocabulary, spell_byte_level
 from ctwl_encoder.models import OFFLINE_PROFILE, load_model
-from ctwl_encoder.vocabulary import Vocabulary, read_vocabulary, spell_byte_level
 from ctwl_protocol import Profile, get_profile
 from ctwl_protocol.errors import ProxyNotFound
 from ctwl_protocol.profile import Llama, ProxyFile, ProxyModel, public_key

@@ -31,7 +31,7 @@ from ctwl_conformance.run.verdicts import verdicts
 from ctwl_conformance.vectors import load_numeric
 from ctwl_protocol import CTWLError, get_profile
 from ctwl_protocol.errors import ProxyNotFound, TokenOutOfRange
-from ctwl_protocol.partition import quantise
+from ctwl_protocol.partition.reference import quantize
 from ctwl_protocol.profile import TOY
 from ctwl_protocol.proxy import Proxy
 
@@ -116,7 +116,7 @@ def test_the_offline_proxy_is_near_and_a_warmer_one_is_not(offline_proxy: Proxy,
         rows[:8] for rows in (numeric.windows, numeric.tokens, numeric.weights, numeric.totals)
     ))  # fmt: skip
     logits = offline_proxy.forward(np.array(few.windows))
-    warm = quantise(torch.softmax(logits / 1.3, dim=-1, dtype=torch.float64).cpu().numpy(), 24)
+    warm = quantize(torch.softmax(logits / 1.3, dim=-1, dtype=torch.float64).cpu().numpy(), 24)
     weights = [row[asked].tolist() for row, asked in zip(warm, few.tokens, strict=True)]
     assert few.variation(weights, warm.sum(axis=1, dtype=np.uint64).tolist()) > few.tolerance
 
@@ -188,7 +188,7 @@ def test_an_altered_file_is_not_used(tmp_path: Path) -> None:
 SCRIPT = """
 import json, sys
 import numpy as np
-from ctwl_protocol.toy import toy_weights
+from ctwl_protocol.partition.toy import toy_weights
 
 TOLD = {"name": "mine", "version": "1", "classes": ["decoder"], "profiles": ["org.ctwl.toy.1"], "families": FAMILIES}
 

@@ -5,11 +5,11 @@ import pytest
 from ctwl_conformance.toy import write_toy
 from ctwl_decoder import Decoder
 from ctwl_protocol import Beacon, get_profile
-from ctwl_protocol.normalization import normalize
 from ctwl_protocol.profile import TOY
-from ctwl_protocol.records import Record
+from ctwl_protocol.records.record import Record
+from ctwl_protocol.records.sealing import ProviderKeys
 from ctwl_protocol.registry import bundled
-from ctwl_protocol.sealing import ProviderKeys
+from ctwl_protocol.text.normalization import normalize
 
 KEYS = ProviderKeys(bytes(range(32)))
 BEACON = Beacon(provider=42, version=3, nonce=7)

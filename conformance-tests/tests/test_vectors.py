@@ -18,7 +18,8 @@ from ctwl_conformance.cli import main
 from ctwl_conformance.families import agree
 from ctwl_conformance.families.family import decimal
 from ctwl_conformance.sections import ELSEWHERE, table
-from ctwl_protocol import hashing, partition
+from ctwl_protocol import hashing
+from ctwl_protocol.partition import reference
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "conformance-tests" / "vectors" / "v1"
@@ -78,7 +79,7 @@ def test_a_partition_with_less_or_equal_is_caught(monkeypatch: pytest.MonkeyPatc
     def lenient(below: np.ndarray, total: np.ndarray, sigma: tuple[int, int]) -> np.ndarray:
         return np.asarray(below.astype(np.uint64) * np.uint64(sigma[1]) <= total * np.uint64(sigma[0]))
 
-    monkeypatch.setattr(partition, "is_member", lenient)
+    monkeypatch.setattr(reference, "is_member", lenient)
     assert "members/an-exact-half-falls-outside" in wrong("members")
 
 
@@ -91,7 +92,7 @@ def test_a_crash_is_a_wrong_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     def crash(*_: object) -> None:
         raise RuntimeError("out of order")
 
-    monkeypatch.setattr(partition, "members", crash)
+    monkeypatch.setattr(reference, "members", crash)
     assert wrong("members") == {vector.id for vector in load(["members"])}
 
 

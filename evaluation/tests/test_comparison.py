@@ -17,9 +17,9 @@ from curves import at_success, compared
 from lengths import remembered
 from texts import Recipe, Text, Writer
 
-from ctwl_decoder.evidence import Evidence
+from ctwl_decoder.statistics.evidence import Evidence
 from ctwl_protocol.proxy import Proxy
-from ctwl_protocol.windows import Positions, positions
+from ctwl_protocol.text.positions import Positions, positions
 
 SIZE = 4096
 

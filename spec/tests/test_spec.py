@@ -69,17 +69,18 @@ def test_sections_that_the_code_cites_exist() -> None:
 
 
 def test_the_units_and_the_windows_are_the_ones_in_the_text() -> None:
-    from ctwl_decoder import posterior, spans, units
+    from ctwl_decoder.search import posterior, spans
+    from ctwl_decoder.statistics import scores
 
     part = " ".join(SPEC.split("### 10.1 Units")[1].split("### 10.3")[0].split())
-    table = units.soft_table((1, 2))
+    table = scores.soft_table((1, 2))
     assert f"they run from {min(map(min, table))} to {max(map(max, table))}" in part
-    share, odds, (few, of) = units.UNMARKED[0] / units.UNMARKED[1], units.ODDS, units.UNBIASED
+    share, odds, (few, of) = scores.UNMARKED[0] / scores.UNMARKED[1], scores.ODDS, scores.UNBIASED
     assert of == few + 1
-    ratio = f"({few} * (q / {units.STEPS}) / sigma + r) / {of}"
-    assert f"round({units.NAT} * ln({1 - share} * {ratio} + {share}))" in part
+    ratio = f"({few} * (q / {scores.STEPS}) / sigma + r) / {of}"
+    assert f"round({scores.NAT} * ln({1 - share} * {ratio} + {share}))" in part
     assert f"`r = {odds} / (1 + {odds - 1} sigma)` for a member and `1 / (1 + {odds - 1} sigma)`" in part
-    assert f"T * ({units.MARGIN}n + d) - {units.MARGIN}d * S" in part
+    assert f"T * ({scores.MARGIN}n + d) - {scores.MARGIN}d * S" in part
     lengths = ", ".join(map(str, spans.LENGTHS[:-1])) + f" and {spans.LENGTHS[-1]}"
     assert lengths in part and f"at most {spans.LENGTHS[-1]} positions" in part
     assert f"without falling by more than {spans.DROP} inside" in " ".join(SPEC.split())
@@ -90,8 +91,8 @@ def test_the_units_and_the_windows_are_the_ones_in_the_text() -> None:
 def test_the_toy_weights_are_the_ones_in_the_text() -> None:
     import numpy as np
 
+    from ctwl_protocol.partition.toy import toy_weights
     from ctwl_protocol.profile import TOY
-    from ctwl_protocol.toy import toy_weights
 
     part = " ".join(SPEC.split("### 7.3 Toy weights")[1].split("## 8.")[0].split())
     example = re.search(
@@ -119,15 +120,16 @@ def worked() -> list[tuple[str, str, str]]:
     import numpy as np
 
     from ctwl_decoder import Decoder
-    from ctwl_decoder.evidence import Marks, Table, observe
-    from ctwl_decoder.null import null_of
-    from ctwl_decoder.scores import code_space, score_all
-    from ctwl_decoder.units import MARGIN, STEPS, Score, units
-    from ctwl_protocol import Beacon, framing, hashing
+    from ctwl_decoder.statistics.code_scores import code_space, score_all
+    from ctwl_decoder.statistics.evidence import Marks, Table, observe
+    from ctwl_decoder.statistics.null import null_of
+    from ctwl_decoder.statistics.scores import MARGIN, STEPS, Score, units
+    from ctwl_protocol import Beacon, hashing
+    from ctwl_protocol.partition.toy import toy_weights
     from ctwl_protocol.profile import TOY
+    from ctwl_protocol.records import slots
     from ctwl_protocol.registry import bundled
-    from ctwl_protocol.toy import toy_weights
-    from ctwl_protocol.windows import positions
+    from ctwl_protocol.text.positions import positions
 
     text = re.search(r"^    (\w[\w ]+\w)$", SPEC.split("## Appendix A.")[1], re.M)
     assert text
@@ -150,8 +152,8 @@ def worked() -> list[tuple[str, str, str]]:
         state = mixed((state + each + 1) * hashing.GOLDEN)
     below, total = int(weights[rank < rank[token]].sum()), int(weights.sum())
     numerator, denominator = profile.sigma
-    word = framing.slot_word(profile, context)
-    slots = [framing.slot_of(profile, count, word, 0) for count in (1, 2, 3, 4)]
+    word = slots.slot_word(profile, context)
+    slots = [slots.slot_of(profile, count, word, 0) for count in (1, 2, 3, 4)]
     inside = total * (MARGIN * numerator + denominator) - MARGIN * denominator * below
     width = MARGIN * denominator * int(weights[token]) + 2 * denominator * total
     steps = STEPS * min(max(inside, 0), width) // width

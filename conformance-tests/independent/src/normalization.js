@@ -1,4 +1,4 @@
-/** 5.1 Normalisation `ctwl-n1`. */
+/** 5.1 Normalization `ctwl-n1`. */
 
 /** What step 2 deletes. */
 const DELETED = /[\u00AD\u061C\u180E\u200B\u200E\u200F\u202A-\u202E\u2060-\u206F\uFEFF\u{E0000}-\u{E007F}]/gu;

@@ -125,7 +125,7 @@ function proxy(value, { prefix_length: prefixLength, tokenizer: { vocabulary } }
   map(value, ["kind", "architecture", "weights", "tensors_sha256", "source"], "proxy");
   architecture(value.architecture, prefixLength, vocabulary);
   file(value.weights, /\.(?:safetensors|gguf)$/, "weights");
-  // Only what is dequantised needs a digest of its own.
+  // Only what is dequantized needs a digest of its own.
   if (value.weights.name.endsWith(".gguf")) bytes(value.tensors_sha256, 32, "tensors_sha256");
   else need(value.tensors_sha256 === null, "tensors_sha256 is for GGUF files");
   source(value.source);

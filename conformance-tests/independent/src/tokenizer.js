@@ -53,7 +53,7 @@ export class Tokenizer {
     this.rule = rule;
   }
 
-  /** The token ids of a normalised text. */
+  /** The token ids of a normalized text. */
   encode(text) {
     const ids = [];
     for (const piece of split(text, this.rule)) {

@@ -56,7 +56,7 @@ test("HKDF is node's, as far as node's goes", () => {
   assert.equal(hkdf(Buffer.from("k"), Buffer.alloc(0), Buffer.alloc(2000), 32).length, 32);
 });
 
-test("5.1: normalisation is idempotent", () => {
+test("5.1: normalization is idempotent", () => {
   for (const text of ["e\u200b\u0301 ", "\u2028a\r\n\u00ad\u0301", "\u180e\u3000x\u2026\u0085", "\u1100\u2060\u1161"]) {
     assert.equal(normalize(normalize(text)), normalize(text));
   }

@@ -11,10 +11,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ctwl_protocol import Profile, framing, get_profile, hashing
+from ctwl_protocol import Profile, get_profile, hashing
+from ctwl_protocol.partition.toy import toy_weights
 from ctwl_protocol.profile import TOY
-from ctwl_protocol.records import Record, slot_seed
-from ctwl_protocol.toy import toy_weights
+from ctwl_protocol.records import slots
+from ctwl_protocol.records.record import Record, slot_seed
 
 __all__ = ["PRINTABLE", "write_toy"]
 
@@ -38,7 +39,7 @@ def write_toy(
 
     Args:
         record: the record.
-        tokens: how many tokens, or one or two more: no text ends in a space, which normalisation takes away.
+        tokens: how many tokens, or one or two more: no text ends in a space, which normalization takes away.
         seed: of the draws.
         profile: the toy profile, or a private one that is like it.
         key: the provider's colour key, where the layout has an authenticator.
@@ -81,8 +82,8 @@ def _place(
     index, context = len(ids) - profile.prefix_length, tuple(ids[-profile.context_length :])
     if index < 0:
         return 0, context, None
-    tail = ids[-min(framing.TAIL, profile.prefix_length) :]
-    slot = framing.slot_of(profile, record.layout.codes, framing.slot_word(profile, tail), index)
+    tail = ids[-min(slots.TAIL, profile.prefix_length) :]
+    slot = slots.slot_of(profile, record.layout.codes, slots.slot_word(profile, tail), index)
     word = slot_seed(profile, context, layout=record.layout, slot=slot, nonce=record.beacon.nonce, key=key)
     code = np.array([record.carried[slot]], dtype=np.uint32)
     colour = int(hashing.code_colours(word, code, profile.colours)[0])

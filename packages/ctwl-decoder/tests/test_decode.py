@@ -17,21 +17,22 @@ from rich.console import Console
 from scipy import stats
 
 from ctwl_decoder import Decoder
-from ctwl_decoder.cli import main
+from ctwl_decoder.apps.command import main
 from ctwl_decoder.decoder import MAX_CHARACTERS, SHARES
 from ctwl_decoder.errors import InputTooLarge, NotText, OptionOutOfRange
-from ctwl_decoder.evidence import Marks, Table, observe
-from ctwl_decoder.html import html_report
-from ctwl_decoder.meaning import caveats
-from ctwl_decoder.null import null_of
-from ctwl_decoder.scores import code_space, score_all, score_codes
-from ctwl_decoder.spans import Search, View, candidates
-from ctwl_decoder.terminal import show
-from ctwl_decoder.units import Score, units
-from ctwl_protocol import Beacon, Profile, kernel, partition
-from ctwl_protocol.normalization import normalize
+from ctwl_decoder.report.html import html_report
+from ctwl_decoder.report.terminal import show
+from ctwl_decoder.report.wording import caveats
+from ctwl_decoder.search.spans import Search, View, candidates
+from ctwl_decoder.statistics.code_scores import code_space, score_all, score_codes
+from ctwl_decoder.statistics.evidence import Marks, Table, observe
+from ctwl_decoder.statistics.null import null_of
+from ctwl_decoder.statistics.scores import Score, units
+from ctwl_protocol import Beacon, Profile
+from ctwl_protocol.partition import kernel, reference
 from ctwl_protocol.proxy import Proxy, open_proxy
-from ctwl_protocol.windows import positions
+from ctwl_protocol.text.normalization import normalize
+from ctwl_protocol.text.positions import positions
 
 HUMAN = pydoc_data.topics.topics
 FIELDS = {"detected", "spans", "code", "provider", "version", "p_value", "tokens", "scored", "profile"}
@@ -88,7 +89,7 @@ def test_decoding_twice_or_with_numpy_gives_identical_scores(offline_proxy: Prox
     cut = positions(offline_proxy.tokenizer.encode(marked)[:40], 10, 1)
     codes = code_space(offline_proxy.profile)
     scores = []
-    for mass_below in (partition.mass_below, kernel.mass_below, kernel.mass_below):
+    for mass_below in (reference.mass_below, kernel.mass_below, kernel.mass_below):
         evidence = observe(offline_proxy, cut, mass_below=mass_below)
         table = Table.of(Marks.of(offline_proxy.profile, cut, units(Score.SOFT, evidence, (1, 2))))
         scores.append(score_all(table, codes))
@@ -215,11 +216,11 @@ def test_what_a_terminal_cannot_show_is_no_verdict(
         return 0
 
     monkeypatch.setattr(sys, "stdout", narrow)
-    monkeypatch.setattr("ctwl_decoder.proof.command.main_verify", told)
+    monkeypatch.setattr("ctwl_decoder.apps.prove.command.main_verify", told)
     assert main(["verify", "proof"]) == 0
     narrow.flush()
     assert narrow.buffer.getvalue().split() == [rb"\u3042", rb"\U0001f600"]  # type: ignore[attr-defined]
-    monkeypatch.setattr("ctwl_decoder.proof.command.main_verify", lambda _: 1 // 0)
+    monkeypatch.setattr("ctwl_decoder.apps.prove.command.main_verify", lambda _: 1 // 0)
     assert main(["verify", "proof"]) == 2
     assert "ZeroDivisionError" in capsys.readouterr().err
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctwl_decoder.forms import AS_GIVEN, forms_of
-from ctwl_decoder.mapped import Mapped, normalized
-from ctwl_protocol.normalization import normalize
+from ctwl_decoder.text.alignment import Mapped, normalized
+from ctwl_decoder.text.variants import AS_GIVEN, forms_of
+from ctwl_protocol.text.normalization import normalize
 
 TEXT = (
     "The council said on Tuesday that the new bridge over the river would open in spring. It had been closed "
@@ -31,7 +31,7 @@ def test_the_mapped_normalisation_is_the_profiles(text: str) -> None:
 
 @given(st.one_of(st.text(), awkward))
 def test_each_character_knows_where_it_came_from(text: str) -> None:
-    """A character that normalisation leaves alone is found at its source."""
+    """A character that normalization leaves alone is found at its source."""
     found = normalized(Mapped.of(text))
     if unicodedata.is_normalized("NFC", text):
         plain = [(c, text[i]) for c, i in zip(found.text, found.source, strict=False) if c.isascii() and c.isalpha()]

@@ -10,20 +10,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctwl_decoder.agreement import NOWHERE, likeliest
-from ctwl_decoder.doubts import doubts, together
-from ctwl_decoder.evidence import Marks, Table
-from ctwl_decoder.interpret import Interpreter
-from ctwl_decoder.joint import Reader, Reading
-from ctwl_decoder.null import FLOOR, null_of
-from ctwl_decoder.spans import View, Window
+from ctwl_decoder.report.interpretation import Interpreter
+from ctwl_decoder.search.error_bounds import doubts, together
+from ctwl_decoder.search.likeliest import NOWHERE, likeliest
+from ctwl_decoder.search.records import Reader, Reading
+from ctwl_decoder.search.spans import View, Window
+from ctwl_decoder.statistics.evidence import Marks, Table
+from ctwl_decoder.statistics.null import FLOOR, null_of
 from ctwl_protocol import get_profile
-from ctwl_protocol.codes import NONCES
 from ctwl_protocol.hashing import code_colours
-from ctwl_protocol.layouts import Field, Layout, find_layout
-from ctwl_protocol.records import check_of
+from ctwl_protocol.records.beacon import NONCES
+from ctwl_protocol.records.layouts import Field, Layout, find_layout
+from ctwl_protocol.records.record import check_of
+from ctwl_protocol.records.sealing import ProviderKeys
 from ctwl_protocol.registry import load_trusted
-from ctwl_protocol.sealing import ProviderKeys
 
 
 @settings(deadline=None)

@@ -15,12 +15,13 @@ import pytest
 import uvicorn
 
 from ctwl_decoder import Decoder
-from ctwl_decoder.html import html_report
-from ctwl_decoder.service.app import create_app
-from ctwl_decoder.service.limits import Limits
-from ctwl_decoder.service.server import configure
-from ctwl_encoder.payload import Payload
-from ctwl_protocol import Profile, hashing, kernel
+from ctwl_decoder.apps.serve.app import create_app
+from ctwl_decoder.apps.serve.limits import Limits
+from ctwl_decoder.apps.serve.server import configure
+from ctwl_decoder.report.html import html_report
+from ctwl_encoder.core.payload import Payload
+from ctwl_protocol import Profile, hashing
+from ctwl_protocol.partition import kernel
 from ctwl_protocol.proxy import Proxy, open_proxy
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")

@@ -15,20 +15,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ctwl_decoder import Decoder
-from ctwl_decoder.cli import main
+from ctwl_decoder.apps.command import main
+from ctwl_decoder.apps.prove import Proof, Verification, verify
 from ctwl_decoder.errors import InputTooLarge, OptionOutOfRange, ProofMalformed, ProofUnfounded
-from ctwl_decoder.proof import Proof, Verification, verify
 from ctwl_encoder import Encoder
 from ctwl_encoder.models import load_model
-from ctwl_protocol import Profile, canonical, get_profile, hashing, keyfile
+from ctwl_protocol import Profile, canonical, get_profile, hashing, secret_file
 from ctwl_protocol.errors import ProfileNotPrivate, ProxyMalformed
-from ctwl_protocol.private import commitment, for_user, write_private
 from ctwl_protocol.profile import public_key
+from ctwl_protocol.profile.private import commitment, for_user, write_private
 from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_protocol.registry import CertificateEntry, Envelope, Registry, Role, Root, Trusted
 from ctwl_protocol.registry import keys as registry_keys
-from ctwl_protocol.registry.client import begin
 from ctwl_protocol.registry.store import save_trusted
+from ctwl_protocol.registry.workflow import begin
 
 VANILLA = get_profile("org.ctwl.smollm2-135m.vanilla.1")
 DAY = 86_400
@@ -283,7 +283,7 @@ def test_a_proxy_is_shared_by_the_profiles_that_have_it_only(vanilla: Proxy) -> 
 @pytest.fixture
 def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> Path:
     """A folder with Ann's locked profile, her text, and a trusted registry that certifies her."""
-    monkeypatch.setenv(keyfile.VARIABLE, "open sesame")
+    monkeypatch.setenv(secret_file.VARIABLE, "open sesame")
     monkeypatch.setenv("CTWL_REGISTRY", str(tmp_path / "registry"))
     monkeypatch.chdir(tmp_path)
     save_trusted(trusting(version=1, issued=CERTIFIED - DAY), tmp_path / "registry")

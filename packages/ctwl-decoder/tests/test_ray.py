@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from ctwl_decoder import Decoder
+from ctwl_decoder.apps.scan import Decoded, Settings, Watch, here, parts_of, scan
 from ctwl_decoder.errors import ClusterFailed
-from ctwl_decoder.scan import Decoded, Settings, Watch, here, parts_of, scan
 from ctwl_protocol import Profile, get_profile
 from ctwl_protocol.proxy import Proxy, open_proxy
 
@@ -48,7 +48,7 @@ def corpus(tmp_path: Path) -> Path:
 def test_a_cluster_gives_the_same_rows_and_takes_up_what_another_engine_began(
     cluster: None, decoder: Decoder, corpus: Path, tmp_path: Path
 ) -> None:
-    from ctwl_decoder.scan.ray import cluster as on_cluster
+    from ctwl_decoder.apps.scan.ray import cluster as on_cluster
 
     class Stop(Watch):
         def add(self, decoded: Decoded) -> None:
@@ -66,7 +66,7 @@ def test_a_cluster_gives_the_same_rows_and_takes_up_what_another_engine_began(
 
 
 def test_a_dataset_gets_the_decoders_columns(cluster: None, decoder: Decoder) -> None:
-    from ctwl_decoder.scan.ray import scan_dataset
+    from ctwl_decoder.apps.scan.ray import scan_dataset
 
     texts = [*TEXTS[:5], None]
     dataset = ray.data.from_items([{"key": i, "text": text} for i, text in enumerate(texts)])
@@ -78,7 +78,7 @@ def test_a_dataset_gets_the_decoders_columns(cluster: None, decoder: Decoder) ->
 
 
 def test_a_decoder_that_cannot_be_opened_is_an_error_of_ours(cluster: None, corpus: Path, tmp_path: Path) -> None:
-    from ctwl_decoder.scan.ray import cluster as on_cluster
+    from ctwl_decoder.apps.scan.ray import cluster as on_cluster
     from ctwl_protocol import CTWLError
 
     with pytest.raises(CTWLError, match="nowhere") as failed:

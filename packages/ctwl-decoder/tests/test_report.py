@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from ctwl_decoder.meaning import caveats
-from ctwl_decoder.report import Analysis, Hop, ReadRecord, Report, Span, details, number, strength
-from ctwl_decoder.terminal import show
-from ctwl_decoder.units import NAT, rank_table, soft_table
+from ctwl_decoder.report.model import Analysis, Hop, ReadRecord, Report, Span, details, number, strength
+from ctwl_decoder.report.terminal import show
+from ctwl_decoder.report.wording import caveats
+from ctwl_decoder.statistics.scores import NAT, rank_table, soft_table
 
 HOP = Hop(provider=42, version=3, nonce=7, name=None, model=None, state="unregistered")
 RECORD = ReadRecord(

@@ -16,6 +16,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from ctwl_decoder import Decoder
+from ctwl_decoder.apps.scan import Decoded, Settings, Summary, Watch, Work, here, parts_of, scan, schema
+from ctwl_decoder.apps.scan.command import main
+from ctwl_decoder.apps.scan.corpus import MAX_BYTES, MAX_LINE, Columns, corpus_files, documents
 from ctwl_decoder.errors import (
     InputUnreadable,
     OptionOutOfRange,
@@ -23,9 +26,6 @@ from ctwl_decoder.errors import (
     ScanRunning,
     ScanSettingsDiffer,
 )
-from ctwl_decoder.scan import Decoded, Settings, Summary, Watch, Work, here, parts_of, scan, schema
-from ctwl_decoder.scan.command import main
-from ctwl_decoder.scan.corpus import MAX_BYTES, MAX_LINE, Columns, corpus_files, documents
 from ctwl_protocol import Beacon, Profile, get_profile, hashing
 from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_protocol.registry import bundled
@@ -464,7 +464,7 @@ KILLED = """
 import os, random, signal, sys, time
 from pathlib import Path
 from ctwl_decoder import Decoder
-from ctwl_decoder.scan import Settings, here, parts_of, scan
+from ctwl_decoder.apps.scan import Settings, here, parts_of, scan
 from ctwl_protocol import get_profile
 from ctwl_protocol.proxy import Proxy, open_proxy
 
@@ -547,8 +547,8 @@ MEMORY = """
 import sys
 from pathlib import Path
 from ctwl_decoder import Decoder
-from ctwl_decoder.scan.corpus import Columns, corpus_files, documents
-from ctwl_decoder.scan import Settings, here, scan
+from ctwl_decoder.apps.scan.corpus import Columns, corpus_files, documents
+from ctwl_decoder.apps.scan import Settings, here, scan
 from ctwl_protocol import get_profile
 from ctwl_protocol.proxy import Proxy, open_proxy
 

@@ -21,18 +21,18 @@ import uvicorn
 from numpy.typing import NDArray
 
 from ctwl_decoder import Decoder, Report
+from ctwl_decoder.apps.serve.admission import client_of
+from ctwl_decoder.apps.serve.app import create_app
+from ctwl_decoder.apps.serve.batching import SharedObserver
+from ctwl_decoder.apps.serve.command import main
+from ctwl_decoder.apps.serve.limits import Limits
+from ctwl_decoder.apps.serve.server import configure
 from ctwl_decoder.errors import InputTooLarge, OptionOutOfRange, RequestCancelled, ServiceClosing
-from ctwl_decoder.html import html_report
-from ctwl_decoder.service.admission import client_of
-from ctwl_decoder.service.app import create_app
-from ctwl_decoder.service.batching import SharedObserver
-from ctwl_decoder.service.command import main
-from ctwl_decoder.service.limits import Limits
-from ctwl_decoder.service.server import configure
+from ctwl_decoder.report.html import html_report
 from ctwl_protocol import Profile
 from ctwl_protocol.errors import TokenOutOfRange
 from ctwl_protocol.proxy import Proxy, open_proxy
-from ctwl_protocol.windows import Positions, positions
+from ctwl_protocol.text.positions import Positions, positions
 
 VANILLA = "org.ctwl.smollm2-135m.vanilla.1"
 HUMAN = pydoc_data.topics.topics["exceptions"]
@@ -579,7 +579,7 @@ def test_closing_ends_the_wait_of_those_in_line(small: Proxy) -> None:
 
 
 def test_the_command_serves_until_it_is_told_to_stop() -> None:
-    command = "from ctwl_decoder.service.command import main; raise SystemExit(main())"
+    command = "from ctwl_decoder.apps.serve.command import main; raise SystemExit(main())"
     options = ["--port", "0", "--profile", VANILLA, "--access-log"]
     with subprocess.Popen(
         [sys.executable, "-W", "error::ResourceWarning", "-c", command, *options],

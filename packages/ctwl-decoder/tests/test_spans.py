@@ -7,10 +7,10 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from ctwl_decoder.evidence import Marks
-from ctwl_decoder.posterior import THRESHOLD, posterior_windows
-from ctwl_decoder.spans import LENGTHS, WAYS, Found, Search, View, candidates, merge, windows_of
-from ctwl_decoder.units import Score
+from ctwl_decoder.search.posterior import THRESHOLD, posterior_windows
+from ctwl_decoder.search.spans import LENGTHS, WAYS, Found, Search, View, candidates, merge, windows_of
+from ctwl_decoder.statistics.evidence import Marks
+from ctwl_decoder.statistics.scores import Score
 from ctwl_protocol import hashing
 
 COLOURS = 40

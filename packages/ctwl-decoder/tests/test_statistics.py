@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import stats
 
-from ctwl_decoder.evidence import Evidence, Marks, Table
-from ctwl_decoder.null import FLOOR, null_of
-from ctwl_decoder.posterior import posterior
-from ctwl_decoder.scores import best_codes, score_all, score_codes, search_windows
-from ctwl_decoder.units import (
+from ctwl_decoder.search.posterior import posterior
+from ctwl_decoder.statistics.code_scores import best_codes, score_all, score_codes, search_windows
+from ctwl_decoder.statistics.evidence import Evidence, Marks, Table
+from ctwl_decoder.statistics.null import FLOOR, null_of
+from ctwl_decoder.statistics.scores import (
     MARGIN,
     NAT,
     ODDS,
@@ -31,7 +31,7 @@ from ctwl_decoder.units import (
 )
 from ctwl_protocol import get_profile
 from ctwl_protocol.hashing import code_colours
-from ctwl_protocol.windows import positions
+from ctwl_protocol.text.positions import positions
 
 PROFILE = get_profile()
 EVERY = np.arange(2**20, dtype=np.uint32)

@@ -26,18 +26,18 @@ from transformers import (
 )
 
 from ctwl_encoder import Bridge, Encoder
+from ctwl_encoder.core.expected_evidence import until
+from ctwl_encoder.core.marker import Marker, Text
+from ctwl_encoder.core.payload import Payload
+from ctwl_encoder.core.reading import Reading, breaks, extend, visible
+from ctwl_encoder.core.vocabulary import read_vocabulary
 from ctwl_encoder.errors import ModelUnsuitable, TokenizerUnsupported
-from ctwl_encoder.expectation import until
-from ctwl_encoder.huggingface import CTWLLogitsProcessor, CTWLWatermarkingConfig
-from ctwl_encoder.marking import Marker, Text
+from ctwl_encoder.integrations.transformers import CTWLLogitsProcessor, CTWLWatermarkingConfig
 from ctwl_encoder.models import load_model
-from ctwl_encoder.payload import Payload
-from ctwl_encoder.reading import Reading, breaks, extend, visible
-from ctwl_encoder.vocabulary import read_vocabulary
 from ctwl_protocol import get_profile
-from ctwl_protocol.normalization import WHITE_SPACE, normalize_within
-from ctwl_protocol.private import new_private
+from ctwl_protocol.profile.private import new_private
 from ctwl_protocol.proxy import Proxy, ProxyTokenizer
+from ctwl_protocol.text.normalization import WHITE_SPACE, normalize_within
 
 TEXT = """\
 The council's plan, which didn't pass in 2023, will cost $12,345.67 — “far too much”, says O'Neill.  Two  spaces…

@@ -21,6 +21,8 @@ from transformers import (
 
 from ctwl_decoder import Decoder
 from ctwl_encoder import Bridge, CTWLLogitsProcessor, CTWLWatermarkingConfig, Encoder, Strategy
+from ctwl_encoder.core.expected_evidence import expected_log2_p, until
+from ctwl_encoder.core.payload import Payload
 from ctwl_encoder.errors import (
     ModelNotFound,
     ModelUnsuitable,
@@ -29,9 +31,7 @@ from ctwl_encoder.errors import (
     StrategyUnsuitable,
     TokenizerUnsupported,
 )
-from ctwl_encoder.expectation import expected_log2_p, until
 from ctwl_encoder.models import OFFLINE_PROFILE, load_model
-from ctwl_encoder.payload import Payload
 from ctwl_protocol import Beacon
 from ctwl_protocol.errors import FieldOutOfRange
 from ctwl_protocol.profile import Profile
@@ -183,9 +183,9 @@ def test_the_hit_rate_rises_with_delta(encoder: Encoder, decoder: Decoder) -> No
 
 
 def hit_rate(decoder: Decoder, text: str, code: int) -> float:
-    from ctwl_decoder.evidence import Marks, observe
-    from ctwl_decoder.units import Score, units
-    from ctwl_protocol.windows import positions
+    from ctwl_decoder.statistics.evidence import Marks, observe
+    from ctwl_decoder.statistics.scores import Score, units
+    from ctwl_protocol.text.positions import positions
 
     profile = decoder.proxy.profile
     cut = positions(decoder.proxy.tokenizer.encode(text), profile.prefix_length, profile.context_length)

@@ -15,8 +15,8 @@ from ctwl_decoder import Decoder
 from ctwl_encoder import Bridge, CTWLLogitsProcessor, CTWLWatermarkingConfig, Encoder
 from ctwl_encoder.errors import ConfigMalformed, OptionOutOfRange, StrategyUnsuitable, TokenizerUnsupported
 from ctwl_encoder.models import OFFLINE_PROFILE, load_model
-from ctwl_protocol import Beacon, CTWLError, keyfile
-from ctwl_protocol.private import new_private, write_private
+from ctwl_protocol import Beacon, CTWLError, secret_file
+from ctwl_protocol.profile.private import new_private, write_private
 from ctwl_protocol.proxy import Proxy
 
 PROFILE = "org.ctwl.smollm2-135m.1"
@@ -142,7 +142,7 @@ def test_a_record_is_one_prompts(smollm2: tuple[Any, Any], bridge: Bridge) -> No
 def test_a_private_profile_is_saved_as_it_can_be_loaded(
     smollm2: tuple[Any, Any], fast_proxy: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(keyfile.VARIABLE, "open sesame")
+    monkeypatch.setenv(secret_file.VARIABLE, "open sesame")
     profile = new_private("com.example.mine.1", fast_proxy.profile)
     write_private(tmp_path / "mine.ctwl", profile)
     mine = Bridge(smollm2[1], fast_proxy.under(profile))

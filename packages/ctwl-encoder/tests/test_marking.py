@@ -8,8 +8,8 @@ import pytest
 from transformers import PreTrainedTokenizerFast
 
 from ctwl_encoder import Bridge
-from ctwl_encoder.marking import Marker, Text
-from ctwl_encoder.payload import Payload
+from ctwl_encoder.core.marker import Marker, Text
+from ctwl_encoder.core.payload import Payload
 from ctwl_protocol.proxy import Proxy
 
 WRITTEN = "The council said on Tuesday that the new bridge over the river will not open before winter"
@@ -37,7 +37,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def step(bridge: Bridge, logits: np.ndarray, **how: Any) -> tuple[np.ndarray, Text]:
-    """The distribution after one step, not normalised, and the text that it goes on from."""
+    """The distribution after one step, not normalized, and the text that it goes on from."""
     marker = Marker(bridge, strategy="delta", **how)
     text = marker.start()
     for token in bridge.proxy.tokenizer.encode(WRITTEN):

@@ -10,20 +10,20 @@ from pathlib import Path
 import pytest
 
 from ctwl_decoder import Decoder
-from ctwl_decoder.terminal import render
+from ctwl_decoder.report.terminal import render
 from ctwl_encoder import CTWLWatermarkingConfig, Encoder
-from ctwl_encoder.cli import main
+from ctwl_encoder.command import main
+from ctwl_encoder.core.expected_evidence import needed_tokens
 from ctwl_encoder.encoder import Generation
 from ctwl_encoder.errors import ConfigMalformed, OptionOutOfRange
-from ctwl_encoder.expectation import needed_tokens
 from ctwl_encoder.models import load_model
 from ctwl_encoder.options import Strategy
 from ctwl_protocol import Beacon
 from ctwl_protocol.errors import FieldOutOfRange, LayoutUnknown
-from ctwl_protocol.layouts import LAYOUTS, Field, Layout, find_layout
 from ctwl_protocol.proxy import Proxy
-from ctwl_protocol.records import Record, relayed
-from ctwl_protocol.sealing import ProviderKeys
+from ctwl_protocol.records.layouts import LAYOUTS, Field, Layout, find_layout
+from ctwl_protocol.records.record import Record, relayed
+from ctwl_protocol.records.sealing import ProviderKeys
 
 KEYS, OTHER = ProviderKeys(bytes(range(32))), ProviderKeys(bytes(32))
 USER, EPOCH = 31_337, 7

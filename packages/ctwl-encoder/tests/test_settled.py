@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctwl_encoder.bridge import Branch
-from ctwl_encoder.settled import Least, is_settled
-from ctwl_encoder.strategies import probabilities
+from ctwl_encoder.core.bridge import Branch
+from ctwl_encoder.core.lower_bound import Least, is_settled
+from ctwl_encoder.core.strategies import probabilities
 from ctwl_protocol.hashing import ranks_of
 
 SHOWN = st.none() | st.integers(0, 5)

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctwl_encoder.bridge import Branch
+from ctwl_encoder.core.bridge import Branch
+from ctwl_encoder.core.expected_evidence import RACED, Mark, expected_log2_p, null_hit, raced_nats, until
+from ctwl_encoder.core.strategies import add_delta, probabilities, race, split_mass
 from ctwl_encoder.errors import ModelFailed
-from ctwl_encoder.expectation import RACED, Mark, expected_log2_p, null_hit, raced_nats, until
-from ctwl_encoder.strategies import add_delta, probabilities, race, split_mass
-from ctwl_protocol import kernel
 from ctwl_protocol.hashing import ranks, ranks_of
+from ctwl_protocol.partition import kernel
 
 RNG = np.random.default_rng(11)
 

@@ -13,8 +13,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from ctwl_protocol import CTWLError, canonical
 from ctwl_protocol.registry import Envelope, Trusted, keys, load_trusted, update_trusted
-from ctwl_protocol.registry.client import begin
 from ctwl_protocol.registry.store import save_trusted
+from ctwl_protocol.registry.workflow import begin
 
 DAY = 86_400
 NOW = 1_800_000_000

@@ -9,21 +9,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctwl_protocol import canonical, keyfile
+from ctwl_protocol import canonical, secret_file
 from ctwl_protocol.errors import FileUnwritable, KeyFileLocked, KeyFileMalformed, PassphraseMissing
 
-LOCKED = keyfile.lock(b"secret", "open sesame", "test/1")
+LOCKED = secret_file.lock(b"secret", "open sesame", "test/1")
 
 
 def test_a_secret_comes_back_with_its_passphrase(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "keys"
-    monkeypatch.setenv(keyfile.VARIABLE, "open sesame")
-    keyfile.write_secret(path, b"secret", "test/1")
-    assert keyfile.read_secret(path, "test/1") == b"secret"
+    monkeypatch.setenv(secret_file.VARIABLE, "open sesame")
+    secret_file.write_secret(path, b"secret", "test/1")
+    assert secret_file.read_secret(path, "test/1") == b"secret"
     assert path.stat().st_mode & 0o077 == 0
     assert list(tmp_path.iterdir()) == [path]
     with pytest.raises(FileUnwritable):
-        keyfile.write_secret(path, b"other", "test/1")
+        secret_file.write_secret(path, b"other", "test/1")
 
 
 @pytest.mark.parametrize("links", [True, False])
@@ -34,7 +34,7 @@ def test_a_secret_that_came_meanwhile_is_not_overwritten(
     path = tmp_path / "keys"
 
     def typed(*_: object, **__: object) -> str:
-        keyfile.write_secret(path, b"theirs", "test/1", "their passphrase")
+        secret_file.write_secret(path, b"theirs", "test/1", "their passphrase")
         return "ours"
 
     def none(*_: object) -> None:
@@ -42,10 +42,10 @@ def test_a_secret_that_came_meanwhile_is_not_overwritten(
 
     if not links:
         monkeypatch.setattr(Path, "hardlink_to", none)
-    monkeypatch.setattr(keyfile, "ask_passphrase", typed)
+    monkeypatch.setattr(secret_file, "ask_passphrase", typed)
     with pytest.raises(FileUnwritable, match="there already"):
-        keyfile.write_secret(path, b"ours", "test/1")
-    assert keyfile.read_secret(path, "test/1", "their passphrase") == b"theirs"
+        secret_file.write_secret(path, b"ours", "test/1")
+    assert secret_file.read_secret(path, "test/1", "their passphrase") == b"theirs"
     assert list(tmp_path.iterdir()) == [path]
     assert path.stat().st_mode & 0o077 == 0
 
@@ -54,26 +54,26 @@ def test_a_passphrase_that_is_none_is_an_error(monkeypatch: pytest.MonkeyPatch) 
     def end(_: str) -> str:
         raise EOFError  # Ctrl-D
 
-    monkeypatch.delenv(keyfile.VARIABLE, raising=False)
+    monkeypatch.delenv(secret_file.VARIABLE, raising=False)
     monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: True))
     monkeypatch.setattr("getpass.getpass", end)
     with pytest.raises(PassphraseMissing):
-        keyfile.ask_passphrase("it", new=True)
+        secret_file.ask_passphrase("it", new=True)
     with pytest.raises(PassphraseMissing, match="UTF-8"):
-        keyfile.lock(b"secret", "\udcff", "test/1")
+        secret_file.lock(b"secret", "\udcff", "test/1")
 
 
 def test_another_passphrase_or_purpose_opens_nothing() -> None:
     with pytest.raises(KeyFileLocked):
-        keyfile.unlock(LOCKED, "sesame", "test/1")
+        secret_file.unlock(LOCKED, "sesame", "test/1")
     with pytest.raises(KeyFileMalformed, match="test/1"):
-        keyfile.unlock(LOCKED, "open sesame", "test/2")
+        secret_file.unlock(LOCKED, "open sesame", "test/2")
 
 
 def test_no_passphrase_is_an_error_where_nobody_can_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(keyfile.VARIABLE, raising=False)
-    with pytest.raises(PassphraseMissing, match=keyfile.VARIABLE):
-        keyfile.ask_passphrase("it")
+    monkeypatch.delenv(secret_file.VARIABLE, raising=False)
+    with pytest.raises(PassphraseMissing, match=secret_file.VARIABLE):
+        secret_file.ask_passphrase("it")
 
 
 @settings(max_examples=15, deadline=None)
@@ -82,10 +82,10 @@ def test_an_altered_file_is_refused(place: int, change: int) -> None:
     altered = bytearray(LOCKED)
     altered[place] ^= change
     with pytest.raises((KeyFileMalformed, KeyFileLocked)):
-        keyfile.unlock(bytes(altered), "open sesame", "test/1")
+        secret_file.unlock(bytes(altered), "open sesame", "test/1")
 
 
 @given(st.binary(max_size=300) | st.dictionaries(st.text(max_size=8), st.binary(max_size=40)).map(canonical.encode))
 def test_other_bytes_are_refused(data: bytes) -> None:
     with pytest.raises(KeyFileMalformed):
-        keyfile.unlock(data, "open sesame", "test/1")
+        secret_file.unlock(data, "open sesame", "test/1")

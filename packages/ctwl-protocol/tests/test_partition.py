@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from ctwl_protocol import kernel, partition
 from ctwl_protocol.hashing import ranks
+from ctwl_protocol.partition import kernel, reference
 
 sizes = st.tuples(st.integers(1, 4), st.integers(1, 300))
 weights = sizes.flatmap(
@@ -31,14 +31,14 @@ def test_kernel_and_reference_agree_on_the_mass_below(w: np.ndarray, data: st.Da
     seeds = seeds_for((len(w), 3), data)
     observed = data.draw(hnp.arrays(np.int64, len(w), elements=st.integers(0, w.shape[1] - 1)))
     np.testing.assert_array_equal(
-        kernel.mass_below(w, observed, seeds), partition.mass_below(w, observed, seeds), strict=True
+        kernel.mass_below(w, observed, seeds), reference.mass_below(w, observed, seeds), strict=True
     )
 
 
 @given(weights, sigmas, st.data())
 def test_kernel_and_reference_agree_on_the_members(w: np.ndarray, sigma: tuple[int, int], data: st.DataObject) -> None:
     seeds = seeds_for((len(w),), data)
-    np.testing.assert_array_equal(kernel.members(w, seeds, sigma), partition.members(w, seeds, sigma), strict=True)
+    np.testing.assert_array_equal(kernel.members(w, seeds, sigma), reference.members(w, seeds, sigma), strict=True)
 
 
 @given(weights, sigmas, st.data())
@@ -47,7 +47,7 @@ def test_encoder_and_decoder_see_the_same_members(w: np.ndarray, sigma: tuple[in
     seeds = seeds_for((len(w),), data)
     token = data.draw(st.integers(0, w.shape[1] - 1))
     below = kernel.mass_below(w, np.full(len(w), token), seeds[:, None])
-    hit = partition.is_member(below, w.sum(axis=1, dtype=np.uint64)[:, None], sigma)[:, 0]
+    hit = reference.is_member(below, w.sum(axis=1, dtype=np.uint64)[:, None], sigma)[:, 0]
     np.testing.assert_array_equal(hit, kernel.members(w, seeds, sigma)[:, token])
 
 
@@ -57,7 +57,7 @@ def test_the_members_are_the_shortest_run_of_ranks_that_reaches_sigma(
 ) -> None:
     seed = int(seeds_for((), data))
     row, order = w[0].astype(object), np.argsort(ranks(seed, w.shape[1]))
-    inside = partition.members(w[:1], np.array([seed], dtype=np.uint32), sigma)[0, order]
+    inside = reference.members(w[:1], np.array([seed], dtype=np.uint32), sigma)[0, order]
     assert not np.any(inside[1:] & ~inside[:-1])  # a prefix of the order
     reached = sum(row[order][inside])
     if sum(row):
@@ -90,22 +90,22 @@ sys.exit(os.waitpid(child, 0)[1] != 0)
 
 @given(hnp.arrays(np.float64, 20, elements=st.floats(0, 1)))
 def test_weights_are_rounded_half_up(probabilities: np.ndarray) -> None:
-    quantised = partition.quantise(probabilities, 24)
-    assert np.all(np.abs(quantised - probabilities * 2**24) <= 0.5)
+    quantized = reference.quantize(probabilities, 24)
+    assert np.all(np.abs(quantized - probabilities * 2**24) <= 0.5)
 
 
 @pytest.mark.parametrize(("probability", "weight"), [(0.0, 0), (1.0, 2**24), (2**-25, 1), (2**-25 - 2**-60, 0)])
 def test_the_edges_of_rounding(probability: float, weight: int) -> None:
-    assert partition.quantise(np.array([probability]), 24)[0] == weight
+    assert reference.quantize(np.array([probability]), 24)[0] == weight
 
 
 @settings(max_examples=3)
 @given(st.integers(0, 2**32 - 1))
 def test_kernel_and_reference_agree_at_the_real_size(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    w = partition.quantise(rng.dirichlet(np.full(50257, 0.02), size=2), 24)
+    w = reference.quantize(rng.dirichlet(np.full(50257, 0.02), size=2), 24)
     seeds = rng.integers(0, 2**32, (2, 5), dtype=np.uint32)
     observed = rng.integers(0, 50257, 2)
-    np.testing.assert_array_equal(kernel.mass_below(w, observed, seeds), partition.mass_below(w, observed, seeds))
+    np.testing.assert_array_equal(kernel.mass_below(w, observed, seeds), reference.mass_below(w, observed, seeds))
     first = np.ascontiguousarray(seeds[:, 0])
-    np.testing.assert_array_equal(kernel.members(w, first, (1, 2)), partition.members(w, first, (1, 2)))
+    np.testing.assert_array_equal(kernel.members(w, first, (1, 2)), reference.members(w, first, (1, 2)))

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ctwl_protocol import Profile, get_profile, keyfile, published_names
+from ctwl_protocol import Profile, get_profile, published_names, secret_file
 from ctwl_protocol.errors import (
     CTWLError,
     FileUnwritable,
@@ -28,10 +28,10 @@ from ctwl_protocol.errors import (
     ProxyNotFound,
     UserMalformed,
 )
-from ctwl_protocol.model_folder import read_model
-from ctwl_protocol.private import MAX_USER, commitment, for_user, new_private, write_private
 from ctwl_protocol.profile import GPT2, Llama, ProxyModel, public_key
-from ctwl_protocol.profile_command import main
+from ctwl_protocol.profile.command import main
+from ctwl_protocol.profile.model_folder import read_model
+from ctwl_protocol.profile.private import MAX_USER, commitment, for_user, new_private, write_private
 
 PUBLIC = get_profile("org.ctwl.smollm2-135m.1")
 OWN = new_private("com.example.mark.1", PUBLIC)
@@ -39,7 +39,7 @@ OWN = new_private("com.example.mark.1", PUBLIC)
 
 @pytest.fixture(autouse=True)
 def passphrase(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(keyfile.VARIABLE, "open sesame")
+    monkeypatch.setenv(secret_file.VARIABLE, "open sesame")
 
 
 def test_a_private_profile_has_the_numbers_of_another_and_a_key_and_a_name_of_its_own() -> None:
@@ -62,10 +62,10 @@ def test_a_locked_profile_opens_wherever_a_profile_is_named(tmp_path: Path) -> N
 def test_a_locked_profile_stays_locked_without_its_passphrase(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "mine.ctwl"
     write_private(path, OWN)
-    monkeypatch.setenv(keyfile.VARIABLE, "sesame")
+    monkeypatch.setenv(secret_file.VARIABLE, "sesame")
     with pytest.raises(KeyFileLocked, match=r"mine\.ctwl"):
         get_profile(path)
-    monkeypatch.delenv(keyfile.VARIABLE)
+    monkeypatch.delenv(secret_file.VARIABLE)
     with pytest.raises(PassphraseMissing):
         get_profile(path)
 
@@ -73,7 +73,7 @@ def test_a_locked_profile_stays_locked_without_its_passphrase(tmp_path: Path, mo
 def test_the_passphrase_is_asked_for_once_in_a_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, asked = tmp_path / "mine.ctwl", []
     write_private(path, OWN)
-    monkeypatch.setattr(keyfile, "ask_passphrase", lambda what, **_: asked.append(what) or "open sesame")
+    monkeypatch.setattr(secret_file, "ask_passphrase", lambda what, **_: asked.append(what) or "open sesame")
     assert get_profile(path) == get_profile(path)
     assert asked == [str(path)]
 
@@ -186,7 +186,7 @@ def test_the_command_makes_derives_shows_and_commits(tmp_path: Path, capsys: pyt
 
 def test_the_command_needs_no_torch(tmp_path: Path) -> None:
     code = (
-        "import sys; from ctwl_protocol.profile_command import main; "
+        "import sys; from ctwl_protocol.profile.command import main; "
         f"main(['new', 'com.example.mark.1', '--out', {str(tmp_path / 'mine.ctwl')!r}]); "
         "sys.exit(any(m in sys.modules for m in ('torch', 'numba', 'transformers')))"
     )

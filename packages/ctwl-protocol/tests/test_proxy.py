@@ -22,13 +22,13 @@ from ctwl_protocol.errors import (
     ProxyNotFound,
     TokenOutOfRange,
 )
-from ctwl_protocol.partition import quantise
+from ctwl_protocol.partition.reference import quantize
 from ctwl_protocol.profile import GPT2, ProxyFile, ProxyModel
 from ctwl_protocol.proxy import Proxy, ProxyTokenizer, find_files, open_proxy
 from ctwl_protocol.proxy.gguf import tensors_digest
 from ctwl_protocol.proxy.model import last_logits, pack
-from ctwl_protocol.splitting import ONE_PIECE, SPLITS, SplittingRule, build_bpe
-from ctwl_protocol.windows import positions
+from ctwl_protocol.text.positions import positions
+from ctwl_protocol.text.splitting import ONE_PIECE, SPLITS, SplittingRule, build_bpe
 
 TEXT = (
     "The committee met on Tuesday in room 2006 and agreed, after 3 hours of talks, that the farmers' claims weren't "
@@ -66,7 +66,7 @@ def test_the_weights_are_the_references_of_the_proxys_probabilities(offline_prox
     rng = np.random.default_rng(8)
     windows = rng.integers(17, 49152, (6, 10))
     logits = offline_proxy.forward(windows)
-    expected = quantise(torch.softmax(logits, dim=-1, dtype=torch.float64).numpy(), offline_proxy.profile.weight_bits)
+    expected = quantize(torch.softmax(logits, dim=-1, dtype=torch.float64).numpy(), offline_proxy.profile.weight_bits)
     expected[:, offline_proxy.profile.tokenizer.special] = 0
     np.testing.assert_array_equal(offline_proxy.weights(windows), expected, strict=True)
 

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from ctwl_protocol import Beacon, get_profile
 from ctwl_protocol.errors import FieldOutOfRange, LayoutMalformed, LayoutUnknown, RelayFull
-from ctwl_protocol.framing import SEGMENT, slots
 from ctwl_protocol.hashing import colour_seed
-from ctwl_protocol.layouts import LAYOUTS, Field, Layout, find_layout
-from ctwl_protocol.records import Record, RecordDocument, relayed, slot_seed
-from ctwl_protocol.windows import positions
+from ctwl_protocol.records.layouts import LAYOUTS, Field, Layout, find_layout
+from ctwl_protocol.records.record import Record, RecordDocument, relayed, slot_seed
+from ctwl_protocol.records.slots import SEGMENT, slots
+from ctwl_protocol.text.positions import positions
 
 PROFILE = get_profile("org.ctwl.smollm2-135m.1")
 NAMES = [layout.name for layout in LAYOUTS]

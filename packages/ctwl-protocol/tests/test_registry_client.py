@@ -13,8 +13,8 @@ import pytest
 from ctwl_protocol import registry
 from ctwl_protocol.errors import FileUnwritable, RegistryUnreadable, StateMalformed, ThresholdNotMet
 from ctwl_protocol.registry import Trusted, bundled, keys, load_trusted, store, update_trusted
-from ctwl_protocol.registry.client import begin
-from ctwl_protocol.registry.make_bundled import make
+from ctwl_protocol.registry.operator.make_bundled import make
+from ctwl_protocol.registry.workflow import begin
 
 DAY = 86_400
 
@@ -230,5 +230,5 @@ def test_a_folder_that_cannot_be_made_is_an_error(repository: Any, tmp_path: Pat
 
 
 def test_importing_the_registry_needs_neither_torch_nor_numba() -> None:
-    code = "import sys, ctwl_protocol.registry.command; sys.exit(bool({'torch', 'numba'} & set(sys.modules)))"
+    code = "import sys, ctwl_protocol.registry.operator.command; sys.exit(bool({'torch', 'numba'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from ctwl_protocol.registry import Envelope, bundled, keys, load_trusted
-from ctwl_protocol.registry.command import main
+from ctwl_protocol.registry.operator.command import main
 from ctwl_protocol.registry.store import VARIABLE
 
 Run = Callable[..., tuple[int, str]]
@@ -249,7 +249,7 @@ def test_help_teaches_a_ceremony_that_works_as_written(run: Run) -> None:
 
 
 def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
-    code = "import sys; from ctwl_protocol.registry.command import main; sys.exit(main(['show']))"
+    code = "import sys; from ctwl_protocol.registry.operator.command import main; sys.exit(main(['show']))"
     environment = os.environ | {VARIABLE: str(tmp_path)}
     started = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, env=environment)
     assert started.stdout

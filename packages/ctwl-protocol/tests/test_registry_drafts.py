@@ -18,8 +18,9 @@ from ctwl_protocol.errors import (
     RegistryMalformed,
     RegistryRolledBack,
 )
-from ctwl_protocol.registry import Envelope, Registry, Trusted, drafts, keys
-from ctwl_protocol.registry.client import begin, update
+from ctwl_protocol.registry import Envelope, Registry, Trusted, keys
+from ctwl_protocol.registry.operator import drafts
+from ctwl_protocol.registry.workflow import begin, update
 
 DAY = 86_400
 NOW = 1_800_000_000

@@ -8,8 +8,8 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from ctwl_protocol.errors import FileUnwritable, KeyFileLocked, KeyFileMalformed, KeyUnsuitable
-from ctwl_protocol.keyfile import write_secret
 from ctwl_protocol.registry import keys
+from ctwl_protocol.secret_file import write_secret
 
 P = 2**255 - 19
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ctwl_protocol import Beacon, get_profile
 from ctwl_protocol.errors import FieldOutOfRange, KeyFileLocked, KeyFileMalformed, SealRefused
-from ctwl_protocol.sealing import ProviderKeys, permute, restore
+from ctwl_protocol.records.sealing import ProviderKeys, permute, restore
 
 KEYS, OTHER = ProviderKeys(bytes(range(32))), ProviderKeys(bytes(32))
 BEACON = Beacon(42, 3, 17)

@@ -1,4 +1,4 @@
-"""Normalisation, windows and codes."""
+"""Normalization, windows and codes."""
 
 import unicodedata
 
@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from ctwl_protocol import Beacon
 from ctwl_protocol.errors import FieldOutOfRange
-from ctwl_protocol.normalization import normalize
-from ctwl_protocol.windows import positions
+from ctwl_protocol.text.normalization import normalize
+from ctwl_protocol.text.positions import positions
 
 
 @given(st.text(max_size=200))

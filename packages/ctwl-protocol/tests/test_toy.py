@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from ctwl_protocol import Profile, get_profile, published_names
 from ctwl_protocol.errors import ProxyDigestMismatch
-from ctwl_protocol.normalization import normalize
+from ctwl_protocol.partition.toy import toy_weights
 from ctwl_protocol.profile import TOY, UniformProxy
 from ctwl_protocol.proxy import Proxy, find_files, open_proxy
 from ctwl_protocol.proxy.gguf import tokenizer_bytes
-from ctwl_protocol.toy import toy_weights
+from ctwl_protocol.text.normalization import normalize
 
 M = 2**32
 
@@ -89,7 +89,7 @@ def test_a_private_profile_may_have_toy_weights() -> None:
 
 def test_it_takes_no_torch() -> None:
     code = (
-        "import sys, ctwl_protocol.toy as toy, numpy; from ctwl_protocol import get_profile; "
+        "import sys, ctwl_protocol.partition.toy as toy, numpy; from ctwl_protocol import get_profile; "
         f"toy.toy_weights(numpy.zeros((1, 4), int), get_profile({TOY!r}).tokenizer.vocabulary); "
         "sys.exit(bool({'torch', 'numba', 'tokenizers'} & sys.modules.keys()))"
     )

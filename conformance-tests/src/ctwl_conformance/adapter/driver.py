@@ -14,7 +14,7 @@ from typing import Any, Literal, Self, TypeVar, cast
 
 from pydantic import BaseModel
 
-from ctwl_protocol.records import RecordDocument
+from ctwl_protocol.records.record import RecordDocument
 
 from .messages import (
     MAX_LINE,

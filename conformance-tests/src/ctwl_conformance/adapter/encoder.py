@@ -7,7 +7,7 @@ from typing import Any
 
 from ctwl_encoder import Encoder, Strategy, __version__
 from ctwl_encoder.errors import ShortText
-from ctwl_protocol.records import Record
+from ctwl_protocol.records.record import Record
 
 from .messages import Encode, Encoded, Started
 from .serving import Implementation, wanted

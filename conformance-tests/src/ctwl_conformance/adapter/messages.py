@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, NoReturn, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, ValidationInfo, model_validator
 
 from ctwl_protocol.profile import explain
-from ctwl_protocol.records import RecordDocument
+from ctwl_protocol.records.record import RecordDocument
 
 __all__ = [
     "MAX_LINE",

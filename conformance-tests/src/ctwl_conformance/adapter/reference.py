@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from ctwl_protocol import CTWLError, __version__
 from ctwl_protocol.profile import TOY
-from ctwl_protocol.records import RecordDocument
-from ctwl_protocol.registry.client import resume, update
+from ctwl_protocol.records.record import RecordDocument
+from ctwl_protocol.registry.workflow import resume, update
 
 from ..families import ANSWERS
 from ..numeric import FAMILY, weigh

@@ -16,8 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ctwl_encoder import Encoder
 from ctwl_protocol import CTWLError
-from ctwl_protocol.layouts import find_layout
-from ctwl_protocol.records import Record
+from ctwl_protocol.records.layouts import find_layout
+from ctwl_protocol.records.record import Record
 
 from .encoder import write
 

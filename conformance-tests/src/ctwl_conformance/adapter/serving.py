@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from ctwl_protocol import CTWLError
 from ctwl_protocol.profile import explain
-from ctwl_protocol.records import Record
+from ctwl_protocol.records.record import Record
 
 from .messages import (
     MAX_LINE,

@@ -9,10 +9,11 @@ from typing import Any
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from ctwl_protocol import Beacon, framing, get_profile
-from ctwl_protocol.layouts import LAYOUTS, Field, Layout
-from ctwl_protocol.records import RecordDocument, relayed
-from ctwl_protocol.sealing import ProviderKeys, permute
+from ctwl_protocol import Beacon, get_profile
+from ctwl_protocol.records import slots
+from ctwl_protocol.records.layouts import LAYOUTS, Field, Layout
+from ctwl_protocol.records.record import RecordDocument, relayed
+from ctwl_protocol.records.sealing import ProviderKeys, permute
 
 from .family import (
     BOOLEAN,
@@ -70,11 +71,11 @@ def _relay(data: JSON) -> JSON:
 def _slot(data: JSON) -> JSON:
     profile = get_profile().model_copy(update={"key": bytes.fromhex(data["key"])})
     segmented = profile.model_copy(update={"framing": "segmented"})
-    word = framing.slot_word(profile, data["tail"])
+    word = slots.slot_word(profile, data["tail"])
     return {
         "word": word,
-        "interleaved": [framing.slot_of(profile, codes, word, data["index"]) for codes in range(1, 5)],
-        "segmented": [framing.slot_of(segmented, codes, word, data["index"]) for codes in range(1, 5)],
+        "interleaved": [slots.slot_of(profile, codes, word, data["index"]) for codes in range(1, 5)],
+        "segmented": [slots.slot_of(segmented, codes, word, data["index"]) for codes in range(1, 5)],
     }
 
 

@@ -8,12 +8,12 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ctwl_protocol import Beacon, Profile, canonical, get_profile
-from ctwl_protocol.layouts import LAYOUTS, find_layout
-from ctwl_protocol.private import commitment, for_user
 from ctwl_protocol.profile import TOY, public_key, read_profile
-from ctwl_protocol.records import Record
+from ctwl_protocol.profile.private import commitment, for_user
+from ctwl_protocol.records.layouts import LAYOUTS, find_layout
+from ctwl_protocol.records.record import Record
+from ctwl_protocol.records.sealing import ProviderKeys
 from ctwl_protocol.registry import Registry, Trusted, bundled
-from ctwl_protocol.sealing import ProviderKeys
 
 from ..toy import write_toy
 from .family import (
@@ -83,8 +83,8 @@ def _decode_record(data: JSON) -> JSON:
 
 @refusing
 def _proof(data: JSON) -> JSON:
-    from ctwl_decoder.proof import Proof, verify
-    from ctwl_decoder.proof.verification import TRIED
+    from ctwl_decoder.apps.prove import Proof, verify
+    from ctwl_decoder.apps.prove.verification import TRIED
 
     proof = Proof.from_bytes(bytes.fromhex(data["proof"]))
     listed, brought = Registry.from_bytes(bytes.fromhex(data["registry"])), bundled()
@@ -207,7 +207,7 @@ def _proof_cases() -> Iterator[Case]:
 
     yield "a proof", case()
     yield "without a text to compare", case(asked=None)
-    yield "a text that is the same after normalisation", case(asked=f" {text}\r\n")
+    yield "a text that is the same after normalization", case(asked=f" {text}\r\n")
     yield "a key that was drawn at random", case(fields | {"text": short}, asked=short, tried=0)
     yield "certified a second before", case(entries=(entry(ann, since=_APPEARED - 1),))
     yield "not certified", case(entries=())

@@ -23,14 +23,14 @@ from .family import (
 )
 
 if TYPE_CHECKING:
-    from ctwl_decoder.evidence import Marks, Table
+    from ctwl_decoder.statistics.evidence import Marks, Table
 
 __all__ = ["FAMILIES", "made_units", "marks_of"]
 
 
 def _units(data: JSON) -> JSON:
-    from ctwl_decoder.evidence import Evidence
-    from ctwl_decoder.units import Score, units
+    from ctwl_decoder.statistics.evidence import Evidence
+    from ctwl_decoder.statistics.scores import Score, units
 
     seen = Evidence(
         np.array([data["below"]], dtype=np.uint32),
@@ -44,7 +44,7 @@ def _units(data: JSON) -> JSON:
 
 def marks_of(pairs: list[list[int]], slots: list[list[int]]) -> Marks:
     """Positions by context and token, and by slots; no token is worth anything to any of two colours."""
-    from ctwl_decoder.evidence import Marks
+    from ctwl_decoder.statistics.evidence import Marks
 
     count = len(pairs)
     return Marks(
@@ -62,7 +62,7 @@ def _counted(data: JSON) -> JSON:
 
 
 def _table(contexts: list[JSON]) -> Table:
-    from ctwl_decoder.evidence import Table
+    from ctwl_decoder.statistics.evidence import Table
 
     return Table(
         np.array([context["seed"] for context in contexts], dtype=np.uint32),
@@ -72,7 +72,7 @@ def _table(contexts: list[JSON]) -> Table:
 
 
 def _scores(data: JSON) -> JSON:
-    from ctwl_decoder.scores import best_codes, score_all
+    from ctwl_decoder.statistics.code_scores import best_codes, score_all
 
     table, codes = _table(data["contexts"]), np.array(data["codes"], dtype=np.uint32)
     best, score = best_codes(table, codes)

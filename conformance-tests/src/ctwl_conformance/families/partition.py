@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ctwl_protocol import hashing, partition
-from ctwl_protocol.toy import toy_weights
+from ctwl_protocol import hashing
+from ctwl_protocol.partition import reference
+from ctwl_protocol.partition.toy import toy_weights
 
 from .family import COUNT, JSON, SIGMA, WORD, Case, Family, array, shape
 
@@ -17,7 +18,7 @@ __all__ = ["FAMILIES"]
 def _weights(data: JSON) -> JSON:
     logits = np.array(data["logits"][: data["vocabulary"]], dtype=np.float32).astype(np.float64)
     exponent = np.exp(logits - logits.max())
-    weights = partition.quantise(exponent / exponent.sum(), data["weight_bits"])
+    weights = reference.quantize(exponent / exponent.sum(), data["weight_bits"])
     weights[data["special"]] = 0
     return {"weights": weights.tolist()}
 
@@ -25,9 +26,9 @@ def _weights(data: JSON) -> JSON:
 def _members(data: JSON) -> JSON:
     weights = np.array([data["weights"]], dtype=np.uint32)
     seeds = np.array([data["seed"]], dtype=np.uint32)
-    inside = partition.members(weights, seeds, (data["sigma"][0], data["sigma"][1]))[0]
+    inside = reference.members(weights, seeds, (data["sigma"][0], data["sigma"][1]))[0]
     size = weights.shape[1]
-    below = partition.mass_below(np.tile(weights, (size, 1)), np.arange(size), np.tile(seeds[:, None], (size, 1)))
+    below = reference.mass_below(np.tile(weights, (size, 1)), np.arange(size), np.tile(seeds[:, None], (size, 1)))
     return {"members": np.flatnonzero(inside).tolist(), "below": below[:, 0].tolist()}
 
 

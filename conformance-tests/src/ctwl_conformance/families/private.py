@@ -11,11 +11,11 @@ from typing import Any
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 
-from ctwl_protocol import Profile, canonical, get_profile, private
-from ctwl_protocol.keyfile import unlock
-from ctwl_protocol.profile import FORMAT, STANDARD, TOY, public_key, read_profile
+from ctwl_protocol import Profile, canonical, get_profile
+from ctwl_protocol.profile import FORMAT, STANDARD, TOY, private, public_key, read_profile
+from ctwl_protocol.records.sealing import ProviderKeys
 from ctwl_protocol.registry.keys import read_key
-from ctwl_protocol.sealing import ProviderKeys
+from ctwl_protocol.secret_file import unlock
 
 from .family import HEX, HEX32, JSON, STATUS, TEXT, Case, Family, either, refusing, shape
 from .profiles import toy_document

@@ -182,7 +182,7 @@ def _faults() -> Iterator[tuple[str, JSON]]:
     yield "weights of 7 bits", toy_document(weight_bits=7)
     yield "weights of 25 bits", toy_document(weight_bits=25)
     yield "another framing", toy_document(framing="random")
-    yield "another normalisation", toy_document(normalization="ctwl-n2")
+    yield "another normalization", toy_document(normalization="ctwl-n2")
 
 
 def _faults_of_parts() -> Iterator[tuple[str, JSON]]:

@@ -14,27 +14,27 @@ __all__ = ["FAMILIES"]
 
 
 def _null(data: JSON) -> JSON:
-    from ctwl_decoder.null import null_of
+    from ctwl_decoder.statistics.null import null_of
 
     null = null_of(np.array(data["units"], dtype=np.int32))
     return {"p_value": decimal(null.p_value(data["score"], data["tests"]))}
 
 
 def _randomised(data: JSON) -> JSON:
-    from ctwl_decoder.null import null_of
+    from ctwl_decoder.statistics.null import null_of
 
     null = null_of(np.array(data["units"], dtype=np.int32))
     return {"p_value": decimal(null.randomised(data["score"], data["u"]))}
 
 
 def _windows(data: JSON) -> JSON:
-    from ctwl_decoder.spans import windows_of
+    from ctwl_decoder.search.spans import windows_of
 
     return {"windows": windows_of(data["positions"], data["codes"]).tolist()}
 
 
 def _tests(data: JSON) -> JSON:
-    from ctwl_decoder.spans import Search, View, candidates
+    from ctwl_decoder.search.spans import Search, View, candidates
 
     length, numbers = data["positions"], data["numbers"]
     marks = marks_of([[i, 0] for i in range(length)], [[0] * 4] * length)
@@ -48,7 +48,7 @@ def _tests(data: JSON) -> JSON:
 
 
 def _posterior(data: JSON) -> JSON:
-    from ctwl_decoder.posterior import THRESHOLD, posterior
+    from ctwl_decoder.search.posterior import THRESHOLD, posterior
 
     scores = np.array(data["scores"], dtype=np.int32)
     chance = posterior(scores, int(scores.argmax()))
@@ -56,7 +56,7 @@ def _posterior(data: JSON) -> JSON:
 
 
 def _posterior_windows(data: JSON) -> JSON:
-    from ctwl_decoder.posterior import posterior_windows
+    from ctwl_decoder.search.posterior import posterior_windows
 
     length = data["positions"]
     marks = marks_of([[i, 0] for i in range(length)], [[0] * 4] * length)
@@ -65,8 +65,8 @@ def _posterior_windows(data: JSON) -> JSON:
 
 
 def _doubts(data: JSON) -> JSON:
-    from ctwl_decoder.doubts import doubts
-    from ctwl_decoder.null import null_of
+    from ctwl_decoder.search.error_bounds import doubts
+    from ctwl_decoder.statistics.null import null_of
 
     slots = data["slots"]
     nulls = [null_of(np.array(slot["units"], dtype=np.int32)) for slot in slots]

@@ -1,4 +1,4 @@
-"""From text to positions (spec section 5): normalisation, tokens, the proxy's files, windows."""
+"""From text to positions (spec section 5): normalization, tokens, the proxy's files, windows."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ctwl_protocol.normalization import normalize
 from ctwl_protocol.profile import TOY
-from ctwl_protocol.windows import positions
+from ctwl_protocol.text.normalization import normalize
+from ctwl_protocol.text.positions import positions
 
 from .family import COUNT, HEX, HEX32, JSON, TEXT, Case, Family, array, shape
 
@@ -20,7 +20,7 @@ def _normalized(data: JSON) -> JSON:
 
 
 def _tokens(data: JSON) -> JSON:
-    from ctwl_protocol.splitting import build_bpe
+    from ctwl_protocol.text.splitting import build_bpe
 
     pairs = [(left, right) for left, right in (line.split(" ") for line in data["merges"])]
     bpe = build_bpe(data["vocab"], pairs, data["pre_tokenizer"])
@@ -195,7 +195,7 @@ FAMILIES = (
     ),
     Family(
         "tokenizer", "5.2",
-        "A vocabulary, merges, a splitting rule and a text that is normalised already, to its token ids.",
+        "A vocabulary, merges, a splitting rule and a text that is normalized already, to its token ids.",
         shape(
             vocab={"type": "object", "additionalProperties": COUNT}, merges=array(TEXT),
             pre_tokenizer={"enum": ["gpt2", "digits-gpt2"]}, text=TEXT,
@@ -203,7 +203,7 @@ FAMILIES = (
         shape(ids=_IDS), _tokens, _tokenizer_cases, needs=("tokenizers",),
     ),
     Family(
-        "toy-tokenizer", "7.3", "A text, not yet normalised, to its token ids in the toy profile.",
+        "toy-tokenizer", "7.3", "A text, not yet normalized, to its token ids in the toy profile.",
         shape(text=TEXT), shape(ids=_IDS), _toy_tokens, _toy_cases, needs=("torch", "tokenizers"),
     ),
     Family(

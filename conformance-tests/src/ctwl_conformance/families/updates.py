@@ -7,8 +7,8 @@ from itertools import chain
 from typing import Any
 
 from ctwl_protocol.registry import keys
-from ctwl_protocol.registry.client import resume, update
 from ctwl_protocol.registry.documents import REGISTRY, ROOT
+from ctwl_protocol.registry.workflow import resume, update
 
 from .family import COUNT, HEX, JSON, STATUS, Case, Family, array, either, nullable, refusing, shape, unhex
 from .signed import BEACON, DAY, NOW, certificate, envelope, layout, provider, registry, role, root

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from ctwl_protocol.records import RecordDocument
+from ctwl_protocol.records.record import RecordDocument
 
 from ..adapter import Adapter, AdapterErrored, Encoded, Limits, Refused, Skipped, Started
 from ..adapter.messages import Class

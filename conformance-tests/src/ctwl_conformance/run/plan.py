@@ -11,7 +11,7 @@ from functools import cache
 
 from ctwl_protocol import Beacon
 from ctwl_protocol.profile import TOY
-from ctwl_protocol.records import Record, RecordDocument
+from ctwl_protocol.records.record import Record, RecordDocument
 
 from .bounds import Bound
 
@@ -154,7 +154,7 @@ def record(layout: int, seed: int, index: int) -> RecordDocument:
 
 
 def _fields(layout: int) -> list[tuple[str, int]]:
-    from ctwl_protocol.layouts import find_layout
+    from ctwl_protocol.records.layouts import find_layout
 
     return [(field.name, field.bits) for field in find_layout(layout).fields]
 

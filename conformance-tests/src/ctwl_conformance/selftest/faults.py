@@ -52,9 +52,9 @@ class Fault:
         return Mutation.of(*self.change) if self.change else None
 
 
-_HASHING, _PARTITION = "ctwl_protocol.hashing", "ctwl_protocol.partition"
+_HASHING, _PARTITION = "ctwl_protocol.hashing", "ctwl_protocol.partition.reference"
 _RUNNER, _WEIGHTS = "ctwl_protocol.proxy.runner", "weights = toy_weights(windows, vocabulary)"
-_CLIENT, _CANONICAL = "ctwl_protocol.registry.client", "ctwl_protocol.canonical"
+_CLIENT, _CANONICAL = "ctwl_protocol.registry.workflow", "ctwl_protocol.canonical"
 
 FAULTS = (
     Fault("wrong-hash-constant", "decoder", "another multiplier in fmix32", ("vector/permutation/*",),
@@ -64,20 +64,21 @@ FAULTS = (
     Fault("colours-from-zero", "decoder", "colour a takes the seed of colour a - 1", ("vector/permutation/*",),
           (_HASHING, "np.arange(1, colours + 1,", "np.arange(0, colours,")),
     Fault("window-off-by-one", "decoder", "contexts end one token too early", ("vector/positions/*",),
-          ("ctwl_protocol.windows", "prefix_length - context_length :]", "prefix_length - context_length - 1 : -1]")),
+          ("ctwl_protocol.text.positions",
+           "prefix_length - context_length :]", "prefix_length - context_length - 1 : -1]")),
     Fault("partition-or-equal", "decoder", "<= where the partition has <", ("vector/members/*",),
           (_PARTITION, "* denominator < total", "* denominator <= total")),
     Fault("slots-reversed", "decoder", "slots are read in the wrong order", ("vector/slot/*",),
-          ("ctwl_protocol.framing", "return part - (part > 0)", "return codes - part + (part > 0)")),
+          ("ctwl_protocol.records.slots", "return part - (part > 0)", "return codes - part + (part > 0)")),
     Fault("fields-reversed", "decoder", "a record's fields are packed least significant first", ("vector/record/*",),
-          ("ctwl_protocol.layouts", "        for name, bits in self.fields:\n            value",
+          ("ctwl_protocol.records.layouts", "        for name, bits in self.fields:\n            value",
            "        for name, bits in self.fields[::-1]:\n            value")),
     Fault("accepts-duplicate-keys", "decoder", "a map keeps the last of two equal keys", ("vector/canonical/*",),
           (_CANONICAL, "encode(value) != data", "len(encode(value)) > len(data)")),
     Fault("non-canonical-output", "decoder", "map keys are written as they come", ("vector/canonical/*",),
           (_CANONICAL, "sorted(value, key=str.encode)", "reversed(list(value))")),
-    Fault("normalises-nothing", "decoder", "text is taken as it comes", ("vector/normalization/*",),
-          ("ctwl_protocol.normalization", "return normalize_within(text).strip(WHITE_SPACE)", "return text")),
+    Fault("normalizes-nothing", "decoder", "text is taken as it comes", ("vector/normalization/*",),
+          ("ctwl_protocol.text.normalization", "return normalize_within(text).strip(WHITE_SPACE)", "return text")),
     Fault("always-detects", "decoder", "finds its best candidate in every text", ("human/*",)),
     Fault("never-detects", "decoder", "finds nothing in any text", ("round-trip/*",)),
     Fault("uncorrected-p-values", "decoder", "p-values are not multiplied by the codes searched", ("human/*",)),

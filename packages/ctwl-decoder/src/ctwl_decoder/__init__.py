@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from .errors import DecoderError
-from .report import Report, Span
+from .report.model import Report, Span
 
 if TYPE_CHECKING:
     from .decoder import Decoder, decode

@@ -16,27 +16,27 @@ import torch
 from numpy.typing import NDArray
 
 from ctwl_protocol import Profile
-from ctwl_protocol.codes import BEACON_BITS
-from ctwl_protocol.layouts import Layout
 from ctwl_protocol.profile import STANDARD
 from ctwl_protocol.proxy import Proxy, open_proxy
+from ctwl_protocol.records.beacon import BEACON_BITS
+from ctwl_protocol.records.layouts import Layout
+from ctwl_protocol.records.sealing import ProviderKeys
 from ctwl_protocol.registry import Trusted, load_trusted
-from ctwl_protocol.sealing import ProviderKeys
-from ctwl_protocol.windows import Positions, positions
+from ctwl_protocol.text.positions import Positions, positions
 
 from .errors import InputTooLarge, NotText
-from .evidence import Evidence, Marks, Observe
-from .evidence import observe as observe_alone
-from .forms import forms_of
-from .interpret import Interpreter
-from .joint import NOBODY, Reader
-from .mapped import Mapped
 from .options import ALPHA, MAX_CHARACTERS, MAX_TOKENS, ScoreName, beacon_codes, check_alpha, codes_of
-from .posterior import THRESHOLD, posterior_windows
-from .report import Analysis, Report, Span
-from .scores import code_space
-from .spans import Candidate, Found, Search, View, candidates, merge
-from .units import NAT, Score, units
+from .report.interpretation import Interpreter
+from .report.model import Analysis, Report, Span
+from .search.posterior import THRESHOLD, posterior_windows
+from .search.records import NOBODY, Reader
+from .search.spans import Candidate, Found, Search, View, candidates, merge
+from .statistics.code_scores import code_space
+from .statistics.evidence import Evidence, Marks, Observe
+from .statistics.evidence import observe as observe_alone
+from .statistics.scores import NAT, Score, units
+from .text.alignment import Mapped
+from .text.variants import forms_of
 
 __all__ = ["ALPHA", "MAX_CHARACTERS", "MAX_TOKENS", "SHARES", "Decoder", "decode"]
 
@@ -142,7 +142,7 @@ class Decoder:
 
         Args:
             proxy: the proxy.
-            observe: shares the proxy with others, see :data:`ctwl_decoder.evidence.Observe`.
+            observe: shares the proxy with others, see :data:`ctwl_decoder.statistics.evidence.Observe`.
             layouts: of records; text is searched for all of them. None for the specification's and the registered ones.
             keys: the provider's, where it is the provider who reads: they open users and test authenticators.
             epochs: key epochs in which a user may have been sealed.
@@ -213,7 +213,7 @@ class Decoder:
             text: the text; a text too short to judge gives a report that says so.
             alpha: level of the test, on the p-value corrected for everything that is searched.
             test: "exact", or "posterior" for the paper's rule on sliding windows.
-            score: how positions are scored, see :mod:`ctwl_decoder.units`; "both" for the soft score and the one by
+            score: how positions are scored, see :mod:`ctwl_decoder.statistics.scores`; "both" for the soft score and the one by
                 rank side by side. The posterior is of the count.
             beacons: search the codes of these (provider, version) pairs only; None for the whole code space, where
                 registered beacons need less evidence than others.
@@ -282,7 +282,7 @@ class Decoder:
         ]
 
     def _forms(self, text: str) -> list[_Form]:
-        """Steps 1 to 3: the forms of a text, normalised, tokenised, cut into positions; each within bounds."""
+        """Steps 1 to 3: the forms of a text, normalized, tokenized, cut into positions; each within bounds."""
         if not isinstance(text, str):
             raise TypeError(f"a text is a str, not {type(text).__name__}; decode its bytes as UTF-8 first")
         if len(text) > MAX_CHARACTERS:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ctwl_protocol import STANDARD, Beacon, CTWLError, Profile, published_names
-from ctwl_protocol.codes import BEACON_BITS
+from ctwl_protocol.records.beacon import BEACON_BITS
 
 from .errors import OptionOutOfRange
 
@@ -37,7 +37,7 @@ MAX_TOKENS = 1 << 17
 """Longest text that is decoded, in proxy tokens: about 20 minutes on two cores."""
 
 ScoreName: TypeAlias = Literal["both", "soft", "rank", "count"]
-"""What may be asked of how positions are scored, see :mod:`ctwl_decoder.units`; "both" is by halves and by ranks."""
+"""What may be asked of how positions are scored, see :mod:`ctwl_decoder.statistics.scores`; "both" is by halves and by ranks."""
 
 
 def check_alpha(alpha: float) -> None:

@@ -6,9 +6,9 @@ from .errors import EncoderError
 from .options import Strategy
 
 if TYPE_CHECKING:
-    from .bridge import Bridge
+    from .core.bridge import Bridge
     from .encoder import Encoder, Generation
-    from .huggingface import CTWLLogitsProcessor, CTWLWatermarkingConfig
+    from .integrations.transformers import CTWLLogitsProcessor, CTWLWatermarkingConfig
 
 __all__ = [
     "Bridge",
@@ -23,9 +23,9 @@ __all__ = [
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Bridge": "bridge",
-    "CTWLLogitsProcessor": "huggingface",
-    "CTWLWatermarkingConfig": "huggingface",
+    "Bridge": "core.bridge",
+    "CTWLLogitsProcessor": "integrations.transformers",
+    "CTWLWatermarkingConfig": "integrations.transformers",
     "Encoder": "encoder",
     "Generation": "encoder",
 }

@@ -16,21 +16,21 @@ import torch
 from numpy.typing import NDArray
 
 from ctwl_protocol import Beacon, Profile
-from ctwl_protocol.codes import BEACON_BITS
-from ctwl_protocol.layouts import find_layout
 from ctwl_protocol.profile import STANDARD
 from ctwl_protocol.proxy import Proxy, open_proxy
-from ctwl_protocol.records import Record
-from ctwl_protocol.sealing import ProviderKeys
-from ctwl_protocol.windows import positions
+from ctwl_protocol.records.beacon import BEACON_BITS
+from ctwl_protocol.records.layouts import find_layout
+from ctwl_protocol.records.record import Record
+from ctwl_protocol.records.sealing import ProviderKeys
+from ctwl_protocol.text.positions import positions
 
-from .bridge import Bridge
+from .core.bridge import Bridge
+from .core.expected_evidence import expected_log2_p, needed_tokens, until
+from .core.payload import Payload
 from .errors import OptionOutOfRange, ShortText, TokenizerUnsupported
-from .expectation import expected_log2_p, needed_tokens, until
-from .huggingface import CTWLLogitsProcessor, CTWLWatermarkingConfig
+from .integrations.transformers import CTWLLogitsProcessor, CTWLWatermarkingConfig
 from .models import OFFLINE_MODEL, OFFLINE_PROFILE, check_model, load_model
 from .options import Decoding, Strategy, check_beacon, check_options, strategy_for
-from .payload import Payload
 
 __all__ = ["Encoder", "Generation", "default_profile"]
 
@@ -46,7 +46,7 @@ class Generation:
         strategy: how it was marked.
         tokens: tokens generated, special ones left out.
         marked: positions at which the code was favoured, or would have been had it mattered.
-        lost: marked positions that a reader, who tokenises the text anew, will not see.
+        lost: marked positions that a reader, who tokenizes the text anew, will not see.
         expected_log2_p: the p-value that the decoder may be expected to find, as log2, corrected for all codes; 0
             where it is 1, as in a text too short for any code to be clear.
     """
@@ -86,7 +86,7 @@ class Encoder:
 
         Raises:
             TokenizerUnsupported: the tokenizer is another model's, or see
-                :func:`ctwl_encoder.vocabulary.read_vocabulary`.
+                :func:`ctwl_encoder.core.vocabulary.read_vocabulary`.
             ModelUnsuitable: the model is no causal LM.
             StrategyUnsuitable: the profile's codes are no beacons.
         """
@@ -156,7 +156,7 @@ class Encoder:
             keys: the provider's, for records with an authenticator.
             strategy: where None, ``unbiased`` when sampling, else ``delta``.
             delta: nats, for ``delta`` and ``vanilla``.
-            skip_repeats: see :class:`ctwl_encoder.marking.Marker`.
+            skip_repeats: see :class:`ctwl_encoder.core.marker.Marker`.
             max_new_tokens: the longest text, in tokens.
             min_new_tokens: no end before so many tokens.
             temperature: 0 for greedy decoding.

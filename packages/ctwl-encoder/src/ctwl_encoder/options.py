@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TypeVar
 
 from ctwl_protocol import Profile
-from ctwl_protocol.codes import BEACON_BITS
+from ctwl_protocol.records.beacon import BEACON_BITS
 
 from .errors import OptionOutOfRange, StrategyUnsuitable
 

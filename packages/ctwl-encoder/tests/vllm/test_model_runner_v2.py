@@ -26,8 +26,8 @@ from vllm.v1.worker.gpu.sample.logits_processor import (
 
 from ctwl_decoder import Decoder
 from ctwl_encoder.errors import OptionOutOfRange
+from ctwl_encoder.integrations.vllm import Request
 from ctwl_encoder.models import load_model
-from ctwl_encoder.vllm import Request
 from ctwl_protocol import Beacon
 
 PROFILE = "org.ctwl.smollm2-135m.1"

@@ -3,9 +3,9 @@
 Importing this package needs neither torch nor numba; :mod:`ctwl_protocol.proxy` (extra ``[proxy]``) does.
 """
 
-from .codes import Beacon
 from .errors import CTWLError
-from .profile import STANDARD, Profile, get_profile, load_profile, published_names
+from .profile.document import STANDARD, Profile, get_profile, load_profile, published_names
+from .records.beacon import Beacon
 
 __all__ = ["STANDARD", "Beacon", "CTWLError", "Profile", "get_profile", "load_profile", "published_names"]
 

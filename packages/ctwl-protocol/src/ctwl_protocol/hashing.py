@@ -1,7 +1,7 @@
 """Hash scheme ``ctwl-h1``: integers only, the same on every machine (spec section 6).
 
 One HMAC-SHA256 per distinct context gives a seed; 32-bit mixing does the rest. All arithmetic is unsigned and wraps;
-byte order is little-endian. This module is the reference, in NumPy; :mod:`ctwl_protocol.kernel` does the same in
+byte order is little-endian. This module is the reference, in NumPy; :mod:`ctwl_protocol.partition.kernel` does the same in
 compiled loops.
 """
 
@@ -31,7 +31,7 @@ GOLDEN = 0x9E3779B1
 
 
 def fmix32(x: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """MurmurHash3's 32-bit finaliser (Appleby 2011), a bijection on 32-bit words.
+    """MurmurHash3's 32-bit finalizer (Appleby 2011), a bijection on 32-bit words.
 
     Args:
         x: uint32, any shape.

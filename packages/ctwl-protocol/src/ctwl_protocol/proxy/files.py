@@ -21,7 +21,7 @@ from urllib.request import getproxies
 import platformdirs
 
 from ..errors import ProxyDigestMismatch, ProxyNotFound, first_line
-from ..profile import TOY, HubSource, Profile, ProxyFile, ProxyModel, PyPISource, ToyProxy
+from ..profile.document import TOY, HubSource, Profile, ProxyFile, ProxyModel, PyPISource, ToyProxy
 from . import gguf
 
 __all__ = ["ProxyFiles", "cache_folder", "find_files", "hub_answers"]
@@ -106,7 +106,7 @@ def _plain(profile: Profile, file: ProxyFile, path: str | Path | None, local_onl
             raise ProxyNotFound(f"{path} has no file {file.name}, which the proxy of {profile.name} needs")
         return candidate
     if isinstance(profile.proxy, ToyProxy):
-        return Path(str(resources.files("ctwl_protocol") / "published" / TOY / file.name))
+        return Path(str(resources.files("ctwl_protocol.profile") / "published" / TOY / file.name))
     cached = cache_folder() / profile.digest / file.name
     if cached.is_file():
         return cached

@@ -49,7 +49,7 @@ def tokenizer_bytes(tokens: Sequence[str], merges: Sequence[str]) -> tuple[bytes
 
 
 def write_tensors(source: Path, target: Path) -> None:
-    """Write the dequantised float32 tensors of a GGUF file as safetensors, under transformers' names."""
+    """Write the dequantized float32 tensors of a GGUF file as safetensors, under transformers' names."""
     _reader(source)  # a clear error where the extra is missing
     from safetensors.torch import save_file
     from transformers import AutoModelForCausalLM

@@ -24,7 +24,7 @@ from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 from torch import nn
 
-from ..kernel import jit
+from ..partition.kernel import jit
 
 __all__ = ["IntegerLinear", "multiplies_integers"]
 

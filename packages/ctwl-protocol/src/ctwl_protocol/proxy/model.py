@@ -23,7 +23,7 @@ from transformers.models.llama.modeling_llama import LlamaMLP
 from transformers.pytorch_utils import Conv1D
 
 from ..errors import ProxyDigestMismatch, ProxyMalformed
-from ..profile import GPT2, Architecture, ProxyModel
+from ..profile.document import GPT2, Architecture, ProxyModel
 from .gguf import quiet, tensors_digest
 from .integers import IntegerLinear, multiplies_integers
 
@@ -37,7 +37,7 @@ def load_tensors(spec: ProxyModel, weights: Path) -> dict[str, torch.Tensor]:
     """Read a proxy's tensors.
 
     Raises:
-        ProxyDigestMismatch: they were dequantised from a GGUF file and are not the profile's.
+        ProxyDigestMismatch: they were dequantized from a GGUF file and are not the profile's.
         ProxyMalformed: the file is no safetensors file.
     """
     try:

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from torch import nn
 
 from ..errors import CTWLError, DeviceUnavailable, ProxyMalformed, TokenOutOfRange
-from ..profile import Profile, ProxyModel, ToyProxy, get_profile
-from ..toy import toy_weights
+from ..partition.toy import toy_weights
+from ..profile.document import Profile, ProxyModel, ToyProxy, get_profile
 from .files import ProxyFiles, find_files
 from .model import CausalLM, build_model, fast_dtype, last_logits, load_tensors, pack
 from .tokenizer import ProxyTokenizer
@@ -105,7 +105,7 @@ class Proxy:
         elif self._model is None or not len(windows):
             weights = np.ones((len(windows), vocabulary), dtype=np.uint32)
         else:
-            weights = self._quantised(self.forward(windows)[:, :vocabulary])
+            weights = self._quantized(self.forward(windows)[:, :vocabulary])
         weights[:, self._special] = 0
         return weights
 
@@ -147,8 +147,8 @@ class Proxy:
         with torch.inference_mode():
             return last_logits(self._model, torch.tensor(windows, device=self.device))
 
-    def _quantised(self, logits: torch.Tensor) -> NDArray[np.uint32]:
-        # partition.quantise, where the logits are. After rounding to 16 bits the digits beyond float32 mean nothing,
+    def _quantized(self, logits: torch.Tensor) -> NDArray[np.uint32]:
+        # partition.quantize, where the logits are. After rounding to 16 bits the digits beyond float32 mean nothing,
         # and they cost as much as a layer.
         wide = torch.float64 if self.dtype == torch.float32 else torch.float32
         # On a CPU a row for each thread: so little memory is used again, where more is asked for and cleared each time.

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ProxyMalformed
-from ..normalization import normalize
-from ..profile import Tokenizer as TokenizerSpec
-from ..splitting import ONE_PIECE, SPLITS, build_bpe
+from ..profile.document import Tokenizer as TokenizerSpec
+from ..text.normalization import normalize
+from ..text.splitting import ONE_PIECE, SPLITS, build_bpe
 
 __all__ = ["SPLITS", "ProxyTokenizer"]
 
 _FEW = 64
-"""So many short texts are tokenised in less time than it takes to wake other threads for them."""
+"""So many short texts are tokenized in less time than it takes to wake other threads for them."""
 
 
 class ProxyTokenizer:
@@ -48,17 +48,17 @@ class ProxyTokenizer:
             raise ProxyMalformed(f"{vocab} does not hold the ids 0 to {spec.vocabulary - 1}")
 
     def encode(self, text: str) -> NDArray[np.int64]:
-        """Token ids of the normalised text: int64 (tokens,)."""
+        """Token ids of the normalized text: int64 (tokens,)."""
         return np.array(self.backend.encode(normalize(text), add_special_tokens=False).ids, dtype=np.int64)
 
     def locate(self, text: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Token ids of a text that is normalised already, and the character each begins with: int64 (tokens,) each."""
+        """Token ids of a text that is normalized already, and the character each begins with: int64 (tokens,) each."""
         found = self.backend.encode(text, add_special_tokens=False)
         starts = [start for start, _ in found.offsets]
         return np.array(found.ids, dtype=np.int64), np.array(starts, dtype=np.int64)
 
     def encode_within(self, texts: Sequence[str]) -> list[list[int]]:
-        """Token ids of texts that are normalised already and whose ends are not the ends of a text."""
+        """Token ids of texts that are normalized already and whose ends are not the ends of a text."""
         if len(texts) <= _FEW:
             return [self._encode_one(text) for text in texts]
         return [found.ids for found in self.backend.encode_batch_fast(list(texts), add_special_tokens=False)]

@@ -3,11 +3,11 @@
 It says who owns a code, not that a text came from them: under a public profile anyone can write any code.
 """
 
-from .client import Trusted
 from .documents import Registry, Role, Root
 from .entries import CertificateEntry, Epoch, LayoutEntry, ModelVersion, ProviderEntry
 from .envelope import Envelope
 from .store import bundled, load_trusted, update_trusted
+from .workflow import Trusted
 
 __all__ = [
     "CertificateEntry",

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Final, Literal, Self
 from pydantic import Field, model_validator
 
 from ..errors import CodeReused, KeyIsForTests, RegistryMalformed, RootMalformed
-from ..layouts import LAYOUTS, Layout
+from ..records.layouts import LAYOUTS, Layout
 from .entries import CertificateEntry, Entry, LayoutEntry, ModelVersion, ProviderEntry
 from .keys import check_key, test_public_keys
 from .schema import Bytes32, Document, Many, Part, Time

@@ -11,9 +11,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from .. import layouts
 from ..errors import LayoutMalformed
-from ..sealing import MAX_EPOCH
+from ..records import layouts
+from ..records.sealing import MAX_EPOCH
 from .schema import Bytes32, Line, Many, Part, Time, as_tuple
 
 __all__ = ["CertificateEntry", "Entry", "Epoch", "LayoutEntry", "ModelVersion", "ProviderEntry", "State"]
@@ -103,7 +103,7 @@ class LayoutEntry(Part):
         number: 64 to 127; the other numbers are the specification's, reserved, or for private use.
         name: one word, no other registered layout's.
         owner: the provider code of who registered it.
-        fields: names and widths in bits, of a sound :class:`~ctwl_protocol.layouts.Layout` of two codes or more.
+        fields: names and widths in bits, of a sound :class:`~ctwl_protocol.records.layouts.Layout` of two codes or more.
     """
 
     kind: Literal["layout"]

@@ -9,7 +9,7 @@ from pathlib import Path
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from ..errors import KeyFileMalformed, KeyUnsuitable
-from ..keyfile import read_secret, write_secret
+from ..secret_file import read_secret, write_secret
 
 __all__ = ["PURPOSE", "TEST_KEYS", "check_key", "public_bytes", "read_key", "test_key", "test_public_keys", "write_key"]
 
@@ -70,7 +70,7 @@ def write_key(path: str | Path, key: Ed25519PrivateKey, passphrase: str | None =
     """Write a signing key to a new file that opens with a passphrase; asks for it where None is given.
 
     Raises:
-        FileUnwritable, PassphraseMissing: see :func:`ctwl_protocol.keyfile.write_secret`.
+        FileUnwritable, PassphraseMissing: see :func:`ctwl_protocol.secret_file.write_secret`.
     """
     write_secret(path, key.private_bytes_raw(), PURPOSE, passphrase)
 
@@ -79,7 +79,7 @@ def read_key(path: str | Path, passphrase: str | None = None) -> Ed25519PrivateK
     """Open the file of a signing key.
 
     Raises:
-        KeyFileMalformed, KeyFileLocked, PassphraseMissing: see :func:`ctwl_protocol.keyfile.read_secret`.
+        KeyFileMalformed, KeyFileLocked, PassphraseMissing: see :func:`ctwl_protocol.secret_file.read_secret`.
     """
     seed = read_secret(path, PURPOSE, passphrase)
     if len(seed) != 32:

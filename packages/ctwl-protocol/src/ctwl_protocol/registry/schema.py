@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from .. import canonical
 from ..errors import NonCanonical, RegistryError
-from ..profile import Bytes32, explain
+from ..profile.document import Bytes32, explain
 
 __all__ = ["Bytes32", "Bytes64", "Document", "Line", "Many", "Part", "Time", "as_tuple"]
 

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 from ..errors import FileUnwritable, RegistryError, RegistryUnreadable, StateMalformed
-from ..keyfile import write_whole
-from . import client
-from .client import Trusted
+from ..secret_file import write_whole
+from . import workflow
 from .envelope import Envelope
 from .schema import Document, Time
+from .workflow import Trusted
 
 __all__ = [
     "VARIABLE",
@@ -66,7 +66,7 @@ def state_folder() -> Path:
 def bundled() -> Trusted:
     """What the wheel brings: today a test root and a test registry, for there has been no ceremony yet."""
     folder = resources.files(__package__) / "bundled"
-    return client.begin((folder / "root.ctwl").read_bytes(), (folder / "registry.ctwl").read_bytes())
+    return workflow.begin((folder / "root.ctwl").read_bytes(), (folder / "registry.ctwl").read_bytes())
 
 
 def load_trusted(folder: str | Path | None = None) -> Trusted:
@@ -85,7 +85,7 @@ def load_trusted(folder: str | Path | None = None) -> Trusted:
         raise
     try:
         state = State.from_bytes(data)
-        return client.resume(state.root, state.registry, seen=state.seen)
+        return workflow.resume(state.root, state.registry, seen=state.seen)
     except RegistryError as error:
         raise StateMalformed(f"{path}: {error}; remove the file to start from what the wheel brings") from error
 
@@ -130,7 +130,7 @@ def update_trusted(
     with _locked(folder):
         if start is not None and (folder / _FILE).exists():
             raise FileUnwritable(f"{folder / _FILE} is there already; remove it to start from another root")
-        trusted = client.update(start or load_trusted(folder), now=now, roots=roots, registry=registry)
+        trusted = workflow.update(start or load_trusted(folder), now=now, roots=roots, registry=registry)
         save_trusted(trusted, folder)
     return trusted
 

@@ -1,0 +1,256 @@
+"""``ctwl-decode``: does this text carry a code, where, and which?"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from difflib import get_close_matches
+from importlib import import_module
+from io import TextIOWrapper
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+from ctwl_protocol import CTWLError, get_profile
+from ctwl_protocol.errors import FileUnwritable
+from ctwl_protocol.records.layouts import LAYOUTS, find_layout
+from ctwl_protocol.records.sealing import MAX_EPOCH, ProviderKeys
+from ctwl_protocol.registry import load_trusted
+
+from .. import __version__
+from ..errors import OptionOutOfRange
+from ..options import ALPHA, ScoreName, add_proxy_options, beacons, check_alpha
+from ..text.input import read_text
+
+if TYPE_CHECKING:
+    from ..report.model import Analysis
+
+__all__ = ["main"]
+
+_COMMANDS = {
+    "serve": (".serve.command", "main"),
+    "scan": (".scan.command", "main"),
+    "prove": (".prove.command", "main_prove"),
+    "verify": (".prove.command", "main_verify"),
+}
+"""The other commands: a module, which is loaded when it is asked for, and its entry point."""
+
+_EPILOG = """\
+examples:
+  ctwl-decode letter.txt                              the verdict, and the text with its evidence in colour
+  ctwl-decode --html report.html letter.txt           a page to pass on
+  ctwl-decode --json --profile org.ctwl.smollm2-135m.1 - < letter.txt
+  ctwl-decode --beacon 42:3 letter.txt                is it this model's? needs less text
+  ctwl-decode --keys our.keys letter.txt              a provider opens its users, tests its authenticators
+
+other commands:
+  ctwl-decode serve                                   a web page and an HTTP API (ctwl-decode serve --help)
+  ctwl-decode scan corpus/ --out results.parquet      many documents (ctwl-decode scan --help)
+  ctwl-decode prove letter.txt --profile mine.ctwl --out proof.ctwl
+                                                      show others a private profile's code (prove --help)
+  ctwl-decode verify proof.ctwl --appeared 2026-11-01 is such a proof good? (verify --help)
+  A file of the name of a command is read as ./serve and the like.
+
+The p-value says how often chance alone would show some code as clearly, over all codes and passages searched. A text of
+150 tokens (about 110 words) or more gives a clear answer. No watermark does not mean that a person wrote the text.
+exit status: 0 a watermark was found; 1 none; 2 an error.
+"""
+
+
+class _Schema(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from ..report.model import Report
+
+        schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **Report.model_json_schema()}
+        print(json.dumps(schema, indent=2))
+        parser.exit()
+
+
+def _epoch(given: str) -> int:
+    if not given.isdecimal() or int(given) > MAX_EPOCH:
+        raise argparse.ArgumentTypeError(f"{given!r} is no epoch; they run from 0 to {MAX_EPOCH}")
+    return int(given)
+
+
+_LAYOUTS = ", ".join(layout.name for layout in LAYOUTS)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="ctwl-decode",
+        description="Read the public watermark code that a language model's provider put in a text.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("file", metavar="FILE", help="a UTF-8 text file; - reads standard input")
+    add_proxy_options(parser)
+    parser.add_argument("--alpha", type=float, default=ALPHA, help="level of the test, on the p-value (default 1e-4)")
+    parser.add_argument(
+        "--layout",
+        action="append",
+        metavar="NAME",
+        help=f"look for records of this layout only; may be given again (default: all of {_LAYOUTS}, and what is "
+        "registered)",
+    )
+    parser.add_argument(
+        "--keys", metavar="FILE", help="the provider's keys: opens sealed users and tests authenticators"
+    )
+    parser.add_argument(
+        "--epoch",
+        type=_epoch,
+        action="append",
+        metavar="N",
+        help="key epoch in which a user may have been sealed; may be given again (default 0)",
+    )
+    parser.add_argument(
+        "--test",
+        choices=["exact", "posterior"],
+        default="exact",
+        help="exact p-value (default), or the paper's posterior with its threshold 1 - 1e-5, for comparison",
+    )
+    parser.add_argument(
+        "--score",
+        choices=get_args(ScoreName),
+        default="both",
+        help="log-likelihood ratio by halves (soft), for all strategies, or by ranks (rank), for gumbel; both side by "
+        "side (default); or the paper's count",
+    )
+    only = parser.add_mutually_exclusive_group()
+    only.add_argument(
+        "--beacon",
+        metavar="PROVIDER[:VERSION]",
+        type=beacons,
+        action="extend",
+        help="search for this provider's beacons only, which needs less text; may be given more than once",
+    )
+    only.add_argument("--registered", action="store_true", help="search for registered providers' beacons only")
+    parser.add_argument(
+        "--reference", action="store_true", help="compute the proxy in float32 even where a quicker way conforms"
+    )
+    parser.add_argument("--json", action="store_true", help="print the report as JSON (schema: ctwl-decode --schema)")
+    parser.add_argument("--html", metavar="FILE", help="write the report as a page of its own too")
+    parser.add_argument("--schema", action=_Schema, nargs=0, help="print the JSON schema of the report and exit")
+    parser.add_argument("--version", action="version", version=f"ctwl-decode {__version__}")
+    return parser
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int], None]]:
+    """A progress bar on stderr where that is a terminal."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("reading")
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _run(arguments: argparse.Namespace) -> Analysis:
+    check_alpha(arguments.alpha)
+    if arguments.epoch and not arguments.keys:
+        raise OptionOutOfRange("--epoch goes with --keys: without a provider's keys no user is opened")
+    if arguments.html:
+        _check_page(arguments.html, arguments.file)
+    text = read_text(arguments.file)
+    profile = get_profile(arguments.profile)  # a wrong name fails before torch is loaded, which takes seconds
+    trusted = load_trusted()
+    known = trusted.registry.known_layouts()
+    layouts = [find_layout(int(name) if name.isdecimal() else name, known) for name in arguments.layout or []] or known
+    keys = ProviderKeys.load(arguments.keys) if arguments.keys else None
+    from ..decoder import Decoder
+
+    decoder = Decoder.open(
+        profile,
+        proxy_path=arguments.proxy,
+        device=arguments.device,
+        reference=arguments.reference,
+        layouts=layouts,
+        keys=keys,
+        epochs=arguments.epoch or [0],
+        registry=trusted,
+    )
+    with _progress() as progress:
+        return decoder.analyse(
+            text,
+            alpha=arguments.alpha,
+            test=arguments.test,
+            score=arguments.score,
+            beacons=trusted.registry.beacons() if arguments.registered else arguments.beacon,
+            progress=progress,
+        )
+
+
+def _print(analysis: Analysis, arguments: argparse.Namespace) -> None:
+    if arguments.json:
+        print(json.dumps(analysis.report.model_dump(mode="json"), indent=2), flush=True)  # ASCII, for any terminal
+    elif sys.stdout.isatty():
+        from rich.console import Console
+
+        from ..report.terminal import show
+
+        show(analysis, Console())
+    else:
+        print(analysis.report, flush=True)
+
+
+def _check_page(file: str, source: str) -> None:
+    """Refuse a page that cannot be written, or would replace the text, before the text is read: FileUnwritable."""
+    page = Path(file)
+    if page.is_dir() or not os.access(page if page.exists() else page.parent, os.W_OK):
+        raise FileUnwritable(f"cannot write {file}; name a file in a folder that can be written to")
+    if source != "-" and page.exists() and Path(source).exists() and page.samefile(source):
+        raise FileUnwritable(f"{file} is the text itself, which the page would replace; name another file for --html")
+
+
+def _write_page(analysis: Analysis, file: str) -> None:
+    from ..report.html import html_report
+
+    try:
+        Path(file).write_text(html_report(analysis), encoding="utf-8")
+    except OSError as error:
+        raise FileUnwritable(f"cannot write {file}: {error.strerror}") from error
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Entry point; returns the exit status: 2 also for a fault of ours, which is no "none found"."""
+    if isinstance(sys.stdout, TextIOWrapper):  # text may hold what a terminal of another encoding cannot show
+        sys.stdout.reconfigure(errors="backslashreplace")
+    try:
+        return _main(list(sys.argv[1:] if argv is None else argv))
+    except Exception:
+        traceback.print_exc()
+        return 2
+
+
+def _main(argv: list[str]) -> int:
+    if argv and argv[0] in _COMMANDS:
+        module, entry = _COMMANDS[argv[0]]
+        return int(getattr(import_module(module, __package__), entry)(argv[1:]))
+    if argv and (meant := get_close_matches(argv[0], _COMMANDS, n=1)) and not Path(argv[0]).exists():
+        _parser().error(f"{argv[0]} is no file and no command; did you mean {meant[0]}?")
+    analysis = None
+    try:
+        arguments = _parser().parse_args(argv)
+        analysis = _run(arguments)
+        try:
+            if arguments.html:
+                _write_page(analysis, arguments.html)
+        finally:  # the verdict in any case
+            _print(analysis, arguments)
+    except CTWLError as error:
+        print(f"ctwl-decode: {error.code}: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:  # the reader of our output went away; the verdict still stands
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:  # a full disk, a cache that cannot be written
+        print(f"ctwl-decode: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("ctwl-decode: interrupted", file=sys.stderr)
+        return 2
+    return 0 if analysis is not None and analysis.report.detected else 1

@@ -1,0 +1,223 @@
+"""``ctwl-decode prove`` and ``ctwl-decode verify``: a proof, and its verification in front of anyone."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import datetime
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ctwl_protocol import CTWLError, Profile, canonical, get_profile
+from ctwl_protocol.errors import ProxyNotFound
+from ctwl_protocol.profile.private import check_private
+from ctwl_protocol.registry import Trusted, load_trusted
+from ctwl_protocol.registry.store import read_file
+from ctwl_protocol.registry.workflow import update
+from ctwl_protocol.secret_file import write_whole
+
+from ...errors import OptionOutOfRange, OutputExists, ProofUnfounded
+from ...options import ALPHA, add_proxy_options, check_alpha
+from ...report.model import number
+from ...text.input import read_bytes, read_text
+from .document import Proof
+from .verification import TRIED, has_public_proxy, verify
+
+if TYPE_CHECKING:
+    from ...decoder import Decoder
+
+__all__ = ["main_prove", "main_verify"]
+
+_REVEALS = """\
+A proof reveals the profile's key to whoever reads it. They can then read every text of that profile, and write others,
+so afterwards it proves nothing about texts that appear later. Make a proof from a user's profile (ctwl-profile
+for-user), not from the provider's own, from which all users' profiles follow; and have every profile certified
+(ctwl-profile commit) long before it is needed.
+"""
+
+_PROVE_EPILOG = f"""\
+{_REVEALS}
+example:
+  ctwl-decode prove letter.txt --profile ann.ctwl --out proof.ctwl
+
+exit status: 0 the proof was written; 1 the text carries no code of the profile; 2 an error.
+"""
+
+_VERIFY_EPILOG = f"""\
+The proof holds where its profile was certified in the signed registry before the text appeared, and the text, decoded
+anew, carries the code. When the text appeared is for you to know: a proof cannot say it. Give the text in question with
+--text, or read the one in the proof.
+
+The p-value is multiplied by the number of keys that the owner had certified, and by those that may have been tried for
+each: who foresees a text can try keys until one happens to fit. The default charges 2^64, more than anybody can try;
+most texts must then have 200 to 300 tokens. Verified means that somebody who held the key wrote the code: the owner, or
+a user whom the owner gave the profile.
+
+{_REVEALS}
+examples:
+  ctwl-decode verify proof.ctwl --appeared 2026-11-01 --text letter.txt
+  ctwl-decode verify proof.ctwl --appeared 2026-11-01 --registry registry.ctwl --proxy ./my-llama
+
+exit status: 0 verified; 1 not; 2 an error.
+"""
+
+
+def _prove_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="ctwl-decode prove",
+        description="Write a proof that a text carries a code of a private profile, for others to verify.",
+        epilog=_PROVE_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("file", metavar="TEXT", help="a UTF-8 text file; - reads standard input")
+    parser.add_argument("--out", metavar="FILE", type=Path, required=True, help="the proof to write; never overwritten")
+    parser.add_argument("--alpha", type=float, default=ALPHA, help="level of the test, on the p-value (default 1e-4)")
+    add_proxy_options(parser)
+    return parser
+
+
+def _verify_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="ctwl-decode verify",
+        description="Verify a proof that a text carries a code of a certified private profile.",
+        epilog=_VERIFY_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("file", metavar="PROOF", help="the proof; - reads standard input")
+    parser.add_argument(
+        "--appeared",
+        metavar="DATE",
+        type=_day,
+        required=True,
+        help="the day, in UTC, on which the text appeared as you know it, such as 2026-11-01",
+    )
+    parser.add_argument("--text", metavar="FILE", help="the text in question, to compare with the one in the proof")
+    parser.add_argument(
+        "--registry",
+        metavar="FILE",
+        help="a signed registry; it must stand under the root that is trusted here (default: the stored one)",
+    )
+    parser.add_argument(
+        "--proxy", metavar="PATH", help="folder with the proxy LM's files; needed where that is the provider's own LM"
+    )
+    parser.add_argument("--device", default="auto", help="torch device (default: cuda where there is one)")
+    parser.add_argument("--alpha", type=float, default=ALPHA, help="level of the test, on the p-value (default 1e-4)")
+    parser.add_argument(
+        "--tried",
+        metavar="BITS",
+        type=int,
+        default=TRIED,
+        help=f"charge for 2^BITS keys tried (default {TRIED}); 0 where you trust that the owner drew the key at random",
+    )
+    parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
+    return parser
+
+
+def _day(given: str) -> int:
+    """The first instant of a day in UTC, in Unix seconds."""
+    try:
+        found = datetime.datetime.combine(datetime.date.fromisoformat(given), datetime.time(), datetime.UTC)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{given!r} is no day such as 2026-11-01") from error
+    return int(found.timestamp())
+
+
+def _prove(arguments: argparse.Namespace) -> int:
+    check_alpha(arguments.alpha)
+    if arguments.out.exists():
+        raise OutputExists(f"{arguments.out} is there already; name another file")
+    text, profile = read_text(arguments.file), get_profile(arguments.profile)
+    check_private(profile)
+    from ...decoder import Decoder
+
+    decoder = Decoder.open(profile, proxy_path=arguments.proxy, device=arguments.device)
+    report = decoder.decode(text, alpha=arguments.alpha)
+    try:
+        proof = Proof.of(profile, text, report)
+    except ProofUnfounded as error:
+        print(f"No proof written ({error.code}): {error}", flush=True)
+        return 1
+    write_whole(arguments.out, proof.to_bytes(), mode=0o600)
+    print(f"{report}\nproof     {arguments.out}", flush=True)
+    notes = [f"{arguments.out} reveals the key of {profile.name} to whoever reads it"]
+    if report.p_value * 2.0**TRIED > ALPHA:
+        notes.append(
+            "it convinces only who trusts that the key was drawn at random (verify --tried 0); others want a p-value "
+            f"of at most {number(ALPHA / 2.0**TRIED)}, so prove a longer text"
+        )
+    for note in notes:
+        print(f"ctwl-decode: note: {note}", file=sys.stderr)
+    return 0
+
+
+def _trusted(file: str | None) -> Trusted:
+    """The stored registry; or the one given, verified under the stored root and not stored."""
+    trusted = load_trusted()
+    return trusted if file is None else update(trusted, now=int(time.time()), registry=read_file(file))
+
+
+def _opener(arguments: argparse.Namespace) -> Callable[[Profile], Decoder]:
+    def opened(profile: Profile) -> Decoder:
+        if arguments.proxy is None and not has_public_proxy(profile):
+            raise ProxyNotFound(
+                "the proof's proxy LM is none of the published ones, and what a proof names is not fetched; get its "
+                "files from the owner and give their folder: --proxy FOLDER"
+            )
+        from ...decoder import Decoder
+
+        return Decoder.open(profile, proxy_path=arguments.proxy, device=arguments.device)
+
+    return opened
+
+
+def _verify(arguments: argparse.Namespace) -> int:
+    if arguments.appeared > time.time() + 86_400:
+        raise OptionOutOfRange("--appeared lies in the future; give the day on which the text appeared")
+    proof = Proof.from_bytes(read_bytes(arguments.file, canonical.MAX_BYTES))
+    text = None if arguments.text is None else read_text(arguments.text)
+    trusted = _trusted(arguments.registry)
+    outcome = verify(
+        proof,
+        trusted,
+        arguments.appeared,
+        _opener(arguments),
+        text=text,
+        alpha=arguments.alpha,
+        tried=arguments.tried,
+    )
+    if arguments.json:
+        print(json.dumps({"verified": outcome.verified, **dataclasses.asdict(outcome)}, indent=2), flush=True)
+    else:
+        print(outcome, flush=True)
+    return 0 if outcome.verified else 1
+
+
+def _main(run: Callable[[], int]) -> int:
+    try:
+        return run()
+    except CTWLError as error:
+        print(f"ctwl-decode: {error.code}: {error}", file=sys.stderr)
+    except BrokenPipeError:  # the reader of our output went away
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:  # a full disk, a cache that cannot be written
+        print(f"ctwl-decode: {error}", file=sys.stderr)
+    except KeyboardInterrupt:
+        print("ctwl-decode: interrupted", file=sys.stderr)
+    return 2
+
+
+def main_prove(argv: Sequence[str] | None = None) -> int:
+    """Entry point of ``ctwl-decode prove``; returns the exit status."""
+    arguments = _prove_parser().parse_args(argv)
+    return _main(lambda: _prove(arguments))
+
+
+def main_verify(argv: Sequence[str] | None = None) -> int:
+    """Entry point of ``ctwl-decode verify``; returns the exit status."""
+    arguments = _verify_parser().parse_args(argv)
+    return _main(lambda: _verify(arguments))

@@ -1,0 +1,90 @@
+"""The proof itself: a text, and the profile that reads it, key and all (spec section 4.6)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from ctwl_protocol import Profile, canonical
+from ctwl_protocol.errors import NonCanonical, ProfileMalformed
+from ctwl_protocol.profile.private import check_private
+
+from ...errors import InputTooLarge, ProofMalformed, ProofUnfounded
+from ...report.model import Report, number
+
+__all__ = ["Proof"]
+
+
+class Proof(BaseModel):
+    """What an owner hands over. Whoever reads it has the profile's key from then on.
+
+    Attributes:
+        format: version of this schema.
+        profile: the profile's canonical encoding.
+        text: the text that carries the code.
+        code: the code of its strongest span.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    format: Literal["ctwl-proof/1"] = "ctwl-proof/1"
+    profile: bytes
+    text: Annotated[str, Field(min_length=1)]
+    code: Annotated[int, Field(ge=0, lt=1 << 24)]
+
+    @classmethod
+    def of(cls, profile: Profile, text: str, report: Report) -> Self:
+        """A proof of what the decoder found.
+
+        Raises:
+            ProfileNotPrivate: a public profile proves nothing about anybody.
+            ProofUnfounded: nothing was found.
+        """
+        check_private(profile)
+        if not report.detected or report.code is None:
+            raise ProofUnfounded(
+                f"the text carries no code of {profile.name} (p = {number(report.p_value)}, above "
+                f"{number(report.alpha)}), so there is nothing to prove; look whether it is the right profile"
+            )
+        return cls(profile=profile.to_bytes(), text=text, code=report.code)
+
+    def to_bytes(self) -> bytes:
+        """The canonical MessagePack.
+
+        Raises:
+            InputTooLarge: it would have more bytes than a reader takes.
+        """
+        data = canonical.encode(self.model_dump())
+        if len(data) > canonical.MAX_BYTES:
+            raise InputTooLarge(
+                f"the proof would have {len(data)} bytes, and at most {canonical.MAX_BYTES} are read; "
+                "prove a passage of the text"
+            )
+        return data
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """Read a proof; says nothing of whether it is good.
+
+        Raises:
+            ProofMalformed: these bytes are no proof, or the profile in it is none.
+        """
+        try:
+            found = cls.model_validate(canonical.decode(data))
+            if found.opened().to_bytes() != found.profile or found.to_bytes() != data:
+                raise ProofMalformed("the proof, or the profile in it, is not in its one form; ask for the file anew")
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            raise ProofMalformed(f"this is no proof: {first['msg']}; ask for the file anew") from error
+        except (NonCanonical, ProfileMalformed) as error:
+            raise ProofMalformed(f"this is no proof: {error}; ask for the file anew") from error
+        return found
+
+    def opened(self) -> Profile:
+        """The profile.
+
+        Raises:
+            ProfileMalformed: the bytes are no profile.
+        """
+        return Profile.from_bytes(self.profile)

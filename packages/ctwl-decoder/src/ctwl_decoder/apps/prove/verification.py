@@ -1,0 +1,214 @@
+"""Checking a proof in front of anyone, in the steps of spec section 4.6; the first that fails refuses it."""
+
+from __future__ import annotations
+
+import datetime
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ctwl_protocol import Profile, get_profile, published_names
+from ctwl_protocol.errors import ProfileNotPrivate
+from ctwl_protocol.profile.private import check_private, commitment
+from ctwl_protocol.registry import CertificateEntry, Registry, Trusted
+
+from ...errors import (
+    OptionOutOfRange,
+    ProofLate,
+    ProofRefused,
+    ProofTextDiffers,
+    ProofUncertified,
+    ProofUnfounded,
+)
+from ...options import ALPHA, check_alpha
+from ...report.model import number
+from ...text.alignment import Mapped, normalized
+from .document import Proof
+
+if TYPE_CHECKING:
+    from ...decoder import Decoder
+
+__all__ = ["TRIED", "Step", "Verification", "day", "has_public_proxy", "verify"]
+
+TRIED = 64
+"""Logarithm to base 2 of the keys that an owner is charged with having tried for each one certified.
+
+Who foresees a text, or a passage in it, can try keys until one happens to show a code there, and have that one
+certified in time. Each key that was tried is one more chance, and 2^64 are more than anybody can try.
+"""
+
+_SPENT = "Whoever has read this proof holds its key: it proves nothing about texts that appear from then on."
+_MADE = (
+    "Its weights or tokenizer are the owner's own: who foresaw the text could have made them to fit. Believe it only "
+    "of a text that nobody could foresee."
+)
+_STEPS = ("registry", "profile", "date", "text", "code")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step and its outcome.
+
+    Attributes:
+        name: what was looked at.
+        words: what was found.
+        code: None where the step was passed, else the status code of the refusal.
+    """
+
+    name: str
+    words: str
+    code: str | None = None
+
+
+@dataclass(frozen=True)
+class Verification:
+    """The outcome of all steps; those after a refusal were not done.
+
+    Attributes:
+        steps: in order.
+        owner: who had the profile certified, where anybody had.
+        binding: whether the registry is for production; one for tests binds nobody.
+        appeared: the instant before which the profile had to be certified, Unix seconds.
+        own_making: whether the profile's proxy or tokenizer is no published profile's.
+    """
+
+    steps: tuple[Step, ...]
+    owner: str | None
+    binding: bool
+    appeared: int
+    own_making: bool
+
+    @property
+    def verified(self) -> bool:
+        """Whether every step was passed."""
+        return self.steps[-1].code is None
+
+    def __str__(self) -> str:
+        """The verdict first, then the steps."""
+        *_, last = self.steps
+        if last.code is not None:
+            verdict = f"Not verified: {last.code}."
+        else:
+            verified = "Verified" if self.binding else "Verified, but in a test registry, which binds nobody"
+            verdict = (
+                f"{verified}: the text carries a code under a key that {self.owner} had certified before "
+                f"{day(self.appeared)}."
+            )
+        lines = [f"{step.name:<10} {'no: ' if step.code else ''}{step.words}" for step in self.steps]
+        return "\n".join([verdict, *lines, *([_MADE] if self.verified and self.own_making else []), _SPENT])
+
+
+def verify(
+    proof: Proof,
+    trusted: Trusted,
+    appeared: int,
+    open_decoder: Callable[[Profile], Decoder],
+    *,
+    text: str | None = None,
+    alpha: float = ALPHA,
+    tried: int = TRIED,
+) -> Verification:
+    """Check a proof.
+
+    Args:
+        proof: the proof.
+        trusted: the registry, verified.
+        appeared: when the text appeared, in Unix seconds, as the verifier knows it; nothing in a proof can say it.
+        open_decoder: a decoder of the profile; called for a certified profile only.
+        text: the text in question; where None, the verdict is about the text in the proof.
+        alpha: level of the test, on the p-value times the keys that the owner is charged with.
+        tried: see :data:`TRIED`; 0 to believe that the owner drew the key at random.
+
+    Raises:
+        OptionOutOfRange: alpha, tried.
+        CTWLError: what keeps the decoder from opening.
+    """
+    check_alpha(alpha)
+    if not 0 <= tried <= 256:
+        raise OptionOutOfRange(f"tried is {tried}; keys have 256 bits, so it must be from 0 to 256")
+    profile, registry = proof.opened(), trusted.registry
+    passed = [trusted.label(int(time.time()))]
+    certificate: CertificateEntry | None = None
+    refused: tuple[Step, ...] = ()
+    try:
+        certificate, words = _certified(profile, registry)
+        passed.append(words)
+        passed.append(_early(certificate, appeared))
+        passed.append(_same(proof.text, text))
+        charge = _certificates(registry, certificate.owner, appeared), tried
+        passed.append(_carried(proof, open_decoder(profile), charge, alpha))
+    except (ProofRefused, ProfileNotPrivate) as refusal:
+        refused = (Step(_STEPS[len(passed)], str(refusal), refusal.code),)
+    steps = tuple(Step(name, words) for name, words in zip(_STEPS, passed, strict=False))
+    owner = certificate.owner if certificate else None
+    return Verification(steps + refused, owner, trusted.use == "production", appeared, _own_making(profile))
+
+
+def has_public_proxy(profile: Profile) -> bool:
+    """Whether a profile's proxy is a published one's, so that its source may be trusted to fetch it from."""
+    return profile.proxy in [get_profile(name).proxy for name in published_names()]
+
+
+def _own_making(profile: Profile) -> bool:
+    published = map(get_profile, published_names())
+    return (profile.proxy, profile.tokenizer) not in [(known.proxy, known.tokenizer) for known in published]
+
+
+def day(instant: int) -> str:
+    """The day of an instant, in UTC."""
+    return datetime.datetime.fromtimestamp(instant, datetime.UTC).date().isoformat()
+
+
+def _certified(profile: Profile, registry: Registry) -> tuple[CertificateEntry, str]:
+    """Step 1: the profile is private, and the registry holds its commitment."""
+    check_private(profile)
+    committed = commitment(profile)
+    found = registry.certificate(committed)
+    if found is None:
+        raise ProofUncertified(
+            f"the registry of {day(registry.issued)} (version {registry.version}) certifies no profile with the "
+            f"commitment {committed.hex()}; a newer registry may, if it was certified since"
+        )
+    return found, f"{profile.name}, certified for {found.owner} as {committed.hex()[:16]}..."
+
+
+def _early(certificate: CertificateEntry, appeared: int) -> str:
+    """Step 2: the key was fixed before anybody could choose it to fit the text."""
+    if certificate.since >= appeared:
+        raise ProofLate(
+            f"the profile was certified on {day(certificate.since)}, not before the text appeared on {day(appeared)}; "
+            "keys could have been tried until one fitted"
+        )
+    return f"certified on {day(certificate.since)}, before {day(appeared)}"
+
+
+def _same(proved: str, asked: str | None) -> str:
+    """Step 3: it is the text in question; what normalization takes away makes no other text."""
+    if asked is None:
+        start = "".join(letter if letter.isprintable() else " " for letter in proved[:60])
+        return f'compared with none: the verdict is about the one in the proof, "{start}..."'
+    if normalized(Mapped.of(asked)).text != normalized(Mapped.of(proved)).text:
+        raise ProofTextDiffers("the text in the proof is another than the one given; ask for a proof of this one")
+    return "the one given"
+
+
+def _carried(proof: Proof, decoder: Decoder, charge: tuple[int, int], alpha: float) -> str:
+    """Step 4: decoded anew, the text carries the code, also beyond the chances that all the owner's keys had."""
+    certified, tried = charge
+    keys = certified * 2.0**tried
+    report = decoder.decode(proof.text, alpha=alpha / keys)
+    charged = f"{certified} certified key" + ("s" if certified > 1 else "")
+    charged += f", each one of 2^{tried} that may have been tried" if tried else ""
+    words = f"p = {number(min(1.0, report.p_value * keys))}: {number(report.p_value)} times {charged}"
+    if not report.detected:
+        raise ProofUnfounded(f"the text does not show a code clearly enough, {words}; a longer text may")
+    if proof.code not in {span.code for span in report.spans}:
+        raise ProofUnfounded(f"the text carries the code {report.code}, and the proof is of {proof.code}")
+    return f"{proof.code}, {words}"
+
+
+def _certificates(registry: Registry, owner: str, appeared: int) -> int:
+    """How many profiles an owner had certified in time, each of them a chance to find a code in any text."""
+    entries = (entry for entry in registry.entries if isinstance(entry, CertificateEntry))
+    return sum(entry.owner == owner and entry.since < appeared for entry in entries)

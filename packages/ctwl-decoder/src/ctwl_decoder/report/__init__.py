@@ -1,0 +1,1 @@
+"""What was found, as data, words, a terminal page and an HTML page."""

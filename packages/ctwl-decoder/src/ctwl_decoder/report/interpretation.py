@@ -1,0 +1,101 @@
+"""What codes mean: the record's fields, whom the registry knows under them, what the provider's keys open."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+
+from ctwl_protocol import Beacon, Profile
+from ctwl_protocol.errors import SealRefused
+from ctwl_protocol.records.beacon import BEACON_BITS, BEACON_FIELDS
+from ctwl_protocol.records.layouts import AUTHENTICATOR, LAYOUTS, SEALED_USER
+from ctwl_protocol.records.record import Record
+from ctwl_protocol.records.sealing import ProviderKeys
+from ctwl_protocol.registry import Trusted
+
+from ..search.records import Reading
+from ..search.spans import Candidate
+from .model import Hop, ReadRecord
+
+__all__ = ["Interpreter"]
+
+
+@dataclass(frozen=True)
+class Interpreter:
+    """Turns codes into what a report says of them.
+
+    Attributes:
+        profile: the profile; under a private one the codes are its owner's, and the registry says nothing of them.
+        registry: what this machine trusts.
+        keys: the provider's, where it is the provider who reads.
+        epochs: key epochs in which a user may have been sealed.
+    """
+
+    profile: Profile
+    registry: Trusted
+    keys: ProviderKeys | None
+    epochs: tuple[int, ...]
+
+    def label(self) -> str | None:
+        """Which registry the names are from; None under a private profile."""
+        return self.registry.label(int(time.time())) if self.profile.is_public else None
+
+    def beacon(self, code: int | None) -> dict[str, int | None]:
+        """The fields of a beacon by name; None each where there is no code, or the profile's are no beacons."""
+        if code is None or self.profile.code_bits != BEACON_BITS:
+            return dict.fromkeys(BEACON_FIELDS)
+        return asdict(Beacon.from_code(code))
+
+    def record(self, candidate: Candidate, alpha: float) -> ReadRecord | None:
+        """What a candidate says, as far as it was read; None where the profile's codes are no beacons."""
+        if self.profile.code_bits != BEACON_BITS:
+            return None
+        beacon_alone = LAYOUTS[0] if candidate.count == 1 else None
+        reading = candidate.reading or Reading(beacon_alone, (candidate.code,), (candidate.p_value,), candidate.p_value)
+        layout, beacon = reading.layout, Beacon.from_code(reading.codes[0])
+        fields: dict[str, int] = asdict(beacon)
+        chain: tuple[Beacon, ...] = (beacon,)
+        if layout is not None:
+            unread = [0] * (layout.codes - len(reading.codes))
+            whole = Record(layout, (*reading.codes, *unread))
+            fields, chain = whole.fields, whole.chain
+            if unread:
+                del fields[AUTHENTICATOR]
+        sealed = fields.get(SEALED_USER.name) if layout and SEALED_USER in layout.fields else None
+        return ReadRecord(
+            layout=layout.name if layout else None,
+            number=layout.number if layout else None,
+            codes=list(reading.codes),
+            p_values=list(reading.p_values),
+            p_value=reading.p_value,
+            fields=fields,
+            chain=[self._hop(hop) for hop in chain],
+            sealed=sealed,
+            user=self._user(sealed, beacon),
+            authenticator=layout is not None and layout.authenticated,
+            authenticated=None if reading.authenticator is None else reading.authenticator <= alpha,
+            authenticated_p_value=reading.authenticator,
+        )
+
+    def _hop(self, beacon: Beacon) -> Hop:
+        """A beacon with what the registry knows of it."""
+        if not self.profile.is_public:
+            return Hop(**asdict(beacon), name=None, model=None, state=None)
+        registry = self.registry.registry
+        owner, model = registry.provider(beacon.provider), registry.model(beacon.provider, beacon.version)
+        return Hop(
+            **asdict(beacon),
+            name=owner.name if owner else None,
+            model=model.name if model else None,
+            state=owner.state if owner else "unregistered",
+        )
+
+    def _user(self, sealed: int | None, beacon: Beacon) -> int | None:
+        """The user whose number was sealed, where the keys are here and open it."""
+        if self.keys is None or sealed is None:
+            return None
+        for epoch in self.epochs:
+            with suppress(SealRefused):
+                return self.keys.open(sealed, beacon, epoch)
+        return None

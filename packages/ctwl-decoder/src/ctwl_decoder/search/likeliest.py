@@ -1,0 +1,106 @@
+"""The likeliest record: codes of high score in their slots that agree with their check (spec section 10.4).
+
+The check is the codes added bit by bit, so each slot's code follows from those of the others: where one slot says
+little, the others say what it must be. The best sum over all records cannot be searched whole, 2^60 of them for three
+codes. It is searched among those that are likely in all slots but one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ctwl_protocol.partition.kernel import jit
+
+__all__ = ["NOWHERE", "likeliest"]
+
+NOWHERE = -(1 << 24)
+"""Score of a code that is not searched."""
+
+_LIKELY = 1 << 11
+"""So many of a slot's best codes are combined with those of others."""
+
+_SAMPLED = 1 << 7
+"""One in so many codes is looked at first, to see where the best begin."""
+
+
+def likeliest(slots: Sequence[NDArray[np.int32]], most: int = 1) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Records of highest score, the best first.
+
+    Args:
+        slots: int32 (codes,) each: the score of every code in each slot, the check's slot last.
+        most: how many records, at most.
+
+    Returns:
+        int64 (records, slots), what the slots carry, the check included; int64 (records,), the sums of their scores.
+    """
+    best = np.array([[int(scores.argmax()) for scores in slots]])
+    if most == 1 and not np.bitwise_xor.reduce(best[0]):  # the best of every slot, and they agree
+        return best, _sums(slots, best)
+    likely = [_likely(scores) for scores in slots]
+    found = []
+    for follows, scores in enumerate(slots):
+        others = [(codes, slots[slot][codes]) for slot, codes in enumerate(likely) if slot != follows]
+        ranks = _combinations(len(others))
+        if min(len(codes) for codes, _ in others) < _LIKELY:
+            ranks = ranks[(ranks < [len(codes) for codes, _ in others]).all(axis=1)]
+        known = np.zeros((2, len(others), _LIKELY), dtype=np.int32)
+        for i, pair in enumerate(others):
+            known[:, i, : len(pair[0])] = pair
+        sums = _combined(ranks, known[0], known[1], scores)
+        least = np.partition(sums, len(sums) - most)[len(sums) - most] if most < len(sums) else sums.min()
+        carried = list(known[0, np.arange(len(others)), ranks[sums >= least]].T)
+        carried.insert(follows, np.bitwise_xor.reduce(carried))
+        found.append(np.column_stack(carried))
+    records = np.unique(np.concatenate(found), axis=0)  # in ascending order, so the smallest of equals is first
+    sums = _sums(slots, records)
+    order = np.argsort(-sums, kind="stable")[:most]
+    order = order[sums[order] > NOWHERE // 2]
+    return records[order].astype(np.int64), sums[order]
+
+
+@jit
+def _combined(ranks: Any, codes: Any, worth: Any, follows: Any) -> Any:
+    """The scores of records whose codes have such ranks in all slots but the one that follows."""
+    sums = np.empty(len(ranks), np.int32)
+    for i in range(len(ranks)):
+        check, total = 0, 0
+        for slot in range(ranks.shape[1]):
+            check ^= codes[slot, ranks[i, slot]]
+            total += worth[slot, ranks[i, slot]]
+        sums[i] = total + follows[check]
+    return sums
+
+
+def _sums(slots: Sequence[NDArray[np.int32]], records: NDArray[np.int64]) -> NDArray[np.int64]:
+    sums = np.zeros(len(records), dtype=np.int64)
+    for scores, codes in zip(slots, records.T, strict=True):
+        sums += scores[codes]
+    return sums
+
+
+def _likely(scores: NDArray[np.int32]) -> NDArray[np.int64]:
+    """The best codes of a slot, best first, the smallest of equals."""
+    sample = np.sort(scores[::_SAMPLED])[::-1]
+    codes = np.flatnonzero(scores >= max(sample[min(3 * _LIKELY // _SAMPLED, len(sample) - 1)], NOWHERE + 1))
+    if len(codes) < _LIKELY:  # a small space, or an odd sample
+        codes = np.flatnonzero(scores > NOWHERE)
+    likely: NDArray[np.int64] = codes[np.argsort(-scores[codes], kind="stable")][:_LIKELY]
+    return likely
+
+
+@cache
+def _combinations(slots: int) -> NDArray[np.int64]:
+    """Ranks in so many slots whose product is small, about 100,000 of them: int64 (combinations, slots), from 0."""
+    bound = 1 << 18 - 2 * slots
+    ranks, size = np.empty((1, 0), dtype=np.int64), np.ones(1, dtype=np.int64)
+    for _ in range(slots):
+        room = np.minimum(bound // size, _LIKELY)
+        rows = np.repeat(np.arange(len(ranks)), room)
+        rank = np.arange(len(rows)) - np.repeat(np.cumsum(room) - room, room)
+        ranks, size = np.column_stack([ranks[rows], rank]), size[rows] * (rank + 1)
+    return ranks

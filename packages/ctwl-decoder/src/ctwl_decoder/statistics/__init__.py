@@ -1,0 +1,1 @@
+"""Evidence, scores and their exact null distribution (spec sections 10 and 12)."""

@@ -1,0 +1,205 @@
+"""Evidence: where each observed token lies in each colour's order, and what follows (spec section 10, steps 4 to 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from itertools import accumulate
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ctwl_protocol import Profile, hashing
+from ctwl_protocol.partition import kernel
+from ctwl_protocol.proxy import Proxy
+from ctwl_protocol.records import slots
+from ctwl_protocol.records.record import slot_seed
+from ctwl_protocol.text.positions import Positions
+
+__all__ = ["Evidence", "Marks", "Observe", "Table", "observe", "permutations"]
+
+MassBelow = Callable[[NDArray[np.uint32], NDArray[np.int64], NDArray[np.uint32]], NDArray[np.uint32]]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Where each observed token lies on its position's line of mass, once for every colour's order.
+
+    Attributes:
+        below: uint32 (positions, colours), the weight ranked before the token.
+        ranks: uint32 (positions, colours), the token's rank.
+        weight: uint32 (positions,), the token's own weight.
+        total: uint64 (positions,), the weight of the whole vocabulary.
+    """
+
+    below: NDArray[np.uint32]
+    ranks: NDArray[np.uint32]
+    weight: NDArray[np.uint32]
+    total: NDArray[np.uint64]
+
+    def __len__(self) -> int:
+        return len(self.weight)
+
+    def __getitem__(self, rows: slice | NDArray[np.int64]) -> Evidence:
+        return Evidence(self.below[rows], self.ranks[rows], self.weight[rows], self.total[rows])
+
+    @classmethod
+    def joined(cls, parts: Sequence[Evidence]) -> Evidence:
+        """The positions of several, one after the other."""
+        return cls(*(np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(cls)))
+
+    def split(self, sizes: Sequence[int]) -> list[Evidence]:
+        """The inverse of :meth:`joined`, given how many positions each part has."""
+        ends = list(accumulate(sizes))
+        return [self[slice(end - size, end)] for end, size in zip(ends, sizes, strict=True)]
+
+
+Observe = Callable[[Positions, Callable[[int], None]], Evidence]
+"""What turns positions into evidence: :func:`observe` with a proxy, or a service that batches for many callers."""
+
+
+def permutations(profile: Profile, contexts: NDArray[np.int64]) -> NDArray[np.uint32]:
+    """The seeds of every colour's permutation at some contexts: uint32 (contexts, colours)."""
+    words = [hashing.partition_seed(profile.key, context) for context in contexts.tolist()]
+    seeds = [hashing.permutation_seeds(seed, profile.colours) for seed in words]
+    return np.array(seeds, dtype=np.uint32).reshape(-1, profile.colours)
+
+
+def observe(
+    proxy: Proxy,
+    positions: Positions,
+    progress: Callable[[int], None] = lambda done: None,
+    *,
+    mass_below: MassBelow = kernel.mass_below,
+) -> Evidence:
+    """Weigh the vocabulary at each position and look the observed tokens up.
+
+    Args:
+        proxy: the proxy runner; its forward pass is nearly the whole cost.
+        positions: the positions of one text or of many.
+        progress: called with the number of positions done after each batch.
+        mass_below: the partition kernel, or the NumPy reference.
+    """
+    profile = proxy.profile
+    below, ranks = np.empty((2, len(positions), profile.colours), dtype=np.uint32)
+    weight = np.empty(len(positions), dtype=np.uint32)
+    total = np.empty(len(positions), dtype=np.uint64)
+    for rows, weights in proxy.batches(positions.windows):
+        seeds = permutations(profile, positions.contexts[rows])
+        observed = positions.observed[rows]
+        below[rows] = mass_below(weights, observed, seeds)
+        ranks[rows] = hashing.ranks_of(seeds, observed[:, None])
+        weight[rows] = weights[np.arange(len(weights)), observed]
+        total[rows] = weights.sum(axis=1, dtype=np.uint64)
+        progress(rows.stop)
+    return Evidence(below, ranks, weight, total)
+
+
+@dataclass(frozen=True)
+class Marks:
+    """All that scoring needs of a text: at each position what was seen, and what it is worth to every colour.
+
+    Attributes:
+        pairs: int64 (positions, h + 1), the context and the token.
+        seeds: uint32 (positions,), the context's colour seed.
+        units: int8 (positions, colours), see :mod:`ctwl_decoder.statistics.scores`.
+        slots: uint8 (positions, 4), the slot of the position in records of one to four codes.
+    """
+
+    pairs: NDArray[np.int64]
+    seeds: NDArray[np.uint32]
+    units: NDArray[np.int8]
+    slots: NDArray[np.uint8]
+
+    def __len__(self) -> int:
+        return len(self.seeds)
+
+    def __getitem__(self, rows: slice | NDArray[np.bool_] | NDArray[np.int64]) -> Marks:
+        return Marks(self.pairs[rows], self.seeds[rows], self.units[rows], self.slots[rows])
+
+    @classmethod
+    def of(cls, profile: Profile, positions: Positions, units: NDArray[np.int8]) -> Marks:
+        """Marks of a text's positions, with the colour seeds of slot 0."""
+        pairs = np.column_stack([positions.contexts, positions.observed])
+        seeds = np.zeros(len(pairs), dtype=np.uint32)
+        return cls(pairs, seeds, units, slots.slots(profile, positions)).seeded(partial(slot_seed, profile))
+
+    def seeded(self, seed: Callable[[Sequence[int]], int]) -> Marks:
+        """The same marks under other colour seeds, each context hashed once."""
+        contexts, place = np.unique(self.pairs[:, :-1], axis=0, return_inverse=True)
+        seeds = np.array([seed(context) for context in contexts.tolist()], dtype=np.uint32)
+        return replace(self, seeds=seeds[place.reshape(-1)])
+
+    def places_of(self, count: int, slot: int) -> NDArray[np.int64]:
+        """The positions that carry a slot in records of ``count`` codes: int64, ascending."""
+        return np.flatnonzero(self.slots[:, count - 1] == slot)
+
+    def first_occurrences(self, apart: int | None = None) -> NDArray[np.bool_]:
+        """One position of every distinct (context, token) pair: bool (positions,).
+
+        A pair that comes back brings the same permutations, so it is no new evidence. Of several positions the one that
+        carries slot 0 in most numbers of codes counts, the first of those.
+
+        Args:
+            apart: for a preliminary search: the first position counts, and again one that is at least so many positions
+                behind the one that was counted last.
+        """
+        first = np.zeros(len(self), dtype=np.bool_)
+        if apart is None:
+            order = np.argsort(-(self.slots == 0).sum(axis=1), kind="stable")
+            first[order[np.unique(self.pairs[order], axis=0, return_index=True)[1]]] = True
+            return first
+        last: dict[bytes, int] = {}
+        for i, pair in enumerate(self.pairs):
+            key = pair.tobytes()
+            if i - last.get(key, -apart) >= apart:
+                last[key] = i
+                first[i] = True
+        return first
+
+    def worth(self, code: int) -> NDArray[np.int64]:
+        """What every position is worth to one code, repeats included: int64 (positions,)."""
+        one = np.full(len(self), code, dtype=np.uint32)
+        chosen = hashing.code_colours(self.seeds, one, self.units.shape[1]).astype(np.int64)
+        return self.units[np.arange(len(self)), chosen].astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Table:
+    """What a text says about every code: units summed over the positions that share a context.
+
+    Attributes:
+        seeds: uint32 (contexts,), colour seeds of the distinct contexts.
+        units: int32 (contexts, colours).
+        counted: how many positions were summed.
+    """
+
+    seeds: NDArray[np.uint32]
+    units: NDArray[np.int32]
+    counted: int
+
+    @property
+    def expected(self) -> float:
+        """The mean score of a wrong code."""
+        return float(self.units.mean(axis=1).sum()) if self.counted else 0.0
+
+    def score(self, code: int) -> int:
+        """The score of one code; of many, see :func:`ctwl_decoder.statistics.code_scores.score_all`."""
+        one = np.full(len(self.seeds), code, dtype=np.uint32)
+        return int(self.units[np.arange(len(one)), hashing.code_colours(self.seeds, one, self.units.shape[1])].sum())
+
+    def of_contexts(self, rows: NDArray[np.int64]) -> Table:
+        """Some of the contexts."""
+        return Table(self.seeds[rows], self.units[rows], self.counted)
+
+    @classmethod
+    def of(cls, marks: Marks, *, repeats: bool = False) -> Table:
+        """Sum by context; a (context, token) pair counts once unless ``repeats`` count too."""
+        kept = marks if repeats else marks[marks.first_occurrences()]
+        contexts = kept.pairs[:, :-1]
+        order = np.lexsort(contexts.T[::-1])
+        # a new one begins where any id changes; -1 is no id
+        begins = np.flatnonzero((np.diff(contexts[order], axis=0, prepend=-1) != 0).any(axis=1))
+        units = np.add.reduceat(kept.units[order], begins, axis=0, dtype=np.int32)
+        return cls(kept.seeds[order[begins]], units, len(kept))

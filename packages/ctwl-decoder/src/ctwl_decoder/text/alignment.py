@@ -1,0 +1,92 @@
+"""Texts that remember where each of their characters came from, so that findings point into what the reader pasted."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import groupby
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ctwl_protocol.text.normalization import DELETED, WHITE_SPACE, normalize_within
+
+from ..errors import NotText
+
+__all__ = ["MAX_MARKS", "Edit", "Mapped", "normalized"]
+
+Edit = tuple[int, int, str]
+"""Characters ``start`` to ``end`` become another string."""
+
+_CHANGED = re.compile(f"\r[{DELETED}]*[\n\x85\u2028\u2029]|[\x00-\x7f]?[^\x00-\x7f]+|\r")
+"""What normalization may change: an ASCII character joins nothing before it, but for the second half of a line end."""
+
+MAX_MARKS = 256
+"""Most combining marks in a row, invisible characters aside: ordering them takes time that grows with their square."""
+
+_INVISIBLE = dict.fromkeys(map(ord, DELETED))
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """A text made from another one.
+
+    Attributes:
+        text: the text.
+        source: int64 (len(text) + 1,), where each character, and the end, stood in the original; never descends.
+    """
+
+    text: str
+    source: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, text: str) -> Mapped:
+        """A text as it was given."""
+        return cls(text, np.arange(len(text) + 1))
+
+    def edited(self, edits: Iterable[Edit]) -> Mapped:
+        """This text with some parts replaced; the edits ascend and do not overlap."""
+        edits = list(edits)
+        if not edits:
+            return self
+        texts: list[str] = []
+        places: list[int] = []
+        done = 0
+        for start, end, new in edits:
+            texts += [self.text[done:start], new]
+            places.extend(range(done, start))
+            places.extend(start + i * (end - start) // len(new) for i in range(len(new)))
+            done = end
+        texts.append(self.text[done:])
+        places.extend(range(done, len(self.source)))
+        return Mapped("".join(texts), self.source[np.array(places, dtype=np.int64)])
+
+
+def normalized(given: Mapped) -> Mapped:
+    """``ctwl-n1`` of a text (spec section 5.1), as :func:`ctwl_protocol.text.normalization.normalize`.
+
+    Raises:
+        NotText: more than :data:`MAX_MARKS` marks on one letter.
+    """
+    found = given
+    if not given.text.isascii() or "\r" in given.text:
+        pieces = ((m.start(), m.end(), m.group()) for m in _CHANGED.finditer(given.text))
+        changed = ((start, end, piece, _normalized(piece)) for start, end, piece in pieces)
+        found = given.edited((start, end, new) for start, end, piece, new in changed if new != piece)
+    head = len(found.text) - len(found.text.lstrip(WHITE_SPACE))
+    tail = max(len(found.text.rstrip(WHITE_SPACE)), head)
+    return Mapped(found.text[head:tail], found.source[head : tail + 1])
+
+
+def _normalized(piece: str) -> str:
+    if len(piece) > MAX_MARKS and _piled(piece.translate(_INVISIBLE)):
+        raise NotText(f"the text piles more than {MAX_MARKS} combining marks on one letter; no script does")
+    return normalize_within(piece)
+
+
+def _piled(run: str) -> bool:
+    """Whether more than :data:`MAX_MARKS` combining marks follow each other."""
+    groups = groupby(run, lambda character: unicodedata.combining(character) > 0)
+    return any(marks and sum(1 for _ in group) > MAX_MARKS for marks, group in groups)

@@ -1,0 +1,63 @@
+"""Plain text out of bytes from anywhere."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from ..errors import InputTooLarge, InputUnreadable, NotText
+
+__all__ = ["read_bytes", "read_text", "text_of"]
+
+_MAX_BYTES = 1 << 22
+
+
+def text_of(data: bytes, name: str) -> str:
+    """The text in bytes that should be UTF-8.
+
+    Raises:
+        NotText: they are not, or hold zero bytes.
+    """
+    if b"\0" in data:
+        raise NotText(f"{name} holds zero bytes, so it is a binary file; save it as plain UTF-8 text first")
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise NotText(
+            f"{name} is no UTF-8 text (byte {error.start} is 0x{data[error.start]:02x}); save it as UTF-8 first"
+        ) from error
+
+
+def read_bytes(name: str, most: int = _MAX_BYTES) -> bytes:
+    """The bytes of a file, or of standard input for ``-``.
+
+    Raises:
+        InputUnreadable: it cannot be opened or read.
+        InputTooLarge: it has more than ``most`` bytes.
+    """
+    if not name:
+        raise InputUnreadable("the file's name is empty; name a text file, or - for standard input")
+    try:
+        if name == "-" and sys.stdin is None:
+            raise InputUnreadable("standard input is closed")
+        if name == "-":
+            data = sys.stdin.buffer.read(most + 1)
+        else:
+            with Path(name).open("rb") as file:
+                data = file.read(most + 1)
+    except IsADirectoryError as error:
+        raise InputUnreadable(f"{name} is a folder; ctwl-decode scan reads folders") from error
+    except OSError as error:
+        raise InputUnreadable(f"cannot read {name}: {error.strerror}") from error
+    if len(data) > most:
+        raise InputTooLarge(f"{name} has more than {most} bytes; cut it into parts")
+    return data
+
+
+def read_text(name: str) -> str:
+    """The text of a file or of standard input, bounded and checked before any work.
+
+    Raises:
+        InputUnreadable, InputTooLarge, NotText: see :func:`read_bytes` and :func:`text_of`.
+    """
+    return text_of(read_bytes(name), name)

@@ -1,0 +1,162 @@
+"""The forms in which a pasted text may have been written (spec section 10, step 1).
+
+Normalization, which belongs to the profile, undoes what no reader sees. What readers do see, wrapped lines, wide gaps
+and the marks of HTML and Markdown, may be the writer's own, so they are never removed for good, and no more are
+joiners, which many scripts need: the decoder reads the text as given, and where it looks wrapped, justified or marked
+up, or has joiners in plain ASCII, also without that. Each form is a test, and the p-values pay for it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html import unescape
+from itertools import groupby, pairwise
+
+from ..errors import NotText
+from .alignment import Edit, Mapped, normalized
+
+__all__ = ["AS_GIVEN", "forms_of"]
+
+AS_GIVEN = "as given"
+
+_WIDEST = 120
+
+_BLOCK = {
+    "address", "article", "aside", "blockquote", "br", "dd", "div", "dl", "dt", "figure", "footer", "form", "h1", "h2",
+    "h3", "h4", "h5", "h6", "header", "hr", "li", "main", "nav", "ol", "p", "pre", "section", "table", "td", "th", "tr",
+    "ul",
+}  # fmt: skip
+_PARAGRAPH = {"p", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "pre"}
+_LONGEST_TAG = 1000
+_TAG = re.compile(
+    rf"</?(?:{'|'.join(sorted(_BLOCK))}|html|head|body|script|style|span|a|b|i|em|strong|code|u|sup|sub)\b[^<>]{{0,400}}>",
+    re.I,
+)
+_TAG_START = re.compile(r"</?[a-zA-Z]|<[!?]")
+_TAG_NAME = re.compile(r"</?([a-z][a-z0-9]{0,20})")
+_HIDDEN_TAG = re.compile(r"<(script|style|head|template)\b")
+_WORD = re.compile(r"\s+|&(?:#[0-9]{1,7}|#x[0-9a-f]{1,6}|[a-z][a-z0-9]{1,31});?|[^\s&]+|&", re.I)
+_BREAKS = ("", " ", "\n", "\n\n")
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|(?<=[^\r\n])\Z)")
+
+_GAPS = re.compile(r"(?<=\S)[ \u00a0]{2,}(?=\S)")
+"""What justified text has between its words."""
+
+_JOINERS = re.compile(
+    "(?<![^\x00-\x7f])[\u034f\u180b-\u180d\u180f\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef]+(?![^\x00-\x7f])"
+)
+"""What joins or varies characters, where none of its neighbours can be joined or varied."""
+
+_MARKDOWN = re.compile(
+    r"""(?mx)
+    ^[ ]{0,3}(?:>[ ]?)+                                # quotations, in mail too
+    | ^[ ]{0,3}\#{1,6}[ ]+                             # headings
+    | ^[ ]{0,8}[*+-][ ]+                               # items
+    | (?P<rule>^[ ]{0,3}(?:[-*_][ ]*){3,}$)
+    | (?P<link>!?\[(?P<words>[^\[\]\n]{0,400})\]\([^()\s]{0,400}\))
+    | \*{1,3}(?=\S) | (?<=\S)\*{1,3}                   # emphasis
+    | (?<![^\W_])_{1,3}(?=\S) | (?<=\S)_{1,3}(?![^\W_])
+    | `{1,3} | ~~
+    | \\(?=[\\`*_{}\[\]()\#+.!>-])                     # escapes
+    """
+)
+
+
+def forms_of(text: str) -> list[tuple[str, Mapped]]:
+    """A text as given and, where that differs, without marks, wrapped lines and gaps; both normalized, with names.
+
+    Raises:
+        NotText: see :func:`ctwl_decoder.text.alignment.normalized`; of the text as given. Another form is left out then.
+    """
+    given = Mapped.of(text)
+    bare = given.edited((*found.span(), "") for found in _JOINERS.finditer(text))
+    unmarked = _without_html(bare) if len(_TAG.findall(bare.text)) >= 2 else _without_markdown(bare)
+    joined = _unwrapped(unmarked)
+    even = joined.edited((*found.span(), " ") for found in _GAPS.finditer(joined.text))
+    steps = (
+        ("without joiners", given, bare), ("without marks", bare, unmarked), ("lines joined", unmarked, joined),
+        ("gaps closed", joined, even),
+    )  # fmt: skip
+    done = [name for name, before, after in steps if before.text != after.text]
+    first = normalized(given)
+    try:
+        second = normalized(even)
+    except NotText:
+        return [(AS_GIVEN, first)]
+    return [(AS_GIVEN, first)] + [(", ".join(done), second)] * (first.text != second.text)
+
+
+def _unwrapped(given: Mapped) -> Mapped:
+    """Line breaks that only keep lines short become spaces: there the next line's first word would not have fitted."""
+    lines = [(found.start(), found.group()) for found in _LINE.finditer(given.text)]
+    widest = max((len(line.rstrip()) for _, line in lines), default=0)
+    edits: list[Edit] = []
+    for blank, group in groupby(lines, lambda line: not line[1].strip()):
+        paragraph = list(group)
+        width = max(len(line.rstrip()) for _, line in paragraph) if len(paragraph) > 2 else widest
+        if (
+            blank
+            or width > _WIDEST
+            or any(
+                len(line.rstrip()) + 1 + len(following.split(maxsplit=1)[0]) <= width
+                for (_, line), (_, following) in pairwise(paragraph)
+            )
+        ):
+            continue  # its lines end where the writer wanted
+        for (start, line), (next_start, following) in pairwise(paragraph):
+            indent = len(following) - len(following.lstrip())
+            edits.append((start + len(line.rstrip()), next_start + indent, " "))
+    return given.edited(edits)
+
+
+def _without_markdown(given: Mapped) -> Mapped:
+    def edits() -> Iterator[Edit]:
+        for mark in _MARKDOWN.finditer(given.text):
+            if mark["link"]:
+                yield mark.start(), mark.start("words"), ""
+                yield mark.end("words"), mark.end(), ""
+            elif mark.end() > mark.start():
+                yield mark.start(), mark.end(), ""
+
+    return given.edited(edits())
+
+
+def _without_html(given: Mapped) -> Mapped:
+    """The words of a page, with one break between them: a blank line, a line end or a space, as its tags ask for."""
+    text, edits = given.text, list[Edit]()
+    done, wanted = 0, 0
+    for tag, start, end in _outside_tags(text):
+        wanted = max(wanted, 3 if tag in _PARAGRAPH else 2 if tag in _BLOCK else 0)
+        for found in _WORD.finditer(text, start, end):
+            word = found.group()
+            if word.isspace():
+                wanted = max(wanted, 1)
+                continue
+            edits += [(done, found.start(), _BREAKS[wanted]), (*found.span(), unescape(word))]
+            done, wanted = found.end(), 0
+    return given.edited([*edits, (done, len(text), "")])
+
+
+def _outside_tags(text: str) -> Iterator[tuple[str, int, int]]:
+    """What a page shows between its tags: the tag before, start and end; in linear time, whatever the text holds."""
+    folded, done, place, tag = "".join(c.lower() if c.isascii() else c for c in text), 0, 0, ""
+    endless: set[str] = set()  # ends that do not come any more
+    while (place := text.find("<", place)) >= 0:
+        if text.startswith("<!--", place):
+            end, start = "-->", place + 4
+        elif (hidden := _HIDDEN_TAG.match(folded, place)) is not None:
+            end, start = f"</{hidden[1]}", place + 1
+        else:
+            end, start = ">", place + 1
+        closed = -1 if end in endless else folded.find(end, start, start + _LONGEST_TAG if end == ">" else len(text))
+        if closed < 0 or (end == ">" and not _TAG_START.match(text, place)):
+            if end != ">":
+                endless.add(end)
+            place += 1
+            continue
+        yield tag, done, place
+        named = _TAG_NAME.match(folded, place)
+        tag = named[1] if named else ""
+        done = place = closed + (len(end) if end in (">", "-->") else 0)
+    yield tag, done, len(text)

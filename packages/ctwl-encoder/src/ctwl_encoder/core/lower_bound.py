@@ -1,0 +1,161 @@
+"""What ``delta`` chooses whatever the proxy says, so that the proxy need not be asked (spec section 8.2).
+
+``V`` is the tokens that rank before some place, and the order of the ranks is known without the proxy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ctwl_protocol.hashing import ranks_of
+
+from .bridge import Branch
+from .strategies import by_rank
+
+__all__ = ["Least", "is_settled"]
+
+Permuted: TypeAlias = tuple[Branch, int]
+"""A branch, and the seed of the permutation there, ``s(c, a)``."""
+
+_MOST = 500.0
+"""Nats that several branches may add together, so that no sum overflows."""
+
+
+class Least:
+    """What ``delta`` leaves of each token's probability at least, whatever the proxy says.
+
+    A token has least where it is the first that is left out: what ranks before it gains, what ranks behind it does not.
+    Together these are a part of the marked distribution that is known without the proxy: drawing from it as often as
+    its mass says, and else from what the marked distribution has beyond it, draws from the marked distribution (a
+    maximal coupling over all weights that the proxy may give).
+
+    Of a token at several branches it may be less than what is left at least: its rank counts at the first of them.
+
+    Attributes:
+        mass: of the known part, in [0, 1].
+    """
+
+    def __init__(self, likely: NDArray[np.float32], branches: Sequence[Permuted], delta: float) -> None:
+        """Weigh the orders of the ranks.
+
+        Args:
+            likely: float32 (size,), the model's distribution.
+            branches: where tokens may be preferred.
+            delta: nats.
+        """
+        preferred = np.zeros(len(likely), dtype=np.bool_)
+        for branch, _ in branches:
+            preferred[branch.candidates] = True
+        self._delta = delta
+        self._branches = branches
+        self._ids = ids = np.flatnonzero(preferred)
+        """Tokens that may be preferred somewhere; all others change by one factor."""
+        index = np.empty(len(likely), dtype=np.int64)
+        index[ids] = np.arange(len(ids))
+        self._places = [index[branch.candidates] for branch, _ in branches]
+        self._likely = likely[ids].astype(np.float64)
+        self._best = int(likely.argmax())
+        self._highest = np.log(likely[self._best])
+        self._rest = max(float(likely.sum(dtype=np.float64) - self._likely.sum()), 0.0)
+        self._factors, self._factor = self._weigh()
+        """By what probabilities are multiplied at least: float64 (|ids|,), and elsewhere."""
+        self.mass = self._sum(self._factors, self._factor)
+
+    def _weigh(self) -> tuple[NDArray[np.float64], float]:
+        times = np.zeros(len(self._ids), dtype=np.int64)
+        for at in self._places:
+            times[at] += 1
+        raised = self._likely * _gain(times, self._delta)
+        most = float(self._rest + raised.sum())
+        factors = np.full(len(self._ids), 1 / most)
+        left = np.ones(len(self._ids), dtype=np.bool_)
+        for (branch, seed), unordered in zip(self._branches, self._places, strict=True):
+            order, first = by_rank(branch, seed)
+            at = unordered[order]
+            elsewhere = np.ones(len(self._ids), dtype=np.bool_)
+            elsewhere[at] = False
+            high, low = raised[at], raised[at] * np.exp(-self._delta)
+            widths = np.diff(np.append(first, len(at)))
+            before, beside, behind = _sum_before(high)[first], _sum_before(low), _sum_before(low[::-1])[::-1]
+            # No difference of sums of what is large: beside one token the others may be too small for it.
+            others = self._rest + raised[elsewhere].sum() + np.repeat(before - beside[first], widths) + beside + behind
+            here = left[at]
+            factors[at[here]] = 1 / (self._likely[at] + others)[here]
+            left[at] = False
+        return factors, 1 / most
+
+    def _sum(self, factors: NDArray[np.float64], factor: float) -> float:
+        # No dot product: BLAS has threads of its own for long ones, which then spin where the models want to compute.
+        return float((self._likely * factors).sum() + self._rest * factor)
+
+    def known(self, logits: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The part that is known: log-probabilities, float32 (size,), whose sum is ``mass``.
+
+        Args:
+            logits: float32 (size,), the model's.
+        """
+        return self._multiplied(logits, self._factors, self._factor)
+
+    def beyond(self, logits: NDArray[np.float32], insides: Sequence[NDArray[np.bool_]]) -> NDArray[np.float32]:
+        """What the marked distribution has beyond the part that is known: log-probabilities, float32 (size,).
+
+        Args:
+            logits: float32 (size,), the model's.
+            insides: bool (|V|,) each, membership at the branches.
+        """
+        times = np.zeros(len(self._ids), dtype=np.int64)
+        for at, (branch, _), inside in zip(self._places, self._branches, insides, strict=True):
+            times[at] += inside[branch.tokens]
+        gains = _gain(times, self._delta)
+        total = self._sum(gains, 1.0)
+        factors = np.maximum(gains / total - self._factors, 0.0)
+        factor = max(1 / total - self._factor, 0.0)
+        if self._sum(factors, factor) > 0:
+            return self._multiplied(logits, factors, factor)
+        return self._multiplied(logits, gains / total, 1 / total)  # nothing, but for rounding
+
+    def _multiplied(
+        self, logits: NDArray[np.float32], factors: NDArray[np.float64], factor: float
+    ) -> NDArray[np.float32]:
+        normal = float(self._highest - logits[self._best])
+        with np.errstate(divide="ignore"):
+            found = logits + np.float32(normal + np.log(factor))
+            found[self._ids] = logits[self._ids] + (normal + np.log(factors)).astype(np.float32)
+        return found
+
+
+def is_settled(likely: NDArray[np.float32], branches: Sequence[Permuted], delta: float) -> bool:
+    """Whether the likeliest token stays the likeliest, whatever the proxy says.
+
+    Another gains on it only where it ranks before it, or where the likeliest cannot be preferred.
+
+    Args:
+        likely: float32 (size,), the model's distribution.
+        branches: where tokens may be preferred.
+        delta: nats.
+    """
+    best = int(likely.argmax())
+    times = np.zeros(len(likely), dtype=np.int64)
+    for branch, seed in branches:
+        ranks = ranks_of(np.uint32(seed), branch.tokens)
+        own = ranks[branch.candidates == best]
+        times[branch.candidates[ranks < own] if len(own) else branch.candidates] += 1
+    raised = likely * _gain(times, delta)
+    raised[best] = 0.0
+    return bool(likely[best] > raised.max() * (1 + 1e-5))  # a tie, but for rounding, is the proxy's to break
+
+
+def _gain(times: NDArray[np.int64], delta: float) -> NDArray[np.float64]:
+    """What ``delta``, added so many times, makes of a probability that is not normalized."""
+    each = np.exp(np.minimum(delta * np.arange(int(times.max(initial=0)) + 1), _MOST))
+    found: NDArray[np.float64] = each[times]
+    return found
+
+
+def _sum_before(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    found: NDArray[np.float64] = np.concatenate([[0.0], np.cumsum(values[:-1])])
+    return found

@@ -1,0 +1,129 @@
+"""Encoding strategies: how a model's distribution is changed so that tokens of ``V`` are preferred (spec section 8).
+
+Each acts at a branch, a place where the candidates for the next token part (see :mod:`ctwl_encoder.core.bridge`), under the
+permutation that the code picks there. The decoder is the same for all.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ctwl_protocol.hashing import ranks_of
+
+from ..errors import ModelFailed
+from .bridge import Branch
+
+__all__ = ["add_delta", "by_rank", "probabilities", "race", "split_mass", "truncate"]
+
+
+def probabilities(logits: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Softmax.
+
+    Args:
+        logits: float32 (rows, size), normalized or not.
+
+    Raises:
+        ModelFailed: a row has no finite maximum.
+    """
+    highest = logits.max(axis=1, keepdims=True)
+    if not np.isfinite(highest).all():
+        raise ModelFailed("the model's logits are not numbers; run it in float32 or bfloat16")
+    exponent = np.exp(logits - highest)
+    exponent /= exponent.sum(axis=1, keepdims=True)
+    return np.asarray(exponent)
+
+
+def truncate(logits: NDArray[np.float32], top_k: int, top_p: float, min_p: float) -> NDArray[np.float32]:
+    """Min-p, top-k and top-p sampling, in this order: minus infinity for what they leave out.
+
+    Args:
+        logits: float32 (size,), after temperature.
+        top_k: as many tokens are kept; 0 or less for all.
+        top_p: the likeliest tokens are kept until they have this much of the mass; 1 for all.
+        min_p: tokens are kept from this share of the likeliest one's probability on; 0 for all.
+    """
+    kept = np.ones(len(logits), dtype=np.bool_)
+    if min_p > 0:
+        kept &= logits >= logits.max() + np.log(min_p)
+    if 0 < top_k < len(logits):
+        kept &= logits >= np.partition(logits, -top_k)[-top_k]
+    if top_p < 1:
+        likely = probabilities(np.where(kept, logits, -np.inf).astype(np.float32)[None])[0]
+        order = np.argsort(-likely, kind="stable")
+        before = np.cumsum(likely[order], dtype=np.float64) - likely[order]
+        kept[order[before >= top_p]] = False
+    return np.where(kept, logits, -np.inf).astype(np.float32)
+
+
+def split_mass(logits: NDArray[np.float32], branch: Branch, permutation_seed: int) -> None:
+    """Keep the first half of a branch's mass in rank order, doubled, in place; other candidates stay as they are.
+
+    Averaged over permutations the distribution is unchanged. Nearly every token that is kept lies in ``V``, because
+    ``V`` is the first half of the proxy's mass in the same order.
+
+    Args:
+        logits: float32 (size,), after temperature, top-p and the like.
+        branch: the branch.
+        permutation_seed: ``s(c, a)`` at the branch.
+    """
+    with np.errstate(divide="ignore"):
+        logits[branch.candidates] += np.log(_kept(branch, permutation_seed)).astype(np.float32)
+
+
+def _kept(branch: Branch, permutation_seed: int) -> NDArray[np.float64]:
+    """By what each candidate's probability is multiplied (spec section 8.3, candidates summed by proxy token)."""
+    order, first = by_rank(branch, permutation_seed)
+    running = np.cumsum(branch.mass[order])
+    last = np.append(first[1:], len(order)) - 1
+    before = np.concatenate([[0.0], running[last[:-1]]])
+    mass = running[last] - before
+    factor = 2 * np.clip((running[-1] / 2 - before) / np.maximum(mass, 1e-300), 0.0, 1.0)
+    kept = np.empty(len(order))
+    kept[order] = np.repeat(factor, last - first + 1)
+    return kept
+
+
+def by_rank(branch: Branch, permutation_seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The order of a branch's candidates by rank, and where in it those that show another token begin."""
+    ranks = ranks_of(np.uint32(permutation_seed), branch.tokens)
+    # Sorting ranks and places as one integer is several times faster than argsort.
+    order = np.sort(ranks.astype(np.uint64) << np.uint64(32) | np.arange(len(ranks), dtype=np.uint64))
+    order = (order & np.uint64(0xFFFFFFFF)).astype(np.int64)
+    ranks = ranks[order]
+    return order, np.flatnonzero(np.concatenate([[True], ranks[1:] != ranks[:-1]]))
+
+
+def race(logits: NDArray[np.float32], branch: Branch, permutation_seed: int) -> None:
+    """Give a branch's mass to the candidates that show one token, the winner of a race, in place; others stay.
+
+    A token of probability ``p`` and rank ``r`` comes in at ``-ln(1 - u) / p``, ``u = (r + 1/2) / 2^32``. Over random
+    permutations these are exponential times of rate ``p``, so each token wins with the probability that it has: the
+    Gumbel-max trick (Aaronson 2022; exponential minimum sampling of Kuditipudi et al. 2023). What wins mostly ranks
+    low, and so lies in ``V``.
+
+    Args:
+        logits: float32 (size,), after temperature, top-p and the like.
+        branch: the branch.
+        permutation_seed: ``s(c, a)`` at the branch.
+    """
+    tokens, shown = np.unique(branch.tokens, return_inverse=True)
+    mass = np.bincount(shown, weights=branch.mass)
+    lots = (ranks_of(np.uint32(permutation_seed), tokens).astype(np.float64) + 0.5) / 2.0**32
+    times = -np.log1p(-lots) / np.maximum(mass, 1e-300)
+    won = int(times.argmin())
+    inside = shown == won
+    logits[branch.candidates[~inside]] = -np.inf
+    logits[branch.candidates[inside]] += np.float32(np.log(mass.sum() / mass[won]))
+
+
+def add_delta(logits: NDArray[np.float32], branch: Branch, inside: NDArray[np.bool_], delta: float) -> None:
+    """Add ``delta`` to the logits of the candidates whose token at the branch is a member of ``V``, in place.
+
+    Args:
+        logits: float32 (size,).
+        branch: the branch.
+        inside: bool (|V|,), membership at the branch.
+        delta: nats.
+    """
+    logits[branch.candidates[inside[branch.tokens]]] += np.float32(delta)

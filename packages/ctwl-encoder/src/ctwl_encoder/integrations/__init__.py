@@ -1,0 +1,1 @@
+"""The marker inside serving engines: transformers and vLLM."""

@@ -1,0 +1,125 @@
+"""``ctwl-profile``: make, derive, show and commit to private profiles, whose keys a passphrase keeps."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+
+from .. import __version__
+from ..errors import CTWLError
+from ..text.splitting import SPLITS
+from .document import STANDARD, Profile, ProxyModel, ToyProxy, get_profile
+from .model_folder import read_model
+from .private import commitment, for_user, new_private, write_private
+
+__all__ = ["main"]
+
+_EPILOG = """\
+examples:
+  ctwl-profile new com.example.mark.1 --out mine.ctwl --like org.ctwl.smollm2-135m.1
+  ctwl-profile new com.example.mark.2 --out own.ctwl --model ./my-llama
+      the proxy LM is your own; encoder and decoder then take --proxy ./my-llama
+  ctwl-profile for-user mine.ctwl ann@example.com --out ann.ctwl
+  ctwl-profile commit ann.ctwl                         what a registry certifies: it shows nothing of the profile
+
+  ctwl-encode --profile ann.ctwl "The harvest this year" > text.txt
+  ctwl-decode --profile ann.ctwl text.txt
+
+The passphrase is asked for, or taken from $CTWL_PASSPHRASE. Whoever has file and passphrase can read and write codes.
+A lost file of a provider cannot be made again; a user's profile can, from the provider's file and the same id.
+exit status: 0 done; 2 an error.
+"""
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="ctwl-profile",
+        description="Private profiles: codes that nobody else can read or write.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"ctwl-profile {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    new = commands.add_parser("new", help="make a provider's private profile, with a fresh secret key")
+    new.add_argument("name", metavar="NAME", help="a domain of yours in reverse and a version: com.example.mark.1")
+    new.add_argument("--out", metavar="FILE", required=True, help="the file to write; never overwritten")
+    new.add_argument(
+        "--like", metavar="PROFILE", default=STANDARD, help=f"whose numbers and proxy to take (default {STANDARD})"
+    )
+    new.add_argument(
+        "--model",
+        metavar="FOLDER",
+        help="take your own LM as the proxy: a transformers folder of family gpt2 or llama (config.json, one "
+        ".safetensors file, vocab.json, merges.txt, tokenizer.json)",
+    )
+    new.add_argument(
+        "--pre-tokenizer",
+        choices=list(SPLITS),
+        help="with --model: the tokenizer's splitting rule (default: found by comparison with tokenizer.json)",
+    )
+    user = commands.add_parser("for-user", help="derive a user's exclusive profile, the same one every time")
+    user.add_argument("file", metavar="FILE", help="the provider's profile")
+    user.add_argument("user", metavar="USER", help="the user's id, any text; it cannot be read from the profile")
+    user.add_argument("--out", metavar="FILE", required=True, help="the file to write; never overwritten")
+    show = commands.add_parser("show", help="print a profile without its key")
+    show.add_argument("file", metavar="FILE", help="a profile file, or a published profile's name")
+    show.add_argument("--json", action="store_true", help="print all fields but the key as JSON")
+    commit = commands.add_parser("commit", help="print the commitment that a registry may certify, in hexadecimal")
+    commit.add_argument("file", metavar="FILE", help="a private profile")
+    return parser
+
+
+def _described(profile: Profile) -> str:
+    """A profile for people; the key is not in it."""
+    proxy = profile.proxy.weights.name if isinstance(profile.proxy, ProxyModel) else "none"
+    given = not isinstance(profile.proxy, ToyProxy) and profile.proxy.source is None
+    return "\n".join(
+        [
+            f"name       {profile.name}",
+            f"key        {'public' if profile.is_public else 'secret'}",
+            f"digest     {profile.digest}",
+            f"proxy LM   {proxy}" + (", from a folder that you name with --proxy" if given else ""),
+            f"tokenizer  {profile.tokenizer.vocabulary} tokens, split by the rule {profile.tokenizer.pre_tokenizer}",
+            f"numbers    A {profile.colours}, L_prefix {profile.prefix_length}, h {profile.context_length}, "
+            f"sigma {profile.sigma[0]}/{profile.sigma[1]}, {profile.code_bits} bits",
+        ]
+    )
+
+
+def _run(arguments: argparse.Namespace) -> str:
+    match arguments.command:
+        case "new":
+            like = get_profile(arguments.like)
+            model = read_model(arguments.model, arguments.pre_tokenizer) if arguments.model is not None else None
+            made = new_private(arguments.name, like, model)
+        case "for-user":
+            made = for_user(get_profile(arguments.file), arguments.user)
+        case "show":
+            profile = get_profile(arguments.file)
+            if not arguments.json:
+                return _described(profile)
+            shown = profile.model_dump(mode="json", exclude={"key"}) | {"digest": profile.digest}
+            return json.dumps(shown, indent=2)
+        case _:
+            return commitment(get_profile(arguments.file)).hex()
+    write_private(arguments.out, made)
+    return _described(made)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Entry point; returns the exit status."""
+    arguments = _parser().parse_args(argv)
+    try:
+        print(_run(arguments), flush=True)
+    except CTWLError as error:
+        print(f"ctwl-profile: {error.code}: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("\nctwl-profile: interrupted", file=sys.stderr)
+        return 2
+    except OSError as error:  # a reader of our output that went away, a full disk
+        print(f"ctwl-profile: {error}", file=sys.stderr)
+        return 2
+    return 0

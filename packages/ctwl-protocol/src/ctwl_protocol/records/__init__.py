@@ -1,0 +1,1 @@
+"""Codes and records: beacon, layouts, slots, sealing (spec section 9)."""

@@ -1,0 +1,77 @@
+"""Codes and what they mean: the beacon (spec section 9).
+
+A code is an integer of 20 bits. Layout 1, the beacon, reads it as provider, version and nonce, most significant first.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+
+from ..errors import FieldOutOfRange
+
+__all__ = ["BEACON_BITS", "BEACON_FIELDS", "NONCES", "Beacon"]
+
+BEACON_FIELDS = {"provider": 10, "version": 4, "nonce": 6}
+"""A beacon's fields and their widths in bits, most significant first."""
+
+BEACON_BITS = sum(BEACON_FIELDS.values())
+"""Width of a beacon: 20 bits."""
+
+NONCES = 1 << BEACON_FIELDS["nonce"]
+"""How many nonces there are; a beacon's code modulo this is its nonce."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beacon:
+    """Layout 1: who wrote the text.
+
+    Attributes:
+        provider: 0 to 1023, a registered provider.
+        version: 0 to 15, that provider's model version.
+        nonce: 0 to 63, drawn anew for each text so that no word is favoured in everything that a provider writes.
+
+    Raises:
+        FieldOutOfRange: a field is no integer of its range.
+    """
+
+    provider: int
+    version: int
+    nonce: int
+
+    def __post_init__(self) -> None:
+        for field, width in BEACON_FIELDS.items():
+            value = getattr(self, field)
+            if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << width:
+                raise FieldOutOfRange(f"{field} is {value!r}; it must be an integer from 0 to {(1 << width) - 1}")
+
+    @classmethod
+    def fresh(cls, provider: int, version: int) -> Beacon:
+        """A beacon with a random nonce."""
+        return cls(provider, version, secrets.randbelow(1 << BEACON_FIELDS["nonce"]))
+
+    @classmethod
+    def from_code(cls, code: int) -> Beacon:
+        """Read a 20-bit code; every code is some beacon.
+
+        Raises:
+            FieldOutOfRange: the code has more than 20 bits or is negative.
+        """
+        if isinstance(code, bool) or not isinstance(code, int) or not 0 <= code < 1 << BEACON_BITS:
+            raise FieldOutOfRange(f"code is {code!r}; it must be an integer from 0 to {(1 << BEACON_BITS) - 1}")
+        return cls(code >> 10, code >> 6 & 0xF, code & 0x3F)
+
+    @classmethod
+    def codes_of(cls, provider: int, version: int) -> range:
+        """The codes of a provider's model version, one for each nonce.
+
+        Raises:
+            FieldOutOfRange: a field is no integer of its range.
+        """
+        first = cls(provider, version, 0).code
+        return range(first, first + (1 << BEACON_FIELDS["nonce"]))
+
+    @property
+    def code(self) -> int:
+        """The 20-bit code of this beacon."""
+        return self.provider << 10 | self.version << 6 | self.nonce

@@ -1,0 +1,154 @@
+"""Records: what a text says of its origin, as one to four codes (spec section 9.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import xor
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from .. import hashing
+from ..errors import FieldOutOfRange, RelayFull
+from ..profile.document import Profile
+from .beacon import Beacon
+from .layouts import LAYOUTS, MAX_CODES, Layout, find_layout
+
+__all__ = ["Record", "RecordDocument", "check_of", "relayed", "slot_seed"]
+
+
+class RecordDocument(BaseModel):
+    """A record as JSON knows it: the layout's number and the values of its fields by name."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    layout: int
+    fields: dict[str, int]
+
+    def record(self, more: Sequence[Layout] = ()) -> Record:
+        """The record that this says.
+
+        Args:
+            more: layouts beside those of the specification.
+
+        Raises:
+            LayoutUnknown: no such layout.
+            FieldOutOfRange: a field is missing, unknown, or does not fit.
+        """
+        layout = find_layout(self.layout, more)
+        return Record(layout, layout.pack(self.fields))
+
+
+@dataclass(frozen=True)
+class Record:
+    """A record: a layout, and one to four codes of 20 bits, the beacon first.
+
+    Raises:
+        FieldOutOfRange: the codes are too many, too few or too large.
+    """
+
+    layout: Layout
+    codes: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        self.layout.unpack(self.codes)
+
+    @classmethod
+    def of(cls, layout: int | str | Layout, **fields: int) -> Record:
+        """A record from the values of its fields; a nonce that is not given is drawn.
+
+        Raises:
+            LayoutUnknown: no such layout.
+            FieldOutOfRange: a field is missing, unknown, or does not fit.
+        """
+        known = find_layout(layout)
+        if "nonce" not in fields and {"provider", "version"} <= fields.keys():
+            fields["nonce"] = Beacon.fresh(fields["provider"], fields["version"]).nonce
+        return cls(known, known.pack(fields))
+
+    @property
+    def fields(self) -> dict[str, int]:
+        """The values by name."""
+        return self.layout.unpack(self.codes)
+
+    @property
+    def carried(self) -> tuple[int, ...]:
+        """What each slot carries: the codes, and behind several their check (spec section 9.4)."""
+        return (*self.codes, check_of(self.layout, self.codes)) if len(self.codes) > 1 else self.codes
+
+    @property
+    def beacon(self) -> Beacon:
+        """Who wrote the text; of several hops the last."""
+        return Beacon.from_code(self.codes[0])
+
+    @property
+    def chain(self) -> tuple[Beacon, ...]:
+        """The models that the text went through, the newest first."""
+        return tuple(Beacon.from_code(code) for code in self.codes[: self.layout.hops])
+
+    def document(self) -> RecordDocument:
+        """The record as JSON knows it."""
+        return RecordDocument(layout=self.layout.number, fields=self.fields)
+
+
+def check_of(layout: Layout, codes: Sequence[int]) -> int:
+    """What the last slot of several carries: the codes that anyone can read, added bit by bit (spec section 9.4)."""
+    return reduce(xor, codes[: layout.public_codes])
+
+
+_RELAYS = {layout.hops: layout for layout in LAYOUTS if layout.codes == layout.hops}
+
+
+def relayed(chain: Sequence[Beacon], own: Beacon, *, full: Literal["drop", "refuse"] = "drop") -> Record:
+    """The record of a text that went through one model more.
+
+    Args:
+        chain: what the text carried before, the newest first; empty for a text without a record.
+        own: the new hop.
+        full: what to do with four hops: drop the oldest, or refuse.
+
+    Raises:
+        RelayFull: the chain is full, and it is to be refused then.
+    """
+    if len(chain) >= MAX_CODES and full == "refuse":
+        raise RelayFull(f"the text went through {len(chain)} models already; drop the oldest, or write a new record")
+    hops = (own, *chain)[:MAX_CODES]
+    return Record(_RELAYS[len(hops)], tuple(hop.code for hop in hops))
+
+
+def slot_seed(
+    profile: Profile,
+    context: Sequence[int],
+    *,
+    layout: Layout | None = None,
+    slot: int = 0,
+    nonce: int = 0,
+    key: bytes | None = None,
+) -> int:
+    """``t(c, k, j, n)`` of a record's slot at a context (spec section 6.3).
+
+    Slot 0 is the same for all records, so that one search finds the beacon. The others depend on the layout and on
+    the beacon's nonce, so that every code of a record changes with it.
+
+    Args:
+        profile: the profile.
+        context: the ``h`` tokens before the position.
+        layout: the record's; not needed for slot 0.
+        slot: its index, below the layout's number of slots.
+        nonce: the beacon's.
+        key: the provider's colour key, for the authenticator's slot.
+
+    Raises:
+        FieldOutOfRange: a slot above 0 without a layout, or the authenticator's without the provider's key.
+    """
+    if slot == 0:
+        return hashing.colour_seed(profile.key, context)
+    if layout is None or not 0 < slot < layout.slots:
+        raise FieldOutOfRange(f"slot {slot} belongs to no layout that was given")
+    if layout.authenticated and slot == layout.codes - 1:
+        if key is None:
+            raise FieldOutOfRange("the authenticator's slot is coloured under the provider's key, which is not here")
+        return hashing.colour_seed(key, context, layout.number, slot, nonce)
+    return hashing.colour_seed(profile.key, context, layout.number, slot, nonce)

@@ -1,0 +1,1 @@
+"""What an operator needs to keep a registry: drafts, signatures, the command ``ctwl-registry``."""

@@ -1,0 +1,1 @@
+"""From a text to the positions that carry evidence: normalization, tokenization, positions (spec section 5)."""
