@@ -24,7 +24,7 @@ $(READY): requirements-dev.txt constraints.txt packages/ctwl-protocol/pyproject.
 	@touch $(READY)
 
 demo: $(READY) ## a model writes text that carries a code, the public decoder reads it
-	@$(BIN)/python evaluation/demo.py "$(PROMPT)"
+	@$(BIN)/python tools/demo.py "$(PROMPT)"
 
 # Two workers of one thread each are quicker than one of two: much of a test is not arithmetic.
 test: $(READY) lint ## lint, types and the whole suite
@@ -33,7 +33,7 @@ test: $(READY) lint ## lint, types and the whole suite
 lint: $(READY) ## ruff and mypy
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy packages/*/src conformance-tests/src evaluation
+	$(BIN)/mypy packages/*/src conformance-tests/src evaluation tools
 
 # vLLM wants an environment of its own. The CPU build's companions of torch come as CUDA builds from registries, and it
 # does without them.
@@ -58,7 +58,7 @@ $(FUZZ)/.ready: packages/ctwl-protocol/pyproject.toml
 	@touch $(FUZZ)/.ready
 
 fuzz: $(FUZZ)/.ready ## fuzz every parser of untrusted bytes, ten minutes
-	@$(FUZZ)/bin/python evaluation/fuzz.py --seconds 600
+	@$(FUZZ)/bin/python tools/fuzz.py --seconds 600
 
 bench: $(READY) ## decode and encode against the bare models, as JSON
 	@$(BIN)/python evaluation/bench.py
@@ -96,7 +96,7 @@ dist: $(READY) ## build the four wheels into dist/
 	@ls -l dist
 
 test-dist: dist ## install the wheels into an empty environment and run a round trip
-	$(BIN)/python evaluation/check_wheels.py dist
+	$(BIN)/python tools/check_wheels.py dist
 
 clean: ## remove what was built, keep the environment
 	rm -rf dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

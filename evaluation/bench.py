@@ -80,7 +80,7 @@ def decode(decoder: Decoder, runs: int) -> dict[str, Any]:
     """
     proxy, texts = decoder.proxy, plain_texts(decoder, TOKENS, TEXTS)
     prefix, context, size = proxy.profile.prefix_length, proxy.profile.context_length, proxy.batch_size
-    windows = [positions(proxy.tokenizer.encode(text), prefix, context).windows for text in texts]
+    windows = [positions(proxy.tokenizer.encode(text), prefix, context).prefixes for text in texts]
     batches = [each[start : start + size] for each in windows for start in range(0, len(each), size)]
     plain = plain_model(proxy.profile)
 
@@ -105,7 +105,7 @@ def scanning(decoder: Decoder, length: int, documents: int, runs: int) -> dict[s
     opened = Settings(profile).open_decoder(None, "cpu")
     texts = plain_texts(decoder, length, documents)
     cuts = [positions(proxy.tokenizer.encode(t), profile.prefix_length, profile.context_length) for t in texts]
-    windows = np.concatenate([cut.windows for cut in cuts])
+    windows = np.concatenate([cut.prefixes for cut in cuts])
     tokens = sum(len(cut) + profile.prefix_length for cut in cuts)
 
     def forward(size: int) -> None:

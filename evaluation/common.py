@@ -93,7 +93,7 @@ def kept(proxy: Proxy, folder: Path = KEPT) -> Observe:
     numerics = f"{proxy.profile.digest} {proxy.dtype} {metadata.version('torch')} {metadata.version('ctwl-protocol')}"
 
     def recall(cut: Positions, progress: Callable[[int], None]) -> Evidence:
-        name = sha256(numerics.encode() + cut.windows.tobytes() + cut.observed.tobytes()).hexdigest()
+        name = sha256(numerics.encode() + cut.prefixes.tobytes() + cut.observed.tobytes()).hexdigest()
         file = folder / f"{name}.npz"
         if file.exists():
             with np.load(file) as arrays:

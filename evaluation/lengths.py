@@ -36,7 +36,7 @@ def remembered(observe: Observe) -> Observe:
     def recall(cut: Positions, progress: Callable[[int], None]) -> Evidence:
         if not len(cut):
             return observe(cut, progress)
-        rows = [row.tobytes() for row in np.column_stack([cut.windows, cut.observed])]
+        rows = [row.tobytes() for row in np.column_stack([cut.prefixes, cut.observed])]
         new = np.array([i for i, row in enumerate(rows) if row not in seen], dtype=np.int64)
         if len(new):
             found = observe(Positions(*(column[new] for column in cut)), progress)

@@ -147,7 +147,7 @@ def run(proxy: Proxy, cut: Positions) -> tuple[Weights, NDArray[np.bool_]]:
     """Weights and hits of all positions."""
     evidence = observe(proxy, cut)
     hits = is_member(evidence.below, evidence.total[:, None], proxy.profile.sigma)
-    return np.concatenate([weights for _, weights in proxy.batches(cut.windows)]), hits
+    return np.concatenate([weights for _, weights in proxy.batches(cut.prefixes)]), hits
 
 
 def main() -> None:
@@ -171,7 +171,7 @@ def main() -> None:
             "largest total variation": float(f"{variation.max():.3g}"),
             "memberships that differ": float(f"{(hits != other_hits).mean():.3g}"),
         }
-    batch = cut.windows[:64]
+    batch = cut.prefixes[:64]
     jobs = {name: partial(proxy.forward, batch) for name, proxy in ({own: reference} | ways).items()}
     for name, seconds in interleaved(jobs, options.runs).items():
         result[name]["milliseconds a window"] = round(1000 * float(np.median(seconds)) / len(batch), 2)

@@ -138,7 +138,7 @@ def worked() -> list[tuple[str, str, str]]:
     code = Beacon(0, 1, 5).code
     ids, _ = decoder.proxy.tokenizer.locate(text[1])
     cut = positions(ids, profile.prefix_length, profile.context_length)
-    window, context, token = cut.windows[0].tolist(), cut.contexts[0].tolist(), int(cut.observed[0])
+    window, context, token = cut.prefixes[0].tolist(), cut.contexts[0].tolist(), int(cut.observed[0])
 
     packed = struct.pack(f"<{len(context)}I", *context)
     words = hashing.partition_seed(profile.key, context)
@@ -146,7 +146,7 @@ def worked() -> list[tuple[str, str, str]]:
     (colour,) = hashing.code_colours(seed, np.array([code], dtype=np.uint32), profile.colours).tolist()
     permutation = int(hashing.permutation_seeds(words, profile.colours)[colour])
     rank = hashing.ranks(permutation, profile.tokenizer.vocabulary)
-    weights = toy_weights(cut.windows[:1], profile.tokenizer.vocabulary)[0].astype(np.int64)
+    weights = toy_weights(cut.prefixes[:1], profile.tokenizer.vocabulary)[0].astype(np.int64)
     state = 0
     for each in window:
         state = mixed((state + each + 1) * hashing.GOLDEN)

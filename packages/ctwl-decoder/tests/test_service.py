@@ -539,7 +539,7 @@ def test_a_cancelled_caller_leaves_its_windows_unread(small: Proxy) -> None:
 def test_an_error_reaches_only_the_caller_whose_windows_made_it(small: Proxy) -> None:
     proxy = Gated(small)
     observer, good = SharedObserver(proxy), cut(small, 700)
-    bad = Positions(good.windows + 10**6, good.contexts, good.observed)
+    bad = Positions(good.prefixes + 10**6, good.contexts, good.observed)
     with ThreadPoolExecutor() as threads:
         with proxy.closed():
             first = threads.submit(observer, good)

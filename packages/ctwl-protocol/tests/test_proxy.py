@@ -52,7 +52,7 @@ def gpt2_tokenizer(gpt2_tokenizer_files: dict[str, Path]) -> ProxyTokenizer:
 
 def windows_of(proxy: Proxy, text: str) -> np.ndarray:
     profile = proxy.profile
-    return positions(proxy.tokenizer.encode(text), profile.prefix_length, profile.context_length).windows
+    return positions(proxy.tokenizer.encode(text), profile.prefix_length, profile.context_length).prefixes
 
 
 def test_weights_are_integers_that_sum_to_about_one(offline_proxy: Proxy) -> None:

@@ -55,7 +55,7 @@ def test_positions_are_windows_contexts_and_the_token_after(ids: list[int], leng
     cut = positions(np.array(ids, dtype=np.int64), length, h)
     assert len(cut) == max(0, len(ids) - length)
     for i in range(len(cut)):
-        assert cut.windows[i].tolist() == ids[i : i + length]
+        assert cut.prefixes[i].tolist() == ids[i : i + length]
         assert cut.contexts[i].tolist() == ids[i + length - h : i + length]
         assert cut.observed[i] == ids[i + length]
 

@@ -54,7 +54,7 @@ def _tensors(data: JSON) -> JSON:
 
 def _cut(data: JSON) -> JSON:
     cut = positions(np.array(data["tokens"], dtype=np.int64), data["prefix_length"], data["context_length"])
-    columns = {"windows": cut.windows, "contexts": cut.contexts, "observed": cut.observed}
+    columns = {"windows": cut.prefixes, "contexts": cut.contexts, "observed": cut.observed}
     return {name: column.tolist() for name, column in columns.items()}
 
 

@@ -410,7 +410,7 @@ def _together(cuts: list[Positions]) -> Positions:
 
 
 def _rows(cut: Positions) -> list[bytes]:
-    return [row.tobytes() for row in np.column_stack([cut.windows, cut.observed])]
+    return [row.tobytes() for row in np.column_stack([cut.prefixes, cut.observed])]
 
 
 def _registered(profile: Profile, registry: Trusted) -> NDArray[np.uint32]:

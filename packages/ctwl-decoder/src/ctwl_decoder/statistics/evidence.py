@@ -85,7 +85,7 @@ def observe(
     below, ranks = np.empty((2, len(positions), profile.colours), dtype=np.uint32)
     weight = np.empty(len(positions), dtype=np.uint32)
     total = np.empty(len(positions), dtype=np.uint64)
-    for rows, weights in proxy.batches(positions.windows):
+    for rows, weights in proxy.batches(positions.prefixes):
         seeds = permutations(profile, positions.contexts[rows])
         observed = positions.observed[rows]
         below[rows] = mass_below(weights, observed, seeds)

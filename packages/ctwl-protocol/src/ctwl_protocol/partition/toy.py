@@ -14,19 +14,19 @@ _MOST = np.uint32(1 << 22)
 _SPREAD = np.uint32(63)
 
 
-def toy_weights(windows: NDArray[np.int64], vocabulary: int) -> NDArray[np.uint32]:
-    """Integer weights of the token after each window, from a hash of the window (spec section 7.3).
+def toy_weights(prefixes: NDArray[np.int64], vocabulary: int) -> NDArray[np.uint32]:
+    """Integer weights of the token after each prefix, from a hash of the prefix (spec section 7.3).
 
     Args:
-        windows: int64 (n, L_prefix), token ids.
+        prefixes: int64 (n, L_prefix), token ids.
         vocabulary: |V|.
 
     Returns:
         uint32 (n, |V|); 1 for every token that is no printable ASCII character.
     """
     golden, one = np.uint32(GOLDEN), np.uint32(1)
-    state = np.zeros(len(windows), dtype=np.uint32)
-    for token in windows.astype(np.uint32).T:
+    state = np.zeros(len(prefixes), dtype=np.uint32)
+    for token in prefixes.astype(np.uint32).T:
         state = fmix32((state + token + one) * golden)
     mixed = fmix32(state[:, None] ^ (np.arange(vocabulary, dtype=np.uint32) * golden))
     weights = np.ones(mixed.shape, dtype=np.uint32)

@@ -2,7 +2,7 @@
 
 On a CPU the linear layers' weights are reordered once into oneDNN's blocked layout, which makes small batches about
 twice as fast. The fast ways are layers in 16-bit integers or in bfloat16, on CUDA in bfloat16. Only the last position
-of a window is asked, so the last layer does little at the others.
+of a prefix is asked, so the last layer does little at the others.
 """
 
 from __future__ import annotations
@@ -225,7 +225,7 @@ def _packed(
 
 @cache
 def _layer_seconds(dtype: torch.dtype, size: int = 768, runs: int = 16) -> float:
-    """What a packed layer takes for a few windows, ten times, and for many: each the least of some runs.
+    """What a packed layer takes for a few prefixes, ten times, and for many: each the least of some runs.
 
     It stands behind an activation, as torch's threads and a layer's own may be in each other's way.
     """
@@ -287,13 +287,13 @@ def _replace(module: nn.Module, linear: Callable[..., nn.Module], dtype: torch.d
             _replace(child, linear, dtype, fuses=fuses)
 
 
-def last_logits(model: CausalLM, windows: torch.Tensor) -> torch.Tensor:
-    """Logits of the token after each window: float32 (n, rows).
+def last_logits(model: CausalLM, prefixes: torch.Tensor) -> torch.Tensor:
+    """Logits of the token after each prefix: float32 (n, rows).
 
     Args:
         model: a model of :func:`build_model`.
-        windows: int64 (n, L_prefix), at positions 0 to L_prefix - 1.
+        prefixes: int64 (n, L_prefix), at positions 0 to L_prefix - 1.
     """
-    hidden = model.base_model(windows, use_cache=False).last_hidden_state[:, -1]
+    hidden = model.base_model(prefixes, use_cache=False).last_hidden_state[:, -1]
     logits: torch.Tensor = model.lm_head(hidden)
     return logits

@@ -1,4 +1,4 @@
-"""The proxy runner: windows of token ids in, integer weights out, batch by batch."""
+"""The proxy runner: prefixes of token ids in, integer weights out, batch by batch."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .tokenizer import ProxyTokenizer
 __all__ = ["BATCH_SIZE", "Proxy", "choose_device", "open_proxy"]
 
 BATCH_SIZE = 64
-"""Windows in one forward pass: near the best rate on a CPU, with little memory."""
+"""Prefixes in one forward pass: near the best rate on a CPU, with little memory."""
 
 
 class Proxy:
@@ -31,7 +31,7 @@ class Proxy:
     Attributes:
         profile: the profile.
         tokenizer: its tokenizer.
-        batch_size: windows in one forward pass.
+        batch_size: prefixes in one forward pass.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Proxy:
             tokenizer: its tokenizer.
             model: a model of :func:`build_model`, or what loads it at first use; None where there is no proxy LM.
             device: a torch device.
-            batch_size: windows in one forward pass.
+            batch_size: prefixes in one forward pass.
             fast: compute the linear layers in 16-bit integers or in bfloat16, where the device is quicker so; within
                 the profiles' tolerance, but not the reference's weights.
         """
@@ -85,11 +85,11 @@ class Proxy:
         """What the linear layers compute in: float32, int16 or bfloat16."""
         return fast_dtype(self.device.type) if self._fast else torch.float32
 
-    def weights(self, windows: NDArray[np.int64]) -> NDArray[np.uint32]:
-        """Integer weights of the token after each window, in one forward pass (spec section 7.1).
+    def weights(self, prefixes: NDArray[np.int64]) -> NDArray[np.uint32]:
+        """Integer weights of the token after each prefix, in one forward pass (spec section 7.1).
 
         Args:
-            windows: int64 (n, L_prefix).
+            prefixes: int64 (n, L_prefix).
 
         Returns:
             uint32 (n, |V|); special tokens weigh 0.
@@ -98,22 +98,22 @@ class Proxy:
             TokenOutOfRange: an id is outside the vocabulary.
         """
         vocabulary = self.profile.tokenizer.vocabulary
-        if windows.size and not (windows.min() >= 0 and windows.max() < vocabulary):
-            raise TokenOutOfRange(f"token ids run from 0 to {vocabulary - 1}; got {windows.min()} to {windows.max()}")
+        if prefixes.size and not (prefixes.min() >= 0 and prefixes.max() < vocabulary):
+            raise TokenOutOfRange(f"token ids run from 0 to {vocabulary - 1}; got {prefixes.min()} to {prefixes.max()}")
         if isinstance(self.profile.proxy, ToyProxy):
-            weights = toy_weights(windows, vocabulary)
-        elif self._model is None or not len(windows):
-            weights = np.ones((len(windows), vocabulary), dtype=np.uint32)
+            weights = toy_weights(prefixes, vocabulary)
+        elif self._model is None or not len(prefixes):
+            weights = np.ones((len(prefixes), vocabulary), dtype=np.uint32)
         else:
-            weights = self._quantized(self.forward(windows)[:, :vocabulary])
+            weights = self._quantized(self.forward(prefixes)[:, :vocabulary])
         weights[:, self._special] = 0
         return weights
 
-    def batches(self, windows: NDArray[np.int64]) -> Iterator[tuple[slice, NDArray[np.uint32]]]:
-        """Weights of any number of windows, ``batch_size`` at a time, each with the slice of rows it is for."""
-        for start in range(0, len(windows), self.batch_size):
-            rows = slice(start, min(start + self.batch_size, len(windows)))
-            yield rows, self.weights(windows[rows])
+    def batches(self, prefixes: NDArray[np.int64]) -> Iterator[tuple[slice, NDArray[np.uint32]]]:
+        """Weights of any number of prefixes, ``batch_size`` at a time, each with the slice of rows it is for."""
+        for start in range(0, len(prefixes), self.batch_size):
+            rows = slice(start, min(start + self.batch_size, len(prefixes)))
+            yield rows, self.weights(prefixes[rows])
 
     def vanilla(self) -> Proxy:
         """The proxy of the profile's twin without a proxy LM, for Vanilla-Marking."""
@@ -136,7 +136,7 @@ class Proxy:
             fast=self._fast,
         )
 
-    def forward(self, windows: NDArray[np.int64]) -> torch.Tensor:
+    def forward(self, prefixes: NDArray[np.int64]) -> torch.Tensor:
         """The bare forward pass: float32 logits (n, rows) on the proxy's device.
 
         Raises:
@@ -145,7 +145,7 @@ class Proxy:
         if self._model is None:
             raise CTWLError(f"{self.profile.name} has no proxy LM")
         with torch.inference_mode():
-            return last_logits(self._model, torch.tensor(windows, device=self.device))
+            return last_logits(self._model, torch.tensor(prefixes, device=self.device))
 
     def _quantized(self, logits: torch.Tensor) -> NDArray[np.uint32]:
         # partition.quantize, where the logits are. After rounding to 16 bits the digits beyond float32 mean nothing,
@@ -195,7 +195,7 @@ def open_proxy(
         profile: a profile, its name, or its file.
         path: where the proxy's files lie; else the cache, then the profile's source.
         device: a torch device; "auto" takes CUDA where there is one.
-        batch_size: windows in one forward pass.
+        batch_size: prefixes in one forward pass.
         local_only: never ask the hub.
         fast: see :class:`Proxy`.
         lazy: load the weights at first use: what never asks the proxy, as ``unbiased`` encoding, saves their memory.

@@ -57,7 +57,7 @@ def slots(profile: Profile, positions: Positions) -> NDArray[np.uint8]:
     index = np.arange(len(positions), dtype=np.int64)
     words = index
     if profile.framing == "interleaved":
-        tails, place = np.unique(positions.windows[:, -TAIL:], axis=0, return_inverse=True)
+        tails, place = np.unique(positions.prefixes[:, -TAIL:], axis=0, return_inverse=True)
         found = [slot_word(profile, tail) for tail in tails.tolist()]
         words = np.array(found, dtype=np.int64)[place.reshape(-1)]
     columns = [slot_of(profile, codes, words, index) for codes in range(1, MAX_CODES + 1)]

@@ -1,4 +1,4 @@
-"""From token ids to what each position is judged by: window, context, observed token (spec section 5.4)."""
+"""From token ids to positions: prefix, context and observed token of each (spec section 5.4)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ class Positions(NamedTuple):
     """The positions of a text that can carry evidence, in order; ``n = max(0, tokens - L_prefix)``.
 
     Attributes:
-        windows: int64 (n, L_prefix), the tokens that the proxy sees.
+        prefixes: int64 (n, L_prefix), the tokens that the proxy LM sees.
         contexts: int64 (n, h), the tokens that are hashed.
         observed: int64 (n,), the token at the position.
     """
 
-    windows: NDArray[np.int64]
+    prefixes: NDArray[np.int64]
     contexts: NDArray[np.int64]
     observed: NDArray[np.int64]
 
@@ -38,5 +38,5 @@ def positions(ids: NDArray[np.int64], prefix_length: int, context_length: int) -
     if len(ids) <= prefix_length:
         empty = np.empty((0, prefix_length), dtype=np.int64)
         return Positions(empty, empty[:, :context_length], np.empty(0, dtype=np.int64))
-    windows = np.lib.stride_tricks.sliding_window_view(ids, prefix_length)[:-1]
-    return Positions(windows, windows[:, prefix_length - context_length :], ids[prefix_length:])
+    prefixes = np.lib.stride_tricks.sliding_window_view(ids, prefix_length)[:-1]
+    return Positions(prefixes, prefixes[:, prefix_length - context_length :], ids[prefix_length:])
