@@ -138,7 +138,7 @@ def worked() -> list[tuple[str, str, str]]:
     code = Beacon(0, 1, 5).code
     ids, _ = decoder.proxy.tokenizer.locate(text[1])
     cut = positions(ids, profile.prefix_length, profile.context_length)
-    window, context, token = cut.prefixes[0].tolist(), cut.contexts[0].tolist(), int(cut.observed[0])
+    prefix, context, token = cut.prefixes[0].tolist(), cut.contexts[0].tolist(), int(cut.observed[0])
 
     packed = struct.pack(f"<{len(context)}I", *context)
     words = hashing.partition_seed(profile.key, context)
@@ -148,7 +148,7 @@ def worked() -> list[tuple[str, str, str]]:
     rank = hashing.ranks(permutation, profile.tokenizer.vocabulary)
     weights = toy_weights(cut.prefixes[:1], profile.tokenizer.vocabulary)[0].astype(np.int64)
     state = 0
-    for each in window:
+    for each in prefix:
         state = mixed((state + each + 1) * hashing.GOLDEN)
     below, total = int(weights[rank < rank[token]].sum()), int(weights.sum())
     numerator, denominator = profile.sigma
@@ -180,7 +180,7 @@ def worked() -> list[tuple[str, str, str]]:
         ("4.3", "key", f"`{profile.key.hex()}`"),
         ("5.2", "tokens of the text", f"{len(ids)}"),
         ("5.4", "positions", f"{len(cut)}"),
-        ("5.4", f"window at the first, `{bytes(window).decode()}`", several(*window)),
+        ("5.4", f"prefix at the first, `{bytes(prefix).decode()}`", several(*prefix)),
         ("5.4", "context", several(*context)),
         ("5.4", f"observed token, `{chr(token)}`", f"{token}"),
         ("6.2", "input of the HMAC", f"`{(b'ctwl-h1/partition' + packed).hex()}`"),
@@ -190,7 +190,7 @@ def worked() -> list[tuple[str, str, str]]:
         ("6.3", "`colour(c, m)`", f"{colour}"),
         ("6.2", "`s(c, a)` of that colour", f"{permutation}"),
         ("6.2", f"`r({token})`", f"{rank[token]}"),
-        ("7.3", "`s`, the hash of the window", f"{state}"),
+        ("7.3", "`s`, the hash of the prefix", f"{state}"),
         ("7.3", f"`y({token})`", f"{mixed(state ^ (token * hashing.GOLDEN))}"),
         ("7.3", f"`w({token})`", f"{weights[token]}"),
         ("7.2", "`W`", f"{total}"),
