@@ -43,7 +43,7 @@ def test_a_secret_that_came_meanwhile_is_not_overwritten(
     if not links:
         monkeypatch.setattr(Path, "hardlink_to", none)
     monkeypatch.setattr(secret_file, "ask_passphrase", typed)
-    with pytest.raises(FileUnwritable, match="there already"):
+    with pytest.raises(FileUnwritable, match="exists already"):
         secret_file.write_secret(path, b"ours", "test/1")
     assert secret_file.read_secret(path, "test/1", "their passphrase") == b"theirs"
     assert list(tmp_path.iterdir()) == [path]

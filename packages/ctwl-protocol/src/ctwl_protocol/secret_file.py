@@ -10,7 +10,6 @@ from __future__ import annotations
 import getpass
 import os
 import sys
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,13 +19,13 @@ from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 
 from . import canonical
 from .errors import FileUnwritable, KeyFileLocked, KeyFileMalformed, NonCanonical, PassphraseMissing
+from .files import write_atomically
 
-__all__ = ["VARIABLE", "ask_passphrase", "is_locked", "lock", "read_secret", "unlock", "write_secret", "write_whole"]
+__all__ = ["VARIABLE", "ask_passphrase", "is_locked", "lock", "read_secret", "unlock", "write_secret"]
 
 VARIABLE = "CTWL_PASSPHRASE"
 """Environment variable that the commands take the passphrase from."""
 
-_THERE = "{} is there already; a secret is never overwritten"
 _FORMAT = "ctwl-secret/1"
 _LOG_N, _R, _P = 15, 8, 1
 _SALT, _NONCE = 16, 12
@@ -132,63 +131,6 @@ def write_secret(path: str | Path, secret: bytes, purpose: str, passphrase: str 
         PassphraseMissing: see :func:`ask_passphrase`.
     """
     if Path(path).exists():
-        raise FileUnwritable(_THERE.format(path))
+        raise FileUnwritable(f"{path} exists already; a secret is never overwritten")
     data = lock(secret, passphrase if passphrase is not None else ask_passphrase(str(path), new=True), purpose)
-    write_whole(path, data, mode=0o600, new=True)
-
-
-def _place(written: Path, path: Path) -> None:
-    """Rename a file to a name that nobody has; by a link, which is refused where somebody does.
-
-    Raises:
-        FileExistsError: there is a file of this name.
-    """
-    try:
-        path.hardlink_to(written)
-    except FileExistsError:
-        raise
-    except OSError:  # a file system without links
-        path.touch(exist_ok=False)
-        written.replace(path)
-    else:
-        written.unlink()
-
-
-def write_whole(path: str | Path, data: bytes, *, mode: int = 0o644, new: bool = False) -> None:
-    """Write a file as a whole or not at all, whatever crashes meanwhile.
-
-    Args:
-        path: the file.
-        data: its content.
-        mode: its permissions.
-        new: never replace one that is there, whoever wrote it meanwhile.
-
-    Raises:
-        FileUnwritable: the folder is missing, full or closed to us; the file is there already and is to be ``new``.
-    """
-    path = Path(path)
-    try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            Path(name).chmod(mode)
-            if new:
-                _place(Path(name), path)
-            else:
-                Path(name).replace(path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-        if hasattr(os, "O_DIRECTORY"):
-            folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
-    except FileExistsError as error:
-        raise FileUnwritable(_THERE.format(path)) from error
-    except OSError as error:
-        raise FileUnwritable(f"cannot write {path}: {error.strerror}") from error
+    write_atomically(path, data, mode=0o600, new=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 from ..errors import FileUnwritable, RegistryError, RegistryUnreadable, StateMalformed
-from ..secret_file import write_whole
+from ..files import write_atomically
 from . import workflow
 from .envelope import Envelope
 from .schema import Document, Time
@@ -101,7 +101,7 @@ def save_trusted(trusted: Trusted, folder: str | Path | None = None) -> None:
     state = State(
         format="ctwl-registry-state/1", root=trusted.root_bytes, registry=trusted.registry_bytes, seen=trusted.seen
     )
-    write_whole(folder / _FILE, state.to_bytes())
+    write_atomically(folder / _FILE, state.to_bytes())
 
 
 def update_trusted(

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 
 from ctwl_protocol import CTWLError, Profile, canonical, get_profile
 from ctwl_protocol.errors import ProxyNotFound
+from ctwl_protocol.files import write_atomically
 from ctwl_protocol.profile.private import check_private
 from ctwl_protocol.registry import Trusted, load_trusted
 from ctwl_protocol.registry.store import read_file
 from ctwl_protocol.registry.workflow import update
-from ctwl_protocol.secret_file import write_whole
 
 from ...errors import OptionOutOfRange, OutputExists, ProofUnfounded
 from ...options import ALPHA, add_proxy_options, check_alpha
@@ -142,7 +142,7 @@ def _prove(arguments: argparse.Namespace) -> int:
     except ProofUnfounded as error:
         print(f"No proof written ({error.code}): {error}", flush=True)
         return 1
-    write_whole(arguments.out, proof.to_bytes(), mode=0o600)
+    write_atomically(arguments.out, proof.to_bytes(), mode=0o600)
     print(f"{report}\nproof     {arguments.out}", flush=True)
     notes = [f"{arguments.out} reveals the key of {profile.name} to whoever reads it"]
     if report.p_value * 2.0**TRIED > ALPHA:

@@ -12,7 +12,7 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from ...errors import CTWLError, EnvelopeMalformed, FileUnwritable
-from ...secret_file import write_whole
+from ...files import write_atomically
 from .. import store, workflow
 from ..documents import REGISTRY, ROOT, Role, Root
 from ..envelope import Envelope
@@ -122,7 +122,7 @@ def sign(arguments: argparse.Namespace) -> int:
         key = read_key(path)
         envelope = envelope.sign(key)
         print(f"signed with {path}, {public_bytes(key).hex()}")
-    write_whole(arguments.file, envelope.to_bytes())
+    write_atomically(arguments.file, envelope.to_bytes())
     return 0
 
 
@@ -199,7 +199,7 @@ def _read(path: Path, kind: str | None = None) -> Envelope:
 
 
 def _write(path: Path, envelope: Envelope) -> None:
-    write_whole(path, envelope.to_bytes())
+    write_atomically(path, envelope.to_bytes())
     print(f"{path}: {display.summary(envelope)}, to be signed")
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ...secret_file import write_whole
+from ...files import write_atomically
 from ..documents import REGISTRY, ROOT, Registry, Role, Root
 from ..entries import Epoch, ModelVersion, ProviderEntry, State
 from ..envelope import Envelope
@@ -110,8 +110,8 @@ def main() -> None:
     folder = Path(__file__).parent.parent / "bundled"
     folder.mkdir(exist_ok=True)
     root, registry = make()
-    write_whole(folder / "root.ctwl", root.to_bytes())
-    write_whole(folder / "registry.ctwl", registry.to_bytes())
+    write_atomically(folder / "root.ctwl", root.to_bytes())
+    write_atomically(folder / "registry.ctwl", registry.to_bytes())
 
 
 if __name__ == "__main__":
