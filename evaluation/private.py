@@ -59,7 +59,7 @@ def main() -> None:
     owners: dict[str, Any] = {}
     found: dict[str, list[dict[str, float]]] = {reader: [] for reader in outsiders}
     for who, profile in profiles.items():
-        encoder, decoder = Encoder(model, tokenizer, proxy.under(profile)), Decoder(proxy.under(profile))
+        encoder, decoder = Encoder(model, tokenizer, proxy.shared_with(profile)), Decoder(proxy.shared_with(profile))
         codes: list[int] = []
         texts: list[str] = []
         for start in tracked(range(0, options.texts, options.batch), f"{who}: writing"):
@@ -80,7 +80,7 @@ def main() -> None:
         if who == "public":
             continue
         for reader, outsider in outsiders.items():
-            found[reader] += [judge(proxy.under(outsider), text, rng) for text in texts]
+            found[reader] += [judge(proxy.shared_with(outsider), text, rng) for text in texts]
     write(
         {
             "experiment": "private profiles",

@@ -255,7 +255,7 @@ def _proxy(offline: Proxy, profile: Profile, layers: int) -> Proxy:
     if profile.digest == offline.profile.digest:
         return offline
     if layers == LAYERS:
-        return offline.under(profile)
+        return offline.shared_with(profile)
     model = None
     if layers:
         model = plain_model(profile)

@@ -96,7 +96,7 @@ def check(vanilla: Proxy) -> Check:
     """:func:`verify` with the decoders of profiles that weigh all alike."""
 
     def checked(proof: Proof, trusted: Trusted, appeared: int = APPEARED, **options: Any) -> Verification:
-        return verify(proof, trusted, appeared, lambda profile: Decoder(vanilla.under(profile)), **options)
+        return verify(proof, trusted, appeared, lambda profile: Decoder(vanilla.shared_with(profile)), **options)
 
     return checked
 
@@ -189,7 +189,7 @@ def test_a_key_that_was_tried_until_it_fitted_proves_nothing(check: Check, vanil
     alpha, best, key = 0.2, 1.0, b""
     for i in range(60):
         tried = ANN.model_copy(update={"key": bytes([i, 1]) * 16})
-        report = Decoder(vanilla.under(tried)).decode(human, alpha=alpha)
+        report = Decoder(vanilla.shared_with(tried)).decode(human, alpha=alpha)
         if report.p_value < best:
             best, key, code = report.p_value, tried.key, report.code
     assert best <= alpha
@@ -263,7 +263,7 @@ def test_a_hostile_proof_does_not_steer_the_terminal() -> None:
 
 
 def test_a_proof_is_bounded_and_of_something(vanilla: Proxy, text: str) -> None:
-    decoder = Decoder(vanilla.under(ANN))
+    decoder = Decoder(vanilla.shared_with(ANN))
     report = decoder.decode(text)
     assert Proof.of(ANN, text, report).code == 1234
     with pytest.raises(InputTooLarge, match="passage"):
@@ -275,9 +275,9 @@ def test_a_proof_is_bounded_and_of_something(vanilla: Proxy, text: str) -> None:
 
 
 def test_a_proxy_is_shared_by_the_profiles_that_have_it_only(vanilla: Proxy) -> None:
-    assert vanilla.under(ANN).profile == ANN
+    assert vanilla.shared_with(ANN).profile == ANN
     with pytest.raises(ProxyMalformed, match="another proxy"):
-        vanilla.under(get_profile("org.ctwl.smollm2-135m.1"))
+        vanilla.shared_with(get_profile("org.ctwl.smollm2-135m.1"))
 
 
 @pytest.fixture
@@ -344,12 +344,12 @@ def test_what_a_proof_names_is_not_fetched(desk: Path, capsys: pytest.CaptureFix
 def test_a_real_model_writes_what_its_owner_alone_reads_and_proves(fast_proxy: Proxy) -> None:
     provider = fast_proxy.profile.model_copy(update={"name": OWN.name, "key": OWN.key})
     ann, bob = (for_user(provider, user) for user in ("ann@example.com", "bob@example.com"))
-    encoder = Encoder(*load_model("smollm2"), fast_proxy.under(ann))
+    encoder = Encoder(*load_model("smollm2"), fast_proxy.shared_with(ann))
     (written,) = encoder.generate(
         "The council said on Tuesday that the new bridge over the river would", 42, 3,
         max_new_tokens=160, min_new_tokens=160, seed=1,
     )  # fmt: skip
-    reports = [Decoder(fast_proxy.under(p)).decode(written.text) for p in (ann, bob, fast_proxy.profile)]
+    reports = [Decoder(fast_proxy.shared_with(p)).decode(written.text) for p in (ann, bob, fast_proxy.profile)]
     assert [report.detected for report in reports] == [True, False, False]
     assert (reports[0].code, written.profile) == (written.beacon.code, ann.name)
     assert all(report.p_value > 0.001 for report in reports[1:])
@@ -357,7 +357,7 @@ def test_a_real_model_writes_what_its_owner_alone_reads_and_proves(fast_proxy: P
         Proof.of(ann, written.text, reports[0]),
         trusting(certificate(ann), certificate(bob)),
         APPEARED,
-        lambda profile: Decoder(fast_proxy.under(profile)),
+        lambda profile: Decoder(fast_proxy.shared_with(profile)),
         text=written.text,
         tried=0,  # a text that pays for more keys takes longer to write
     )

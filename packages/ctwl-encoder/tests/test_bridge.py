@@ -149,7 +149,7 @@ def test_profiles_of_a_proxy_share_what_is_prepared(
     monkeypatch.setenv("CTWL_CACHE", str(tmp_path))
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=proxy.tokenizer.backend)
     for name in ("com.example.one.1", "com.example.two.1"):
-        Bridge(tokenizer, proxy.under(new_private(name, proxy.profile)))
+        Bridge(tokenizer, proxy.shared_with(new_private(name, proxy.profile)))
     assert len(list(tmp_path.rglob("*.npz"))) == 1
 
 

@@ -145,7 +145,7 @@ def test_a_private_profile_is_saved_as_it_can_be_loaded(
     monkeypatch.setenv(secret_file.VARIABLE, "open sesame")
     profile = new_private("com.example.mine.1", fast_proxy.profile)
     write_private(tmp_path / "mine.ctwl", profile)
-    mine = Bridge(smollm2[1], fast_proxy.under(profile))
+    mine = Bridge(smollm2[1], fast_proxy.shared_with(profile))
     config = CTWLWatermarkingConfig(provider=42, profile=str(tmp_path / "mine.ctwl")).attach(mine)
     config.to_json_file(tmp_path / "config.json")
     assert CTWLWatermarkingConfig.from_json_file(tmp_path / "config.json").profile == str(tmp_path / "mine.ctwl")

@@ -123,7 +123,7 @@ def test_a_decoder_that_does_not_know_a_layout_reads_its_beacon_and_says_so(
 def test_segmented_codes_take_turns(encoder: Encoder, fast_proxy: Proxy) -> None:
     """A profile may pin the paper's framing; here over the partition without a proxy LM, which is quick to read."""
     profile = fast_proxy.profile.model_copy(update={"name": "com.example.segmented.1", "framing": "segmented"})
-    under = fast_proxy.under(profile)
+    under = fast_proxy.shared_with(profile)
     (text,) = Encoder(encoder.model, encoder.tokenizer, under).generate(
         PROMPTS[0], 42, 3, record=lambda b: Record.of("tagged", **asdict(b), tag=99), strategy="vanilla", delta=6.0,
         max_new_tokens=220, min_new_tokens=220, seed=1,

@@ -119,7 +119,7 @@ class Proxy:
         """The proxy of the profile's twin without a proxy LM, for Vanilla-Marking."""
         return Proxy(self.profile.vanilla(), self.tokenizer, None, batch_size=self.batch_size)
 
-    def under(self, profile: Profile) -> Proxy:
+    def shared_with(self, profile: Profile) -> Proxy:
         """The same proxy LM, shared, for another profile that has it: another key, such as a user's.
 
         Raises:
