@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, NoReturn, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, ValidationInfo, model_validator
 
-from ctwl_protocol.profile import explain
+from ctwl_protocol.profile import describe_error
 from ctwl_protocol.records.record import RecordDocument
 
 __all__ = [
@@ -287,7 +287,7 @@ def read_line(line: bytes) -> Any:
         value = json.loads(line.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_number)
         json.dumps(value, ensure_ascii=False).encode("utf-8")
     except (ValueError, RecursionError) as error:
-        raise Malformed(f"no JSON object on one line: {explain(error)}") from error
+        raise Malformed(f"no JSON object on one line: {describe_error(error)}") from error
     return value
 
 
@@ -318,7 +318,7 @@ def parse(model: type[BaseModel], value: Any, asked: Request | None = None) -> A
     try:
         return model.model_validate(value, context=asked)
     except ValidationError as error:
-        raise Malformed(explain(error)) from error
+        raise Malformed(describe_error(error)) from error
 
 
 def schema() -> dict[str, Any]:

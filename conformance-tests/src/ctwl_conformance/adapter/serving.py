@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 from pydantic import ValidationError
 
 from ctwl_protocol import CTWLError
-from ctwl_protocol.profile import explain
+from ctwl_protocol.profile import describe_error
 from ctwl_protocol.records.record import Record
 
 from .messages import (
@@ -149,7 +149,7 @@ def _reply(answer: Callable[[Request], Body], line: bytes) -> tuple[Request | No
         request = REQUEST.validate_python(value)
     except (Malformed, ValidationError) as error:
         known = value.get("id") if isinstance(value, dict) else None
-        message = f"no request of this protocol: {explain(error)}"
+        message = f"no request of this protocol: {describe_error(error)}"
         return None, {"id": known, "error": {"status": "request-malformed", "message": message}}
     try:
         body = answer(request)

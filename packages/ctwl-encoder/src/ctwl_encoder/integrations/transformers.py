@@ -19,7 +19,7 @@ from transformers import LogitsProcessor
 from transformers.generation import BaseWatermarkingConfig
 
 from ctwl_protocol import Beacon, Profile, get_profile
-from ctwl_protocol.profile import STANDARD, explain
+from ctwl_protocol.profile import STANDARD, describe_error
 from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_protocol.records.layouts import Layout
 from ctwl_protocol.records.record import Record, RecordDocument
@@ -130,7 +130,7 @@ class CTWLWatermarkingConfig(BaseWatermarkingConfig):  # type: ignore[misc]
         try:
             return [RecordDocument.model_validate(given).record(self._layouts) for given in self.records or []]
         except ValidationError as error:
-            raise ConfigMalformed(f"records: {explain(error)}") from error
+            raise ConfigMalformed(f"records: {describe_error(error)}") from error
 
     def payloads(self) -> list[Payload] | None:
         """What each prompt's text is to carry; None where the nonces are still to be drawn.

@@ -46,7 +46,7 @@ __all__ = [
     "Tolerance",
     "ToyProxy",
     "UniformProxy",
-    "explain",
+    "describe_error",
     "get_profile",
     "load_profile",
     "public_key",
@@ -342,7 +342,7 @@ class Profile(_Document):
                 return cls.model_validate(json.loads(data, object_pairs_hook=_no_duplicates), context=_JSON)
             return cls.model_validate(canonical.decode(data))
         except (NonCanonical, ValueError, RecursionError) as error:
-            raise ProfileMalformed(explain(error)) from error
+            raise ProfileMalformed(describe_error(error)) from error
 
     def vanilla(self) -> Profile:
         """The twin of this profile without a proxy LM, for Vanilla-Marking, named after it."""
@@ -364,7 +364,7 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
-def explain(error: Exception) -> str:
+def describe_error(error: Exception) -> str:
     """What is wrong with a document, in one line; a schema's first complaint and where it is."""
     text = str(error)
     if isinstance(error, ValidationError):

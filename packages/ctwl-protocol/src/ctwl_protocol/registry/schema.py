@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from .. import canonical
 from ..errors import NonCanonical, RegistryError
-from ..profile.document import Bytes32, explain
+from ..profile.document import Bytes32, describe_error
 
 __all__ = ["Bytes32", "Bytes64", "Document", "Line", "Many", "Part", "Time", "as_tuple"]
 
@@ -65,7 +65,7 @@ class Document(Part):
         try:
             return cls.model_validate(canonical.decode(data, max_bytes=cls.MAX_BYTES))
         except (NonCanonical, ValidationError) as error:
-            raise cls.MALFORMED(f"no {cls.__name__.lower()}: {explain(error)}") from error
+            raise cls.MALFORMED(f"no {cls.__name__.lower()}: {describe_error(error)}") from error
 
     def to_bytes(self) -> bytes:
         """The canonical MessagePack of the document."""
