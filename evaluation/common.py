@@ -149,7 +149,7 @@ def _whole(file: Path) -> Iterator[Path]:
 def registries() -> tuple[Trusted, Trusted]:
     """The bundled registry, and the same with no entries: to it all codes are alike."""
     trusted = bundled()
-    return trusted, trusted.listing_nobody()
+    return trusted, trusted.without_entries()
 
 
 def arguments(

@@ -55,7 +55,7 @@ def test_what_nobody_marked_shows_nothing(decoder: Decoder) -> None:
 
 def test_a_registered_provider_needs_less_evidence_and_others_hardly_more(decoder: Decoder) -> None:
     trusted = bundled()
-    alike = Decoder(decoder.proxy, registry=trusted.listing_nobody())
+    alike = Decoder(decoder.proxy, registry=trusted.without_entries())
     codes = 64 * len(trusted.registry.beacons())
     assert (5, 1) in trusted.registry.beacons() and (700, 9) not in trusted.registry.beacons()
     for provider, version, factor in ((5, 1, 2 * codes / 2**20), (700, 9, 2)):

@@ -133,7 +133,7 @@ def worked() -> list[tuple[str, str, str]]:
 
     text = re.search(r"^    (\w[\w ]+\w)$", SPEC.split("## Appendix A.")[1], re.M)
     assert text
-    decoder = Decoder.open(TOY, registry=bundled().listing_nobody())  # every code alike
+    decoder = Decoder.open(TOY, registry=bundled().without_entries())  # every code alike
     profile = decoder.profile
     code = Beacon(0, 1, 5).code
     ids, _ = decoder.proxy.tokenizer.locate(text[1])

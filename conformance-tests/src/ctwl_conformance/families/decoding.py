@@ -53,7 +53,7 @@ def _toy_decoder() -> Decoder:
 def _decoder(profile: Profile) -> Decoder:
     from ctwl_decoder import Decoder
 
-    return Decoder.open(profile, layouts=LAYOUTS, registry=bundled().listing_nobody())
+    return Decoder.open(profile, layouts=LAYOUTS, registry=bundled().without_entries())
 
 
 @refusing

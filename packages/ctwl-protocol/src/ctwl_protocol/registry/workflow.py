@@ -47,7 +47,7 @@ class Trusted:
     registry_bytes: bytes
     seen: int
 
-    def listing_nobody(self) -> Trusted:
+    def without_entries(self) -> Trusted:
         """The same with no entries in its registry: to a decoder all codes are then alike (spec section 10.2)."""
         return replace(self, registry=self.registry.model_copy(update={"entries": ()}))
 
