@@ -19,7 +19,7 @@ from ctwl_decoder.statistics.evidence import Marks, Table
 from ctwl_decoder.statistics.null import FLOOR, null_of
 from ctwl_protocol import get_profile
 from ctwl_protocol.hashing import code_colours
-from ctwl_protocol.records.beacon import NONCES
+from ctwl_protocol.records.beacon import NONCE_COUNT
 from ctwl_protocol.records.layouts import Field, Layout, find_layout
 from ctwl_protocol.records.record import check_of
 from ctwl_protocol.records.sealing import ProviderKeys
@@ -105,7 +105,7 @@ def marks_with(
     marks = Marks(pairs, rng.integers(0, 2**32, size, np.uint32), units, slots)
     for slot, code in carried.items():
         places = marks.places_of(layout.codes, slot)
-        part = reader.slot(marks, layout, slot, carried[0] % NONCES) if slot else marks[places]
+        part = reader.slot(marks, layout, slot, carried[0] % NONCE_COUNT) if slot else marks[places]
         kept = rng.random(len(places)) < strength
         colour = code_colours(part.seeds, np.full(len(places), code, np.uint32), colours)
         units[places[kept], colour[kept]] = 5
@@ -135,7 +135,7 @@ def test_the_authenticators_p_value_is_that_of_the_record_that_is_reported() -> 
         beacon = Window.of(View(marks), 0, len(marks), layout.codes).judge(700_000, every, 1 << 20)
         reading = reader.read(marks, beacon).reading
         assert reading is not None and reading.codes[:3] == (700_000, 5, 9)
-        table = Table.of(reader.slot(marks, layout, 3, 700_000 % NONCES))
+        table = Table.of(reader.slot(marks, layout, 3, 700_000 % NONCE_COUNT))
         told.append((reading.authenticator, null_of(table.units).p_value(table.score(reading.codes[3]), 4)))
     assert [mine for mine, _ in told] == [own for _, own in told]
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ctwl_protocol import Profile
-from ctwl_protocol.records.beacon import BEACON_BITS, NONCES
+from ctwl_protocol.records.beacon import BEACON_BITS, NONCE_COUNT
 from ctwl_protocol.records.layouts import LAYOUTS, Layout
 from ctwl_protocol.records.record import Record, check_of, slot_seed
 from ctwl_protocol.records.sealing import ProviderKeys
@@ -197,8 +197,8 @@ class Reader:
         window, count, codes = marks[candidate.start : candidate.end], candidate.count, candidate.codes
         layouts = [layout for layout in self.layouts if layout.codes == count]
         beacon = window[window.places_of(count, 0)]
-        nonces = list(dict.fromkeys((best_codes(Table.of(beacon), codes, beacons)[0] % NONCES).tolist()))
-        firsts = {nonce: _Slot.of(beacon, codes[codes % NONCES == nonce], self.profile.codes) for nonce in nonces}
+        nonces = list(dict.fromkeys((best_codes(Table.of(beacon), codes, beacons)[0] % NONCE_COUNT).tolist()))
+        firsts = {nonce: _Slot.of(beacon, codes[codes % NONCE_COUNT == nonce], self.profile.codes) for nonce in nonces}
         tried = len(layouts) * len(nonces)
         hops = codes if len(codes) == self.profile.codes else np.union1d(codes, self.registered)
         best, whole, further = None, 1.0, 1.0
@@ -229,7 +229,7 @@ class Reader:
         found = [(places, marks[places], candidate.code)]
         reading = candidate.reading
         if reading and reading.layout:
-            nonce, carried = reading.codes[0] % NONCES, dict(enumerate(reading.codes))
+            nonce, carried = reading.codes[0] % NONCE_COUNT, dict(enumerate(reading.codes))
             carried[reading.layout.codes] = check_of(reading.layout, reading.codes)
             for slot, code in list(carried.items())[1:]:
                 part = self.slot(marks, reading.layout, slot, nonce)
@@ -286,7 +286,7 @@ class Reader:
 
     def _authenticate(self, keys: ProviderKeys, window: Marks, found: _Hypothesis) -> tuple[int, int, float]:
         """Which of the likeliest records the authenticator confirms best, its value, and that test's p-value."""
-        layout, nonce = found.layout, int(found.carried[0, 0]) % NONCES
+        layout, nonce = found.layout, int(found.carried[0, 0]) % NONCE_COUNT
         table = Table.of(self.slot(window, layout, layout.codes - 1, nonce))
         values = [
             keys.authenticate(self.profile, Record(layout, (*codes, 0))) for codes in found.carried[:, :-1].tolist()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ctwl_protocol import Profile
-from ctwl_protocol.records.beacon import NONCES
+from ctwl_protocol.records.beacon import NONCE_COUNT
 from ctwl_protocol.records.layouts import Layout
 from ctwl_protocol.records.record import Record, slot_seed
 
@@ -44,5 +44,5 @@ class Payload:
 
     def colour_seed(self, profile: Profile, slot: int, context: Sequence[int]) -> int:
         """The colour seed of a slot at a context (spec section 6.3)."""
-        nonce = self.carried[0] % NONCES
+        nonce = self.carried[0] % NONCE_COUNT
         return slot_seed(profile, context, layout=self.layout, slot=slot, nonce=nonce, key=self.key)

@@ -30,7 +30,7 @@ from vllm.v1.sample import logits_processor as v1
 
 from ctwl_protocol import Beacon, CTWLError, get_profile
 from ctwl_protocol.profile import STANDARD
-from ctwl_protocol.records.beacon import NONCES
+from ctwl_protocol.records.beacon import NONCE_COUNT
 from ctwl_protocol.records.layouts import find_layout
 from ctwl_protocol.records.record import Record
 
@@ -94,7 +94,7 @@ class _Admitted(NamedTuple):
         if any(isinstance(value, bool) or not isinstance(value, int | float) for value in (nonce, *truncation)):
             return None
         top_k, top_p, min_p = truncation
-        if not (0 <= nonce < NONCES and -1 <= top_k < 1 << 31 and 0 < top_p <= 1 and 0 <= min_p <= 1):
+        if not (0 <= nonce < NONCE_COUNT and -1 <= top_k < 1 << 31 and 0 < top_p <= 1 and 0 <= min_p <= 1):
             return None
         return cls(int(nonce), seed, drawn, int(top_k), float(top_p), float(min_p))
 
@@ -105,7 +105,7 @@ class _Admitted(NamedTuple):
 
     def nonce_of(self, seed: int | None) -> int:
         """The nonce of the request's alternative that has this seed."""
-        return self.nonce if self.seed is None or seed is None else (self.nonce + seed - self.seed) % NONCES
+        return self.nonce if self.seed is None or seed is None else (self.nonce + seed - self.seed) % NONCE_COUNT
 
 
 @dataclass(frozen=True)
@@ -304,7 +304,7 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
         drawn = sampling_params.n > 1 and sampling_params.seed is None
         if drawn:
             sampling_params.seed = secrets.randbits(31)
-        admitted = _Admitted(secrets.randbelow(NONCES), sampling_params.seed, drawn)
+        admitted = _Admitted(secrets.randbelow(NONCE_COUNT), sampling_params.seed, drawn)
         if strategy.keeps_distribution:
             admitted = admitted._replace(
                 top_k=sampling_params.top_k, top_p=sampling_params.top_p, min_p=sampling_params.min_p

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ..errors import FieldOutOfRange
 
-__all__ = ["BEACON_BITS", "BEACON_FIELDS", "NONCES", "Beacon"]
+__all__ = ["BEACON_BITS", "BEACON_FIELDS", "NONCE_COUNT", "Beacon"]
 
 BEACON_FIELDS = {"provider": 10, "version": 4, "nonce": 6}
 """A beacon's fields and their widths in bits, most significant first."""
@@ -18,7 +18,7 @@ BEACON_FIELDS = {"provider": 10, "version": 4, "nonce": 6}
 BEACON_BITS = sum(BEACON_FIELDS.values())
 """Width of a beacon: 20 bits."""
 
-NONCES = 1 << BEACON_FIELDS["nonce"]
+NONCE_COUNT = 1 << BEACON_FIELDS["nonce"]
 """How many nonces there are; a beacon's code modulo this is its nonce."""
 
 
