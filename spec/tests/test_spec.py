@@ -152,8 +152,8 @@ def worked() -> list[tuple[str, str, str]]:
         state = mixed((state + each + 1) * hashing.GOLDEN)
     below, total = int(weights[rank < rank[token]].sum()), int(weights.sum())
     numerator, denominator = profile.sigma
-    word = slots.slot_word(profile, context)
-    slots = [slots.slot_of(profile, count, word, 0) for count in (1, 2, 3, 4)]
+    word = hashing.slot_word(profile.key, context)
+    slots = [slots.slot_of(count, word) for count in (1, 2, 3, 4)]
     inside = total * (MARGIN * numerator + denominator) - MARGIN * denominator * below
     width = MARGIN * denominator * int(weights[token]) + 2 * denominator * total
     steps = STEPS * min(max(inside, 0), width) // width

@@ -83,7 +83,7 @@ def _place(
     if index < 0:
         return 0, context, None
     tail = ids[-min(slots.TAIL, profile.prefix_length) :]
-    slot = slots.slot_of(profile, record.layout.codes, slots.slot_word(profile, tail), index)
+    slot = slots.slot_of(record.layout.codes, hashing.slot_word(profile.key, tail))
     word = slot_seed(profile, context, layout=record.layout, slot=slot, nonce=record.beacon.nonce, key=key)
     code = np.array([record.carried[slot]], dtype=np.uint32)
     colour = int(hashing.code_colours(word, code, profile.colours)[0])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -118,19 +117,6 @@ def test_a_decoder_that_does_not_know_a_layout_reads_its_beacon_and_says_so(
     assert new.report.record is not None
     assert (new.report.record.layout, new.report.record.fields["till"]) == ("shop", 12_345)
     assert render(new)
-
-
-def test_segmented_codes_take_turns(encoder: Encoder, fast_proxy: Proxy) -> None:
-    """A profile may pin the paper's framing; here over the partition without a proxy LM, which is quick to read."""
-    profile = fast_proxy.profile.model_copy(update={"name": "com.example.segmented.1", "framing": "segmented"})
-    under = fast_proxy.shared_with(profile)
-    (text,) = Encoder(encoder.model, encoder.tokenizer, under).generate(
-        PROMPTS[0], 42, 3, record=lambda b: Record.of("tagged", **asdict(b), tag=99), strategy="vanilla", delta=6.0,
-        max_new_tokens=220, min_new_tokens=220, seed=1,
-    )  # fmt: skip
-    record = Decoder(under.vanilla()).decode(text.text).record
-    assert record is not None
-    assert (record.layout, tuple(record.codes)) == ("tagged", text.record.codes)
 
 
 def test_a_config_keeps_its_records_in_json(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from ctwl_protocol.errors import FieldOutOfRange, LayoutMalformed, LayoutUnknown
 from ctwl_protocol.hashing import colour_seed
 from ctwl_protocol.records.layouts import LAYOUTS, Field, Layout, find_layout
 from ctwl_protocol.records.record import Record, RecordDocument, relayed, slot_seed
-from ctwl_protocol.records.slots import SEGMENT, slots
+from ctwl_protocol.records.slots import slot_table
 from ctwl_protocol.text.positions import positions
 
 PROFILE = get_profile("org.ctwl.smollm2-135m.1")
@@ -148,19 +148,11 @@ def test_every_slot_has_colours_of_its_own() -> None:
 
 def test_interleaved_slots_are_shared_nested_and_local() -> None:
     ids = np.random.default_rng(0).integers(0, 40_000, 4_000)
-    found = slots(PROFILE, positions(ids, PROFILE.prefix_length, PROFILE.context_length))
+    found = slot_table(PROFILE, positions(ids, PROFILE.prefix_length, PROFILE.context_length))
     for count in range(1, 5):
         shares = np.bincount(found[:, count - 1]) / len(found)
         parts = np.array([2] + [1] * count if count > 1 else [1])
         assert np.abs(shares - parts / parts.sum()).max() < 0.03
         assert (found[found[:, 3] == 0, count - 1] == 0).all()
-    cut = slots(PROFILE, positions(ids[1_000:2_000], PROFILE.prefix_length, PROFILE.context_length))
+    cut = slot_table(PROFILE, positions(ids[1_000:2_000], PROFILE.prefix_length, PROFILE.context_length))
     assert (cut == found[1_000 : 1_000 + len(cut)]).all()
-
-
-def test_segmented_slots_take_turns() -> None:
-    profile = PROFILE.model_copy(update={"framing": "segmented"})
-    ids = np.arange(10 + 5 * SEGMENT)
-    found = slots(profile, positions(ids, profile.prefix_length, profile.context_length))
-    assert found[::SEGMENT, 2].tolist() == [0, 1, 2, 3, 0]
-    assert found[:, 0].max() == 0

@@ -9,7 +9,7 @@ from typing import Any
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from ctwl_protocol import Beacon, get_profile
+from ctwl_protocol import Beacon, get_profile, hashing
 from ctwl_protocol.records import slots
 from ctwl_protocol.records.layouts import LAYOUTS, Field, Layout
 from ctwl_protocol.records.record import RecordDocument, relayed
@@ -69,13 +69,10 @@ def _relay(data: JSON) -> JSON:
 
 
 def _slot(data: JSON) -> JSON:
-    profile = get_profile().model_copy(update={"key": bytes.fromhex(data["key"])})
-    segmented = profile.model_copy(update={"framing": "segmented"})
-    word = slots.slot_word(profile, data["tail"])
+    word = hashing.slot_word(bytes.fromhex(data["key"]), data["tail"])
     return {
         "word": word,
-        "interleaved": [slots.slot_of(profile, codes, word, data["index"]) for codes in range(1, 5)],
-        "segmented": [slots.slot_of(segmented, codes, word, data["index"]) for codes in range(1, 5)],
+        "interleaved": [slots.slot_of(codes, word) for codes in range(1, 5)],
     }
 
 
@@ -257,8 +254,8 @@ FAMILIES = (
     ),
     Family(
         "slot", "9.4",
-        "Key, the last tokens before a position and its place, to u and the slots for n = 1 to 4 in both framings.",
-        shape(key=HEX32, tail=array(COUNT, 1, 2), index=COUNT), shape(word=WORD, interleaved=_SLOTS, segmented=_SLOTS),
+        "Key, the last tokens before a position and its place, to u and the slots for n = 1 to 4.",
+        shape(key=HEX32, tail=array(COUNT, 1, 2), index=COUNT), shape(word=WORD, interleaved=_SLOTS),
         _slot, _slot_cases,
     ),
     Family(

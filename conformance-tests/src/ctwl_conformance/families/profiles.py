@@ -97,7 +97,6 @@ def _sound() -> Iterator[tuple[str, JSON]]:
     )  # fmt: skip
     yield "a context as long as the window", toy_document(context_length=4)
     yield "the least sigma", toy_document(sigma=[1, 65536])
-    yield "segmented", toy_document(framing="segmented")
     yield "digits one by one", _inside("tokenizer", pre_tokenizer="digits-gpt2")
     yield "special ids", _inside("tokenizer", special=[0, 7, 255])
     yield "a file of 2^36 bytes", _file("vocab", size=1 << 36)

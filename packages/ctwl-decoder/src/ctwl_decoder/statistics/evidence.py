@@ -123,7 +123,7 @@ class Marks:
         """Marks of a text's positions, with the colour seeds of slot 0."""
         pairs = np.column_stack([positions.contexts, positions.observed])
         seeds = np.zeros(len(pairs), dtype=np.uint32)
-        return cls(pairs, seeds, units, slots.slots(profile, positions)).seeded(partial(slot_seed, profile))
+        return cls(pairs, seeds, units, slots.slot_table(profile, positions)).seeded(partial(slot_seed, profile))
 
     def seeded(self, seed: Callable[[Sequence[int]], int]) -> Marks:
         """The same marks under other colour seeds, each context hashed once."""

@@ -336,6 +336,5 @@ class Marker:
         if tail not in self._words:
             if len(self._words) > 1 << 16:
                 self._words.clear()
-            self._words[tail] = slots.slot_word(self.profile, tail)
-        index = reading.count + len(path) - self.profile.prefix_length
-        return slots.slot_of(self.profile, payload.layout.codes, self._words[tail], index)
+            self._words[tail] = hashing.slot_word(self.profile.key, tail)
+        return slots.slot_of(payload.layout.codes, self._words[tail])

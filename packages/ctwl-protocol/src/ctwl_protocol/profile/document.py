@@ -286,7 +286,7 @@ class Profile(_Document):
     sigma: Rational
     code_bits: Annotated[int, Field(ge=1, le=24)]
     weight_bits: Annotated[int, Field(ge=8, le=24)]
-    framing: Literal["interleaved", "segmented"]
+    framing: Literal["interleaved"]
     normalization: Literal["ctwl-n1"]
     tokenizer: Tokenizer
     proxy: Annotated[ProxyModel | UniformProxy | ToyProxy, Field(discriminator="kind")]
