@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
+from ctwl_protocol import __version__ as __version__
+
 from .errors import DecoderError
 from .report.model import Report, Span
 
@@ -9,8 +11,6 @@ if TYPE_CHECKING:
     from .decoder import Decoder, decode
 
 __all__ = ["Decoder", "DecoderError", "Report", "Span", "decode"]
-
-__version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:

@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
+from ctwl_protocol import __version__ as __version__
+
 from .errors import EncoderError
 from .options import Strategy
 
@@ -19,8 +21,6 @@ __all__ = [
     "Generation",
     "Strategy",
 ]
-
-__version__ = "0.1.0"
 
 _HOMES = {
     "Bridge": "core.bridge",
