@@ -25,7 +25,7 @@ import ctwl_encoder
 import ctwl_protocol
 from ctwl_decoder import Decoder
 from ctwl_decoder.statistics.code_scores import code_space, score_all
-from ctwl_decoder.statistics.evidence import Table
+from ctwl_decoder.statistics.evidence import ScoreTable
 from ctwl_decoder.statistics.null import null_of
 from ctwl_decoder.statistics.scores import Score
 from ctwl_encoder import Encoder, Generation
@@ -35,14 +35,14 @@ def read(decoder: Decoder, generation: Generation, tokens: int) -> dict[str, flo
     """What the count of hits finds in the first ``tokens`` proxy tokens of a text."""
     proxy = decoder.proxy
     ids = proxy.tokenizer.encode(generation.text)[:tokens]
-    table = Table.of(marks_of(proxy, ids, Score.COUNT))
+    table = ScoreTable.of(marks_of(proxy, ids, Score.COUNT))
     scores = score_all(table, code_space(proxy.profile))
     best = int(scores.argmax())
     return {
         "exact": best == generation.beacon.code,
-        "p": null_of(table.units).p_value(int(scores[best]), proxy.profile.codes),
+        "p": null_of(table.scores).p_value(int(scores[best]), proxy.profile.codes),
         "hits": float(scores[generation.beacon.code]) / table.counted,
-        "wrong": float(table.units.mean(axis=1).sum()) / table.counted,
+        "wrong": float(table.scores.mean(axis=1).sum()) / table.counted,
         "tokens": len(ids),
     }
 

@@ -24,8 +24,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from scipy import stats
 
-from ctwl_decoder.statistics.evidence import Evidence, Marks, Observe, observe, permutations
-from ctwl_decoder.statistics.scores import Score, units
+from ctwl_decoder.statistics.evidence import Evidence, Observe, ScoredPositions, observe, permutations
+from ctwl_decoder.statistics.scores import Score, position_scores
 from ctwl_protocol import Profile
 from ctwl_protocol.hashing import ranks_of
 from ctwl_protocol.profile import ProxyModel
@@ -76,12 +76,12 @@ def plain_model(profile: Profile) -> Any:
     return build_model(profile.proxy.architecture, load_tensors(profile.proxy, files.weights))
 
 
-def marks_of(proxy: Proxy, ids: NDArray[np.int64], score: Score, by: Observe | None = None) -> Marks:
+def marks_of(proxy: Proxy, ids: NDArray[np.int64], score: Score, by: Observe | None = None) -> ScoredPositions:
     """What a text's proxy tokens say about every code; ``by`` observes in the proxy's place, as :func:`kept` does."""
     profile = proxy.profile
     cut = positions(ids, profile.prefix_length, profile.context_length)
     evidence = by(cut, lambda done: None) if by else observe(proxy, cut)
-    return Marks.of(profile, cut, units(score, evidence, profile.sigma))
+    return ScoredPositions.of(profile, cut, position_scores(score, evidence, profile.sigma))
 
 
 def kept(proxy: Proxy, folder: Path = KEPT) -> Observe:

@@ -25,9 +25,9 @@ from scipy import stats
 from ctwl_decoder.decoder import SHARES
 from ctwl_decoder.search.posterior import THRESHOLD, posterior
 from ctwl_decoder.statistics.code_scores import code_space, score_all
-from ctwl_decoder.statistics.evidence import Marks, Table
+from ctwl_decoder.statistics.evidence import ScoredPositions, ScoreTable
 from ctwl_decoder.statistics.null import null_of
-from ctwl_decoder.statistics.scores import Score, units
+from ctwl_decoder.statistics.scores import Score, position_scores
 from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_protocol.text.positions import positions
 
@@ -50,22 +50,24 @@ def judge(proxy: Proxy, text: str, rng: np.random.Generator) -> dict[str, float]
     ids, codes = proxy.tokenizer.encode(text), code_space(profile)
     cut = positions(ids, profile.prefix_length, profile.context_length)
     evidence = kept(proxy)(cut, lambda done: None)
-    marks = {score: Marks.of(profile, cut, units(score, evidence, profile.sigma)) for score in Score}
+    marks = {
+        score: ScoredPositions.of(profile, cut, position_scores(score, evidence, profile.sigma)) for score in Score
+    }
     code, u = int(rng.integers(profile.codes)), float(rng.random())
     randomised, reported = {}, []
     for score, share in SHARES.items():
-        table = Table.of(marks[score])
-        scores, null = score_all(table, codes), null_of(table.units)
+        table = ScoreTable.of(marks[score])
+        scores, null = score_all(table, codes), null_of(table.scores)
         randomised[score.value] = null.randomised(int(scores[code]), u)
         reported.append(null.p_value(int(scores.max()), profile.codes / share))
     count = marks[Score.COUNT]
-    hits = score_all(Table.of(count), codes)
-    every = score_all(Table.of(count, repeats=True), codes)
+    hits = score_all(ScoreTable.of(count), codes)
+    every = score_all(ScoreTable.of(count, repeats=True), codes)
     return {
         **randomised,
         "reported": min(reported),
         "posterior": posterior(every, int(every.argmax())),
-        "binomial": float(min(1.0, profile.codes * stats.binom.sf(hits.max() - 1, Table.of(count).counted, 0.5))),
+        "binomial": float(min(1.0, profile.codes * stats.binom.sf(hits.max() - 1, ScoreTable.of(count).counted, 0.5))),
         "tokens": len(ids),
     }
 

@@ -11,7 +11,7 @@ from common import kept, marks_of
 from texts import Recipe, Text
 
 from ctwl_decoder.statistics.code_scores import code_space, score_all
-from ctwl_decoder.statistics.evidence import Marks, Table
+from ctwl_decoder.statistics.evidence import ScoredPositions, ScoreTable
 from ctwl_decoder.statistics.null import FLOOR, null_of
 from ctwl_decoder.statistics.scores import Score
 from ctwl_protocol import Profile
@@ -71,11 +71,11 @@ class TextReader:
         return [read_whole(proxy.profile, marks[: max(0, length - prefix)], text.code) for length in lengths]
 
 
-def read_whole(profile: Profile, marks: Marks, code: int) -> Outcome:
+def read_whole(profile: Profile, marks: ScoredPositions, code: int) -> Outcome:
     """What one test of all marks says over all codes, where ``code`` was written."""
-    table, codes = Table.of(marks), code_space(profile)
+    table, codes = ScoreTable.of(marks), code_space(profile)
     scores = score_all(table, codes)
-    best, null = int(scores.argmax()), null_of(table.units)
+    best, null = int(scores.argmax()), null_of(table.scores)
     p_value = null.p_value(int(scores[best]), len(codes))
     chance = max(null.tail(int(scores[best])), FLOOR)
     return Outcome(best == code, p_value, -math.log10(len(codes) * chance))

@@ -121,9 +121,9 @@ def worked() -> list[tuple[str, str, str]]:
 
     from ctwl_decoder import Decoder
     from ctwl_decoder.statistics.code_scores import code_space, score_all
-    from ctwl_decoder.statistics.evidence import Marks, Table, observe
+    from ctwl_decoder.statistics.evidence import ScoredPositions, ScoreTable, observe
     from ctwl_decoder.statistics.null import null_of
-    from ctwl_decoder.statistics.scores import MARGIN, STEPS, Score, units
+    from ctwl_decoder.statistics.scores import MARGIN, STEPS, Score, position_scores
     from ctwl_protocol import Beacon, hashing
     from ctwl_protocol.partition.toy import toy_weights
     from ctwl_protocol.profile import TOY
@@ -159,18 +159,20 @@ def worked() -> list[tuple[str, str, str]]:
     steps = STEPS * min(max(inside, 0), width) // width
 
     evidence = observe(decoder.proxy, cut)
-    marks = Marks.of(profile, cut, units(Score.SOFT, evidence, profile.sigma))
+    marks = ScoredPositions.of(profile, cut, position_scores(Score.SOFT, evidence, profile.sigma))
     halvings = next(c for c in range(13) if c == 12 or weights[token] << c + 1 > total)
     ends = [0, *(2.0**-i * (1 + q / 4) for i in range(12, 0, -1) for q in range(4)), 1]
     first, behind = next(pair for pair in pairwise(ends) if pair[0] <= rank[token] / 2**32 < pair[1])
-    ranked = Table.of(replace(marks, units=units(Score.RANK, evidence, profile.sigma)))
-    table = Table.of(marks)
+    ranked = ScoreTable.of(replace(marks, scores=position_scores(Score.RANK, evidence, profile.sigma)))
+    table = ScoreTable.of(marks)
     scores = score_all(table, code_space(profile))
-    null, report = null_of(table.units), decoder.decode(text[1])
+    null, report = null_of(table.scores), decoder.decode(text[1])
     assert report.code == int(scores.argmax()) == code and report.scored == table.counted
     tests = 2**20 * 2 / (31 / 32)
     assert report.p_value == null.p_value(int(scores[code]), tests)
-    assert report.score == "soft" and null_of(ranked.units).p_value(ranked.score(code), 2**20 * 2 * 32) > report.p_value
+    assert (
+        report.score == "soft" and null_of(ranked.scores).p_value(ranked.score(code), 2**20 * 2 * 32) > report.p_value
+    )
 
     def several(*numbers: int) -> str:
         return " ".join(map(str, numbers))
@@ -202,13 +204,13 @@ def worked() -> list[tuple[str, str, str]]:
         ),
         ("9.4", "`u`, and the slot of the position in records of 1, 2, 3, 4 codes", several(word, *slots)),
         ("10.1", "`I`, the width `W`, `q`", several(inside, width, steps)),
-        ("10.1", "`soft` units for the code", f"{marks.units[0, colour]}"),
+        ("10.1", "`soft` units for the code", f"{marks.scores[0, colour]}"),
         ("10.1", "`j`; `x` and `y` of the rank", f"{halvings}; {first} {behind}"),
-        ("10.1", "`rank` units for the code", f"{units(Score.RANK, evidence[:1], profile.sigma)[0, colour]}"),
+        ("10.1", "`rank` units for the code", f"{position_scores(Score.RANK, evidence[:1], profile.sigma)[0, colour]}"),
         ("10", "positions counted: one pair comes back", f"{table.counted}"),
         ("10", "contexts", f"{len(table.seeds)}"),
         ("10", "score of the code by `soft`, the best of all", f"{scores[code]}"),
-        ("12", "mean score of a wrong code", f"{table.units.mean(axis=1).sum()}"),
+        ("12", "mean score of a wrong code", f"{table.scores.mean(axis=1).sum()}"),
         ("12", "`P(S >= score)`", f"{null.tail(int(scores[code])):.10e}"),
         ("10.2", "`K = 2^20 * 1 * 32/31 * 2 * 1 * 1 * 1`", f"{tests:.10g}"),
         ("10", "p-value", f"{report.p_value:.10e}"),

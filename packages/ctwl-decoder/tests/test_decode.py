@@ -23,11 +23,11 @@ from ctwl_decoder.errors import InputTooLarge, NotText, OptionOutOfRange
 from ctwl_decoder.report.html import html_report
 from ctwl_decoder.report.terminal import show
 from ctwl_decoder.report.wording import caveats
-from ctwl_decoder.search.spans import Search, View, candidates
+from ctwl_decoder.search.spans import CodeSet, ScoredText, candidates
 from ctwl_decoder.statistics.code_scores import code_space, score_all, score_codes
-from ctwl_decoder.statistics.evidence import Marks, Table, observe
+from ctwl_decoder.statistics.evidence import ScoredPositions, ScoreTable, observe
 from ctwl_decoder.statistics.null import null_of
-from ctwl_decoder.statistics.scores import Score, units
+from ctwl_decoder.statistics.scores import Score, position_scores
 from ctwl_protocol import Beacon, Profile
 from ctwl_protocol.partition import kernel, reference
 from ctwl_protocol.proxy import Proxy, open_proxy
@@ -78,11 +78,11 @@ def test_the_code_is_read_back_with_its_p_value(decoder: Decoder, marked: str) -
     assert "provider 700, not registered, model version 9" in str(report)
 
 
-def views_of(proxy: Proxy, text: str, tokens: int) -> list[View]:
+def views_of(proxy: Proxy, text: str, tokens: int) -> list[ScoredText]:
     cut = positions(proxy.tokenizer.encode(text)[:tokens], 10, 1)
     evidence, sigma = observe(proxy, cut), proxy.profile.sigma
-    marks = {score: Marks.of(proxy.profile, cut, units(score, evidence, sigma)) for score in SHARES}
-    return [View(marks[score], score, share) for score, share in SHARES.items()]
+    marks = {score: ScoredPositions.of(proxy.profile, cut, position_scores(score, evidence, sigma)) for score in SHARES}
+    return [ScoredText(marks[score], score, share) for score, share in SHARES.items()]
 
 
 def test_decoding_twice_or_with_numpy_gives_identical_scores(offline_proxy: Proxy, marked: str) -> None:
@@ -91,7 +91,9 @@ def test_decoding_twice_or_with_numpy_gives_identical_scores(offline_proxy: Prox
     scores = []
     for mass_below in (reference.mass_below, kernel.mass_below, kernel.mass_below):
         evidence = observe(offline_proxy, cut, mass_below=mass_below)
-        table = Table.of(Marks.of(offline_proxy.profile, cut, units(Score.SOFT, evidence, (1, 2))))
+        table = ScoreTable.of(
+            ScoredPositions.of(offline_proxy.profile, cut, position_scores(Score.SOFT, evidence, (1, 2)))
+        )
         scores.append(score_all(table, codes))
     np.testing.assert_array_equal(scores[0], scores[1])
     np.testing.assert_array_equal(scores[1], scores[2])
@@ -143,11 +145,11 @@ def test_a_report_of_hostile_text_is_harmless(decoder: Decoder) -> None:
 
 def test_of_a_long_text_a_report_shows_what_was_found(decoder: Decoder, marked: str) -> None:
     analysis = decoder.analyse(marked)
-    assert analysis.shown(len(analysis.worth)).all()
+    assert analysis.shown(len(analysis.contributions)).all()
     (span,) = analysis.report.spans
     text = "".join(piece for (piece, _), here in zip(analysis.pieces(), analysis.shown(30), strict=True) if here)
     assert text and text in analysis.text[max(span.start - 400, 0) :]
-    long = replace(analysis, worth=np.zeros(40_000), starts=np.arange(40_001), text="a" * 40_000)
+    long = replace(analysis, contributions=np.zeros(40_000), starts=np.arange(40_001), text="a" * 40_000)
     page = html_report(long)
     assert "[...]" in page and "<mark" in page and len(page) < 200_000
 
@@ -291,10 +293,10 @@ def test_p_values_hold_on_human_text(decoder: Decoder) -> None:
         views = views_of(decoder.proxy, text, 80)
         code = rng.integers(2**20, size=1, dtype=np.uint32)
         for view in views:
-            table = Table.of(view.marks)
+            table = ScoreTable.of(view.marks)
             (score,) = score_codes(table, code)
-            randomised[view.score].append(null_of(table.units).randomised(int(score), float(rng.random())))
-        reported.append(min(c.p_value for c in candidates(views, [Search(code_space(decoder.profile))])))
+            randomised[view.score].append(null_of(table.scores).randomised(int(score), float(rng.random())))
+        reported.append(min(c.p_value for c in candidates(views, [CodeSet(code_space(decoder.profile))])))
     assert len(texts) == 12
     assert all(stats.kstest(p_values, "uniform").pvalue > 0.01 for p_values in randomised.values())
     assert stats.kstest(reported, "uniform", alternative="greater").pvalue > 0.01

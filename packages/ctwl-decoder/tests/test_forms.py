@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctwl_decoder.text.alignment import Mapped, normalized
-from ctwl_decoder.text.variants import AS_GIVEN, forms_of
+from ctwl_decoder.text.alignment import AlignedText, normalize_aligned
+from ctwl_decoder.text.variants import AS_GIVEN, variants_of
 from ctwl_protocol.text.normalization import normalize
 
 TEXT = (
@@ -22,7 +22,7 @@ awkward = st.text(
 
 @given(st.one_of(st.text(), awkward))
 def test_the_mapped_normalisation_is_the_profiles(text: str) -> None:
-    found = normalized(Mapped.of(text))
+    found = normalize_aligned(AlignedText.of(text))
     assert found.text == normalize(text)
     assert len(found.source) == len(found.text) + 1
     assert (found.source[1:] >= found.source[:-1]).all()
@@ -32,14 +32,14 @@ def test_the_mapped_normalisation_is_the_profiles(text: str) -> None:
 @given(st.one_of(st.text(), awkward))
 def test_each_character_knows_where_it_came_from(text: str) -> None:
     """A character that normalization leaves alone is found at its source."""
-    found = normalized(Mapped.of(text))
+    found = normalize_aligned(AlignedText.of(text))
     if unicodedata.is_normalized("NFC", text):
         plain = [(c, text[i]) for c, i in zip(found.text, found.source, strict=False) if c.isascii() and c.isalpha()]
         assert all(c == came_from for c, came_from in plain)
 
 
 def names(text: str) -> list[str]:
-    return [name for name, _ in forms_of(text)]
+    return [name for name, _ in variants_of(text)]
 
 
 def test_a_plain_text_has_one_form() -> None:
@@ -60,18 +60,18 @@ def wrapped(width: int, prefix: str = "") -> str:
 def test_justified_lines_are_joined_and_their_gaps_closed() -> None:
     lines = wrapped(50).split("\n")
     wide = "\n".join(line.replace(" ", "  ", 50 - len(line)) if len(line) > 40 else line for line in lines)
-    assert [(name, form.text) for name, form in forms_of(wide)][1:] == [("lines joined, gaps closed", TEXT)]
-    assert [(name, form.text) for name, form in forms_of(TEXT.replace(" ", "  "))][1:] == [("gaps closed", TEXT)]
+    assert [(name, form.text) for name, form in variants_of(wide)][1:] == [("lines joined, gaps closed", TEXT)]
+    assert [(name, form.text) for name, form in variants_of(TEXT.replace(" ", "  "))][1:] == [("gaps closed", TEXT)]
     assert "gaps closed" not in ", ".join(names("if good:\n    go()\n"))  # an indent is no gap
 
 
 def test_joiners_are_dropped_where_they_join_nothing() -> None:
-    (_, given), (name, other) = forms_of("wa\u200dter is\u200c\u200d \ufe0fwet")
+    (_, given), (name, other) = variants_of("wa\u200dter is\u200c\u200d \ufe0fwet")
     assert (name, other.text) == ("without joiners", "water is wet") and given.text.count("\u200d") == 2
     assert other.source.tolist() == [0, 1, 3, 4, 5, 6, 7, 8, 11, 13, 14, 15, 16]
     assert names("wa\U000e0100ter is\u180b wet") == ["as given", "without joiners"]
     for text in ("\U0001f469\u200d\U0001f4bb", "1\ufe0f\u20e3", "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"):
-        assert len(forms_of(text)) == 1
+        assert len(variants_of(text)) == 1
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_a_text_is_not_refused_for_a_form_that_nobody_wrote(text: str) -> None:
 @pytest.mark.parametrize("width", [40, 72])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_wrapped_lines_are_joined_in_a_form_of_their_own(width: int, end: str) -> None:
-    forms = {form.text for _, form in forms_of(wrapped(width).replace("\n", end))}
+    forms = {form.text for _, form in variants_of(wrapped(width).replace("\n", end))}
     assert TEXT in forms
 
 
@@ -110,13 +110,13 @@ def test_wrapped_lines_are_joined_in_a_form_of_their_own(width: int, end: str) -
     ids=["quoted mail", "heading", "emphasis", "link and escape", "paragraphs", "a page"],
 )
 def test_the_text_is_among_the_forms_of_what_was_pasted(pasted: str) -> None:
-    forms = {form.text.replace("closed- since", "closed since") for _, form in forms_of(pasted)}
+    forms = {form.text.replace("closed- since", "closed since") for _, form in variants_of(pasted)}
     assert TEXT in forms
 
 
 def test_a_form_points_into_the_pasted_text() -> None:
     pasted = "<p>Tea &amp; <b>toast</b></p><p>and jam</p>"
-    form = next(form for name, form in forms_of(pasted) if name != AS_GIVEN)
+    form = next(form for name, form in variants_of(pasted) if name != AS_GIVEN)
     assert form.text == "Tea & toast\n\nand jam"
     for word in ("Tea", "toast", "and", "jam"):
         assert form.source[form.text.index(word)] == pasted.index(word)
@@ -124,7 +124,7 @@ def test_a_form_points_into_the_pasted_text() -> None:
 
 @given(st.text(st.sampled_from("ab <>/p&;#*_`[]()\\!>-\n")))
 def test_no_text_breaks_the_forms(text: str) -> None:
-    forms = forms_of(text)
+    forms = variants_of(text)
     assert forms[0][0] == AS_GIVEN and forms[0][1].text == normalize(text)
     assert len({form.text for _, form in forms}) == len(forms) <= 2
     assert all(len(form.source) == len(form.text) + 1 for _, form in forms)
@@ -156,4 +156,4 @@ def test_no_text_breaks_the_forms(text: str) -> None:
 def test_long_hostile_texts_take_no_longer_than_their_length_asks(unit: str) -> None:
     """Where time grew with the square, this would stand still."""
     text = "<p><p>" + unit * (200_000 // len(unit))
-    assert forms_of(text)[0][0] == AS_GIVEN
+    assert variants_of(text)[0][0] == AS_GIVEN

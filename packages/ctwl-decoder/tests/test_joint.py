@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctwl_decoder.report.interpretation import Interpreter
-from ctwl_decoder.search.error_bounds import doubts, together
+from ctwl_decoder.search.error_bounds import convolve, error_bounds
 from ctwl_decoder.search.likeliest import NOWHERE, likeliest
-from ctwl_decoder.search.records import Reader, Reading
-from ctwl_decoder.search.spans import View, Window
-from ctwl_decoder.statistics.evidence import Marks, Table
+from ctwl_decoder.search.records import RecordReader, RecordReading
+from ctwl_decoder.search.spans import ScoredText, Window
+from ctwl_decoder.statistics.evidence import ScoredPositions, ScoreTable
 from ctwl_decoder.statistics.null import FLOOR, null_of
 from ctwl_protocol import get_profile
 from ctwl_protocol.hashing import code_colours
@@ -61,7 +61,7 @@ def test_a_slot_that_says_nothing_follows_from_the_others() -> None:
 def test_nulls_add_up() -> None:
     rng = np.random.default_rng(1)
     tables = [rng.integers(-13, 6, (contexts, 20)).astype(np.int32) for contexts in (3, 1, 5)]
-    whole, parts = null_of(np.concatenate(tables)), together([null_of(table) for table in tables])
+    whole, parts = null_of(np.concatenate(tables)), convolve([null_of(table) for table in tables])
     assert [parts.tail(score) for score in range(-100, 40)] == pytest.approx(
         [whole.tail(score) for score in range(-100, 40)]
     )
@@ -81,7 +81,7 @@ def test_records_are_wrong_no_more_often_than_they_are_said_to_be() -> None:
             nulls.append(null_of(units))
             scores.append(units[np.arange(contexts)[:, None], colour].sum(axis=0).astype(np.int32))
         read = likeliest(scores)[0][0]
-        each, either = doubts(
+        each, either = error_bounds(
             nulls, [int(s[c]) for s, c in zip(scores, read, strict=True)], [space] * slots, float(space) ** 2, 1
         )
         said.append(either)
@@ -95,16 +95,16 @@ def test_records_are_wrong_no_more_often_than_they_are_said_to_be() -> None:
 
 
 def marks_with(
-    reader: Reader, name: str, carried: dict[int, int], size: int, strength: float, rng: np.random.Generator
-) -> Marks:
+    reader: RecordReader, name: str, carried: dict[int, int], size: int, strength: float, rng: np.random.Generator
+) -> ScoredPositions:
     """Positions of a text whose slots, of a record of one layout, carry some codes; the other slots say nothing."""
     layout, colours = find_layout(name), reader.profile.colours
     pairs = np.column_stack([np.arange(size), np.zeros(size, np.int64)])
     slots = np.tile(rng.integers(0, layout.codes + 1, (size, 1), np.uint8), (1, 4))
     units = rng.integers(-13, 0, (size, colours), np.int8)
-    marks = Marks(pairs, rng.integers(0, 2**32, size, np.uint32), units, slots)
+    marks = ScoredPositions(pairs, rng.integers(0, 2**32, size, np.uint32), units, slots)
     for slot, code in carried.items():
-        places = marks.places_of(layout.codes, slot)
+        places = marks.indices_of_slot(layout.codes, slot)
         part = reader.slot(marks, layout, slot, carried[0] % NONCE_COUNT) if slot else marks[places]
         kept = rng.random(len(places)) < strength
         colour = code_colours(part.seeds, np.full(len(places), code, np.uint32), colours)
@@ -114,10 +114,10 @@ def marks_with(
 
 def test_where_both_p_values_are_as_low_as_they_go_a_layout_is_not_guessed() -> None:
     """The beacon is as clear as can be, and so is the record with it, whatever its other slots are said to carry."""
-    reader = Reader(get_profile(), [find_layout("tagged")])
+    reader = RecordReader(get_profile(), [find_layout("tagged")])
     marks = marks_with(reader, "tagged", {0: 700_000}, 1500, 1.0, np.random.default_rng(4))
     every = np.arange(1 << 20, dtype=np.uint32)
-    beacon = Window.of(View(marks), 0, len(marks), 2).judge(700_000, every, 1 << 20)
+    beacon = Window.of(ScoredText(marks), 0, len(marks), 2).judge(700_000, every, 1 << 20)
     assert beacon.p_value == FLOOR
     assert reader.read(marks, beacon).reading is None
 
@@ -127,16 +127,16 @@ def test_the_authenticators_p_value_is_that_of_the_record_that_is_reported() -> 
     rng, layout = np.random.default_rng(9), find_layout("authenticated")
     told = []
     for secret in (bytes(32), bytes([1] * 32), bytes([2] * 32)):
-        reader = Reader(get_profile(), [layout], ProviderKeys(secret))
+        reader = RecordReader(get_profile(), [layout], ProviderKeys(secret))
         codes = [700_000, 5, 9, 0]
         carried = dict(enumerate([*codes[:3]])) | {layout.codes: check_of(layout, codes)}
         marks = marks_with(reader, layout.name, carried, 500, 0.9, rng)
         every = np.arange(1 << 20, dtype=np.uint32)
-        beacon = Window.of(View(marks), 0, len(marks), layout.codes).judge(700_000, every, 1 << 20)
+        beacon = Window.of(ScoredText(marks), 0, len(marks), layout.codes).judge(700_000, every, 1 << 20)
         reading = reader.read(marks, beacon).reading
         assert reading is not None and reading.codes[:3] == (700_000, 5, 9)
-        table = Table.of(reader.slot(marks, layout, 3, 700_000 % NONCE_COUNT))
-        told.append((reading.authenticator, null_of(table.units).p_value(table.score(reading.codes[3]), 4)))
+        table = ScoreTable.of(reader.slot(marks, layout, 3, 700_000 % NONCE_COUNT))
+        told.append((reading.authenticator, null_of(table.scores).p_value(table.score(reading.codes[3]), 4)))
     assert [mine for mine, _ in told] == [own for _, own in told]
 
 
@@ -145,9 +145,9 @@ def test_a_field_of_another_width_is_no_sealed_user(bits: int) -> None:
     """The registry leaves names to providers; what is no sealed user is a number like any other."""
     layout = Layout(200, "odd", (*find_layout("beacon").fields, Field("sealed_user", bits)))
     codes = (700_000, *[(1 << 20) - 1] * (layout.codes - 1))
-    reading = Reading(layout, codes, (1e-9,) * layout.codes, 1e-9)
-    marks = marks_with(Reader(get_profile()), "tagged", {0: codes[0]}, 200, 1.0, np.random.default_rng(1))
-    window = Window.of(View(marks), 0, len(marks), 2).judge(codes[0], np.array(codes[:1], np.uint32), 1)
+    reading = RecordReading(layout, codes, (1e-9,) * layout.codes, 1e-9)
+    marks = marks_with(RecordReader(get_profile()), "tagged", {0: codes[0]}, 200, 1.0, np.random.default_rng(1))
+    window = Window.of(ScoredText(marks), 0, len(marks), 2).judge(codes[0], np.array(codes[:1], np.uint32), 1)
     interpreter = Interpreter(get_profile(), load_trusted(), ProviderKeys(bytes(32)), (0,))
     record = interpreter.record(replace(window, reading=reading), 1e-4)
     assert record is not None and (record.sealed, record.user) == (None, None)

@@ -10,7 +10,16 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from ctwl_decoder.report.model import Analysis, Hop, ReadRecord, Report, Span, details, number, strength
+from ctwl_decoder.report.model import (
+    Analysis,
+    Hop,
+    ReadRecord,
+    Report,
+    Span,
+    describe_record,
+    evidence_level,
+    format_p_value,
+)
 from ctwl_decoder.report.terminal import show
 from ctwl_decoder.report.wording import caveats
 from ctwl_decoder.statistics.scores import NAT, rank_table, soft_table
@@ -33,18 +42,18 @@ def report(*records: ReadRecord) -> Report:
 
 
 def test_the_outcome_of_an_authenticator_is_told_whatever_its_layout_is_called() -> None:
-    told = dict(details(RECORD))
+    told = dict(describe_record(RECORD))
     assert told["user"] == "7, opened"
     assert (
         told["authentic"].startswith("NOT shown") and "too short" in told["authentic"] and "0.02" in told["authentic"]
     )
     held = RECORD.model_copy(update={"authenticated": True, "authenticated_p_value": 3e-7})
-    assert dict(details(held))["authentic"].startswith("holds")
+    assert dict(describe_record(held))["authentic"].startswith("holds")
     assert "Anyone can write" not in str(report(held))
     assert "Anyone can write" in str(report(RECORD)) and "Anyone can write" in str(report(held, RECORD))
     closed = RECORD.model_copy(update={"authenticated": None, "authenticated_p_value": None, "user": None})
-    assert dict(details(closed))["authentic"] == "only the provider can test it"
-    assert "authentic" not in dict(details(closed.model_copy(update={"authenticator": False})))
+    assert dict(describe_record(closed))["authentic"] == "only the provider can test it"
+    assert "authentic" not in dict(describe_record(closed.model_copy(update={"authenticator": False})))
 
 
 def test_of_several_passages_each_says_all_of_its_record() -> None:
@@ -56,7 +65,7 @@ def test_of_several_passages_each_says_all_of_its_record() -> None:
 
 def test_a_record_that_was_not_read_is_not_said_to_be_of_an_unknown_layout() -> None:
     unread = RECORD.model_copy(update={"layout": None})
-    assert "not clear enough" in dict(details(unread))["record"]
+    assert "not clear enough" in dict(describe_record(unread))["record"]
 
 
 @pytest.mark.parametrize(
@@ -64,7 +73,7 @@ def test_a_record_that_was_not_read_is_not_said_to_be_of_an_unknown_layout() -> 
     [(0.25, "0.25"), (1.0, "1"), (0.0, "0"), (9.96e-5, "1.0e-4"), (9.99e-4, "1.0e-3"), (3.21e-26, "3.2e-26")],
 )
 def test_p_values_for_people(p: float, told: str) -> None:
-    assert number(p) == told
+    assert format_p_value(p) == told
 
 
 def test_of_a_short_text_nothing_found_is_said_to_mean_little() -> None:
@@ -85,7 +94,7 @@ def test_a_text_of_repeats_is_too_short() -> None:
 
 @pytest.mark.parametrize(("score", "table"), [("soft", soft_table((1, 2))), ("rank", rank_table())])
 def test_every_shade_of_evidence_is_one_that_a_score_reaches(score: str, table: tuple[tuple[int, ...], ...]) -> None:
-    assert {strength(units / NAT, score) for row in table for units in row} == {-3, -2, -1, 0, 1, 2, 3}
+    assert {evidence_level(units / NAT, score) for row in table for units in row} == {-3, -2, -1, 0, 1, 2, 3}
 
 
 @pytest.mark.parametrize("environment", [{"TERM": "xterm"}, {"TERM": "xterm-256color", "NO_COLOR": "1"},

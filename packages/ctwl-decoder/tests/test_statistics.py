@@ -14,7 +14,7 @@ from scipy import stats
 
 from ctwl_decoder.search.posterior import posterior
 from ctwl_decoder.statistics.code_scores import best_codes, score_all, score_codes, search_windows
-from ctwl_decoder.statistics.evidence import Evidence, Marks, Table
+from ctwl_decoder.statistics.evidence import Evidence, ScoredPositions, ScoreTable
 from ctwl_decoder.statistics.null import FLOOR, null_of
 from ctwl_decoder.statistics.scores import (
     MARGIN,
@@ -25,9 +25,9 @@ from ctwl_decoder.statistics.scores import (
     UNBIASED,
     UNMARKED,
     Score,
+    position_scores,
     rank_table,
     soft_table,
-    units,
 )
 from ctwl_protocol import get_profile
 from ctwl_protocol.hashing import code_colours
@@ -51,9 +51,9 @@ def test_the_null_is_the_distribution_over_every_choice_of_colours(table: np.nda
         assert null.tail(score) == pytest.approx(np.mean([s >= score for s in sums]), abs=1e-12)
 
 
-def random_table(contexts: int, rng: np.random.Generator, colours: int = 100) -> Table:
+def random_table(contexts: int, rng: np.random.Generator, colours: int = 100) -> ScoreTable:
     table = rng.binomial(rng.integers(1, 4, (contexts, 1)), rng.uniform(0.3, 0.9, (contexts, 1)), (contexts, colours))
-    return Table(rng.integers(0, 2**32, contexts, dtype=np.uint32), table.astype(np.int32), contexts)
+    return ScoreTable(rng.integers(0, 2**32, contexts, dtype=np.uint32), table.astype(np.int32), contexts)
 
 
 @settings(max_examples=20)
@@ -73,10 +73,10 @@ def test_there_are_always_best_codes(seed: int, contexts: int, most: int) -> Non
     assert len(codes) == most and (score_codes(table, codes) == scores).all()
 
 
-def random_marks(length: int, rng: np.random.Generator, colours: int = 100) -> Marks:
+def random_marks(length: int, rng: np.random.Generator, colours: int = 100) -> ScoredPositions:
     contexts = rng.integers(0, length, length)
     pairs = np.column_stack([contexts, rng.integers(0, 3, length)])
-    return Marks(pairs, contexts.astype(np.uint32) * np.uint32(77), rng.integers(-13, 6, (length, colours), np.int8),
+    return ScoredPositions(pairs, contexts.astype(np.uint32) * np.uint32(77), rng.integers(-13, 6, (length, colours), np.int8),
         np.zeros((length, 4), np.uint8))  # fmt: skip
 
 
@@ -93,9 +93,9 @@ def test_the_window_search_finds_each_windows_best_code(seed: int, length: int, 
     marks, codes = replace(random_marks(length, rng), slots=slots.astype(np.uint8)), EVERY[: 2**11]
     places = np.sort(rng.choice(length, length * 9 // 10, replace=False))
     starts = np.arange(0, length - 16, 8)
-    again = replace(marks, units=-127 - marks.units if loud else random_marks(length, rng).units)
+    again = replace(marks, scores=-127 - marks.scores if loud else random_marks(length, rng).scores)
     rows = [(n, start, start + 16) for n in (1, 3, 4) for start in starts.tolist()] + [(1, 0, length), (4, 0, length)]
-    worth = np.stack([[view.worth(int(code)) for code in codes] for view in (marks, again)])
+    worth = np.stack([[view.contributions(int(code)) for code in codes] for view in (marks, again)])
     found, scores = search_windows([marks[places], again[places]], places, np.array(rows), codes)
     for (count, start, end), code, score in zip(rows, found.T, scores.T, strict=True):
         inside = places[(places >= start) & (places < end) & (marks.slots[places, count - 1] == 0)]
@@ -109,8 +109,8 @@ def test_the_best_codes_of_a_crowd_are_found() -> None:
     for _ in range(10):
         marks, code = random_marks(90, rng), int(rng.integers(2**20))
         chosen = code_colours(marks.seeds, np.full(90, code, np.uint32), 100).astype(int)
-        marks.units[np.arange(90), chosen] = np.maximum(marks.units[np.arange(90), chosen], 2)
-        table = Table.of(marks)
+        marks.scores[np.arange(90), chosen] = np.maximum(marks.scores[np.arange(90), chosen], 2)
+        table = ScoreTable.of(marks)
         found, scores = best_codes(table, EVERY, 4)
         every = score_all(table, EVERY)
         assert (found[0], scores[0]) == (code, every.max())
@@ -122,7 +122,7 @@ def test_the_best_codes_of_a_crowd_are_found() -> None:
 def test_the_scores_of_wrong_codes_follow_the_null() -> None:
     """All 2^20 codes of one text against the convolution: the hash scheme is as random as the null assumes."""
     table = random_table(60, np.random.default_rng(5))
-    null = null_of(table.units)
+    null = null_of(table.scores)
     observed = np.bincount(score_all(table, EVERY) - null.lowest, minlength=len(null.probability))
     expected = null.probability * PROFILE.codes
     common = expected >= 20
@@ -136,7 +136,7 @@ def test_randomised_p_values_of_a_code_chosen_beforehand_are_uniform() -> None:
     for _ in range(300):
         table = random_table(25, rng)
         (score,) = score_codes(table, rng.integers(0, 2**20, 1, dtype=np.uint32))
-        p_values.append(null_of(table.units).randomised(int(score), float(rng.random())))
+        p_values.append(null_of(table.scores).randomised(int(score), float(rng.random())))
     assert stats.kstest(p_values, "uniform").pvalue > 1e-3
 
 
@@ -153,24 +153,24 @@ def test_the_p_value_is_corrected_capped_and_never_zero() -> None:
 def test_a_pair_that_comes_back_counts_once() -> None:
     ids = np.array([1, 2, 3, 9, 4, 9, 4, 9, 5, 9, 4])
     cut = positions(ids, 3, 1)
-    marks = Marks.of(PROFILE, cut, np.ones((len(cut), 4), dtype=np.int8))
+    marks = ScoredPositions.of(PROFILE, cut, np.ones((len(cut), 4), dtype=np.int8))
     pairs = [tuple(pair) for pair in marks.pairs.tolist()]
     # of a pair's positions the one that carries slot 0 in most numbers of codes, the first of those
     order = sorted(range(len(pairs)), key=lambda i: (-int((marks.slots[i] == 0).sum()), i))
     counted = {pairs[i]: i for i in reversed(order)}
     assert sorted(counted.values()) == np.flatnonzero(marks.first_occurrences()).tolist()
-    table = Table.of(marks)
+    table = ScoreTable.of(marks)
     assert table.counted == len(set(pairs))
     contexts = {int(seed): context for seed, (context, _) in zip(marks.seeds, pairs, strict=True)}
-    assert {contexts[int(seed)]: int(row[0]) for seed, row in zip(table.seeds, table.units, strict=True)} == {
+    assert {contexts[int(seed)]: int(row[0]) for seed, row in zip(table.seeds, table.scores, strict=True)} == {
         context: len({b for a, b in pairs if a == context}) for context, _ in pairs
     }
-    assert Table.of(marks, repeats=True).units.sum() == 4 * len(marks)
+    assert ScoreTable.of(marks, repeats=True).scores.sum() == 4 * len(marks)
 
 
 def test_in_the_search_a_pair_counts_again_far_away() -> None:
     pairs = np.array([[1, 2], [3, 4], [1, 2], [5, 6], [1, 2], [1, 2]])
-    marks = Marks(pairs, np.zeros(6, np.uint32), np.zeros((6, 2), np.int8), np.zeros((6, 4), np.uint8))
+    marks = ScoredPositions(pairs, np.zeros(6, np.uint32), np.zeros((6, 2), np.int8), np.zeros((6, 4), np.uint8))
     assert marks.first_occurrences(apart=4).tolist() == [True, True, False, True, True, False]
     assert marks.first_occurrences(apart=3).tolist() == [True, True, False, True, True, False]
     assert marks.first_occurrences(apart=1).tolist() == [True] * 6
@@ -193,13 +193,13 @@ def test_the_soft_units_are_the_rounded_log_likelihood_ratio(
     share = np.clip((border + margin - below) / (weight + 2 * margin), 0, 1)
     member = below * sigma[1] < total * sigma[0]
     by_delta = (ODDS if member else 1) / (ODDS * sigma[0] / sigma[1] + 1 - sigma[0] / sigma[1])
-    found = int(units(Score.SOFT, evidence, sigma)[0, 0])
+    found = int(position_scores(Score.SOFT, evidence, sigma)[0, 0])
     allowed = {
         round(NAT * np.log((1 - e) * (a * steps / STEPS * sigma[1] / sigma[0] + (1 - a) * by_delta) + e))
         for steps in (int(share * STEPS + slip) for slip in (-1e-9, 1e-9))
     }
     assert found in allowed
-    assert int(units(Score.COUNT, evidence, sigma)[0, 0]) == member
+    assert int(position_scores(Score.COUNT, evidence, sigma)[0, 0]) == member
 
 
 def test_no_entry_of_the_soft_table_depends_on_rounding() -> None:
@@ -221,7 +221,7 @@ def test_the_units_by_rank_are_the_rounded_log_likelihood_ratio(weight: int, res
     a, b = next((a, b) for a, b in pairwise(edges) if a <= rank / 2**32 < b)
     rates = [2 ** (k * (halvings + 0.5)) for k in POWERS]
     mean = np.mean([((1 - a) ** rate - (1 - b) ** rate) / (b - a) for rate in rates])
-    found = int(units(Score.RANK, seen(weight, total, rank=rank), (1, 2))[0, 0])
+    found = int(position_scores(Score.RANK, seen(weight, total, rank=rank), (1, 2))[0, 0])
     assert found == round(NAT * np.log(0.7 * mean + 0.3))
 
 

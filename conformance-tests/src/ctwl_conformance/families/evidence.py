@@ -23,14 +23,14 @@ from .family import (
 )
 
 if TYPE_CHECKING:
-    from ctwl_decoder.statistics.evidence import Marks, Table
+    from ctwl_decoder.statistics.evidence import ScoredPositions, ScoreTable
 
 __all__ = ["FAMILIES", "made_units", "marks_of"]
 
 
 def _units(data: JSON) -> JSON:
     from ctwl_decoder.statistics.evidence import Evidence
-    from ctwl_decoder.statistics.scores import Score, units
+    from ctwl_decoder.statistics.scores import Score, position_scores
 
     seen = Evidence(
         np.array([data["below"]], dtype=np.uint32),
@@ -39,15 +39,15 @@ def _units(data: JSON) -> JSON:
         np.array([data["total"]], dtype=np.uint64),
     )
     sigma = (data["sigma"][0], data["sigma"][1])
-    return {name: units(Score(name), seen, sigma)[0].tolist() for name in ("count", "soft", "rank")}
+    return {name: position_scores(Score(name), seen, sigma)[0].tolist() for name in ("count", "soft", "rank")}
 
 
-def marks_of(pairs: list[list[int]], slots: list[list[int]]) -> Marks:
+def marks_of(pairs: list[list[int]], slots: list[list[int]]) -> ScoredPositions:
     """Positions by context and token, and by slots; no token is worth anything to any of two colours."""
-    from ctwl_decoder.statistics.evidence import Marks
+    from ctwl_decoder.statistics.evidence import ScoredPositions
 
     count = len(pairs)
-    return Marks(
+    return ScoredPositions(
         np.array(pairs, dtype=np.int64).reshape(count, -1),
         np.zeros(count, dtype=np.uint32),
         np.zeros((count, 2), dtype=np.int8),
@@ -61,10 +61,10 @@ def _counted(data: JSON) -> JSON:
     return {"counted": np.flatnonzero(marks.first_occurrences()).tolist()}
 
 
-def _table(contexts: list[JSON]) -> Table:
-    from ctwl_decoder.statistics.evidence import Table
+def _table(contexts: list[JSON]) -> ScoreTable:
+    from ctwl_decoder.statistics.evidence import ScoreTable
 
-    return Table(
+    return ScoreTable(
         np.array([context["seed"] for context in contexts], dtype=np.uint32),
         np.array([context["units"] for context in contexts], dtype=np.int32),
         len(contexts),
@@ -189,7 +189,7 @@ FAMILIES = (
         "Contexts, each with its colour seed t and the units of its colours, and codes, ascending, to the codes' "
         "scores, the best code and its score (step 6).",
         shape(contexts=array(shape(seed=WORD, units=_ROW), 1), codes=array(COUNT, 1)),
-        shape(scores=_ROW, best=COUNT, best_score=INTEGER), _scores, _score_cases, needs=_DECODER,
+        shape(units=_ROW, best=COUNT, best_score=INTEGER), _scores, _score_cases, needs=_DECODER,
     ),
     Family(
         "units", "10.1",

@@ -34,11 +34,13 @@ def _windows(data: JSON) -> JSON:
 
 
 def _tests(data: JSON) -> JSON:
-    from ctwl_decoder.search.spans import Search, View, candidates
+    from ctwl_decoder.search.spans import CodeSet, ScoredText, candidates
 
     length, numbers = data["positions"], data["numbers"]
     marks = marks_of([[i, 0] for i in range(length)], [[0] * 4] * length)
-    found = candidates([View(marks)], [Search(np.arange(data["codes"], dtype=np.uint32), 1 / data["forms"])], numbers)
+    found = candidates(
+        [ScoredText(marks)], [CodeSet(np.arange(data["codes"], dtype=np.uint32), 1 / data["forms"])], numbers
+    )
     whole: dict[int, str | None] = dict.fromkeys(numbers)
     windows: dict[int, str | None] = dict.fromkeys(numbers)
     for candidate in found:
@@ -65,13 +67,13 @@ def _posterior_windows(data: JSON) -> JSON:
 
 
 def _doubts(data: JSON) -> JSON:
-    from ctwl_decoder.search.error_bounds import doubts
+    from ctwl_decoder.search.error_bounds import error_bounds
     from ctwl_decoder.statistics.null import null_of
 
     slots = data["slots"]
     nulls = [null_of(np.array(slot["units"], dtype=np.int32)) for slot in slots]
     scores, codes = [slot["score"] for slot in slots], [slot["codes"] for slot in slots]
-    each, either = doubts(nulls, scores, codes, data["records"], data["layouts"])
+    each, either = error_bounds(nulls, scores, codes, data["records"], data["layouts"])
     return {"record": decimal(either), "slots": [decimal(p) for p in each]}
 
 
@@ -191,7 +193,7 @@ FAMILIES = (
     Family(
         "posterior", "10",
         "The scores of all codes to the posterior of the best and whether it is found (the compatibility mode).",
-        shape(scores=array(INTEGER, 1)), shape(posterior=DECIMAL, found=BOOLEAN), _posterior, _posterior_cases,
+        shape(units=array(INTEGER, 1)), shape(posterior=DECIMAL, found=BOOLEAN), _posterior, _posterior_cases,
         needs=_DECODER,
     ),
     Family(

@@ -29,14 +29,14 @@ from .options import ALPHA, MAX_CHARACTERS, MAX_TOKENS, ScoreName, beacon_codes,
 from .report.interpretation import Interpreter
 from .report.model import Analysis, Report, Span
 from .search.posterior import THRESHOLD, posterior_windows
-from .search.records import NOBODY, Reader
-from .search.spans import Candidate, Found, Search, View, candidates, merge
+from .search.records import NO_CODES, RecordReader
+from .search.spans import Candidate, CodeSet, PositionSpan, ScoredText, candidates, merge
 from .statistics.code_scores import code_space
-from .statistics.evidence import Evidence, Marks, Observe
+from .statistics.evidence import Evidence, Observe, ScoredPositions
 from .statistics.evidence import observe as observe_alone
-from .statistics.scores import NAT, Score, units
-from .text.alignment import Mapped
-from .text.variants import forms_of
+from .statistics.scores import NAT, Score, position_scores
+from .text.alignment import AlignedText
+from .text.variants import variants_of
 
 __all__ = ["ALPHA", "MAX_CHARACTERS", "MAX_TOKENS", "SHARES", "Decoder", "decode"]
 
@@ -110,9 +110,9 @@ class _Outcome:
     """
 
     form: _Form
-    marks: Mapping[Score, Marks]
+    marks: Mapping[Score, ScoredPositions]
     best: Candidate
-    found: list[Found]
+    found: list[PositionSpan]
     posterior: float | None
 
     @property
@@ -155,7 +155,7 @@ class Decoder:
         self.profile = proxy.profile
         registry = registry or load_trusted()
         registered = _registered(self.profile, registry)
-        self._reader = Reader(self.profile, layouts or registry.registry.known_layouts(), keys, registered)
+        self._reader = RecordReader(self.profile, layouts or registry.registry.known_layouts(), keys, registered)
         self._interpreter = Interpreter(self.profile, registry, keys, tuple(epochs))
         self._observe = observe or partial(observe_alone, proxy)
 
@@ -220,7 +220,7 @@ class Decoder:
             progress: called with the positions done and their number.
 
         Raises:
-            NotText: the string holds lone surrogates, or piles too many marks on one letter, see :func:`normalized`.
+            NotText: the string holds lone surrogates, or piles too many marks on one letter, see :func:`normalize_aligned`.
             InputTooLarge: the text exceeds :data:`MAX_CHARACTERS` or :data:`MAX_TOKENS`.
             OptionOutOfRange: alpha is not strictly between 0 and 1; no beacon to search for.
             FieldOutOfRange: a provider or version.
@@ -253,7 +253,7 @@ class Decoder:
     ) -> list[Analysis]:
         """:meth:`analyse` of several texts whose windows fill the proxy's batches together."""
         check_alpha(alpha)
-        first = NOBODY if test == "posterior" else self._reader.registered
+        first = NO_CODES if test == "posterior" else self._reader.registered
         codes = None if beacons is None else beacon_codes(self.profile, beacons)
         searches = _searches(self.profile, first, codes)
         shares = _shares(Score.COUNT if test == "posterior" else score)
@@ -289,10 +289,10 @@ class Decoder:
             raise InputTooLarge(f"the text has {len(text)} characters; at most {MAX_CHARACTERS} are decoded at once")
         if not text.isascii() and _SURROGATE.search(text):
             raise NotText("the text holds lone surrogates, so it is no Unicode text; decode its bytes as UTF-8 first")
-        forms = forms_of(text)
+        forms = variants_of(text)
         return [self._form(name, form, 1 / len(forms)) for name, form in forms]
 
-    def _form(self, name: str, form: Mapped, share: float) -> _Form:
+    def _form(self, name: str, form: AlignedText, share: float) -> _Form:
         ids, starts = self.proxy.tokenizer.locate(form.text)
         if len(ids) > MAX_TOKENS:
             raise InputTooLarge(f"the text has {len(ids)} tokens; at most {MAX_TOKENS} are decoded at once")
@@ -304,15 +304,17 @@ class Decoder:
         form: _Form,
         evidence: Evidence,
         *,
-        searches: Sequence[Search],
+        searches: Sequence[CodeSet],
         alpha: float,
         test: Literal["exact", "posterior"],
         shares: Mapping[Score, float],
     ) -> _Outcome:
         """Steps 5 to 8 for one form, by scores that have each its share of the level."""
-        soft = Marks.of(self.profile, form.cut, units(Score.SOFT, evidence, self.profile.sigma))
+        soft = ScoredPositions.of(self.profile, form.cut, position_scores(Score.SOFT, evidence, self.profile.sigma))
         marks = {
-            score: soft if score is Score.SOFT else replace(soft, units=units(score, evidence, self.profile.sigma))
+            score: soft
+            if score is Score.SOFT
+            else replace(soft, scores=position_scores(score, evidence, self.profile.sigma))
             for score in shares
         }
         probability = None
@@ -322,14 +324,14 @@ class Decoder:
             passed = [window for window, chance in chances if chance >= THRESHOLD]
             best, probability = max(chances, key=lambda window: window[1])
         else:
-            shared = [Search(search.codes, search.share * form.share) for search in searches]
-            views = [View(marks[score], score, share) for score, share in shares.items()]
+            shared = [CodeSet(search.codes, search.share * form.share) for search in searches]
+            views = [ScoredText(marks[score], score, share) for score, share in shares.items()]
             judged = self._reader.read_all(views, candidates(views, shared, self._reader.counts))
             passed = [candidate for candidate in judged if candidate.p_value <= alpha]
             best = min(judged, key=lambda c: c.order)
         shown = marks | {Score.COUNT: soft}  # a count never falls, so it has no ends
         found = merge(
-            len(soft), passed, self.profile.prefix_length, lambda each: self._reader.worth(shown[each.by], each)
+            len(soft), passed, self.profile.prefix_length, lambda each: self._reader.contributions(shown[each.by], each)
         )
         found = [replace(span, candidate=self._reader.read_once(marks[span.by], span.candidate)) for span in found]
         return _Outcome(form, shown, best, found, probability)
@@ -340,7 +342,7 @@ class Decoder:
         outcome: _Outcome,
         alpha: float,
         test: Literal["exact", "posterior"],
-        searches: Sequence[Search],
+        searches: Sequence[CodeSet],
         shares: Mapping[Score, float],
     ) -> Analysis:
         """Step 9: from positions to the characters of the text as given."""
@@ -352,11 +354,11 @@ class Decoder:
         tokens = len(form.starts) - 1
         worth = np.full(tokens, np.nan)
         if len(marks):
-            worth[prefix:] = self._reader.worth(marks, best) / NAT
+            worth[prefix:] = self._reader.contributions(marks, best) / NAT
         spans = []
         for each in sorted(outcome.found, key=lambda f: f.start):
             first, last = self._ends(each, tokens)
-            values = self._reader.worth(outcome.marks[each.by], each.candidate) / NAT
+            values = self._reader.contributions(outcome.marks[each.by], each.candidate) / NAT
             worth[max(first, prefix) : last] = values[max(first - prefix, 0) : last - prefix]
             spans.append(
                 Span(
@@ -384,8 +386,8 @@ class Decoder:
             test=test,
             score=best.by.value,
             posterior=outcome.posterior,
-            hits=sum(int((part.worth(part_code) > 0).sum()) for part, part_code in parts),
-            expected=sum(float((part.units > 0).mean(axis=1).sum()) for part, _ in parts if len(part)),
+            hits=sum(int((part.contributions(part_code) > 0).sum()) for part, part_code in parts),
+            expected=sum(float((part.scores > 0).mean(axis=1).sum()) for part, _ in parts if len(part)),
             scored=sum(len(part) for part, _ in parts),
             tokens=tokens,
             needed=_needed(self.profile, alpha, searches, shares),
@@ -397,7 +399,7 @@ class Decoder:
         )
         return Analysis(text, report, form.starts, worth)
 
-    def _ends(self, found: Found, tokens: int) -> tuple[int, int]:
+    def _ends(self, found: PositionSpan, tokens: int) -> tuple[int, int]:
         """First token of a span and the one after its last: to the text's own ends where too little is left to tell."""
         prefix = self.profile.prefix_length
         first = 0 if found.start <= prefix else found.start + prefix
@@ -416,16 +418,16 @@ def _rows(cut: Positions) -> list[bytes]:
 def _registered(profile: Profile, registry: Trusted) -> NDArray[np.uint32]:
     """The codes that are looked for first; none under a profile of which the registry says nothing."""
     public = profile.is_public and profile.code_bits == BEACON_BITS
-    return codes_of(registry.registry.beacons()) if public else NOBODY
+    return codes_of(registry.registry.beacons()) if public else NO_CODES
 
 
-def _searches(profile: Profile, registered: NDArray[np.uint32], codes: NDArray[np.uint32] | None) -> list[Search]:
+def _searches(profile: Profile, registered: NDArray[np.uint32], codes: NDArray[np.uint32] | None) -> list[CodeSet]:
     """Which codes are searched side by side, and with which share of the level (spec section 10.2)."""
     if codes is not None:
-        return [Search(codes)]
+        return [CodeSet(codes)]
     if not len(registered):
-        return [Search(code_space(profile))]
-    return [Search(registered, 0.5), Search(code_space(profile), 0.5)]
+        return [CodeSet(code_space(profile))]
+    return [CodeSet(registered, 0.5), CodeSet(code_space(profile), 0.5)]
 
 
 def _shares(score: Score | ScoreName) -> Mapping[Score, float]:
@@ -433,7 +435,7 @@ def _shares(score: Score | ScoreName) -> Mapping[Score, float]:
     return SHARES if score == "both" else {Score(score): 1.0}
 
 
-def _needed(profile: Profile, alpha: float, searches: Sequence[Search], shares: Mapping[Score, float]) -> int:
+def _needed(profile: Profile, alpha: float, searches: Sequence[CodeSet], shares: Mapping[Score, float]) -> int:
     bits = min(math.log2(len(search.codes) / search.share) for search in searches) - math.log2(alpha)
     hit = math.log2(profile.sigma[1] / profile.sigma[0])  # what a sure one says
     most = {score: _RANK_BITS if score is Score.RANK else hit for score in shares}
@@ -441,7 +443,7 @@ def _needed(profile: Profile, alpha: float, searches: Sequence[Search], shares: 
     return profile.prefix_length + math.ceil(positions)
 
 
-def needed_tokens(
+def minimum_tokens(
     profile: Profile,
     alpha: float,
     registry: Trusted,

@@ -11,7 +11,7 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
-from .model import Analysis, Span, details, number, strength, who
+from .model import Analysis, Span, describe_origin, describe_record, evidence_level, format_p_value
 from .wording import caveats, headline
 
 __all__ = ["html_report"]
@@ -71,7 +71,7 @@ def _document(analysis: Analysis) -> Iterator[str]:
     yield "</ul>\n"
     if report.spans:
         yield from _records(report.spans)
-    if len(analysis.worth):
+    if len(analysis.contributions):
         yield from _curve(analysis)
         yield from _heat(analysis)
     yield "</main>\n<footer>\n<p>"
@@ -79,7 +79,7 @@ def _document(analysis: Analysis) -> Iterator[str]:
     yield f"{report.tokens} tokens, {report.searched:,} codes searched, text read {escape(report.form)}, level "
     names = f"Names are from the {escape(report.registry)}. " if report.registry else ""
     shown = f", shown by the {report.score} score" if report.detected else ""
-    yield f"{number(report.alpha)}{shown}. {names}Profile {escape(report.profile)}, "
+    yield f"{format_p_value(report.alpha)}{shown}. {names}Profile {escape(report.profile)}, "
     yield f"SHA-256 {report.profile_digest}.</p>\n</footer>\n</body>\n</html>\n"
 
 
@@ -90,11 +90,11 @@ def _records(spans: list[Span]) -> Iterator[str]:
         fields = (span.provider, span.version, span.nonce)
         named = "".join(f"<td>{'–' if field is None else field}</td>" for field in fields)
         yield f"<tr><td>{i}</td><td>{span.start}–{span.end}</td><td>{span.tokens}</td>{named}"
-        yield f"<td>{span.code}</td><td>{number(span.p_value)}</td></tr>\n"
+        yield f"<td>{span.code}</td><td>{format_p_value(span.p_value)}</td></tr>\n"
     yield "</table></div>\n"
     for i, span in enumerate(spans, 1):
-        yield f"<h3>Passage {i}: {escape(who(span))}</h3>\n<dl>\n"
-        yield from (f"<dt>{label}</dt><dd>{escape(text)}</dd>\n" for label, text in details(span.record))
+        yield f"<h3>Passage {i}: {escape(describe_origin(span))}</h3>\n<dl>\n"
+        yield from (f"<dt>{label}</dt><dd>{escape(text)}</dd>\n" for label, text in describe_record(span.record))
         yield "</dl>\n"
 
 
@@ -107,7 +107,7 @@ def _moving_sum(worth: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _curve(analysis: Analysis) -> Iterator[str]:
-    values = _moving_sum(analysis.worth)
+    values = _moving_sum(analysis.contributions)
     step = max(1, len(values) // 600)
     values, tokens = values[::step], len(values)
     low, high = min(-1.0, float(values.min())), max(1.0, float(values.max()))
@@ -134,7 +134,7 @@ def _curve(analysis: Analysis) -> Iterator[str]:
 
 def _level(worth: float, score: str) -> str:
     """The CSS class of a token; none where it says hardly anything."""
-    steps = strength(worth, score)
+    steps = evidence_level(worth, score)
     return f"{'f' if steps > 0 else 'a'}{abs(steps)}" if steps else ""
 
 

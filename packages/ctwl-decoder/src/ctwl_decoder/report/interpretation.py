@@ -14,7 +14,7 @@ from ctwl_protocol.records.record import Record
 from ctwl_protocol.records.sealing import ProviderKeys
 from ctwl_protocol.registry import Trusted
 
-from ..search.records import Reading
+from ..search.records import RecordReading
 from ..search.spans import Candidate
 from .model import Hop, ReadRecord
 
@@ -52,7 +52,9 @@ class Interpreter:
         if self.profile.code_bits != BEACON_BITS:
             return None
         beacon_alone = LAYOUTS[0] if candidate.count == 1 else None
-        reading = candidate.reading or Reading(beacon_alone, (candidate.code,), (candidate.p_value,), candidate.p_value)
+        reading = candidate.reading or RecordReading(
+            beacon_alone, (candidate.code,), (candidate.p_value,), candidate.p_value
+        )
         layout, beacon = reading.layout, Beacon.from_code(reading.codes[0])
         fields: dict[str, int] = asdict(beacon)
         chain: tuple[Beacon, ...] = (beacon,)

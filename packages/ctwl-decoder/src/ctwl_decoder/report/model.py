@@ -13,7 +13,18 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ..text.variants import AS_GIVEN
 
-__all__ = ["NO_PROOF", "Analysis", "Hop", "ReadRecord", "Report", "Span", "details", "number", "strength", "who"]
+__all__ = [
+    "NO_PROOF",
+    "Analysis",
+    "Hop",
+    "ReadRecord",
+    "Report",
+    "Span",
+    "describe_origin",
+    "describe_record",
+    "evidence_level",
+    "format_p_value",
+]
 
 _HOLDS = "holds: written with the provider's keys; what is copied from such a text carries it too"
 _FAILS = "NOT shown: written with other keys, edited since, or too short to show it"
@@ -176,8 +187,8 @@ class Report(BaseModel):
 
     def _why(self) -> str:
         if self.posterior is not None:
-            return f"posterior {self.posterior:.6f}, below the paper's 1 - 1e-5; p = {number(self.p_value)}"
-        return f"p = {number(self.p_value)}, above {number(self.alpha)}"
+            return f"posterior {self.posterior:.6f}, below the paper's 1 - 1e-5; p = {format_p_value(self.p_value)}"
+        return f"p = {format_p_value(self.p_value)}, above {format_p_value(self.alpha)}"
 
     def __str__(self) -> str:
         """The report for people: the verdict first."""
@@ -188,18 +199,20 @@ class Report(BaseModel):
             return "\n".join([f"No watermark found ({self._why()}).", size, *self.short, NO_PROOF])
         if len(self.spans) == 1:
             lines = [
-                f"Watermark found: {who(self.spans[0])}",
+                f"Watermark found: {describe_origin(self.spans[0])}",
                 f"where     characters {self.spans[0].start} to {self.spans[0].end}",
-                *(f"{label:<9} {text}" for label, text in details(self.spans[0].record)),
+                *(f"{label:<9} {text}" for label, text in describe_record(self.spans[0].record)),
             ]
         else:
             lines = [f"Watermark found in {len(self.spans)} passages"]
             for span in self.spans:
-                lines.append(f"characters {span.start} to {span.end}: {who(span)}, p-value {number(span.p_value)}")
-                lines += [f"    {label:<9} {text}" for label, text in details(span.record)]
+                lines.append(
+                    f"characters {span.start} to {span.end}: {describe_origin(span)}, p-value {format_p_value(span.p_value)}"
+                )
+                lines += [f"    {label:<9} {text}" for label, text in describe_record(span.record)]
         whose = "" if len(self.spans) == 1 else ", the clearest passage's"
         lines += [
-            f"p-value   {number(self.p_value)}{whose}   how often chance would do as well, over all codes and places "
+            f"p-value   {format_p_value(self.p_value)}{whose}   how often chance would do as well, over all codes and places "
             "searched",
             f"hits      {self.hits} of {self.scored}{self.scored_by}{whose}; a wrong code has {self.expected:.1f}",
         ]
@@ -221,21 +234,21 @@ class Analysis:
         text: the text as given.
         report: the report.
         starts: int64 (tokens + 1,), where each proxy token, and the end, stands in the text.
-        worth: float64 (tokens,), log-likelihood ratio of each token in nats: for the code of the span it lies in, else
+        contributions: float64 (tokens,), log-likelihood ratio of each token in nats: for the code of the span it lies in, else
             for the report's code; NaN for the first ``L_prefix`` tokens, which are not judged.
     """
 
     text: str
     report: Report
     starts: NDArray[np.int64]
-    worth: NDArray[np.float64]
+    contributions: NDArray[np.float64]
 
     def pieces(self) -> Iterator[tuple[str, float]]:
         """The text's tokens as they stand in it, white space included, each with what it is worth."""
-        if not len(self.worth):
+        if not len(self.contributions):
             return
         ends = [*self.starts[1:-1].tolist(), len(self.text)]
-        for start, end, worth in zip([0, *self.starts[1:-1].tolist()], ends, self.worth.tolist(), strict=True):
+        for start, end, worth in zip([0, *self.starts[1:-1].tolist()], ends, self.contributions.tolist(), strict=True):
             yield self.text[start:end], worth
 
     def shown(self, most: int, around: int = 24) -> NDArray[np.bool_]:
@@ -243,7 +256,7 @@ class Analysis:
 
         All of a short text; of a longer one what was found, with so many tokens ``around``, or else its beginning.
         """
-        tokens = len(self.worth)
+        tokens = len(self.contributions)
         if tokens <= most:
             return np.ones(tokens, dtype=np.bool_)
         found = np.zeros(tokens, dtype=np.bool_)
@@ -256,12 +269,12 @@ class Analysis:
         return np.asarray(found & (found.cumsum() <= most))
 
 
-def who(span: Span) -> str:
+def describe_origin(span: Span) -> str:
     """Where a span comes from, in words."""
     return str(span.record.chain[0]) if span.record else f"code {span.code}"
 
 
-def details(record: ReadRecord | None) -> list[tuple[str, str]]:
+def describe_record(record: ReadRecord | None) -> list[tuple[str, str]]:
     """What else a record says: pairs of a label and a text for people."""
     if record is None:
         return []
@@ -276,15 +289,15 @@ def details(record: ReadRecord | None) -> list[tuple[str, str]]:
         rows.append(("user", opened))
     if record.authenticated is not None and record.authenticated_p_value is not None:
         says = _HOLDS if record.authenticated else _FAILS
-        rows.append(("authentic", f"{says} (p = {number(record.authenticated_p_value)})"))
+        rows.append(("authentic", f"{says} (p = {format_p_value(record.authenticated_p_value)})"))
     elif record.authenticator:
         rows.append(("authentic", "only the provider can test it"))
     if len(record.codes) > 1:
-        rows.append(("certain", f"p = {number(record.p_value)}, how often another record would fit as well"))
+        rows.append(("certain", f"p = {format_p_value(record.p_value)}, how often another record would fit as well"))
     return rows
 
 
-def strength(worth: float, score: str) -> int:
+def evidence_level(worth: float, score: str) -> int:
     """How strongly a token's evidence in nats is shown: 1 to 3 for the code, -1 to -3 against it, 0 for hardly any.
 
     A token that was not judged (NaN) shows nothing.
@@ -296,7 +309,7 @@ def strength(worth: float, score: str) -> int:
     return -1 - sum(-worth >= step for step in _AGAINST)
 
 
-def number(p: float) -> str:
+def format_p_value(p: float) -> str:
     """A p-value for people: three digits, or two and a power of ten."""
     if p >= 0.001 or p == 0:
         return f"{p:.3g}"

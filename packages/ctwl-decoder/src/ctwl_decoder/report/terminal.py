@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..text.variants import AS_GIVEN
-from .model import Analysis, ReadRecord, details, number, strength, who
+from .model import Analysis, ReadRecord, describe_origin, describe_record, evidence_level, format_p_value
 from .wording import caveats, headline
 
 __all__ = ["render", "show"]
@@ -23,7 +23,7 @@ _KEPT = "\n\t\u200c\u200d"  # scripts need the joiners
 
 def style_of(worth: float, score: str, *, colours: bool = True) -> str:
     """How a token's evidence in nats is shown; plainly where there is hardly any."""
-    steps = strength(worth, score)
+    steps = evidence_level(worth, score)
     scale = (_FOR if steps > 0 else _AGAINST) if colours else (_FEW_FOR if steps > 0 else _FEW_AGAINST)
     return scale[abs(steps) - 1] if steps else ""
 
@@ -45,7 +45,7 @@ def render(analysis: Analysis, *, colours: bool = True) -> RenderableType:
         _numbers(analysis),
         notes,
     ]
-    if len(analysis.worth):
+    if len(analysis.contributions):
         parts += [Text(), _heat(analysis, colours=colours), _legend(colours=colours)]
     return Group(*parts)
 
@@ -63,7 +63,9 @@ def _records(analysis: Analysis) -> Table:
     for span in analysis.report.spans:
         fields = (span.provider, span.version, span.nonce)
         named = ("-" if field is None else str(field) for field in fields)
-        table.add_row(f"{span.start}-{span.end}", str(span.tokens), *named, str(span.code), number(span.p_value))
+        table.add_row(
+            f"{span.start}-{span.end}", str(span.tokens), *named, str(span.code), format_p_value(span.p_value)
+        )
     return table
 
 
@@ -76,8 +78,8 @@ def _details(analysis: Analysis) -> Table:
         if span.record not in told:
             told.append(span.record)
             if len({s.code for s in analysis.report.spans}) > 1:
-                table.add_row("from", who(span))
-            for label, text in details(span.record):
+                table.add_row("from", describe_origin(span))
+            for label, text in describe_record(span.record):
                 table.add_row(label, text)
     return table
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ..search.posterior import THRESHOLD
-from .model import NO_PROOF, Report, number, who
+from .model import NO_PROOF, Report, describe_origin, format_p_value
 
 __all__ = ["caveats", "headline"]
 
@@ -15,7 +15,7 @@ def headline(report: Report) -> str:
     if not report.detected:
         return "No verdict: the text is too short" if report.too_short else "No watermark found"
     codes = {span.code for span in report.spans}
-    whose = who(report.spans[0]) if len(codes) == 1 else f"{len(codes)} records"
+    whose = describe_origin(report.spans[0]) if len(codes) == 1 else f"{len(codes)} records"
     if len(report.spans) == 1 and report.spans[0].tokens == report.tokens:
         return f"Watermark found: {whose}"
     passages = "a passage" if len(report.spans) == 1 else f"{len(report.spans)} passages"
@@ -39,7 +39,7 @@ def caveats(report: Report) -> list[str]:
     if report.too_short:
         return [report.shortage]
     return [
-        f"The best of {report.searched:,} codes has p = {number(report.p_value)}; the level is {number(report.alpha)}.",
+        f"The best of {report.searched:,} codes has p = {format_p_value(report.p_value)}; the level is {format_p_value(report.alpha)}.",
         *report.short,
         NO_PROOF,
     ]

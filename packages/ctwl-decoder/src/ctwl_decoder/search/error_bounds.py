@@ -15,10 +15,10 @@ import numpy as np
 
 from ..statistics.null import FLOOR, Null
 
-__all__ = ["doubts", "together"]
+__all__ = ["convolve", "error_bounds"]
 
 
-def together(nulls: Sequence[Null]) -> Null:
+def convolve(nulls: Sequence[Null]) -> Null:
     """The null of the sum of independent scores."""
     first, *others = nulls
     for other in others:
@@ -26,7 +26,7 @@ def together(nulls: Sequence[Null]) -> Null:
     return first
 
 
-def doubts(
+def error_bounds(
     nulls: Sequence[Null], scores: Sequence[int], rivals: Sequence[float], whole: float, layouts: int
 ) -> tuple[tuple[float, ...], float]:
     """How often records that are wrong in a slot would fit as well as what was read: for each slot, and for any.
@@ -47,7 +47,7 @@ def doubts(
             else:  # the slot with the most choice follows from the others
                 free = sorted(float(rivals[slot]) for slot in where)[:-1]
                 records = prod(free) * (layouts if where == slots[1:] else 1)
-            doubt = records * together([nulls[slot] for slot in where]).tail(sum(scores[slot] for slot in where))
+            doubt = records * convolve([nulls[slot] for slot in where]).tail(sum(scores[slot] for slot in where))
             either += doubt
             for slot in where:
                 wrong[slot] += doubt

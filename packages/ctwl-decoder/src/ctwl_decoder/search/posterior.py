@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..statistics.code_scores import score_all
-from ..statistics.evidence import Marks, Table
+from ..statistics.evidence import ScoredPositions, ScoreTable
 from ..statistics.scores import Score
-from .spans import Candidate, View, Window
+from .spans import Candidate, ScoredText, Window
 
 __all__ = ["LENGTH", "STEP", "THRESHOLD", "posterior", "posterior_windows"]
 
@@ -32,7 +32,9 @@ def posterior(scores: NDArray[np.int32], best: int) -> float:
     return float(1 / np.exp(scores.astype(np.float64) - float(scores[best])).sum())
 
 
-def posterior_windows(marks: Marks, codes: NDArray[np.uint32], share: float = 1.0) -> list[tuple[Candidate, float]]:
+def posterior_windows(
+    marks: ScoredPositions, codes: NDArray[np.uint32], share: float = 1.0
+) -> list[tuple[Candidate, float]]:
     """The best code of each sliding window and its posterior.
 
     Args:
@@ -45,9 +47,9 @@ def posterior_windows(marks: Marks, codes: NDArray[np.uint32], share: float = 1.
     starts = sorted({*range(0, last, STEP), last})
     for start in starts:
         window = (start, min(start + LENGTH, len(marks)))
-        scores = score_all(Table.of(marks[slice(*window)], repeats=True), codes)
+        scores = score_all(ScoreTable.of(marks[slice(*window)], repeats=True), codes)
         best = int(scores.argmax())
         tests = len(codes) * len(starts) / share
-        candidate = Window.of(View(marks, Score.COUNT), *window).judge(int(codes[best]), codes, tests)
+        candidate = Window.of(ScoredText(marks, Score.COUNT), *window).judge(int(codes[best]), codes, tests)
         found.append((candidate, posterior(scores, best)))
     return found

@@ -24,15 +24,15 @@ from ctwl_protocol.records.record import Record, check_of, slot_seed
 from ctwl_protocol.records.sealing import ProviderKeys
 
 from ..statistics.code_scores import best_codes, code_space, score_all, score_codes
-from ..statistics.evidence import Marks, Table
+from ..statistics.evidence import ScoredPositions, ScoreTable
 from ..statistics.null import Null, null_of
-from .error_bounds import doubts, together
+from .error_bounds import convolve, error_bounds
 from .likeliest import NOWHERE, likeliest
-from .spans import Candidate, View
+from .spans import Candidate, ScoredText
 
-__all__ = ["NOBODY", "Reader", "Reading"]
+__all__ = ["NO_CODES", "RecordReader", "RecordReading"]
 
-NOBODY = np.array([], dtype=np.uint32)
+NO_CODES = np.array([], dtype=np.uint32)
 """No registered beacons."""
 
 _BEACONS = 2
@@ -63,7 +63,7 @@ _WORSE = 1e-3
 
 
 @dataclass(frozen=True)
-class Reading:
+class RecordReading:
     """What a window says.
 
     Attributes:
@@ -85,20 +85,20 @@ class Reading:
 class _Slot:
     """A slot's evidence, the scores of all codes: int32 (codes,), and how many of them may be in it."""
 
-    table: Table
+    table: ScoreTable
     null: Null
     scores: NDArray[np.int32]
     searched: int
 
     @classmethod
-    def of(cls, marks: Marks, codes: NDArray[np.uint32], space: int) -> _Slot:
-        table = Table.of(marks)
+    def of(cls, marks: ScoredPositions, codes: NDArray[np.uint32], space: int) -> _Slot:
+        table = ScoreTable.of(marks)
         scores = score_all(table, codes)
         if len(codes) < space:
             everywhere = np.full(space, NOWHERE, dtype=np.int32)
             everywhere[codes] = scores
             scores = everywhere
-        return cls(table, null_of(table.units), scores, len(codes))
+        return cls(table, null_of(table.scores), scores, len(codes))
 
 
 @dataclass(frozen=True)
@@ -130,16 +130,16 @@ class _Hypothesis:
         """Of the record of this rank, from the slot ``first`` on, where there were so many records."""
         codes = self.carried[rank, first:]
         score = sum(int(slot.scores[code]) for slot, code in zip(self.slots[first:], codes, strict=True))
-        null = together([slot.null for slot in self.slots[first:]]) if first else self._null
+        null = convolve([slot.null for slot in self.slots[first:]]) if first else self._null
         return null.p_value(score, records)
 
     @cached_property
     def _null(self) -> Null:
         """Of the sum over all slots, which is asked for again where a record is believed."""
-        return together([slot.null for slot in self.slots])
+        return convolve([slot.null for slot in self.slots])
 
 
-class Reader:
+class RecordReader:
     """Reads windows as records of the layouts that are known.
 
     Attributes:
@@ -155,7 +155,7 @@ class Reader:
         profile: Profile,
         layouts: Sequence[Layout] = LAYOUTS,
         keys: ProviderKeys | None = None,
-        registered: NDArray[np.uint32] = NOBODY,
+        registered: NDArray[np.uint32] = NO_CODES,
     ) -> None:
         self.profile = profile
         self.layouts = tuple(layouts) if profile.code_bits == BEACON_BITS else ()
@@ -168,7 +168,7 @@ class Reader:
         """How many codes a record may have: the numbers of slots that are searched."""
         return tuple(sorted({1} | {layout.codes for layout in self.layouts}))
 
-    def read_all(self, views: Sequence[View], found: Sequence[Candidate]) -> list[Candidate]:
+    def read_all(self, views: Sequence[ScoredText], found: Sequence[Candidate]) -> list[Candidate]:
         """The same candidates, windows and their beacons, the promising ones of several slots read as records."""
         marks = {view.score: view.marks for view in views}
         done: list[Candidate] = []
@@ -182,13 +182,13 @@ class Reader:
             done.append(self.read(marks[candidate.by], candidate, beacons) if beacons else candidate)
         return done
 
-    def read_once(self, marks: Marks, candidate: Candidate) -> Candidate:
+    def read_once(self, marks: ScoredPositions, candidate: Candidate) -> Candidate:
         """:meth:`read`, where there is more to read than was."""
         if candidate.count == 1 or candidate.reading is not None or candidate.beacons >= _BEACONS:
             return candidate
         return self.read(marks, candidate)
 
-    def read(self, marks: Marks, candidate: Candidate, beacons: int = _BEACONS) -> Candidate:
+    def read(self, marks: ScoredPositions, candidate: Candidate, beacons: int = _BEACONS) -> Candidate:
         """A window read as a record of one of the layouts; with the p-value that this gives it.
 
         The p-value is the better of two, which the candidate has paid for: of the beacon alone, and of all slots that
@@ -196,8 +196,8 @@ class Reader:
         """
         window, count, codes = marks[candidate.start : candidate.end], candidate.count, candidate.codes
         layouts = [layout for layout in self.layouts if layout.codes == count]
-        beacon = window[window.places_of(count, 0)]
-        nonces = list(dict.fromkeys((best_codes(Table.of(beacon), codes, beacons)[0] % NONCE_COUNT).tolist()))
+        beacon = window[window.indices_of_slot(count, 0)]
+        nonces = list(dict.fromkeys((best_codes(ScoreTable.of(beacon), codes, beacons)[0] % NONCE_COUNT).tolist()))
         firsts = {nonce: _Slot.of(beacon, codes[codes % NONCE_COUNT == nonce], self.profile.codes) for nonce in nonces}
         tried = len(layouts) * len(nonces)
         hops = codes if len(codes) == self.profile.codes else np.union1d(codes, self.registered)
@@ -223,9 +223,11 @@ class Reader:
             return replace(candidate, beacons=beacons)
         return replace(self._read(window, candidate, best, len(layouts)), beacons=beacons)
 
-    def parts(self, marks: Marks, candidate: Candidate) -> list[tuple[NDArray[np.int64], Marks, int]]:
+    def parts(
+        self, marks: ScoredPositions, candidate: Candidate
+    ) -> list[tuple[NDArray[np.int64], ScoredPositions, int]]:
         """The slots whose codes were read: their positions, their marks under the slot's colours, and the code."""
-        places = marks.places_of(candidate.count, 0)
+        places = marks.indices_of_slot(candidate.count, 0)
         found = [(places, marks[places], candidate.code)]
         reading = candidate.reading
         if reading and reading.layout:
@@ -233,25 +235,25 @@ class Reader:
             carried[reading.layout.codes] = check_of(reading.layout, reading.codes)
             for slot, code in list(carried.items())[1:]:
                 part = self.slot(marks, reading.layout, slot, nonce)
-                found.append((marks.places_of(candidate.count, slot), part, code))
+                found.append((marks.indices_of_slot(candidate.count, slot), part, code))
         return found
 
-    def worth(self, marks: Marks, candidate: Candidate) -> NDArray[np.int64]:
+    def contributions(self, marks: ScoredPositions, candidate: Candidate) -> NDArray[np.int64]:
         """What every position is worth to a record's codes, repeats included: int64 (positions,)."""
         worth = np.zeros(len(marks), dtype=np.int64)
         for places, part, code in self.parts(marks, candidate):
-            worth[places] = part.worth(code)
+            worth[places] = part.contributions(code)
         return worth
 
-    def slot(self, marks: Marks, layout: Layout, slot: int, nonce: int) -> Marks:
+    def slot(self, marks: ScoredPositions, layout: Layout, slot: int, nonce: int) -> ScoredPositions:
         """The marks of a slot, under its colours."""
         key = self.keys.colour_key() if self.keys and layout.authenticated else None
         seed = partial(slot_seed, self.profile, layout=layout, slot=slot, nonce=nonce, key=key)
-        return marks[marks.places_of(layout.codes, slot)].seeded(seed)
+        return marks[marks.indices_of_slot(layout.codes, slot)].with_colour_seeds(seed)
 
     def _read(
         self,
-        window: Marks,
+        window: ScoredPositions,
         candidate: Candidate,
         found: _Hypothesis,
         layouts: int,
@@ -267,7 +269,7 @@ class Reader:
         p_value = found.p_value(tests, rank=rank)
         if carried[0] != candidate.code and p_value >= candidate.p_value:
             return candidate  # the window shows its own beacon more clearly than a record with another
-        certain, either = doubts([slot.null for slot in found.slots], scores, rivals, tests, layouts)
+        certain, either = error_bounds([slot.null for slot in found.slots], scores, rivals, tests, layouts)
         certain, read = certain[:-1], tuple(carried[:-1].tolist())
         certain = (min(certain[0], found.slots[0].null.p_value(scores[0], candidate.tests)), *certain[1:])
         if authenticator is not None:  # it confirms them all; of two tests the better one counts twice
@@ -281,17 +283,17 @@ class Reader:
             score=sum(scores),
             expected=sum(slot.table.expected for slot in found.slots),
             p_value=p_value,
-            reading=Reading(layout, read, certain, either, authenticator),
+            reading=RecordReading(layout, read, certain, either, authenticator),
         )
 
-    def _authenticate(self, keys: ProviderKeys, window: Marks, found: _Hypothesis) -> tuple[int, int, float]:
+    def _authenticate(self, keys: ProviderKeys, window: ScoredPositions, found: _Hypothesis) -> tuple[int, int, float]:
         """Which of the likeliest records the authenticator confirms best, its value, and that test's p-value."""
         layout, nonce = found.layout, int(found.carried[0, 0]) % NONCE_COUNT
-        table = Table.of(self.slot(window, layout, layout.codes - 1, nonce))
+        table = ScoreTable.of(self.slot(window, layout, layout.codes - 1, nonce))
         values = [
             keys.authenticate(self.profile, Record(layout, (*codes, 0))) for codes in found.carried[:, :-1].tolist()
         ]
-        scores, null = score_codes(table, np.array(values, dtype=np.uint32)), null_of(table.units)
+        scores, null = score_codes(table, np.array(values, dtype=np.uint32)), null_of(table.scores)
         p_values = [null.p_value(int(score), len(values)) for score in scores]
         best = int(scores.argmax())
         if p_values[best] > _CONFIRMED:

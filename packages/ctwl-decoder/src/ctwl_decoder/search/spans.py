@@ -18,14 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..statistics.code_scores import search_windows
-from ..statistics.evidence import Marks, Table
+from ..statistics.evidence import ScoredPositions, ScoreTable
 from ..statistics.null import FLOOR, Null, null_of
 from ..statistics.scores import NAT, Score
 
 if TYPE_CHECKING:
-    from .records import Reading
+    from .records import RecordReading
 
-__all__ = ["Candidate", "Found", "Search", "View", "Window", "candidates", "merge", "windows_of"]
+__all__ = ["Candidate", "CodeSet", "PositionSpan", "ScoredText", "Window", "candidates", "merge", "windows_of"]
 
 LENGTHS = (96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096)
 """Lengths of the windows, in positions; the last is also the longest text that is tested as a whole."""
@@ -58,7 +58,7 @@ anything, so by them chance goes further."""
 
 
 @dataclass(frozen=True)
-class View:
+class ScoredText:
     """A text's marks by one score.
 
     Attributes:
@@ -67,13 +67,13 @@ class View:
         share: the share of the level that its tests may use; those of all views of a text add up to 1.
     """
 
-    marks: Marks
+    marks: ScoredPositions
     score: Score = Score.SOFT
     share: float = 1.0
 
 
 @dataclass(frozen=True)
-class Search:
+class CodeSet:
     """Codes that are searched.
 
     Attributes:
@@ -115,7 +115,7 @@ class Candidate:
     chance: float
     p_value: float
     codes: NDArray[np.uint32] = field(repr=False, compare=False)
-    reading: Reading | None = None
+    reading: RecordReading | None = None
     beacons: int = 0
 
     @property
@@ -129,7 +129,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Found:
+class PositionSpan:
     """A span: positions ``start`` to ``end`` carry ``code``; ``candidate`` is the window that shows it."""
 
     start: int
@@ -177,15 +177,15 @@ class Window:
     end: int
     count: int
     by: Score
-    table: Table
+    table: ScoreTable
     null: Null
 
     @classmethod
-    def of(cls, view: View, start: int, end: int, count: int = 1) -> Window:
+    def of(cls, view: ScoredText, start: int, end: int, count: int = 1) -> Window:
         """The window of a text."""
         part = view.marks[start:end]
-        table = Table.of(part[part.places_of(count, 0)])
-        return cls(start, end, count, view.score, table, null_of(table.units))
+        table = ScoreTable.of(part[part.indices_of_slot(count, 0)])
+        return cls(start, end, count, view.score, table, null_of(table.scores))
 
     def judge(self, code: int, codes: NDArray[np.uint32], tests: float) -> Candidate:
         """A code, the best of ``codes``, with its exact p-value times ``tests`` codes and windows."""
@@ -205,7 +205,9 @@ class Window:
         )
 
 
-def candidates(views: Sequence[View], searches: Sequence[Search], counts: Sequence[int] = (1,)) -> list[Candidate]:
+def candidates(
+    views: Sequence[ScoredText], searches: Sequence[CodeSet], counts: Sequence[int] = (1,)
+) -> list[Candidate]:
     """The whole text's best code, and the best codes of the windows that are most likely to carry one, in each view.
 
     Args:
@@ -218,8 +220,8 @@ def candidates(views: Sequence[View], searches: Sequence[Search], counts: Sequen
 
 
 def _candidates(
-    views: Sequence[View],
-    search: Search,
+    views: Sequence[ScoredText],
+    search: CodeSet,
     counts: Sequence[int],
     windowed: Sequence[Callable[[int, int, int], Window]],
 ) -> list[Candidate]:
@@ -260,14 +262,14 @@ def _share(count: int, counts: Sequence[int]) -> float:
 
 
 def _promising(
-    view: View, places: NDArray[np.int64], windows: NDArray[np.int64], scores: NDArray[np.int32]
+    view: ScoredText, places: NDArray[np.int64], windows: NDArray[np.int64], scores: NDArray[np.int32]
 ) -> NDArray[np.int64]:
     """The windows worth an exact p-value, best first, by how far their best codes stand above a wrong code's mean.
 
     Leaving one out loses power, never validity.
     """
     marks, moments = view.marks, np.zeros((2, len(view.marks) + 1))
-    moments[:, places + 1] = marks.units[places].mean(axis=1), marks.units[places].var(axis=1)
+    moments[:, places + 1] = marks.scores[places].mean(axis=1), marks.scores[places].var(axis=1)
     mean, variance = moments.cumsum(axis=1)
     starts, ends = windows[:, 0], windows[:, 1]
     spread = np.sqrt(np.maximum(variance[ends] - variance[starts], 1e-9))
@@ -278,7 +280,7 @@ def _promising(
 
 def merge(
     length: int, passed: list[Candidate], gap: int, worth: Callable[[Candidate], NDArray[np.int64]]
-) -> list[Found]:
+) -> list[PositionSpan]:
     """Spans out of overlapping windows, strongest first taken, in the text's order.
 
     A span is the stretch over which its code's evidence grows, which may reach beyond the window.
@@ -290,7 +292,7 @@ def merge(
             not: int64 (positions,).
         gap: spans of one code become one where at most so many positions lie between them.
     """
-    spans: list[Found] = []
+    spans: list[PositionSpan] = []
     free = np.ones(length, dtype=np.bool_)
     for candidate in sorted(passed, key=lambda c: (c.p_value, -(c.score - c.expected) if c.p_value <= FLOOR else 0)):
         overlaps = [s for s in spans if s.start < candidate.end and candidate.start < s.end]
@@ -303,7 +305,7 @@ def merge(
         if end <= start:
             continue
         free[start:end] = False
-        spans.append(Found(start, end, candidate))
+        spans.append(PositionSpan(start, end, candidate))
     return _joined(sorted(spans, key=lambda s: s.start), gap)
 
 
@@ -332,13 +334,13 @@ def _stretches(series: NDArray[np.int64]) -> list[tuple[int, int]]:
     return found
 
 
-def _joined(spans: list[Found], gap: int) -> list[Found]:
-    joined: list[Found] = []
+def _joined(spans: list[PositionSpan], gap: int) -> list[PositionSpan]:
+    joined: list[PositionSpan] = []
     for span in spans:
         if joined and joined[-1].code == span.code and span.start - joined[-1].end <= gap:
             last = joined.pop()
             stronger = min(last.candidate, span.candidate, key=lambda c: c.p_value)
-            joined.append(Found(last.start, span.end, stronger))
+            joined.append(PositionSpan(last.start, span.end, stronger))
         else:
             joined.append(span)
     return joined

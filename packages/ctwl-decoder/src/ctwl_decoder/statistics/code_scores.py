@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ctwl_protocol import Profile, hashing
 from ctwl_protocol.partition.kernel import fold, in_chunks, jit, mix
 
-from .evidence import Marks, Table
+from .evidence import ScoredPositions, ScoreTable
 
 __all__ = ["best_codes", "code_space", "score_all", "score_codes", "search_windows"]
 
@@ -37,10 +37,10 @@ def _first_codes(count: int) -> NDArray[np.uint32]:
     return np.arange(count, dtype=np.uint32)
 
 
-def score_codes(table: Table, codes: NDArray[np.uint32]) -> NDArray[np.int32]:
+def score_codes(table: ScoreTable, codes: NDArray[np.uint32]) -> NDArray[np.int32]:
     """Scores of the given codes: int32, the shape of ``codes``. The NumPy reference."""
     scores = np.zeros(codes.shape, dtype=np.int32)
-    for seed, row in zip(table.seeds, table.units, strict=True):
+    for seed, row in zip(table.seeds, table.scores, strict=True):
         scores += row[hashing.code_colours(int(seed), codes, len(row))]
     return scores
 
@@ -77,14 +77,16 @@ def _score(seeds: Any, table: Any, codes: Any, scores: Any, start: int, stop: in
         scores[block:end] = sums
 
 
-def score_all(table: Table, codes: NDArray[np.uint32]) -> NDArray[np.int32]:
+def score_all(table: ScoreTable, codes: NDArray[np.uint32]) -> NDArray[np.int32]:
     """:func:`score_codes` for many codes: int32 (codes,)."""
     scores = np.empty(len(codes), dtype=np.int32)
-    in_chunks(lambda start, stop: _score(table.seeds, table.units, codes, scores, start, stop), len(codes))
+    in_chunks(lambda start, stop: _score(table.seeds, table.scores, codes, scores, start, stop), len(codes))
     return scores
 
 
-def best_codes(table: Table, codes: NDArray[np.uint32], most: int = 1) -> tuple[NDArray[np.uint32], NDArray[np.int32]]:
+def best_codes(
+    table: ScoreTable, codes: NDArray[np.uint32], most: int = 1
+) -> tuple[NDArray[np.uint32], NDArray[np.int32]]:
     """The codes of highest score, the best first, and their scores: uint32 and int32, at most ``most``.
 
     Of many codes, those that stand below the crowd on the most telling third of the contexts are not looked at further,
@@ -93,9 +95,9 @@ def best_codes(table: Table, codes: NDArray[np.uint32], most: int = 1) -> tuple[
     if len(codes) <= _CROWD:
         scores = score_all(table, codes)
     else:
-        order = np.argsort(-table.units.var(axis=1), kind="stable")
+        order = np.argsort(-table.scores.var(axis=1), kind="stable")
         head, rest = np.split(order, [len(order) // 3])
-        scores, units = score_all(table.of_contexts(head), codes), table.units[head]
+        scores, units = score_all(table.of_contexts(head), codes), table.scores[head]
         kept = np.flatnonzero(scores >= units.mean(axis=1).sum() + _ABOVE * np.sqrt(units.var(axis=1).sum()))
         if len(kept) < most:  # too few contexts for a crowd and those above it
             kept = np.arange(len(codes))
@@ -162,7 +164,7 @@ def _search(
 
 
 def search_windows(
-    views: Sequence[Marks],
+    views: Sequence[ScoredPositions],
     places: NDArray[np.int64],
     windows: NDArray[np.int64],
     codes: NDArray[np.uint32],
@@ -182,9 +184,9 @@ def search_windows(
         uint32 and int32 (views, windows).
     """
     pieces, ends, count = _pieces(views[0], places, windows)
-    reach = max(int(np.abs(view.units.astype(np.int64)).max(axis=1, initial=0).sum()) for view in views)
+    reach = max(int(np.abs(view.scores.astype(np.int64)).max(axis=1, initial=0).sum()) for view in views)
     half, word = (16, np.int32) if reach < 1 << 15 else (32, np.int64)
-    packed = np.asarray(sum(view.units.astype(np.int64) << half * v for v, view in enumerate(views)), word)
+    packed = np.asarray(sum(view.scores.astype(np.int64) << half * v for v, view in enumerate(views)), word)
     block = int(np.clip(_CACHE // (np.dtype(word).itemsize * count), 64, _BLOCK // 2))
 
     def work(start: int, stop: int) -> tuple[NDArray[np.int32], NDArray[np.uint32]]:
@@ -200,7 +202,7 @@ def search_windows(
 
 
 def _pieces(
-    marks: Marks, places: NDArray[np.int64], windows: NDArray[np.int64]
+    marks: ScoredPositions, places: NDArray[np.int64], windows: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
     """The pieces into which the windows of each number of codes cut the text, counted through.
 

@@ -17,7 +17,7 @@ from ctwl_protocol.records import slots
 from ctwl_protocol.records.record import slot_seed
 from ctwl_protocol.text.positions import Positions
 
-__all__ = ["Evidence", "Marks", "Observe", "Table", "observe", "permutations"]
+__all__ = ["Evidence", "Observe", "ScoreTable", "ScoredPositions", "observe", "permutations"]
 
 MassBelow = Callable[[NDArray[np.uint32], NDArray[np.int64], NDArray[np.uint32]], NDArray[np.uint32]]
 
@@ -97,41 +97,43 @@ def observe(
 
 
 @dataclass(frozen=True)
-class Marks:
+class ScoredPositions:
     """All that scoring needs of a text: at each position what was seen, and what it is worth to every colour.
 
     Attributes:
         pairs: int64 (positions, h + 1), the context and the token.
         seeds: uint32 (positions,), the context's colour seed.
-        units: int8 (positions, colours), see :mod:`ctwl_decoder.statistics.scores`.
+        scores: int8 (positions, colours), see :mod:`ctwl_decoder.statistics.scores`.
         slots: uint8 (positions, 4), the slot of the position in records of one to four codes.
     """
 
     pairs: NDArray[np.int64]
     seeds: NDArray[np.uint32]
-    units: NDArray[np.int8]
+    scores: NDArray[np.int8]
     slots: NDArray[np.uint8]
 
     def __len__(self) -> int:
         return len(self.seeds)
 
-    def __getitem__(self, rows: slice | NDArray[np.bool_] | NDArray[np.int64]) -> Marks:
-        return Marks(self.pairs[rows], self.seeds[rows], self.units[rows], self.slots[rows])
+    def __getitem__(self, rows: slice | NDArray[np.bool_] | NDArray[np.int64]) -> ScoredPositions:
+        return ScoredPositions(self.pairs[rows], self.seeds[rows], self.scores[rows], self.slots[rows])
 
     @classmethod
-    def of(cls, profile: Profile, positions: Positions, units: NDArray[np.int8]) -> Marks:
-        """Marks of a text's positions, with the colour seeds of slot 0."""
+    def of(cls, profile: Profile, positions: Positions, scores: NDArray[np.int8]) -> ScoredPositions:
+        """Scored positions of a text's positions, with the colour seeds of slot 0."""
         pairs = np.column_stack([positions.contexts, positions.observed])
         seeds = np.zeros(len(pairs), dtype=np.uint32)
-        return cls(pairs, seeds, units, slots.slot_table(profile, positions)).seeded(partial(slot_seed, profile))
+        return cls(pairs, seeds, scores, slots.slot_table(profile, positions)).with_colour_seeds(
+            partial(slot_seed, profile)
+        )
 
-    def seeded(self, seed: Callable[[Sequence[int]], int]) -> Marks:
+    def with_colour_seeds(self, seed: Callable[[Sequence[int]], int]) -> ScoredPositions:
         """The same marks under other colour seeds, each context hashed once."""
         contexts, place = np.unique(self.pairs[:, :-1], axis=0, return_inverse=True)
         seeds = np.array([seed(context) for context in contexts.tolist()], dtype=np.uint32)
         return replace(self, seeds=seeds[place.reshape(-1)])
 
-    def places_of(self, count: int, slot: int) -> NDArray[np.int64]:
+    def indices_of_slot(self, count: int, slot: int) -> NDArray[np.int64]:
         """The positions that carry a slot in records of ``count`` codes: int64, ascending."""
         return np.flatnonzero(self.slots[:, count - 1] == slot)
 
@@ -158,48 +160,48 @@ class Marks:
                 first[i] = True
         return first
 
-    def worth(self, code: int) -> NDArray[np.int64]:
+    def contributions(self, code: int) -> NDArray[np.int64]:
         """What every position is worth to one code, repeats included: int64 (positions,)."""
         one = np.full(len(self), code, dtype=np.uint32)
-        chosen = hashing.code_colours(self.seeds, one, self.units.shape[1]).astype(np.int64)
-        return self.units[np.arange(len(self)), chosen].astype(np.int64)
+        chosen = hashing.code_colours(self.seeds, one, self.scores.shape[1]).astype(np.int64)
+        return self.scores[np.arange(len(self)), chosen].astype(np.int64)
 
 
 @dataclass(frozen=True)
-class Table:
+class ScoreTable:
     """What a text says about every code: units summed over the positions that share a context.
 
     Attributes:
         seeds: uint32 (contexts,), colour seeds of the distinct contexts.
-        units: int32 (contexts, colours).
+        scores: int32 (contexts, colours).
         counted: how many positions were summed.
     """
 
     seeds: NDArray[np.uint32]
-    units: NDArray[np.int32]
+    scores: NDArray[np.int32]
     counted: int
 
     @property
     def expected(self) -> float:
         """The mean score of a wrong code."""
-        return float(self.units.mean(axis=1).sum()) if self.counted else 0.0
+        return float(self.scores.mean(axis=1).sum()) if self.counted else 0.0
 
     def score(self, code: int) -> int:
         """The score of one code; of many, see :func:`ctwl_decoder.statistics.code_scores.score_all`."""
         one = np.full(len(self.seeds), code, dtype=np.uint32)
-        return int(self.units[np.arange(len(one)), hashing.code_colours(self.seeds, one, self.units.shape[1])].sum())
+        return int(self.scores[np.arange(len(one)), hashing.code_colours(self.seeds, one, self.scores.shape[1])].sum())
 
-    def of_contexts(self, rows: NDArray[np.int64]) -> Table:
+    def of_contexts(self, rows: NDArray[np.int64]) -> ScoreTable:
         """Some of the contexts."""
-        return Table(self.seeds[rows], self.units[rows], self.counted)
+        return ScoreTable(self.seeds[rows], self.scores[rows], self.counted)
 
     @classmethod
-    def of(cls, marks: Marks, *, repeats: bool = False) -> Table:
+    def of(cls, marks: ScoredPositions, *, repeats: bool = False) -> ScoreTable:
         """Sum by context; a (context, token) pair counts once unless ``repeats`` count too."""
         kept = marks if repeats else marks[marks.first_occurrences()]
         contexts = kept.pairs[:, :-1]
         order = np.lexsort(contexts.T[::-1])
         # a new one begins where any id changes; -1 is no id
         begins = np.flatnonzero((np.diff(contexts[order], axis=0, prepend=-1) != 0).any(axis=1))
-        units = np.add.reduceat(kept.units[order], begins, axis=0, dtype=np.int32)
+        units = np.add.reduceat(kept.scores[order], begins, axis=0, dtype=np.int32)
         return cls(kept.seeds[order[begins]], units, len(kept))

@@ -28,7 +28,7 @@ from ctwl_protocol.partition.reference import Sigma, is_member
 
 from .evidence import Evidence
 
-__all__ = ["NAT", "STEPS", "Score", "rank_table", "soft_table", "units"]
+__all__ = ["NAT", "STEPS", "Score", "position_scores", "rank_table", "soft_table"]
 
 STEPS = 64
 """The share of a token in a half is rounded down to so many steps."""
@@ -105,7 +105,7 @@ def rank_table() -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(value(j, x, y) for x, y in bounds) for j in range(HALVINGS + 1))
 
 
-def units(score: Score, evidence: Evidence, sigma: Sigma) -> NDArray[np.int8]:
+def position_scores(score: Score, evidence: Evidence, sigma: Sigma) -> NDArray[np.int8]:
     """Units of every colour at every position: int8 (positions, colours).
 
     Args:

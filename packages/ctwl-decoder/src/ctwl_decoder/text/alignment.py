@@ -15,7 +15,7 @@ from ctwl_protocol.text.normalization import DELETED, WHITE_SPACE, normalize_wit
 
 from ..errors import NotText
 
-__all__ = ["MAX_MARKS", "Edit", "Mapped", "normalized"]
+__all__ = ["MAX_MARKS", "AlignedText", "Edit", "normalize_aligned"]
 
 Edit = tuple[int, int, str]
 """Characters ``start`` to ``end`` become another string."""
@@ -30,7 +30,7 @@ _INVISIBLE = dict.fromkeys(map(ord, DELETED))
 
 
 @dataclass(frozen=True)
-class Mapped:
+class AlignedText:
     """A text made from another one.
 
     Attributes:
@@ -42,11 +42,11 @@ class Mapped:
     source: NDArray[np.int64]
 
     @classmethod
-    def of(cls, text: str) -> Mapped:
+    def of(cls, text: str) -> AlignedText:
         """A text as it was given."""
         return cls(text, np.arange(len(text) + 1))
 
-    def edited(self, edits: Iterable[Edit]) -> Mapped:
+    def edited(self, edits: Iterable[Edit]) -> AlignedText:
         """This text with some parts replaced; the edits ascend and do not overlap."""
         edits = list(edits)
         if not edits:
@@ -61,10 +61,10 @@ class Mapped:
             done = end
         texts.append(self.text[done:])
         places.extend(range(done, len(self.source)))
-        return Mapped("".join(texts), self.source[np.array(places, dtype=np.int64)])
+        return AlignedText("".join(texts), self.source[np.array(places, dtype=np.int64)])
 
 
-def normalized(given: Mapped) -> Mapped:
+def normalize_aligned(given: AlignedText) -> AlignedText:
     """``ctwl-n1`` of a text (spec section 5.1), as :func:`ctwl_protocol.text.normalization.normalize`.
 
     Raises:
@@ -77,7 +77,7 @@ def normalized(given: Mapped) -> Mapped:
         found = given.edited((start, end, new) for start, end, piece, new in changed if new != piece)
     head = len(found.text) - len(found.text.lstrip(WHITE_SPACE))
     tail = max(len(found.text.rstrip(WHITE_SPACE)), head)
-    return Mapped(found.text[head:tail], found.source[head : tail + 1])
+    return AlignedText(found.text[head:tail], found.source[head : tail + 1])
 
 
 def _normalized(piece: str) -> str:

@@ -14,9 +14,9 @@ from html import unescape
 from itertools import groupby, pairwise
 
 from ..errors import NotText
-from .alignment import Edit, Mapped, normalized
+from .alignment import AlignedText, Edit, normalize_aligned
 
-__all__ = ["AS_GIVEN", "forms_of"]
+__all__ = ["AS_GIVEN", "variants_of"]
 
 AS_GIVEN = "as given"
 
@@ -63,13 +63,13 @@ _MARKDOWN = re.compile(
 )
 
 
-def forms_of(text: str) -> list[tuple[str, Mapped]]:
+def variants_of(text: str) -> list[tuple[str, AlignedText]]:
     """A text as given and, where that differs, without marks, wrapped lines and gaps; both normalized, with names.
 
     Raises:
-        NotText: see :func:`ctwl_decoder.text.alignment.normalized`; of the text as given. Another form is left out then.
+        NotText: see :func:`ctwl_decoder.text.alignment.normalize_aligned`; of the text as given. Another form is left out then.
     """
-    given = Mapped.of(text)
+    given = AlignedText.of(text)
     bare = given.edited((*found.span(), "") for found in _JOINERS.finditer(text))
     unmarked = _without_html(bare) if len(_TAG.findall(bare.text)) >= 2 else _without_markdown(bare)
     joined = _unwrapped(unmarked)
@@ -79,15 +79,15 @@ def forms_of(text: str) -> list[tuple[str, Mapped]]:
         ("gaps closed", joined, even),
     )  # fmt: skip
     done = [name for name, before, after in steps if before.text != after.text]
-    first = normalized(given)
+    first = normalize_aligned(given)
     try:
-        second = normalized(even)
+        second = normalize_aligned(even)
     except NotText:
         return [(AS_GIVEN, first)]
     return [(AS_GIVEN, first)] + [(", ".join(done), second)] * (first.text != second.text)
 
 
-def _unwrapped(given: Mapped) -> Mapped:
+def _unwrapped(given: AlignedText) -> AlignedText:
     """Line breaks that only keep lines short become spaces: there the next line's first word would not have fitted."""
     lines = [(found.start(), found.group()) for found in _LINE.finditer(given.text)]
     widest = max((len(line.rstrip()) for _, line in lines), default=0)
@@ -110,7 +110,7 @@ def _unwrapped(given: Mapped) -> Mapped:
     return given.edited(edits)
 
 
-def _without_markdown(given: Mapped) -> Mapped:
+def _without_markdown(given: AlignedText) -> AlignedText:
     def edits() -> Iterator[Edit]:
         for mark in _MARKDOWN.finditer(given.text):
             if mark["link"]:
@@ -122,7 +122,7 @@ def _without_markdown(given: Mapped) -> Mapped:
     return given.edited(edits())
 
 
-def _without_html(given: Mapped) -> Mapped:
+def _without_html(given: AlignedText) -> AlignedText:
     """The words of a page, with one break between them: a blank line, a line end or a space, as its tags ask for."""
     text, edits = given.text, list[Edit]()
     done, wanted = 0, 0

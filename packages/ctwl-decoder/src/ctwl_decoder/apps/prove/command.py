@@ -23,7 +23,7 @@ from ctwl_protocol.registry.workflow import update
 
 from ...errors import OptionOutOfRange, OutputExists, ProofUnfounded
 from ...options import ALPHA, add_proxy_options, check_alpha
-from ...report.model import number
+from ...report.model import format_p_value
 from ...text.input import read_bytes, read_text
 from .document import Proof
 from .verification import TRIED, has_public_proxy, verify
@@ -148,7 +148,7 @@ def _prove(arguments: argparse.Namespace) -> int:
     if report.p_value * 2.0**TRIED > ALPHA:
         notes.append(
             "it convinces only who trusts that the key was drawn at random (verify --tried 0); others want a p-value "
-            f"of at most {number(ALPHA / 2.0**TRIED)}, so prove a longer text"
+            f"of at most {format_p_value(ALPHA / 2.0**TRIED)}, so prove a longer text"
         )
     for note in notes:
         print(f"ctwl-decode: note: {note}", file=sys.stderr)

@@ -11,7 +11,7 @@ from ctwl_protocol.errors import NonCanonical, ProfileMalformed
 from ctwl_protocol.profile.private import check_private
 
 from ...errors import InputTooLarge, ProofMalformed, ProofUnfounded
-from ...report.model import Report, number
+from ...report.model import Report, format_p_value
 
 __all__ = ["Proof"]
 
@@ -44,8 +44,8 @@ class Proof(BaseModel):
         check_private(profile)
         if not report.detected or report.code is None:
             raise ProofUnfounded(
-                f"the text carries no code of {profile.name} (p = {number(report.p_value)}, above "
-                f"{number(report.alpha)}), so there is nothing to prove; look whether it is the right profile"
+                f"the text carries no code of {profile.name} (p = {format_p_value(report.p_value)}, above "
+                f"{format_p_value(report.alpha)}), so there is nothing to prove; look whether it is the right profile"
             )
         return cls(profile=profile.to_bytes(), text=text, code=report.code)
 

@@ -22,8 +22,8 @@ from ...errors import (
     ProofUnfounded,
 )
 from ...options import ALPHA, check_alpha
-from ...report.model import number
-from ...text.alignment import Mapped, normalized
+from ...report.model import format_p_value
+from ...text.alignment import AlignedText, normalize_aligned
 from .document import Proof
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ def _same(proved: str, asked: str | None) -> str:
     if asked is None:
         start = "".join(letter if letter.isprintable() else " " for letter in proved[:60])
         return f'compared with none: the verdict is about the one in the proof, "{start}..."'
-    if normalized(Mapped.of(asked)).text != normalized(Mapped.of(proved)).text:
+    if normalize_aligned(AlignedText.of(asked)).text != normalize_aligned(AlignedText.of(proved)).text:
         raise ProofTextDiffers("the text in the proof is another than the one given; ask for a proof of this one")
     return "the one given"
 
@@ -200,7 +200,7 @@ def _carried(proof: Proof, decoder: Decoder, charge: tuple[int, int], alpha: flo
     report = decoder.decode(proof.text, alpha=alpha / keys)
     charged = f"{certified} certified key" + ("s" if certified > 1 else "")
     charged += f", each one of 2^{tried} that may have been tried" if tried else ""
-    words = f"p = {number(min(1.0, report.p_value * keys))}: {number(report.p_value)} times {charged}"
+    words = f"p = {format_p_value(min(1.0, report.p_value * keys))}: {format_p_value(report.p_value)} times {charged}"
     if not report.detected:
         raise ProofUnfounded(f"the text does not show a code clearly enough, {words}; a longer text may")
     if proof.code not in {span.code for span in report.spans}:

@@ -57,9 +57,9 @@ def schema(settings: Settings | None = None) -> pa.Schema:
 
 def metadata_of(settings: Settings) -> dict[str, str]:
     """What rows follow from, for the metadata of their file."""
-    from ...decoder import needed_tokens
+    from ...decoder import minimum_tokens
 
-    needed = needed_tokens(settings.profile, settings.alpha, settings.registry, settings.beacons, settings.score)
+    needed = minimum_tokens(settings.profile, settings.alpha, settings.registry, settings.beacons, settings.score)
     return {
         "ctwl.format": FORMAT,
         "ctwl.profile": settings.profile.name,
