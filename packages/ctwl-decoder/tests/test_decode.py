@@ -261,7 +261,7 @@ def test_a_command_that_is_misspelt_is_named(capsys: pytest.CaptureFixture[str])
     with pytest.raises(SystemExit) as done:
         main(["scam", "corpus/"])
     assert done.value.code == 2
-    assert "scam is no file and no command; did you mean scan?" in capsys.readouterr().err
+    assert "scam is not a file and not a command; did you mean scan?" in capsys.readouterr().err
 
 
 def test_a_score_alone_has_the_whole_level(decoder: Decoder, marked: str) -> None:

@@ -1,4 +1,4 @@
-"""``ctwl-decode``: does this text carry a code, where, and which?"""
+"""``ctwl-decode``: whether a text carries a code, which one, and where."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import argparse
 import json
 import os
 import sys
-import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -15,7 +14,8 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
-from ctwl_protocol import CTWLError, get_profile
+from ctwl_protocol import get_profile
+from ctwl_protocol.command import closed_output_is_fine, run_command
 from ctwl_protocol.errors import FileUnwritable
 from ctwl_protocol.records.layouts import LAYOUTS, find_layout
 from ctwl_protocol.records.sealing import MAX_EPOCH, ProviderKeys
@@ -37,7 +37,7 @@ _COMMANDS = {
     "prove": (".prove.command", "main_prove"),
     "verify": (".prove.command", "main_verify"),
 }
-"""The other commands: a module, which is loaded when it is asked for, and its entry point."""
+"""The other commands: a module, loaded only when its command is run, and its entry point."""
 
 _EPILOG = """\
 examples:
@@ -51,13 +51,15 @@ other commands:
   ctwl-decode serve                                   a web page and an HTTP API (ctwl-decode serve --help)
   ctwl-decode scan corpus/ --out results.parquet      many documents (ctwl-decode scan --help)
   ctwl-decode prove letter.txt --profile mine.ctwl --out proof.ctwl
-                                                      show others a private profile's code (prove --help)
-  ctwl-decode verify proof.ctwl --appeared 2026-11-01 is such a proof good? (verify --help)
-  A file of the name of a command is read as ./serve and the like.
+                                                      prove a private profile's code to others (prove --help)
+  ctwl-decode verify proof.ctwl --appeared 2026-11-01 check such a proof (verify --help)
+  To decode a file that is called like a command, write ./serve.
 
-The p-value says how often chance alone would show some code as clearly, over all codes and passages searched. A text of
-150 tokens (about 110 words) or more gives a clear answer. No watermark does not mean that a person wrote the text.
-exit status: 0 a watermark was found; 1 none; 2 an error.
+The p-value is the probability that chance alone shows some code this clearly, over all codes and passages searched. A
+text of 150 tokens (about 110 words) or more gives a clear answer. No watermark does not mean that a person wrote the
+text.
+exit status: 0 a watermark was found; 1 none was found, or the text is too short (--json tells them apart by "outcome");
+2 an error.
 """
 
 
@@ -72,7 +74,7 @@ class _Schema(argparse.Action):
 
 def _epoch(given: str) -> int:
     if not given.isdecimal() or int(given) > MAX_EPOCH:
-        raise argparse.ArgumentTypeError(f"{given!r} is no epoch; they run from 0 to {MAX_EPOCH}")
+        raise argparse.ArgumentTypeError(f"{given!r} is not an epoch; epochs are numbers from 0 to {MAX_EPOCH}")
     return int(given)
 
 
@@ -93,18 +95,18 @@ def _parser() -> argparse.ArgumentParser:
         "--layout",
         action="append",
         metavar="NAME",
-        help=f"look for records of this layout only; may be given again (default: all of {_LAYOUTS}, and what is "
-        "registered)",
+        help=f"search for records of this layout only; may be repeated (default: {_LAYOUTS}, and all registered "
+        "layouts)",
     )
     parser.add_argument(
-        "--keys", metavar="FILE", help="the provider's keys: opens sealed users and tests authenticators"
+        "--keys", metavar="FILE", help="the provider's keys, to open sealed users and to test authenticators"
     )
     parser.add_argument(
         "--epoch",
         type=_epoch,
         action="append",
         metavar="N",
-        help="key epoch in which a user may have been sealed; may be given again (default 0)",
+        help="key epoch in which a user may have been sealed; may be repeated (default 0)",
     )
     parser.add_argument(
         "--test",
@@ -116,8 +118,8 @@ def _parser() -> argparse.ArgumentParser:
         "--score",
         choices=get_args(ScoreName),
         default="both",
-        help="log-likelihood ratio by halves (soft), for all strategies, or by ranks (rank), for gumbel; both side by "
-        "side (default); or the paper's count",
+        help="how positions are scored: log-likelihood ratio by halves (soft), for all strategies; by ranks (rank), "
+        "for gumbel; both (default); or the paper's count",
     )
     only = parser.add_mutually_exclusive_group()
     only.add_argument(
@@ -125,14 +127,16 @@ def _parser() -> argparse.ArgumentParser:
         metavar="PROVIDER[:VERSION]",
         type=beacons,
         action="extend",
-        help="search for this provider's beacons only, which needs less text; may be given more than once",
+        help="search for this provider's beacons only, which needs less text; may be repeated",
     )
     only.add_argument("--registered", action="store_true", help="search for registered providers' beacons only")
     parser.add_argument(
-        "--reference", action="store_true", help="compute the proxy in float32 even where a quicker way conforms"
+        "--reference",
+        action="store_true",
+        help="compute the proxy LM in float32 (default: in bfloat16 where the processor supports it)",
     )
     parser.add_argument("--json", action="store_true", help="print the report as JSON (schema: ctwl-decode --schema)")
-    parser.add_argument("--html", metavar="FILE", help="write the report as a page of its own too")
+    parser.add_argument("--html", metavar="FILE", help="also write the report as an HTML page")
     parser.add_argument("--schema", action=_Schema, nargs=0, help="print the JSON schema of the report and exit")
     parser.add_argument("--version", action="version", version=f"ctwl-decode {__version__}")
     return parser
@@ -150,10 +154,10 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def _run(arguments: argparse.Namespace) -> Analysis:
+def _analyse(arguments: argparse.Namespace) -> Analysis:
     check_alpha(arguments.alpha)
     if arguments.epoch and not arguments.keys:
-        raise OptionOutOfRange("--epoch goes with --keys: without a provider's keys no user is opened")
+        raise OptionOutOfRange("--epoch needs --keys: only a provider's keys can open users")
     if arguments.html:
         _check_page(arguments.html, arguments.file)
     text = read_text(arguments.file)
@@ -199,12 +203,16 @@ def _print(analysis: Analysis, arguments: argparse.Namespace) -> None:
 
 
 def _check_page(file: str, source: str) -> None:
-    """Refuse a page that cannot be written, or would replace the text, before the text is read: FileUnwritable."""
+    """Check, before the text is read, that the page can be written and does not replace the text.
+
+    Raises:
+        FileUnwritable: it cannot, or it would.
+    """
     page = Path(file)
     if page.is_dir() or not os.access(page if page.exists() else page.parent, os.W_OK):
-        raise FileUnwritable(f"cannot write {file}; name a file in a folder that can be written to")
+        raise FileUnwritable(f"cannot write {file}; name a file in a folder to which you may write")
     if source != "-" and page.exists() and Path(source).exists() and page.samefile(source):
-        raise FileUnwritable(f"{file} is the text itself, which the page would replace; name another file for --html")
+        raise FileUnwritable(f"{file} is the text; the page would replace it. Name another file for --html")
 
 
 def _write_page(analysis: Analysis, file: str) -> None:
@@ -217,40 +225,26 @@ def _write_page(analysis: Analysis, file: str) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Entry point; returns the exit status: 2 also for a fault of ours, which is no "none found"."""
+    """Entry point; returns the exit status."""
     if isinstance(sys.stdout, TextIOWrapper):  # text may hold what a terminal of another encoding cannot show
         sys.stdout.reconfigure(errors="backslashreplace")
-    try:
-        return _main(list(sys.argv[1:] if argv is None else argv))
-    except Exception:
-        traceback.print_exc()
-        return 2
+    given = list(sys.argv[1:] if argv is None else argv)
+    return run_command("ctwl-decode", lambda: _run(given))
 
 
-def _main(argv: list[str]) -> int:
+def _run(argv: list[str]) -> int:
+    """Run the command that the first argument names, or decode a file."""
     if argv and argv[0] in _COMMANDS:
         module, entry = _COMMANDS[argv[0]]
         return int(getattr(import_module(module, __package__), entry)(argv[1:]))
-    if argv and (meant := get_close_matches(argv[0], _COMMANDS, n=1)) and not Path(argv[0]).exists():
-        _parser().error(f"{argv[0]} is no file and no command; did you mean {meant[0]}?")
-    analysis = None
+    if argv and (similar := get_close_matches(argv[0], _COMMANDS, n=1)) and not Path(argv[0]).exists():
+        _parser().error(f"{argv[0]} is not a file and not a command; did you mean {similar[0]}?")
+    arguments = _parser().parse_args(argv)
+    analysis = _analyse(arguments)
     try:
-        arguments = _parser().parse_args(argv)
-        analysis = _run(arguments)
-        try:
-            if arguments.html:
-                _write_page(analysis, arguments.html)
-        finally:  # the verdict in any case
+        if arguments.html:
+            _write_page(analysis, arguments.html)
+    finally:  # the verdict is printed in any case
+        with closed_output_is_fine():
             _print(analysis, arguments)
-    except CTWLError as error:
-        print(f"ctwl-decode: {error.code}: {error}", file=sys.stderr)
-        return 2
-    except BrokenPipeError:  # the reader of our output went away; the verdict still stands
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except OSError as error:  # a full disk, a cache that cannot be written
-        print(f"ctwl-decode: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("ctwl-decode: interrupted", file=sys.stderr)
-        return 2
-    return 0 if analysis is not None and analysis.report.detected else 1
+    return 0 if analysis.report.detected else 1
