@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from texts import Recipe, Text, Writer
 
 from ctwl_encoder.core.bridge import Branch
-from ctwl_encoder.core.strategies import probabilities, split_mass
+from ctwl_encoder.core.strategies import keep_first_half, probabilities
 from ctwl_protocol import Beacon, Profile, hashing
 from ctwl_protocol.proxy import open_proxy
 from ctwl_protocol.records.record import slot_seed
@@ -71,7 +71,7 @@ def by_colour(profile: Profile, likely: NDArray[np.float64], context: int) -> ND
     for p in likely:
         for colour, seed in enumerate(seeds.tolist()):
             logits = np.zeros(len(p), dtype=np.float32)
-            split_mass(logits, Branch((), tokens, tokens, p), seed)
+            keep_first_half(logits, Branch((), tokens, tokens, p), seed)
             made[colour] += p * np.exp(logits.astype(np.float64)) / len(likely)
     return made
 

@@ -26,13 +26,13 @@ from transformers import (
 )
 
 from ctwl_encoder import Bridge, Encoder
-from ctwl_encoder.core.expected_evidence import until
-from ctwl_encoder.core.marker import Marker, Text
+from ctwl_encoder.core.expected_evidence import marked_positions
+from ctwl_encoder.core.marker import Marker, TextState
 from ctwl_encoder.core.payload import Payload
 from ctwl_encoder.core.reading import Reading, breaks, extend, visible
 from ctwl_encoder.core.vocabulary import read_vocabulary
 from ctwl_encoder.errors import ModelUnsuitable, TokenizerUnsupported
-from ctwl_encoder.integrations.transformers import CTWLLogitsProcessor, CTWLWatermarkingConfig
+from ctwl_encoder.integrations.transformers import CTWLLogitsProcessor
 from ctwl_encoder.models import load_model
 from ctwl_protocol import get_profile
 from ctwl_protocol.profile.private import new_private
@@ -81,14 +81,14 @@ def proxy(request: pytest.FixtureRequest, gpt2: Proxy, offline_proxy: Proxy) -> 
 
 
 def check_reading(proxy: Proxy, data: bytes, cuts: list[int]) -> None:
-    """A reading grown by pieces ends in the tokens that the whole text has."""
+    """A reading that grows by pieces ends in the tokens that the whole text has."""
     table = breaks(proxy.profile.tokenizer.pre_tokenizer)
     reading, settled, start = Reading(10), [], 0
     for cut in [*sorted({cut % (len(data) + 1) for cut in cuts}), len(data)]:
-        grown = extend(reading, data[start:cut], proxy.tokenizer, table)
-        settled += grown.settled
-        assert (len(settled), tuple(settled[-10:])) == (grown.count, grown.recent)
-        reading, start = grown, cut
+        longer = extend(reading, data[start:cut], proxy.tokenizer, table)
+        settled += longer.settled
+        assert (len(settled), tuple(settled[-10:])) == (longer.count, longer.recent)
+        reading, start = longer, cut
         text = normalize_within(visible(data[:cut])[0]).lstrip(WHITE_SPACE)
         whole = proxy.tokenizer.encode_within([text])[0]
         assert len(reading) == len(whole)
@@ -133,13 +133,13 @@ def test_a_step_that_settles_many_tokens_keeps_their_marks(proxy: Proxy) -> None
         chances[0, [token, *ids[:40]]] = 0.0
         marker.mark([text], [payload], chances)
         text = marker.extend(text, token)
-    before = sum(1 for _ in until(text.last))
+    before = sum(1 for _ in marked_positions(text.last))
     assert len(text.reading) - text.reading.count > 10 and before > 10
     text = marker.extend(text, tokenizer(" a")["input_ids"][0])
     assert len(text.reading.settled) > 10
-    assert sum(1 for _ in until(text.last)) >= before - 1
+    assert sum(1 for _ in marked_positions(text.last)) >= before - 1
     assert {place: sorted(tokens) for place, tokens in text.seen().items() if tokens} == {
-        place: sorted(tokens) for place, tokens in Text(text.reading, text.last, False, []).seen().items()
+        place: sorted(tokens) for place, tokens in TextState(text.reading, text.last, False, []).seen().items()
     }
 
 
@@ -241,7 +241,7 @@ class _Bigrams(LlamaForCausalLM):  # type: ignore[misc]
 def test_sentencepiece_with_byte_fallback_in_every_script(
     mistral: Any, offline_proxy: Proxy, strategy: Literal["unbiased", "gumbel"]
 ) -> None:
-    """Text of a made model round-trips byte for byte, and the reader sees the positions that were marked."""
+    """The text of a made model round-trips byte for byte, and the reader sees the positions that were marked."""
     ids = mistral(TEXT * 3, add_special_tokens=False)["input_ids"]
     config = LlamaConfig(
         vocab_size=len(mistral), hidden_size=1024, intermediate_size=8, num_hidden_layers=1, num_attention_heads=8,
@@ -262,14 +262,14 @@ def test_sentencepiece_with_byte_fallback_in_every_script(
 
 def test_the_text_that_is_handed_out_is_the_text_that_was_marked(mistral: Any, offline_proxy: Proxy) -> None:
     bridge = Bridge(mistral, offline_proxy)
-    processor = CTWLLogitsProcessor(bridge, CTWLWatermarkingConfig(codes=[9]))
+    processor = CTWLLogitsProcessor(bridge, [Payload((9,))])
     ids = np.array(mistral(TEXT.rstrip(), add_special_tokens=False)["input_ids"])
     prompt = np.array([[1]])
     for length in range(len(ids)):
         given = torch.from_numpy(np.concatenate([prompt, ids[None, :length]], axis=1))
         processor(given, torch.randn(1, len(mistral), generator=torch.Generator().manual_seed(length)))
     read = offline_proxy.tokenizer.encode(mistral.decode(ids)).tolist()
-    marks = list(until(processor.text(Payload((9,)), ids).last))
+    marks = list(marked_positions(processor.text(Payload((9,)), ids).last))
     assert len(marks) > 150
     assert all(read[mark.index] == mark.token and read[mark.index - 1] == mark.context[0] for mark in marks)
 

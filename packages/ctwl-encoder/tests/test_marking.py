@@ -8,7 +8,7 @@ import pytest
 from transformers import PreTrainedTokenizerFast
 
 from ctwl_encoder import Bridge
-from ctwl_encoder.core.marker import Marker, Text
+from ctwl_encoder.core.marker import Marker, TextState
 from ctwl_encoder.core.payload import Payload
 from ctwl_protocol.proxy import Proxy
 
@@ -36,7 +36,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return counts
 
 
-def step(bridge: Bridge, logits: np.ndarray, **how: Any) -> tuple[np.ndarray, Text]:
+def step(bridge: Bridge, logits: np.ndarray, **how: Any) -> tuple[np.ndarray, TextState]:
     """The distribution after one step, not normalized, and the text that it goes on from."""
     marker = Marker(bridge, strategy="delta", **how)
     text = marker.start()

@@ -15,7 +15,6 @@ from ctwl_encoder.command import main
 from ctwl_encoder.core.expected_evidence import needed_tokens
 from ctwl_encoder.encoder import Generation
 from ctwl_encoder.errors import ConfigMalformed, OptionOutOfRange
-from ctwl_encoder.models import load_model
 from ctwl_encoder.options import Strategy
 from ctwl_protocol import Beacon
 from ctwl_protocol.errors import FieldOutOfRange, LayoutUnknown
@@ -33,11 +32,6 @@ PROMPTS = [
     "Farmers in the north of the state are waiting for rain after",
     "Police are looking for witnesses of an accident that happened near the school on Friday, when",
 ]
-
-
-@pytest.fixture(scope="module")
-def encoder(fast_proxy: Proxy) -> Encoder:
-    return Encoder(*load_model("smollm2"), fast_proxy)
 
 
 @pytest.fixture(scope="module")
@@ -152,9 +146,9 @@ def test_an_authenticator_needs_its_key(encoder: Encoder) -> None:
 
 def test_a_record_of_more_codes_asks_for_a_longer_text(encoder: Encoder) -> None:
     profile, codes = encoder.proxy.profile, [find_layout(name).codes for name in ("beacon", "attributed")]
-    needed, raced = ([needed_tokens(profile, s, n) for n in codes] for s in (Strategy.UNBIASED, Strategy.GUMBEL))
+    needed, by_rank = ([needed_tokens(profile, s, n) for n in codes] for s in (Strategy.UNBIASED, Strategy.GUMBEL))
     assert needed[0] < 110 < 200 < needed[1] < 250
-    assert raced[0] < 50 < 80 < raced[1] < 110
+    assert by_rank[0] < 50 < 80 < by_rank[1] < 110
 
 
 @pytest.mark.parametrize(

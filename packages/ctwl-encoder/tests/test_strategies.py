@@ -9,8 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctwl_encoder.core.bridge import Branch
-from ctwl_encoder.core.expected_evidence import RACED, Mark, expected_log2_p, null_hit, raced_nats, until
-from ctwl_encoder.core.strategies import add_delta, probabilities, race, split_mass
+from ctwl_encoder.core.expected_evidence import (
+    READER_SHARE,
+    MarkedPosition,
+    expected_log2_p,
+    expected_rank_nats,
+    marked_positions,
+    null_hit,
+)
+from ctwl_encoder.core.strategies import add_delta, exponential_minimum, keep_first_half, probabilities
 from ctwl_encoder.errors import ModelFailed
 from ctwl_protocol.hashing import ranks, ranks_of
 from ctwl_protocol.partition import kernel
@@ -28,7 +35,7 @@ def native(logits: np.ndarray) -> Branch:
     return branch(probabilities(logits[None])[0], every, every)
 
 
-@pytest.mark.parametrize("change", [split_mass, race])
+@pytest.mark.parametrize("change", [keep_first_half, exponential_minimum])
 def test_the_models_distribution_is_kept_on_average(change: Callable[[np.ndarray, Branch, int], None]) -> None:
     """Candidates that show the same proxy token share its fate; a candidate outside the branch keeps its chance."""
     logits = np.array([2.0, 1.0, 0.5, 0.0, -1.0, 1.5, -np.inf, 0.3], dtype=np.float32)
@@ -53,7 +60,7 @@ def test_gumbel_leaves_one_token_of_a_branch_which_mostly_ranks_low() -> None:
     shares = []
     for seed in RNG.integers(0, 2**32, 200, dtype=np.uint32):
         logits = RNG.normal(size=300).astype(np.float32)
-        race(logits, native(logits), int(seed))
+        exponential_minimum(logits, native(logits), int(seed))
         (winner,) = np.flatnonzero(np.isfinite(logits))
         shares.append(ranks(int(seed), 300)[winner] / 2**32)
     assert np.quantile(shares, 0.9) < 0.05
@@ -63,7 +70,7 @@ def test_unbiased_cuts_all_but_half_of_the_mass() -> None:
     for seed in RNG.integers(0, 2**32, 4):
         logits = RNG.normal(size=1000).astype(np.float32)
         before = probabilities(logits[None])[0]
-        split_mass(logits, native(logits), int(seed))
+        keep_first_half(logits, native(logits), int(seed))
         assert before[np.isfinite(logits)].sum() == pytest.approx(0.5, abs=float(before.max()))
 
 
@@ -72,7 +79,7 @@ def test_unbiased_puts_nearly_every_token_where_the_proxy_agrees() -> None:
     for seed in RNG.integers(0, 2**32, 8, dtype=np.uint32):
         logits = RNG.normal(scale=2, size=500).astype(np.float32)
         weights = np.floor(probabilities(logits[None]).astype(np.float64) * 2**24 + 0.5).astype(np.uint32)
-        split_mass(logits, native(logits), int(seed))
+        keep_first_half(logits, native(logits), int(seed))
         inside = kernel.members(weights, np.array([seed]), (1, 2))[0]
         assert (np.isfinite(logits) != inside).sum() <= 1
 
@@ -103,10 +110,10 @@ def test_logits_that_are_no_numbers_are_refused(bad: float) -> None:
         probabilities(np.array([[0.0, bad, 1.0]], dtype=np.float32))
 
 
-def marks(steps: list[tuple[float, float]], *, repeated: bool = False) -> Mark | None:
+def marks(steps: list[tuple[float, float]], *, repeated: bool = False) -> MarkedPosition | None:
     last = None
     for i, (null, hit) in enumerate(steps):
-        last = Mark(10 + i, 0, (0 if repeated else i,), 7, null, hit, 0.0, last)
+        last = MarkedPosition(10 + i, 0, (0 if repeated else i,), 7, null, hit, 0.0, last)
     return last
 
 
@@ -133,17 +140,17 @@ def test_what_ranks_are_expected_to_say_is_what_races_show() -> None:
     told: dict[int, list[float]] = {token: [] for token in tokens.tolist()}
     for seed in RNG.integers(0, 2**32, 20_000, dtype=np.uint32).tolist():
         logits = np.log(shares).astype(np.float32)
-        race(logits, branch(shares, np.arange(4), tokens), seed)
+        exponential_minimum(logits, branch(shares, np.arange(4), tokens), seed)
         won = int(np.isfinite(logits).argmax())
         p, rank = shares[won], int(ranks_of(np.uint32(seed), tokens[[won]])[0])
         told[int(tokens[won])].append((1 / p - 1) * np.log1p(-(rank + 0.5) / 2**32) - np.log(p))
     for token, p in zip(tokens.tolist(), shares.tolist(), strict=True):
-        assert np.mean(told[token]) == pytest.approx(raced_nats(p) / RACED, abs=0.08)
+        assert np.mean(told[token]) == pytest.approx(expected_rank_nats(p) / READER_SHARE, abs=0.08)
 
 
 def test_a_race_says_more_than_a_hit() -> None:
     hit = marks([(0.5, 1.0)] * 40)
     last = None
-    for mark in reversed(list(until(hit))):
-        last = replace(mark, raced=raced_nats(0.01), previous=last)
+    for mark in reversed(list(marked_positions(hit))):
+        last = replace(mark, rank_nats=expected_rank_nats(0.01), previous=last)
     assert expected_log2_p(last, 20) < expected_log2_p(hit, 20) - 40

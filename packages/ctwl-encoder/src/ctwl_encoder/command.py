@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import io
 import json
+import math
 import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING
+from dataclasses import asdict, fields
+from typing import TYPE_CHECKING, BinaryIO
 
-from ctwl_protocol import CTWLError, get_profile, published_names
+from ctwl_protocol import get_profile, published_names
+from ctwl_protocol.command import run_command
+from ctwl_protocol.files import read_bounded
 from ctwl_protocol.records.layouts import MAX_CODES
 
 from . import __version__
 from .errors import OptionOutOfRange, ShortText, StrategyUnsuitable
-from .options import Strategy, check_options, strategy_for
+from .options import Decoding, GenerationOptions, Strategy, check_prompts, strategy_for
 
 if TYPE_CHECKING:
     from ctwl_protocol import Beacon, Profile
@@ -33,8 +35,8 @@ __all__ = ["main"]
 
 _MAX_PROMPT = 1 << 20
 
-_ENOUGH = -13.3
-"""log2 of the decoder's default level, 1e-4."""
+_ENOUGH = math.log2(1e-4)
+"""log2 of the decoder's default level."""
 
 _EPILOG = """\
 examples:
@@ -81,6 +83,17 @@ def _parser() -> argparse.ArgumentParser:
         "--proxy", metavar="PATH", help="folder with the proxy LM's files (default: cache, then source)"
     )
     parser.add_argument("--device", default="auto", help="torch device (default: cuda where there is one)")
+    _add_record_options(parser)
+    _add_marking_options(parser)
+    _add_generation_options(parser)
+    parser.add_argument("--json", action="store_true", help="print the text and its record as JSON")
+    parser.add_argument(
+        "--about", action="version", version=f"ctwl-encode {__version__}", help="print the program's version"
+    )
+    return parser
+
+
+def _add_record_options(parser: argparse.ArgumentParser) -> None:
     record = parser.add_argument_group("record")
     record.add_argument("--provider", type=int, default=0, help="provider, 0 to 1023 (default 0, which nobody owns)")
     record.add_argument("--version", type=int, default=0, metavar="N", help="model version, 0 to 15 (default 0)")
@@ -102,6 +115,9 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="make a provider's keys, encrypted with a passphrase ($CTWL_PASSPHRASE, else asked), and stop",
     )
+
+
+def _add_marking_options(parser: argparse.ArgumentParser) -> None:
     marking = parser.add_argument_group("marking")
     marking.add_argument(
         "--strategy",
@@ -112,6 +128,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     marking.add_argument("--delta", type=float, default=2.0, help="nats, for delta and vanilla (default 2.0)")
     marking.add_argument("--skip-repeats", action="store_true", help="mark each context only once in a text")
+
+
+def _add_generation_options(parser: argparse.ArgumentParser) -> None:
     sampling = parser.add_argument_group("generation")
     sampling.add_argument("--max-new-tokens", type=int, default=200, metavar="N", help="longest text (default 200)")
     sampling.add_argument("--min-new-tokens", type=int, default=0, metavar="N", help="no end before (default 0)")
@@ -120,38 +139,29 @@ def _parser() -> argparse.ArgumentParser:
     sampling.add_argument("--num-beams", type=int, default=1, metavar="N", help="beam search (default 1, none)")
     sampling.add_argument("--repetition-penalty", type=float, default=1.0, help="as in transformers (default 1, none)")
     sampling.add_argument("--seed", type=int, help="make the text repeatable")
-    parser.add_argument("--json", action="store_true", help="print the text and its record as JSON")
-    parser.add_argument(
-        "--about", action="version", version=f"ctwl-encode {__version__}", help="print the program's version"
-    )
-    return parser
 
 
 def _prompt(arguments: argparse.Namespace) -> str:
-    given = [arguments.prompt is not None, arguments.prompt_file is not None]
-    if sum(given) > 1:
+    if arguments.prompt is not None and arguments.prompt_file is not None:
         raise OptionOutOfRange("give the prompt as an argument or as a file, not both")
+    source: str | BinaryIO
+    if arguments.prompt_file is not None:
+        source = arguments.prompt_file
+    elif arguments.prompt not in (None, "-"):
+        return str(arguments.prompt)
+    elif sys.stdin is None:
+        raise OptionOutOfRange("standard input is closed")
+    elif arguments.prompt is None and sys.stdin.isatty():
+        raise OptionOutOfRange('no prompt; try: ctwl-encode "The harvest this year"')
+    else:
+        source = sys.stdin.buffer
+    name = arguments.prompt_file or "standard input"
     try:
-        if arguments.prompt_file is not None:
-            with Path(arguments.prompt_file).open("rb") as file:
-                data = file.read(_MAX_PROMPT + 1)
-        elif arguments.prompt == "-" or (arguments.prompt is None and sys.stdin and not sys.stdin.isatty()):
-            if sys.stdin is None:
-                raise OptionOutOfRange("standard input is closed")
-            data = sys.stdin.buffer.read(_MAX_PROMPT + 1)
-        elif arguments.prompt is None:
-            raise OptionOutOfRange('no prompt; try: ctwl-encode "The harvest this year"')
-        else:
-            return str(arguments.prompt)
-        if len(data) > _MAX_PROMPT:
-            raise OptionOutOfRange(f"the prompt has more than {_MAX_PROMPT} bytes")
-        return data.decode().rstrip("\r\n")
+        return read_bounded(source, _MAX_PROMPT).decode().rstrip("\r\n")
     except OSError as error:
-        raise OptionOutOfRange(
-            f"cannot read the prompt from {arguments.prompt_file or 'standard input'}: {error.strerror}"
-        ) from error
+        raise OptionOutOfRange(f"cannot read the prompt from {name}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
-        raise OptionOutOfRange(f"the prompt is no UTF-8 text (byte {error.start})") from error
+        raise OptionOutOfRange(f"the prompt in {name} is not UTF-8 (byte {error.start})") from error
 
 
 @contextmanager
@@ -176,24 +186,17 @@ def _check_vanilla(arguments: argparse.Namespace, profile: Profile | None) -> No
         raise StrategyUnsuitable(f"vanilla is read with a published twin of the profile; {profile.name} has none")
 
 
-def _run(arguments: argparse.Namespace, warned: list[type[Warning]]) -> None:
-    """Write; of what ``warned`` has by then nothing is said twice."""
+def _write(arguments: argparse.Namespace) -> None:
+    """Check the options, write one text, and print it."""
+    warned = _show_warnings()
     prompt = _prompt(arguments)
     profile = None
     if arguments.profile is not None:
         profile = get_profile(arguments.profile)  # a wrong name, a passphrase: before torch is loaded
-    strategy = strategy_for(arguments.strategy, sample=arguments.temperature > 0 and arguments.num_beams == 1)
-    check_options(
-        [prompt],
-        tokens=arguments.max_new_tokens,
-        least=arguments.min_new_tokens,
-        temperature=arguments.temperature,
-        top_p=arguments.top_p,
-        beams=arguments.num_beams,
-        penalty=arguments.repetition_penalty,
-        delta=arguments.delta,
-        seed=arguments.seed,
-    )
+    options = GenerationOptions(**{field.name: getattr(arguments, field.name) for field in fields(GenerationOptions)})
+    strategy = strategy_for(arguments.strategy, sample=options.decoding is Decoding.SAMPLED)
+    check_prompts([prompt])
+    options.check()
     keys = _check_record(arguments)
     _check_vanilla(arguments, profile)
     from transformers.utils import logging
@@ -213,20 +216,13 @@ def _run(arguments: argparse.Namespace, warned: list[type[Warning]]) -> None:
             record=record,
             keys=keys,
             strategy=strategy,
-            delta=arguments.delta,
             skip_repeats=arguments.skip_repeats,
-            max_new_tokens=arguments.max_new_tokens,
-            min_new_tokens=arguments.min_new_tokens,
-            temperature=arguments.temperature,
-            top_p=arguments.top_p,
-            num_beams=arguments.num_beams,
-            repetition_penalty=arguments.repetition_penalty,
-            seed=arguments.seed,
+            **asdict(options),
             progress=progress,
         )
     if arguments.json:
-        found = {field.name: getattr(written, field.name) for field in dataclasses.fields(written)}
-        found |= {"code": written.beacon.code, **dataclasses.asdict(written.beacon)}
+        found = {field.name: getattr(written, field.name) for field in fields(written)}
+        found |= {"code": written.beacon.code, **asdict(written.beacon)}
         found["record"] = {"layout": written.record.layout.name, "fields": written.record.fields}
         print(json.dumps(found, ensure_ascii=False, indent=2), flush=True)
     else:
@@ -248,7 +244,7 @@ def _check_record(arguments: argparse.Namespace) -> ProviderKeys | None:
     if (arguments.user is not None) != (arguments.keys is not None):
         raise OptionOutOfRange("a user is sealed with the provider's keys: give both --user and --keys")
     if arguments.tag is not None:
-        Record.of("tagged", tag=arguments.tag, **dataclasses.asdict(beacon))
+        Record.of("tagged", tag=arguments.tag, **asdict(beacon))
     keys = ProviderKeys.load(arguments.keys) if arguments.keys else None
     if keys:
         keys.seal(arguments.user, beacon, arguments.epoch)
@@ -262,7 +258,7 @@ def _record(
     from ctwl_protocol.records.record import Record, relayed
 
     if arguments.tag is not None:
-        return lambda beacon: Record.of("tagged", tag=arguments.tag, **dataclasses.asdict(beacon))
+        return lambda beacon: Record.of("tagged", tag=arguments.tag, **asdict(beacon))
     if arguments.relay is not None:
         chain = chain_of(arguments.relay, proxy)
         if len(chain) == MAX_CODES:
@@ -297,7 +293,7 @@ def chain_of(path: str, proxy: Proxy) -> tuple[Beacon, ...]:
 
 
 def _warn(written: Generation, *, short: bool) -> None:
-    """Say on stderr where a reader will hardly find the code, for another reason than a length that was asked for."""
+    """Warn on stderr where a reader will hardly find the code; ``short`` where a warning of the length was shown."""
     messages = []
     if written.expected_log2_p > _ENOUGH and not short:
         raised = "--temperature" if written.strategy.keeps_distribution else "--delta"
@@ -316,36 +312,29 @@ def _warn(written: Generation, *, short: bool) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit status."""
+    arguments = _parser().parse_args(argv)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")  # what ctwl-decode reads, whatever the locale
     with warnings.catch_warnings():
-        return _main(argv)
+        return run_command("ctwl-encode", lambda: _run(arguments))
 
 
-def _main(argv: Sequence[str] | None) -> int:
-    warned: list[type[Warning]] = []
+def _run(arguments: argparse.Namespace) -> int:
+    if arguments.new_keys is not None:
+        _new_keys(arguments.new_keys)
+    else:
+        _write(arguments)
+    return 0
+
+
+def _show_warnings() -> list[type[Warning]]:
+    """Print warnings as lines of this command from now on; the list that is returned grows by their kinds."""
+    shown: list[type[Warning]] = []
 
     def show(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
-        warned.append(category)
+        shown.append(category)
         print(f"ctwl-encode: warning: {message}", file=sys.stderr)
 
     warnings.filterwarnings("ignore", module="transformers")
     warnings.showwarning = show
-    arguments = _parser().parse_args(argv)
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(encoding="utf-8")  # what ctwl-decode reads, whatever the locale
-    try:
-        if arguments.new_keys is not None:
-            _new_keys(arguments.new_keys)
-        else:
-            _run(arguments, warned)
-    except CTWLError as error:
-        print(f"ctwl-encode: {error.code}: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("ctwl-encode: interrupted", file=sys.stderr)
-        return 2
-    except BrokenPipeError:  # the reader of our output went away
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except OSError as error:  # a full disk, a cache that cannot be written
-        print(f"ctwl-encode: {error}", file=sys.stderr)
-        return 2
-    return 0
+    return shown

@@ -25,12 +25,12 @@ from ctwl_protocol.records.sealing import ProviderKeys
 from ctwl_protocol.text.positions import positions
 
 from .core.bridge import Bridge
-from .core.expected_evidence import expected_log2_p, needed_tokens, until
+from .core.expected_evidence import expected_log2_p, marked_positions, needed_tokens
 from .core.payload import Payload
 from .errors import OptionOutOfRange, ShortText, TokenizerUnsupported
-from .integrations.transformers import CTWLLogitsProcessor, CTWLWatermarkingConfig
+from .integrations.transformers import CTWLLogitsProcessor, ProcessorConfig
 from .models import OFFLINE_MODEL, OFFLINE_PROFILE, check_model, load_model
-from .options import Decoding, Strategy, check_beacon, check_options, strategy_for
+from .options import Decoding, GenerationOptions, Strategy, check_beacon, check_prompts, strategy_for
 
 __all__ = ["Encoder", "Generation", "default_profile"]
 
@@ -41,14 +41,15 @@ class Generation:
 
     Attributes:
         text: the text, without the prompt.
-        record: what it carries.
-        profile: name of the profile that reads it.
-        strategy: how it was marked.
+        record: what the text carries.
+        profile: name of the profile with which a decoder reads it.
+        strategy: how the text was marked.
         tokens: tokens generated, special ones left out.
         marked: positions at which the code was favoured, or would have been had it mattered.
         lost: marked positions that a reader, who tokenizes the text anew, will not see.
-        expected_log2_p: the p-value that the decoder may be expected to find, as log2, corrected for all codes; 0
-            where it is 1, as in a text too short for any code to be clear.
+        expected_log2_p: log2 of the p-value that the decoder may be expected to find, after correction for all codes.
+            It is 0.0 (p = 1) where the text is too short, or too predictable, for any code to be clear; it says nothing
+            of how short.
     """
 
     text: str
@@ -140,7 +141,7 @@ class Encoder:
         num_beams: int = 1,
         repetition_penalty: float = 1.0,
         seed: int | None = None,
-        progress: Callable[[int], None] = lambda tokens: None,
+        progress: Callable[[int], None] | None = None,
     ) -> list[Generation]:
         """Write one text for each prompt, each with a beacon of its own, or with a record that begins with it.
 
@@ -164,7 +165,7 @@ class Encoder:
             num_beams: beam search instead of sampling where above 1.
             repetition_penalty: as in transformers.
             seed: makes sampling, and the nonces, repeatable.
-            progress: called with the number of steps done.
+            progress: called with the number of tokens generated so far.
 
         Warns:
             ShortText: max_new_tokens is too small for a reader to be sure of a code.
@@ -175,32 +176,51 @@ class Encoder:
             StrategyUnsuitable: ``unbiased`` or ``gumbel`` without sampling.
         """
         prompts = [prompts] if isinstance(prompts, str | bytes) else list(prompts)
-        sample = temperature > 0 and num_beams == 1
-        strategy = strategy_for(strategy, sample=sample)
-        check_options(
-            prompts,
-            tokens=max_new_tokens,
-            least=min_new_tokens,
-            temperature=temperature,
-            top_p=top_p,
-            beams=num_beams,
-            penalty=repetition_penalty,
-            delta=delta,
-            seed=seed,
+        options = GenerationOptions(
+            delta, max_new_tokens, min_new_tokens, temperature, top_p, num_beams, repetition_penalty, seed
         )
-        beacons = [
-            Beacon(provider, version, nonce) if nonce is not None else _beacon(provider, version, seed, i, prompt)
-            for i, prompt in enumerate(prompts)
+        strategy = strategy_for(strategy, sample=options.decoding is Decoding.SAMPLED)
+        check_prompts(prompts)
+        options.check()
+        # 8.1: a nonce drawn anew for each text, and the record that begins with this beacon.
+        records = [
+            record(beacon) if record else Record(find_layout("beacon"), (beacon.code,))
+            for beacon in _beacons(provider, version, nonce, seed, prompts)
         ]
-        records = [record(beacon) if record else Record(find_layout("beacon"), (beacon.code,)) for beacon in beacons]
+        self._warn_of_short_texts(records, strategy, max_new_tokens)
+        batch = self._tokenize(prompts, max_new_tokens)
+        # 8.2 to 8.4: the strategy, which is told how tokens are chosen; 8.5: the bridge to the proxy's vocabulary.
+        key = keys.colour_key() if keys else None
+        processor = CTWLLogitsProcessor(
+            self.bridge,
+            [Payload.of(each, key) for each in records],
+            strategy=strategy,
+            delta=delta,
+            skip_repeats=skip_repeats,
+            decoding=options.decoding,
+            on_step=progress,
+        )
+        rows = self._run(batch, processor, options)
+        payloads = processor.payloads[::num_beams]
+        return [self._generation(*each, processor) for each in zip(rows, records, payloads, strict=True)]
+
+    def _warn_of_short_texts(self, records: Sequence[Record], strategy: Strategy, max_new_tokens: int) -> None:
+        """Warn where the longest text that is allowed may be too short for a reader to be sure of its record."""
         needed = max(needed_tokens(self.proxy.profile, strategy, each.layout.codes) for each in records)
         if max_new_tokens < needed:
             warnings.warn(
                 f"max_new_tokens is {max_new_tokens}; a reader needs about {needed} tokens to be sure of it all"
                 + ("" if strategy.keeps_distribution else f", under {strategy} mostly more"),
                 ShortText,
-                stacklevel=2,
+                stacklevel=3,
             )
+
+    def _tokenize(self, prompts: Sequence[str], max_new_tokens: int) -> dict[str, torch.Tensor]:
+        """The prompts as one batch, padded on the left: int64 ``input_ids`` and ``attention_mask`` (rows, length).
+
+        Raises:
+            OptionOutOfRange: there are no tokens, or prompt and text are longer than the model can read.
+        """
         batch = self.tokenizer(prompts, return_tensors="pt", padding=True).to(self.model.device)
         room = getattr(self.model.config.get_text_config(), "max_position_embeddings", None)
         length = int(batch["input_ids"].shape[1])
@@ -210,31 +230,21 @@ class Encoder:
             raise OptionOutOfRange(
                 f"prompt ({length} tokens) and text ({max_new_tokens}) exceed the model's {room} positions; shorten one"
             )
-        decoding = Decoding.SAMPLED if sample else Decoding.GREEDY if num_beams == 1 else Decoding.ANY
-        config = CTWLWatermarkingConfig(
-            strategy=strategy, delta=delta, skip_repeats=skip_repeats, decoding=decoding
-        ).attach(self.bridge, keys, [each.layout for each in records])
-        config.records = [each.document().model_dump() for each in records]
-        processor = CTWLLogitsProcessor(self.bridge, config)
-        processor.on_step = progress
-        sampling = {"do_sample": True, "temperature": temperature, "top_p": top_p, "top_k": 0}
-        with _seeded(seed, self.model.device):
+        return {name: batch[name] for name in ("input_ids", "attention_mask")}
+
+    def _run(
+        self, batch: dict[str, torch.Tensor], processor: CTWLLogitsProcessor, options: GenerationOptions
+    ) -> NDArray[np.int64]:
+        """The ids that the model writes, without the prompts: int64 (rows, tokens)."""
+        with _seeded(options.seed, self.model.device):
             output = self.model.generate(
-                input_ids=batch["input_ids"],
-                attention_mask=batch["attention_mask"],
-                max_new_tokens=max_new_tokens,
-                min_new_tokens=min_new_tokens,
-                num_beams=num_beams,
-                repetition_penalty=repetition_penalty,
+                **batch,
+                **options.for_transformers(),
                 pad_token_id=self.tokenizer.pad_token_id,
-                watermarking_config=processor.placed(),
-                **(sampling if sample else {"do_sample": False}),
+                watermarking_config=ProcessorConfig(processor),
             )
-        rows = output[:, length:].cpu().numpy()
-        return [
-            self._generation(self._visible(row), each, processor.payloads[i * num_beams], processor)
-            for i, (row, each) in enumerate(zip(rows, records, strict=True))
-        ]
+        ids: NDArray[np.int64] = output[:, batch["input_ids"].shape[1] :].cpu().numpy()
+        return ids
 
     def _stop_ids(self) -> list[int]:
         ids = self.model.generation_config.eos_token_id
@@ -247,29 +257,31 @@ class Encoder:
         return row[: ends[0]] if len(ends) else row
 
     def _generation(
-        self, ids: NDArray[np.int64], record: Record, payload: Payload, processor: CTWLLogitsProcessor
+        self, row: NDArray[np.int64], record: Record, payload: Payload, processor: CTWLLogitsProcessor
     ) -> Generation:
+        """What was written in a row of generated ids, int64 (tokens,), and what a reader will see of its mark."""
+        ids = self._visible(row)
         text = self.tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
         profile, last = processor.marker.profile, processor.text(payload, ids).last
         read = positions(self.proxy.tokenizer.encode(text), profile.prefix_length, profile.context_length)
-        # A window that differs in some other token still shows nearly the same half: only the pair must survive.
+        # A prefix that differs in some other token still has nearly the same half: only the pair must survive.
         seen = {(tuple(c), token) for c, token in zip(read.contexts.tolist(), read.observed.tolist(), strict=True)}
-        marks = list(until(last))
+        marked = list(marked_positions(last))
         return Generation(
             text=text,
             record=record,
             profile=profile.name,
             strategy=processor.marker.strategy,
             tokens=len(ids),
-            marked=len(marks),
-            lost=sum((mark.context, mark.token) not in seen for mark in marks),
+            marked=len(marked),
+            lost=sum((each.context, each.token) not in seen for each in marked),
             expected_log2_p=expected_log2_p(last, BEACON_BITS * record.layout.codes),
         )
 
 
 @contextmanager
 def _seeded(seed: int | None, device: torch.device) -> Iterator[None]:
-    """Random numbers from a seed, and afterwards the caller's own again; without a seed the caller's."""
+    """Draw random numbers from a seed inside the block; without a seed, from the caller's generator."""
     if seed is None:
         yield
         return
@@ -278,9 +290,11 @@ def _seeded(seed: int | None, device: torch.device) -> Iterator[None]:
         yield
 
 
-def _beacon(provider: int, version: int, seed: int | None, index: int, prompt: str) -> Beacon:
-    """A beacon with a fresh nonce; with a seed, one that depends on the prompt too, so that no nonce is favoured."""
+def _beacons(provider: int, version: int, nonce: int | None, seed: int | None, prompts: Sequence[str]) -> list[Beacon]:
+    """A beacon for each prompt. With a seed, a nonce depends on the prompt too, so that no nonce is favoured."""
+    if nonce is not None:
+        return [Beacon(provider, version, nonce)] * len(prompts)
     if seed is None:
-        return Beacon.fresh(provider, version)
-    drawn = hashlib.sha256(f"{seed}/{index}/{prompt}".encode(errors="surrogatepass")).digest()
-    return Beacon(provider, version, drawn[0] & 0x3F)
+        return [Beacon.fresh(provider, version) for _ in prompts]
+    drawn = [hashlib.sha256(f"{seed}/{i}/{prompt}".encode(errors="surrogatepass")) for i, prompt in enumerate(prompts)]
+    return [Beacon(provider, version, each.digest()[0] & 0x3F) for each in drawn]

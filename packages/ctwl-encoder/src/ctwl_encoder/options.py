@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ctwl_protocol import Profile
 from ctwl_protocol.records.beacon import BEACON_BITS
@@ -12,9 +13,17 @@ from ctwl_protocol.records.beacon import BEACON_BITS
 from .errors import OptionOutOfRange, StrategyUnsuitable
 
 __all__ = [
-    "MAX_DELTA", "Decoding", "Strategy", "check_beacon", "check_delta", "check_options", "check_strategy", "named",
+    "MAX_DELTA",
+    "Decoding",
+    "GenerationOptions",
+    "Strategy",
+    "check_beacon",
+    "check_delta",
+    "check_prompts",
+    "check_strategy",
+    "named",
     "strategy_for",
-]  # fmt: skip
+]
 
 T = TypeVar("T", bound=StrEnum)
 
@@ -32,8 +41,8 @@ class Strategy(StrEnum):
     """Keep the first half of the model's own mass in rank order. For sampling; needs no proxy while encoding."""
 
     GUMBEL = "gumbel"
-    """Write the token that comes first in a race between all of them, by rank and probability (Aaronson 2022). For
-    sampling; the clearest, for short or predictable texts; it takes most of the choice that sampling has."""
+    """Write the token with the least exponential time, by rank and probability (Aaronson 2022: the Gumbel-max trick).
+    For sampling; the clearest, for short or predictable texts; it takes most of the choice that sampling has."""
 
     VANILLA = "vanilla"
     """``delta`` over a random half of the vocabulary: the paper's baseline (its section 4.2)."""
@@ -42,23 +51,23 @@ class Strategy(StrEnum):
     def keeps_distribution(self) -> bool:
         """Whether it keeps the model's own distribution on average.
 
-        Such a one acts on what is sampled from, behind temperature, top-p and the like; it asks no proxy.
+        Such a strategy needs sampling, acts after temperature, top-p and the like, and asks no proxy.
         """
         return self in (Strategy.UNBIASED, Strategy.GUMBEL)
 
 
 class Decoding(StrEnum):
-    """How the next token is chosen from the distribution that was marked; where it is known, ``delta`` asks less."""
+    """How the next token is chosen from the marked distribution; where this is known, ``delta`` asks the proxy less."""
 
     ANY = "any"
-    """Beams, or nobody knows: the proxy is asked at each place that is marked."""
+    """Beams, or not known: the proxy is asked at each position that is marked."""
 
     SAMPLED = "sampled"
-    """One token for each row, drawn from exactly this distribution. What would be drawn whatever the colours needs no
-    proxy; the distribution is the same."""
+    """One token for each row, drawn from exactly this distribution. The proxy is not asked for draws that do not depend
+    on it; the distribution is the same."""
 
     GREEDY = "greedy"
-    """The likeliest. Where it is the likeliest whatever the colours, it needs no proxy."""
+    """The likeliest token. The proxy is not asked where its answer cannot change which one that is."""
 
 
 def strategy_for(strategy: str | None, *, sample: bool) -> Strategy:
@@ -104,49 +113,75 @@ def check_beacon(profile: Profile) -> None:
         )
 
 
-def _is_text(text: str) -> bool:
-    """Whether a string can be written as UTF-8: no lone surrogates, as undecodable arguments bring."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+@dataclass(frozen=True)
+class GenerationOptions:
+    """How :meth:`ctwl_encoder.Encoder.generate` chooses tokens, and how many; its arguments of these names."""
+
+    delta: float = 2.0
+    max_new_tokens: int = 200
+    min_new_tokens: int = 0
+    temperature: float = 1.0
+    top_p: float = 1.0
+    num_beams: int = 1
+    repetition_penalty: float = 1.0
+    seed: int | None = None
+
+    @property
+    def decoding(self) -> Decoding:
+        """How tokens are chosen."""
+        if self.num_beams > 1:
+            return Decoding.ANY
+        return Decoding.SAMPLED if self.temperature > 0 else Decoding.GREEDY
+
+    def for_transformers(self) -> dict[str, Any]:
+        """The arguments of ``model.generate``; delta and the seed are none of them."""
+        names = ("max_new_tokens", "min_new_tokens", "num_beams", "repetition_penalty")
+        sampling = {"do_sample": True, "temperature": self.temperature, "top_p": self.top_p, "top_k": 0}
+        chosen = sampling if self.decoding is Decoding.SAMPLED else {"do_sample": False}
+        return {name: getattr(self, name) for name in names} | chosen
+
+    def check(self) -> None:
+        """Refuse values outside their ranges.
+
+        Raises:
+            OptionOutOfRange: a value that is refused.
+        """
+        tokens, least, temperature, beams = self.max_new_tokens, self.min_new_tokens, self.temperature, self.num_beams
+        checks = [
+            (tokens >= 1, f"max-new-tokens is {tokens}; it must be at least 1"),
+            (0 <= least <= tokens, f"min-new-tokens is {least}; it must be from 0 to max-new-tokens, {tokens}"),
+            (
+                temperature == 0 or 0.001 <= temperature <= 1000,
+                f"temperature is {temperature}; it must be 0 (greedy) or from 0.001 to 1000",
+            ),
+            (0 < self.top_p <= 1, f"top-p is {self.top_p}; it must be above 0 and at most 1"),
+            (beams >= 1, f"num-beams is {beams}; it must be at least 1"),
+            (
+                beams == 1 or (temperature in (0, 1) and self.top_p == 1),
+                "beam search draws nothing, so temperature and top-p have no effect on it; leave them out",
+            ),
+            (
+                0 < self.repetition_penalty < float("inf"),
+                f"repetition-penalty is {self.repetition_penalty}; it must be above 0 (1 for none)",
+            ),
+            (
+                self.seed is None or 0 <= self.seed < 1 << 63,
+                f"seed is {self.seed}; it must be at least 0 and below 2^63",
+            ),
+        ]
+        for good, message in checks:
+            if not good:
+                raise OptionOutOfRange(message)
+        check_delta(self.delta)
 
 
-def check_options(
-    prompts: Sequence[str],
-    *,
-    tokens: int,
-    least: int,
-    temperature: float,
-    top_p: float,
-    beams: int,
-    penalty: float,
-    delta: float,
-    seed: int | None,
-) -> None:
-    """Refuse options of :meth:`ctwl_encoder.Encoder.generate` outside their ranges: OptionOutOfRange."""
+def check_prompts(prompts: Sequence[str]) -> None:
+    """Refuse prompts that are empty or no Unicode text, and an empty list of them: OptionOutOfRange."""
     if not all(isinstance(prompt, str) for prompt in prompts):
         raise OptionOutOfRange("prompts are strings")
-    checks = [
-        (bool(prompts) and all(prompt.strip() for prompt in prompts), "the prompt is empty; give at least a word"),
-        (all(_is_text(prompt) for prompt in prompts), "the prompt is no Unicode text (lone surrogates); give UTF-8"),
-        (tokens >= 1, f"max-new-tokens is {tokens}; it must be at least 1"),
-        (0 <= least <= tokens, f"min-new-tokens is {least}; it must be from 0 to max-new-tokens, {tokens}"),
-        (
-            temperature == 0 or 0.001 <= temperature <= 1000,
-            f"temperature is {temperature}; it must be 0 (greedy) or from 0.001 to 1000",
-        ),
-        (0 < top_p <= 1, f"top-p is {top_p}; it must be above 0 and at most 1"),
-        (beams >= 1, f"num-beams is {beams}; it must be at least 1"),
-        (
-            beams == 1 or (temperature in (0, 1) and top_p == 1),
-            "beam search draws nothing, so temperature and top-p have no effect on it; leave them out",
-        ),
-        (0 < penalty < float("inf"), f"repetition-penalty is {penalty}; it must be above 0 (1 for none)"),
-        (seed is None or 0 <= seed < 1 << 63, f"seed is {seed}; it must be at least 0 and below 2^63"),
-    ]
-    for good, message in checks:
-        if not good:
-            raise OptionOutOfRange(message)
-    check_delta(delta)
+    if not prompts or not all(prompt.strip() for prompt in prompts):
+        raise OptionOutOfRange("the prompt is empty; give at least a word")
+    try:
+        "".join(prompts).encode()
+    except UnicodeEncodeError as error:  # as arguments of a command bring that are not UTF-8
+        raise OptionOutOfRange("the prompt is no Unicode text (lone surrogates); give UTF-8") from error

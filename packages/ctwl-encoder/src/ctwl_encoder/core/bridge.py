@@ -28,7 +28,7 @@ from ctwl_protocol.proxy import Proxy, ProxyTokenizer, cache_folder
 from ctwl_protocol.text.normalization import normalize_within
 
 from ..errors import TokenizerUnsupported
-from .reading import Kind, Reading, breaks, extend, grown, kind, shared
+from .reading import Kind, Reading, append_normalized, breaks, common_prefix_length, extend, kind
 from .vocabulary import Vocabulary, read_vocabulary
 
 __all__ = ["Branch", "Bridge", "Pieces"]
@@ -185,7 +185,7 @@ class Bridge:
         rest[list(joined)] = False
         nodes: _Nodes = {}
         for i, tokens in joined.items():
-            common = shared(reading.tokens, tokens)
+            common = common_prefix_length(reading.tokens, tokens)
             for depth in range(common, min(len(tokens), common + DEPTH)):
                 nodes.setdefault(tokens[:depth], []).append((i, tokens[depth]))
         branches = []
@@ -224,7 +224,7 @@ class Bridge:
     def _joined(self, reading: Reading, candidates: NDArray[np.int64]) -> dict[int, tuple[int, ...]]:
         """Candidates that may join the tail, each with the tail's proxy tokens that it leads to."""
         chosen = candidates.tolist()
-        texts = [grown(reading, self.vocabulary[i] or b"")[0] for i in chosen]
+        texts = [append_normalized(reading, self.vocabulary[i] or b"")[0] for i in chosen]
         kept = [(i, text) for i, text in zip(chosen, texts, strict=True) if text != reading.tail]
         found = self.proxy.tokenizer.encode_within([text for _, text in kept])
         return {i: tuple(ids) for (i, _), ids in zip(kept, found, strict=True)}

@@ -18,7 +18,16 @@ from ctwl_protocol import Profile
 
 from ..options import Strategy
 
-__all__ = ["BITS_PER_TOKEN", "HIT_RATE", "Mark", "expected_log2_p", "needed_tokens", "null_hit", "raced_nats", "until"]
+__all__ = [
+    "BITS_PER_TOKEN",
+    "HIT_RATE",
+    "MarkedPosition",
+    "expected_log2_p",
+    "expected_rank_nats",
+    "marked_positions",
+    "needed_tokens",
+    "null_hit",
+]
 
 _THETA = np.linspace(0.0, 8.0, 65)
 
@@ -32,7 +41,7 @@ length that follows for one code, 94 tokens, is enough for nine texts in ten (ev
 RACED_BITS_PER_TOKEN = 1.0
 """The same under ``gumbel``: 44 tokens for one code (evaluation/gumbel.py has 30)."""
 
-RACED = 0.5
+READER_SHARE = 0.5
 """Share to count on of what ranks say to someone who knows what the model thinks: the reader has the proxy only."""
 
 _LEAST = 2**-12.5
@@ -47,7 +56,7 @@ one sum over all slots is tested (evaluation/records.py)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class MarkedPosition:
     """A position of the reader's that was marked, linked to the one before, so that beams share a past.
 
     Attributes:
@@ -57,7 +66,7 @@ class Mark:
         token: the proxy token that the reader sees there.
         null: the chance that a wrong code hits it.
         hit: 1 for a hit, 0 for a miss, or the probability of a hit.
-        raced: nats that the token's rank may be expected to say, where it won a race; else 0.
+        rank_nats: nats that the token's rank may be expected to say, where it won a race; else 0.
         previous: the mark before, None at the first.
     """
 
@@ -67,13 +76,13 @@ class Mark:
     token: int
     null: float
     hit: float
-    raced: float
-    previous: Mark | None
+    rank_nats: float
+    previous: MarkedPosition | None
 
 
-def raced_nats(probability: float) -> float:
+def expected_rank_nats(probability: float) -> float:
     """What the rank of a token of this probability says on average, if it won a race: its log-likelihood ratio."""
-    return RACED * (probability - 1 - math.log(max(probability, _LEAST)))
+    return READER_SHARE * (probability - 1 - math.log(max(probability, _LEAST)))
 
 
 def null_hit(probability: float) -> float:
@@ -84,24 +93,24 @@ def null_hit(probability: float) -> float:
     return min(1.0, 0.5 / max(1.0 - probability, 0.5))
 
 
-def until(last: Mark | None) -> Iterator[Mark]:
+def marked_positions(last: MarkedPosition | None) -> Iterator[MarkedPosition]:
     """The marks from the last one back."""
     while last is not None:
         yield last
         last = last.previous
 
 
-def expected_log2_p(last: Mark | None, bits: int) -> float:
+def expected_log2_p(last: MarkedPosition | None, bits: int) -> float:
     """What to expect of log2 of the p-value after correction for ``2^bits`` records; at most 0.
 
     By halves it is a bound; by ranks, where tokens won races, what they say on average. Like the decoder it counts a
     pair of context and token once in a slot: a loop brings no evidence.
     """
-    first = {(mark.slot, mark.context, mark.token): mark for mark in until(last)}
+    first = {(mark.slot, mark.context, mark.token): mark for mark in marked_positions(last)}
     null = np.array([mark.null for mark in first.values()])[:, None]
     hits = sum(mark.hit for mark in first.values())
     bound = (np.log1p(null * np.expm1(_THETA)).sum(axis=0) - _THETA * hits).min() / np.log(2)
-    by_rank = RANK_SHARE_BITS - sum(mark.raced for mark in first.values()) / math.log(2)
+    by_rank = RANK_SHARE_BITS - sum(mark.rank_nats for mark in first.values()) / math.log(2)
     return min(0.0, bits + min(float(bound), by_rank))
 
 

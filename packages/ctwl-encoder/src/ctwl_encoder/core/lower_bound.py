@@ -16,7 +16,7 @@ from ctwl_protocol.hashing import ranks_of
 from .bridge import Branch
 from .strategies import by_rank
 
-__all__ = ["Least", "is_settled"]
+__all__ = ["LowerBound", "argmax_is_certain"]
 
 Permuted: TypeAlias = tuple[Branch, int]
 """A branch, and the seed of the permutation there, ``s(c, a)``."""
@@ -25,7 +25,7 @@ _MOST = 500.0
 """Nats that several branches may add together, so that no sum overflows."""
 
 
-class Least:
+class LowerBound:
     """What ``delta`` leaves of each token's probability at least, whatever the proxy says.
 
     A token has least where it is the first that is left out: what ranks before it gains, what ranks behind it does not.
@@ -128,7 +128,7 @@ class Least:
         return found
 
 
-def is_settled(likely: NDArray[np.float32], branches: Sequence[Permuted], delta: float) -> bool:
+def argmax_is_certain(likely: NDArray[np.float32], branches: Sequence[Permuted], delta: float) -> bool:
     """Whether the likeliest token stays the likeliest, whatever the proxy says.
 
     Another gains on it only where it ranks before it, or where the likeliest cannot be preferred.

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ctwl_protocol.proxy import ProxyTokenizer
 from ctwl_protocol.text.normalization import DELETED, WHITE_SPACE, normalize_within
 
-__all__ = ["Kind", "Reading", "breaks", "extend", "grown", "kind", "shared", "visible"]
+__all__ = ["Kind", "Reading", "append_normalized", "breaks", "common_prefix_length", "extend", "kind", "visible"]
 
 _MAX_TAIL = 256
 """A run of characters without a cut is tokenized up to this length; a longer one is cut where a token ends."""
@@ -124,7 +124,7 @@ def visible(data: bytes) -> tuple[str, bytes]:
     return text, pending
 
 
-def grown(reading: Reading, data: bytes) -> tuple[str, bytes]:
+def append_normalized(reading: Reading, data: bytes) -> tuple[str, bytes]:
     """The tail with bytes added, normalized, and what stays pending."""
     text, pending = visible(reading.pending + data)
     tail = normalize_within(reading.tail + text)
@@ -140,7 +140,7 @@ def extend(reading: Reading, data: bytes, tokenizer: ProxyTokenizer, table: NDAr
         tokenizer: the proxy's.
         table: of :func:`breaks`, for the proxy's splitting rule.
     """
-    tail, pending = grown(reading, data)
+    tail, pending = append_normalized(reading, data)
     if tail == reading.tail:
         return replace(reading, pending=pending, settled=())
     cut = _last_cut(tail, table)
@@ -177,7 +177,7 @@ def _force(tokens: list[int], tail: str, tokenizer: ProxyTokenizer) -> tuple[lis
     return [], tokens, tail
 
 
-def shared(one: tuple[int, ...], other: tuple[int, ...]) -> int:
+def common_prefix_length(one: tuple[int, ...], other: tuple[int, ...]) -> int:
     """How many tokens two sequences begin with in common."""
     count = 0
     for a, b in zip(one, other, strict=False):

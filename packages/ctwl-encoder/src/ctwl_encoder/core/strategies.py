@@ -1,7 +1,7 @@
 """Encoding strategies: how a model's distribution is changed so that tokens of ``V`` are preferred (spec section 8).
 
-Each acts at a branch, a place where the candidates for the next token part (see :mod:`ctwl_encoder.core.bridge`), under the
-permutation that the code picks there. The decoder is the same for all.
+Each strategy acts at a branch, a place where the candidates for the next token differ (see
+:mod:`ctwl_encoder.core.bridge`), under the permutation that the code selects there. The decoder is the same for all.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ctwl_protocol.hashing import ranks_of
 from ..errors import ModelFailed
 from .bridge import Branch
 
-__all__ = ["add_delta", "by_rank", "probabilities", "race", "split_mass", "truncate"]
+__all__ = ["add_delta", "by_rank", "exponential_minimum", "keep_first_half", "probabilities", "truncate"]
 
 
 def probabilities(logits: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -56,7 +56,7 @@ def truncate(logits: NDArray[np.float32], top_k: int, top_p: float, min_p: float
     return np.where(kept, logits, -np.inf).astype(np.float32)
 
 
-def split_mass(logits: NDArray[np.float32], branch: Branch, permutation_seed: int) -> None:
+def keep_first_half(logits: NDArray[np.float32], branch: Branch, permutation_seed: int) -> None:
     """Keep the first half of a branch's mass in rank order, doubled, in place; other candidates stay as they are.
 
     Averaged over permutations the distribution is unchanged. Nearly every token that is kept lies in ``V``, because
@@ -72,7 +72,7 @@ def split_mass(logits: NDArray[np.float32], branch: Branch, permutation_seed: in
 
 
 def _kept(branch: Branch, permutation_seed: int) -> NDArray[np.float64]:
-    """By what each candidate's probability is multiplied (spec section 8.3, candidates summed by proxy token)."""
+    """The factor of each candidate's probability (spec section 8.3, candidates summed by proxy token): float64 (n,)."""
     order, first = by_rank(branch, permutation_seed)
     running = np.cumsum(branch.mass[order])
     last = np.append(first[1:], len(order)) - 1
@@ -85,7 +85,7 @@ def _kept(branch: Branch, permutation_seed: int) -> NDArray[np.float64]:
 
 
 def by_rank(branch: Branch, permutation_seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The order of a branch's candidates by rank, and where in it those that show another token begin."""
+    """The order of a branch's candidates by rank, int64 (n,), and where in it the next proxy token begins."""
     ranks = ranks_of(np.uint32(permutation_seed), branch.tokens)
     # Sorting ranks and places as one integer is several times faster than argsort.
     order = np.sort(ranks.astype(np.uint64) << np.uint64(32) | np.arange(len(ranks), dtype=np.uint64))
@@ -94,13 +94,13 @@ def by_rank(branch: Branch, permutation_seed: int) -> tuple[NDArray[np.int64], N
     return order, np.flatnonzero(np.concatenate([[True], ranks[1:] != ranks[:-1]]))
 
 
-def race(logits: NDArray[np.float32], branch: Branch, permutation_seed: int) -> None:
-    """Give a branch's mass to the candidates that show one token, the winner of a race, in place; others stay.
+def exponential_minimum(logits: NDArray[np.float32], branch: Branch, permutation_seed: int) -> None:
+    """Give a branch's whole mass to the candidates of one proxy token, in place; other candidates stay as they are.
 
-    A token of probability ``p`` and rank ``r`` comes in at ``-ln(1 - u) / p``, ``u = (r + 1/2) / 2^32``. Over random
-    permutations these are exponential times of rate ``p``, so each token wins with the probability that it has: the
-    Gumbel-max trick (Aaronson 2022; exponential minimum sampling of Kuditipudi et al. 2023). What wins mostly ranks
-    low, and so lies in ``V``.
+    A token of probability ``p`` and rank ``r`` gets the time ``-ln(1 - u) / p``, ``u = (r + 1/2) / 2^32``; the token
+    with the least time is kept. Over random permutations these are exponential times of rate ``p``, so each token is
+    kept with its own probability: the Gumbel-max trick (Aaronson 2022; exponential minimum sampling of Kuditipudi et
+    al. 2023; spec section 8.4). The token that is kept mostly has a low rank, and so lies in ``V``.
 
     Args:
         logits: float32 (size,), after temperature, top-p and the like.
@@ -109,12 +109,12 @@ def race(logits: NDArray[np.float32], branch: Branch, permutation_seed: int) -> 
     """
     tokens, shown = np.unique(branch.tokens, return_inverse=True)
     mass = np.bincount(shown, weights=branch.mass)
-    lots = (ranks_of(np.uint32(permutation_seed), tokens).astype(np.float64) + 0.5) / 2.0**32
-    times = -np.log1p(-lots) / np.maximum(mass, 1e-300)
-    won = int(times.argmin())
-    inside = shown == won
+    uniforms = (ranks_of(np.uint32(permutation_seed), tokens).astype(np.float64) + 0.5) / 2.0**32
+    times = -np.log1p(-uniforms) / np.maximum(mass, 1e-300)
+    winner = int(times.argmin())
+    inside = shown == winner
     logits[branch.candidates[~inside]] = -np.inf
-    logits[branch.candidates[inside]] += np.float32(np.log(mass.sum() / mass[won]))
+    logits[branch.candidates[inside]] += np.float32(np.log(mass.sum() / mass[winner]))
 
 
 def add_delta(logits: NDArray[np.float32], branch: Branch, inside: NDArray[np.bool_], delta: float) -> None:

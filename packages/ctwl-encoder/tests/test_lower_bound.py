@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctwl_encoder.core.bridge import Branch
-from ctwl_encoder.core.lower_bound import Least, is_settled
+from ctwl_encoder.core.lower_bound import LowerBound, argmax_is_certain
 from ctwl_encoder.core.strategies import probabilities
 from ctwl_protocol.hashing import ranks_of
 
@@ -35,7 +35,7 @@ def test_a_part_is_known_and_the_rest_makes_it_whole(
             branches.append((Branch((), reached, shown, likely[reached].astype(np.float64)), seed))
             ranks = ranks_of(np.uint32(seed), TOKENS)
             halves.append([ranks < end for end in (*ranks[shown].tolist(), 2**32)])
-    least, best = Least(likely, branches, delta), int(likely.argmax())
+    least, best = LowerBound(likely, branches, delta), int(likely.argmax())
     known = np.exp(least.known(logits).astype(np.float64))
     lowest, leads = np.ones(len(likely)), []
     for insides in product(*halves):
@@ -54,4 +54,4 @@ def test_a_part_is_known_and_the_rest_makes_it_whole(
     assert (known <= lowest * (1 + 1e-4) + 1e-12).all()
     assert least.mass == pytest.approx(known.sum(), rel=1e-4)
     assert least.mass <= 1 + 1e-6
-    assert min(leads) > 0 if is_settled(likely, branches, delta) else min(leads) < 1e-4
+    assert min(leads) > 0 if argmax_is_certain(likely, branches, delta) else min(leads) < 1e-4

@@ -34,13 +34,13 @@ from ctwl_protocol.records.beacon import NONCE_COUNT
 from ctwl_protocol.records.layouts import find_layout
 from ctwl_protocol.records.record import Record
 
-from ..core.expected_evidence import needed_tokens
-from ..core.marker import Marker, Text
-from ..core.payload import Payload
-from ..core.strategies import truncate
-from ..errors import OptionOutOfRange, StrategyUnsuitable
-from ..options import Strategy, check_beacon, check_delta, check_strategy
-from .transformers import open_bridge
+from ...core.expected_evidence import needed_tokens
+from ...core.marker import Marker, TextState
+from ...core.payload import Payload
+from ...core.strategies import truncate
+from ...errors import OptionOutOfRange, StrategyUnsuitable
+from ...options import Strategy, check_beacon, check_delta, check_strategy
+from ..loading import open_bridge
 
 try:
     from vllm.v1.worker.gpu.sample import logits_processor as v2
@@ -220,9 +220,9 @@ class _Row:
     output: list[int] = field(default_factory=list)
     """V1: the runner's own list of the tokens generated so far."""
     read: list[int] = field(default_factory=list)
-    text: Text | None = None
+    text: TextState | None = None
 
-    def text_of(self, tokens: list[int]) -> Text:
+    def text_of(self, tokens: list[int]) -> TextState:
         """The text of the tokens generated so far: the last one read, or anew where the runner went back."""
         if self.text is None or tokens[: len(self.read)] != self.read:
             self.read, self.text = [], self.marker.start()

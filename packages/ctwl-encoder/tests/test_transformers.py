@@ -13,8 +13,10 @@ from transformers import GenerationConfig, TextStreamer
 
 from ctwl_decoder import Decoder
 from ctwl_encoder import Bridge, CTWLLogitsProcessor, CTWLWatermarkingConfig, Encoder
+from ctwl_encoder.core.payload import Payload
 from ctwl_encoder.errors import ConfigMalformed, OptionOutOfRange, StrategyUnsuitable, TokenizerUnsupported
-from ctwl_encoder.models import OFFLINE_PROFILE, load_model
+from ctwl_encoder.integrations.transformers import ProcessorConfig
+from ctwl_encoder.models import OFFLINE_PROFILE
 from ctwl_protocol import Beacon, CTWLError, secret_file
 from ctwl_protocol.profile.private import new_private, write_private
 from ctwl_protocol.proxy import Proxy
@@ -30,21 +32,6 @@ LENGTH: dict[str, Any] = {"max_new_tokens": 110, "min_new_tokens": 110}
 SAMPLING: dict[str, Any] = {"do_sample": True, "top_k": 0, **LENGTH}
 
 
-@pytest.fixture(scope="module")
-def smollm2() -> tuple[Any, Any]:
-    return load_model("smollm2")
-
-
-@pytest.fixture(scope="module")
-def bridge(smollm2: tuple[Any, Any], fast_proxy: Proxy) -> Bridge:
-    return Bridge(smollm2[1], fast_proxy)
-
-
-@pytest.fixture(scope="module")
-def decoder(fast_proxy: Proxy) -> Decoder:
-    return Decoder(fast_proxy)
-
-
 def write(smollm2: tuple[Any, Any], prompts: list[str], **options: Any) -> list[str]:
     """Texts without their prompts."""
     model, tokenizer = smollm2
@@ -52,6 +39,16 @@ def write(smollm2: tuple[Any, Any], prompts: list[str], **options: Any) -> list[
     torch.manual_seed(11)
     ids = model.generate(**inputs, pad_token_id=tokenizer.pad_token_id, **options)
     return list(tokenizer.batch_decode(ids[:, inputs["input_ids"].shape[1] :], skip_special_tokens=True))
+
+
+def fresh() -> Payload:
+    """A beacon with a nonce that is drawn."""
+    return Payload((Beacon.fresh(42, 3).code,))
+
+
+def codes(processor: CTWLLogitsProcessor) -> list[int]:
+    """The code of each row."""
+    return [payload.carried[0] for payload in processor.payloads]
 
 
 def test_each_row_of_a_padded_batch_has_a_code_of_its_own(
@@ -64,79 +61,56 @@ def test_each_row_of_a_padded_batch_has_a_code_of_its_own(
 
 
 def test_every_text_gets_a_nonce_of_its_own(smollm2: tuple[Any, Any], bridge: Bridge, decoder: Decoder) -> None:
-    processor = CTWLLogitsProcessor(bridge, CTWLWatermarkingConfig(provider=42, version=3, strategy="gumbel"))
+    processor = CTWLLogitsProcessor(bridge, fresh, strategy="gumbel")
     texts = write(
-        smollm2, PROMPTS[:2], num_return_sequences=2, watermarking_config=processor.placed(), temperature=1.1,
+        smollm2, PROMPTS[:2], num_return_sequences=2, watermarking_config=ProcessorConfig(processor), temperature=1.1,
         top_p=0.98, **SAMPLING | {"max_new_tokens": 50, "min_new_tokens": 50},
     )  # fmt: skip
     reports = [decoder.decode(text) for text in texts]
     assert [(report.provider, report.version) for report in reports] == [(42, 3)] * 4
-    assert [report.code for report in reports] == processor.codes
-    seen = set(processor.codes)
+    assert [report.code for report in reports] == codes(processor)
+
+
+def test_every_row_that_is_sampled_has_a_nonce_of_its_own(tiny: tuple[Any, Any], bridge: Bridge) -> None:
+    seen = set()
     for _ in range(3):
-        write(smollm2, PROMPTS[:1] * 8, watermarking_config=processor.placed(), max_new_tokens=1)
-        seen |= set(processor.codes)
+        processor = CTWLLogitsProcessor(bridge, fresh)
+        write(tiny, PROMPTS[:1] * 8, watermarking_config=ProcessorConfig(processor), max_new_tokens=1)
+        seen |= set(codes(processor))
     assert len(seen) > 8
 
 
-def test_beams_of_a_prompt_share_a_nonce(smollm2: tuple[Any, Any], bridge: Bridge) -> None:
-    processor = CTWLLogitsProcessor(bridge, CTWLWatermarkingConfig(provider=42, version=3, strategy="delta"))
-    write(smollm2, PROMPTS, num_beams=4, watermarking_config=processor.placed(), max_new_tokens=3)
-    assert [len(set(processor.codes[i : i + 4])) for i in (0, 4, 8)] == [1, 1, 1]
+def test_beams_of_a_prompt_share_a_nonce(tiny: tuple[Any, Any], bridge: Bridge) -> None:
+    processor = CTWLLogitsProcessor(bridge, fresh, strategy="delta")
+    write(tiny, PROMPTS, num_beams=4, watermarking_config=ProcessorConfig(processor), max_new_tokens=3)
+    assert [len(set(codes(processor)[i : i + 4])) for i in (0, 4, 8)] == [1, 1, 1]
 
 
-def test_beams_that_would_lose_their_codes_are_refused(smollm2: tuple[Any, Any], bridge: Bridge) -> None:
-    config = CTWLWatermarkingConfig(provider=42, version=3).attach(bridge)
-    with pytest.raises(StrategyUnsuitable, match="delta for beam search"):
-        write(smollm2, PROMPTS[:2], num_beams=4, watermarking_config=config, max_new_tokens=40)
-    for strategy in ("unbiased", "gumbel"):  # and so are beams that have one code
-        config = CTWLWatermarkingConfig(codes=[CODES[0]], strategy=strategy).attach(bridge)
-        with pytest.raises(StrategyUnsuitable, match="delta for beam search"):
-            write(smollm2, PROMPTS[:1], num_beams=4, watermarking_config=config, max_new_tokens=40)
-
-
-def test_greedy_decoding_is_told_from_sampling(smollm2: tuple[Any, Any], bridge: Bridge) -> None:
-    """``generate`` is greedy unless told otherwise, and a config is not shown what it was told."""
-    config = CTWLWatermarkingConfig(provider=42, version=3).attach(bridge)
-    with pytest.raises(StrategyUnsuitable, match="do_sample=True"):
-        write(smollm2, PROMPTS[:2], watermarking_config=config, max_new_tokens=80)
-    sampled = CTWLWatermarkingConfig(provider=42, strategy="vanilla", decoding="sampled").attach(bridge)
-    with pytest.raises(StrategyUnsuitable, match='decoding="greedy"'):
-        write(smollm2, PROMPTS[:2], watermarking_config=sampled, max_new_tokens=80)
-    likely = {"do_sample": True, "temperature": 0.05, "max_new_tokens": 80, "top_k": 0}
-    assert write(smollm2, PROMPTS[:2], watermarking_config=config, **likely)
-
-
-def test_a_placed_processor_serves_one_call(smollm2: tuple[Any, Any], bridge: Bridge, decoder: Decoder) -> None:
-    """An assistant model, or another thread, would begin a call of its own in the midst of it."""
+@pytest.mark.slow
+def test_an_assistant_model_has_a_processor_of_its_own(
+    smollm2: tuple[Any, Any], bridge: Bridge, decoder: Decoder
+) -> None:
     config = CTWLWatermarkingConfig(codes=[CODES[0]], strategy="gumbel").attach(bridge)
-    placed = CTWLLogitsProcessor(bridge, config).placed()
-    write(smollm2, PROMPTS[:1], watermarking_config=placed, do_sample=True, max_new_tokens=2)
-    with pytest.raises(StrategyUnsuitable, match="one call of generate"):
-        write(smollm2, PROMPTS[:1], watermarking_config=placed, do_sample=True, max_new_tokens=2)
     assisted = {"assistant_model": smollm2[0], "do_sample": True, "top_k": 0, "max_new_tokens": 60}
-    with pytest.raises(StrategyUnsuitable, match="one call of generate"):
-        placed = CTWLLogitsProcessor(bridge, config).placed()
-        write(smollm2, PROMPTS[:1], watermarking_config=placed, **assisted)
     (text,) = write(smollm2, PROMPTS[:1], watermarking_config=config, **assisted)
     assert decoder.decode(text).code == CODES[0]
 
 
-def test_two_calls_that_share_a_processor_are_told(bridge: Bridge) -> None:
-    processor = CTWLLogitsProcessor(bridge, CTWLWatermarkingConfig(provider=1, version=2))
-    used = processor.placed().construct_processor(49152, "cpu")
+def test_a_processor_serves_one_call(bridge: Bridge) -> None:
+    """Speculation may go back to the prompt; other prompts, or another number of rows, are another call's."""
+    processor = CTWLLogitsProcessor(bridge, [Payload((CODES[0],))])
     scores = torch.randn(1, 49152)
-    used(torch.tensor([[500, 501]]), scores)
-    used(torch.tensor([[500, 501, 502]]), scores)
-    used(torch.tensor([[500, 501]]), scores)  # speculation goes back
-    with pytest.raises(StrategyUnsuitable, match="share this processor"):
-        used(torch.tensor([[700, 701]]), scores)
+    for ids in ([500, 501], [500, 501, 502], [500, 501], [500, 501, 503]):
+        processor(torch.tensor([ids]), scores)
+    for other in ([[700, 701, 702]], [[500]], [[500, 501]] * 2):
+        with pytest.raises(StrategyUnsuitable, match="for each call"):
+            processor(torch.tensor(other), scores.repeat(len(other), 1))
 
 
-def test_a_record_is_one_prompts(smollm2: tuple[Any, Any], bridge: Bridge) -> None:
+def test_a_record_is_one_prompts(tiny: tuple[Any, Any], bridge: Bridge) -> None:
     config = CTWLWatermarkingConfig(codes=CODES[:2], strategy="delta").attach(bridge)
     with pytest.raises(OptionOutOfRange, match="one for each prompt"):
-        write(smollm2, [PROMPTS[0], PROMPTS[1], PROMPTS[2], PROMPTS[0]], watermarking_config=config, max_new_tokens=2)
+        write(tiny, [PROMPTS[0], PROMPTS[1], PROMPTS[2], PROMPTS[0]], watermarking_config=config, max_new_tokens=2)
 
 
 def test_a_private_profile_is_saved_as_it_can_be_loaded(
@@ -149,27 +123,6 @@ def test_a_private_profile_is_saved_as_it_can_be_loaded(
     config = CTWLWatermarkingConfig(provider=42, profile=str(tmp_path / "mine.ctwl")).attach(mine)
     config.to_json_file(tmp_path / "config.json")
     assert CTWLWatermarkingConfig.from_json_file(tmp_path / "config.json").profile == str(tmp_path / "mine.ctwl")
-
-
-def test_a_longer_prompt_is_a_new_call_even_where_it_begins_like_the_last_one(bridge: Bridge) -> None:
-    """A prompt is never taken for text that goes on: nothing is marked before L_prefix tokens of the new one."""
-    processor = CTWLLogitsProcessor(bridge, CTWLWatermarkingConfig(codes=[5]))
-    scores = torch.randn(1, 49152)
-    for length in range(3, 24):
-        processor(torch.arange(300, 300 + length)[None], scores)
-    longer = torch.cat([torch.arange(300, 303), torch.arange(900, 918)])[None]
-    assert torch.equal(processor(longer, scores), scores)
-    assert torch.equal(processor(torch.cat([longer, torch.tensor([[950]])], dim=1), scores), scores)
-
-
-def test_a_processor_asks_always_where_others_come_behind_it(bridge: Bridge) -> None:
-    config = CTWLWatermarkingConfig(codes=[1], strategy="delta", decoding="greedy")
-    processor = CTWLLogitsProcessor(bridge, config)
-    assert processor.marker.decoding == "any"
-    processor.placed().construct_processor(49152, "cpu")
-    assert processor.marker.decoding == "greedy"
-    processor.reset()
-    assert processor.marker.decoding == "any"
 
 
 @pytest.mark.parametrize(
@@ -207,8 +160,7 @@ def test_greedy_text_is_the_same_where_the_proxy_is_asked_less(smollm2: tuple[An
 def test_a_call_that_takes_over_anothers_cache(smollm2: tuple[Any, Any], bridge: Bridge, decoder: Decoder) -> None:
     """As a chat goes on: the second call gets the first one's ids and cache, and writes a text of its own."""
     model, tokenizer = smollm2
-    config = CTWLWatermarkingConfig(provider=42, version=3, nonce=7, strategy="gumbel")
-    processor = CTWLLogitsProcessor(bridge, config)
+    config = CTWLWatermarkingConfig(codes=[CODES[0]], strategy="gumbel").attach(bridge)
     given = {"pad_token_id": tokenizer.pad_token_id, "return_dict_in_generate": True, "do_sample": True, "top_k": 0}
     ids, cache = tokenizer(PROMPTS[0], return_tensors="pt")["input_ids"], None
     for tokens in (30, 50):
@@ -216,13 +168,12 @@ def test_a_call_that_takes_over_anothers_cache(smollm2: tuple[Any, Any], bridge:
         ids = torch.cat([ids, tokenizer(" The mayor said", return_tensors="pt")["input_ids"]], dim=1)
         start = ids.shape[1]
         out = model.generate(
-            ids, past_key_values=cache, watermarking_config=processor.placed(), max_new_tokens=tokens,
+            ids, past_key_values=cache, watermarking_config=config, max_new_tokens=tokens,
             min_new_tokens=tokens, **given,
         )  # fmt: skip
         ids, cache = out.sequences, out.past_key_values
     report = decoder.decode(tokenizer.decode(ids[0, start:], skip_special_tokens=True))
-    assert (report.provider, report.version) == (42, 3)
-    assert [report.code] == processor.codes
+    assert report.code == CODES[0]
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
@@ -292,8 +243,7 @@ def test_saved_and_loaded_by_name(smollm2: tuple[Any, Any], decoder: Decoder, tm
     (text,) = write(smollm2, PROMPTS[:1], generation_config=generation)
     report = decoder.decode(text)
     assert (report.provider, report.version) == (7, 1)
-    processor = CTWLLogitsProcessor(bridge, loaded)
-    assert processor.config.to_dict() == loaded.to_dict()
+    assert loaded.attach(bridge).to_dict() == loaded.to_dict()
 
 
 @pytest.mark.parametrize(
@@ -350,12 +300,12 @@ def test_a_tokenizer_has_the_name_of_its_model(tmp_path: Path) -> None:
     assert "\n" not in str(error.value)
 
 
-def test_without_a_tokenizer_or_enough_codes_it_says_so(smollm2: tuple[Any, Any], bridge: Bridge) -> None:
+def test_without_a_tokenizer_or_enough_codes_it_says_so(tiny: tuple[Any, Any], bridge: Bridge) -> None:
     with pytest.raises(TokenizerUnsupported, match="name the model's tokenizer"):
-        write(smollm2, PROMPTS[:1], watermarking_config=CTWLWatermarkingConfig(profile=PROFILE), max_new_tokens=2)
+        write(tiny, PROMPTS[:1], watermarking_config=CTWLWatermarkingConfig(profile=PROFILE), max_new_tokens=2)
     with pytest.raises(OptionOutOfRange, match="give one for each prompt"):
         config = CTWLWatermarkingConfig(codes=[1, 2]).attach(bridge)
-        write(smollm2, PROMPTS, watermarking_config=config, max_new_tokens=2)
+        write(tiny, PROMPTS, watermarking_config=config, max_new_tokens=2)
     with pytest.raises(StrategyUnsuitable, match="beacon"):
         small = bridge.proxy.profile.model_copy(update={"code_bits": 8, "name": "org.example.small.1"})
-        CTWLWatermarkingConfig().attach(Bridge(smollm2[1], Proxy(small, bridge.proxy.tokenizer, None)))
+        CTWLWatermarkingConfig().attach(Bridge(tiny[1], Proxy(small, bridge.proxy.tokenizer, None)))

@@ -1,0 +1,6 @@
+"""The marker as transformers' ``generate`` takes it: a watermarking config, and a logits processor."""
+
+from .config import CTWLWatermarkingConfig
+from .processor import CTWLLogitsProcessor, ProcessorConfig
+
+__all__ = ["CTWLLogitsProcessor", "CTWLWatermarkingConfig", "ProcessorConfig"]

@@ -1,0 +1,180 @@
+"""The logits processor that marks the text of one call of ``model.generate``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from transformers import LogitsProcessor
+from transformers.generation import BaseWatermarkingConfig
+
+from ...core.bridge import Bridge
+from ...core.marker import Marker, TextState
+from ...core.payload import Payload
+from ...errors import OptionOutOfRange, StrategyUnsuitable
+from ...options import Decoding, Strategy
+
+__all__ = ["CTWLLogitsProcessor", "ProcessorConfig"]
+
+
+class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformers has no types
+    """Marks the text that one call of ``model.generate`` writes; make a new processor for each call.
+
+    As ``logits_processor=[processor]`` it runs before temperature, top-k and top-p. That is right for ``delta`` with
+    ``decoding="any"``; for ``unbiased`` and ``gumbel`` only at temperature 1 without truncation. As
+    ``watermarking_config=ProcessorConfig(processor)`` it runs behind all others, as ``unbiased`` and ``gumbel`` must.
+    It reads only the ids that were generated, so beams may reorder and rows may end early.
+
+    The processor is not told how ``generate`` chooses tokens, so these mistakes go unnoticed and weaken the mark:
+    ``unbiased``, ``gumbel`` or ``decoding="sampled"`` with greedy decoding or beams; ``decoding="greedy"`` with
+    anything else; ``decoding`` other than ``any`` where another processor runs behind this one; a processor used for a
+    second call with the same prompts (its texts then carry the nonces of the first).
+
+    Attributes:
+        marker: what does the marking.
+        payloads: what each row carries, from the first step on.
+    """
+
+    supports_continuous_batching = False
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        payloads: Sequence[Payload] | Callable[[], Payload],
+        *,
+        strategy: Strategy | str = Strategy.UNBIASED,
+        delta: float = 2.0,
+        skip_repeats: bool = False,
+        decoding: Decoding | str = Decoding.ANY,
+        on_step: Callable[[int], None] | None = None,
+    ) -> None:
+        """Say what to write and how.
+
+        Args:
+            bridge: from the model's vocabulary to the proxy's.
+            payloads: one for each prompt, which its rows (beams, several sequences) share; or a function that draws
+                one. It is called for each row under ``unbiased`` and ``gumbel``, and for each distinct prompt under
+                ``delta`` and ``vanilla``, because beams of a prompt change places.
+            strategy: see :class:`ctwl_encoder.options.Strategy`.
+            delta: nats, for ``delta`` and ``vanilla``.
+            skip_repeats: see :class:`ctwl_encoder.core.marker.Marker`.
+            decoding: see :class:`ctwl_encoder.options.Decoding`.
+            on_step: called with the number of tokens generated so far.
+
+        Raises:
+            OptionOutOfRange, StrategyUnsuitable: see :class:`ctwl_encoder.core.marker.Marker`.
+        """
+        self.marker = Marker(
+            bridge,
+            strategy=strategy,
+            delta=delta,
+            skip_repeats=skip_repeats,
+            decoding=decoding,
+            uniform=lambda: torch.rand((), dtype=torch.float64, device="cpu").item(),
+        )
+        self.payloads: list[Payload] = []
+        self._given = payloads
+        self._on_step = on_step
+        self._prompts: NDArray[np.int64] | None = None
+        self._texts: dict[tuple[Payload, int, int], TextState] = {}
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        """Mark one step.
+
+        Args:
+            input_ids: int64 (rows, length), prompt and text so far.
+            scores: float (rows, size), logits or log-probabilities of the next token.
+
+        Returns:
+            float (rows, size), the dtype and device of ``scores``.
+
+        Raises:
+            TokenizerUnsupported: the bridge's tokenizer is another model's.
+            OptionOutOfRange: the payloads are not one for each prompt.
+            StrategyUnsuitable: the rows do not begin with the prompts of the first step.
+            ModelFailed: a row has no finite maximum.
+        """
+        ids: NDArray[np.int64] = input_ids.cpu().numpy()
+        if self._prompts is None:
+            self.marker.bridge.check_size(scores.shape[1])
+            self._prompts, self.payloads = ids, self._payloads_of_rows(ids)
+        start = self._prompts.shape[1]
+        if not np.array_equal(ids[:, :start], self._prompts):
+            raise StrategyUnsuitable(
+                "the rows do not begin with this processor's prompts, so they are of another call of generate: make a "
+                "new CTWLLogitsProcessor for each call, or pass a CTWLWatermarkingConfig, which makes them itself"
+            )
+        generated = ids[:, start:]
+        texts = [self.text(payload, row) for payload, row in zip(self.payloads, generated, strict=True)]
+        marked = self.marker.mark(texts, self.payloads, scores.float().cpu().numpy())
+        if marked:
+            scores = scores.clone()
+            rows = torch.tensor(list(marked), device=scores.device)
+            scores[rows] = torch.from_numpy(np.stack(list(marked.values()))).to(scores)
+        if self._on_step is not None:
+            self._on_step(generated.shape[1])
+        return scores
+
+    def text(self, payload: Payload, generated: NDArray[np.int64]) -> TextState:
+        """What was read and marked of a text: kept from an earlier step, or read anew from its longest known part.
+
+        Args:
+            payload: what was written into it.
+            generated: int64 (tokens,), without the prompt.
+        """
+        known = len(generated)
+        while known and _key(payload, generated[:known]) not in self._texts:
+            known -= 1
+        text = self._texts.setdefault(_key(payload, generated[:known]), self.marker.start())
+        for count in range(known, len(generated)):
+            text = self.marker.extend(text, int(generated[count]))
+            self._texts[_key(payload, generated[: count + 1])] = text
+        return text
+
+    def _payloads_of_rows(self, prompts: NDArray[np.int64]) -> list[Payload]:
+        """One payload for each row of prompts, int64 (rows, length).
+
+        Raises:
+            OptionOutOfRange: the payloads that were given are not one for each prompt.
+        """
+        if callable(self._given):
+            if self.marker.strategy.keeps_distribution:
+                return [self._given() for _ in prompts]
+            drawn = {prompt: self._given() for prompt in dict.fromkeys(row.tobytes() for row in prompts)}
+            return [drawn[row.tobytes()] for row in prompts]
+        count = len(self._given)
+        if not count or len(prompts) % count:
+            raise OptionOutOfRange(f"{len(prompts)} rows cannot share {count} records; give one for each prompt")
+        groups = prompts.reshape(count, len(prompts) // count, -1)
+        if count > 1 and (groups != groups[:, :1]).any():
+            raise OptionOutOfRange(f"there are {count} records and more prompts; give one for each prompt")
+        return [payload for payload in self._given for _ in range(groups.shape[1])]
+
+
+def _key(payload: Payload, generated: NDArray[np.int64]) -> tuple[Payload, int, int]:
+    """What identifies a text: its payload, its length and a hash of its tokens."""
+    return payload, len(generated), hash(generated.tobytes())
+
+
+class ProcessorConfig(BaseWatermarkingConfig):  # type: ignore[misc]  # transformers has no types
+    """A processor as the ``watermarking_config`` of one call of ``generate``, which runs it behind all others."""
+
+    def __init__(self, processor: CTWLLogitsProcessor) -> None:
+        self._processor = processor
+
+    def validate(self) -> None:
+        """Do nothing: the processor's arguments were checked when it was made."""
+
+    def construct_processor(self, vocab_size: int, device: torch.device | str) -> CTWLLogitsProcessor:  # noqa: ARG002
+        """The processor."""
+        return self._processor
+
+    def to_dict(self) -> dict[str, Any]:
+        """Nothing: a processor is not saved."""
+        return {}
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Self:
+        return self  # generate copies its configuration, but must not copy the processor
