@@ -26,7 +26,7 @@ from vllm.v1.worker.gpu.sample.logits_processor import (
 
 from ctwl_decoder import Decoder
 from ctwl_encoder.errors import OptionOutOfRange
-from ctwl_encoder.integrations.vllm import Request
+from ctwl_encoder.integrations.vllm.request import Request
 from ctwl_encoder.models import load_model
 from ctwl_protocol import Beacon
 
@@ -147,7 +147,7 @@ def test_a_requests_own_beacon_stands_over_the_servers_record() -> None:
         ({}, {"ctwl_strategy": "loud"}, "choose one of"),
         ({"layout": 2, "codes": [43_211, 7]}, {"ctwl_nonce": 5}, "ctwl_provider or ctwl_codes"),
         ({}, {"ctwl_provider": 42, "ctwl_layout": 3}, "ctwl_codes"),
-        ({}, {"ctwl_provider": 42, "ctwl_layout": "foo"}, "ctwl_codes"),
+        ({}, {"ctwl_provider": 42, "ctwl_layout": "foo"}, "ctwl_layout: Input should be a valid integer"),
         ({"provider": 42}, {"ctwl_proxy_path": "/tmp"}, "no option of a request"),
         ({"proxy": "/tmp"}, {}, "no field of the server's ctwl; there are .*proxy_path"),
     ],
@@ -187,7 +187,7 @@ def test_the_alternatives_of_a_request_have_nonces_of_their_own(folder: Path) ->
             one = params.clone()
             one.n, one.seed = 1, None if params.seed is None else params.seed + slot
             assert runner.add(slot, [1, 2, 3], one)
-            found.append(runner.processor._rows[slot].payload.carried[0] % 64)
+            found.append(runner.processor._requests[slot].payload.carried[0] % 64)
         return found
 
     for several in (SamplingParams(n=4), SamplingParams(n=4, seed=7)):
@@ -232,6 +232,44 @@ def test_a_row_without_a_finite_maximum_harms_no_other(folder: Path) -> None:
     assert torch.equal(marked[0], logits[0])
     assert torch.equal(marked[2].nan_to_num(), logits[2].nan_to_num())
     assert torch.isinf(marked[1]).any()
+
+
+class Counted:
+    """The device's token buffer, which counts what is copied from it."""
+
+    def __init__(self, tokens: torch.Tensor) -> None:
+        self.tokens, self.copied = tokens, 0
+        self.device, self.shape = tokens.device, tokens.shape
+
+    def __getitem__(self, index: Any) -> torch.Tensor:
+        found = self.tokens[index]
+        self.copied += found.numel()
+        return found
+
+
+def test_only_new_tokens_are_copied_from_the_device(folder: Path) -> None:
+    """One token for each row and step. A request that comes back, or goes back, is read anew."""
+    runner = Runner(folder, {"provider": 42, "profile": PROFILE})
+    words = load_model("smollm2")[1](" ".join(PROMPTS * 3))["input_ids"]
+    runner.slots.all_token_ids.gpu = counted = Counted(runner.slots.all_token_ids.gpu)
+    for slot in (0, 2):
+        counted.tokens[slot, : len(words)] = torch.tensor(words)
+        runner.slots.prompt_len.np[slot] = 3
+        assert runner.processor.add_request(slot, SamplingParams())
+    logits = torch.randn(2, 49152)
+    for length in range(3, len(words)):
+        counted.copied = 0
+        runner.apply(logits.clone(), [2, 0], [length, length])
+        assert counted.copied == (0 if length == 3 else 2)
+    last = len(words) - 1
+    assert all(request.tokens == words[3:last] for request in runner.processor._requests.values())
+    counted.copied = 0
+    runner.apply(logits.clone(), [0, 2], [last - 5, last])
+    assert runner.processor._requests[0].tokens == words[3 : last - 5]
+    assert runner.processor._requests[2].tokens == words[3:last]
+    assert runner.processor.add_request(0, SamplingParams())
+    runner.apply(logits[:1].clone(), [0], [last])
+    assert runner.processor._requests[0].tokens == words[3:last]
 
 
 def test_a_server_that_was_not_told_refuses_records_and_serves_the_rest(folder: Path) -> None:
