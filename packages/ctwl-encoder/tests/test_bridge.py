@@ -237,6 +237,7 @@ class _Bigrams(LlamaForCausalLM):  # type: ignore[misc]
             self.lm_head.weight /= (width / 2) ** 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["unbiased", "gumbel"])
 def test_sentencepiece_with_byte_fallback_in_every_script(
     mistral: Any, offline_proxy: Proxy, strategy: Literal["unbiased", "gumbel"]

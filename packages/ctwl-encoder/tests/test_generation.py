@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -50,6 +51,34 @@ PROMPTS = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("options", "tokens"),
+    [
+        ({"strategy": "unbiased"}, 110),
+        ({"strategy": "gumbel"}, 50),
+        ({"delta": 6.0, "temperature": 0, "repetition_penalty": 1.2}, 45),
+        ({"strategy": "vanilla", "delta": 6.0}, 50),
+    ],
+    ids=["unbiased", "gumbel", "delta", "vanilla"],
+)
+def test_each_strategy_is_read_back(encoder: Encoder, options: dict[str, Any], tokens: int) -> None:
+    length = {"max_new_tokens": tokens, "min_new_tokens": tokens}
+    (written,) = encoder.generate(PROMPTS[0], 42, 3, nonce=7, seed=1, **length, **options)
+    proxy = encoder.proxy.vanilla() if written.strategy is Strategy.VANILLA else encoder.proxy
+    assert written.profile == proxy.profile.name
+    assert Decoder(proxy).decode(written.text).code == written.beacon.code
+    assert written.marked > 30 and written.lost <= 1
+
+
+def test_beams_of_several_prompts_keep_their_records(tiny: tuple[Any, Any], encoder: Encoder) -> None:
+    written = Encoder(*tiny, encoder.proxy).generate(
+        PROMPTS[:2], 9, 2, strategy="vanilla", num_beams=2, max_new_tokens=20, min_new_tokens=20, seed=1
+    )
+    assert len({each.beacon for each in written}) == 2
+    assert all(each.marked >= 5 and each.tokens == 20 for each in written)
+
+
+@pytest.mark.slow
 def test_a_batch_of_prompts_each_with_its_own_record(encoder: Encoder, decoder: Decoder) -> None:
     """Sampling with left padding: every text carries its own nonce, and the decoder reads all of it."""
     written = encoder.generate(PROMPTS[:3], 42, 3, max_new_tokens=130, min_new_tokens=130, seed=1)
@@ -58,13 +87,15 @@ def test_a_batch_of_prompts_each_with_its_own_record(encoder: Encoder, decoder: 
     reports = [decoder.decode(generation.text) for generation in written]
     assert sum(report.detected for report in reports) >= 2  # an unlucky text may need some tokens more
     for generation, report in zip(written, reports, strict=True):
-        assert report.code == generation.beacon.code
-        assert (report.provider, report.version, report.nonce) == (42, 3, generation.beacon.nonce)
+        if report.detected:
+            assert report.code == generation.beacon.code
+            assert (report.provider, report.version, report.nonce) == (42, 3, generation.beacon.nonce)
         assert generation.marked > 100
         assert generation.lost <= 1  # white space at the very end is not read
         assert generation.expected_log2_p < -10
 
 
+@pytest.mark.slow
 def test_the_proxys_vocabulary_under_other_numbers(fast_proxy: Proxy, decoder: Decoder) -> None:
     """As OPT has GPT-2's: the same tokens, shuffled, behind some of its own, and more rows than tokens."""
     model, tokenizer = load_model("smollm2")
@@ -93,11 +124,12 @@ def test_the_proxys_vocabulary_under_other_numbers(fast_proxy: Proxy, decoder: D
 
 
 def test_the_same_seed_writes_the_same_text_and_another_does_not(encoder: Encoder) -> None:
-    texts = [encoder.generate(PROMPTS[0], 1, 1, max_new_tokens=20, seed=seed)[0] for seed in (7, 7, 8)]
+    texts = [encoder.generate(PROMPTS[0], 1, 1, max_new_tokens=12, seed=seed)[0] for seed in (7, 7, 8)]
     assert texts[0] == texts[1]
     assert texts[0].text != texts[2].text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("temperature", "tokens"), [(1.0, 45), (0.7, 80)])
 def test_gumbel_is_read_from_few_words_and_from_predictable_ones(
     encoder: Encoder, decoder: Decoder, temperature: float, tokens: int
@@ -110,6 +142,7 @@ def test_gumbel_is_read_from_few_words_and_from_predictable_ones(
         assert generation.expected_log2_p < -5
 
 
+@pytest.mark.slow
 def test_delta_greedy(encoder: Encoder, decoder: Decoder) -> None:
     written = encoder.generate(
         PROMPTS[:2],
@@ -126,6 +159,7 @@ def test_delta_greedy(encoder: Encoder, decoder: Decoder) -> None:
     assert [decoder.decode(g.text).code for g in written] == [Beacon(7, 1, 9).code] * 2
 
 
+@pytest.mark.slow
 def test_delta_four_way_beam_search_with_repetition_penalty(encoder: Encoder, decoder: Decoder) -> None:
     (written,) = encoder.generate(
         PROMPTS[0],
@@ -143,6 +177,7 @@ def test_delta_four_way_beam_search_with_repetition_penalty(encoder: Encoder, de
     assert written.expected_log2_p < -12  # the evidence followed the beam that won
 
 
+@pytest.mark.slow
 def test_each_of_several_prompts_with_beams_is_read_back(encoder: Encoder, decoder: Decoder) -> None:
     length = {"max_new_tokens": 60, "min_new_tokens": 60}
     written = encoder.generate(PROMPTS[:2], 9, 2, delta=6.0, num_beams=2, repetition_penalty=1.5, seed=1, **length)
@@ -160,6 +195,7 @@ def test_a_seed_leaves_the_callers_random_numbers_alone(encoder: Encoder) -> Non
     assert torch.equal(torch.rand(3), expected)
 
 
+@pytest.mark.slow
 def test_vanilla_is_read_with_the_profile_that_has_no_proxy(encoder: Encoder, decoder: Decoder) -> None:
     (written,) = encoder.generate(
         PROMPTS[1], 5, 5, strategy="vanilla", delta=4.0, max_new_tokens=100, min_new_tokens=100, seed=2
@@ -171,10 +207,10 @@ def test_vanilla_is_read_with_the_profile_that_has_no_proxy(encoder: Encoder, de
 
 def test_the_hit_rate_rises_with_delta(encoder: Encoder) -> None:
     rates = []
-    for delta in (0.1, 1.5, 5.0):
+    for delta in (0.1, 5.0):
         written = encoder.generate(PROMPTS[:2], 3, 3, strategy="delta", delta=delta, max_new_tokens=30, seed=5, nonce=1)
         rates.append(np.mean([hit_rate(encoder.proxy, g.text, g.beacon.code) for g in written]))
-    assert rates[0] < rates[1] < rates[2]
+    assert rates[0] < rates[1]
 
 
 def hit_rate(proxy: Proxy, text: str, code: int) -> float:
@@ -258,7 +294,7 @@ def test_a_token_is_preferred_once_behind_a_context(encoder: Encoder, strategy: 
     text = torch.tensor([[*ids[:13], ids[10]]])
     scores = torch.randn((1, 49152), generator=torch.Generator().manual_seed(1))
     differs = []
-    for code in range(20):
+    for code in range(6):
         marking = processor(encoder, code, strategy=strategy)
         changed(encoder, marking, text[:, :-1])
         marked = marking(torch.cat([torch.full((1, 3), 500), text], dim=1), scores)[0]
@@ -275,6 +311,7 @@ def test_skipping_repeats_leaves_seen_contexts_alone(encoder: Encoder) -> None:
     assert found[10:] == [[True], [True], [True], [False], [False]]
 
 
+@pytest.mark.slow
 def test_a_processor_works_as_a_plain_logits_processor(encoder: Encoder, decoder: Decoder) -> None:
     """``logits_processor=`` at temperature 1 and half precision scores: the interface of any other watermark."""
     code = Beacon(100, 4, 33).code
@@ -351,6 +388,7 @@ def test_a_model_that_is_not_there_is_named(tmp_path: object) -> None:
         load_model(str(tmp_path))
 
 
+@pytest.mark.slow
 def test_without_a_network_a_name_is_looked_for_in_the_cache_alone(tmp_path: Path) -> None:
     """The hub's client would try again for half a minute, and say so each time."""
     command = [sys.executable, "-m", "ctwl_encoder", "--profile", OFFLINE_PROFILE, "--model", "nobody/nothing", "Hello"]
@@ -385,20 +423,18 @@ def test_another_models_tokenizer_is_refused_before_it_writes(encoder: Encoder) 
     Encoder(LlamaForCausalLM(LlamaConfig(vocab_size=49_280, **shape)), encoder.tokenizer, encoder.proxy)
 
 
-def run(*arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [sys.executable, "-m", "ctwl_encoder", *arguments], input=stdin, capture_output=True, check=False
-    )
-
-
-def test_the_command_prints_the_text_and_nothing_else() -> None:
-    options = ["--model", "smollm2", "--provider", "42", "--version", "3", "--seed", "1", "--max-new-tokens", "20"]
-    plain = run(*options, PROMPTS[0])
-    assert plain.returncode == 0
-    assert plain.stderr.count(b"\n") == 1 and b"a reader needs about 94 tokens" in plain.stderr  # says so, once
-    told = json.loads(run(*options, "--json", "-", stdin=PROMPTS[0].encode()).stdout)
-    assert plain.stdout.decode() == told["text"] + "\n"
-    assert (told["provider"], told["version"], told["profile"]) == (42, 3, "org.ctwl.smollm2-135m.1")
+def test_the_command_prints_the_text_and_nothing_else(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = ["--model", "smollm2", "--provider", "42", "--version", "3", "--seed", "1", "--max-new-tokens", "12"]
+    assert main([*options, PROMPTS[0]]) == 0
+    plain = capsys.readouterr()
+    assert plain.err.count("\n") == 1 and "a reader needs about 94 tokens" in plain.err  # a warning, once
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(PROMPTS[0].encode())))
+    assert main([*options, "--json", "-"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert plain.out == found["text"] + "\n"
+    assert (found["provider"], found["version"], found["profile"]) == (42, 3, "org.ctwl.smollm2-135m.1")
 
 
 @pytest.mark.parametrize(

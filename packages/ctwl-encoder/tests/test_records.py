@@ -52,6 +52,7 @@ def written(encoder: Encoder) -> list[Generation]:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_provider_opens_the_user_and_tests_the_authenticator(fast_proxy: Proxy, written: list[Generation]) -> None:
     report = Decoder(fast_proxy, keys=KEYS, epochs=[6, EPOCH]).decode(written[0].text)
     assert report.record is not None
@@ -61,6 +62,7 @@ def test_the_provider_opens_the_user_and_tests_the_authenticator(fast_proxy: Pro
     assert "31337, opened" in str(report)
 
 
+@pytest.mark.slow
 def test_others_see_a_pseudonym_and_cannot_test_it(fast_proxy: Proxy, written: list[Generation]) -> None:
     for keys, authenticated in ((None, None), (OTHER, False)):
         record = Decoder(fast_proxy, keys=keys).decode(written[0].text).record
@@ -70,6 +72,7 @@ def test_others_see_a_pseudonym_and_cannot_test_it(fast_proxy: Proxy, written: l
         assert record.sealed == written[0].record.fields["sealed_user"]
 
 
+@pytest.mark.slow
 def test_codes_that_were_copied_without_the_key_do_not_pass(
     encoder: Encoder, fast_proxy: Proxy, written: list[Generation]
 ) -> None:
@@ -93,6 +96,7 @@ def test_codes_that_were_copied_without_the_key_do_not_pass(
     assert record.authenticated is False
 
 
+@pytest.mark.slow
 def test_the_chain_of_models_is_read(fast_proxy: Proxy, written: list[Generation]) -> None:
     report = Decoder(fast_proxy).decode(written[1].text)
     assert report.record is not None
@@ -100,6 +104,7 @@ def test_the_chain_of_models_is_read(fast_proxy: Proxy, written: list[Generation
     assert "before    Example Seven (provider 7)" in str(report)
 
 
+@pytest.mark.slow
 def test_a_decoder_that_does_not_know_a_layout_reads_its_beacon_and_says_so(
     fast_proxy: Proxy, written: list[Generation]
 ) -> None:

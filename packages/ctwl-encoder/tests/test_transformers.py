@@ -51,6 +51,7 @@ def codes(processor: CTWLLogitsProcessor) -> list[int]:
     return [payload.carried[0] for payload in processor.payloads]
 
 
+@pytest.mark.slow
 def test_each_row_of_a_padded_batch_has_a_code_of_its_own(
     smollm2: tuple[Any, Any], bridge: Bridge, decoder: Decoder
 ) -> None:
@@ -60,6 +61,7 @@ def test_each_row_of_a_padded_batch_has_a_code_of_its_own(
     ] == CODES
 
 
+@pytest.mark.slow
 def test_every_text_gets_a_nonce_of_its_own(smollm2: tuple[Any, Any], bridge: Bridge, decoder: Decoder) -> None:
     processor = CTWLLogitsProcessor(bridge, fresh, strategy="gumbel")
     texts = write(
@@ -125,6 +127,7 @@ def test_a_private_profile_is_saved_as_it_can_be_loaded(
     assert CTWLWatermarkingConfig.from_json_file(tmp_path / "config.json").profile == str(tmp_path / "mine.ctwl")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("decoding", "options"),
     [
@@ -142,6 +145,7 @@ def test_delta_under_every_way_of_decoding(
     assert decoder.decode(text).code == CODES[0]
 
 
+@pytest.mark.slow
 def test_greedy_text_is_the_same_where_the_proxy_is_asked_less(smollm2: tuple[Any, Any], bridge: Bridge) -> None:
     texts = [
         write(
@@ -157,6 +161,7 @@ def test_greedy_text_is_the_same_where_the_proxy_is_asked_less(smollm2: tuple[An
     assert texts[0] == texts[1]
 
 
+@pytest.mark.slow
 def test_a_call_that_takes_over_anothers_cache(smollm2: tuple[Any, Any], bridge: Bridge, decoder: Decoder) -> None:
     """As a chat goes on: the second call gets the first one's ids and cache, and writes a text of its own."""
     model, tokenizer = smollm2
@@ -184,6 +189,7 @@ def test_a_model_on_cuda_is_read_anywhere(decoder: Decoder) -> None:
         assert decoder.decode(written.text).code == written.beacon.code
 
 
+@pytest.mark.slow
 def test_rows_that_end_early(smollm2: tuple[Any, Any], bridge: Bridge, decoder: Decoder) -> None:
     """Two of three rows end on their own, wherever; each is read back."""
     model, tokenizer = smollm2
@@ -212,6 +218,7 @@ def test_rows_that_end_early(smollm2: tuple[Any, Any], bridge: Bridge, decoder: 
     assert [decoder.decode(text).code for text in texts] == codes
 
 
+@pytest.mark.slow
 def test_a_stream_is_what_is_returned(smollm2: tuple[Any, Any], bridge: Bridge, decoder: Decoder) -> None:
     config = CTWLWatermarkingConfig(codes=[CODES[1]]).attach(bridge)
     with redirect_stdout(io.StringIO()) as streamed:
@@ -223,6 +230,7 @@ def test_a_stream_is_what_is_returned(smollm2: tuple[Any, Any], bridge: Bridge, 
     assert decoder.decode(streamed.getvalue()).code == CODES[1]
 
 
+@pytest.mark.slow
 def test_a_bfloat16_model(smollm2: tuple[Any, Any], bridge: Bridge, decoder: Decoder) -> None:
     half = copy.deepcopy(smollm2[0]).bfloat16()
     config = CTWLWatermarkingConfig(codes=[CODES[2]], strategy="gumbel").attach(bridge)
@@ -231,6 +239,7 @@ def test_a_bfloat16_model(smollm2: tuple[Any, Any], bridge: Bridge, decoder: Dec
     assert decoder.decode(text).code == CODES[2]
 
 
+@pytest.mark.slow
 def test_saved_and_loaded_by_name(smollm2: tuple[Any, Any], decoder: Decoder, tmp_path: Path, bridge: Bridge) -> None:
     """A config that was saved needs nothing but names: it finds tokenizer and proxy itself."""
     smollm2[1].save_pretrained(tmp_path / "model")

@@ -1,29 +1,35 @@
 """The token bridge: for every token that the provider's model may write, the proxy token that a reader would see.
 
-The model writes in its own vocabulary, the reader reads in the proxy's. Candidates for the next token part from each
-other at *branches*: places in the reader's token sequence where some show one proxy token and some another. Most of the
-mass parts at one branch, the place behind the text so far; a candidate that makes the last word go on parts before it,
-and candidates of several proxy tokens part once more behind it.
+The model writes in its own vocabulary, the reader reads in the proxy's. The candidates for the next token differ at
+*branches*: places in the reader's token sequence where some show one proxy token and some another (spec section 8.5).
+Most of the mass is at one branch, the place behind the text so far. A candidate that continues the last word differs
+before it; candidates of several proxy tokens differ once more behind it.
 
-Where the proxy is certain to cut between the text and a candidate, its proxy tokens are those of the candidate alone,
-which are known before generation starts (:class:`Pieces`, cached on disk). Only the likely ones among the others are
-tokenized together with the tail of the text.
+Where the proxy's tokenizer certainly cuts between the text and a candidate, the candidate has the same proxy tokens as
+alone, and these are known before generation starts (:class:`Pieces`, cached on disk). Of the other candidates only the
+likely ones are tokenized together with the tail of the text.
+
+The thresholds below were chosen by hand and trade time for evidence: a candidate that they leave out keeps its
+probability, so no result is wrong. No experiment varies them. evaluation/lookahead.py states what the two costly steps
+add (merging candidates, and branches behind a first token), and evaluation/bench.py the time.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
 import zipfile
 import zlib
 from collections import defaultdict
 from collections.abc import Collection
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ctwl_protocol import Profile, canonical
+from ctwl_protocol.errors import FileUnwritable
+from ctwl_protocol.files import atomic_path
 from ctwl_protocol.proxy import Proxy, ProxyTokenizer, cache_folder
 from ctwl_protocol.text.normalization import normalize_within
 
@@ -35,25 +41,25 @@ __all__ = ["Branch", "Bridge", "Pieces"]
 
 _Mask = NDArray[np.bool_]
 _Nodes = dict[tuple[int, ...], list[tuple[int, int]]]
-"""Candidates by the path that they part at, each with the proxy token that it shows there."""
+"""By path: the candidates that reach it, each with the proxy token that it shows there."""
 
 DEPTH = 4
-"""Proxy tokens of a candidate that are told apart; the rest of a longer one carries nothing."""
+"""Proxy tokens of a candidate that are told apart; the rest of a longer candidate carries nothing."""
 
 JOINED = 64
-"""Most candidates that are tokenized together with the tail at one step, the likely ones first."""
+"""Largest number of candidates that are tokenized together with the tail at one step, the likeliest first."""
 
 NEGLIGIBLE = 1e-6
-"""Candidates below this probability are left as they are; together they have about 0.4 % of the mass at T = 1."""
+"""Candidates below this probability keep it; together they have about 0.4 % of the mass at temperature 1."""
 
 UNLIKELY = 1e-4
-"""Candidates below this probability are neither tokenized with the tail nor looked into beyond their first token."""
+"""Candidates below this probability are not tokenized with the tail, and only their first proxy token is used."""
 
 DEEP = 256
-"""Most candidates of several proxy tokens that are looked into at one step, the likely ones first."""
+"""Largest number of candidates whose second and further proxy tokens are used at one step, the likeliest first."""
 
 MINOR = 0.01
-"""Branches with less mass are left unmarked, but for the one behind the text."""
+"""Branches with less mass stay unmarked, except the one behind the text."""
 
 _SPACED = len(Kind)
 """Opening of a candidate that starts with a space and goes on with something else: a new word."""
@@ -63,7 +69,7 @@ _NOTHING = len(Kind) + 1
 
 
 class Branch(NamedTuple):
-    """A place in the reader's sequence at which candidates part.
+    """A place in the reader's sequence at which candidates differ.
 
     Attributes:
         path: proxy tokens between the settled ones and the place.
@@ -125,10 +131,10 @@ class Bridge:
         self.pieces = _cached(self.vocabulary, proxy.tokenizer, proxy.profile)
         self._first = self.pieces.tokens[:, 0].astype(np.int64)
         self._several = self.pieces.tokens[:, 1] >= 0
-        # Which candidates are cut off for certain from a text that ends in a character of some kind: new words always.
+        # Candidates that are certainly cut off from a text, by the kind of its last character; new words always are.
         openings = {before: np.append(self._breaks[before], [True, False]) for before in Kind}
         self._apart: dict[Kind, _Mask] = {before: openings[before][self.pieces.opening] for before in Kind}
-        self._told: _Mask = self.pieces.opening != _NOTHING
+        self._known: _Mask = self.pieces.opening != _NOTHING
 
     def check_size(self, size: int) -> None:
         """Refuse a model that cannot write what its tokenizer reads.
@@ -160,54 +166,71 @@ class Bridge:
         return 0 <= token < len(self.vocabulary) and bool(self.vocabulary[token])
 
     def branches(self, reading: Reading, probabilities: NDArray[np.float32]) -> list[Branch]:
-        """Where the candidates for the next token part.
+        """The places at which the candidates for the next token differ (spec section 8.5).
 
         Args:
             reading: the text so far.
             probabilities: float32 (size,), of the provider's model; rows beyond its vocabulary are no candidates.
 
         Returns:
-            The branches. Candidates that no branch holds are negligible, or cannot be told.
+            The branches. Candidates that are in none are negligible, or their proxy tokens are not known.
         """
         chances = probabilities[: len(self.vocabulary)]
         likely = np.flatnonzero(chances > UNLIKELY)
-        bases: dict[tuple[int, ...], _Mask] = {}
+        merging, bases = self._separate(reading, likely)
+        joined = self._joined(reading, _likeliest(merging, chances, JOINED))
+        others = chances > NEGLIGIBLE
+        others[list(joined)] = False
+        nodes = _nodes(reading, joined)
+        found = [
+            self._branch_at(base, others & follows[: len(others)], likely, chances, nodes)
+            for base, follows in bases.items()
+        ]
+        found += [_inner_branch(path, node, chances) for path, node in nodes.items()]
+        return [branch for branch in found if branch is not None]
+
+    def _separate(
+        self, reading: Reading, likely: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], dict[tuple[int, ...], _Mask]]:
+        """Which likely candidates may merge with the tail, and the paths behind which the other candidates follow.
+
+        A candidate that may merge, but is not tokenized with the tail (unlikely, or one too many), is taken to follow.
+        """
         if reading.pending or not reading.tail:
-            joining = likely
-        else:
-            before = kind(reading.tail[-1])
-            joining = likely[~self._apart[before][likely]]
-            # What may join the tail and is not tokenized with it (unlikely, or one too many) is taken to stay apart.
-            white = before in (Kind.SPACE, Kind.WHITE)
-            bases = self._bases(reading, before) if white else {reading.tokens: self._told}
-        joined = self._joined(reading, _likeliest(joining, chances, JOINED))
-        rest = chances > NEGLIGIBLE
-        rest[list(joined)] = False
-        nodes: _Nodes = {}
-        for i, tokens in joined.items():
-            common = common_prefix_length(reading.tokens, tokens)
-            for depth in range(common, min(len(tokens), common + DEPTH)):
-                nodes.setdefault(tokens[:depth], []).append((i, tokens[depth]))
-        branches = []
-        for base, hangs in bases.items():
-            own = np.flatnonzero(rest & hangs[: len(rest)])
-            several = likely[self._several[likely] & hangs[likely] & rest[likely]]
-            self._deepen(nodes, base, _likeliest(several, chances, DEEP), chances)
-            members = np.array(nodes.pop(base, []), dtype=np.int64).reshape(-1, 2)
-            every = np.concatenate([own, members[:, 0]])
-            shown = np.concatenate([self._first[own], members[:, 1]])
-            if len(every):
-                branches.append(Branch(base, every, shown, chances[every].astype(np.float64)))
-        for path, node in nodes.items():
-            if len(node) > 1 and len({token for _, token in node}) > 1:
-                members = np.array(node, dtype=np.int64)
-                mass = chances[members[:, 0]].astype(np.float64)
-                if mass.sum() >= MINOR:
-                    branches.append(Branch(path, members[:, 0], members[:, 1], mass))
-        return branches
+            return likely, {}
+        before = kind(reading.tail[-1])
+        merging = likely[~self._apart[before][likely]]
+        if before in (Kind.SPACE, Kind.WHITE):
+            return merging, self._bases(reading, before)
+        return merging, {reading.tokens: self._known}
+
+    def _branch_at(
+        self,
+        base: tuple[int, ...],
+        members: _Mask,
+        likely: NDArray[np.int64],
+        chances: NDArray[np.float32],
+        nodes: _Nodes,
+    ) -> Branch | None:
+        """The branch behind a base path, of the candidates that follow it and of those in ``nodes``; None where empty.
+
+        Where candidates of several proxy tokens differ behind their first, it is added to ``nodes``.
+        """
+        own = np.flatnonzero(members)
+        several = likely[self._several[likely] & members[likely]]
+        self._deepen(nodes, base, _likeliest(several, chances, DEEP), chances)
+        joined = np.array(nodes.pop(base, []), dtype=np.int64).reshape(-1, 2)
+        candidates = np.concatenate([own, joined[:, 0]])
+        if not len(candidates):
+            return None
+        tokens = np.concatenate([self._first[own], joined[:, 1]])
+        return Branch(base, candidates, tokens, chances[candidates].astype(np.float64))
 
     def _bases(self, reading: Reading, before: Kind) -> dict[tuple[int, ...], _Mask]:
-        """The paths that candidates hang on behind white space, whose proxy tokens depend on what follows."""
+        """After white space: the token paths that candidates follow, by what they begin with.
+
+        How white space is tokenized depends on the character behind it.
+        """
         probes = {_SPACED: " x"}
         if before is Kind.WHITE:
             probes |= {Kind.LETTER: "x", Kind.DIGIT: "1", Kind.MARK: "<", Kind.APOSTROPHE: "'"}
@@ -222,7 +245,7 @@ class Bridge:
         return bases
 
     def _joined(self, reading: Reading, candidates: NDArray[np.int64]) -> dict[int, tuple[int, ...]]:
-        """Candidates that may join the tail, each with the tail's proxy tokens that it leads to."""
+        """Candidates that may merge with the tail, each with the proxy tokens of the longer tail."""
         chosen = candidates.tolist()
         texts = [append_normalized(reading, self.vocabulary[i] or b"")[0] for i in chosen]
         kept = [(i, text) for i, text in zip(chosen, texts, strict=True) if text != reading.tail]
@@ -236,7 +259,10 @@ class Bridge:
         candidates: NDArray[np.int64],
         chances: NDArray[np.float32],
     ) -> None:
-        """Note where candidates of several proxy tokens part behind a first one that enough, or joined ones, share."""
+        """Add to ``nodes`` where candidates of several proxy tokens differ behind a first one that they share.
+
+        Only behind first tokens that have enough mass, or that merging candidates share.
+        """
         shown = self._first[candidates].tolist()
         behind: defaultdict[int, float] = defaultdict(float)
         for token, share in zip(shown, chances[candidates].tolist(), strict=True):
@@ -256,6 +282,25 @@ def _likeliest(candidates: NDArray[np.int64], chances: NDArray[np.float32], most
     if len(candidates) <= most:
         return candidates
     return candidates[np.argpartition(chances[candidates], -most)[-most:]]
+
+
+def _nodes(reading: Reading, joined: dict[int, tuple[int, ...]]) -> _Nodes:
+    """The places, behind what the tail and they have in common, at which merging candidates show a token."""
+    nodes: _Nodes = {}
+    for candidate, tokens in joined.items():
+        common = common_prefix_length(reading.tokens, tokens)
+        for depth in range(common, min(len(tokens), common + DEPTH)):
+            nodes.setdefault(tokens[:depth], []).append((candidate, tokens[depth]))
+    return nodes
+
+
+def _inner_branch(path: tuple[int, ...], node: list[tuple[int, int]], chances: NDArray[np.float32]) -> Branch | None:
+    """The branch at a place inside candidates; None where they do not differ, or have too little mass."""
+    if len({token for _, token in node}) < 2:
+        return None
+    members = np.array(node, dtype=np.int64)
+    mass = chances[members[:, 0]].astype(np.float64)
+    return Branch(path, members[:, 0], members[:, 1], mass) if mass.sum() >= MINOR else None
 
 
 def _alone(data: bytes | None) -> str | None:
@@ -313,12 +358,8 @@ def _cached(vocabulary: Vocabulary, proxy: ProxyTokenizer, profile: Profile) -> 
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
         pass  # not there, or not whole: made anew
     pieces = _prepare(vocabulary, proxy)
-    partial = file.with_name(f"{file.name}.{os.getpid()}")
-    try:
+    with suppress(OSError, FileUnwritable):  # a cache that cannot be written only costs time
         file.parent.mkdir(parents=True, exist_ok=True)
-        with partial.open("wb") as written:
+        with atomic_path(file) as scratch, scratch.open("wb") as written:
             np.savez(written, tokens=pieces.tokens, opening=pieces.opening)
-        partial.replace(file)
-    except OSError:
-        partial.unlink(missing_ok=True)  # a cache that cannot be written only costs time
     return pieces

@@ -1,9 +1,9 @@
-"""What evidence a text may be expected to carry, while it is being written.
+"""The evidence that a text may be expected to carry, while it is being written.
 
-The decoder's p-value is exact and needs the text; the encoder wants to know, token by token, whether there will be
-enough. This is Chernoff's bound on the decoder's null: with hit probabilities ``n_i`` under the null and ``S`` hits,
-``log P(sum >= S) <= min over theta of sum log(1 + n_i (e^theta - 1)) - theta S``. Where tokens won races, their ranks
-say more: the chance of a log-likelihood ratio ``S`` is at most ``e^-S``.
+The decoder's p-value is exact, but needs the proxy; the encoder estimates it token by token, by Chernoff's bound on the
+decoder's null: with hit probabilities ``n_i`` under the null and ``S`` hits,
+``log P(sum >= S) <= min over theta of sum log(1 + n_i (e^theta - 1)) - theta S``. Under ``gumbel`` the ranks of tokens
+say more: the probability of a log-likelihood ratio ``S`` is at most ``e^-S``.
 """
 
 from __future__ import annotations
@@ -42,10 +42,11 @@ RACED_BITS_PER_TOKEN = 1.0
 """The same under ``gumbel``: 44 tokens for one code (evaluation/gumbel.py has 30)."""
 
 READER_SHARE = 0.5
-"""Share to count on of what ranks say to someone who knows what the model thinks: the reader has the proxy only."""
+"""Share of the evidence of ranks that a reader gets, who has the proxy and not the model's distribution. Chosen by
+hand; only the expectation depends on it."""
 
 _LEAST = 2**-12.5
-"""Below this probability the reader's table makes no difference."""
+"""Below this probability the reader's table of scores makes no difference (spec section 10.2)."""
 
 RANK_SHARE_BITS = 5
 """Bits of the level that reading by ranks costs: it has a 32nd of it (spec section 10.2)."""
@@ -57,7 +58,7 @@ one sum over all slots is tested (evaluation/records.py)."""
 
 @dataclass(frozen=True, slots=True)
 class MarkedPosition:
-    """A position of the reader's that was marked, linked to the one before, so that beams share a past.
+    """A position at which the encoder preferred the code, linked to the one before, so that beams share their past.
 
     Attributes:
         index: position in the reader's token sequence.
@@ -66,7 +67,7 @@ class MarkedPosition:
         token: the proxy token that the reader sees there.
         null: the chance that a wrong code hits it.
         hit: 1 for a hit, 0 for a miss, or the probability of a hit.
-        rank_nats: nats that the token's rank may be expected to say, where it won a race; else 0.
+        rank_nats: expected log-likelihood ratio of the token's rank, in nats, under ``gumbel``; else 0.
         previous: the mark before, None at the first.
     """
 
@@ -81,7 +82,7 @@ class MarkedPosition:
 
 
 def expected_rank_nats(probability: float) -> float:
-    """What the rank of a token of this probability says on average, if it won a race: its log-likelihood ratio."""
+    """The expected log-likelihood ratio, in nats, of the rank of a token of this probability under ``gumbel``."""
     return READER_SHARE * (probability - 1 - math.log(max(probability, _LEAST)))
 
 
@@ -94,7 +95,7 @@ def null_hit(probability: float) -> float:
 
 
 def marked_positions(last: MarkedPosition | None) -> Iterator[MarkedPosition]:
-    """The marks from the last one back."""
+    """The marked positions, from the last one back."""
     while last is not None:
         yield last
         last = last.previous
@@ -103,8 +104,8 @@ def marked_positions(last: MarkedPosition | None) -> Iterator[MarkedPosition]:
 def expected_log2_p(last: MarkedPosition | None, bits: int) -> float:
     """What to expect of log2 of the p-value after correction for ``2^bits`` records; at most 0.
 
-    By halves it is a bound; by ranks, where tokens won races, what they say on average. Like the decoder it counts a
-    pair of context and token once in a slot: a loop brings no evidence.
+    From halves it is a bound; from ranks, under ``gumbel``, an expectation. Like the decoder it counts a pair of
+    context and token once in a slot: a loop brings no evidence. It is 0.0 (p = 1) for a text that is too short.
     """
     first = {(mark.slot, mark.context, mark.token): mark for mark in marked_positions(last)}
     null = np.array([mark.null for mark in first.values()])[:, None]
@@ -115,7 +116,7 @@ def expected_log2_p(last: MarkedPosition | None, bits: int) -> float:
 
 
 def needed_tokens(profile: Profile, strategy: Strategy, codes: int = 1, alpha: float = 1e-4) -> int:
-    """Tokens of news-like text from which on a reader may be expected to find all codes at level ``alpha``."""
+    """Tokens of news-like text that a reader needs to find all codes at level ``alpha``."""
     bits = codes * profile.code_bits - math.log2(alpha) + (SEVERAL if codes > 1 else 0)
     each = RACED_BITS_PER_TOKEN if strategy is Strategy.GUMBEL else BITS_PER_TOKEN
     return profile.prefix_length + math.ceil(bits / each)

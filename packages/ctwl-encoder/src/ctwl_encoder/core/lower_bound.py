@@ -1,6 +1,6 @@
 """What ``delta`` chooses whatever the proxy says, so that the proxy need not be asked (spec section 8.2).
 
-``V`` is the tokens that rank before some place, and the order of the ranks is known without the proxy.
+``V`` contains the tokens that rank before some border. The ranks are known without the proxy; only the border is not.
 """
 
 from __future__ import annotations
@@ -26,21 +26,22 @@ _MOST = 500.0
 
 
 class LowerBound:
-    """What ``delta`` leaves of each token's probability at least, whatever the proxy says.
+    """A lower bound on each token's probability under ``delta`` that does not depend on the proxy.
 
-    A token has least where it is the first that is left out: what ranks before it gains, what ranks behind it does not.
-    Together these are a part of the marked distribution that is known without the proxy: drawing from it as often as
-    its mass says, and else from what the marked distribution has beyond it, draws from the marked distribution (a
-    maximal coupling over all weights that the proxy may give).
+    A token's probability is least where it is the first token outside ``V``: all tokens that rank before it gain, those
+    behind it do not. The bounds of all tokens are a part of the marked distribution that is known without the proxy.
+    To draw from the marked distribution, draw from this part with probability ``mass``, and otherwise from the rest of
+    the marked distribution (a maximal coupling over all weights that the proxy may give).
 
-    Of a token at several branches it may be less than what is left at least: its rank counts at the first of them.
+    For a token at several branches the bound may be lower than the least probability: its rank counts at the first of
+    them only.
 
     Attributes:
-        mass: of the known part, in [0, 1].
+        mass: sum of the bounds, in [0, 1].
     """
 
     def __init__(self, likely: NDArray[np.float32], branches: Sequence[Permuted], delta: float) -> None:
-        """Weigh the orders of the ranks.
+        """Compute the bounds.
 
         Args:
             likely: float32 (size,), the model's distribution.
@@ -53,7 +54,7 @@ class LowerBound:
         self._delta = delta
         self._branches = branches
         self._ids = ids = np.flatnonzero(preferred)
-        """Tokens that may be preferred somewhere; all others change by one factor."""
+        """Tokens that may be preferred at a branch; all others change by one factor."""
         index = np.empty(len(likely), dtype=np.int64)
         index[ids] = np.arange(len(ids))
         self._places = [index[branch.candidates] for branch, _ in branches]
@@ -62,7 +63,7 @@ class LowerBound:
         self._highest = np.log(likely[self._best])
         self._rest = max(float(likely.sum(dtype=np.float64) - self._likely.sum()), 0.0)
         self._factors, self._factor = self._weigh()
-        """By what probabilities are multiplied at least: float64 (|ids|,), and elsewhere."""
+        """The least factors of the probabilities: float64 (|ids|,), and the one of all other tokens."""
         self.mass = self._sum(self._factors, self._factor)
 
     def _weigh(self) -> tuple[NDArray[np.float64], float]:
@@ -81,7 +82,7 @@ class LowerBound:
             high, low = raised[at], raised[at] * np.exp(-self._delta)
             widths = np.diff(np.append(first, len(at)))
             before, beside, behind = _sum_before(high)[first], _sum_before(low), _sum_before(low[::-1])[::-1]
-            # No difference of sums of what is large: beside one token the others may be too small for it.
+            # Not as a difference of large sums: beside one large token the others would be lost in rounding.
             others = self._rest + raised[elsewhere].sum() + np.repeat(before - beside[first], widths) + beside + behind
             here = left[at]
             factors[at[here]] = 1 / (self._likely[at] + others)[here]
@@ -93,7 +94,7 @@ class LowerBound:
         return float((self._likely * factors).sum() + self._rest * factor)
 
     def known(self, logits: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The part that is known: log-probabilities, float32 (size,), whose sum is ``mass``.
+        """The known part: logarithms, float32 (size,), of numbers whose sum is ``mass``.
 
         Args:
             logits: float32 (size,), the model's.
@@ -101,7 +102,7 @@ class LowerBound:
         return self._multiplied(logits, self._factors, self._factor)
 
     def beyond(self, logits: NDArray[np.float32], insides: Sequence[NDArray[np.bool_]]) -> NDArray[np.float32]:
-        """What the marked distribution has beyond the part that is known: log-probabilities, float32 (size,).
+        """The marked distribution without the known part: logarithms, float32 (size,).
 
         Args:
             logits: float32 (size,), the model's.
@@ -116,7 +117,7 @@ class LowerBound:
         factor = max(1 / total - self._factor, 0.0)
         if self._sum(factors, factor) > 0:
             return self._multiplied(logits, factors, factor)
-        return self._multiplied(logits, gains / total, 1 / total)  # nothing, but for rounding
+        return self._multiplied(logits, gains / total, 1 / total)  # nothing is left, except for rounding
 
     def _multiplied(
         self, logits: NDArray[np.float32], factors: NDArray[np.float64], factor: float
@@ -131,7 +132,7 @@ class LowerBound:
 def argmax_is_certain(likely: NDArray[np.float32], branches: Sequence[Permuted], delta: float) -> bool:
     """Whether the likeliest token stays the likeliest, whatever the proxy says.
 
-    Another gains on it only where it ranks before it, or where the likeliest cannot be preferred.
+    Another token gains on it only where that one ranks before it, or where the likeliest token cannot be preferred.
 
     Args:
         likely: float32 (size,), the model's distribution.
@@ -146,11 +147,11 @@ def argmax_is_certain(likely: NDArray[np.float32], branches: Sequence[Permuted],
         times[branch.candidates[ranks < own] if len(own) else branch.candidates] += 1
     raised = likely * _gain(times, delta)
     raised[best] = 0.0
-    return bool(likely[best] > raised.max() * (1 + 1e-5))  # a tie, but for rounding, is the proxy's to break
+    return bool(likely[best] > raised.max() * (1 + 1e-5))  # a tie, up to rounding, is decided by the proxy
 
 
 def _gain(times: NDArray[np.int64], delta: float) -> NDArray[np.float64]:
-    """What ``delta``, added so many times, makes of a probability that is not normalized."""
+    """The factor of a probability, before normalization, whose logit gained ``delta`` so many times."""
     each = np.exp(np.minimum(delta * np.arange(int(times.max(initial=0)) + 1), _MOST))
     found: NDArray[np.float64] = each[times]
     return found

@@ -36,7 +36,7 @@ by hand: a word rarely has more tokens. With fewer the proxy is asked more often
 
 SECOND_QUESTION = 0.2
 """Mass of a branch for which ``delta`` asks the proxy once more at one step. Chosen by hand: with less, more is marked
-and each step takes longer. evaluation/asked.py counts the questions, evaluation/quality.py states what is marked."""
+and each step takes longer. evaluation/asked.py counts the questions."""
 
 _CACHED = 1 << 16
 """Entries of a cache before it is emptied. Chosen by hand; only speed and memory depend on it."""

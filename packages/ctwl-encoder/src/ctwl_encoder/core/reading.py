@@ -1,7 +1,8 @@
-"""What a reader will make of a text that is still being written: the proxy's tokens, kept up token by token.
+"""The proxy's tokens of a text that is still being written, updated with each token of the provider's model.
 
-A text is cut where its proxy tokens can no longer change, whatever follows; only the tail behind the cut, a word or
-two, is tokenized again when it grows. So a reading costs the same at every step of a long text, and is exact.
+A text is cut where its proxy tokens can no longer change, whatever follows. Only the tail behind the cut, a word or
+two, is tokenized again when it grows. So a step costs the same in a long text as in a short one, and the tokens are
+exact.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from ctwl_protocol.text.normalization import DELETED, WHITE_SPACE, normalize_wit
 __all__ = ["Kind", "Reading", "append_normalized", "breaks", "common_prefix_length", "extend", "kind", "visible"]
 
 _MAX_TAIL = 256
-"""A run of characters without a cut is tokenized up to this length; a longer one is cut where a token ends."""
+"""Characters of a tail without a cut; a longer tail is cut where a token ends. Chosen by hand: longer than any word; a
+larger value costs time in texts without spaces."""
 
 
 class Kind(IntEnum):
@@ -43,7 +45,7 @@ class Kind(IntEnum):
 
 
 _RETURN = re.compile(rf"\r[{re.escape(DELETED)}]*\Z")
-"""A carriage return that what follows may make one with a line feed; deleted characters do not part them."""
+"""A carriage return that may belong to a line feed that follows; deleted characters between them do not matter."""
 
 
 @lru_cache(maxsize=1 << 16)
@@ -169,7 +171,7 @@ def _last_cut(tail: str, table: NDArray[np.bool_]) -> int:
 
 
 def _force(tokens: list[int], tail: str, tokenizer: ProxyTokenizer) -> tuple[list[int], list[int], str]:
-    """Settle the first half of an endless tail, at a token that ends a character."""
+    """Settle the first half of a tail that is too long, where a token ends a character."""
     for count in range(len(tokens) // 2, len(tokens)):
         text = tokenizer.decode(np.array(tokens[count:], dtype=np.int64))
         if text and tail.endswith(text) and "\ufffd" not in text:
