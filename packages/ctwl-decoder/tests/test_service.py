@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import pydoc_data.topics
 import signal
@@ -27,6 +28,7 @@ from ctwl_decoder.apps.serve.batching import SharedObserver
 from ctwl_decoder.apps.serve.command import main
 from ctwl_decoder.apps.serve.limits import Limits
 from ctwl_decoder.apps.serve.server import configure
+from ctwl_decoder.apps.serve.service import Service
 from ctwl_decoder.errors import InputTooLarge, OptionOutOfRange, RequestCancelled, ServiceClosing
 from ctwl_decoder.report.html import html_report
 from ctwl_protocol import Profile
@@ -223,7 +225,7 @@ def chunked(size: int) -> Iterator[bytes]:
 
 @pytest.mark.parametrize("path", ["/v1/decode", "/report", "/", "/nowhere"])
 @pytest.mark.parametrize("body", [b" " * 10_000_000, chunked], ids=["announced", "in chunks"])
-def test_a_body_too_large_is_refused_unread(client: httpx.Client, path: str, body: bytes) -> None:
+def test_a_body_too_large_is_refused(client: httpx.Client, path: str, body: bytes) -> None:
     content = body if isinstance(body, bytes) else body(10_000_000)
     answer = client.post(path, content=content, headers={"content-type": "application/json"})
     assert (answer.status_code, answer.json()["code"]) == (413, "input-too-large")
@@ -280,13 +282,6 @@ def test_a_slow_body_is_given_up(small: Proxy) -> None:
     with serving(small, seconds=0.2) as client, connect(client) as slow:
         slow.sendall(request_of(QUESTION)[:-5])
         assert answer_of(slow).startswith(b"HTTP/1.1 408 ")
-
-
-@pytest.mark.parametrize("head", [b"", b"POST /v1/dec", b"GET / HTTP/1.1\r\nhost: x\r\n"])
-def test_a_slow_head_is_given_up(small: Proxy, head: bytes) -> None:
-    with serving(small, head_seconds=1) as client, connect(client) as slow:
-        slow.sendall(head)
-        assert answer_of(slow) == b""
 
 
 def test_a_client_that_hangs_up_frees_its_place(gated: Gated) -> None:
@@ -423,20 +418,21 @@ def test_broken_http_is_refused_and_others_are_served(client: httpx.Client, sent
     assert client.post("/v1/decode", json={"text": "Hello."}).status_code == 200
 
 
-def test_many_connections_do_not_keep_others_out(small: Proxy) -> None:
+def test_unfinished_requests_do_not_keep_others_out(small: Proxy) -> None:
     with serving(small, per_client=2) as client, ExitStack() as stack:
         for _ in range(100):
             stack.enter_context(connect(client)).sendall(request_of(QUESTION)[:-9])
-        assert client.get("/healthz").status_code == 200
-        until(lambda: metric(client, 'ctwl_rejected_total{reason="too-many-at-once"}') == 98)
+        assert client.post("/v1/decode", json=QUESTION).status_code == 200
 
 
-def test_one_address_cannot_hold_all_connections(small: Proxy) -> None:
-    with serving(small, connections=24) as client, ExitStack() as stack:
-        address = (client.base_url.host, client.base_url.port)
-        for _ in range(40):
-            stack.enter_context(socket.create_connection(address, source_address=("127.0.0.2", 0)))
-        assert client.get("/healthz").status_code == 200
+def test_connections_are_bounded(small: Proxy) -> None:
+    with serving(small, connections=8) as client, ExitStack() as stack:
+        held = [stack.enter_context(connect(client)) for _ in range(20)]
+        time.sleep(0.1)  # for the server to accept them
+        assert httpx.get(client.base_url.join("/healthz")).status_code == 503
+        for connection in held:
+            connection.close()
+        until(lambda: httpx.get(client.base_url.join("/healthz")).status_code == 200)
 
 
 def test_the_registry_is_read_once_for_all_requests(small: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -573,6 +569,60 @@ def test_closing_ends_the_wait_of_those_in_line(small: Proxy) -> None:
             until(lambda: observer._closed)
         closing.result()
         assert isinstance(waiting.exception(), ServiceClosing)
+
+
+@pytest.mark.parametrize("size", [1, 7, 64])
+def test_a_callback_that_fails_costs_nobody_an_answer(small: Proxy, size: int) -> None:
+    observer = SharedObserver(small, lambda prefixes: 1 // 0)
+    assert len(observer(cut(small, 600 + size))) == len(cut(small, 600 + size))
+    assert len(observer(cut(small, 600))) == len(cut(small, 600))
+    assert observer.working
+    observer.close()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_callers_are_told_at_once_when_the_thread_ends(small: Proxy) -> None:
+    proxy = Gated(small)
+    observer = SharedObserver(proxy)
+    with ThreadPoolExecutor() as threads:
+        with proxy.closed():
+            waiting = [threads.submit(observer, cut(small, size)) for size in (9000, 600)]
+            until(lambda: len(observer._waiting) == 2)
+            observer._next = lambda: 1 // 0  # type: ignore[method-assign, assignment]
+        for each in waiting:
+            assert isinstance(each.exception(timeout=5), ServiceClosing)
+    assert not observer.working
+    with pytest.raises(ServiceClosing):
+        observer(cut(small, 600))
+
+
+@pytest.mark.parametrize("when", ["warming up", "serving"])
+def test_the_threads_end_whatever_ends_the_server(small: Proxy, monkeypatch: pytest.MonkeyPatch, when: str) -> None:
+    service = Service(small, Limits())
+
+    async def live() -> None:
+        async with service.lifespan(None):
+            raise RuntimeError(when)
+
+    if when == "warming up":
+        monkeypatch.setattr(Decoder, "decode", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError if when == "warming up" else RuntimeError):
+        asyncio.run(live())
+    with pytest.raises(ServiceClosing):
+        service.check_ready()
+
+
+# ---- the same text, the same numbers ----
+
+
+def test_a_text_has_the_same_p_value_alone_and_among_others(offline_proxy: Proxy) -> None:
+    observer = SharedObserver(offline_proxy)
+    texts = [HUMAN[i * 501 : i * 501 + 400 + 150 * (i % 3)] for i in range(4)]
+    shared, alone = Decoder(offline_proxy, observer), Decoder(offline_proxy)
+    with ThreadPoolExecutor(4) as threads:
+        reports = list(threads.map(shared.decode, texts))
+    observer.close()
+    assert [report.p_value for report in reports] == [alone.decode(text).p_value for text in texts]
 
 
 # ---- the command ----

@@ -54,9 +54,9 @@ PROMPTS = [
 @pytest.mark.parametrize(
     ("options", "tokens"),
     [
-        ({"strategy": "unbiased"}, 110),
+        ({"strategy": "unbiased"}, 100),
         ({"strategy": "gumbel"}, 50),
-        ({"delta": 6.0, "temperature": 0, "repetition_penalty": 1.2}, 45),
+        ({"delta": 6.0, "temperature": 0, "repetition_penalty": 1.2}, 40),
         ({"strategy": "vanilla", "delta": 6.0}, 50),
     ],
     ids=["unbiased", "gumbel", "delta", "vanilla"],
@@ -205,6 +205,7 @@ def test_vanilla_is_read_with_the_profile_that_has_no_proxy(encoder: Encoder, de
     assert not decoder.decode(written.text).detected
 
 
+@pytest.mark.slow
 def test_the_hit_rate_rises_with_delta(encoder: Encoder) -> None:
     rates = []
     for delta in (0.1, 5.0):

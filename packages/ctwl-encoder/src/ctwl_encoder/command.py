@@ -336,5 +336,6 @@ def _show_warnings() -> list[type[Warning]]:
         print(f"ctwl-encode: warning: {message}", file=sys.stderr)
 
     warnings.filterwarnings("ignore", module="transformers")
+    warnings.simplefilter("always", ShortText)  # also where this process has shown it before
     warnings.showwarning = show
     return shown

@@ -1,14 +1,14 @@
-"""Proxy work of many requests in common batches, so that each gets its share of the proxy and none has to wait.
+"""The proxy LM shared by many requests: one thread owns it and fills every batch with prefixes of all waiting texts.
 
-One thread owns the proxy. It fills every batch with windows of all texts that wait, one of each in turn: a short text
-is read as fast beside a long one as beside another short one.
+It takes one prefix of each text in turn, so a short text is decoded as fast beside a long one as beside a short one.
 """
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 
@@ -22,15 +22,17 @@ from ...statistics.evidence import Evidence, observe
 
 __all__ = ["Caller", "SharedObserver"]
 
+_logger = logging.getLogger("ctwl_decoder.apps.serve")
+
 
 @dataclass(eq=False)
 class _Job:
-    """Positions that somebody waits for.
+    """The positions of one text.
 
     Attributes:
         positions: the positions.
-        given: how many went into batches.
-        inbox: their evidence in order, in parts, or what went wrong.
+        given: how many of them have been put into batches.
+        inbox: their evidence in order, in parts; or an error.
     """
 
     positions: Positions
@@ -45,11 +47,11 @@ class SharedObserver:
     """An :data:`~ctwl_decoder.statistics.evidence.Observe` that many threads may call at once.
 
     Attributes:
-        proxy: the proxy, which nobody else may use meanwhile.
+        proxy: the proxy; nothing else may use it meanwhile.
     """
 
-    def __init__(self, proxy: Proxy, on_batch: Callable[[int], None] = lambda windows: None) -> None:
-        """Start the thread; ``on_batch`` is told the windows of each batch."""
+    def __init__(self, proxy: Proxy, on_batch: Callable[[int], None] = lambda prefixes: None) -> None:
+        """Start the thread, which calls ``on_batch`` with the number of prefixes of each batch."""
         self.proxy = proxy
         self._on_batch = on_batch
         self._waiting: deque[_Job] = deque()
@@ -59,16 +61,16 @@ class SharedObserver:
         self._thread.start()
 
     def __call__(self, positions: Positions, progress: Callable[[int], None] = lambda done: None) -> Evidence:
-        """Observe for a caller who never cancels; see :class:`Caller`."""
+        """Observe for a caller that never cancels; see :class:`Caller`."""
         return self.caller()(positions, progress)
 
-    def caller(self, most: int | None = None) -> Caller:
+    def caller(self, max_tokens: int | None = None) -> Caller:
         """An observer for one request, which may be cancelled.
 
         Args:
-            most: tokens of the text whose positions it may ask for at once.
+            max_tokens: of the text whose positions it may ask for at once.
         """
-        return Caller(self, most)
+        return Caller(self, max_tokens)
 
     @property
     def working(self) -> bool:
@@ -76,37 +78,47 @@ class SharedObserver:
         return not self._closed and self._thread.is_alive()
 
     def close(self) -> None:
-        """End the thread; whoever still waits gets :class:`ServiceClosing`."""
+        """End the thread; every caller that still waits gets :class:`ServiceClosing`."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
         self._thread.join()
 
     def add(self, job: _Job) -> None:
-        """Put a job in line."""
+        """Put a job in the queue.
+
+        Raises:
+            ServiceClosing: the thread has ended or is ending.
+        """
         with self._changed:
             if self._closed:
-                raise ServiceClosing("the service is shutting down; try again later")
+                raise _closing()
             self._waiting.append(job)
             self._changed.notify_all()
 
     def drop(self, job: _Job) -> None:
-        """Take a job out of the line, if it is still there."""
+        """Take a job out of the queue, if it is still there."""
         with self._changed:
             if job in self._waiting:
                 self._waiting.remove(job)
 
     def _run(self) -> None:
-        while batch := self._next():
-            self._answer(batch)
+        """Answer batch by batch; at the end, also after a fault, nobody is left waiting."""
+        batch: list[_Part] = []
+        try:
+            while batch := self._next():
+                self._answer(batch)
+        finally:
+            with self._changed:
+                self._closed = True
+                for job in {job: None for job, _ in batch} | dict.fromkeys(self._waiting):
+                    job.inbox.put(_closing())
 
     def _next(self) -> list[_Part]:
         """The parts of the next batch; none when closed."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._closed)
             if self._closed:
-                for job in self._waiting:
-                    job.inbox.put(ServiceClosing("the service is shutting down; try again later"))
                 return []
             shares: dict[_Job, int] = {}
             for _ in range(self.proxy.batch_size):
@@ -121,9 +133,9 @@ class SharedObserver:
                 job.given = rows.stop
             return parts
 
-    def _answer(self, parts: list[_Part]) -> None:
-        """Observe a batch and hand its rows back; where that fails, each part alone, so that the innocent succeed."""
-        columns = zip(*(tuple(c[rows] for c in job.positions) for job, rows in parts), strict=True)
+    def _answer(self, parts: Sequence[_Part]) -> None:
+        """Observe a batch and hand out its rows; after an error each part alone, so that only faulty parts fail."""
+        columns = zip(*(tuple(column[rows] for column in job.positions) for job, rows in parts), strict=True)
         try:
             evidence = observe(self.proxy, Positions(*map(np.concatenate, columns)))
         except Exception as error:
@@ -133,20 +145,23 @@ class SharedObserver:
             for part in parts:
                 self._answer([part])
             return
-        self._on_batch(len(evidence))
         done = 0
         for job, rows in parts:
             size = rows.stop - rows.start
             job.inbox.put(evidence[done : done + size])
             done += size
+        try:
+            self._on_batch(len(evidence))
+        except Exception:  # a fault of a counter must not end the thread
+            _logger.exception("the callback for batches failed")
 
 
 class Caller:
-    """One request at the shared observer: an :data:`~ctwl_decoder.statistics.evidence.Observe` that another thread may cancel."""
+    """One request's :data:`~ctwl_decoder.statistics.evidence.Observe`, which another thread may cancel."""
 
-    def __init__(self, observer: SharedObserver, most: int | None) -> None:
+    def __init__(self, observer: SharedObserver, max_tokens: int | None) -> None:
         self._observer = observer
-        self._most = most
+        self._max_tokens = max_tokens
         self._cancelled = False
         self._job: _Job | None = None
 
@@ -154,17 +169,16 @@ class Caller:
         """Wait for the evidence at the given positions.
 
         Raises:
-            InputTooLarge: the positions are of a longer text than this caller may ask for.
+            InputTooLarge: the text of the positions has more tokens than this caller may ask for.
             RequestCancelled: :meth:`cancel` was called.
-            ServiceClosing: the observer was closed.
+            ServiceClosing: the observer was closed, or its thread has failed.
             Exception: what the proxy or ``progress`` raised.
         """
+        proxy, limit = self._observer.proxy, self._max_tokens
         if not len(positions):
-            return observe(self._observer.proxy, positions)  # nothing to weigh, only the right shapes
-        if self._most is not None and len(positions) + self._observer.proxy.profile.prefix_length > self._most:
-            raise InputTooLarge(
-                f"the text has more than {self._most} tokens, the most that are read here at once; cut it into parts"
-            )
+            return observe(proxy, positions)  # empty arrays of the right shapes; the proxy is not asked
+        if limit is not None and len(positions) + proxy.profile.prefix_length > limit:
+            raise InputTooLarge(f"the text has more than {limit} tokens, the most allowed here; cut it into parts")
         job = self._job = _Job(positions)
         if self._cancelled:
             raise _cancelled()
@@ -184,7 +198,7 @@ class Caller:
         return Evidence.joined(parts)
 
     def cancel(self) -> None:
-        """Drop what is still waiting, now and in later calls; the thread that waits gets :class:`RequestCancelled`."""
+        """Drop what is still in the queue, now and in later calls; a waiting call raises :class:`RequestCancelled`."""
         self._cancelled = True
         if (job := self._job) is not None:
             self._observer.drop(job)
@@ -193,3 +207,7 @@ class Caller:
 
 def _cancelled() -> RequestCancelled:
     return RequestCancelled("the request was cancelled")
+
+
+def _closing() -> ServiceClosing:
+    return ServiceClosing("the service is shutting down; try again later")

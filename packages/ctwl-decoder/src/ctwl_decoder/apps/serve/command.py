@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import signal
 import socket
-import sys
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import fields
 
-from ctwl_protocol import CTWLError, get_profile
+from ctwl_protocol import get_profile
+from ctwl_protocol.command import run_command
 
 from ...errors import CannotServe, ExtraMissing
 from ...options import add_proxy_options
@@ -22,34 +22,37 @@ _EPILOG = """\
 examples:
   ctwl-decode serve                                       http://127.0.0.1:8000/ for this machine
   ctwl-decode serve --profile org.ctwl.smollm2-135m.1     without a download
-  ctwl-decode serve --host 0.0.0.0 --port 80              for everyone
-  ctwl-decode serve --trust-proxy 127.0.0.1               behind nginx or the like, which sends X-Forwarded-For
+  ctwl-decode serve --host 0.0.0.0                        for a network that you trust
+  ctwl-decode serve --trust-proxy 127.0.0.1               for the world, behind a reverse proxy on this machine
 
   curl -F file=@letter.txt http://127.0.0.1:8000/report > report.html
   curl --json '{"text": "..."}' http://127.0.0.1:8000/v1/decode
 
-The API is described at /docs (/openapi.json for programs); /metrics is for Prometheus, /healthz and /readyz for
-whatever restarts it. Texts are neither kept nor logged. An updated registry is taken up within ten minutes. Behind a
-proxy that is not trusted all clients have one address, and share its limits.
-exit status: 0 stopped; 2 an error.
+The API is described at /docs (/openapi.json for programs). /metrics is for Prometheus, /healthz and /readyz are for
+whatever restarts the service. Texts are neither kept nor logged. An updated registry is loaded within ten minutes.
+
+A service that everyone can reach needs a reverse proxy such as nginx or Caddy in front. It must limit how long a client
+takes to send a request and to fetch the answer, limit the connections of one address, end TLS, and set X-Forwarded-For
+to the client's address; name its own address with --trust-proxy, else all its clients share the limits of one. The
+README of ctwl-decoder has both configurations.
+exit status: 0 the service was stopped; 2 an error.
 """
 
 _HELP = {
     "body": ("BYTES", "bytes of a request's body"),
     "characters": ("N", "characters of a text"),
-    "tokens": ("N", "proxy tokens of a text"),
+    "tokens": ("N", "tokens of a text"),
     "working": ("N", "requests that are decoded at once"),
-    "waiting": ("N", "requests that wait for their turn; further ones are refused"),
-    "per_client": ("N", "requests under way from one address"),
-    "seconds": ("S", "seconds for a request, a slow body included"),
-    "head_seconds": ("S", "seconds for a request's head to arrive"),
-    "connections": ("N", "connections open at once, of one address a quarter of them"),
+    "waiting": ("N", "requests that wait for their turn; more are refused"),
+    "per_client": ("N", "requests of one address that are decoded or wait"),
+    "seconds": ("S", "seconds for a request, from the end of its head to the end of its answer"),
+    "connections": ("N", "connections open at once"),
 }
 
 
 def _port(given: str) -> int:
     if not given.isdecimal() or int(given) >= 1 << 16:
-        raise argparse.ArgumentTypeError(f"{given} is no port; ports run from 0 to {(1 << 16) - 1}")
+        raise argparse.ArgumentTypeError(f"{given} is not a port; ports are numbers from 0 to {(1 << 16) - 1}")
     return int(given)
 
 
@@ -66,7 +69,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--trust-proxy",
         metavar="ADDRESSES",
-        help="take the client's address from X-Forwarded-For where the request comes from these, comma-separated",
+        help="comma-separated addresses of reverse proxies: take the client's address from their X-Forwarded-For",
     )
     parser.add_argument("--access-log", action="store_true", help="log a line per request, without what was sent")
     limits = parser.add_argument_group("limits")
@@ -84,15 +87,19 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _bind(host: str, port: int) -> socket.socket:
-    """A listening socket; taken first, so that a port in use is known before a model is loaded."""
+    """A listening socket, bound before a model is loaded, so that a port in use is reported at once.
+
+    Raises:
+        CannotServe: the address is not this machine's, or the port is in use or reserved.
+    """
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family, backlog=512)
     except socket.gaierror as error:
-        raise CannotServe(f"{host} is no address of this machine ({error.strerror}); try 127.0.0.1") from error
+        raise CannotServe(f"{host} is not an address of this machine ({error.strerror}); try 127.0.0.1") from error
     except OSError as error:
         raise CannotServe(
-            f"cannot listen at {host} port {port}: {error}; another --port, or --port 0, may be free"
+            f"cannot listen at {host} port {port}: {error}; try another --port, or --port 0 for a free one"
         ) from error
 
 
@@ -101,7 +108,7 @@ def _url(listener: socket.socket) -> str:
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
 
-def _serve(arguments: argparse.Namespace) -> None:
+def _serve(arguments: argparse.Namespace) -> int:
     limits = Limits(**{field.name: getattr(arguments, field.name) for field in fields(Limits)})
     profile = get_profile(arguments.profile)  # a wrong name fails before torch is loaded
     with closing(_bind(arguments.host, arguments.port)) as listener:
@@ -112,7 +119,7 @@ def _serve(arguments: argparse.Namespace) -> None:
             from .server import configure
         except ImportError as error:
             raise ExtraMissing(
-                f"serving needs {error.name or error}; run: pip install 'ctwl-decoder[serve]'"
+                f"serving needs {error.name or error}; install it with: pip install 'ctwl-decoder[serve]'"
             ) from error
         from ctwl_protocol.proxy import open_proxy
 
@@ -122,27 +129,22 @@ def _serve(arguments: argparse.Namespace) -> None:
                 print(f"ctwl-decode: serving {profile.name} at {_url(listener)} (Ctrl+C ends it)", flush=True)
 
         proxy = open_proxy(profile, path=arguments.proxy, device=arguments.device, fast=True)
-        config = configure(
-            create_app(proxy, limits), limits, access_log=arguments.access_log, trusted=arguments.trust_proxy
-        )
-        Server(config).run(sockets=[listener])
+        app = create_app(proxy, limits)
+        config = configure(app, limits, access_log=arguments.access_log, trusted=arguments.trust_proxy)
+        with suppress(KeyboardInterrupt):  # uvicorn raises the signal again when it has shut down
+            Server(config).run(sockets=[listener])
+    return 0
 
 
-def _stop(*_: object) -> None:
+def _interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit status when the service was stopped."""
     arguments = _parser().parse_args(argv)
-    before = signal.signal(signal.SIGTERM, _stop)  # before uvicorn listens for it, and where it raises it at the end
+    before = signal.signal(signal.SIGTERM, _interrupt)  # a stop is no error, before and while uvicorn handles signals
     try:
-        _serve(arguments)
-    except CTWLError as error:
-        print(f"ctwl-decode: {error.code}: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        return 0
+        return run_command("ctwl-decode", lambda: _serve(arguments), interrupted=0)
     finally:
         signal.signal(signal.SIGTERM, before)
-    return 0

@@ -1,4 +1,4 @@
-"""What the service tells Prometheus; nothing of any text is in it."""
+"""The service's metrics for Prometheus; they hold nothing of any text."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class Metrics:
 
     Attributes:
         registry: the registry.
-        requests: answers, by endpoint and status; 499 where the client went away first.
+        requests: answers, by endpoint and status; status 499 where the client closed the connection first.
         seconds: time from a request's head to the end of its answer, by endpoint.
         rejected: refusals, by the error's code.
-        windows: windows that the proxy has weighed.
+        windows: prefixes that the proxy LM has read.
     """
 
     def __init__(self, admission: Admission) -> None:
@@ -29,7 +29,7 @@ class Metrics:
             "ctwl_request_seconds", "Time per request.", ["endpoint"], buckets=_SECONDS, registry=self.registry
         )
         self.rejected = Counter("ctwl_rejected", "Refused requests.", ["reason"], registry=self.registry)
-        self.windows = Counter("ctwl_windows", "Windows weighed by the proxy.", registry=self.registry)
+        self.windows = Counter("ctwl_windows", "Prefixes read by the proxy LM.", registry=self.registry)
         Gauge("ctwl_waiting", "Requests that wait for their turn.", registry=self.registry).set_function(
             lambda: admission.waiting
         )

@@ -1,4 +1,4 @@
-"""How the service says no: a status, a stable code and a sentence, as JSON or as a small page."""
+"""Refusals: a status, a stable code and a message, as JSON or as a small page; and the pages' security policy."""
 
 from __future__ import annotations
 
@@ -59,24 +59,26 @@ _PAGE = """<!doctype html>
 
 
 class Problem(BaseModel):
-    """What every refusal looks like."""
+    """The body of every refusal."""
 
     code: str = Field(description="What is wrong, for programs; stable.")
     message: str = Field(description="What is wrong and what to do, for people.")
 
 
 def problem_of(error: CTWLError) -> tuple[int, Problem]:
-    """The status and the problem of an error; 500 for one that is not the request's fault."""
+    """The status and the body of an error; status 500 where the service is at fault."""
     status = next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
     return status, Problem(code=error.code, message=str(error))
 
 
 def answer(scope: Scope, status: int, problem: Problem, headers: Mapping[str, str] | None = None) -> Response:
-    """The answer that says it: a page for whoever posted the form from a browser, else JSON."""
+    """A problem as an answer: a page for a browser that posted the form, JSON for all others."""
     headers = dict(headers or {})
     if status in {429, 503}:
         headers["retry-after"] = _RETRY_SECONDS
-    message = problem.message.encode("utf-8", "backslashreplace").decode()  # a client's own words may be no Unicode
+    message = problem.message.encode(
+        "utf-8", "backslashreplace"
+    ).decode()  # it may quote a client, who may send lone surrogates
     if scope["path"] == "/report" and "text/html" in Headers(scope=scope).get("accept", ""):
         document = _PAGE.replace("MESSAGE", escape(f"{message[:1].upper()}{message[1:]}."))
         return page(document, status, headers, frame_ancestors="'self'")
@@ -84,8 +86,8 @@ def answer(scope: Scope, status: int, problem: Problem, headers: Mapping[str, st
 
 
 def page(document: str, status: int = 200, headers: Mapping[str, str] | None = None, **policy: str) -> Response:
-    """An HTML page that may use its own inline style, nothing else, and what ``policy`` says (``_`` for ``-``)."""
-    style = re.search("<style>(.*?)</style>", document, re.S)  # the first: nothing from outside stands before it
+    """An HTML page whose policy allows its own inline style and what ``policy`` names (``_`` for ``-``)."""
+    style = re.search("<style>(.*?)</style>", document, re.S)  # the first one, which stands before any text of a client
     directives = {"default_src": "'none'", "style_src": inline(style[1]) if style else "'none'", "base_uri": "'none'"}
     directives |= {"form_action": "'none'", "frame_ancestors": "'none'", **policy}
     content = "; ".join(f"{name.replace('_', '-')} {value}" for name, value in directives.items())
@@ -93,5 +95,5 @@ def page(document: str, status: int = 200, headers: Mapping[str, str] | None = N
 
 
 def inline(code: str) -> str:
-    """The source expression that allows one inline style or script."""
+    """The source expression of a content security policy that allows one inline style or script."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()}'"

@@ -1,90 +1,25 @@
-"""uvicorn as the service runs it: quiet, and with limits that its HTTP protocol lacks, on time and on connections."""
+"""uvicorn's configuration for the service: its limits, and a log without any text.
+
+uvicorn bounds the size of a request's head, the connections and the idle time between requests. It does not bound how
+long a client takes to send a head or to fetch an answer, nor the connections of one address. A service that the world
+can reach needs a reverse proxy for those (README.md, "Serving the world").
+"""
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections import Counter
 from typing import Any
 
-import h11
 import uvicorn
 from starlette.types import ASGIApp
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from .admission import client_of
 from .limits import Limits
 
-__all__ = ["TimedProtocol", "configure"]
+__all__ = ["configure"]
 
+_HEAD_BYTES = 16 << 10
 _GRACE_SECONDS = 10
 _IDLE_SECONDS = 5
-
-
-class TimedProtocol(H11Protocol):
-    """Drops a connection whose request head does not arrive in time, or whose client does not fetch its answer.
-
-    Connections beyond an address's share are dropped as they come, so that nobody can hold all that there are.
-
-    Attributes:
-        head_seconds: from the connection, or a later head's first byte, to the head's end.
-        answer_seconds: for a client to fetch what is more than the socket takes at once.
-        share: connections that an address may hold; None for any number.
-        held: how many each address holds, in all of a server's protocols.
-    """
-
-    head_seconds = 10.0
-    answer_seconds = 60.0
-    share: int | None
-    held: Counter[str]
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self._timers: dict[str, asyncio.TimerHandle] = {}
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Wait for the first head."""
-        super().connection_made(transport)
-        self._start("head", self.head_seconds)
-        self._host = client_of(transport.get_extra_info("peername"))
-        self.held[self._host] += 1
-        if self.share is not None and self.held[self._host] > self.share:
-            transport.abort()
-
-    def data_received(self, data: bytes) -> None:
-        """Wait for the rest of a head, or no longer."""
-        super().data_received(data)
-        if self.conn.their_state is h11.IDLE:
-            self._start("head", self.head_seconds)
-        else:
-            self._stop("head")
-
-    def pause_writing(self) -> None:
-        """Wait for the client to read."""
-        super().pause_writing()
-        self._start("answer", self.answer_seconds)
-
-    def resume_writing(self) -> None:
-        """The client has read."""
-        super().resume_writing()
-        self._stop("answer")
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Nothing more to wait for."""
-        super().connection_lost(exc)
-        self.held[self._host] -= 1
-        if not self.held[self._host]:
-            del self.held[self._host]
-        self._stop("head")
-        self._stop("answer")
-
-    def _start(self, name: str, seconds: float) -> None:
-        if name not in self._timers:
-            self._timers[name] = self.loop.call_later(seconds, self.transport.abort)
-
-    def _stop(self, name: str) -> None:
-        if timer := self._timers.pop(name, None):
-            timer.cancel()
 
 
 def configure(app: ASGIApp, limits: Limits, *, access_log: bool = False, trusted: str | None = None) -> uvicorn.Config:
@@ -94,17 +29,11 @@ def configure(app: ASGIApp, limits: Limits, *, access_log: bool = False, trusted
         app: the app.
         limits: its limits.
         access_log: log a line per request, without queries and bodies.
-        trusted: comma-separated addresses whose X-Forwarded-For is believed.
+        trusted: comma-separated addresses of reverse proxies, whose X-Forwarded-For names the client.
     """
-    options: dict[str, object] = {
-        "head_seconds": limits.head_seconds,
-        "answer_seconds": limits.seconds,
-        "share": None if trusted is not None else max(1, limits.connections // 4),  # a proxy holds for many
-        "held": Counter(),
-    }
     return uvicorn.Config(
         app,
-        http=type("Protocol", (TimedProtocol,), options),
+        http="h11",
         ws="none",
         lifespan="on",
         log_config=_log_config(access_log),
@@ -113,13 +42,14 @@ def configure(app: ASGIApp, limits: Limits, *, access_log: bool = False, trusted
         proxy_headers=trusted is not None,
         forwarded_allow_ips=trusted,
         limit_concurrency=limits.connections,
+        h11_max_incomplete_event_size=_HEAD_BYTES,
         timeout_keep_alive=_IDLE_SECONDS,
         timeout_graceful_shutdown=_GRACE_SECONDS,
     )
 
 
 class _WithoutQuery(logging.Filter):
-    """Takes the query out of uvicorn's lines: a client may have put its text there."""
+    """Removes the query from uvicorn's lines: a client may have put its text there."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         if isinstance(record.args, tuple) and len(record.args) == 5:  # client, method, path, version, status
@@ -129,21 +59,21 @@ class _WithoutQuery(logging.Filter):
 
 
 def _log_config(access: bool) -> dict[str, Any]:
-    """Errors to stderr; a line per request only where asked for."""
+    """Errors go to stderr, and a line per request where ``access`` is set."""
     error = {"handlers": ["stderr"], "level": "ERROR", "propagate": False}
     return {
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {"plain": {"format": "%(asctime)s %(message)s"}},
-        "filters": {"bare": {"()": _WithoutQuery}},
+        "filters": {"without_query": {"()": _WithoutQuery}},
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "plain"}},
         "loggers": {
             "ctwl_decoder.apps.serve": error,
-            "python_multipart": {"level": "CRITICAL"},  # tells of the bytes of a broken form
+            "python_multipart": {"level": "CRITICAL"},  # it would log bytes of a malformed form
             "uvicorn.error": error,
             "uvicorn.access": {
                 "handlers": ["stderr"] if access else [],
-                "filters": ["bare"],
+                "filters": ["without_query"],
                 "level": "INFO",
                 "propagate": False,
             },

@@ -1,0 +1,98 @@
+"""What the API takes and gives, beside the report: the question, the facts about the service, and its state."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict
+
+from ctwl_protocol import Profile
+
+from ...options import ALPHA, ScoreName
+from .limits import Limits
+
+__all__ = ["FORM", "PROBLEMS", "About", "Question", "State"]
+
+PROBLEMS = {
+    400: "The body cannot be parsed.",
+    408: "The body did not arrive in time.",
+    413: "The body or the text is too long.",
+    415: "The body is of another media type.",
+    422: "An option is out of its range, or the text is not Unicode text.",
+    429: "The client has too many requests under way.",
+    500: "The service failed.",
+    503: "The service is busy, or the request took too long.",
+}
+"""The statuses of refusals."""
+
+FORM = {
+    "schema": {
+        "type": "object",
+        "properties": {
+            "text": {"type": "string", "description": "The text."},
+            "file": {"type": "string", "format": "binary", "description": "A UTF-8 text file, instead of the text."},
+        },
+    },
+    "encoding": {"file": {"contentType": "text/plain"}},
+}
+"""The form that ``POST /report`` takes, for OpenAPI."""
+
+
+def _whole(value: object) -> object:
+    """JSON has one kind of number: 3.0 is an integer."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+_Provider = Annotated[int, Field(ge=0, lt=1 << 10), BeforeValidator(_whole)]
+_Version = Annotated[int, Field(ge=0, lt=1 << 4), BeforeValidator(_whole)]
+
+
+class Question(BaseModel):
+    """What to decode, and how."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    text: str = Field(description="The text; GET /v1/profile says how long it may be.")
+    alpha: float = Field(default=ALPHA, gt=0, lt=1, description="Level of the test.")
+    score: ScoreName = Field(
+        default="both",
+        description="How positions are scored: by halves (soft), by ranks (rank), by both, or by the paper's count.",
+    )
+    beacons: list[Annotated[tuple[_Provider, _Version], Strict(False)]] | None = Field(
+        default=None,
+        min_length=1,
+        max_length=1024,
+        description="Search for the beacons of these providers and model versions only, which needs less text. "
+        "Only for profiles whose codes have 20 bits, which are beacons.",
+    )
+
+
+class About(BaseModel):
+    """The profile that this service decodes, and its limits."""
+
+    name: str = Field(description="The profile's name.")
+    digest: str = Field(description="SHA-256 of the profile's canonical encoding.")
+    profile: dict[str, Any] = Field(description="The profile; a private one without its key.")
+    max_bytes: int = Field(description="Bytes that a request's body may have.")
+    max_characters: int = Field(description="Characters that a text may have.")
+    max_tokens: int = Field(description="Tokens that a text may have.")
+    max_seconds: float = Field(description="Seconds that a request may take.")
+
+    @classmethod
+    def of(cls, profile: Profile, limits: Limits) -> About:
+        """The facts about a service of this profile."""
+        return cls(
+            name=profile.name,
+            digest=profile.digest,
+            profile=profile.model_dump(mode="json", exclude=set() if profile.is_public else {"key"}),
+            max_bytes=limits.body,
+            max_characters=limits.characters,
+            max_tokens=limits.tokens,
+            max_seconds=limits.seconds,
+        )
+
+
+class State(BaseModel):
+    """The state of the service."""
+
+    status: Literal["ok", "ready"]
