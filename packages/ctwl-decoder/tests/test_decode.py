@@ -353,18 +353,14 @@ def test_a_level_outside_its_range_is_refused(decoder: Decoder, alpha: float) ->
 # ---- the command ----
 
 
-def run(*arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [sys.executable, "-m", "ctwl_decoder", *arguments], input=stdin, capture_output=True, check=False
-    )
-
-
 OFFLINE = ("--profile", "org.ctwl.smollm2-135m.1")
 
 
-def test_the_command_finds_the_code_and_says_so_by_its_exit_status(marked: str, tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_the_command_is_a_program(marked: str, tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_text(marked, encoding="utf-8")
-    found = run(*OFFLINE, "--json", str(tmp_path / "text.txt"))
+    command = [sys.executable, "-m", "ctwl_decoder", *OFFLINE, "--json", str(tmp_path / "text.txt")]
+    found = subprocess.run(command, capture_output=True, check=False)
     report = json.loads(found.stdout)
     assert report.keys() >= FIELDS
     assert (found.returncode, report["detected"], report["provider"], report["version"]) == (0, True, 700, 9)
@@ -382,10 +378,17 @@ def test_the_command_looks_for_what_it_is_told(marked: str, tmp_path: Path, caps
     assert "registry  test registry, version 1" in told
 
 
-def test_the_command_finds_nothing_in_human_text() -> None:
-    nothing = run(*OFFLINE, "-", stdin=HUMAN["exceptions"][:500].encode())
-    assert nothing.returncode == 1
-    assert nothing.stdout.startswith(b"No watermark found (p = ")
+def given(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bytes on standard input."""
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+
+def test_the_command_finds_nothing_in_human_text(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given(HUMAN["exceptions"][:500].encode(), monkeypatch)
+    assert main([*OFFLINE, "-"]) == 1
+    assert capsys.readouterr().out.startswith("No watermark found (p = ")
 
 
 @pytest.mark.parametrize(
@@ -413,8 +416,15 @@ def test_the_command_finds_nothing_in_human_text() -> None:
         "no keys",
     ],
 )
-def test_the_command_answers_bad_input_in_a_line(arguments: list[str], stdin: bytes, code: str) -> None:
-    result = run(*arguments, stdin=stdin)
-    assert (result.returncode, result.stdout) == (2, b"")
-    assert result.stderr.decode().startswith(f"ctwl-decode: {code}: ")
-    assert result.stderr.count(b"\n") == 1
+def test_the_command_answers_bad_input_in_a_line(
+    arguments: list[str],
+    stdin: bytes,
+    code: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    given(stdin, monkeypatch)
+    assert main(arguments) == 2
+    told = capsys.readouterr()
+    assert told.err.startswith(f"ctwl-decode: {code}: ")
+    assert (told.out, told.err.count("\n")) == ("", 1)

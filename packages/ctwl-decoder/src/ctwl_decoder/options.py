@@ -21,10 +21,9 @@ __all__ = [
     "MAX_TOKENS",
     "ScoreName",
     "add_alpha_option",
+    "add_beacon_option",
     "add_proxy_options",
-    "add_reference_option",
     "beacon_codes",
-    "beacons",
     "check_alpha",
     "codes_of",
 ]
@@ -69,7 +68,7 @@ def codes_of(beacons: Iterable[tuple[int, int]]) -> NDArray[np.uint32]:
     return np.array(sorted(codes), dtype=np.uint32)
 
 
-def beacons(given: str) -> list[tuple[int, int]]:
+def _beacons(given: str) -> list[tuple[int, int]]:
     """Read ``PROVIDER:VERSION``, or ``PROVIDER`` for all its versions, as a type of argparse.
 
     Raises:
@@ -91,17 +90,20 @@ def add_alpha_option(parser: argparse._ActionsContainer, what: str = "the test")
     parser.add_argument("--alpha", type=float, default=ALPHA, help=text)
 
 
-def add_reference_option(parser: argparse.ArgumentParser) -> None:
-    """Give a command the option that asks for the proxy LM's reference arithmetic."""
+def add_beacon_option(parser: argparse._ActionsContainer, default: str) -> None:
+    """Give a command the option that names the beacons to search for; what it does without, the help says."""
     parser.add_argument(
-        "--reference",
-        action="store_true",
-        help="compute the proxy LM in float32 (default: in bfloat16 where the processor supports it)",
+        "--beacon",
+        metavar="PROVIDER[:VERSION]",
+        type=_beacons,
+        action="extend",
+        help="search for this provider's codes only, of one model version (0 to 15) or of all, which needs less text; "
+        f"may be repeated (default: {default})",
     )
 
 
-def add_proxy_options(parser: argparse.ArgumentParser, *, profile: bool = True) -> None:
-    """Give a command the options that say which proxy LM to open, and where; some take the profile from elsewhere."""
+def add_proxy_options(parser: argparse.ArgumentParser, *, profile: bool = True, reference: bool = False) -> None:
+    """Give a command the options that say which proxy LM to open, where, and how; not all commands need all."""
     if profile:
         parser.add_argument(
             "--profile",
@@ -116,3 +118,9 @@ def add_proxy_options(parser: argparse.ArgumentParser, *, profile: bool = True) 
         "source)",
     )
     parser.add_argument("--device", default="auto", help="torch device (default: cuda where there is one)")
+    if reference:
+        parser.add_argument(
+            "--reference",
+            action="store_true",
+            help="compute the proxy LM in float32 (default: in bfloat16 where the processor supports it)",
+        )

@@ -15,7 +15,7 @@ from ctwl_protocol.command import run_command
 from ctwl_protocol.registry import load_trusted
 
 from ...errors import ExtraMissing, OptionOutOfRange
-from ...options import add_alpha_option, add_proxy_options, add_reference_option, beacons
+from ...options import add_alpha_option, add_beacon_option, add_proxy_options
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -63,18 +63,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("paths", metavar="PATH", nargs="+", type=Path, help="a file or a folder")
     parser.add_argument("--out", metavar="FILE", type=Path, required=True, help="the Parquet file to write")
     search = parser.add_argument_group("what to look for")
-    search.add_argument(
-        "--beacon",
-        metavar="PROVIDER[:VERSION]",
-        type=beacons,
-        action="extend",
-        help="search for this provider's codes, of one model version (0 to 15) or of all; may be repeated (default: "
-        "every registered provider)",
-    )
+    add_beacon_option(search, "every registered provider's codes")
     search.add_argument("--all-codes", action="store_true", help="search the whole code space")
     add_alpha_option(search, "each document's test")
-    add_proxy_options(parser)
-    add_reference_option(parser)
+    add_proxy_options(parser, reference=True)
     records = parser.add_argument_group("records")
     records.add_argument("--text-column", metavar="NAME", default="text", help="field that holds the text")
     records.add_argument("--id-column", metavar="NAME", help="field that is copied to the results' id")
