@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ctwl_protocol import get_profile
 from ctwl_protocol.command import run_command
@@ -110,28 +111,20 @@ def _settings(arguments: argparse.Namespace) -> Settings:
 def _progress(*, quiet: bool) -> Iterator[Watch]:
     """A progress bar on stderr where that is a terminal."""
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress
 
     console = Console(stderr=True)
-    with Progress(
-        BarColumn(),
-        TaskProgressColumn(),
-        TextColumn("{task.fields[documents]} documents  {task.fields[found]} found  {task.fields[errors]} errors"),
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-        disable=quiet or not console.is_terminal,
-        speed_estimate_period=600,  # a chunk may take minutes
-    ) as bar:
-        counts: dict[str, Any] = {"documents": 0, "found": 0, "errors": 0}
-        task = bar.add_task("scan", total=None, **counts)
+    hidden = quiet or not console.is_terminal
+    counts = Counter(documents=0, found=0, errors=0)
+    with Progress(console=console, transient=True, disable=hidden, speed_estimate_period=600) as bar:  # slow chunks
+        task = bar.add_task("", total=None)
 
         def watch(done: float, total: int, rows: pa.Table | None) -> None:
             if rows is not None:
-                counts["documents"] += len(rows)
-                counts["found"] += rows["outcome"].to_pylist().count("found")
-                counts["errors"] += len(rows) - rows["error"].null_count
-            bar.update(task, completed=done, total=total, **counts)
+                found = rows["outcome"].to_pylist().count("found")
+                counts.update(documents=len(rows), found=found, errors=len(rows) - rows["error"].null_count)
+            description = "  ".join(f"{count} {name}" for name, count in counts.items())
+            bar.update(task, completed=done, total=total, description=description)
 
         yield watch
 

@@ -10,6 +10,7 @@ import gzip
 import itertools
 import json
 import os
+import re
 import stat
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -25,7 +26,7 @@ from pyarrow import types
 from ...errors import DecoderError, InputTooLarge, InputUnreadable, NotText, RecordMalformed, TextMissing
 from ...text.input import text_of
 
-__all__ = ["Columns", "CorpusFile", "Document", "corpus_files", "documents", "look_at"]
+__all__ = ["DOCUMENTS", "Columns", "CorpusFile", "corpus_files", "documents", "look_at"]
 
 MAX_BYTES = 1 << 22
 """Longest text in bytes: the decoder's 2^20 characters, four bytes each."""
@@ -42,6 +43,7 @@ _BATCH_ROWS = 64
 _BATCH_BYTES = 1 << 28
 _READ_AHEAD = 1 << 16  # bytes for each column
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -70,27 +72,15 @@ class CorpusFile:
     mtime_ns: int
 
 
-@dataclass(frozen=True)
-class Document:
-    """A document, or the error that keeps it from being read.
-
-    Attributes:
-        source: name of its file.
-        row: its index in the file: of the line (empty lines count), of the row; 0 for plain text.
-        id: the record's own id: a string or an integer; None for all else.
-        text: the text; empty where there is an error.
-        error: code of the error; None if there is none.
-        message: the error's message.
-        read: bytes of the file that were read when the document ended.
-    """
-
-    source: str
-    row: int
-    id: str | None = None
-    text: str = ""
-    error: str | None = None
-    message: str | None = None
-    read: int = 0
+DOCUMENTS = pa.schema(
+    [
+        pa.field("source", pa.string(), nullable=False),
+        pa.field("row", pa.int64(), nullable=False),
+        *((name, pa.string()) for name in ("id", "text", "error", "message")),
+    ]
+)
+"""A corpus as a table: the name of each document's file; its line or row there, from 0, where empty lines count; the
+record's own id, if it is a string or an integer; the text; or the code and message of an error."""
 
 
 def corpus_files(paths: Iterable[Path], without: Collection[Path] = ()) -> list[CorpusFile]:
@@ -149,43 +139,44 @@ _Record: TypeAlias = tuple[int, int, Mapping[str, object] | DecoderError]
 whole record, is an error."""
 
 
-def documents(file: CorpusFile, columns: Columns) -> Iterator[Document]:
-    """The documents of one file, lazily; where the file cannot be read any further, the last is an error."""
+def documents(file: CorpusFile, columns: Columns) -> Iterator[tuple[dict[str, Any], int]]:
+    """The documents of one file, lazily; where the file cannot be read any further, the last is an error.
+
+    Yields:
+        a row of :data:`DOCUMENTS`, and the bytes of the file that are read when it ends.
+    """
     name = file.name.lower()
-    read = _text_file if name.endswith(_TEXT) else _lines if name.endswith(_LINES) else _rows
+    read_records = _text_file if name.endswith(_TEXT) else _lines if name.endswith(_LINES) else _rows
     following = 0
     try:
-        for record in read(file, columns):
-            following = record[0] + 1
-            yield _document(file.name, *record, columns)
+        for row, read, record in read_records(file, columns):
+            following = row + 1
+            yield {"source": file.name, "row": row} | _fields(record, columns), read
     except DecoderError as error:
-        yield Document(file.name, following, error=error.code, message=str(error), read=max(file.size, 0))
+        yield {"source": file.name, "row": following} | _failed(error), max(file.size, 0)
 
 
-def _document(
-    source: str, row: int, read: int, record: Mapping[str, object] | DecoderError, columns: Columns
-) -> Document:
-    """A document from its record."""
-    name = None
-    try:
-        if isinstance(record, DecoderError):
-            raise record
-        name = _id_of(record.get(columns.id)) if columns.id is not None else None
-        if columns.text not in record:
-            raise TextMissing(f"there is no field {columns.text!r}; {_say_fields(record)}")
-        text = record[columns.text]
-        if isinstance(text, DecoderError):
-            raise text
-        if not isinstance(text, str):
-            kind = "null" if text is None else f"of type {type(text).__name__}"
-            raise TextMissing(f"the field {columns.text!r} is {kind}, not text")
-        text.encode()
-        return Document(source, row, name, text, read=read)
-    except UnicodeEncodeError:  # JSON can spell it
-        error: DecoderError = NotText(f"the field {columns.text!r} holds lone surrogates, so it is not Unicode text")
-    except DecoderError as found:
-        error = found
-    return Document(source, row, name, error=error.code, message=str(error), read=read)
+def _failed(error: DecoderError) -> dict[str, Any]:
+    return {"text": "", "error": error.code, "message": str(error)}
+
+
+def _fields(record: Mapping[str, object] | DecoderError, columns: Columns) -> dict[str, Any]:
+    """A record's id and text, or the error that keeps it from being read."""
+    if isinstance(record, DecoderError):
+        return _failed(record)
+    own = {"id": _id_of(record.get(columns.id)) if columns.id is not None else None}
+    text = record.get(columns.text)
+    if columns.text not in record:
+        return own | _failed(TextMissing(f"there is no field {columns.text!r}; {_say_fields(record)}"))
+    if isinstance(text, DecoderError):
+        return own | _failed(text)
+    if not isinstance(text, str):
+        kind = "null" if text is None else f"of type {type(text).__name__}"
+        return own | _failed(TextMissing(f"the field {columns.text!r} is {kind}, not text"))
+    if _SURROGATE.search(text):  # JSON can spell it
+        error = f"the field {columns.text!r} holds lone surrogates, so it is not Unicode text"
+        return own | _failed(NotText(error))
+    return own | {"text": text}
 
 
 def _say_fields(names: Iterable[str]) -> str:

@@ -16,6 +16,7 @@ from ...decoder import Decoder
 from ...errors import InputTooLarge, NotText, ScanSettingsDiffer, TextMissing
 from ...report.model import Report
 from .chunks import Chunk
+from .corpus import DOCUMENTS
 from .settings import Settings
 
 __all__ = ["SCHEMA", "DocumentDecoder"]
@@ -23,11 +24,6 @@ __all__ = ["SCHEMA", "DocumentDecoder"]
 BATCH_WINDOWS = 128
 """Prefixes in one forward pass of the proxy LM: a scan always has enough of them (evaluation/bench.py, "scan")."""
 
-_PLACE = [
-    pa.field("source", pa.string(), nullable=False),
-    pa.field("row", pa.int64(), nullable=False),
-    pa.field("id", pa.string()),
-]
 _CODE = [(name, pa.int32()) for name in ("code", "provider", "version", "nonce")]
 _RECORD = pa.struct([("layout", pa.string()), ("codes", pa.list_(pa.int32())), ("p_value", pa.float64())])
 _SPAN = [("start", pa.int32()), ("end", pa.int32()), *_CODE, ("p_value", pa.float64()), ("record", _RECORD)]
@@ -45,7 +41,7 @@ _RESULTS = pa.schema(
     ]
 )
 
-SCHEMA = pa.schema([*_PLACE, *_RESULTS])
+SCHEMA = pa.schema([*list(DOCUMENTS)[:3], *_RESULTS])
 """A scan's results: file, row and id of the document; fields of :class:`ctwl_decoder.Report`, or an error.
 
 ``code``, the fields read from it and ``record`` are null unless ``detected``. ``spans`` count in characters.

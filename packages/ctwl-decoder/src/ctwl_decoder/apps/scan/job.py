@@ -7,7 +7,6 @@ in that folder states what the rows follow from; a job that goes on with anythin
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import shutil
@@ -85,32 +84,20 @@ def scan(
     files = corpus_files(paths, without=[output, folder])
     settings = decode.settings.document(decode.decoder.proxy.arithmetic)
     job = settings | {f"input {i}": [each.name, each.size, each.mtime_ns] for i, each in enumerate(files, 1)}
-    settings["settings"] = hashlib.sha256(json.dumps(job, sort_keys=True).encode()).hexdigest()
-    finished = not restart and _digest_of(output) == settings["settings"]
-    _check_output(output, replace=restart or overwrite or (finished and folder.is_dir()))
+    _check_output(output, replace=restart or overwrite)
     folder.mkdir(parents=True, exist_ok=True)
     try:
         with FileLock(folder / "lock", timeout=0):  # the system unlocks it when the process ends, in whatever way
             if restart:
                 _clear(folder)
-            if not finished:
-                _take_up(folder, job)
-                _decode(folder, files, decode, engine, watch)
-                _merge(output, folder, settings)
+            _take_up(folder, job)
+            _decode(folder, files, decode, engine, watch)
+            _merge(output, folder, settings)
             _clear(folder)
             shutil.rmtree(folder, ignore_errors=True)  # Windows cannot delete the lock while it is held
     except Timeout as error:
         raise ScanRunning(f"another process works in {folder}; wait for it, or end it") from error
     return Summary.of(output)
-
-
-def _digest_of(output: Path) -> str | None:
-    """The digest of the job that wrote an output; None where no scan did."""
-    try:
-        found = (pq.read_schema(output).metadata or {}).get(b"ctwl.settings")
-    except (OSError, pa.ArrowException):
-        return None
-    return found.decode() if found else None
 
 
 def _check_output(output: Path, *, replace: bool) -> None:
@@ -134,7 +121,7 @@ def _take_up(folder: Path, job: dict[str, Any]) -> None:
     """
     settings = folder / _SETTINGS
     if not settings.exists():
-        _clear(folder)  # parts without settings are left of a job that was given up
+        _clear(folder)  # nothing tells what parts without settings follow from
         with atomic_path(settings, scratch=folder / _SCRATCH) as scratch:
             scratch.write_text(json.dumps(job, indent=1) + "\n")
     try:
@@ -219,8 +206,7 @@ def _merge(output: Path, folder: Path, metadata: dict[str, Any]) -> None:
 
 
 def _clear(folder: Path) -> None:
-    """Remove what a job has written to its folder, the settings first: without them, it is a job no more."""
-    (folder / _SETTINGS).unlink(missing_ok=True)
-    for path in folder.iterdir():
+    """Remove what a job has written to its folder; the settings last, so that a job half removed can still go on."""
+    for path in sorted(folder.iterdir(), key=lambda path: path.name == _SETTINGS):
         if path.name != "lock":
             path.unlink(missing_ok=True)
