@@ -1,6 +1,6 @@
 """The main job in one go: a language model writes text that carries a code, and the public decoder reads it.
 
-python evaluation/demo.py "The council said on Tuesday that"
+python tools/demo.py "The council said on Tuesday that"
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from common import OFFLINE
 from rich.console import Console
 from transformers.utils import logging
 
 from ctwl_decoder import Decoder, describe
 from ctwl_encoder import Encoder
 
+OFFLINE = "org.ctwl.smollm2-135m.1"
 PROVIDER, VERSION, TOKENS = 42, 3, 200
 
 
