@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ctwl_protocol import Beacon, Profile, canonical, get_profile
-from ctwl_protocol.profile import TOY, public_key, read_profile
+from ctwl_protocol.profile import TOY, public_key
 from ctwl_protocol.profile.private import commitment, for_user
 from ctwl_protocol.records.layouts import LAYOUTS, find_layout
 from ctwl_protocol.records.record import Record
@@ -16,24 +15,9 @@ from ctwl_protocol.records.sealing import ProviderKeys
 from ctwl_protocol.registry import Registry, Trusted, bundled
 
 from ..toy import write_toy
-from .family import (
-    BOOLEAN,
-    COUNT,
-    DECIMAL,
-    HEX,
-    JSON,
-    STATUS,
-    TEXT,
-    Case,
-    Family,
-    array,
-    decimal,
-    either,
-    nullable,
-    refusing,
-    shape,
-)
-from .profiles import toy_document
+from .agreement import decimal
+from .documents import toy_profile
+from .family import JSON, Case, Family, refusing
 from .signed import NOW, certificate, registry
 
 if TYPE_CHECKING:
@@ -112,7 +96,7 @@ def _raced_text(tokens: int, seed: int) -> str:
 
 def _unmarked(tokens: int, seed: int) -> str:
     """A text of the toy model that no decoder of the toy profile reads: it was written under another key."""
-    other = read_profile(json.dumps(toy_document(key="ee" * 32)).encode())
+    other = toy_profile(key="ee" * 32)
     return write_toy(Record(find_layout(1), (seed,)), tokens, seed, profile=other, alphabet=_ALPHABET)
 
 
@@ -183,7 +167,7 @@ _CERTIFIED, _APPEARED = NOW - 40 * 86_400, NOW - 10 * 86_400
 
 
 def _proof_cases() -> Iterator[Case]:
-    owner = read_profile(json.dumps(toy_document()).encode())
+    owner = toy_profile()
     ann, bob = for_user(owner, "ann@example.com"), for_user(owner, "bob@example.com")
     code = 43252
     text = write_toy(Record(find_layout(1), (code,)), 330, 1, profile=ann, alphabet=_ALPHABET)
@@ -207,7 +191,7 @@ def _proof_cases() -> Iterator[Case]:
 
     yield "a proof", case()
     yield "without a text to compare", case(asked=None)
-    yield "a text that is the same after normalization", case(asked=f" {text}\r\n")
+    yield "a text that is the same after normalisation", case(asked=f" {text}\r\n")
     yield "a key that was drawn at random", case(fields | {"text": short}, asked=short, tried=0)
     yield "certified a second before", case(entries=(entry(ann, since=_APPEARED - 1),))
     yield "not certified", case(entries=())
@@ -245,46 +229,11 @@ def _proof_cases() -> Iterator[Case]:
     yield "a byte behind it", case(canonical.encode(fields) + b"\xc0")
 
 
-_NEEDS = ("ctwl_decoder",)
-_LEVEL = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
-_ASKED = shape(text=TEXT, alpha=_LEVEL)
+_DECODER = ("ctwl_decoder",)
 
 FAMILIES = (
-    Family(
-        "decode", "10",
-        "A text, read with the toy profile, both scores, all codes and the layouts of 9.2, at a level, to what is "
-        "found, or the status code of the refusal. The texts have one form. Code and p-value are null where nothing is "
-        "found.",
-        _ASKED,
-        either(
-            shape(
-                detected=BOOLEAN, code=nullable(COUNT), p_value=nullable(DECIMAL),
-                spans=array(shape(code=COUNT, p_value=DECIMAL)),
-            ),
-            STATUS,
-        ),
-        _decode, _decode_cases, needs=_NEEDS,
-    ),
-    Family(
-        "decode-spans", "10.3", "The same, of a text that is marked in parts, to the codes of its spans in order.",
-        _ASKED, shape(codes=array(COUNT)), _spans, _span_cases, needs=_NEEDS,
-    ),
-    Family(
-        "decode-record", "10.4",
-        "The same, of a text that carries a record, to its beacon's code, its layout and the fields anyone can read.",
-        _ASKED,
-        shape(
-            code=COUNT,
-            record=nullable(shape(layout=COUNT, fields={"type": "object", "additionalProperties": COUNT})),
-        ),
-        _decode_record, _record_cases, needs=_NEEDS,
-    ),
-    Family(
-        "proof", "4.6",
-        "A proof, the payload of a verified registry, the first instant of the day on which the text appeared, the "
-        "text in question or null, alpha and g, null for its default, to ok or the status code of the first step that "
-        "fails.",
-        shape(proof=HEX, registry=HEX, appeared=COUNT, text=nullable(TEXT), alpha=_LEVEL, tried=nullable(COUNT)),
-        STATUS, _proof, _proof_cases, needs=_NEEDS,
-    ),
-)  # fmt: skip
+    Family("decode", _decode, _DECODER, _decode_cases),
+    Family("decode-spans", _spans, _DECODER, _span_cases),
+    Family("decode-record", _decode_record, _DECODER, _record_cases),
+    Family("proof", _proof, _DECODER, _proof_cases),
+)

@@ -15,9 +15,9 @@ from ..adapter import AdapterErrored, Decoded, Refused, Skipped, TrustedState, V
 from ..adapter.messages import Class
 from ..families import FAMILIES as VECTOR_FAMILIES
 from ..families.family import unhex
-from ..numeric import FAMILY as NUMERIC
-from ..numeric import Numeric
 from ..vectors import Vector, load, load_numeric
+from ..vectors.numeric import FAMILY as NUMERIC
+from ..vectors.numeric import Numeric
 from .bench import Bench, Subject, Written
 from .bounds import Bound, interval
 from .plan import ALPHA, FAMILIES, HUMAN, HUMAN_ALPHA, TextFamily, code_of, human_texts, setting
