@@ -208,7 +208,7 @@ def test_a_family_that_there_is_not_is_named() -> None:
     }
     script = f"import json; print(json.dumps({{'id': json.loads(input())['id'], 'ok': {told!r}}}), flush=True); input()"
     with Bench(Commands(decoders=[shlex.join([sys.executable, "-c", script])]), size="quick") as bench:
-        (result,) = (case.run(bench) for case in all_cases(bench) if case.id.startswith("start/"))
+        (result,) = (case.run() for case in all_cases(bench) if case.id.startswith("start/"))
     assert result.verdict == "failed" and "mixng" in result.reason
 
 

@@ -213,7 +213,7 @@ def asked(change: str, families: tuple[str, ...] = ("numeric",)) -> Result:
     script = SCRIPT.replace("FAMILIES", json.dumps(families)).replace("CHANGE", change)
     with Bench(Commands(decoders=[shlex.join([sys.executable, "-c", script])]), size="quick") as bench:
         (case,) = (case for case in all_cases(bench) if case.id.startswith("numeric/"))
-        return case.run(bench)
+        return case.run()
 
 
 def test_the_right_weights_pass() -> None:

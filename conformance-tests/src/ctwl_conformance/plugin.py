@@ -64,7 +64,7 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
         exceptions.check(case.id for case in cases)
     except CTWLError as error:
         raise pytest.UsageError(f"ctwl: {error}") from error
-    items += [CaseItem.of(session, case, bench, exceptions) for case in cases]
+    items += [CaseItem.of(session, case, exceptions) for case in cases]
 
 
 @pytest.hookimpl(trylast=True)
@@ -82,23 +82,19 @@ class CaseItem(pytest.Item):
     """One case."""
 
     case: Case
-    bench: Bench
     exceptions: Exceptions
 
     @classmethod
-    def of(cls, session: pytest.Session, case: Case, bench: Bench, exceptions: Exceptions) -> CaseItem:
+    def of(cls, session: pytest.Session, case: Case, exceptions: Exceptions) -> CaseItem:
         """The test of a case."""
         item: CaseItem = cls.from_parent(session, name=case.id, nodeid=f"ctwl::{case.id}")
-        item.case, item.bench, item.exceptions = case, bench, exceptions
+        item.case, item.exceptions = case, exceptions
         return item
 
     def runtest(self) -> None:
         """Run the case; what became of it is this test's outcome."""
-        if reason := self.exceptions.skipped(self.case.id):
-            pytest.skip(reason)
-        result = self.exceptions.applied(self.case.run(self.bench))
-        for name, value in _properties(result):
-            self.user_properties.append((name, value))
+        result = self.case.run(self.exceptions)
+        self.user_properties += _properties(result)
         match result.verdict:
             case "skipped":
                 pytest.skip(result.reason)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 import shlex
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Self
 
 from ctwl_protocol.records.record import RecordDocument
 
 from ..adapter import Adapter, AdapterErrored, Encoded, Limits, Refused, Skipped, Started
-from ..adapter.messages import Class
+from ..adapter.messages import Class, Encode
 from .plan import prompt, record
 from .results import Implementation
 
@@ -93,7 +93,6 @@ class Bench:
         """
         self.size, self.seed = size, seed
         self.subjects: list[Subject] = []
-        self.on_step: Callable[[], None] = lambda: None
         self._texts: dict[tuple[str, str, int, int], list[Written]] = {}
         self._guard = threading.Lock()
         self._locks: dict[str, threading.Lock] = {}
@@ -138,9 +137,10 @@ class Bench:
             while len(found) < count:
                 i = len(found)
                 wanted = record(layout, self.seed, i)
-                answer = encoder.adapter.encode(profile, prompt(i), wanted, tokens, self.seed * 1000 + i)
+                seed = self.seed * 1000 + i
+                request = Encode(id=0, profile=profile, prompt=prompt(i), record=wanted, tokens=tokens, seed=seed)
+                answer = encoder.adapter.ask(request, Encoded)
                 found.append(Written(wanted, answer))
-                self.on_step()
             return found[:count]
 
 

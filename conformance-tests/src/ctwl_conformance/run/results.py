@@ -11,7 +11,18 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, field_validator
 from ..adapter.driver import Kind, clean
 from ..adapter.messages import Class, Started
 
-__all__ = ["FORMAT", "ClassVerdict", "Implementation", "Measure", "Report", "Result", "Statistics", "Verdict", "schema"]
+__all__ = [
+    "FORMAT",
+    "ClassVerdict",
+    "Implementation",
+    "Measure",
+    "Question",
+    "Report",
+    "Result",
+    "Statistics",
+    "Verdict",
+    "schema",
+]
 
 FORMAT: Literal["ctwl-report/1"] = "ctwl-report/1"
 
@@ -56,8 +67,8 @@ class Measure(_Part):
         return f"{self.name} {self.value:.3g}, at most {self.limit:.3g}"
 
 
-class Result(_Part):
-    """What became of one case.
+class Question(_Part):
+    """What is known of a case before it is run.
 
     Attributes:
         id: stable: family, then the vector or the profile, then the implementations.
@@ -68,9 +79,6 @@ class Result(_Part):
         implementations: labels, the encoder before the decoder.
         classes: the conformance classes that it is evidence for.
         profile: where there is one.
-        reason: why it did not pass.
-        error: how there came to be no answer.
-        stderr: the last that the adapter wrote there.
     """
 
     id: str
@@ -81,6 +89,17 @@ class Result(_Part):
     implementations: list[str]
     classes: list[Class]
     profile: str | None = None
+
+
+class Result(Question):
+    """What became of one case.
+
+    Attributes:
+        reason: why it did not pass.
+        error: how there came to be no answer.
+        stderr: the last that the adapter wrote there.
+    """
+
     verdict: Verdict
     reason: str = ""
     error: Kind | None = None

@@ -82,7 +82,7 @@ def _driven(fault: Fault) -> Finding:
         results = []
         for case in all_cases(bench):
             if any(fnmatchcase(case.id, pattern) for pattern in fault.seen_by):
-                results.append(case.run(bench))
+                results.append(case.run())
                 if results[-1].verdict == ("errored" if fault.errored else "failed"):
                     seen = results[-1]
                     break
@@ -100,7 +100,7 @@ def _sound(faults: Sequence[Fault]) -> Finding:
     commands = Commands([_serving("encoder")], [_serving("decoder")], [_serving("registry-client")])
     with Bench(commands, size="quick", limits=Limits(start=_SECONDS, request=_SECONDS)) as bench:
         cases = [case for case in all_cases(bench) if any(fnmatchcase(case.id, pattern) for pattern in patterns)]
-        results = [case.run(bench) for case in cases]
+        results = [case.run() for case in cases]
     bad = [result for result in results if result.verdict != "passed"]
     told = f"{len(results)} cases pass" if results and not bad else None
     if bad:
