@@ -22,7 +22,7 @@ from ctwl_conformance.adapter import Weigh
 from ctwl_conformance.adapter.reference import ReferenceDecoder
 from ctwl_conformance.cli import main
 from ctwl_conformance.run import page
-from ctwl_conformance.run.bench import Bench, Commands
+from ctwl_conformance.run.bench import Bench
 from ctwl_conformance.run.cases import all_cases
 from ctwl_conformance.run.results import Measure, Report, Result
 from ctwl_conformance.run.verdicts import verdicts
@@ -211,7 +211,7 @@ for line in sys.stdin:
 def asked(change: str, families: tuple[str, ...] = ("numeric",)) -> Result:
     """What becomes of the numeric case of an adapter."""
     script = SCRIPT.replace("FAMILIES", json.dumps(families)).replace("CHANGE", change)
-    with Bench(Commands(decoders=[shlex.join([sys.executable, "-c", script])]), size="quick") as bench:
+    with Bench({"decoder": [shlex.join([sys.executable, "-c", script])]}, size="quick") as bench:
         (case,) = (case for case in all_cases(bench) if case.id.startswith("numeric/"))
         return case.run()
 

@@ -18,8 +18,8 @@ import pytest
 
 from ctwl_conformance.cli import main
 from ctwl_conformance.run import results
-from ctwl_conformance.run.results import Report
 from ctwl_conformance.run.cases import Case, Outcome
+from ctwl_conformance.run.results import Report
 from ctwl_conformance.run.runner import _alternating
 
 US = f"{shlex.quote(sys.executable)} -m ctwl_conformance adapter"
@@ -185,7 +185,7 @@ def test_a_class_that_is_not_claimed_is_a_failure(tmp_path: Path) -> None:
 
 def test_cases_of_different_implementations_alternate() -> None:
     made = [
-        Case(result("passed", *labels).model_copy(update={"id": str(i)}), lambda: Outcome())
+        Case(result("passed", *labels).model_copy(update={"id": str(i)}), Outcome)
         for i, labels in enumerate(["a", "a", "a", "b", "ab", "b"])
     ]
     assert [case.id for case in _alternating(made)] == ["0", "3", "4", "1", "5", "2"]

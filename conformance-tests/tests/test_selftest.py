@@ -6,9 +6,9 @@ from itertools import islice
 
 import pytest
 
+from ctwl_conformance.selftest.constants import EQUIVALENT, MODULES, constants
 from ctwl_conformance.selftest.faults import FAULTS
 from ctwl_conformance.selftest.mutation import Mutation, source
-from ctwl_conformance.selftest.mutations import EQUIVALENT, MODULES, constants
 from ctwl_conformance.selftest.selftest import _answered, check_faults
 
 QUICK = ("accepts-duplicate-keys", "crashes", "skips-everything", "warm-proxy", "wrong-id")

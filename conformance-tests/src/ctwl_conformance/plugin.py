@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__: list[str] = []
 
-_BENCH = pytest.StashKey["Bench"]()
+_BENCH: pytest.StashKey[Bench] = pytest.StashKey()
 _ROLES = ("encoder", "decoder", "registry-client")
 
 
@@ -40,21 +40,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
     """Put the cases behind the tests that were collected, before anybody deselects some."""
-    given = {role: config.getoption(f"ctwl_{role.replace('-', '_')}") for role in _ROLES}
+    given: dict[Any, list[str]] = {role: config.getoption(f"ctwl_{role.replace('-', '_')}") for role in _ROLES}
     if not any(given.values()):
         return
     from ctwl_protocol import CTWLError
 
     from .adapter import Limits
-    from .run.bench import Bench, Commands
+    from .run import bench as benches
     from .run.cases import all_cases
     from .run.exceptions import Exceptions
 
-    commands = Commands(given["encoder"], given["decoder"], given["registry-client"])
     try:
         exceptions = Exceptions.of(config.getoption("ctwl_skip"), config.getoption("ctwl_xfail"))
-        bench = Bench(
-            commands,
+        bench = benches.Bench(
+            given,
             size=config.getoption("ctwl_size"),
             seed=config.getoption("ctwl_seed"),
             limits=Limits(request=config.getoption("ctwl_time_limit")),

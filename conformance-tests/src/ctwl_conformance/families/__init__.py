@@ -1,7 +1,6 @@
 """The families of exact vectors (spec section 14): a name and the reference's answer, a pure function of the input.
 
-The vectors themselves are data: each family's file holds its section, what is asked, and the inputs. Only inputs that
-no person can write are made here: signed, encrypted and marked ones.
+The vectors themselves are data: each family's file holds its section, what is asked, and the inputs.
 """
 
 from . import decoding, documents, partition, records, registry, secrets, statistics, text

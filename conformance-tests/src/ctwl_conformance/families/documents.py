@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from ctwl_protocol import Profile, canonical, get_profile
-from ctwl_protocol.profile import TOY, private, public_key, read_profile
+from ctwl_protocol.profile import private, public_key, read_profile
 
 from .family import JSON, Family, refusing, unhex
 
-__all__ = ["FAMILIES", "toy_document", "toy_profile"]
-
-
-def toy_document(**changes: Any) -> JSON:
-    """A private profile like the toy profile, as JSON, with some fields changed."""
-    document: JSON = json.loads(get_profile(TOY).to_json())
-    return document | {"name": "com.example.toy.1", "key": bytes(range(32)).hex()} | changes
-
-
-def toy_profile(**changes: Any) -> Profile:
-    """The profile of :func:`toy_document`."""
-    return _read(toy_document(**changes))
+__all__ = ["FAMILIES"]
 
 
 def _read(document: JSON) -> Profile:

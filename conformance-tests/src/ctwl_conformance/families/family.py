@@ -1,8 +1,8 @@
-"""What a family of vectors is: how the reference answers its questions, and where the questions come from."""
+"""What a family of vectors is: a name, and how the reference answers its questions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from importlib.util import find_spec
@@ -10,12 +10,10 @@ from typing import Any, TypeAlias
 
 from ctwl_protocol.errors import CTWLError
 
-__all__ = ["JSON", "Answer", "Case", "Family", "refusing", "unhex"]
+__all__ = ["JSON", "Answer", "Family", "refusing", "unhex"]
 
 JSON: TypeAlias = dict[str, Any]
 Answer: TypeAlias = Callable[[JSON], JSON]
-Case: TypeAlias = tuple[str, JSON]
-"""A comment, which says what the vector is about and from which its id is made, and the input."""
 
 
 @dataclass(frozen=True)
@@ -26,14 +24,11 @@ class Family:
         name: of the family and its file.
         answer: the reference's answer: a pure function.
         needs: packages that the answer needs besides those of ``ctwl_protocol``.
-        made: makes the inputs that no person can write: signed, encrypted or marked ones. None where the inputs are
-            written into the family's file.
     """
 
     name: str
     answer: Answer
     needs: tuple[str, ...] = ()
-    made: Callable[[], Iterable[Case]] | None = None
 
     @property
     def missing(self) -> tuple[str, ...]:

@@ -9,8 +9,6 @@ from ctwl_protocol.registry.envelope import pre_authentication_encoding
 from ctwl_protocol.registry.workflow import resume, update
 
 from .family import JSON, Family, refusing, unhex
-from .signed import envelope_cases
-from .updates import update_cases
 
 __all__ = ["FAMILIES"]
 
@@ -66,9 +64,9 @@ def _update(data: JSON) -> JSON:
 FAMILIES = (
     Family("pre-authentication", _encoding),
     Family("registry-key", _key),
-    Family("envelope", _envelope, made=envelope_cases),
+    Family("envelope", _envelope),
     Family("root", _root),
     Family("registry", _registry),
     Family("epochs", _epoch),
-    Family("registry-update", _update, made=update_cases),
+    Family("registry-update", _update),
 )

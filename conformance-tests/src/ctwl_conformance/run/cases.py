@@ -11,8 +11,8 @@ from functools import partial
 from itertools import pairwise
 from typing import Any, TypeVar
 
-from ..adapter import AdapterErrored, Decoded, Refused, Skipped, TrustedState, Verified
-from ..adapter.messages import Class, Decode, VerifyRegistry, Weigh, Weighed
+from ..adapter import AdapterErrored, Decode, Decoded, Verified, VerifyRegistry, Weigh, Weighed
+from ..adapter.messages import Class, Refused, Skipped, TrustedState
 from ..families import FAMILIES as VECTOR_FAMILIES
 from ..families.family import unhex
 from ..vectors import Vector, load, load_numeric

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
-import platform
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, field_validator
@@ -68,18 +66,7 @@ class Measure(_Part):
 
 
 class Question(_Part):
-    """What is known of a case before it is run.
-
-    Attributes:
-        id: stable: family, then the vector or the profile, then the implementations.
-        kind: which kind of claim.
-        family: of vectors or texts.
-        section: of the specification.
-        comment: what it is about.
-        implementations: labels, the encoder before the decoder.
-        classes: the conformance classes that it is evidence for.
-        profile: where there is one.
-    """
+    """What is known of a case before it is run; :class:`Result` says what the fields are."""
 
     id: str
     kind: Literal["start", "exact", "numeric", "statistical"]
@@ -95,6 +82,14 @@ class Result(Question):
     """What became of one case.
 
     Attributes:
+        id: stable: family, then the vector or the profile, then the implementations.
+        kind: which kind of claim.
+        family: of vectors or texts.
+        section: of the specification.
+        comment: what it is about.
+        implementations: labels, the encoder before the decoder.
+        classes: the conformance classes that it is evidence for.
+        profile: where there is one.
         reason: why it did not pass.
         error: how there came to be no answer.
         stderr: the last that the adapter wrote there.
@@ -160,16 +155,6 @@ class Report(_Part):
     def good(self) -> bool:
         """Whether nothing failed unannounced."""
         return all(result.verdict not in ("failed", "errored") for result in self.results)
-
-
-def now() -> str:
-    """The date and time in UTC."""
-    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-
-
-def machine() -> str:
-    """What this runs on."""
-    return f"{platform.system()} {platform.machine()}"
 
 
 def schema() -> dict[str, Any]:

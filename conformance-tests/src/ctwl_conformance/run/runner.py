@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 
 from .. import __version__
@@ -14,7 +15,7 @@ from . import junit, page
 from .bench import Bench
 from .cases import Case, all_cases
 from .exceptions import Exceptions
-from .results import Report, machine, now
+from .results import Report
 from .verdicts import verdicts
 
 __all__ = ["run", "write"]
@@ -38,7 +39,7 @@ def run(
     Raises:
         ExceptionsMalformed: an exception that is about no case.
     """
-    began, date = time.monotonic(), now()
+    began, date = time.monotonic(), datetime.now(UTC).isoformat(timespec="seconds")
     cases = list(all_cases(bench))
     exceptions.check(case.id for case in cases)
     found = {}
@@ -55,7 +56,7 @@ def run(
         suite=__version__,
         date=date,
         python=platform.python_version(),
-        machine=machine(),
+        machine=f"{platform.system()} {platform.machine()}",
         size=bench.size,
         seed=bench.seed,
         seconds=round(time.monotonic() - began, 1),

@@ -103,19 +103,17 @@ def _documents(there: dict[str, bytes], measured: dict[str, str] | None = None) 
     for family in FAMILIES.values():
         name = f"{family.name}.json"
         told = _parsed(name, sources[name])
-        tests = _tests(family, told.pop("tests"))
+        tests = [_answered_anew(family, test) for test in told.pop("tests")]
         made[name], counts[name] = _document(told, tests), len(tests)
     encoded = {name: text.encode("ascii") for name, text in made.items()}
     return made | {manifest.NAME: manifest.make(encoded, counts)}
 
 
-def _tests(family: Family, there: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The tests of a family's file, with the answers of today; of those that are there, comment and input count."""
-    cases = [(test["comment"], test["input"]) for test in there] if family.made is None else family.made()
-    return [
-        {"id": f"{family.name}/{_slug(comment)}", "comment": comment, "input": asked, "expected": family.answer(asked)}
-        for comment, asked in cases
-    ]
+def _answered_anew(family: Family, test: Mapping[str, Any]) -> dict[str, Any]:
+    """A test of a family's file with the answer of today: of the one that is there, comment and input count."""
+    comment, asked = test["comment"], test["input"]
+    name = f"{family.name}/{_slug(comment)}"
+    return {"id": name, "comment": comment, "input": asked, "expected": family.answer(asked)}
 
 
 def _slug(comment: str) -> str:
