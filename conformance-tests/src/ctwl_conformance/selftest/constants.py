@@ -5,123 +5,183 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..families import ANSWERS, FAMILIES, agree
 from ..vectors import load
 from .mutation import Mutation, source
 
-__all__ = ["EQUIVALENT", "MODULES", "constants", "first_difference", "questions"]
+__all__ = ["MODULES", "constants", "first_difference", "questions"]
 
-MODULES: dict[str, tuple[str, ...]] = {
-    "ctwl_protocol.canonical": ("canonical",),
-    "ctwl_protocol.records.beacon": ("beacon", "beacon-fields", "decode-record"),
-    "ctwl_protocol.records.slots": ("slot", "decode-record"),
-    "ctwl_protocol.hashing": ("mixing", "permutation", "colours", "slot", "decode"),
-    "ctwl_protocol.secret_file": ("secret-file",),
-    "ctwl_protocol.records.layouts": ("layout", "record", "relay"),
-    "ctwl_protocol.text.normalization": ("normalization",),
-    "ctwl_protocol.partition.reference": ("weights", "members"),
-    "ctwl_protocol.profile.private": ("personal-profile", "commitment"),
-    "ctwl_protocol.profile.document": ("profile-document", "public-key", "profile", "decode"),
-    "ctwl_protocol.records.record": ("record", "relay", "decode-record"),
-    "ctwl_protocol.registry.workflow": ("registry-update",),
-    "ctwl_protocol.registry.documents": ("root", "registry"),
-    "ctwl_protocol.registry.entries": ("registry",),
-    "ctwl_protocol.registry.envelope": ("envelope", "pre-authentication"),
-    "ctwl_protocol.registry.append_only": ("registry-update",),
-    "ctwl_protocol.registry.keys": ("registry-key", "root", "locked-keys"),
-    "ctwl_protocol.registry.schema": ("registry", "root", "envelope"),
-    "ctwl_protocol.records.sealing": ("sealing", "opening", "locked-keys"),
-    "ctwl_protocol.partition.toy": ("toy-weights",),
-    "ctwl_protocol.text.positions": ("positions",),
-    "ctwl_decoder.search.error_bounds": ("record-doubts",),
-    "ctwl_decoder.statistics.null": ("null", "randomised", "record-doubts"),
-    "ctwl_decoder.search.posterior": ("posterior", "posterior-windows"),
-    "ctwl_decoder.search.spans": ("windows", "tests"),
-    "ctwl_decoder.statistics.scores": ("units",),
-}
-"""The modules whose constants are changed, and the families that are asked first; then come all others that need no
-package beside ``ctwl-protocol``."""
 
-PARTS: dict[str, tuple[str, ...]] = {
-    "ctwl_decoder.statistics.null": ("FLOOR", "Null"),
-    "ctwl_decoder.search.posterior": ("LENGTH", "STEP", "THRESHOLD", "posterior_windows"),
-    "ctwl_decoder.search.spans": ("LENGTHS", "SHARE", "WAYS", "windows_of"),
-}
-"""Of modules that do more than the specification says, the names and functions that say what it does."""
+@dataclass(frozen=True)
+class Module:
+    """What the self-test knows of a module whose constants are changed.
 
-EQUIVALENT: tuple[tuple[str, str, str], ...] = (
-    ("canonical", "case int() if -(2**63) <= value < 2**64:", "MessagePack has no wider integers"),
-    ("canonical", "max_ext_len=0", "extensions are refused by their type"),
-    ("codes", "secrets.randbelow(1 <<", "drawn at random"),
-    ("codes", "first = cls(provider, version, 0).code", "a decoder's own choice of codes to search"),
-    ("codes", "return range(first, first + (1 <<", "a decoder's own choice of codes to search"),
-    ("codes", "not 0 <= code < 1 << BEACON_BITS", "the fields' own ranges refuse the same"),
-    ("framing", "place.reshape(-1)", "NumPy takes any negative number"),
-    ("framing", "MAX_CODES + 1)]", "one column more than is looked at"),
-    ("hashing", "colours + 1, dtype", "one seed more than is looked at"),
-    ("keyfile", "mode=0o600", "permissions of files"),
-    ("keyfile", "mode: int = 0o644", "permissions of files"),
-    ("keyfile", "file.read(canonical.MAX_BYTES + 1)", "a byte more is read before the length is looked at"),
-    ("layouts", "PRIVATE_USE = range(192, 256)", "numbers that nobody hands out"),
-    ("layouts", "hops = 0", "every layout begins with a beacon"),
-    ("layouts", "number = 0", "bits above the codes are not looked at"),
-    ("layouts", "all(field.bits > 0", "the registry refuses such a field before"),
-    ("layouts", "not 0 <= code < 1 << BEACON_BITS", "codes that were read have 20 bits"),
-    ("normalization", "0x202F), *range", "U+202F is a space, and that comes later in the table"),
-    ("normalization", "*range(0x2000", "U+2000 is U+2002 in NFC"),
-    ("private", "os.urandom(32)", "drawn at random"),
-    ("profile", 'TOY = "org.ctwl.toy.1"', "a name for this suite's own use"),
-    ("profile", "lru_cache(maxsize=64)", "a cache"),
-    ("profile", "[:300]", "the length of a message"),
-    ("profile", "indent=2", "for people"),
-    ("profile", "file.read(canonical.MAX_BYTES + 1)", "a byte more is read before the length is looked at"),
-    ("records", "return Beacon.from_code(self.codes[0])", "for reports; the fields say the same"),
-    ("records", "nonce: int = 0", "slot 0 has none, and the others name theirs"),
-    ("profile", "tuple[Annotated[int, Field(ge=0, le=1 << 20)], ...]", "ids lie below the vocabulary's size"),
-    ("registry.documents", "MAX_BYTES: ClassVar[int] = 1 << 16", "the largest root is a twentieth of it"),
-    ("registry.documents", "Field(max_length=1 << 14)", "so many entries exceed the registry's bytes"),
-    ("registry.entries", "Many[ModelVersion], Field(max_length=16)", "there are 16 versions, each once"),
-    ("registry.entries", "Many[_Field], Field(min_length=4, max_length=64)", "80 bits have at most 63 fields"),
-    (
-        "registry.entries",
-        ", le=64)]]",
-        "what a layout has behind its beacon is 60 bits at most",
+    Attributes:
+        families: the families that are asked first; then come all others that need no package beside
+            ``ctwl-protocol``.
+        equivalent: pieces of its source whose constants may change without anybody being able to tell, and why.
+        parts: the names and functions that say what the specification says, where the module does more than that.
+    """
+
+    families: tuple[str, ...]
+    equivalent: dict[str, str] = field(default_factory=dict)
+    parts: tuple[str, ...] = ()
+
+
+_DRAWN = "drawn at random"
+_DEFAULT = "a default that no vector uses"
+_LENGTH = "a byte more is read before the length is looked at"
+_CANDIDATES = "a decoder's own choice of codes to search"
+
+MODULES: dict[str, Module] = {
+    "ctwl_protocol.canonical": Module(
+        ("canonical",),
+        {
+            "case int() if -(2**63) <= value < 2**64:": "MessagePack has no wider integers",
+            "max_ext_len=0": "extensions are refused by their type",
+        },
     ),
-    ("registry.client", "seen: int = 0", "a default that updates do not take"),
-    ("registry.envelope", 'format="ctwl-envelope/1"', "for operators, who sign"),
-    ("registry.keys", "_LOW_ORDER = {0, 1, _P - 1", "the curve's equation refuses them too"),
-    ("sealing", "os.urandom(32)", "drawn at random"),
-    ("sealing", "0 <= user < 1 << USER_BITS", "the record's field of 40 bits refuses the same"),
-    ("sealing", "epoch: int = 0", "a default that vectors do not take"),
-    ("sealing", "word[:4]", "more bytes of the word are masked away"),
-    ("sealing", "authenticator=0)", "it is replaced"),
-    ("null", "min(1.0, self.probability", "a sum of chances, which rounding alone takes above 1"),
-    ("posterior", "share: float = 1.0", "a default; the p-value of the window is another section's"),
-    ("posterior", ".judge(int(codes[best])", "the p-value of the window is another section's"),
-    ("spans", "count: int = 1)", "a default that vectors do not take"),
-    ("spans", "reshape(-1, 2)", "NumPy takes any negative number"),
-    ("units", "range(STEPS + 1)", "one step more than is looked at"),
-    ("units", "range(HALVINGS + 1)", "one row more than is looked at"),
-    ("units", "np.maximum(bits - 3, 0)", "shorter ranks are all in the first interval"),
-    ("units", "np.maximum(width, 1)", "keeps from a division by zero, where nothing is above it"),
-)
-"""Constants that may change without anybody being able to tell: module, the piece of source they stand in, and why."""
+    "ctwl_protocol.records.beacon": Module(
+        ("beacon", "beacon-fields", "decode-record"),
+        {
+            "secrets.randbelow(1 <<": _DRAWN,
+            "first = cls(provider, version, 0).code": _CANDIDATES,
+            "return range(first, first + (1 <<": _CANDIDATES,
+            "not 0 <= code < 1 << BEACON_BITS": "the ranges of the fields refuse the same",
+        },
+    ),
+    "ctwl_protocol.records.slots": Module(
+        ("slot", "decode-record"), {"MAX_CODES + 1)]": "one column more than is looked at"}
+    ),
+    "ctwl_protocol.hashing": Module(
+        ("mixing", "permutation", "colours", "slot", "decode"),
+        {"colours + 1, dtype": "one seed more than is looked at"},
+    ),
+    "ctwl_protocol.secret_file": Module(
+        ("secret-file",),
+        {"mode=0o600": "permissions of files", "file.read(canonical.MAX_BYTES + 1)": _LENGTH},
+    ),
+    "ctwl_protocol.records.layouts": Module(
+        ("layout", "record", "relay"),
+        {
+            "PRIVATE_USE = range(192, 256)": "numbers that nobody hands out",
+            "hops = 0": "every layout begins with a beacon",
+            "number = 0": "bits above the codes are not looked at",
+            "all(field.bits > 0": "the registry refuses such a field before",
+            "not 0 <= code < 1 << BEACON_BITS": "codes that were read have 20 bits",
+        },
+    ),
+    "ctwl_protocol.text.normalization": Module(
+        ("normalization",),
+        {
+            "0x202F), *range": "U+202F is a space, which comes later in the table",
+            "*range(0x2000": "U+2000 is U+2002 in NFC",
+        },
+    ),
+    "ctwl_protocol.partition.reference": Module(("weights", "members")),
+    "ctwl_protocol.profile.private": Module(("personal-profile", "commitment"), {"os.urandom(32)": _DRAWN}),
+    "ctwl_protocol.profile.document": Module(
+        ("profile-document", "public-key", "profile", "decode"),
+        {
+            'TOY = "org.ctwl.toy.1"': "a name for the suite's own use",
+            "lru_cache(maxsize=64)": "a cache",
+            "[:300]": "the length of a message",
+            "indent=2": "for people",
+            "file.read(canonical.MAX_BYTES + 1)": _LENGTH,
+            "tuple[Annotated[int, Field(ge=0, le=1 << 20)], ...]": "ids lie below the vocabulary's size",
+        },
+    ),
+    "ctwl_protocol.records.record": Module(
+        ("record", "relay", "decode-record"),
+        {
+            "return Beacon.from_code(self.codes[0])": "for reports; the fields say the same",
+            "nonce: int = 0": "slot 0 has none, and the others name theirs",
+        },
+    ),
+    "ctwl_protocol.registry.workflow": Module(("registry-update",), {"seen: int = 0": _DEFAULT}),
+    "ctwl_protocol.registry.documents": Module(
+        ("root", "registry"),
+        {
+            "MAX_BYTES: ClassVar[int] = 1 << 16": "the largest root is a twentieth of it",
+            "Field(max_length=1 << 14)": "so many entries exceed the registry's bytes",
+        },
+    ),
+    "ctwl_protocol.registry.entries": Module(
+        ("registry",),
+        {
+            "Many[ModelVersion], Field(max_length=16)": "there are 16 versions, each once",
+            "Many[_Field], Field(min_length=4, max_length=64)": "80 bits have at most 63 fields",
+            ", le=64)]]": "a layout has at most 60 bits behind its beacon",
+        },
+    ),
+    "ctwl_protocol.registry.envelope": Module(
+        ("envelope", "pre-authentication"), {'format="ctwl-envelope/1"': "for operators, who sign"}
+    ),
+    "ctwl_protocol.registry.append_only": Module(("registry-update",)),
+    "ctwl_protocol.registry.keys": Module(
+        ("registry-key", "root", "locked-keys"),
+        {"_LOW_ORDER = {0, 1, _P - 1": "the curve's equation refuses them too"},
+    ),
+    "ctwl_protocol.registry.schema": Module(("registry", "root", "envelope")),
+    "ctwl_protocol.records.sealing": Module(
+        ("sealing", "opening", "locked-keys"),
+        {
+            "os.urandom(32)": _DRAWN,
+            "0 <= user < 1 << USER_BITS": "the record's field of 40 bits refuses the same",
+            "epoch: int = 0": _DEFAULT,
+            "word[:4]": "more bytes of the word are masked away",
+            "authenticator=0)": "it is replaced",
+        },
+    ),
+    "ctwl_protocol.partition.toy": Module(("toy-weights",)),
+    "ctwl_protocol.text.positions": Module(("positions",)),
+    "ctwl_decoder.search.error_bounds": Module(("record-doubts",)),
+    "ctwl_decoder.statistics.null": Module(
+        ("null", "randomised", "record-doubts"),
+        {"min(1.0, self.probability": "a sum of chances, which rounding alone takes above 1"},
+        ("FLOOR", "Null"),
+    ),
+    "ctwl_decoder.search.posterior": Module(
+        ("posterior", "posterior-windows"),
+        {
+            "share: float = 1.0": "a default; the p-value of the window is another section's",
+            ".judge(int(codes[best])": "the p-value of the window is another section's",
+        },
+        ("LENGTH", "STEP", "THRESHOLD", "posterior_windows"),
+    ),
+    "ctwl_decoder.search.spans": Module(
+        ("windows", "tests"),
+        {"count: int = 1)": _DEFAULT, "reshape(-1, 2)": "NumPy takes any negative number"},
+        ("LENGTHS", "SHARE", "WAYS", "windows_of"),
+    ),
+    "ctwl_decoder.statistics.scores": Module(
+        ("units",),
+        {
+            "range(STEPS + 1)": "one step more than is looked at",
+            "range(HALVINGS + 1)": "one row more than is looked at",
+            "np.maximum(bits - 3, 0)": "shorter ranks are all in the first interval",
+            "np.maximum(width, 1)": "keeps from a division by zero, where nothing is above it",
+        },
+    ),
+}
+"""The modules whose constants are changed, by full name."""
 
 _NAMES = re.compile(r"(ctwl-|org\.ctwl)")
 
 
 def constants() -> Iterator[Mutation]:
     """One change for each constant: integers grow by one, other numbers by half, byte strings and names by a letter."""
-    for module in MODULES:
+    for module, known in MODULES.items():
         text = source(module)
         lines = [0]
         for line in text.splitlines(keepends=True):
             lines.append(lines[-1] + len(line))
         tree = ast.parse(text)
-        if module in PARTS:
-            tree.body = [node for node in tree.body if _name(node) in PARTS[module]]
+        if known.parts:
+            tree.body = [node for node in tree.body if _name(node) in known.parts]
         passed = {id(part) for node in ast.walk(tree) if _is_told(node) for part in ast.walk(node)}
         for node in ast.walk(tree):
             if not isinstance(node, ast.Constant) or id(node) in passed or node.end_lineno is None:
@@ -155,19 +215,18 @@ def first_difference(asked: Sequence[tuple[str, str, Any, Any]]) -> str | None:
 
 def questions(module: str | None) -> list[tuple[str, str, Any, Any]]:
     """All vectors, those first that are to tell a change of a module."""
-    order = {family: i for i, family in enumerate(MODULES[module] if module else ())}
+    order = {family: i for i, family in enumerate(MODULES[module].families if module else ())}
     plain = [name for name, family in FAMILIES.items() if not family.needs or name in order]
     vectors = sorted(load(plain), key=lambda vector: order.get(vector.family, len(order)))
     return [(vector.family, vector.id, vector.input, vector.expected) for vector in vectors]
 
 
 def _is_equivalent(mutation: Mutation) -> bool:
-    text, name = source(mutation.module), mutation.module.partition(".")[2]
+    text = source(mutation.module)
     return any(
         found.start() <= mutation.start and mutation.end <= found.end()
-        for module, part, _ in EQUIVALENT
-        if module == name
-        for found in re.finditer(re.escape(part), text)
+        for piece in MODULES[mutation.module].equivalent
+        for found in re.finditer(re.escape(piece), text)
     )
 
 
