@@ -69,7 +69,7 @@ def news_prompts(count: int) -> list[str]:
 
 
 def plain_model(profile: Profile) -> Any:
-    """The proxy LM as transformers builds it, in float32, nothing packed."""
+    """The proxy LM as transformers builds it, in float32."""
     files = find_files(profile)
     if not isinstance(profile.proxy, ProxyModel) or files.weights is None:
         raise TypeError("the profile has a proxy LM")
@@ -90,7 +90,9 @@ def kept(proxy: Proxy, folder: Path = KEPT) -> Observe:
     The proxy's forward is nearly the whole cost of decoding. So an experiment that was stopped goes on where it was,
     and another score or decoder reads the same texts in a fraction of the time.
     """
-    numerics = f"{proxy.profile.digest} {proxy.dtype} {metadata.version('torch')} {metadata.version('ctwl-protocol')}"
+    numerics = (
+        f"{proxy.profile.digest} {proxy.arithmetic} {metadata.version('torch')} {metadata.version('ctwl-protocol')}"
+    )
 
     def recall(cut: Positions, progress: Callable[[int], None]) -> Evidence:
         name = sha256(numerics.encode() + cut.prefixes.tobytes() + cut.observed.tobytes()).hexdigest()

@@ -55,7 +55,7 @@ def main() -> None:
     rows = []
     for strategy in STRATEGIES:
         texts = options.delta_texts if strategy is Strategy.DELTA else options.texts
-        told = [strategy.value, SHARES, texts, options.tokens, options.batch, options.seed, made_by, str(proxy.dtype)]
+        told = [strategy.value, SHARES, texts, options.tokens, options.batch, options.seed, made_by, proxy.arithmetic]
         scores: dict[str, tuple[Literal["both", "count"], Score]]
         scores = {"its own": ("both", own_score(strategy)), "count": ("count", Score.COUNT)}
         found: dict[tuple[float, str], list[tuple[bool, bool, bool, bool]]] = {}

@@ -149,7 +149,7 @@ class Writer:
         return found
 
     def _batch(self, recipe: Recipe, start: int, prompts: Sequence[str]) -> list[Text]:
-        told = [asdict(recipe), start, list(prompts), self.versions, str(self.proxy.dtype)]
+        told = [asdict(recipe), start, list(prompts), self.versions, self.proxy.arithmetic]
         rows = recalled(told, lambda: [asdict(text) for text in self.write(recipe, start, prompts)], self._folder)
         return [Text(**row) for row in rows]
 
@@ -260,4 +260,4 @@ def _proxy(offline: Proxy, profile: Profile, layers: int) -> Proxy:
     if layers:
         model = plain_model(profile)
         model.base_model.layers = model.base_model.layers[:layers]
-    return Proxy(profile, offline.tokenizer, model, fast=offline.dtype != torch.float32)
+    return Proxy(profile, offline.tokenizer, model, arithmetic=offline.arithmetic)
