@@ -1,11 +1,11 @@
-"""How far do other ways of running the proxy lie from the reference, and how fast is bfloat16?
+"""How far do other ways of running the proxy lie from the reference?
 
 The reference is float32 on a CPU in the decoder's batches. Compared with it, over documentation that people wrote:
 another batch size, linear layers in bfloat16 (what ``open_proxy(fast=True)`` takes where a processor has units for it),
 all layers in bfloat16, and rounding to 8 bits with a scale for each row, computed in float32: no 8-bit matrix product
 with such scales can be nearer. For each, the mean total variation between weight distributions, and the share of
-memberships of observed tokens that differ, over all colours; for float32 and bfloat16 also the median time of a forward
-pass over 64 prefixes, in turn.
+memberships of observed tokens that differ, over all colours. (What bfloat16 saves where a processor has units for it:
+``bench.py``.)
 
     python evaluation/numerics.py --out evaluation/results/numerics.json
 """
@@ -18,15 +18,14 @@ from typing import Any
 
 import numpy as np
 import torch
-from common import OFFLINE, arguments, interleaved, plain_model, settings, tracked, write
+from common import OFFLINE, arguments, plain_model, settings, tracked, write
 from numpy.typing import NDArray
 
-from ctwl_decoder.statistics.evidence import observe
+from ctwl_decoder.statistics.evidence import permutations
+from ctwl_protocol.partition.kernel import mass_below
 from ctwl_protocol.partition.reference import is_member
 from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_protocol.text.positions import Positions, positions
-
-REFERENCE, FAST = "float32 (the reference)", "bfloat16 layers (fast=True)"
 
 
 def rounded(rows: torch.Tensor) -> torch.Tensor:
@@ -50,7 +49,7 @@ def variants(reference: Proxy) -> dict[str, Proxy]:
     plain, variant = partial(plain_model, reference.profile), partial(Proxy, reference.profile, reference.tokenizer)
     return {
         "float32, batches of 5": variant(plain(), batch_size=5),
-        FAST: variant(plain(), arithmetic="bfloat16"),
+        "bfloat16 layers (fast=True)": variant(plain(), arithmetic="bfloat16"),
         "all in bfloat16": variant(plain().bfloat16()),
         "weights and inputs rounded to 8 bits": variant(round_layers(plain(), inputs=True)),
         "weights alone rounded to 8 bits": variant(round_layers(plain(), inputs=False)),
@@ -59,24 +58,23 @@ def variants(reference: Proxy) -> dict[str, Proxy]:
 
 def run(proxy: Proxy, cut: Positions) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Each position's distribution, and the hits of every colour."""
-    evidence = observe(proxy, cut)
-    hits = is_member(evidence.below, evidence.total[:, None], proxy.profile.sigma)
     weights = np.concatenate([weights for _, weights in proxy.batches(cut.prefixes)])
-    return weights / weights.sum(axis=1, keepdims=True, dtype=np.float64), hits
+    total = weights.sum(axis=1, keepdims=True, dtype=np.uint64)
+    below = mass_below(weights, cut.observed, permutations(proxy.profile, cut.contexts))
+    return weights / total, is_member(below, total, proxy.profile.sigma)
 
 
 def main() -> None:
     """Run the experiment."""
-    options = arguments(__doc__, positions=120, runs=5)
+    options = arguments(__doc__, positions=120)
     reference = open_proxy(OFFLINE, device="cpu")
     profile = reference.profile
     text = pydoc_data.topics.topics["exceptions"] + pydoc_data.topics.topics["objects"]
     ids = reference.tokenizer.encode(text)[: options.positions + profile.prefix_length]
     cut = positions(ids, profile.prefix_length, profile.context_length)
     mass, hits = run(reference, cut)
-    ways = variants(reference)
-    result: dict[str, dict[str, float]] = {REFERENCE: {}}
-    for name, proxy in tracked(list(ways.items()), "numerics"):
+    result = {}
+    for name, proxy in tracked(list(variants(reference).items()), "numerics"):
         other_mass, other_hits = run(proxy, cut)
         variation = np.abs(mass - other_mass).sum(axis=1) / 2
         result[name] = {
@@ -84,12 +82,8 @@ def main() -> None:
             "largest total variation": float(f"{variation.max():.3g}"),
             "memberships that differ": float(f"{(hits != other_hits).mean():.3g}"),
         }
-    batch = cut.prefixes[:64]
-    jobs = {name: partial(proxy.forward, batch) for name, proxy in {REFERENCE: reference, FAST: ways[FAST]}.items()}
-    for name, seconds in interleaved(jobs, options.runs).items():
-        result[name]["milliseconds a window"] = round(1000 * float(np.median(seconds)) / len(batch), 2)
     tolerance = {name: f"{a}/{b}" for name, (a, b) in profile.tolerance.model_dump().items()}
-    given = settings(profile=OFFLINE, positions=len(cut), runs=options.runs, colours=profile.colours)
+    given = settings(profile=OFFLINE, positions=len(cut), colours=profile.colours)
     write(
         {"experiment": "numerics", "settings": given, "the profile's tolerance": tolerance, "runtimes": result},
         options.out,
