@@ -15,7 +15,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from common import OFFLINE, arguments, rate, settings, tracked, write
+from common import rate
+from experiment import OFFLINE, Options, Result, experiment, tracked
 from numpy.typing import NDArray
 from reading import TextReader
 from texts import Recipe, Text, Writer
@@ -68,9 +69,9 @@ def read(reader: TextReader, recipe: Recipe, texts: Sequence[Text], lengths: Seq
     }
 
 
-def main() -> None:
+@experiment(quick={"texts": 1, "tokens": 60}, texts=40, tokens=200, seed=1, batch=40)
+def main(options: Options) -> Result:
     """Run the experiment."""
-    options = arguments(__doc__, quick={"texts": 1, "tokens": 60}, texts=40, tokens=200, seed=1, batch=40)
     lengths = [length for length in LENGTHS if length <= options.tokens]
     proxy = open_proxy(OFFLINE, fast=True)
     writer, reader = Writer(proxy), TextReader(proxy)
@@ -88,10 +89,7 @@ def main() -> None:
                 **read(reader, recipe, texts, lengths),
             }
         )
-    write(
-        {"experiment": "entropy", "settings": settings(options, model="smollm2", profile=OFFLINE), "rows": rows},
-        options.out,
-    )
+    return {"rows": rows}
 
 
 if __name__ == "__main__":

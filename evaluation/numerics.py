@@ -24,7 +24,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from common import OFFLINE, arguments, interleaved, plain_model, settings, tracked, write
+from common import plain_model
+from experiment import OFFLINE, Options, Result, experiment, interleaved, tracked
 from numpy.typing import NDArray
 
 from ctwl_decoder.statistics.evidence import observe
@@ -150,9 +151,9 @@ def run(proxy: Proxy, cut: Positions) -> tuple[Weights, NDArray[np.bool_]]:
     return np.concatenate([weights for _, weights in proxy.batches(cut.prefixes)]), hits
 
 
-def main() -> None:
+@experiment(quick={"positions": 20, "runs": 1}, positions=120, runs=5)
+def main(options: Options) -> Result:
     """Run the experiment."""
-    options = arguments(__doc__, positions=120, runs=5)
     reference = open_proxy(OFFLINE)
     text = pydoc_data.topics.topics["exceptions"] + pydoc_data.topics.topics["objects"]
     ids = reference.tokenizer.encode(text)[: options.positions + reference.profile.prefix_length]
@@ -176,11 +177,11 @@ def main() -> None:
     for name, seconds in interleaved(jobs, options.runs).items():
         result[name]["milliseconds a window"] = round(1000 * float(np.median(seconds)) / len(batch), 2)
     tolerance = {name: f"{a}/{b}" for name, (a, b) in reference.profile.tolerance.model_dump().items()}
-    given = settings(profile=OFFLINE, positions=len(cut), runs=options.runs, colours=reference.profile.colours)
-    write(
-        {"experiment": "numerics", "settings": given, "the profile's tolerance": tolerance, "runtimes": result},
-        options.out,
-    )
+    return {
+        "settings": {"colours": reference.profile.colours},
+        "the profile's tolerance": tolerance,
+        "runtimes": result,
+    }
 
 
 if __name__ == "__main__":

@@ -12,13 +12,11 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-from common import RESULTS
+from experiment import RESULTS
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
-
-__all__ = ["FIGURES", "METHODS", "draw_all"]
 
 Result = dict[str, Any]
 

@@ -23,7 +23,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from common import OFFLINE, arguments, settings, tracked, write
+from common import news_prompts
+from experiment import OFFLINE, Options, Result, experiment, tracked
 from numpy.typing import NDArray
 from texts import Recipe, Text, Writer
 
@@ -134,12 +135,11 @@ def sampled(
     return row
 
 
-def main() -> None:
+@experiment(
+    quick={"texts": 20, "contexts": 2, "places": 5}, texts=500, tokens=60, contexts=8, places=60, seed=1, batch=50
+)
+def main(options: Options) -> Result:
     """Run the experiment."""
-    options = arguments(
-        __doc__, quick={"texts": 20, "contexts": 2, "places": 5}, texts=500, tokens=60, contexts=8, places=60, seed=1,
-        batch=50,
-    )  # fmt: skip
     writer = Writer(open_proxy(OFFLINE, fast=True))
     shared: dict[str, Any] = {"tokens": options.tokens, "batch": options.batch}
     of_one: dict[str, Any] = {"provider": PROVIDER, "version": VERSION, **shared}
@@ -157,25 +157,19 @@ def main() -> None:
         "one code": [Beacon(PROVIDER, VERSION, 0).code],
         "64 nonces": [Beacon(PROVIDER, VERSION, nonce).code for nonce in range(64)],
     }
-    plain, prompts = written["plain"], recipes["plain"].prompts(options.texts)
+    plain, prompts = written["plain"], news_prompts(options.texts)
     contexts, skipped = frequent(plain, options.contexts), writer.proxy.profile.prefix_length
     rng = np.random.default_rng(options.seed)
     rows = [
         {"texts": name, **sampled(plain, texts, skipped, contexts, rng)}
         for name, texts in tracked([pair for pair in written.items() if pair[0] != "plain"], "comparing")
     ]
-    write(
-        {
-            "experiment": "preservation",
-            "settings": settings(options, model="smollm2", profile=OFFLINE),
-            "exact": [
-                exact(writer, plain, prompts, context, options.places, codes)
-                for context in tracked(contexts, "contexts")
-            ],
-            "sampled": rows,
-        },
-        options.out,
-    )
+    return {
+        "exact": [
+            exact(writer, plain, prompts, context, options.places, codes) for context in tracked(contexts, "contexts")
+        ],
+        "sampled": rows,
+    }
 
 
 if __name__ == "__main__":

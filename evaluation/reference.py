@@ -20,7 +20,8 @@ from typing import Any, Protocol
 
 import numpy as np
 import torch
-from common import OFFLINE, arguments, beside, plain_model, rate, settings, tracked, write
+from common import beside, news_prompts, plain_model, rate
+from experiment import OFFLINE, Options, Result, experiment, tracked
 from numpy.typing import NDArray
 from texts import Recipe, Writer
 from transformers import LogitsProcessorList
@@ -49,7 +50,7 @@ class Ours:
 
     def marking(self, code: int, prompt_tokens: int) -> dict[str, Any]:  # noqa: ARG002
         """See :class:`Scheme`."""
-        return self._writer._marking(self._recipe, [code])
+        return self._writer.marking(self._recipe, [code])
 
     def read(self, text: str) -> int | None:
         """See :class:`Scheme`."""
@@ -118,14 +119,14 @@ def tried(writer: Writer, scheme: Scheme | None, recipe: Recipe, prompt: str, co
     return Found(read == code, float(nll), written - begun, done - written)
 
 
-def main() -> None:
+@experiment(quick={"texts": 2, "tokens": 40}, takes="reference", texts=8, tokens=200, delta=1.5, seed=1)
+def main(options: Options) -> Result:
     """Run the experiment."""
-    options = arguments(__doc__, files="the checkout", texts=8, tokens=200, delta=1.5, seed=1)
     warnings.filterwarnings("ignore", message=".*is not implemented for this processor")
     proxy: Proxy = open_proxy(OFFLINE, fast=True)
     writer = Writer(proxy)
     recipe = Recipe("delta", options.delta, tokens=options.tokens, seed=options.seed)
-    prompts, codes = recipe.prompts(options.texts), recipe.codes(0, options.texts)
+    prompts, codes = news_prompts(options.texts), recipe.codes(0, options.texts)
     schemes: dict[str, Scheme | None] = {
         "plain": None,
         "this project": Ours(writer, recipe),
@@ -148,8 +149,7 @@ def main() -> None:
             row["exact"] = rate(sum(each.exact for each in found), len(found))
             row["seconds to read"] = round(float(np.median([each.reading for each in found])), 2)
         rows.append(row)
-    given = {"model": "smollm2", "profile": OFFLINE, "bits": BITS}
-    write({"experiment": "reference", "settings": settings(options, **given), "rows": rows}, options.out)
+    return {"settings": {"bits": BITS}, "rows": rows}
 
 
 if __name__ == "__main__":

@@ -14,11 +14,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from common import RESULTS
+from experiment import RESULTS
 from jinja2 import Environment, FileSystemLoader
 from plots import METHODS
-
-__all__ = ["PAGES", "ROOT", "filled", "rendered"]
 
 ROOT = RESULTS.parents[1]
 PAGES = {"summary": ROOT / "README.md", "results": RESULTS.parent / "README.md"}

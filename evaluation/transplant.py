@@ -38,8 +38,6 @@ from ctwl_protocol.errors import ProxyNotFound
 from ctwl_protocol.profile import Llama, ProxyFile, ProxyModel, public_key
 from ctwl_protocol.proxy import Proxy, ProxyTokenizer, build_model, find_files, load_tensors, open_proxy
 
-__all__ = ["LOWERED", "NAME", "PAIRS", "encoder_of", "gpt2_tokenizer_files", "provider", "proxy_of", "transplant"]
-
 NAME = "org.ctwl.test.smollm2-gpt2-vocabulary.1"
 
 PAIRS = (("gpt2", "gpt2"), ("gpt2", "smollm2"), ("smollm2", "gpt2"), ("mistral", "smollm2"))
