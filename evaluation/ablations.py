@@ -18,14 +18,13 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from common import beside, news_prompts, rate
-from experiment import OFFLINE, Options, Result, experiment, interleaved, tracked
+from common import beside, news_prompts
+from experiment import Options, Result, experiment, interleaved, tracked
 from numpy.typing import NDArray
-from reading import TextReader
+from reading import TextReader, rates
 from texts import Recipe, Writer, mean_nll
 
 from ctwl_decoder.statistics.evidence import observe
-from ctwl_protocol.proxy import open_proxy
 from ctwl_protocol.text.positions import positions
 
 LENGTHS = (40, 60, 80, 100)
@@ -41,12 +40,9 @@ CHANGED: dict[str, tuple[int, ...]] = {
 
 def measured(writer: Writer, reader: TextReader, recipe: Recipe, plain: NDArray[np.float64]) -> dict[str, Any]:
     """Success at each length, and NLL beside that of plain texts from the same prompts."""
-    texts = len(plain)
-    written = writer.texts(recipe, texts)
-    outcomes = [reader.read(recipe, text, LENGTHS) for text in written]
+    written = writer.texts(recipe, len(plain))
     return {
-        "exact": {str(length): rate(sum(o[i].exact for o in outcomes), texts) for i, length in enumerate(LENGTHS)},
-        "p <= 1e-4": {str(length): rate(sum(o[i].found for o in outcomes), texts) for i, length in enumerate(LENGTHS)},
+        **rates([reader.read(recipe, text, LENGTHS) for text in written], LENGTHS),
         "mean NLL": round(float(mean_nll(written).mean()), 4),
         **beside(mean_nll(written), plain),
     }
@@ -74,8 +70,8 @@ def timed(writer: Writer, recipe: Recipe, runs: int) -> dict[str, float]:
 @experiment(quick={"texts": 2, "runs": 1, "values": 1}, texts=40, seed=1, batch=40, runs=2, values=2)
 def main(options: Options) -> Result:
     """Run the experiment."""
-    proxy = open_proxy(OFFLINE, fast=True)
-    writer, reader = Writer(proxy), TextReader(proxy)
+    writer = Writer()
+    reader = TextReader(writer.proxy)
     shared: dict[str, Any] = {"tokens": max(LENGTHS), "seed": options.seed, "batch": options.batch}
     bases = [Recipe("unbiased", **shared), Recipe("delta", 2.0, **shared)]
     plain = mean_nll(writer.texts(Recipe("plain", **shared), options.texts))

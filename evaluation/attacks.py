@@ -23,13 +23,12 @@ from typing import TypeAlias
 import numpy as np
 import torch
 from common import rate, recalled, sources
-from experiment import OFFLINE, Options, Result, experiment, tracked
+from experiment import Options, Result, experiment, tracked
 from proposals import PROPOSALS, logits, substitute
 from reading import TextReader
 from texts import Recipe, Text, Writer
 
 from ctwl_encoder import Encoder
-from ctwl_protocol.proxy import open_proxy
 
 Attack: TypeAlias = Callable[[Encoder, list[int], float, np.random.Generator], list[int]]
 
@@ -134,8 +133,8 @@ def attacked(writer: Writer, reader: TextReader, recipe: Recipe, texts: list[Tex
 @experiment(quick={"texts": 4, "paraphrased": 1}, texts=40, tokens=200, paraphrased=20, seed=1, batch=40)
 def main(options: Options) -> Result:
     """Run the experiment."""
-    proxy = open_proxy(OFFLINE, fast=True)
-    writer, reader = Writer(proxy), TextReader(proxy)
+    writer = Writer()
+    reader = TextReader(writer.proxy)
     asked = {20: tuple(ATTACKS), 24: ("none", "substitution")}
     jobs = [(bits, name, share) for bits, names in asked.items() for name in names for share in ATTACKS[name][1]]
     rows = []

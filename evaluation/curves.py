@@ -20,13 +20,12 @@ from typing import Any
 import numpy as np
 from baselines import BASELINES
 from common import beside, rate, repeats
-from experiment import OFFLINE, Options, Result, experiment, tracked
+from experiment import Options, Result, experiment, tracked
 from numpy.typing import NDArray
 from reading import TextReader
 from texts import Recipe, Text, Writer, mean_nll
 
 from ctwl_decoder.statistics.scores import Score
-from ctwl_protocol.proxy import open_proxy
 
 METHODS: dict[str, tuple[float, ...]] = {
     "unbiased": (0.0,),
@@ -107,8 +106,8 @@ def quality(texts: list[Text], length: int) -> dict[str, float]:
 def main(options: Options) -> Result:
     """Run the experiment."""
     lengths = (options.tokens // 2, options.tokens)
-    proxy = open_proxy(OFFLINE, fast=True)
-    writer, reader = Writer(proxy), TextReader(proxy)
+    writer = Writer()
+    reader = TextReader(writer.proxy)
     shared: dict[str, Any] = {"tokens": options.tokens, "seed": options.seed, "batch": options.batch}
     unmarked = writer.texts(Recipe("plain", **shared), options.texts)
     plain = {length: mean_nll(unmarked, length) for length in lengths}

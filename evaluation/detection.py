@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from common import rate
-from experiment import OFFLINE, Options, Result, experiment, tracked
+from experiment import Options, Result, experiment, tracked
 from false_positives import passages
 from numpy.typing import NDArray
 from reading import Outcome, TextReader
@@ -24,7 +24,6 @@ from scipy import stats
 from texts import Recipe, Text, Writer
 
 from ctwl_decoder.statistics.scores import Score
-from ctwl_protocol.proxy import open_proxy
 
 LENGTHS = (25, 50, 100, 200)
 METHODS: dict[str, tuple[Score, dict[str, Any]]] = {
@@ -60,11 +59,11 @@ def passing(outcomes: list[Outcome]) -> dict[str, Any]:
 @experiment(quick={"texts": 4, "passages": 6}, takes="human", texts=40, passages=100, seed=1, batch=40)
 def main(options: Options) -> Result:
     """Run the experiment."""
-    proxy = open_proxy(OFFLINE, fast=True)
-    writer, reader = Writer(proxy), TextReader(proxy)
+    writer = Writer()
+    reader = TextReader(writer.proxy)
     rng = np.random.default_rng(options.seed)
     each = -(-options.passages // len(options.files))
-    cut = [passages(proxy, f.read_text(encoding="utf-8"), each, rng, max(LENGTHS)) for f in options.files]
+    cut = [passages(writer.proxy, f.read_text(encoding="utf-8"), each, rng, max(LENGTHS)) for f in options.files]
     human = [Text(text, -1, [], [], [], []) for texts in cut for text in texts]
     shared: dict[str, Any] = {"tokens": max(LENGTHS), "seed": options.seed, "batch": options.batch}
     plain = writer.texts(Recipe("plain", **shared), options.texts)

@@ -20,12 +20,10 @@ import numpy as np
 import sacrebleu
 import torch
 from common import beside, news_prompts, repeats
-from experiment import OFFLINE, Options, Result, experiment, tracked
+from experiment import Options, Result, experiment, tracked
 from numpy.typing import NDArray
 from texts import Recipe, Text, Writer
 from transformers import AutoModel, AutoTokenizer
-
-from ctwl_protocol.proxy import open_proxy
 
 METHODS: dict[str, dict[str, Any]] = {
     "plain": {"method": "plain"},
@@ -83,7 +81,7 @@ def measures(texts: list[Text], prompts: list[str], sentences: Sentences) -> dic
 @experiment(quick={"texts": 4, "same": 10}, texts=40, tokens=200, same=100, seed=1, batch=40)
 def main(options: Options) -> Result:
     """Run the experiment."""
-    writer, sentences = Writer(open_proxy(OFFLINE, fast=True)), Sentences()
+    writer, sentences = Writer(), Sentences()
     rows: list[dict[str, Any]] = []
     plain: dict[str, NDArray[np.float64]] = {}
     for name, method in tracked(list(METHODS.items()), "texts"):

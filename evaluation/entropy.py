@@ -15,13 +15,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from common import rate
-from experiment import OFFLINE, Options, Result, experiment, tracked
+from experiment import Options, Result, experiment, tracked
 from numpy.typing import NDArray
-from reading import TextReader
+from reading import TextReader, rates
 from texts import Recipe, Text, Writer
-
-from ctwl_protocol.proxy import open_proxy
 
 LENGTHS = (40, 60, 80, 100, 125, 150, 200)
 SAMPLING: dict[str, dict[str, Any]] = {
@@ -64,8 +61,7 @@ def read(reader: TextReader, recipe: Recipe, texts: Sequence[Text], lengths: Seq
     return {
         "tokens for 90 % exact": needed(exact, lengths, rng),
         "tokens for 90 % at p <= 1e-4": needed(found, lengths, rng),
-        "exact": {str(n): rate(int(c), len(texts)) for n, c in zip(lengths, exact.sum(axis=0), strict=True)},
-        "p <= 1e-4": {str(n): rate(int(c), len(texts)) for n, c in zip(lengths, found.sum(axis=0), strict=True)},
+        **rates(outcomes, lengths),
     }
 
 
@@ -73,8 +69,8 @@ def read(reader: TextReader, recipe: Recipe, texts: Sequence[Text], lengths: Seq
 def main(options: Options) -> Result:
     """Run the experiment."""
     lengths = [length for length in LENGTHS if length <= options.tokens]
-    proxy = open_proxy(OFFLINE, fast=True)
-    writer, reader = Writer(proxy), TextReader(proxy)
+    writer = Writer()
+    reader = TextReader(writer.proxy)
     rows = []
     for name, sampling in tracked(list(SAMPLING.items()), "entropy"):
         batch = options.batch if sampling.get("beams", 1) == 1 else options.batch // 4

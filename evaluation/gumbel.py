@@ -17,12 +17,10 @@ import numpy as np
 from common import beside, mean, repeats
 from diversity import self_bleu
 from entropy import read
-from experiment import OFFLINE, Options, Result, experiment, tracked
+from experiment import Options, Result, experiment, tracked
 from numpy.typing import NDArray
 from reading import TextReader
 from texts import Recipe, Writer, mean_nll
-
-from ctwl_protocol.proxy import open_proxy
 
 METHODS = ("plain", "unbiased", "gumbel")
 TEMPERATURES = (1.0, 0.7)
@@ -47,8 +45,8 @@ def alike(writer: Writer, method: str, prompts: int, again: int) -> NDArray[np.f
 def main(options: Options) -> Result:
     """Run the experiment."""
     lengths = [length for length in LENGTHS if length <= options.tokens]
-    proxy = open_proxy(OFFLINE, fast=True)
-    writer, reader = Writer(proxy), TextReader(proxy)
+    writer = Writer()
+    reader = TextReader(writer.proxy)
     rows: list[dict[str, Any]] = []
     for temperature in tracked(TEMPERATURES, "temperatures"):
         plain = np.zeros(0)

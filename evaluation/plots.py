@@ -1,4 +1,4 @@
-"""Draw the figures of evaluation/README.md from the results: SVG for the page, PNG for slides.
+"""Draw the figures of evaluation/README.md from the results.
 
 python evaluation/plots.py
 """
@@ -177,9 +177,8 @@ def draw_all(results: Path) -> list[Path]:
             figure = draw(json.loads(result.read_text()))
             figure.tight_layout()
             figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
-            figure.savefig(folder / f"{name}.png", dpi=150, metadata={"Software": None})
             plt.close(figure)
-        files += [folder / f"{name}.svg", folder / f"{name}.png"]
+        files.append(folder / f"{name}.svg")
     return files
 
 

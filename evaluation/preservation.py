@@ -24,14 +24,13 @@ from typing import Any
 
 import numpy as np
 from common import news_prompts
-from experiment import OFFLINE, Options, Result, experiment, tracked
+from experiment import Options, Result, experiment, tracked
 from numpy.typing import NDArray
 from texts import Recipe, Text, Writer
 
 from ctwl_encoder.core.bridge import Branch
 from ctwl_encoder.core.strategies import keep_first_half, probabilities
 from ctwl_protocol import Beacon, Profile, hashing
-from ctwl_protocol.proxy import open_proxy
 from ctwl_protocol.records.record import slot_seed
 
 PROVIDER, VERSION = 42, 3
@@ -140,7 +139,7 @@ def sampled(
 )
 def main(options: Options) -> Result:
     """Run the experiment."""
-    writer = Writer(open_proxy(OFFLINE, fast=True))
+    writer = Writer()
     shared: dict[str, Any] = {"tokens": options.tokens, "batch": options.batch}
     of_one: dict[str, Any] = {"provider": PROVIDER, "version": VERSION, **shared}
     recipes = {

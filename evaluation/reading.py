@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from baselines import BASELINES
-from common import scored_positions
+from common import rate, scored_positions
 from texts import Recipe, Text
 
 from ctwl_decoder.statistics.code_scores import code_space, score_all
@@ -64,6 +65,15 @@ class TextReader:
         proxy = recipe.proxy(self._proxy)
         (scored,), prefix = scored_positions(proxy, ids, score), proxy.profile.prefix_length
         return [read_whole(proxy.profile, scored[: max(0, length - prefix)], text.code) for length in lengths]
+
+
+def rates(outcomes: Sequence[Sequence[Outcome]], lengths: Sequence[int]) -> dict[str, dict[str, Any]]:
+    """How many texts were read at each length: exactly, and found at the level too."""
+    at = {str(length): each for length, each in zip(lengths, zip(*outcomes, strict=True), strict=True)}
+    return {
+        "exact": {length: rate(sum(o.exact for o in each), len(each)) for length, each in at.items()},
+        "p <= 1e-4": {length: rate(sum(o.found for o in each), len(each)) for length, each in at.items()},
+    }
 
 
 def read_whole(profile: Profile, scored: ScoredPositions, code: int) -> Outcome:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from typing import Any
@@ -21,7 +21,7 @@ from ctwl_encoder.core.strategies import probabilities, truncate
 from ctwl_encoder.integrations.transformers import ProcessorConfig
 from ctwl_encoder.models import load_model
 from ctwl_protocol import Beacon, Profile, get_profile
-from ctwl_protocol.proxy import Proxy
+from ctwl_protocol.proxy import Proxy, open_proxy
 
 LAYERS = 30
 """Of the offline profile's proxy LM."""
@@ -120,8 +120,8 @@ class Writer:
         proxy: the offline profile's.
     """
 
-    def __init__(self, proxy: Proxy) -> None:
-        self.proxy = proxy
+    def __init__(self, proxy: Proxy | None = None) -> None:
+        self.proxy = proxy or open_proxy(OFFLINE, fast=True)
         self._bridges: dict[str, Bridge] = {}
 
     @cached_property
@@ -197,7 +197,7 @@ class Writer:
         logits: NDArray[np.float32] = found.cpu().numpy()
         return logits
 
-    def _judged(self, recipe: Recipe, made: Any, row: int) -> tuple[list[float], list[float], list[float]]:
+    def _judged(self, recipe: Recipe, made: Any, row: int) -> Iterator[list[float]]:
         """NLL of a text's tokens, entropy of the model there, and of what they were drawn from.
 
         Args:
@@ -210,9 +210,10 @@ class Writer:
         logits[:, self.encoder._stop_ids()] = -torch.inf
         likely = torch.log_softmax(logits, dim=1)
         nll = -likely.gather(1, made.sequences[row, -recipe.tokens :, None].cpu())[:, 0]
-        entropy = _entropy(likely.exp_())
-        drawn = entropy if recipe.temperature == recipe.top_p == 1 else _entropy(_drawn(recipe, logits.numpy()))
-        return _rounded(nll), _rounded(entropy), _rounded(drawn)
+        entropy, choice = (
+            torch.special.entr(each).sum(dim=1) for each in (likely.exp(), _drawn(recipe, logits.numpy()))
+        )
+        yield from (each.double().round(decimals=4).tolist() for each in (nll, entropy, choice))
 
 
 def _drawn(recipe: Recipe, logits: NDArray[np.float32]) -> torch.Tensor:
@@ -222,16 +223,6 @@ def _drawn(recipe: Recipe, logits: NDArray[np.float32]) -> torch.Tensor:
     left = [truncate(row, 0, recipe.top_p, 0.0) for row in logits / np.float32(recipe.temperature)]
     drawn: torch.Tensor = torch.from_numpy(probabilities(np.stack(left)))
     return drawn
-
-
-def _entropy(likely: torch.Tensor) -> torch.Tensor:
-    """Nats of each row."""
-    entropy: torch.Tensor = torch.special.entr(likely).sum(dim=1)
-    return entropy
-
-
-def _rounded(values: torch.Tensor) -> list[float]:
-    return [round(value, 4) for value in values.tolist()]
 
 
 @cache

