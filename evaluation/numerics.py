@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from common import OFFLINE, arguments, plain_model, settings, tracked, write
+from common import plain_model
+from experiment import OFFLINE, Options, Result, experiment, tracked
 from numpy.typing import NDArray
 
 from ctwl_decoder.statistics.evidence import permutations
@@ -64,9 +65,9 @@ def run(proxy: Proxy, cut: Positions) -> tuple[NDArray[np.float64], NDArray[np.b
     return weights / total, is_member(below, total, proxy.profile.sigma)
 
 
-def main() -> None:
+@experiment(quick={"positions": 20}, positions=120)
+def main(options: Options) -> Result:
     """Run the experiment."""
-    options = arguments(__doc__, positions=120)
     reference = open_proxy(OFFLINE, device="cpu")
     profile = reference.profile
     text = pydoc_data.topics.topics["exceptions"] + pydoc_data.topics.topics["objects"]
@@ -83,11 +84,7 @@ def main() -> None:
             "memberships that differ": float(f"{(hits != other_hits).mean():.3g}"),
         }
     tolerance = {name: f"{a}/{b}" for name, (a, b) in profile.tolerance.model_dump().items()}
-    given = settings(profile=OFFLINE, positions=len(cut), colours=profile.colours)
-    write(
-        {"experiment": "numerics", "settings": given, "the profile's tolerance": tolerance, "runtimes": result},
-        options.out,
-    )
+    return {"settings": {"colours": profile.colours}, "the profile's tolerance": tolerance, "runtimes": result}
 
 
 if __name__ == "__main__":
