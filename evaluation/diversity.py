@@ -19,12 +19,11 @@ from typing import Any
 import numpy as np
 import sacrebleu
 import torch
-from common import OFFLINE, arguments, beside, repeats, settings, tracked, write
+from common import beside, news_prompts, repeats
+from experiment import Options, Result, experiment, tracked
 from numpy.typing import NDArray
 from texts import Recipe, Text, Writer
 from transformers import AutoModel, AutoTokenizer
-
-from ctwl_protocol.proxy import open_proxy
 
 METHODS: dict[str, dict[str, Any]] = {
     "plain": {"method": "plain"},
@@ -79,17 +78,15 @@ def measures(texts: list[Text], prompts: list[str], sentences: Sentences) -> dic
     return {name: np.array(values) for name, values in found.items()}
 
 
-def main() -> None:
+@experiment(quick={"texts": 4, "same": 10}, texts=40, tokens=200, same=100, seed=1, batch=40)
+def main(options: Options) -> Result:
     """Run the experiment."""
-    options = arguments(
-        __doc__, quick={"texts": 4, "same": 10}, texts=40, tokens=200, same=100, seed=1, batch=40
-    )  # fmt: skip
-    writer, sentences = Writer(open_proxy(OFFLINE, fast=True)), Sentences()
+    writer, sentences = Writer(), Sentences()
     rows: list[dict[str, Any]] = []
     plain: dict[str, NDArray[np.float64]] = {}
     for name, method in tracked(list(METHODS.items()), "texts"):
         recipe = Recipe(**method, tokens=options.tokens, seed=options.seed, batch=options.batch)
-        found = measures(writer.texts(recipe, options.texts), recipe.prompts(options.texts), sentences)
+        found = measures(writer.texts(recipe, options.texts), news_prompts(options.texts), sentences)
         plain = plain or found
         row: dict[str, Any] = {"method": name}
         for measure, values in found.items():
@@ -112,15 +109,7 @@ def main() -> None:
         bleu.append({"texts": name, "mean": round(float(each.mean()), 3)})
         if name != "plain":
             bleu[-1] |= beside(each, first)
-    write(
-        {
-            "experiment": "diversity",
-            "settings": settings(options, model="smollm2", profile=OFFLINE),
-            "rows": rows,
-            "self-BLEU of one provider and version": bleu,
-        },
-        options.out,
-    )
+    return {"rows": rows, "self-BLEU of one provider and version": bleu}
 
 
 if __name__ == "__main__":

@@ -23,14 +23,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from common import OFFLINE, arguments, settings, tracked, write
+from common import news_prompts
+from experiment import Options, Result, experiment, tracked
 from numpy.typing import NDArray
 from texts import Recipe, Text, Writer
 
 from ctwl_encoder.core.bridge import Branch
 from ctwl_encoder.core.strategies import keep_first_half, probabilities
 from ctwl_protocol import Beacon, Profile, hashing
-from ctwl_protocol.proxy import open_proxy
 from ctwl_protocol.records.record import slot_seed
 
 PROVIDER, VERSION = 42, 3
@@ -134,13 +134,12 @@ def sampled(
     return row
 
 
-def main() -> None:
+@experiment(
+    quick={"texts": 20, "contexts": 2, "places": 5}, texts=500, tokens=60, contexts=8, places=60, seed=1, batch=50
+)
+def main(options: Options) -> Result:
     """Run the experiment."""
-    options = arguments(
-        __doc__, quick={"texts": 20, "contexts": 2, "places": 5}, texts=500, tokens=60, contexts=8, places=60, seed=1,
-        batch=50,
-    )  # fmt: skip
-    writer = Writer(open_proxy(OFFLINE, fast=True))
+    writer = Writer()
     shared: dict[str, Any] = {"tokens": options.tokens, "batch": options.batch}
     of_one: dict[str, Any] = {"provider": PROVIDER, "version": VERSION, **shared}
     recipes = {
@@ -157,25 +156,19 @@ def main() -> None:
         "one code": [Beacon(PROVIDER, VERSION, 0).code],
         "64 nonces": [Beacon(PROVIDER, VERSION, nonce).code for nonce in range(64)],
     }
-    plain, prompts = written["plain"], recipes["plain"].prompts(options.texts)
+    plain, prompts = written["plain"], news_prompts(options.texts)
     contexts, skipped = frequent(plain, options.contexts), writer.proxy.profile.prefix_length
     rng = np.random.default_rng(options.seed)
     rows = [
         {"texts": name, **sampled(plain, texts, skipped, contexts, rng)}
         for name, texts in tracked([pair for pair in written.items() if pair[0] != "plain"], "comparing")
     ]
-    write(
-        {
-            "experiment": "preservation",
-            "settings": settings(options, model="smollm2", profile=OFFLINE),
-            "exact": [
-                exact(writer, plain, prompts, context, options.places, codes)
-                for context in tracked(contexts, "contexts")
-            ],
-            "sampled": rows,
-        },
-        options.out,
-    )
+    return {
+        "exact": [
+            exact(writer, plain, prompts, context, options.places, codes) for context in tracked(contexts, "contexts")
+        ],
+        "sampled": rows,
+    }
 
 
 if __name__ == "__main__":

@@ -77,7 +77,7 @@ class Counting(Writer):
 
 
 def test_texts_are_written_once(tmp_path: Path) -> None:
-    recipe, proxy = Recipe(tokens=1, batch=4), cast("Proxy", SimpleNamespace(dtype="float32"))
+    recipe, proxy = Recipe(tokens=1, batch=4), cast("Proxy", SimpleNamespace(arithmetic="float32"))
     writer = Counting(proxy, tmp_path)
     texts = writer.texts(recipe, 10)
     assert (len(texts), writer.written) == (10, 3)
