@@ -91,7 +91,7 @@ def generated(
 
 
 def plain_model(profile: Profile) -> Any:
-    """The proxy LM as transformers builds it, in float32, nothing packed."""
+    """The proxy LM as transformers builds it, in float32."""
     files = find_files(profile)
     if not isinstance(profile.proxy, ProxyModel) or files.weights is None:
         raise TypeError("the profile has a proxy LM")
@@ -125,7 +125,9 @@ def recalled(make: Callable[[], T], *decided: object) -> T:
 
 def kept(proxy: Proxy) -> Observe:
     """What observes in the proxy's place, and keeps the evidence."""
-    arithmetic = f"{proxy.profile.digest} {proxy.dtype} {metadata.version('torch')} {metadata.version('ctwl-protocol')}"
+    arithmetic = (
+        f"{proxy.profile.digest} {proxy.arithmetic} {metadata.version('torch')} {metadata.version('ctwl-protocol')}"
+    )
     return lambda cut, progress: recalled(partial(observe, proxy, cut, progress), "evidence", arithmetic, cut)
 
 

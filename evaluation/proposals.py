@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from ctwl_encoder import Encoder
-from ctwl_protocol.proxy.model import fast_dtype
+from ctwl_protocol.proxy import fast_arithmetic
 
 PROPOSALS = 4
 """So many of the likeliest tokens are proposed at a place."""
@@ -20,7 +20,7 @@ BEFORE, BEHIND = 16, 3
 def logits(model: Any, ids: list[list[int]], places: torch.Tensor) -> torch.Tensor:
     """Log-probabilities of the token after each of ``places`` (rows, places): float32 (rows, places, vocabulary)."""
     device = model.device
-    quick = fast_dtype(device.type) == torch.bfloat16  # proposals need no more
+    quick = fast_arithmetic(device) == "bfloat16"  # proposals need no more
     with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=quick):
         hidden = model.base_model(torch.tensor(ids, device=device)).last_hidden_state
         chosen = hidden.gather(1, places.to(device)[..., None].expand(-1, -1, hidden.shape[-1]))

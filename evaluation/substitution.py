@@ -60,7 +60,7 @@ def main(options: Options) -> Result:
         scores = {"its own": ("both", own_score(strategy)), "count": ("count", Score.COUNT)}
         found: dict[tuple[float, str], list[tuple[bool, bool, bool, bool]]] = {}
         given = strategy, texts, options.tokens, options.batch, options.seed
-        written = recalled(partial(edited, encoder, *given), "substitution", sources(), str(proxy.dtype), *given)
+        written = recalled(partial(edited, encoder, *given), "substitution", sources(), proxy.arithmetic, *given)
         for each in tracked(written, f"{strategy}: reading"):
             code = each["code"]
             for (share, text), name in product(zip(SHARES, each["texts"], strict=True), scores):

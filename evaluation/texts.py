@@ -136,7 +136,7 @@ class Writer:
         for start in range(0, count, recipe.batch):
             batch = prompts[start : start + recipe.batch]
             write = partial(self.write, recipe, start, batch)
-            found += recalled(write, "texts", sources(), str(self.proxy.dtype), recipe, start, batch)
+            found += recalled(write, "texts", sources(), self.proxy.arithmetic, recipe, start, batch)
         return found
 
     def write(self, recipe: Recipe, start: int, prompts: Sequence[str]) -> list[Text]:
@@ -236,4 +236,4 @@ def _proxy(offline: Proxy, profile: Profile, layers: int) -> Proxy:
     if layers:
         model = plain_model(profile)
         model.base_model.layers = model.base_model.layers[:layers]
-    return Proxy(profile, offline.tokenizer, model, fast=offline.dtype != torch.float32)
+    return Proxy(profile, offline.tokenizer, model, arithmetic=offline.arithmetic)

@@ -1,6 +1,6 @@
 """Install the built wheels into an empty environment, in order of dependence, and run a round trip without the sources.
 
-python evaluation/check_wheels.py dist
+python tools/check_wheels.py dist
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The main job in one go: a language model writes text that carries a code, and the public decoder reads it.
 
-python evaluation/demo.py "The council said on Tuesday that"
+python tools/demo.py "The council said on Tuesday that"
 """
 
 from __future__ import annotations

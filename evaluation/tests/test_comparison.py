@@ -81,7 +81,7 @@ def test_texts_are_written_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setattr(common, "_made", joblib.Memory(folder, verbose=0).cache(made, ignore=["make"]))
 
     keep_in(tmp_path)
-    recipe, proxy = Recipe(tokens=1, batch=4), cast("Proxy", SimpleNamespace(dtype="float32"))
+    recipe, proxy = Recipe(tokens=1, batch=4), cast("Proxy", SimpleNamespace(arithmetic="float32"))
     writer = Counting(proxy)
     texts = writer.texts(recipe, 10)
     assert (len(texts), writer.written) == (10, 3)

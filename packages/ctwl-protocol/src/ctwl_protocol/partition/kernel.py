@@ -27,12 +27,12 @@ T = TypeVar("T")
 __all__ = ["fmix32_scalar", "fold", "in_chunks", "jit", "mass_below", "members", "mix"]
 
 
-def jit(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+def jit(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a loop, without the interpreter's lock; cached on disk where there is a place to write."""
     try:
-        compiled: Callable[..., Any] = numba.njit(nogil=True, cache=True, **options)(function)
+        compiled: Callable[..., Any] = numba.njit(nogil=True, cache=True)(function)
     except RuntimeError:  # no folder that numba may write to
-        compiled = numba.njit(nogil=True, **options)(function)
+        compiled = numba.njit(nogil=True)(function)
     return compiled
 
 
