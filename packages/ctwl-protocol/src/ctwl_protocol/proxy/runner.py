@@ -79,11 +79,6 @@ class Proxy:
             to_bfloat16(model)
         return model.to(self.device)
 
-    @property
-    def arithmetic(self) -> str:
-        """The name of :attr:`dtype`."""
-        return str(self.dtype).removeprefix("torch.")
-
     def weights(self, prefixes: NDArray[np.int64]) -> NDArray[np.uint32]:
         """Integer weights of the token after each prefix, in one forward pass (spec section 7.1).
 
