@@ -68,7 +68,10 @@ def _curve(analysis: Analysis) -> dict[str, object]:
 
 
 def _runs(analysis: Analysis) -> list[tuple[int, list[tuple[str, str]]]]:
-    """The text in runs: a passage's number (0 outside, -1 for what is left out), and its tokens with their CSS classes."""
+    """The text in runs of tokens.
+
+    Each begins with its passage's number, 0 outside passages and -1 where tokens are left out.
+    """
     starts, passages = analysis.starts[:-1], np.zeros(len(analysis.contributions), dtype=np.int64)
     for number, span in enumerate(analysis.report.spans, 1):
         passages[(span.start <= starts) & (starts < span.end)] = number
