@@ -61,8 +61,8 @@ def main(folder: Path) -> None:
         if refused:
             sys.exit(f"served without its extra: {refused}")
         run(*pip, f"{wheels['ctwl_decoder']}[serve,scan]", cwd=home)
-        page = "from ctwl_decoder.apps.serve import app; from importlib import resources; "
-        page += "print(len(resources.files('ctwl_decoder.apps.serve').joinpath('page.html').read_text()))"
+        page = "from ctwl_decoder.apps.serve import app; from ctwl_decoder.report.html import render_page; "
+        page += "render_page('form.html', characters=1, bytes=1)"
         run(bin_folder / "python", "-c", page, cwd=home)
         (home / "texts.jsonl").write_text('{"text": "Too short."}\n{"text": 7}\n')
         found = run(bin_folder / "ctwl-decode", "scan", "texts.jsonl", "--all-codes", "--out", "found.parquet",

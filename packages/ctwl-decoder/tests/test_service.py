@@ -589,7 +589,34 @@ def test_the_threads_end_whatever_ends_the_server(small: Proxy, monkeypatch: pyt
 # ---- the command ----
 
 
-def test_the_command_serves_until_it_is_told_to_stop() -> None:
+def test_the_command_serves_until_it_is_told_to_stop(
+    capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    asked: list[httpx.Response] = []
+
+    def ask_and_stop() -> None:
+        printed = ""
+
+        def started() -> bool:
+            nonlocal printed
+            printed += capfd.readouterr().out
+            return "(Ctrl+C ends it)" in printed
+
+        until(started)
+        url = printed.split(" at ")[1].split(maxsplit=1)[0]
+        asked.append(httpx.post(f"{url}v1/decode?text=secret", json={"text": "Hello."}))
+        signal.raise_signal(signal.SIGTERM)
+
+    with ThreadPoolExecutor(1) as threads:
+        client = threads.submit(ask_and_stop)
+        assert main(["--port", "0", "--profile", VANILLA, "--access-log"]) == 0
+    client.result()
+    assert asked[0].json()["detected"] is False
+    assert [record.getMessage() for record in caplog.records] == ['127.0.0.1 "POST /v1/decode" 200']
+
+
+@pytest.mark.slow
+def test_a_process_that_serves_ends_cleanly() -> None:
     command = "from ctwl_decoder.apps.serve.command import main; raise SystemExit(main())"
     options = ["--port", "0", "--profile", VANILLA, "--access-log"]
     with subprocess.Popen(
