@@ -48,7 +48,7 @@ class InputUnreadable(DecoderError):
 
 
 class NotText(DecoderError):
-    """The input is no UTF-8 text."""
+    """The input is not UTF-8 text."""
 
     code = "not-text"
 
@@ -102,7 +102,7 @@ class ClusterFailed(DecoderError):
 
 
 class ServiceError(DecoderError):
-    """Base of what keeps ``ctwl-decode serve`` from answering a request that may be fine in itself."""
+    """Base class of refusals by ``ctwl-decode serve`` of requests that may be fine in themselves."""
 
     code = "service-error"
 

@@ -6,10 +6,11 @@ import sys
 from pathlib import Path
 
 from ..errors import InputTooLarge, InputUnreadable, NotText
+from ..options import MAX_CHARACTERS
 
 __all__ = ["read_bytes", "read_text", "text_of"]
 
-_MAX_BYTES = 1 << 22
+_MAX_BYTES = 4 * MAX_CHARACTERS  # UTF-8 has at most 4 bytes a character
 
 
 def text_of(data: bytes, name: str) -> str:
