@@ -32,7 +32,7 @@ from ctwl_decoder.apps.serve.service import Service
 from ctwl_decoder.errors import InputTooLarge, OptionOutOfRange, RequestCancelled, ServiceClosing
 from ctwl_decoder.report.html import html_report
 from ctwl_protocol import Profile
-from ctwl_protocol.errors import TokenOutOfRange
+from ctwl_protocol.errors import RegistryError, TokenOutOfRange
 from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_protocol.text.positions import Positions, positions
 
@@ -584,6 +584,26 @@ def test_the_threads_end_whatever_ends_the_server(small: Proxy, monkeypatch: pyt
     for executor in (service._proxy_thread, service.admission._threads):
         with pytest.raises(RuntimeError, match="after shutdown"):
             executor.submit(live)
+
+
+def test_an_updated_registry_is_loaded_and_a_damaged_one_is_not(
+    small: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("ctwl_decoder.apps.serve.service._REFRESH_SECONDS", 0.01)
+    service = Service(small, Limits())
+
+    async def live() -> None:
+        async with service.lifespan(None):
+            first = service._decoder
+            await asyncio.to_thread(until, lambda: service._decoder is not first)
+            monkeypatch.setattr("ctwl_decoder.decoder.load_trusted", damaged)
+            await asyncio.to_thread(until, lambda: "the registry cannot be reloaded: damaged" in caplog.text)
+            assert isinstance(service._decoder, Decoder)
+
+    def damaged() -> None:
+        raise RegistryError("damaged")
+
+    asyncio.run(live())
 
 
 # ---- the command ----
