@@ -11,8 +11,8 @@ from operator import itemgetter
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from .model import Analysis, describe_origin, describe_record, evidence_level, format_p_value
-from .wording import caveats, headline
+from .analysis import Analysis, evidence_level
+from .wording import caveats, describe_origin, describe_record, format_p_value, headline
 
 __all__ = ["html_report", "render_page"]
 

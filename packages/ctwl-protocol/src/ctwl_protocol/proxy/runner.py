@@ -85,6 +85,11 @@ class Proxy:
         """What the linear layers compute in: float32, int16 or bfloat16."""
         return fast_dtype(self.device.type) if self._fast else torch.float32
 
+    @property
+    def arithmetic(self) -> str:
+        """The name of :attr:`dtype`."""
+        return str(self.dtype).removeprefix("torch.")
+
     def weights(self, prefixes: NDArray[np.int64]) -> NDArray[np.uint32]:
         """Integer weights of the token after each prefix, in one forward pass (spec section 7.1).
 

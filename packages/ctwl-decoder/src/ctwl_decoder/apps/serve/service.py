@@ -16,7 +16,7 @@ from ctwl_protocol.proxy import Proxy
 
 from ...decoder import Decoder
 from ...errors import InputTooLarge, RequestCancelled
-from ...report.model import Analysis
+from ...report.analysis import Analysis
 from .admission import Admission, client_of
 from .limits import Limits
 from .metrics import Metrics
