@@ -136,8 +136,8 @@ def check_extras(there: Environment, folder: Path) -> None:
     there.run(
         "python",
         "-c",
-        "from ctwl_decoder.apps.serve import app; from importlib import resources; "
-        "resources.files('ctwl_decoder.apps.serve').joinpath('page.html').read_text()",
+        "from ctwl_decoder.apps.serve import app; from ctwl_decoder.report.html import render_page; "
+        "render_page('form.html', characters=1, bytes=1)",
     )
     (there.home / "texts.jsonl").write_text('{"text": "Too short."}\n{"text": 7}\n')
     files = ("texts.jsonl", "--out", "found.parquet")
