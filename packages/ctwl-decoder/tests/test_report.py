@@ -10,18 +10,10 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from ctwl_decoder.report.model import (
-    Analysis,
-    Hop,
-    ReadRecord,
-    Report,
-    Span,
-    describe_record,
-    evidence_level,
-    format_p_value,
-)
+from ctwl_decoder.report.analysis import Analysis, evidence_level
+from ctwl_decoder.report.model import Hop, Likeliest, ReadRecord, Report, Span
 from ctwl_decoder.report.terminal import show
-from ctwl_decoder.report.wording import caveats
+from ctwl_decoder.report.wording import caveats, describe, describe_record, format_p_value
 from ctwl_decoder.statistics.scores import NAT, rank_table, soft_table
 
 HOP = Hop(provider=42, version=3, nonce=7, name=None, model=None, state="unregistered")
@@ -35,10 +27,25 @@ def report(*records: ReadRecord) -> Report:
     codes: dict[str, Any] = {"code": 1, "provider": 42, "version": 3, "nonce": 7, "p_value": 1e-9}
     spans = [Span(start=900 * i, end=900 * i + 800, tokens=200, record=each, **codes) for i, each in enumerate(records)]
     return Report(
-        detected=True, spans=spans, **codes, record=records[0], alpha=1e-4, test="exact", score="soft", posterior=None,
+        outcome="found", detected=True, spans=spans, **codes, record=records[0], likeliest=None, alpha=1e-4, test="exact", score="soft", posterior=None,
         hits=90, expected=50.0, scored=100, tokens=450, needed=40, form="as given", searched=1 << 20,
-        registry="a registry", profile="org.example.1", profile_digest="0" * 64,
+        registry="a registry", profile="org.example.1", profile_digest="0" * 64, arithmetic="float32",
     )  # fmt: skip
+
+
+def nothing(**changed: Any) -> Report:
+    """A report of a text in which no code was found."""
+    codes = {"code": None, "provider": None, "version": None, "nonce": None, "record": None}
+    likeliest = Likeliest(code=1, provider=42, version=3, nonce=7, p_value=0.2)
+    return report(RECORD).model_copy(
+        update={"detected": False, "spans": [], **codes, "likeliest": likeliest, "p_value": 0.2, **changed}
+    )
+
+
+def test_where_nothing_is_found_no_field_names_a_provider() -> None:
+    said = nothing(outcome="none").model_dump(mode="json")
+    assert [said[name] for name in ("code", "provider", "version", "nonce", "record")] == [None] * 5
+    assert said["likeliest"]["provider"] == 42
 
 
 def test_the_outcome_of_an_authenticator_is_told_whatever_its_layout_is_called() -> None:
@@ -49,15 +56,15 @@ def test_the_outcome_of_an_authenticator_is_told_whatever_its_layout_is_called()
     )
     held = RECORD.model_copy(update={"authenticated": True, "authenticated_p_value": 3e-7})
     assert dict(describe_record(held))["authentic"].startswith("holds")
-    assert "Anyone can write" not in str(report(held))
-    assert "Anyone can write" in str(report(RECORD)) and "Anyone can write" in str(report(held, RECORD))
+    assert "Anyone can write" not in describe(report(held))
+    assert "Anyone can write" in describe(report(RECORD)) and "Anyone can write" in describe(report(held, RECORD))
     closed = RECORD.model_copy(update={"authenticated": None, "authenticated_p_value": None, "user": None})
     assert dict(describe_record(closed))["authentic"] == "only the provider can test it"
     assert "authentic" not in dict(describe_record(closed.model_copy(update={"authenticator": False})))
 
 
 def test_of_several_passages_each_says_all_of_its_record() -> None:
-    told = str(report(RECORD, RECORD.model_copy(update={"user": 8})))
+    told = describe(report(RECORD, RECORD.model_copy(update={"user": 8})))
     assert told.startswith("Watermark found in 2 passages")
     assert told.count("NOT shown") == 2
     assert "7, opened" in told and "8, opened" in told
@@ -77,18 +84,14 @@ def test_p_values_for_people(p: float, told: str) -> None:
 
 
 def test_of_a_short_text_nothing_found_is_said_to_mean_little() -> None:
-    none = report(RECORD).model_copy(
-        update={"detected": False, "spans": [], "record": None, "tokens": 60, "p_value": 0.2}
-    )
-    assert "60 tokens are few" in str(none) and any("60 tokens are few" in each for each in caveats(none))
-    assert "are few" not in str(none.model_copy(update={"tokens": 400}))
+    none = nothing(outcome="none", tokens=60, p_value=0.2)
+    assert "60 tokens are few" in describe(none) and any("60 tokens are few" in each for each in caveats(none))
+    assert "are few" not in describe(none.model_copy(update={"tokens": 400}))
 
 
 def test_a_text_of_repeats_is_too_short() -> None:
-    none = report(RECORD).model_copy(
-        update={"detected": False, "spans": [], "record": None, "tokens": 750, "scored": 1}
-    )
-    for told in (str(none), *caveats(none)):
+    none = nothing(outcome="too-short", tokens=750, scored=1)
+    for told in (describe(none), *caveats(none)):
         assert "750 tokens, of which 1 say something new, and the test needs at least 40" in told
 
 

@@ -37,7 +37,8 @@ MAX_TOKENS = 1 << 17
 """Longest text that is decoded, in proxy tokens: about 20 minutes on two cores."""
 
 ScoreName: TypeAlias = Literal["both", "soft", "rank", "count"]
-"""What may be asked of how positions are scored, see :mod:`ctwl_decoder.statistics.scores`; "both" is by halves and by ranks."""
+"""What may be asked of how positions are scored, see :mod:`ctwl_decoder.statistics.scores`; "both" is by halves and by
+ranks."""
 
 
 def check_alpha(alpha: float) -> None:

@@ -24,10 +24,11 @@ from ctwl_protocol.registry import load_trusted
 from .. import __version__
 from ..errors import OptionOutOfRange
 from ..options import ALPHA, ScoreName, add_proxy_options, beacons, check_alpha
+from ..report.wording import describe
 from ..text.input import read_text
 
 if TYPE_CHECKING:
-    from ..report.model import Analysis
+    from ..report.analysis import Analysis
 
 __all__ = ["main"]
 
@@ -199,7 +200,7 @@ def _print(analysis: Analysis, arguments: argparse.Namespace) -> None:
 
         show(analysis, Console())
     else:
-        print(analysis.report, flush=True)
+        print(describe(analysis.report), flush=True)
 
 
 def _check_page(file: str, source: str) -> None:

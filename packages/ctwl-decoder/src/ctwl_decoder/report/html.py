@@ -11,8 +11,9 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
-from .model import Analysis, Span, describe_origin, describe_record, evidence_level, format_p_value
-from .wording import caveats, headline
+from .analysis import Analysis, evidence_level
+from .model import Span
+from .wording import caveats, describe_origin, describe_record, format_p_value, headline
 
 __all__ = ["html_report"]
 

@@ -23,7 +23,7 @@ from ctwl_protocol.registry.workflow import update
 
 from ...errors import OptionOutOfRange, OutputExists, ProofUnfounded
 from ...options import ALPHA, add_proxy_options, check_alpha
-from ...report.model import format_p_value
+from ...report.wording import describe, format_p_value
 from ...text.input import read_bytes, read_text
 from .document import Proof
 from .verification import TRIED, has_public_proxy, verify
@@ -143,7 +143,7 @@ def _prove(arguments: argparse.Namespace) -> int:
         print(f"No proof written ({error.code}): {error}", flush=True)
         return 1
     write_atomically(arguments.out, proof.to_bytes(), mode=0o600)
-    print(f"{report}\nproof     {arguments.out}", flush=True)
+    print(f"{describe(report)}\nproof     {arguments.out}", flush=True)
     notes = [f"{arguments.out} reveals the key of {profile.name} to whoever reads it"]
     if report.p_value * 2.0**TRIED > ALPHA:
         notes.append(

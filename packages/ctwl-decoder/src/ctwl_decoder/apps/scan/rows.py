@@ -57,7 +57,7 @@ def schema(settings: Settings | None = None) -> pa.Schema:
 
 def metadata_of(settings: Settings) -> dict[str, str]:
     """What rows follow from, for the metadata of their file."""
-    from ...decoder import minimum_tokens
+    from ...search.plan import minimum_tokens
 
     needed = minimum_tokens(settings.profile, settings.alpha, settings.registry, settings.beacons, settings.score)
     return {

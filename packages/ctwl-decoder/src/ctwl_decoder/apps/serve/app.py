@@ -18,8 +18,9 @@ from ctwl_protocol.proxy import Proxy
 
 from ... import __version__
 from ...errors import OptionOutOfRange, UnsupportedType
+from ...report.analysis import Analysis
 from ...report.html import html_report
-from ...report.model import Analysis, Report
+from ...report.model import Report
 from ...text.input import text_of
 from .front import Front
 from .limits import Limits

@@ -15,7 +15,7 @@ from ctwl_protocol.proxy import Proxy
 
 from ...decoder import Decoder
 from ...errors import InputTooLarge, ServiceBusy, ServiceClosing
-from ...report.model import Analysis
+from ...report.analysis import Analysis
 from .admission import Admission, client_of
 from .batching import SharedObserver
 from .front import ClientGone

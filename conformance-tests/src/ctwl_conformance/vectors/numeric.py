@@ -15,12 +15,15 @@ import numpy as np
 from ctwl_protocol import get_profile
 from ctwl_protocol.errors import ProxyNotFound, TokenOutOfRange
 
-from .families.family import COUNT, FORMAT, HEX32, JSON, TEXT, Schema, array, bounded, shape
+from ..families.family import JSON
 
 if TYPE_CHECKING:
     from ctwl_protocol.proxy import Proxy
 
-__all__ = ["FAMILY", "HEAVIEST", "REFERENCE", "WINDOWS", "Numeric", "head", "measure", "reweigh", "schema", "weigh"]
+__all__ = [
+    "FAMILY", "HEAVIEST", "REFERENCE", "WINDOWS", "Numeric", "head", "is_numeric", "measure", "name_of", "profile_of",
+    "reweigh", "weigh",
+]  # fmt: skip
 
 FAMILY = "numeric"
 
@@ -34,7 +37,7 @@ REFERENCE = Fraction(1, 100)
 """The share of the tolerance within which the reference agrees with itself on another machine."""
 
 _FIXED: JSON = {
-    "format": FORMAT,
+    "format": "ctwl-vectors/1",
     "family": FAMILY,
     "section": "13",
     "level": "numeric",
@@ -45,6 +48,21 @@ _FIXED: JSON = {
     "asks for more, as the others are one class here: to agree is necessary, not sufficient.",
 }
 """What all files say of themselves."""
+
+
+def name_of(profile: str) -> str:
+    """The name of a profile's file."""
+    return f"{FAMILY}/{profile}.json"
+
+
+def profile_of(name: str) -> str:
+    """The profile of a file's name."""
+    return name.removeprefix(f"{FAMILY}/").removesuffix(".json")
+
+
+def is_numeric(name: str) -> bool:
+    """Whether a file holds numeric vectors."""
+    return name.startswith(f"{FAMILY}/")
 
 
 @dataclass(frozen=True)
@@ -149,7 +167,7 @@ def measure(profile: str) -> list[JSON]:
     """
     from ctwl_protocol.proxy import open_proxy
 
-    from .run.plan import human_texts
+    from ..run.plan import human_texts
 
     proxy = open_proxy(profile, device="cpu")
     length, tests = proxy.profile.prefix_length, []
@@ -180,23 +198,3 @@ def reweigh(numeric: Numeric) -> Fraction | None:
     except (ImportError, ProxyNotFound):
         return None
     return numeric.variation(*weigh(proxy, numeric.windows, numeric.tokens))
-
-
-def schema() -> Schema:
-    """The schema of all these files, JSON Schema draft 2020-12."""
-    ids = bounded(0, 2**20 - 1)
-    test = shape(
-        id={"type": "string", "pattern": f"^{FAMILY}/[a-z0-9.-]+/[1-9][0-9]*$"},
-        comment=TEXT,
-        input=shape(window=array(ids, 1, 512), tokens=array(ids, 1, HEAVIEST + 1) | {"uniqueItems": True}),
-        observed=ids,
-        expected=shape(weights=array(bounded(0, 2**24), 1, HEAVIEST + 1), total=bounded(1, 2**44)),
-    )
-    rational = {"type": "array", "prefixItems": [COUNT, bounded(1, 2**32)], "minItems": 2, "maxItems": 2}
-    fields = {"profile": TEXT, "digest": HEX32, "total_variation": rational, "tests": array(test, 1, WINDOWS)}
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": f"urn:ctwl:vectors:v1:{FAMILY}",
-        "title": "Numeric vectors of a profile, section 13",
-        **shape(**{name: {"const": value} for name, value in _FIXED.items()}, **fields),
-    }

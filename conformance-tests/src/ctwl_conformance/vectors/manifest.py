@@ -15,18 +15,22 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from ctwl_protocol import canonical
+from ctwl_protocol import CTWLError, canonical
 from ctwl_protocol.registry import keys
 from ctwl_protocol.registry.envelope import pre_authentication_encoding
 
-from .errors import VectorsAltered
-
-__all__ = ["NAME", "make", "verify"]
+__all__ = ["NAME", "VectorsAltered", "make", "verify"]
 
 NAME = "manifest.json"
 
 _TYPE: Final = "ctwl-vectors-manifest/1"
 _KEY = 15
+
+
+class VectorsAltered(CTWLError):
+    """The vectors' files are not the ones that the manifest was signed for."""
+
+    code = "vectors-altered"
 
 
 class _Part(BaseModel):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from .vectors import load
+from .files import load
 
 __all__ = ["ELSEWHERE", "table"]
 

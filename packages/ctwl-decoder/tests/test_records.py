@@ -1,4 +1,4 @@
-"""Records of several codes: the likeliest that agrees with its check, and how sure each part of it is."""
+"""Records of several codes: the likeliest one that agrees with its check, and bounds on its errors."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctwl_decoder.report.interpretation import Interpreter
+from ctwl_decoder.search.candidates import RecordReading, ScoredText, Window
 from ctwl_decoder.search.error_bounds import convolve, error_bounds
 from ctwl_decoder.search.likeliest import NOWHERE, likeliest
-from ctwl_decoder.search.records import RecordReader, RecordReading
-from ctwl_decoder.search.spans import ScoredText, Window
-from ctwl_decoder.statistics.evidence import ScoredPositions, ScoreTable
+from ctwl_decoder.search.records import RecordReader
 from ctwl_decoder.statistics.null import FLOOR, null_of
+from ctwl_decoder.statistics.scored_positions import ScoredPositions, ScoreTable
 from ctwl_protocol import get_profile
 from ctwl_protocol.hashing import code_colours
 from ctwl_protocol.records.beacon import NONCE_COUNT
@@ -117,7 +117,7 @@ def test_where_both_p_values_are_as_low_as_they_go_a_layout_is_not_guessed() -> 
     reader = RecordReader(get_profile(), [find_layout("tagged")])
     marks = marks_with(reader, "tagged", {0: 700_000}, 1500, 1.0, np.random.default_rng(4))
     every = np.arange(1 << 20, dtype=np.uint32)
-    beacon = Window.of(ScoredText(marks), 0, len(marks), 2).judge(700_000, every, 1 << 20)
+    beacon = Window.of(ScoredText(marks), 0, len(marks), 2).candidate(700_000, every, 1 << 20)
     assert beacon.p_value == FLOOR
     assert reader.read(marks, beacon).reading is None
 
@@ -132,7 +132,7 @@ def test_the_authenticators_p_value_is_that_of_the_record_that_is_reported() -> 
         carried = dict(enumerate([*codes[:3]])) | {layout.codes: check_of(layout, codes)}
         marks = marks_with(reader, layout.name, carried, 500, 0.9, rng)
         every = np.arange(1 << 20, dtype=np.uint32)
-        beacon = Window.of(ScoredText(marks), 0, len(marks), layout.codes).judge(700_000, every, 1 << 20)
+        beacon = Window.of(ScoredText(marks), 0, len(marks), layout.codes).candidate(700_000, every, 1 << 20)
         reading = reader.read(marks, beacon).reading
         assert reading is not None and reading.codes[:3] == (700_000, 5, 9)
         table = ScoreTable.of(reader.slot(marks, layout, 3, 700_000 % NONCE_COUNT))
@@ -147,7 +147,7 @@ def test_a_field_of_another_width_is_no_sealed_user(bits: int) -> None:
     codes = (700_000, *[(1 << 20) - 1] * (layout.codes - 1))
     reading = RecordReading(layout, codes, (1e-9,) * layout.codes, 1e-9)
     marks = marks_with(RecordReader(get_profile()), "tagged", {0: codes[0]}, 200, 1.0, np.random.default_rng(1))
-    window = Window.of(ScoredText(marks), 0, len(marks), 2).judge(codes[0], np.array(codes[:1], np.uint32), 1)
+    window = Window.of(ScoredText(marks), 0, len(marks), 2).candidate(codes[0], np.array(codes[:1], np.uint32), 1)
     interpreter = Interpreter(get_profile(), load_trusted(), ProviderKeys(bytes(32)), (0,))
     record = interpreter.record(replace(window, reading=reading), 1e-4)
     assert record is not None and (record.sealed, record.user) == (None, None)

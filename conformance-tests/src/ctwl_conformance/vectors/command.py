@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from ctwl_protocol.profile import published_names
 
+from .files import load, load_numeric
 from .numeric import REFERENCE, Numeric, reweigh
+from .reference import check, differences, unanswerable, write
 from .sections import table
-from .vectors import check, differences, load, load_numeric, unanswerable, write
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
