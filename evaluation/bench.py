@@ -38,7 +38,9 @@ from numpy.typing import NDArray
 from transplant import provider
 
 from ctwl_decoder import Decoder
-from ctwl_decoder.apps.scan import Settings, here, scan
+from ctwl_decoder.apps.scan.decoding import DocumentDecoder
+from ctwl_decoder.apps.scan.job import scan
+from ctwl_decoder.apps.scan.settings import Settings
 from ctwl_encoder import Bridge, CTWLWatermarkingConfig, Encoder
 from ctwl_encoder.core.bridge import Branch
 from ctwl_encoder.core.reading import Reading
@@ -103,7 +105,7 @@ def decode(decoder: Decoder, runs: int) -> dict[str, Any]:
 def scanning(decoder: Decoder, length: int, documents: int, runs: int) -> dict[str, Any]:
     """A scan of documents of so many tokens beside the bare forward pass over all their windows."""
     proxy, profile = decoder.proxy, decoder.profile
-    opened = Settings(profile).open_decoder(None, "cpu")
+    opened = DocumentDecoder(Settings(profile), device="cpu").decoder
     texts = plain_texts(decoder, length, documents)
     cuts = [positions(proxy.tokenizer.encode(t), profile.prefix_length, profile.context_length) for t in texts]
     windows = np.concatenate([cut.prefixes for cut in cuts])
@@ -117,7 +119,9 @@ def scanning(decoder: Decoder, length: int, documents: int, runs: int) -> dict[s
         with tempfile.TemporaryDirectory() as folder:
             corpus = Path(folder) / "corpus.jsonl"
             corpus.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
-            scan([corpus], Path(folder) / "found.parquet", Settings(profile, beacons=beacons), here(lambda: opened))
+            decode = DocumentDecoder(Settings(profile, beacons=beacons))
+            decode.decoder = opened
+            scan([corpus], Path(folder) / "found.parquet", decode)
 
     jobs: dict[str, Callable[[], object]] = {
         f"forward, batch {size}": partial(forward, size) for size in (64, 128, 256)

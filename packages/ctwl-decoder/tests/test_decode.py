@@ -71,6 +71,17 @@ def marked(offline_proxy: Proxy) -> str:
     return marked_text(offline_proxy, Beacon(700, 9, 21).code, 120, 4)
 
 
+VANILLA = ("--profile", "org.ctwl.smollm2-135m.vanilla.1")
+
+
+@pytest.fixture(scope="module")
+def letter(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A file with a code under the profile without a proxy LM, which the command reads in no time."""
+    file = tmp_path_factory.mktemp("letter") / "text"
+    file.write_text(marked_text(open_proxy(VANILLA[1]), Beacon(700, 9, 21).code, 100, 4), encoding="utf-8")
+    return str(file)
+
+
 def test_the_code_is_read_back_with_its_p_value(decoder: Decoder, marked: str) -> None:
     report = decoder.decode(marked)
     assert (report.detected, report.provider, report.version, report.nonce) == (True, 700, 9, 21)
@@ -161,43 +172,42 @@ def test_of_a_long_text_a_report_shows_what_was_found(decoder: Decoder, marked: 
 
 
 def test_the_report_in_json_is_what_its_schema_says(
-    decoder: Decoder, marked: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    letter: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "text").write_text(marked)
-    options = ["--profile", decoder.profile.name, "--html", str(tmp_path / "page"), str(tmp_path / "text")]
-    assert main(["--json", *options]) == 0
+    assert main(["--json", *VANILLA, "--html", str(tmp_path / "page"), letter]) == 0
     report = json.loads(capsys.readouterr().out)
     with pytest.raises(SystemExit):
         main(["--schema"])
     jsonschema.validate(report, json.loads(capsys.readouterr().out))
+    assert report.keys() >= FIELDS
+    assert (report["detected"], report["provider"], report["version"]) == (True, 700, 9)
     assert {"start", "end", "provider", "version", "p_value"} <= report["spans"][0].keys()
     assert "Watermark found" in (tmp_path / "page").read_text()
 
 
 def test_the_command_keeps_its_verdict_where_the_page_cannot_be_written(
-    decoder: Decoder, marked: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    letter: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "text").write_text(marked)
-    assert main(["--profile", decoder.profile.name, "--html", "/dev/full", str(tmp_path / "text")]) == 2
+    assert main([*VANILLA, "--html", "/dev/full", letter]) == 2
     told = capsys.readouterr()
     assert "Watermark found" in told.out and "cannot write /dev/full" in told.err
 
 
 def test_a_page_that_cannot_be_written_or_would_replace_the_text_is_refused_before_it_is_read(
-    decoder: Decoder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = tmp_path / "text"
     text.write_text("A letter.")
     (tmp_path / "again").symlink_to(text)
     for page in (tmp_path / "no folder" / "page", tmp_path, text, tmp_path / "again"):
-        assert main(["--profile", decoder.profile.name, "--html", str(page), str(text)]) == 2
+        assert main([*VANILLA, "--html", str(page), str(text)]) == 2
         told = capsys.readouterr()
         assert told.out == "" and told.err.startswith("ctwl-decode: file-unwritable: ")
     assert text.read_text() == "A letter."
 
 
 def test_the_page_is_written_whoever_reads_the_verdict(
-    decoder: Decoder, marked: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    letter: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Gone(io.StringIO):
         def write(self, _: str) -> int:
@@ -206,10 +216,9 @@ def test_the_page_is_written_whoever_reads_the_verdict(
         def fileno(self) -> int:
             return os.open(os.devnull, os.O_WRONLY)
 
-    (tmp_path / "text").write_text(marked)
     monkeypatch.setattr(sys, "stdout", Gone())
     page = tmp_path / "page"
-    assert main(["--profile", decoder.profile.name, "--html", str(page), str(tmp_path / "text")]) == 0
+    assert main([*VANILLA, "--html", str(page), letter]) == 0
     assert "Watermark found" in page.read_text()
 
 
@@ -254,7 +263,7 @@ def test_the_papers_count_finds_the_code_too(decoder: Decoder, marked: str) -> N
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
-    [([""], "the file's name is empty"), (["--epoch", "1", "text"], "--epoch goes with --keys")],
+    [([""], "the file's name is empty"), (["--epoch", "1", "text"], "--epoch needs --keys")],
 )
 def test_arguments_that_say_nothing_are_refused(
     arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
@@ -359,39 +368,46 @@ def test_a_level_outside_its_range_is_refused(decoder: Decoder, alpha: float) ->
 # ---- the command ----
 
 
-def run(*arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [sys.executable, "-m", "ctwl_decoder", *arguments], input=stdin, capture_output=True, check=False
-    )
-
-
-OFFLINE = ("--profile", "org.ctwl.smollm2-135m.1")
-
-
-def test_the_command_finds_the_code_and_says_so_by_its_exit_status(marked: str, tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_the_command_is_a_program(marked: str, tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_text(marked, encoding="utf-8")
-    found = run(*OFFLINE, "--json", str(tmp_path / "text.txt"))
+    command = [
+        sys.executable,
+        "-m",
+        "ctwl_decoder",
+        "--profile",
+        "org.ctwl.smollm2-135m.1",
+        "--json",
+        str(tmp_path / "text.txt"),
+    ]
+    found = subprocess.run(command, capture_output=True, check=False)
     report = json.loads(found.stdout)
     assert report.keys() >= FIELDS
     assert (found.returncode, report["detected"], report["provider"], report["version"]) == (0, True, 700, 9)
     assert found.stderr == b""
 
 
-def test_the_command_looks_for_what_it_is_told(marked: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_looks_for_what_it_is_told(letter: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Provider 700 is nobody's in the registry; a beacon is no record of four codes."""
-    (tmp_path / "text.txt").write_text(marked, encoding="utf-8")
-    assert main([*OFFLINE, "--registered", str(tmp_path / "text.txt")]) == 1
+    assert main([*VANILLA, "--registered", letter]) == 1
     assert capsys.readouterr().out.startswith("No watermark found")
-    assert main([*OFFLINE, "--layout", "beacon", str(tmp_path / "text.txt")]) == 0
+    assert main([*VANILLA, "--layout", "beacon", letter]) == 0
     told = capsys.readouterr().out
     assert told.startswith("Watermark found: provider 700, not registered, model version 9\n")
     assert "registry  test registry, version 1" in told
 
 
-def test_the_command_finds_nothing_in_human_text() -> None:
-    nothing = run(*OFFLINE, "-", stdin=HUMAN["exceptions"][:500].encode())
-    assert nothing.returncode == 1
-    assert nothing.stdout.startswith(b"No watermark found (p = ")
+def given(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bytes on standard input."""
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+
+def test_the_command_finds_nothing_in_human_text(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given(HUMAN["exceptions"][:500].encode(), monkeypatch)
+    assert main([*VANILLA, "-"]) == 1
+    assert capsys.readouterr().out.startswith("No watermark found (p = ")
 
 
 @pytest.mark.parametrize(
@@ -419,8 +435,15 @@ def test_the_command_finds_nothing_in_human_text() -> None:
         "no keys",
     ],
 )
-def test_the_command_answers_bad_input_in_a_line(arguments: list[str], stdin: bytes, code: str) -> None:
-    result = run(*arguments, stdin=stdin)
-    assert (result.returncode, result.stdout) == (2, b"")
-    assert result.stderr.decode().startswith(f"ctwl-decode: {code}: ")
-    assert result.stderr.count(b"\n") == 1
+def test_the_command_answers_bad_input_in_a_line(
+    arguments: list[str],
+    stdin: bytes,
+    code: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    given(stdin, monkeypatch)
+    assert main(arguments) == 2
+    told = capsys.readouterr()
+    assert told.err.startswith(f"ctwl-decode: {code}: ")
+    assert (told.out, told.err.count("\n")) == ("", 1)
