@@ -123,9 +123,7 @@ def scanning(decoder: Decoder, length: int, documents: int, runs: int) -> dict[s
             decode.decoder = opened
             scan([corpus], Path(folder) / "found.parquet", decode)
 
-    jobs: dict[str, Callable[[], object]] = {
-        f"forward, batch {size}": partial(forward, size) for size in (64, 128, 256)
-    }
+    jobs: dict[str, Callable[[], object]] = {f"forward, batch {size}": partial(forward, size) for size in (16, 64, 128)}
     jobs |= {
         "one provider's beacons": lambda: run(tuple((42, version) for version in range(16))),
         "all codes": lambda: run(None),

@@ -13,6 +13,7 @@ from pathlib import Path
 import jsonschema
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from rich.console import Console
 from scipy import stats
 
@@ -33,6 +34,7 @@ from ctwl_decoder.statistics.scored_positions import ScoredPositions, ScoreTable
 from ctwl_decoder.statistics.scores import Score, position_scores
 from ctwl_protocol import Beacon, Profile
 from ctwl_protocol.partition import kernel, reference
+from ctwl_protocol.profile import TOY
 from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_protocol.text.normalization import normalize
 from ctwl_protocol.text.positions import positions
@@ -115,6 +117,25 @@ def test_decoding_twice_or_with_numpy_gives_identical_scores(offline_proxy: Prox
     np.testing.assert_array_equal(scores[0], scores[1])
     np.testing.assert_array_equal(scores[1], scores[2])
     np.testing.assert_array_equal(scores[0], score_codes(table, codes))
+
+
+def test_a_batch_of_the_proxy_holds_prefixes_of_one_text() -> None:
+    """Sums in float32 depend on the shape of a batch, so what else is decoded could change a p-value's last digit."""
+    toy, batches = open_proxy(TOY), list[bytes]()
+
+    class Recording(Proxy):
+        def weights(self, prefixes: NDArray[np.int64]) -> NDArray[np.uint32]:
+            batches.append(prefixes.tobytes())
+            return super().weights(prefixes)
+
+    decoder = Decoder(Recording(toy.profile, toy.tokenizer, None))
+    texts = ["The harvest was late this year, and so was the rain.", "A short one.", "The river rose overnight. " * 9]
+    for text in texts:
+        decoder.decode(text)
+    alone = batches.copy()
+    batches.clear()
+    decoder.analyse_all(texts)
+    assert batches == alone
 
 
 def test_another_batch_size_gives_the_same_code_and_verdict(decoder: Decoder, marked: str) -> None:

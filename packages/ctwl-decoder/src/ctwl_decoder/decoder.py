@@ -174,7 +174,7 @@ class Decoder:
         beacons: Iterable[tuple[int, int]] | None = None,
         progress: Progress = _silent,
     ) -> list[Analysis]:
-        """:meth:`analyse` of several texts, whose prefixes fill the proxy LM's batches together."""
+        """:meth:`analyse` of several texts, with one report of the progress."""
         plan = SearchPlan.of(
             self.profile, self._reader.registered, alpha=alpha, test=test, score=score, beacons=beacons
         )

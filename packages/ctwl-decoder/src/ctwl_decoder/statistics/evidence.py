@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,14 +46,9 @@ class Evidence:
         """The evidence of several texts, one behind the other."""
         return cls(*(np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(cls)))
 
-    def split(self, sizes: Sequence[int]) -> list[Evidence]:
-        """The inverse of :meth:`joined`, given the number of positions of each part."""
-        ends = list(accumulate(sizes))
-        return [self[slice(end - size, end)] for end, size in zip(ends, sizes, strict=True)]
-
 
 Observe = Callable[[Positions, Callable[[int], None]], Evidence]
-"""Turns positions into evidence: :func:`observe` with a proxy, or a service that fills batches for many callers."""
+"""Turns positions into evidence: :func:`observe` with a proxy, or a service that does so for many callers in turn."""
 
 
 def permutations(profile: Profile, contexts: NDArray[np.int64]) -> NDArray[np.uint32]:
@@ -75,7 +69,7 @@ def observe(
 
     Args:
         proxy: the proxy runner; its forward pass is nearly the whole cost.
-        positions: the positions of one text or of many.
+        positions: the positions of one text.
         progress: called with the number of positions done after each batch.
         mass_below: the partition kernel, or the NumPy reference.
     """
@@ -100,7 +94,11 @@ def observe_all(
     progress: Callable[[int, int], None] = lambda done, total: None,
     known: Sequence[tuple[Positions, Evidence]] = (),
 ) -> list[Evidence]:
-    """The evidence of several texts, whose prefixes fill the proxy's batches together.
+    """The evidence of several texts, one after the other.
+
+    A batch of the proxy holds prefixes of one text, so that a text has the same evidence, and the same p-value to the
+    last digit, alone and among others. Batches that texts share would be quicker for very short texts alone
+    (evaluation/bench.py, "scan": the forward pass in batches of several sizes).
 
     Args:
         observe: what finds the evidence.
@@ -109,12 +107,12 @@ def observe_all(
         known: for each text the positions of an earlier variant and their evidence, so that positions that both have
             are not observed again; empty where there is none.
     """
-    if not texts:
-        return []
     rows = [_rows_of(before, text) for (before, _), text in zip(known, texts, strict=True)] if known else []
     missing = [_take(text, np.flatnonzero(row < 0)) for text, row in zip(texts, rows, strict=True)] if known else texts
-    together = missing[0] if len(missing) == 1 else Positions(*map(np.concatenate, zip(*missing, strict=True)))
-    fresh = observe(together, lambda done: progress(done, len(together))).split([len(each) for each in missing])
+    total, done, fresh = sum(map(len, missing)), 0, list[Evidence]()
+    for each in missing:
+        fresh.append(observe(each, lambda part, before=done: progress(before + part, total)))  # type: ignore[misc]
+        done += len(each)
     for i, row in enumerate(rows):
         earlier = known[i][1]
         row[row < 0] = len(earlier) + np.arange(len(missing[i]))

@@ -132,7 +132,7 @@ def fast_arithmetic(device: torch.device) -> Arithmetic:
     if device.type == "cuda":
         quick = torch.cuda.is_bf16_supported(including_emulation=False)
     else:
-        # With AVX-512 alone bfloat16 may take longer than float32. Before torch 2.11 nothing public tells about AMX.
+        # With AVX-512 alone bfloat16 may take longer than float32. An older torch tells of no abilities: float32.
         abilities = getattr(torch.cpu, "get_capabilities", dict[str, bool])()
         quick = device.type == "cpu" and abilities.get("amx_bf16", False)
     return "bfloat16" if quick else "float32"

@@ -20,9 +20,6 @@ from .settings import Settings
 
 __all__ = ["SCHEMA", "DocumentDecoder"]
 
-BATCH_WINDOWS = 128
-"""Prefixes in one forward pass of the proxy LM: a scan always has enough of them (evaluation/bench.py, "scan")."""
-
 _CODE = [(name, pa.int32()) for name in ("code", "provider", "version", "nonce")]
 _RECORD = pa.struct([("layout", pa.string()), ("codes", pa.list_(pa.int32())), ("p_value", pa.float64())])
 _SPAN = [("start", pa.int32()), ("end", pa.int32()), *_CODE, ("p_value", pa.float64()), ("record", _RECORD)]
@@ -80,7 +77,6 @@ class DocumentDecoder:
             settings.profile,
             path=self.proxy_path,
             device=self.device,
-            batch_size=BATCH_WINDOWS,
             lazy=True,
             fast=not settings.reference,
         )
