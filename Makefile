@@ -44,6 +44,7 @@ lint: $(READY) ## ruff and mypy
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# The tests run a part of the self-test; `make selftest` changes each of the reference's constants.
 test-all: $(READY) lint ## all that must pass before a change lands, 25 minutes
 	$(PYTEST)
 	@if $(MAKE) $(VLLM)/.ready; then $(MAKE) test-vllm; else \
