@@ -49,7 +49,7 @@ class Repository:
     """What the operator publishes, and a client that has trusted the first root and registry.
 
     Root keys a, b, c (two sign), registry keys x, y (one signs). ``offer`` is an update by the client; ``refuse`` says
-    with which error it ends, and that the client's folder then holds what it held.
+    with which status code it ends, and that the client's folder then holds what it held.
     """
 
     folder: Path
@@ -83,11 +83,11 @@ class Repository:
     def offer(self, registry: bytes | None = None, *roots: bytes) -> Trusted:
         return update_trusted(roots=roots, registry=registry, folder=self.folder, now=self.now)
 
-    def refuse(self, error: type[CTWLError], registry: bytes | None = None, *roots: bytes) -> None:
+    def refuse(self, code: str, registry: bytes | None = None, *roots: bytes) -> None:
         before = self.contents()
         with pytest.raises(CTWLError) as caught:
             self.offer(registry, *roots)
-        assert type(caught.value) is error, caught.value
+        assert caught.value.code == code, caught.value
         assert str(caught.value).isprintable()
         assert self.contents() == before
 

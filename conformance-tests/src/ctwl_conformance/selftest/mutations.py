@@ -31,7 +31,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "ctwl_protocol.registry.envelope": ("envelope", "pre-authentication"),
     "ctwl_protocol.registry.append_only": ("registry-update",),
     "ctwl_protocol.registry.keys": ("registry-key", "root", "locked-keys"),
-    "ctwl_protocol.registry.schema": ("registry", "root", "envelope"),
+    "ctwl_protocol.schema": ("registry", "root", "envelope"),
     "ctwl_protocol.records.sealing": ("sealing", "opening", "locked-keys"),
     "ctwl_protocol.partition.toy": ("toy-weights",),
     "ctwl_protocol.text.positions": ("positions",),

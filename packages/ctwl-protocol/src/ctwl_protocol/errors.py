@@ -6,24 +6,15 @@ do next. The encoder's and the decoder's own errors derive from the same base, s
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Literal
 
 __all__ = [
     "CTWLError",
-    "ClockSetBack",
-    "CodeReused",
     "DeviceUnavailable",
-    "EntryAltered",
-    "EntryBackdated",
-    "EntryRemoved",
-    "EntryUnknown",
-    "EnvelopeMalformed",
     "FieldOutOfRange",
     "FileUnwritable",
     "KeyFileLocked",
     "KeyFileMalformed",
-    "KeyIsForTests",
-    "KeyUnsuitable",
     "LayoutMalformed",
     "LayoutUnknown",
     "NonCanonical",
@@ -34,21 +25,10 @@ __all__ = [
     "ProxyDigestMismatch",
     "ProxyMalformed",
     "ProxyNotFound",
+    "RegistryCode",
     "RegistryError",
-    "RegistryExpired",
-    "RegistryForked",
-    "RegistryMalformed",
-    "RegistryRolledBack",
-    "RegistryUnreadable",
     "RelayFull",
-    "RootExpired",
-    "RootMalformed",
-    "RootOutOfSequence",
-    "RootUseDiffers",
     "SealRefused",
-    "SignatureRepeated",
-    "StateMalformed",
-    "ThresholdNotMet",
     "TokenOutOfRange",
     "UserMalformed",
     "first_line",
@@ -58,7 +38,7 @@ __all__ = [
 class CTWLError(Exception):
     """Base of every error that the CTWL packages raise on purpose."""
 
-    code: ClassVar[str] = "error"
+    code: str = "error"
 
 
 def first_line(error: BaseException) -> str:
@@ -181,133 +161,43 @@ class SealRefused(CTWLError):
     code = "seal-refused"
 
 
+RegistryCode = Literal[
+    "registry-error",  # any other failure
+    "registry-unreadable",  # a file of the registry that cannot be read
+    "envelope-malformed",  # bytes that are no envelope of the type that is wanted
+    "signature-repeated",  # an envelope that a key signed twice
+    "threshold-not-met",  # too few valid signatures by the keys of a role
+    "key-unsuitable",  # a public key that is enrolled nowhere: low order, not canonical, or off the curve
+    "test-key-in-production",  # a root for production that enrols a key whose secret is public
+    "root-malformed",  # a root document that breaks the schema or a bound
+    "root-out-of-sequence",  # a root whose version is not the next after the trusted one's
+    "root-use-differs",  # a test root over a production one, or the other way
+    "root-expired",  # an update under a root whose time is over
+    "registry-malformed",  # a registry document that breaks the schema or a bound
+    "registry-rolled-back",  # a registry that is older than the trusted one
+    "registry-forked",  # two registries of one version
+    "registry-expired",  # an update to a registry whose time is over (freeze)
+    "code-reused",  # two entries of a registry for one provider code, layout number or commitment
+    "entry-unknown",  # an entry that the registry does not have
+    "entry-removed",  # a registry that lacks an entry of the trusted one
+    "entry-altered",  # a registry that changes what a trusted entry says, beyond what may change
+    "entry-backdated",  # a registry that appends a certificate or an epoch to the past
+    "clock-set-back",  # a clock that says less than a time already seen
+    "registry-state-malformed",  # a stored trusted state that does not hold together
+]
+"""What can be wrong with a registry (spec section 11)."""
+
+
 class RegistryError(CTWLError):
-    """Base of the registry's errors."""
+    """A registry, one of its files, or an update that is refused.
 
-    code = "registry-error"
+    Attributes:
+        code: tells the reasons apart; one class is enough, because no caller treats two of them differently.
+    """
 
+    def __init__(self, code: RegistryCode, message: str) -> None:
+        super().__init__(code, message)
+        self.code = code
 
-class RegistryUnreadable(RegistryError):
-    """A file of the registry that cannot be read."""
-
-    code = "registry-unreadable"
-
-
-class EnvelopeMalformed(RegistryError):
-    """Bytes that are no envelope of the type that is wanted."""
-
-    code = "envelope-malformed"
-
-
-class SignatureRepeated(RegistryError):
-    """An envelope that a key signed twice."""
-
-    code = "signature-repeated"
-
-
-class ThresholdNotMet(RegistryError):
-    """Too few valid signatures by the keys of a role."""
-
-    code = "threshold-not-met"
-
-
-class KeyUnsuitable(RegistryError):
-    """A public key that is enrolled nowhere: low order, not canonical, or off the curve."""
-
-    code = "key-unsuitable"
-
-
-class KeyIsForTests(RegistryError):
-    """A root for production that enrols a key whose secret is public."""
-
-    code = "test-key-in-production"
-
-
-class RootMalformed(RegistryError):
-    """A root document that breaks the schema or a bound."""
-
-    code = "root-malformed"
-
-
-class RootOutOfSequence(RegistryError):
-    """A root whose version is not the next after the trusted one's."""
-
-    code = "root-out-of-sequence"
-
-
-class RootUseDiffers(RegistryError):
-    """A test root over a production one, or the other way."""
-
-    code = "root-use-differs"
-
-
-class RootExpired(RegistryError):
-    """An update under a root whose time is over."""
-
-    code = "root-expired"
-
-
-class RegistryMalformed(RegistryError):
-    """A registry document that breaks the schema or a bound."""
-
-    code = "registry-malformed"
-
-
-class RegistryRolledBack(RegistryError):
-    """A registry that is older than the trusted one."""
-
-    code = "registry-rolled-back"
-
-
-class RegistryForked(RegistryError):
-    """Two registries of one version."""
-
-    code = "registry-forked"
-
-
-class RegistryExpired(RegistryError):
-    """An update to a registry whose time is over (freeze)."""
-
-    code = "registry-expired"
-
-
-class CodeReused(RegistryError):
-    """Two entries of a registry for one provider code, layout number or commitment."""
-
-    code = "code-reused"
-
-
-class EntryUnknown(RegistryError):
-    """An entry that the registry does not have."""
-
-    code = "entry-unknown"
-
-
-class EntryRemoved(RegistryError):
-    """A registry that lacks an entry of the trusted one."""
-
-    code = "entry-removed"
-
-
-class EntryAltered(RegistryError):
-    """A registry that changes what a trusted entry says, beyond what may change."""
-
-    code = "entry-altered"
-
-
-class EntryBackdated(RegistryError):
-    """A registry that appends a certificate or an epoch to the past."""
-
-    code = "entry-backdated"
-
-
-class ClockSetBack(RegistryError):
-    """A clock that says less than a time already seen."""
-
-    code = "clock-set-back"
-
-
-class StateMalformed(RegistryError):
-    """A stored trusted state that does not hold together."""
-
-    code = "registry-state-malformed"
+    def __str__(self) -> str:
+        return str(self.args[1])

@@ -1,8 +1,8 @@
 """Hash scheme ``ctwl-h1``: integers only, the same on every machine (spec section 6).
 
 One HMAC-SHA256 per distinct context gives a seed; 32-bit mixing does the rest. All arithmetic is unsigned and wraps;
-byte order is little-endian. This module is the reference, in NumPy; :mod:`ctwl_protocol.partition.kernel` does the same in
-compiled loops.
+byte order is little-endian. This module is the reference, in NumPy; :mod:`ctwl_protocol.partition.kernel` does the
+same in compiled loops.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """The partition: exact integers after the proxy (spec section 7).
 
-This is the reference, in NumPy, written to be read beside the specification. :mod:`ctwl_protocol.partition.kernel` computes
-masses and members in compiled loops, and the proxy runner weights where its logits are; the tests hold them equal.
+This is the reference, in NumPy, written to be read beside the specification. For speed,
+:mod:`ctwl_protocol.partition.kernel` computes masses and members in compiled loops, and the proxy runner computes
+weights on the device that has the logits; the tests hold them equal.
 
-The members of ``V(c, a)`` are the tokens that come first when the vocabulary is ordered by rank, as long as the weight
-ranked before them is less than ``sigma`` of the whole.
+In the order of rank, a token is a member of ``V(c, a)`` if the weight ranked before it is less than ``sigma`` of the
+total weight.
 """
 
 from __future__ import annotations

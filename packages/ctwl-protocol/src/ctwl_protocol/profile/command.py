@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Sequence
 
 from .. import __version__
-from ..errors import CTWLError
+from ..command import run_command
 from ..text.splitting import SPLITS
-from .document import STANDARD, Profile, ProxyModel, ToyProxy, get_profile
+from .document import Profile, ProxyModel, ToyProxy
+from .lookup import STANDARD, get_profile
 from .model_folder import read_model
 from .private import commitment, for_user, new_private, write_private
 
@@ -111,15 +111,4 @@ def _run(arguments: argparse.Namespace) -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit status."""
     arguments = _parser().parse_args(argv)
-    try:
-        print(_run(arguments), flush=True)
-    except CTWLError as error:
-        print(f"ctwl-profile: {error.code}: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("\nctwl-profile: interrupted", file=sys.stderr)
-        return 2
-    except OSError as error:  # a reader of our output that went away, a full disk
-        print(f"ctwl-profile: {error}", file=sys.stderr)
-        return 2
-    return 0
+    return run_command("ctwl-profile", lambda: print(_run(arguments)) or 0)

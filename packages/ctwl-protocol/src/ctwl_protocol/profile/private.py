@@ -18,7 +18,8 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from .. import canonical, secret_file
 from ..errors import NonCanonical, ProfileMalformed, ProfileNotPrivate, UserMalformed
-from .document import FORMAT, Profile, ProxyModel, Tokenizer, public_key, published_names
+from .document import FORMAT, Profile, ProxyModel, Tokenizer, public_key
+from .lookup import published_names
 
 __all__ = ["MAX_USER", "RESERVED", "check_private", "commitment", "for_user", "new_private", "write_private"]
 
