@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bundled_registry import make
 
 from ctwl_protocol import registry
 from ctwl_protocol.errors import FileUnwritable, RegistryError
 from ctwl_protocol.registry import Trusted, bundled, keys, load_trusted, store, update_trusted
-from ctwl_protocol.registry.operator.make_bundled import make
 from ctwl_protocol.registry.workflow import begin
 
 

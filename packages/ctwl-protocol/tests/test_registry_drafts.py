@@ -31,21 +31,21 @@ small = st.integers(0, 3)
 def provider(code: int) -> Callable[[Registry], Registry]:
     entry = {"kind": "provider", "code": code, "name": f"Provider {code}", "contact": "mail@provider.example"}
     entry |= {"state": "active", "since": NOW, "until": None, "models": [], "epochs": []}
-    return lambda registry: drafts.add_entry(registry, **entry)
+    return lambda registry: drafts.add(registry, **entry)
 
 
 def certificate(number: int) -> Callable[[Registry], Registry]:
     entry = {"kind": "certificate", "commitment": bytes([number]) * 32, "owner": "Somebody"}
-    return lambda registry: drafts.add_entry(registry, **entry, since=registry.issued)
+    return lambda registry: drafts.add(registry, **entry, since=None)
 
 
 def model(code: int, version: int) -> Callable[[Registry], Registry]:
     item = {"version": version, "name": "Model", "since": NOW, "until": None}
-    return lambda registry: drafts.add_to_provider(registry, code, "models", **item)
+    return lambda registry: drafts.add(registry, "model", code=code, **item)
 
 
 def epoch(code: int, number: int) -> Callable[[Registry], Registry]:
-    return lambda registry: drafts.add_to_provider(registry, code, "epochs", epoch=number, since=registry.issued)
+    return lambda registry: drafts.add(registry, "epoch", code=code, epoch=number, since=None)
 
 
 def retired(code: int, version: int | None, revoke: bool) -> Callable[[Registry], Registry]:
@@ -119,8 +119,8 @@ def test_a_provider_that_is_retired_takes_its_models_along() -> None:
         (retired(1, 3, False), "entry-unknown"),
         (epoch(1, 2), "registry-malformed"),
         (lambda registry: drafts.set_contact(registry, 1, "nowhere"), "registry-malformed"),
-        (lambda registry: drafts.add_to_provider(registry, 1, "epochs", epoch=9, since=NOW - 1), "registry-malformed"),
-        (lambda registry: drafts.add_to_provider(registry, 2, "epochs", epoch=9, since=NOW - 1), "entry-backdated"),
+        (lambda registry: drafts.add(registry, "epoch", code=1, epoch=9, since=NOW - 1), "registry-malformed"),
+        (lambda registry: drafts.add(registry, "epoch", code=2, epoch=9, since=NOW - 1), "entry-backdated"),
         (retired(2, None, False), "entry-altered"),
     ],
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..errors import RegistryError
 from .documents import Registry
-from .entries import CertificateEntry, Entry, Epoch, ModelVersion, ProviderEntry, entry_name
+from .entries import CertificateEntry, Entry, Epoch, ModelVersion, ProviderEntry
 
 __all__ = ["check_append_only"]
 
@@ -25,13 +25,13 @@ def check_append_only(old: Registry, new: Registry) -> None:
     for was in old.entries:
         if was.identity not in kept:
             raise RegistryError(
-                "entry-removed", f"the registry no longer has {entry_name(was)}; entries stay for good, so put it back"
+                "entry-removed", f"the registry no longer has {was.label}; entries stay for good, so put it back"
             )
     # No two entries have one identity. So if the new registry begins with the old entries, none has moved.
     for was, now in zip(old.entries, new.entries, strict=False):
         if not _may_follow(was, now):
             raise RegistryError(
-                "entry-altered", f"the registry changes {entry_name(was)} beyond what may change; restore what it said"
+                "entry-altered", f"the registry changes {was.label} beyond what may change; restore what it said"
             )
         if isinstance(was, ProviderEntry) and isinstance(now, ProviderEntry):
             _check_epochs(now, now.epochs[len(was.epochs) :], old.issued)
@@ -39,7 +39,7 @@ def check_append_only(old: Registry, new: Registry) -> None:
         if isinstance(entry, CertificateEntry) and entry.since < old.issued:
             raise RegistryError(
                 "entry-backdated",
-                f"{entry_name(entry)} is dated before the trusted registry; date it on the day when it is added",
+                f"{entry.label} is dated before the trusted registry; date it on the day when it is added",
             )
 
 
@@ -65,6 +65,6 @@ def _check_epochs(owner: ProviderEntry, appended: tuple[Epoch, ...], issued: int
     if appended and appended[0].since < issued:  # they ascend in time
         raise RegistryError(
             "entry-backdated",
-            f"epoch {appended[0].epoch} of {entry_name(owner)} begins before the trusted registry was issued; texts "
+            f"epoch {appended[0].epoch} of {owner.label} begins before the trusted registry was issued; texts "
             "from that time use another epoch, so let it begin later",
         )

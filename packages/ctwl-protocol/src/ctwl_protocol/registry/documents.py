@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from ..errors import RegistryError
 from ..records.layouts import LAYOUTS, Layout
 from ..schema import Bytes32, Document, Many, Part
-from .entries import CertificateEntry, Entry, LayoutEntry, ModelVersion, ProviderEntry, Time, entry_name
+from .entries import CertificateEntry, Entry, LayoutEntry, ModelVersion, ProviderEntry, Time
 from .keys import check_key, test_public_keys
 
 __all__ = ["REGISTRY", "ROOT", "Registry", "Role", "Root", "Use"]
@@ -100,13 +100,12 @@ class Registry(Document):
     def _consistent(self) -> Self:
         if self.expires <= self.issued:
             raise ValueError("expires must lie after issued")
-        seen: set[tuple[str, int] | tuple[str, bytes]] = set()
+        seen: set[tuple[str, int | bytes]] = set()
         for entry in self.entries:
             if entry.identity in seen:
                 raise RegistryError(
                     "code-reused",
-                    f"two entries for {entry_name(entry)}; a code belongs to its first owner for good, so take a free "
-                    "one",
+                    f"two entries for {entry.label}; a code belongs to its first owner for good, so take a free one",
                 )
             seen.add(entry.identity)
             if isinstance(entry, LayoutEntry) and ("provider", entry.owner) not in seen:

@@ -7,7 +7,7 @@ retired (spec 9.6, Registry).
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -24,7 +24,6 @@ __all__ = [
     "ModelVersion",
     "ProviderEntry",
     "Time",
-    "entry_name",
 ]
 
 
@@ -74,7 +73,26 @@ class Epoch(Part):
     since: Time
 
 
-class ProviderEntry(Part):
+class _Entry(Part):
+    """What the three kinds share; ``KEY`` is the field that no other entry of the kind has the same value in."""
+
+    KEY: ClassVar[str]
+
+    kind: str
+
+    @property
+    def identity(self) -> tuple[str, int | bytes]:
+        """The kind, and the value of the key; no other entry of a registry has the same."""
+        return (self.kind, getattr(self, self.KEY))
+
+    @property
+    def label(self) -> str:
+        """The identity in words, for messages."""
+        kind, value = self.identity
+        return f"{kind} {value.hex() if isinstance(value, bytes) else value}"
+
+
+class ProviderEntry(_Entry):
     """Who owns a provider code.
 
     Attributes:
@@ -86,6 +104,8 @@ class ProviderEntry(Part):
         models: the model versions, each number once.
         epochs: ascending in number and in time.
     """
+
+    KEY = "code"
 
     kind: Literal["provider"]
     code: ProviderCode
@@ -108,17 +128,12 @@ class ProviderEntry(Part):
             raise ValueError("epochs must ascend in number and in time")
         return self
 
-    @property
-    def identity(self) -> tuple[str, int]:
-        """Kind and number; no other entry of a registry has the same."""
-        return (self.kind, self.code)
-
 
 _Word = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,31}$")]
 _Field = Annotated[tuple[_Word, Annotated[int, Field(ge=1, le=64)]], as_tuple]
 
 
-class LayoutEntry(Part):
+class LayoutEntry(_Entry):
     """A registered layout: what the codes of a record mean, field by field, most significant first.
 
     Attributes:
@@ -128,6 +143,8 @@ class LayoutEntry(Part):
         fields: names and widths in bits; they make a valid :class:`~ctwl_protocol.records.layouts.Layout` of two to
             four codes.
     """
+
+    KEY = "number"
 
     kind: Literal["layout"]
     number: Annotated[int, Field(ge=layouts.REGISTERED.start, lt=layouts.REGISTERED.stop)]
@@ -146,17 +163,12 @@ class LayoutEntry(Part):
         return self
 
     @property
-    def identity(self) -> tuple[str, int]:
-        """Kind and number; no other entry of a registry has the same."""
-        return (self.kind, self.number)
-
-    @property
     def layout(self) -> layouts.Layout:
         """The layout itself."""
         return layouts.Layout(self.number, self.name, tuple(layouts.Field(*field) for field in self.fields))
 
 
-class CertificateEntry(Part):
+class CertificateEntry(_Entry):
     """A commitment to a private profile: at ``since`` the profile that opens it already existed.
 
     Attributes:
@@ -165,24 +177,15 @@ class CertificateEntry(Part):
         since: when, in Unix seconds.
     """
 
+    KEY = "commitment"
+
     kind: Literal["certificate"]
     commitment: Bytes32
     owner: Line
     since: Time
 
-    @property
-    def identity(self) -> tuple[str, bytes]:
-        """Kind and number; no other entry of a registry has the same."""
-        return (self.kind, self.commitment)
-
 
 Entry = Annotated[ProviderEntry | LayoutEntry | CertificateEntry, Field(discriminator="kind")]
-
-
-def entry_name(entry: ProviderEntry | LayoutEntry | CertificateEntry) -> str:
-    """An entry's kind and number, for messages."""
-    what = entry.identity[1]
-    return f"{entry.kind} {what.hex() if isinstance(what, bytes) else what}"
 
 
 def _check_span(since: int, until: int | None) -> None:

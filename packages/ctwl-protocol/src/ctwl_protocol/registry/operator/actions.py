@@ -6,6 +6,7 @@ import argparse
 import json
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,21 +15,17 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from ...command import closed_output_is_fine
 from ...errors import CTWLError, FileUnwritable, RegistryError
 from ...files import write_atomically
-from ...records.beacon import BEACON_FIELDS
 from .. import store, workflow
-from ..documents import REGISTRY, ROOT, Registry, Role, Root
+from ..documents import REGISTRY, ROOT, Role, Root
 from ..envelope import Envelope
 from ..keys import public_bytes, read_key, write_key
 from ..workflow import Trusted
 from . import display, drafts
 
-__all__ = ["Action", "Change"]
+__all__ = ["Action"]
 
 Action = Callable[[argparse.Namespace], int | None]
 """Does a subcommand's work; the exit status, or None for 0."""
-
-Change = Callable[[Registry, argparse.Namespace], Registry]
-"""Changes the entries of a registry."""
 
 
 def keygen(arguments: argparse.Namespace) -> None:
@@ -44,8 +41,8 @@ def init(arguments: argparse.Namespace) -> None:
         _must_be_new(path)
     root, registry = drafts.first(
         use=arguments.use,
-        root=drafts.role(_or_one(arguments.root_threshold), arguments.root_keys),
-        registry=drafts.role(_or_one(arguments.registry_threshold), arguments.registry_keys),
+        root=drafts.role(arguments.root_threshold, arguments.root_keys),
+        registry=drafts.role(arguments.registry_threshold, arguments.registry_keys),
         now=_now(),
         root_days=arguments.root_days,
         days=arguments.days,
@@ -54,54 +51,26 @@ def init(arguments: argparse.Namespace) -> None:
     _write(arguments.registry, Envelope.unsigned(registry))
 
 
-def change(arguments: argparse.Namespace) -> None:
-    """Change a registry's file by ``arguments.change``; where that is None, only date the registry anew."""
-    made: Change | None = arguments.change
-    envelope = _read(arguments.file, REGISTRY)
-    apply = None if made is None else lambda registry: made(registry, arguments)
-    _write(arguments.file, drafts.revise(envelope, apply, now=_now(), days=arguments.days))
+def add(arguments: argparse.Namespace) -> None:
+    """Append an entry, or a model or an epoch of a provider, from the options of its kind."""
+    given = {name: getattr(arguments, name) for name in arguments.options}
+    _revise(arguments, partial(drafts.add, kind=arguments.kind, **arguments.fixed | given))
 
 
-def add_provider(registry: Registry, arguments: argparse.Namespace) -> Registry:
-    """Give a provider code to an owner."""
-    entry = {"code": arguments.code, "name": arguments.name, "contact": arguments.contact, "since": _since(arguments)}
-    return drafts.add_entry(registry, **entry, kind="provider", state="active", until=None, models=[], epochs=[])
-
-
-def add_model(registry: Registry, arguments: argparse.Namespace) -> Registry:
-    """Append a model version to a provider."""
-    item = {"version": arguments.version, "name": arguments.name, "since": _since(arguments), "until": None}
-    return drafts.add_to_provider(registry, arguments.code, "models", **item)
-
-
-def add_epoch(registry: Registry, arguments: argparse.Namespace) -> Registry:
-    """Append a key epoch to a provider."""
-    item = {"epoch": arguments.epoch, "since": _since(arguments)}
-    return drafts.add_to_provider(registry, arguments.code, "epochs", **item)
-
-
-def add_layout(registry: Registry, arguments: argparse.Namespace) -> Registry:
-    """Register a layout; the beacon's three fields are put first."""
-    fields = [*BEACON_FIELDS.items(), *arguments.fields]
-    entry = {"number": arguments.number, "name": arguments.name, "owner": arguments.owner}
-    return drafts.add_entry(registry, **entry, kind="layout", fields=fields)
-
-
-def add_certificate(registry: Registry, arguments: argparse.Namespace) -> Registry:
-    """Certify a commitment to a private profile, as of now."""
-    entry = {"commitment": arguments.commitment, "owner": arguments.owner, "since": registry.issued}
-    return drafts.add_entry(registry, **entry, kind="certificate")
-
-
-def set_contact(registry: Registry, arguments: argparse.Namespace) -> Registry:
+def contact(arguments: argparse.Namespace) -> None:
     """Change the contact of a provider."""
-    return drafts.set_contact(registry, arguments.code, arguments.contact)
+    _revise(arguments, partial(drafts.set_contact, code=arguments.code, contact=arguments.contact))
 
 
-def retire(registry: Registry, arguments: argparse.Namespace) -> Registry:
+def retire(arguments: argparse.Namespace) -> None:
     """Retire or revoke a provider, or end one model version."""
     how = {"at": arguments.at, "version": arguments.version, "revoke": arguments.revoke}
-    return drafts.retire(registry, arguments.code, **how)
+    _revise(arguments, partial(drafts.retire, code=arguments.code, **how))
+
+
+def renew(arguments: argparse.Namespace) -> None:
+    """Give the registry new dates."""
+    _revise(arguments, None)
 
 
 def rotate(arguments: argparse.Namespace) -> None:
@@ -169,14 +138,6 @@ def _now() -> int:
     return int(time.time())
 
 
-def _since(arguments: argparse.Namespace) -> int:
-    return _now() if arguments.since is None else int(arguments.since)
-
-
-def _or_one(threshold: int | None) -> int:
-    return 1 if threshold is None else threshold
-
-
 def _role(old: Role, threshold: int | None, keys: list[bytes] | None) -> dict[str, Any] | None:
     """The role with other keys, another threshold or both; None where neither is given."""
     if threshold is None and keys is None:
@@ -199,6 +160,11 @@ def _read(path: Path, kind: str | None = None) -> Envelope:
 def _write(path: Path, envelope: Envelope) -> None:
     write_atomically(path, envelope.to_bytes())
     print(f"{path}: {display.summary(envelope)}, to be signed")
+
+
+def _revise(arguments: argparse.Namespace, change: drafts.Change | None) -> None:
+    envelope = _read(arguments.file, REGISTRY)
+    _write(arguments.file, drafts.revise(envelope, change, now=_now(), days=arguments.days))
 
 
 def _offered(paths: Sequence[Path]) -> tuple[list[bytes], bytes | None]:

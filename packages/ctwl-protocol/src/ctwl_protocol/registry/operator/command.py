@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from ...command import run_command
+from ...records.beacon import BEACON_FIELDS
 from ...secret_file import VARIABLE as PASSPHRASE
 from ..store import VARIABLE as FOLDER
 from . import actions
@@ -81,6 +82,11 @@ class _Option(NamedTuple):
     flag: str
     how: dict[str, Any]
 
+    @property
+    def field(self) -> str:
+        """The field of the entry that it sets."""
+        return str(self.how.get("dest", self.flag.removeprefix("--")))
+
 
 def _required(flag: str, **how: Any) -> _Option:
     return _Option(flag, {"required": True, **how})
@@ -100,18 +106,26 @@ _FIELD = _required(
     type=_field,
     action="append",
     dest="fields",
+    default=list(BEACON_FIELDS.items()),
     help="a field after the beacon's three, most significant first; 20, 40 or 60 bits in total; may be repeated",
 )
 _COMMITMENT = _required("--commitment", type=_hex, metavar="HEX", help="the output of ctwl-profile commit")
 _OWNER_NAME = _required("--owner", help="who has the profile certified")
 
-_ADDITIONS: dict[str, tuple[actions.Change, str, tuple[_Option, ...]]] = {
-    "provider": (actions.add_provider, "give a code to an owner", (_CODE, _NAME, _CONTACT, _SINCE)),
-    "model": (actions.add_model, "a model version of a provider", (_CODE, _VERSION, _NAME, _SINCE)),
-    "epoch": (actions.add_epoch, "a key epoch of a provider's sealed user ids", (_CODE, _EPOCH, _SINCE)),
-    "layout": (actions.add_layout, "the meaning of a record's codes", (_NUMBER, _NAME, _OWNER_CODE, _FIELD)),
-    "certificate": (actions.add_certificate, "a commitment to a private profile, now", (_COMMITMENT, _OWNER_NAME)),
+_UNENDED = {"until": None}
+
+_ADDITIONS: dict[str, tuple[str, tuple[_Option, ...], dict[str, Any]]] = {
+    "provider": (
+        "give a code to an owner",
+        (_CODE, _NAME, _CONTACT, _SINCE),
+        {"state": "active", "models": [], "epochs": [], **_UNENDED},
+    ),
+    "model": ("a model version of a provider", (_CODE, _VERSION, _NAME, _SINCE), _UNENDED),
+    "epoch": ("a key epoch of a provider's sealed user ids", (_CODE, _EPOCH, _SINCE), {}),
+    "layout": ("the meaning of a record's codes", (_NUMBER, _NAME, _OWNER_CODE, _FIELD), {}),
+    "certificate": ("a commitment to a private profile, now", (_COMMITMENT, _OWNER_NAME), {"since": None}),
 }
+"""What ``add`` adds: a text for the help, the options, and the fields that no option sets."""
 
 _Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
@@ -156,23 +170,23 @@ def _add_roots(commands: _Commands) -> None:
 def _add_changes(commands: _Commands) -> None:
     add = commands.add_parser("add", help="add a provider, model, epoch, layout or certificate")
     kinds = add.add_subparsers(metavar="KIND", required=True)
-    for kind, (change, text, options) in _ADDITIONS.items():
-        _add_change(kinds, kind, change, text, options)
-    _add_change(commands, "contact", actions.set_contact, "change the contact of a provider", (_CODE, _CONTACT))
+    for kind, (text, options, fixed) in _ADDITIONS.items():
+        parser = _add_change(kinds, kind, actions.add, text, options)
+        parser.set_defaults(kind=kind, options=[option.field for option in options], fixed=fixed)
+    _add_change(commands, "contact", actions.contact, "change the contact of a provider", (_CODE, _CONTACT))
     text = "end a provider, or one of its model versions; nobody else can get the code"
     retire = _add_change(commands, "retire", actions.retire, text, (_CODE,))
     which = retire.add_mutually_exclusive_group()
     which.add_argument("--version", type=int, help="end only this model version")
     which.add_argument("--revoke", action="store_true", help="texts found from then on are no evidence")
     retire.add_argument("--at", type=_day, metavar="DAY", help="YYYY-MM-DD (default now); not where it ended before")
-    _add_change(commands, "renew", None, "give a registry new dates before it expires, and change nothing else", ())
+    _add_change(commands, "renew", actions.renew, "give a registry new dates, and change nothing else", ())
 
 
 def _add_change(
-    commands: _Commands, name: str, change: actions.Change | None, text: str, options: Sequence[_Option]
+    commands: _Commands, name: str, action: actions.Action, text: str, options: Sequence[_Option]
 ) -> argparse.ArgumentParser:
-    parser = _command(commands, name, actions.change, text)
-    parser.set_defaults(change=change)
+    parser = _command(commands, name, action, text)
     parser.add_argument("file", metavar="REGISTRY", type=Path, help="the file to change; sign it afterwards")
     _add_days(parser)
     for option in options:
@@ -187,7 +201,7 @@ def _add_signing(commands: _Commands) -> None:
 
 
 def _add_following(commands: _Commands) -> None:
-    verify = _command(commands, "verify", actions.verify, "check whether an update would accept files; changes nothing")
+    verify = _command(commands, "verify", actions.verify, "check whether an update would accept files")
     update = _command(commands, "update", actions.update, "update the trusted state by files")
     for parser in (verify, update):
         parser.add_argument("files", metavar="FILE", type=Path, nargs="+", help="roots in sequence, and a registry")
@@ -213,7 +227,8 @@ def _add_roles(parser: argparse.ArgumentParser, *, needed: bool) -> None:
             help=f"a public key that may sign the {name}; may be repeated{usual_keys}",
         )
         threshold_help = f"number of keys that must sign the {name} (default {usual_threshold})"
-        parser.add_argument(f"--{name}-threshold", metavar="N", type=int, help=threshold_help)
+        default = 1 if needed else None
+        parser.add_argument(f"--{name}-threshold", metavar="N", type=int, default=default, help=threshold_help)
     parser.add_argument(
         "--root-days", metavar="DAYS", type=int, default=730, help="how long the root holds (default 730)"
     )

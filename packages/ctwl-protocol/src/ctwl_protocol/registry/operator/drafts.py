@@ -15,7 +15,7 @@ from ..documents import REGISTRY, ROOT, Registry, Root, Use
 from ..entries import ProviderEntry
 from ..envelope import Envelope
 
-__all__ = ["Change", "add_entry", "add_to_provider", "first", "next_root", "retire", "revise", "role", "set_contact"]
+__all__ = ["Change", "add", "first", "next_root", "retire", "revise", "role", "set_contact"]
 
 _DAY = 86_400
 
@@ -89,25 +89,26 @@ def revise(envelope: Envelope, change: Change | None, *, now: int, days: int) ->
     return Envelope.unsigned(new)
 
 
-def add_entry(registry: Registry, **entry: Any) -> Registry:
-    """Append a provider, a layout or a certificate, given by its fields.
+def add(registry: Registry, kind: str, **fields: Any) -> Registry:
+    """Append an entry, or a model or an epoch of a provider.
+
+    Args:
+        registry: the registry.
+        kind: "provider", "layout", "certificate", "model" or "epoch".
+        fields: the fields; for a model or an epoch also the provider's ``code``. Where ``since`` is None, it is the
+            registry's own date.
 
     Raises:
-        RegistryError: ``code-reused``: its code, number or commitment is taken; ``registry-malformed``: a field is
-            missing or out of range.
+        RegistryError: ``code-reused``: the code, number or commitment is taken; ``entry-unknown``: there is no such
+            provider; ``registry-malformed``: a field is missing or out of range, the version is taken, or an epoch does
+            not ascend.
     """
-    return _changed(registry, entries=[*registry.model_dump()["entries"], entry])
-
-
-def add_to_provider(registry: Registry, code: int, field: str, **item: Any) -> Registry:
-    """Append to a provider's ``models`` or ``epochs``.
-
-    Raises:
-        RegistryError: ``entry-unknown``: there is no such provider; ``registry-malformed``: the version is taken, an
-            epoch does not ascend, or a field is out of range.
-    """
-    owner = _provider(registry, code).model_dump()
-    return _with_provider(registry, code, {field: [*owner[field], item]})
+    if "since" in fields and fields["since"] is None:
+        fields["since"] = registry.issued
+    if kind in ("model", "epoch"):
+        owner = _provider(registry, fields.pop("code"))
+        return _with_provider(registry, owner.code, {f"{kind}s": [*owner.model_dump()[f"{kind}s"], fields]})
+    return _changed(registry, entries=[*registry.model_dump()["entries"], {"kind": kind, **fields}])
 
 
 def set_contact(registry: Registry, code: int, contact: str) -> Registry:

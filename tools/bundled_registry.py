@@ -1,4 +1,4 @@
-"""Make the wheel's root and registry: ``python -m ctwl_protocol.registry.operator.make_bundled``.
+"""Make the root and the registry in the wheel of ctwl-protocol: ``python tools/bundled_registry.py``.
 
 They are for tests: every key is a test key and every provider an example. All times are constants and Ed25519 is
 deterministic, so the same files come out everywhere.
@@ -9,10 +9,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ...files import write_atomically
-from ..envelope import Envelope
-from ..keys import public_bytes, test_key
-from . import drafts
+from ctwl_protocol import registry
+from ctwl_protocol.files import write_atomically
+from ctwl_protocol.registry import Envelope
+from ctwl_protocol.registry.keys import public_bytes, test_key
+from ctwl_protocol.registry.operator import drafts
 
 __all__ = ["main", "make"]
 
@@ -54,23 +55,22 @@ def _role(numbers: tuple[int, ...], threshold: int) -> dict[str, Any]:
 def make() -> tuple[Envelope, Envelope]:
     """The test root and the test registry, signed."""
     roles = {"root": _role(_ROOT_SIGNERS, 2), "registry": _role(_REGISTRY_SIGNERS, 1)}
-    root, registry = drafts.first(use="test", **roles, now=_ISSUED, root_days=_DAYS, days=_DAYS)
+    root, listed = drafts.first(use="test", **roles, now=_ISSUED, root_days=_DAYS, days=_DAYS)
     examples = [_example(code, number, 1 + code % 3) for code, number in enumerate(_NUMBERS, start=1)]
     trials = _provider(0, "Trials (belongs to nobody)", "trials", ["Trials"])
     for entry in (trials, *examples, _example(42, "Forty-Two", 4)):
-        registry = drafts.add_entry(registry, **entry)
+        listed = drafts.add(listed, **entry)
     signed_root = Envelope.unsigned(root)
     for signer in _ROOT_SIGNERS:
         signed_root = signed_root.sign(test_key(signer))
-    return signed_root, Envelope.unsigned(registry).sign(test_key(_REGISTRY_SIGNERS[0]))
+    return signed_root, Envelope.unsigned(listed).sign(test_key(_REGISTRY_SIGNERS[0]))
 
 
 def main() -> None:
     """Write both into the package."""
-    folder = Path(__file__).parent.parent / "bundled"
-    root, registry = make()
-    write_atomically(folder / "root.ctwl", root.to_bytes())
-    write_atomically(folder / "registry.ctwl", registry.to_bytes())
+    folder = Path(registry.__file__).parent / "bundled"
+    for name, envelope in zip(("root", "registry"), make(), strict=True):
+        write_atomically(folder / f"{name}.ctwl", envelope.to_bytes())
 
 
 if __name__ == "__main__":
