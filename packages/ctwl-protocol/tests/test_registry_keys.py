@@ -12,6 +12,8 @@ from ctwl_protocol.errors import FileUnwritable, KeyFileLocked, KeyFileMalformed
 from ctwl_protocol.registry import keys
 from ctwl_protocol.secret_file import write_secret
 
+pytestmark = pytest.mark.usefixtures("quick_scrypt")
+
 
 def refused(code: str, match: str | None = None) -> Any:
     """The block ends in the registry's error of this code."""

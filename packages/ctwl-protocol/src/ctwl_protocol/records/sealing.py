@@ -1,8 +1,8 @@
 """What only a provider can write and read: sealed users and authenticators (spec section 9.5).
 
-Sealing is a permutation of 40-bit numbers: a Feistel network over two halves of 20 bits (Luby and Rackoff 1988). The ten
-rounds and the tweak are as in FF1 (NIST SP 800-38G); the round function is HMAC-SHA256. The permuted number is the
-user's number followed by eight zero bits. Opening fails where these bits do not come back as zero.
+Sealing is a permutation of 40-bit numbers: a Feistel network over two halves of 20 bits (Luby and Rackoff 1988). Its
+ten rounds and its tweak are as in FF1 (NIST SP 800-38G); the round function is HMAC-SHA256. It permutes the user's
+number followed by eight zero bits. Opening fails where these bits do not come back as zero.
 """
 
 from __future__ import annotations
