@@ -125,7 +125,7 @@ MODULES: dict[str, Module] = {
         ("registry-key", "root", "locked-keys"),
         {"_LOW_ORDER = {0, 1, _P - 1": "the curve's equation refuses them too"},
     ),
-    "ctwl_protocol.registry.schema": Module(("registry", "root", "envelope")),
+    "ctwl_protocol.schema": Module(("registry", "root", "envelope")),
     "ctwl_protocol.records.sealing": Module(
         ("sealing", "opening", "locked-keys"),
         {
