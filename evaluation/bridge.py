@@ -54,7 +54,7 @@ def texts(encoder: Encoder, prompts: list[str], options: Any, strategy: str, tok
     for start in range(0, len(prompts), options.batch):
         found += encoder.generate(
             prompts[start : start + options.batch], provider=(37 * start + 5) % 1024, version=start % 16,
-            strategy=strategy, max_new_tokens=length, min_new_tokens=length, seed=options.seed + start,  # type: ignore[arg-type]
+            strategy=strategy, max_new_tokens=length, min_new_tokens=length, seed=options.seed + start,
         )  # fmt: skip
     return found
 

@@ -21,8 +21,10 @@ from transformers import LogitsProcessorList
 
 import ctwl_encoder
 import ctwl_protocol
-from ctwl_encoder import Bridge, CTWLWatermarkingConfig, Encoder
+from ctwl_encoder import Bridge, CTWLLogitsProcessor, Encoder
+from ctwl_encoder.core.payload import Payload
 from ctwl_encoder.core.strategies import probabilities, truncate
+from ctwl_encoder.integrations.transformers import ProcessorConfig
 from ctwl_encoder.models import load_model
 from ctwl_protocol import Beacon, Profile, get_profile
 from ctwl_protocol.proxy import Proxy
@@ -185,12 +187,11 @@ class Writer:
             scheme = BASELINES[recipe.method](recipe.code_bits, len(self.proxy.tokenizer.vocabulary))
             marker = scheme.processor(codes, recipe.delta)
             return {"logits_processor": LogitsProcessorList([marker])}
-        config = CTWLWatermarkingConfig(
-            codes=[0], profile=OFFLINE, strategy=recipe.method, delta=recipe.delta or 2.0,
-            skip_repeats=recipe.skip_repeats,
-        ).attach(self.bridge(recipe))  # fmt: skip
-        config.codes = codes  # now that it knows how wide the profile's codes are
-        return {"watermarking_config": config}
+        processor = CTWLLogitsProcessor(
+            self.bridge(recipe), [Payload((code,)) for code in codes], strategy=recipe.method,
+            delta=recipe.delta or 2.0, skip_repeats=recipe.skip_repeats,
+        )  # fmt: skip
+        return {"watermarking_config": ProcessorConfig(processor)}
 
     def bridge(self, recipe: Recipe) -> Bridge:
         """From SmolLM2 to the recipe's proxy. The encoder makes a vanilla twin by itself."""
