@@ -26,8 +26,8 @@ from ctwl_protocol.proxy import Proxy
 from ctwl_protocol.text.normalization import normalize_within
 
 from ..errors import TokenizerUnsupported
-from .branch import Branch
 from .reading import Kind, Reading, append_normalized, breaks, common_prefix_length, extend, kind
+from .strategies import Branch
 from .vocabulary import Vocabulary, read_vocabulary
 
 __all__ = ["Branch", "Bridge"]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ctwl_protocol.hashing import ranks_of
 
-from .branch import Branch
+from .strategies import Branch
 
 __all__ = ["LowerBound", "argmax_is_certain"]
 

@@ -62,10 +62,7 @@ class Marker:
     """Prefers, in each row, what carries the row's code.
 
     Attributes:
-        bridge: from the model's vocabulary to the proxy's.
-        strategy: how the distribution is changed.
         profile: the profile that reads the text: the bridge's, or its vanilla twin.
-        decoding: how the next token is chosen from what :meth:`mark` returns.
     """
 
     def __init__(
@@ -81,9 +78,9 @@ class Marker:
 
         Args:
             bridge: from the model's vocabulary to the proxy's.
-            strategy: see :class:`Strategy`.
+            strategy: how the distribution is changed.
             skip_repeats: leave positions alone whose context has been marked in this text; see the specification.
-            decoding: see :class:`Decoding`.
+            decoding: how the next token is chosen from what :meth:`mark` returns.
             uniform: random numbers from 0 to 1, for ``delta`` where tokens are sampled.
 
         Raises:
@@ -101,9 +98,8 @@ class Marker:
         profile, cached = self.profile, lru_cache(maxsize=1 << 16)  # by hand: only speed and memory depend on it
         self._seed = cached(lambda payload, slot, context: payload.permutation_seed(profile, slot, context))
         self._slot_word = cached(lambda tail: hashing.slot_word(profile.key, tail))
-        self._lately: OrderedDict[HalfKey, None] = OrderedDict()
-        self._halves: dict[HalfKey, Half] = {}
-        """What the proxy said of those that were marked lately, where it was asked."""
+        self._halves: OrderedDict[HalfKey, Half | None] = OrderedDict()
+        """The positions that were marked lately, and what the proxy said of them where it was asked."""
 
     def start(self, payload: Payload, delta: float) -> TextState:
         """An empty text that is to carry a payload; ``delta`` in nats, for the strategies that add it."""
@@ -173,31 +169,27 @@ class Marker:
 
     def _add_delta(self, rows: list[_Row]) -> None:
         """Mark rows under a strategy that adds ``delta`` (spec section 8.2); ask the proxy where it has to be asked."""
-        for row in rows:
-            row.text.offers = self._worth_asking(row.text.offers)
+        for row in rows:  # the branches with enough mass, and those that were marked at the steps before
+            row.text.offers = [
+                offer
+                for k, offer in enumerate(row.text.offers)
+                if offer.half_key in self._halves or offer.mass >= (SECOND_QUESTION if k else MINOR)
+            ]
         for offer in (offer for row in rows for offer in row.text.offers):
             # Whether the proxy is asked or not: the way of decoding must not change what is marked.
-            self._lately[offer.half_key] = None
-            self._lately.move_to_end(offer.half_key)
+            self._halves.setdefault(offer.half_key)
+            self._halves.move_to_end(offer.half_key)
         undecided = [row for row in rows if not self._decide_without_proxy(row)]
-        self._ask(offer.half_key for row in undecided for offer in row.text.offers)
+        self._ask({offer.half_key: None for row in undecided for offer in row.text.offers})
         for row in undecided:
             self._decide_with_proxy(row)
-        while len(self._lately) > _HALVES * len(rows):
-            self._halves.pop(self._lately.popitem(last=False)[0], None)
-
-    def _worth_asking(self, offers: list[Offer]) -> list[Offer]:
-        """The branches with enough mass to ask the proxy about, and those that were marked at the steps before."""
-        return [
-            offer
-            for k, offer in enumerate(offers)
-            if offer.half_key in self._lately or offer.mass >= (SECOND_QUESTION if k else MINOR)
-        ]
+        while len(self._halves) > _HALVES * len(rows):
+            self._halves.popitem(last=False)
 
     def _decide_without_proxy(self, row: _Row) -> bool:
         """Mark a row if its next token does not depend on what the proxy would say; whether it was so."""
         text = row.text
-        if self.decoding is Decoding.ANY or all(offer.half_key in self._halves for offer in text.offers):
+        if self.decoding is Decoding.ANY or all(self._halves[offer.half_key] for offer in text.offers):
             return False
         branches = [(offer.branch, offer.seed) for offer in text.offers]
         if self.decoding is Decoding.GREEDY:
@@ -211,30 +203,24 @@ class Marker:
     def _decide_with_proxy(self, row: _Row) -> None:
         """Mark a row whose halves are known."""
         text = row.text
-        halves = [self._halves[offer.half_key] for offer in text.offers]
-        text.offers = [offer._replace(half=half) for offer, half in zip(text.offers, halves, strict=True)]
+        text.offers = [offer._replace(half=self._halves[offer.half_key]) for offer in text.offers]
+        insides = [offer.half.inside for offer in text.offers if offer.half]
         if row.lower_bound is not None:
-            row.marked = row.lower_bound.beyond(row.logits, [half.inside for half in halves])
+            row.marked = row.lower_bound.beyond(row.logits, insides)
             return
         row.marked = row.logits.copy()
-        for offer, half in zip(text.offers, halves, strict=True):
-            add_delta(row.marked, offer.branch, half.inside, text.delta)
+        for offer, inside in zip(text.offers, insides, strict=True):
+            add_delta(row.marked, offer.branch, inside, text.delta)
 
     def _ask(self, keys: Iterable[HalfKey]) -> None:
         """Ask the proxy for the halves that are not known yet."""
-        missing: dict[tuple[int, ...], set[int]] = {}
-        for seed, prefix in keys:
-            if (seed, prefix) not in self._halves:
-                missing.setdefault(prefix, set()).add(seed)
-        prefixes = list(missing)
-        every = np.array(prefixes, dtype=np.int64).reshape(-1, self.profile.prefix_length)
-        for rows, weights in self._proxy.batches(every):
-            pairs = [(i, seed) for i, prefix in enumerate(prefixes[rows]) for seed in sorted(missing[prefix])]
-            inside = kernel.members(
-                weights[[i for i, _ in pairs]], np.array([s for _, s in pairs], dtype=np.uint32), self.profile.sigma
-            )
-            for (i, seed), members in zip(pairs, inside, strict=True):
-                self._halves[seed, prefixes[rows][i]] = Half(members, weights[i].copy())
+        keys = [key for key in keys if not self._halves[key]]
+        prefixes = np.array([prefix for _, prefix in keys], dtype=np.int64).reshape(-1, self.profile.prefix_length)
+        seeds = np.array([seed for seed, _ in keys], dtype=np.uint32)
+        for rows, weights in self._proxy.batches(prefixes):
+            insides = kernel.members(weights, seeds[rows], self.profile.sigma)
+            for key, inside, row in zip(keys[rows], insides, weights, strict=True):
+                self._halves[key] = Half(inside, row.copy())
 
     def _slot(self, payload: Payload, prefix: tuple[int, ...]) -> int:
         """Which of a payload's slots the position behind a prefix carries (spec section 9.4)."""

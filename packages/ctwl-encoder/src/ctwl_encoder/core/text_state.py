@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 
 from ctwl_protocol import hashing
 
-from .branch import Branch
 from .expected_evidence import HIT_RATE, MarkedPosition, expected_rank_nats, marked_positions, null_hit
 from .payload import Payload
 from .reading import Reading, common_prefix_length
-from .strategies import Strategy
+from .strategies import Branch, Strategy
 
 __all__ = ["Half", "HalfKey", "Offer", "TextState"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -14,7 +13,6 @@ from transformers.generation import BaseWatermarkingConfig
 from ctwl_protocol import Beacon, Profile, get_profile
 from ctwl_protocol.files import read_bounded
 from ctwl_protocol.profile import describe_error
-from ctwl_protocol.records.layouts import Layout
 from ctwl_protocol.records.record import Record, RecordDocument
 from ctwl_protocol.records.sealing import ProviderKeys
 
@@ -66,7 +64,6 @@ class CTWLWatermarkingConfig(BeaconOptions, MarkingOptions, ProxyOptions, BaseWa
 
     _bridge: Bridge | None = None
     _key: bytes | None = None
-    _layouts: tuple[Layout, ...] = ()
 
     def model_post_init(self, context: Any) -> None:  # noqa: ARG002
         """Check the values; pydantic calls this when the types are right."""
@@ -98,7 +95,7 @@ class CTWLWatermarkingConfig(BeaconOptions, MarkingOptions, ProxyOptions, BaseWa
         return self._bridge.proxy.profile if self._bridge else get_profile(self.profile)
 
     def _records(self) -> list[Record]:
-        return [document.record(self._layouts) for document in self.records or []]
+        return [document.record() for document in self.records or []]
 
     def payloads(self) -> list[Payload] | None:
         """What the text of each prompt carries; None where the nonces are still to be drawn.
@@ -119,13 +116,12 @@ class CTWLWatermarkingConfig(BeaconOptions, MarkingOptions, ProxyOptions, BaseWa
         codes = max((record.layout.codes for record in self._records()), default=1)
         return needed_tokens(self._profile_used(), self.strategy, codes, alpha)
 
-    def attach(self, bridge: Bridge, keys: ProviderKeys | None = None, layouts: Sequence[Layout] = ()) -> Self:
+    def attach(self, bridge: Bridge, keys: ProviderKeys | None = None) -> Self:
         """A copy of this config with a bridge that is loaded already, so that nothing is loaded by name.
 
         Args:
             bridge: from the model's vocabulary to the proxy's.
             keys: the provider's, for records with an authenticator. They are not saved with the config.
-            layouts: what the records may have beside those of the specification.
 
         Raises:
             CTWLError: see :meth:`validate`, with the bridge's profile.
@@ -135,7 +131,6 @@ class CTWLWatermarkingConfig(BeaconOptions, MarkingOptions, ProxyOptions, BaseWa
         other = self.model_copy(update={} if same else {"profile": bridge.proxy.profile.name})
         other._bridge = bridge
         other._key = keys.colour_key() if keys else self._key
-        other._layouts = (*self._layouts, *layouts)
         other.validate()
         return other
 
