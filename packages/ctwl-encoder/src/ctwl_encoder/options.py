@@ -60,7 +60,9 @@ class Options(BaseModel):
         try:
             return handler(given)
         except ValidationError as error:
-            raise cls.failure(describe_error(error)) from error
+            unknown = error.errors(include_url=False)[0]["type"] == "extra_forbidden"
+            hint = f"; there are {', '.join(cls.model_fields)}" if unknown else ""
+            raise cls.failure(describe_error(error) + hint) from error
 
 
 class BeaconOptions(Options):
