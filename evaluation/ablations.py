@@ -12,20 +12,19 @@ plain and by ``delta``, and of reading.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
 from typing import Any
 
 import numpy as np
-from common import OFFLINE, arguments, beside, rate, settings, tracked, write
+from common import beside, news_prompts
+from experiment import Options, Result, experiment, interleaved, tracked
 from numpy.typing import NDArray
-from reading import TextReader
-from texts import Recipe, Text, Writer
+from reading import TextReader, rates
+from texts import Recipe, Writer, mean_nll
 
 from ctwl_decoder.statistics.evidence import observe
-from ctwl_protocol.proxy import open_proxy
 from ctwl_protocol.text.positions import positions
 
 LENGTHS = (40, 60, 80, 100)
@@ -39,55 +38,43 @@ CHANGED: dict[str, tuple[int, ...]] = {
 """The values beside the published profile's."""
 
 
-def losses(texts: list[Text]) -> NDArray[np.float64]:
-    """The mean NLL of each text: float64 (texts,)."""
-    return np.array([np.mean(text.nll) for text in texts])
-
-
 def measured(writer: Writer, reader: TextReader, recipe: Recipe, plain: NDArray[np.float64]) -> dict[str, Any]:
     """Success at each length, and NLL beside that of plain texts from the same prompts."""
-    texts = len(plain)
-    written = writer.texts(recipe, texts)
-    outcomes = [reader.read(recipe, text, LENGTHS) for text in written]
+    written = writer.texts(recipe, len(plain))
     return {
-        "exact": {str(length): rate(sum(o[i].exact for o in outcomes), texts) for i, length in enumerate(LENGTHS)},
-        "p <= 1e-4": {str(length): rate(sum(o[i].found for o in outcomes), texts) for i, length in enumerate(LENGTHS)},
-        "mean NLL": round(float(losses(written).mean()), 4),
-        **beside(losses(written), plain),
+        **rates([reader.read(recipe, text, LENGTHS) for text in written], LENGTHS),
+        "mean NLL": round(float(mean_nll(written).mean()), 4),
+        **beside(mean_nll(written), plain),
     }
 
 
 def timed(writer: Writer, recipe: Recipe, runs: int) -> dict[str, float]:
     """Milliseconds a token, the least of some runs over four texts."""
     recipe = replace(recipe, tokens=50, batch=4)
-    prompts, codes = recipe.prompts(4), recipe.codes(0, 4)
+    prompts, codes = news_prompts(4), recipe.codes(0, 4)
     proxy, profile = recipe.proxy(writer.proxy), recipe.profile()
     ids = [proxy.tokenizer.encode(text)[:60] for text in prompts * 2]
     cut = positions(np.concatenate(ids), profile.prefix_length, profile.context_length)
-    jobs: dict[str, tuple[Callable[[], object], int]] = {
-        "writing, plain": (lambda: writer.generate(replace(recipe, method="plain"), 0, prompts, codes), 200),
-        "writing": (lambda: writer.generate(recipe, 0, prompts, codes), 200),
-        "reading": (lambda: observe(proxy, cut), len(cut)),
+    jobs: dict[str, Callable[[], object]] = {
+        "writing, plain": lambda: writer.generate(replace(recipe, method="plain"), 0, prompts, codes),
+        "writing": lambda: writer.generate(recipe, 0, prompts, codes),
+        "reading": lambda: observe(proxy, cut),
     }
-    seconds: dict[str, list[float]] = {name: [] for name in jobs}
-    for _ in range(runs + 1):  # the first run warms up
-        for name, (job, _) in jobs.items():
-            start = time.perf_counter()
-            job()
-            seconds[name].append(time.perf_counter() - start)
-    return {name: round(1e3 * min(seconds[name][1:]) / tokens, 2) for name, (_, tokens) in jobs.items()}
+    tokens = {"reading": len(cut)}
+    return {
+        name: round(1e3 * min(seconds) / tokens.get(name, 4 * recipe.tokens), 2)
+        for name, seconds in interleaved(jobs, runs).items()
+    }
 
 
-def main() -> None:
+@experiment(quick={"texts": 2, "runs": 1, "values": 1}, texts=40, seed=1, batch=40, runs=2, values=2)
+def main(options: Options) -> Result:
     """Run the experiment."""
-    options = arguments(
-        __doc__, quick={"texts": 2, "runs": 1, "values": 1}, texts=40, seed=1, batch=40, runs=2, values=2
-    )  # fmt: skip
-    proxy = open_proxy(OFFLINE, fast=True)
-    writer, reader = Writer(proxy), TextReader(proxy)
+    writer = Writer()
+    reader = TextReader(writer.proxy)
     shared: dict[str, Any] = {"tokens": max(LENGTHS), "seed": options.seed, "batch": options.batch}
     bases = [Recipe("unbiased", **shared), Recipe("delta", 2.0, **shared)]
-    plain = losses(writer.texts(Recipe("plain", **shared), options.texts))
+    plain = mean_nll(writer.texts(Recipe("plain", **shared), options.texts))
     rows: list[dict[str, Any]] = []
     changes: list[dict[str, int]] = [
         {},
@@ -100,14 +87,7 @@ def main() -> None:
         if base.method == "delta":
             row["milliseconds a token"] = timed(writer, recipe, options.runs)
         rows.append(row)
-    write(
-        {
-            "experiment": "ablations",
-            "settings": settings(options, model="smollm2", profile=OFFLINE, lengths=LENGTHS, published=PUBLISHED),
-            "rows": rows,
-        },
-        options.out,
-    )
+    return {"settings": {"lengths": LENGTHS, "published": PUBLISHED}, "rows": rows}
 
 
 if __name__ == "__main__":

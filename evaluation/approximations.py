@@ -23,7 +23,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from common import OFFLINE, arguments, settings, tracked, write
+from common import news_prompts
+from experiment import Options, Result, experiment, tracked
 from numpy.typing import NDArray
 from scipy.stats import entropy
 from texts import Recipe, Text, Writer
@@ -31,7 +32,7 @@ from texts import Recipe, Text, Writer
 from ctwl_encoder.core.strategies import probabilities
 from ctwl_protocol import hashing
 from ctwl_protocol.partition import kernel
-from ctwl_protocol.proxy import Proxy, open_proxy
+from ctwl_protocol.proxy import Proxy
 
 DELTAS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
 
@@ -90,17 +91,14 @@ def normalizers(place: Place) -> NDArray[np.float64]:
     return np.asarray(np.log1p(np.outer(np.expm1(DELTAS), place.inside @ place.likely)))
 
 
-def main() -> None:
+@experiment(quick={"texts": 2, "places": 2}, texts=40, tokens=200, places=10, colours=20, seed=1, batch=40)
+def main(options: Options) -> Result:
     """Run the experiment."""
-    options = arguments(
-        __doc__, quick={"texts": 2, "places": 2}, texts=40, tokens=200, places=10, colours=20, seed=1, batch=40
-    )  # fmt: skip
-    proxy = open_proxy(OFFLINE, fast=True)
-    writer = Writer(proxy)
+    writer = Writer()
     recipe = Recipe("plain", tokens=options.tokens, seed=options.seed, batch=options.batch)
-    texts, prompts = writer.texts(recipe, options.texts), recipe.prompts(options.texts)
+    texts, prompts = writer.texts(recipe, options.texts), news_prompts(options.texts)
     means, spreads = [], []
-    for name, half in (("balance", proxy), ("vanilla", proxy.vanilla())):
+    for name, half in (("balance", writer.proxy), ("vanilla", writer.proxy.vanilla())):
         rng = np.random.default_rng(options.seed)
         changed: dict[float, list[dict[str, float]]] = {delta: [] for delta in DELTAS}
         logs: list[NDArray[np.float64]] = []
@@ -122,15 +120,7 @@ def main() -> None:
                     "spread over places": round(float(table.mean(axis=1).std()), 4),
                 }
             )
-    write(
-        {
-            "experiment": "approximations",
-            "settings": settings(options, model="smollm2", profile=OFFLINE),
-            "mean of the messages": means,
-            "normalizer": spreads,
-        },
-        options.out,
-    )
+    return {"mean of the messages": means, "normalizer": spreads}
 
 
 if __name__ == "__main__":

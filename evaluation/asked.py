@@ -12,7 +12,8 @@ from __future__ import annotations
 from itertools import product
 from unittest.mock import patch
 
-from common import OFFLINE, arguments, news_prompts, settings, tracked, write
+from common import generated
+from experiment import OFFLINE, Options, Result, experiment, tracked
 
 from ctwl_encoder import Encoder
 
@@ -20,35 +21,31 @@ TEMPERATURES = (1.0, 0.7, 0.0)
 DELTAS = (1.0, 2.0, 4.0)
 
 
-def windows_a_token(encoder: Encoder, temperature: float, delta: float, texts: int, tokens: int, seed: int) -> float:
+def windows_a_token(encoder: Encoder, temperature: float, delta: float, options: Options) -> float:
     """Windows that are weighed for each token that may be marked."""
+    texts, tokens = options.texts, options.tokens
     with patch.object(encoder.proxy, "weights", wraps=encoder.proxy.weights) as weigh:
-        encoder.generate(
-            news_prompts(texts), 42, 1, strategy="delta", delta=delta, temperature=temperature, seed=seed,
-            max_new_tokens=tokens, min_new_tokens=tokens,
+        generated(
+            encoder, texts, tokens, batch=texts, seed=options.seed, beacon=lambda _: (42, 1), strategy="delta",
+            delta=delta, temperature=temperature,
         )  # fmt: skip
     windows = sum(len(call.args[0]) for call in weigh.call_args_list)
-    return windows / (texts * (tokens - encoder.proxy.profile.prefix_length))
+    return float(windows / (texts * (tokens - encoder.proxy.profile.prefix_length)))
 
 
-def main() -> None:
+@experiment(quick={"texts": 2, "tokens": 20}, texts=8, tokens=110, seed=1)
+def main(options: Options) -> Result:
     """Run the experiment."""
-    options = arguments(__doc__, quick={"texts": 2, "tokens": 20}, texts=8, tokens=110, seed=1)
     encoder = Encoder.open("smollm2", OFFLINE)
     rows = [
         {
             "temperature": temperature,
             "delta": delta,
-            "windows a token": round(
-                windows_a_token(encoder, temperature, delta, options.texts, options.tokens, options.seed), 3
-            ),
+            "windows a token": round(windows_a_token(encoder, temperature, delta, options), 3),
         }
         for temperature, delta in tracked(list(product(TEMPERATURES, DELTAS)), "asked")
     ]
-    write(
-        {"experiment": "asked", "settings": settings(options, model="smollm2", profile=OFFLINE), "rows": rows},
-        options.out,
-    )
+    return {"rows": rows}
 
 
 if __name__ == "__main__":

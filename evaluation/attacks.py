@@ -17,19 +17,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, TypeAlias
+from functools import partial
+from typing import TypeAlias
 
 import numpy as np
-import proposals
 import torch
-from common import OFFLINE, arguments, rate, recalled, settings, tracked, versions, write
+from common import rate, recalled, sources
+from experiment import Options, Result, experiment, tracked
 from proposals import PROPOSALS, logits, substitute
 from reading import TextReader
 from texts import Recipe, Text, Writer
 
 from ctwl_encoder import Encoder
-from ctwl_protocol.proxy import open_proxy
 
 Attack: TypeAlias = Callable[[Encoder, list[int], float, np.random.Generator], list[int]]
 
@@ -104,28 +103,19 @@ ATTACKS: dict[str, tuple[Attack, tuple[float, ...]]] = {
 }
 
 
-def edited(writer: Writer, recipe: Recipe, texts: list[Text], name: str, share: float) -> list[list[int]]:
-    """The tokens of texts after an edit by a share of them; made once and kept."""
-    attack = ATTACKS[name][0]
-
-    def edits() -> list[list[int]]:
-        rngs = (np.random.default_rng([recipe.seed, i, round(1000 * share)]) for i in range(len(texts)))
-        return [attack(writer.encoder, text.ids, share, rng) for text, rng in zip(texts, rngs, strict=True)]
-
-    sources = versions(Path(__file__), Path(proposals.__file__))
-    ids: list[list[int]] = recalled(
-        [name, share, recipe.seed, [text.ids for text in texts], writer.versions, sources], edits
-    )
-    return ids
+def edited(encoder: Encoder, texts: list[list[int]], name: str, share: float, seed: int) -> list[list[int]]:
+    """The tokens of texts after an edit by a share of them."""
+    rngs = (np.random.default_rng([seed, i, round(1000 * share)]) for i in range(len(texts)))
+    return [ATTACKS[name][0](encoder, ids, share, rng) for ids, rng in zip(texts, rngs, strict=True)]
 
 
-def attacked(
-    writer: Writer, reader: TextReader, recipe: Recipe, texts: list[Text], name: str, share: float
-) -> dict[str, Any]:
+def attacked(writer: Writer, reader: TextReader, recipe: Recipe, texts: list[Text], name: str, share: float) -> Result:
     """What is left of the codes."""
     exact = passed = 0
     left, lengths = [], []
-    for text, ids in zip(texts, edited(writer, recipe, texts, name, share), strict=True):
+    asked = [text.ids for text in texts], name, share, recipe.seed
+    changes = recalled(partial(edited, writer.encoder, *asked), "edits", sources(), *asked)
+    for text, ids in zip(texts, changes, strict=True):
         changed = replace(text, text=writer.encoder.tokenizer.decode(ids, skip_special_tokens=True))
         (outcome,) = reader.read(recipe, changed, (len(ids) + 64,))
         exact += outcome.exact
@@ -140,13 +130,11 @@ def attacked(
     }
 
 
-def main() -> None:
+@experiment(quick={"texts": 4, "paraphrased": 1}, texts=40, tokens=200, paraphrased=20, seed=1, batch=40)
+def main(options: Options) -> Result:
     """Run the experiment."""
-    options = arguments(
-        __doc__, quick={"texts": 4, "paraphrased": 1}, texts=40, tokens=200, paraphrased=20, seed=1, batch=40
-    )
-    proxy = open_proxy(OFFLINE, fast=True)
-    writer, reader = Writer(proxy), TextReader(proxy)
+    writer = Writer()
+    reader = TextReader(writer.proxy)
     asked = {20: tuple(ATTACKS), 24: ("none", "substitution")}
     jobs = [(bits, name, share) for bits, names in asked.items() for name in names for share in ATTACKS[name][1]]
     rows = []
@@ -155,10 +143,7 @@ def main() -> None:
         texts = writer.texts(recipe, options.texts)[: options.paraphrased if name == "paraphrase" else None]
         found = attacked(writer, reader, recipe, texts, name, share)
         rows.append({"bits": bits, "attack": name, "share": share, **found})
-    write(
-        {"experiment": "attacks", "settings": settings(options, model="smollm2", profile=OFFLINE), "rows": rows},
-        options.out,
-    )
+    return {"rows": rows}
 
 
 if __name__ == "__main__":

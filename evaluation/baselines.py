@@ -26,8 +26,6 @@ from transformers import LogitsProcessor
 from ctwl_protocol.hashing import GOLDEN, fmix32
 from ctwl_protocol.partition.kernel import fmix32_scalar, in_chunks, jit
 
-__all__ = ["BASELINES", "Baseline"]
-
 _GOLDEN = np.uint32(GOLDEN)
 _KEY = np.uint32(0x9E3779B1)
 
@@ -102,12 +100,14 @@ class PositionAllocation(Baseline):
         return -(-self.bits // 2)
 
     def preferred(self, message: int, context: int) -> NDArray[np.bool_]:
+        """See :class:`Baseline`."""
         seed = _seeds(np.array([context]))
         place = int(_below(fmix32(seed ^ _KEY), self._digits)[0])
         lists: NDArray[np.int64] = _below(fmix32(seed ^ (np.arange(self.size, dtype=np.uint32) * _GOLDEN)), self.RADIX)
         return np.asarray(lists == (message >> 2 * place & 3))
 
     def read(self, ids: Sequence[int]) -> tuple[int, float]:
+        """See :class:`Baseline`."""
         contexts, tokens = self.pairs(ids).T
         seeds = _seeds(contexts)
         places = _below(fmix32(seeds ^ _KEY), self._digits)
@@ -124,11 +124,13 @@ class CyclicShift(Baseline):
     _HALF = 1 << 31
 
     def preferred(self, message: int, context: int) -> NDArray[np.bool_]:
+        """See :class:`Baseline`."""
         places = (np.arange(self.size, dtype=np.int64) + message) % max(self.size, 1 << self.bits)
         words = fmix32(_seeds(np.array([context])) ^ (places.astype(np.uint32) * _GOLDEN))
         return words < self._HALF
 
     def read(self, ids: Sequence[int]) -> tuple[int, float]:
+        """See :class:`Baseline`."""
         contexts, tokens = self.pairs(ids).T
         messages, circle = 1 << self.bits, max(self.size, 1 << self.bits)
         scores = np.zeros(messages, dtype=np.int32)

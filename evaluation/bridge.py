@@ -16,26 +16,23 @@ from typing import Any
 
 import numpy as np
 import torch
-import transplant
-from common import arguments, marks_of, news_prompts, rate, recalled, settings, told, tracked, versions, write
-from transplant import PAIRS, encoder_of, proxy_of
+from common import generated, rate, recalled, scored_positions, sources
+from experiment import Options, Result, experiment, tracked
+from transplant import PAIRS, encoder_of, proxy_of, transplant
 
-import ctwl_decoder
-import ctwl_encoder
-import ctwl_protocol
 from ctwl_decoder import Decoder
 from ctwl_decoder.statistics.code_scores import code_space, score_all
-from ctwl_decoder.statistics.evidence import ScoreTable
 from ctwl_decoder.statistics.null import null_of
+from ctwl_decoder.statistics.scored_positions import ScoreTable
 from ctwl_decoder.statistics.scores import Score
-from ctwl_encoder import Encoder, Generation
+from ctwl_encoder import Generation
 
 
 def read(decoder: Decoder, generation: Generation, tokens: int) -> dict[str, float]:
     """What the count of hits finds in the first ``tokens`` proxy tokens of a text."""
     proxy = decoder.proxy
     ids = proxy.tokenizer.encode(generation.text)[:tokens]
-    table = ScoreTable.of(marks_of(proxy, ids, Score.COUNT))
+    table = ScoreTable.of(*scored_positions(proxy, ids, Score.COUNT))
     scores = score_all(table, code_space(proxy.profile))
     best = int(scores.argmax())
     return {
@@ -47,26 +44,20 @@ def read(decoder: Decoder, generation: Generation, tokens: int) -> dict[str, flo
     }
 
 
-def texts(encoder: Encoder, prompts: list[str], options: Any, strategy: str, tokens: int) -> list[Generation]:
-    """One text for each prompt, long enough to be cut."""
+def measured(pair: tuple[str, str], folder: Path, strategy: str, options: Options) -> Result:
+    """One row of the table: a pair of families (the provider's, the proxy's) and a strategy."""
+    encoder, decoder = encoder_of(*pair, folder), Decoder(proxy_of(pair[1], folder))
+    tokens = getattr(options, strategy)
     length = round(1.2 * tokens)  # a provider's tokens may be shorter than the proxy's
-    found = []
-    for start in range(0, len(prompts), options.batch):
-        found += encoder.generate(
-            prompts[start : start + options.batch], provider=(37 * start + 5) % 1024, version=start % 16,
-            strategy=strategy, max_new_tokens=length, min_new_tokens=length, seed=options.seed + start,  # type: ignore[arg-type]
-        )  # fmt: skip
-    return found
-
-
-def measured(writer: str, reader: str, folder: Path, options: Any, strategy: str) -> dict[str, Any]:
-    """One row of the table."""
-    encoder, decoder = encoder_of(writer, reader, folder), Decoder(proxy_of(reader, folder))
-    prompts, tokens = news_prompts(options.texts), getattr(options, strategy)
-    written = texts(encoder, prompts, options, strategy, tokens)
+    asked: dict[str, Any] = {"batch": options.batch, "seed": options.seed, "strategy": strategy}
+    write = partial(generated, encoder, options.texts, length, **asked)
+    written = recalled(write, "bridge", sources(), pair, options.texts, length, asked)
     found = [read(decoder, generation, tokens) for generation in tracked(written, "reading")]
     marked = sum(generation.marked for generation in written)
     return {
+        "provider's vocabulary": pair[0],
+        "proxy's vocabulary": pair[1],
+        "strategy": strategy,
         "proxy tokens": tokens,
         "shortest text": min(int(f["tokens"]) for f in found),
         "exact": rate(sum(bool(f["exact"]) for f in found), len(found)),
@@ -77,22 +68,15 @@ def measured(writer: str, reader: str, folder: Path, options: Any, strategy: str
     }
 
 
-def main() -> None:
-    """Run the experiment; each pair's row is kept, so that an interrupted run goes on."""
-    options = arguments(__doc__, texts=100, unbiased=150, delta=200, batch=25, seed=1)
-    rows = []
-    code = versions(ctwl_protocol, ctwl_encoder, ctwl_decoder, Path(__file__), Path(transplant.__file__))
+@experiment(quick={"texts": 2, "unbiased": 40, "delta": 40}, texts=100, unbiased=150, delta=200, batch=25, seed=1)
+def main(options: Options) -> Result:
+    """Run the experiment."""
+    torch.manual_seed(0)
+    jobs = [(pair, way) for pair in PAIRS for way in ("unbiased", "delta") if way == "unbiased" or pair[0] != pair[1]]
     with tempfile.TemporaryDirectory() as folder:
-        transplant.transplant(Path(folder))
-        for writer, reader in tracked(PAIRS, "pairs"):
-            for strategy in ("unbiased",) if writer == reader else ("unbiased", "delta"):
-                named = {"provider's vocabulary": writer, "proxy's vocabulary": reader, "strategy": strategy}
-                decided = ["bridge", named, told(options), code]
-                row = partial(measured, writer, reader, Path(folder), options, strategy)
-                rows.append(named | recalled(decided, row))
-    write({"experiment": "bridge", "settings": settings(options), "pairs": rows}, options.out)
+        transplant(Path(folder))
+        return {"pairs": [measured(pair, Path(folder), way, options) for pair, way in tracked(jobs, "pairs")]}
 
 
 if __name__ == "__main__":
-    torch.manual_seed(0)
     main()

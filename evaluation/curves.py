@@ -19,13 +19,13 @@ from typing import Any
 
 import numpy as np
 from baselines import BASELINES
-from common import OFFLINE, arguments, beside, rate, repeats, settings, tracked, write
+from common import beside, rate, repeats
+from experiment import Options, Result, experiment, tracked
 from numpy.typing import NDArray
 from reading import TextReader
-from texts import Recipe, Text, Writer
+from texts import Recipe, Text, Writer, mean_nll
 
 from ctwl_decoder.statistics.scores import Score
-from ctwl_protocol.proxy import open_proxy
 
 METHODS: dict[str, tuple[float, ...]] = {
     "unbiased": (0.0,),
@@ -96,28 +96,21 @@ def compared(
     }
 
 
-def nll(texts: list[Text], length: int) -> NDArray[np.float64]:
-    """The mean NLL of the first tokens of each text."""
-    return np.array([np.mean(text.nll[:length]) for text in texts])
-
-
 def quality(texts: list[Text], length: int) -> dict[str, float]:
     """What texts are like, up to a length."""
     again = np.mean([repeats(text.ids[:length]) for text in texts])
-    return {"mean NLL": round(float(nll(texts, length).mean()), 4), "pairs that repeat": round(float(again), 4)}
+    return {"mean NLL": round(float(mean_nll(texts, length).mean()), 4), "pairs that repeat": round(float(again), 4)}
 
 
-def main() -> None:
+@experiment(quick={"texts": 2, "strengths": 1, "tokens": 40}, texts=40, strengths=5, tokens=200, seed=1, batch=40)
+def main(options: Options) -> Result:
     """Run the experiment."""
-    options = arguments(
-        __doc__, quick={"texts": 2, "strengths": 1, "tokens": 40}, texts=40, strengths=5, tokens=200, seed=1, batch=40
-    )
     lengths = (options.tokens // 2, options.tokens)
-    proxy = open_proxy(OFFLINE, fast=True)
-    writer, reader = Writer(proxy), TextReader(proxy)
+    writer = Writer()
+    reader = TextReader(writer.proxy)
     shared: dict[str, Any] = {"tokens": options.tokens, "seed": options.seed, "batch": options.batch}
     unmarked = writer.texts(Recipe("plain", **shared), options.texts)
-    plain = {length: nll(unmarked, length) for length in lengths}
+    plain = {length: mean_nll(unmarked, length) for length in lengths}
     rows = [{"method": "plain", "tokens": length, **quality(unmarked, length)} for length in lengths]
     right = {(method, length): [np.zeros(options.texts, np.bool_)] for method in METHODS for length in lengths}
     loss = {(method, length): [plain[length]] for method in METHODS for length in lengths}
@@ -132,11 +125,11 @@ def main() -> None:
                 exact = np.array([outcome[i].exact for outcome in outcomes])
                 if score is scores[0]:
                     right[method, length].append(exact)
-                    loss[method, length].append(nll(texts, length))
+                    loss[method, length].append(mean_nll(texts, length))
                 row: dict[str, Any] = {"method": method, "score": "its own" if method in BASELINES else score.value}
                 row |= {"tokens": length} | ({"delta": delta} if delta else {})
                 row |= {"exact": rate(int(exact.sum()), len(exact)), **quality(texts, length)}
-                rows.append(row | beside(nll(texts, length), plain[length]))
+                rows.append(row | beside(mean_nll(texts, length), plain[length]))
     rng = np.random.default_rng(options.seed)
     equal = []
     for length in lengths:
@@ -147,15 +140,7 @@ def main() -> None:
             for other in OTHERS
             for level in LEVELS
         ]
-    write(
-        {
-            "experiment": "curves",
-            "settings": settings(options, model="smollm2", profile=OFFLINE),
-            "rows": rows,
-            "at equal success": equal,
-        },
-        options.out,
-    )
+    return {"rows": rows, "at equal success": equal}
 
 
 if __name__ == "__main__":

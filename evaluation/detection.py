@@ -12,11 +12,11 @@ of each kind of texts at p <= 1e-4 too.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common import OFFLINE, arguments, rate, settings, tracked, write
+from common import rate
+from experiment import Options, Result, experiment, tracked
 from false_positives import passages
 from numpy.typing import NDArray
 from reading import Outcome, TextReader
@@ -24,7 +24,6 @@ from scipy import stats
 from texts import Recipe, Text, Writer
 
 from ctwl_decoder.statistics.scores import Score
-from ctwl_protocol.proxy import open_proxy
 
 LENGTHS = (25, 50, 100, 200)
 METHODS: dict[str, tuple[Score, dict[str, Any]]] = {
@@ -57,17 +56,14 @@ def passing(outcomes: list[Outcome]) -> dict[str, Any]:
     return rate(sum(outcome.p_value is not None and outcome.p_value <= 1e-4 for outcome in outcomes), len(outcomes))
 
 
-def main() -> None:
+@experiment(quick={"texts": 4, "passages": 6}, takes="human", texts=40, passages=100, seed=1, batch=40)
+def main(options: Options) -> Result:
     """Run the experiment."""
-    options = arguments(
-        __doc__, quick={"texts": 4, "passages": 6}, files="human text, UTF-8", texts=40, passages=100, seed=1, batch=40
-    )  # fmt: skip
-    proxy = open_proxy(OFFLINE, fast=True)
-    writer, reader = Writer(proxy), TextReader(proxy)
+    writer = Writer()
+    reader = TextReader(writer.proxy)
     rng = np.random.default_rng(options.seed)
-    files: list[Path] = options.files
-    each = -(-options.passages // len(files))
-    cut = [passages(proxy, f.read_text(encoding="utf-8"), each, rng, max(LENGTHS)) for f in files]
+    each = -(-options.passages // len(options.files))
+    cut = [passages(writer.proxy, f.read_text(encoding="utf-8"), each, rng, max(LENGTHS)) for f in options.files]
     human = [Text(text, -1, [], [], [], []) for texts in cut for text in texts]
     shared: dict[str, Any] = {"tokens": max(LENGTHS), "seed": options.seed, "batch": options.batch}
     plain = writer.texts(Recipe("plain", **shared), options.texts)
@@ -83,8 +79,7 @@ def main() -> None:
             if found["marked"][0].p_value is not None:
                 row |= {f"{kind} at p <= 1e-4": passing(each) for kind, each in found.items()}
             rows.append(row)
-    given = {"model": "smollm2", "profile": OFFLINE, "files": [file.name for file in files], "human": len(human)}
-    write({"experiment": "detection", "settings": settings(options, **given), "rows": rows}, options.out)
+    return {"settings": {"human": len(human)}, "rows": rows}
 
 
 if __name__ == "__main__":

@@ -15,12 +15,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from common import OFFLINE, arguments, rate, settings, tracked, write
+from experiment import Options, Result, experiment, tracked
 from numpy.typing import NDArray
-from reading import TextReader
+from reading import TextReader, rates
 from texts import Recipe, Text, Writer
-
-from ctwl_protocol.proxy import open_proxy
 
 LENGTHS = (40, 60, 80, 100, 125, 150, 200)
 SAMPLING: dict[str, dict[str, Any]] = {
@@ -63,17 +61,16 @@ def read(reader: TextReader, recipe: Recipe, texts: Sequence[Text], lengths: Seq
     return {
         "tokens for 90 % exact": needed(exact, lengths, rng),
         "tokens for 90 % at p <= 1e-4": needed(found, lengths, rng),
-        "exact": {str(n): rate(int(c), len(texts)) for n, c in zip(lengths, exact.sum(axis=0), strict=True)},
-        "p <= 1e-4": {str(n): rate(int(c), len(texts)) for n, c in zip(lengths, found.sum(axis=0), strict=True)},
+        **rates(outcomes, lengths),
     }
 
 
-def main() -> None:
+@experiment(quick={"texts": 1, "tokens": 60}, texts=40, tokens=200, seed=1, batch=40)
+def main(options: Options) -> Result:
     """Run the experiment."""
-    options = arguments(__doc__, quick={"texts": 1, "tokens": 60}, texts=40, tokens=200, seed=1, batch=40)
     lengths = [length for length in LENGTHS if length <= options.tokens]
-    proxy = open_proxy(OFFLINE, fast=True)
-    writer, reader = Writer(proxy), TextReader(proxy)
+    writer = Writer()
+    reader = TextReader(writer.proxy)
     rows = []
     for name, sampling in tracked(list(SAMPLING.items()), "entropy"):
         batch = options.batch if sampling.get("beams", 1) == 1 else options.batch // 4
@@ -88,10 +85,7 @@ def main() -> None:
                 **read(reader, recipe, texts, lengths),
             }
         )
-    write(
-        {"experiment": "entropy", "settings": settings(options, model="smollm2", profile=OFFLINE), "rows": rows},
-        options.out,
-    )
+    return {"rows": rows}
 
 
 if __name__ == "__main__":

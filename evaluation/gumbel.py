@@ -14,14 +14,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from common import OFFLINE, arguments, beside, mean, repeats, settings, tracked, write
-from diversity import self_bleu
+from common import beside, mean, repeats
+from diversity import self_bleu, summary
 from entropy import read
+from experiment import Options, Result, experiment, tracked
 from numpy.typing import NDArray
 from reading import TextReader
-from texts import Recipe, Writer
-
-from ctwl_protocol.proxy import open_proxy
+from texts import Recipe, Writer, mean_nll
 
 METHODS = ("plain", "unbiased", "gumbel")
 TEMPERATURES = (1.0, 0.7)
@@ -39,15 +38,15 @@ def alike(writer: Writer, method: str, prompts: int, again: int) -> NDArray[np.f
     return np.array([self_bleu([text.text for text in group]).mean() for group in zip(*texts, strict=True)])
 
 
-def main() -> None:
+@experiment(
+    quick={"texts": 2, "tokens": 60, "prompts": 2, "again": 2},
+    texts=40, tokens=200, prompts=20, again=5, seed=1, batch=40,
+)  # fmt: skip
+def main(options: Options) -> Result:
     """Run the experiment."""
-    options = arguments(
-        __doc__, quick={"texts": 2, "tokens": 60, "prompts": 2, "again": 2}, texts=40, tokens=200, prompts=20, again=5,
-        seed=1, batch=40,
-    )  # fmt: skip
     lengths = [length for length in LENGTHS if length <= options.tokens]
-    proxy = open_proxy(OFFLINE, fast=True)
-    writer, reader = Writer(proxy), TextReader(proxy)
+    writer = Writer()
+    reader = TextReader(writer.proxy)
     rows: list[dict[str, Any]] = []
     for temperature in tracked(TEMPERATURES, "temperatures"):
         plain = np.zeros(0)
@@ -56,30 +55,22 @@ def main() -> None:
                 method, tokens=max(lengths), temperature=temperature, seed=options.seed, batch=options.batch
             )
             texts = writer.texts(recipe, options.texts)
-            nll = np.array([np.mean(text.nll) for text in texts])
+            nll = mean_nll(texts)
+            plain = plain if len(plain) else nll
             row: dict[str, Any] = {"method": method, "temperature": temperature, "NLL": mean(nll)}
             row["pairs that repeat"] = round(float(np.mean([repeats(text.ids) for text in texts])), 4)
-            if method == "plain":
-                plain = nll
-                rows.append(row)
-                continue
-            choice = round(float(np.mean([np.mean(text.choice) for text in texts])), 3)
-            row |= {"NLL": beside(nll, plain), "entropy of the choice": choice}
-            rows.append(row | read(reader, recipe, texts, lengths))
+            if method != "plain":
+                row["NLL"] = beside(nll, plain)
+                row["entropy of the choice"] = round(float(np.mean([np.mean(text.choice) for text in texts])), 3)
+                row |= read(reader, recipe, texts, lengths)
+            rows.append(row)
     between = {method: alike(writer, method, options.prompts, options.again) for method in METHODS}
-    write(
-        {
-            "experiment": "gumbel",
-            "settings": settings(options, model="smollm2", profile=OFFLINE),
-            "rows": rows,
-            "self-BLEU of one prompt's texts, one code": {
-                method: {"mean": round(float(values.mean()), 3)}
-                | ({} if method == "plain" else beside(values, between["plain"]))
-                for method, values in between.items()
-            },
+    return {
+        "rows": rows,
+        "self-BLEU of one prompt's texts, one code": {
+            method: summary(values, between["plain"]) for method, values in between.items()
         },
-        options.out,
-    )
+    }
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from contextlib import suppress
 
 import httpx
 import numpy as np
-from common import OFFLINE, arguments, settings, write
+from experiment import OFFLINE, Options, Result, experiment
 
 HUMAN = "\n".join(text for _, text in sorted(pydoc_data.topics.topics.items()))
 
@@ -130,10 +130,10 @@ async def load(url: str, clients: int, seconds: int, statuses: dict[str, Counter
     }
 
 
-def main() -> None:
+@experiment(quick={"clients": 4, "seconds": 5}, clients=50, seconds=60)
+def main(options: Options) -> Result:
     """Run the experiment."""
-    options = arguments(__doc__, clients=50, seconds=60, profile=OFFLINE)
-    command = [sys.executable, "-m", "ctwl_decoder", "serve", "--port", "0", "--profile", options.profile]
+    command = [sys.executable, "-m", "ctwl_decoder", "serve", "--port", "0", "--profile", OFFLINE]
     statuses = {name: Counter[str]() for name in ("good clients", "garbage", "10 MB bodies")}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as service:
         try:
@@ -145,17 +145,13 @@ def main() -> None:
             crashed = service.poll() is not None
             service.terminate()
             service.wait()
-    write(
-        {
-            "experiment": "load",
-            "settings": settings(options, mix=MIX),
-            "answers": {name: dict(sorted(found.items())) for name, found in statuses.items()},
-            **measured,
-            "crashed": crashed,
-            "exit status when told to stop": service.returncode,
-        },
-        options.out,
-    )
+    return {
+        "settings": {"mix": MIX},
+        "answers": {name: dict(sorted(found.items())) for name, found in statuses.items()},
+        **measured,
+        "crashed": crashed,
+        "exit status when told to stop": service.returncode,
+    }
 
 
 if __name__ == "__main__":

@@ -11,10 +11,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from bridge import read, texts
-from common import OFFLINE, arguments, news_prompts, rate, settings, tracked, write
+from bridge import read
+from common import generated, rate
+from experiment import OFFLINE, Options, Result, experiment, tracked
 from numpy.typing import NDArray
 from transplant import provider
+from typing_extensions import override
 
 from ctwl_decoder import Decoder
 from ctwl_encoder import Bridge, Encoder
@@ -25,6 +27,7 @@ from ctwl_protocol.proxy import open_proxy
 class Shallow(Bridge):
     """Marks a candidate at its first new proxy token only."""
 
+    @override
     def _deepen(self, *_: Any) -> None:
         pass
 
@@ -32,23 +35,27 @@ class Shallow(Bridge):
 class Apart(Bridge):
     """Takes every candidate for one that leaves the text's proxy tokens as they are."""
 
-    def _joined(self, reading: Reading, candidates: NDArray[np.int64]) -> dict[int, tuple[int, ...]]:  # noqa: ARG002
+    @override
+    def _joined(self, reading: Reading, candidates: NDArray[np.int64]) -> dict[int, tuple[int, ...]]:
         return {}
 
 
 VARIANTS = {"whole": Bridge, "first proxy token only": Shallow, "no candidate joins the tail": Apart}
 
 
-def main() -> None:
+@experiment(quick={"texts": 2, "tokens": 40}, texts=32, tokens=100, batch=32, seed=1)
+def main(options: Options) -> Result:
     """Run the experiment."""
-    options = arguments(__doc__, texts=32, tokens=100, batch=32, seed=1)
-    prompts, decoder = news_prompts(options.texts), Decoder.open(OFFLINE)
+    decoder = Decoder.open(OFFLINE)
+    length = round(1.2 * options.tokens)  # a provider's tokens may be shorter than the proxy's
     rows = []
     for family in tracked(("gpt2", "mistral"), "families"):
         encoder = Encoder(*provider(family), open_proxy(OFFLINE, lazy=True))
         for name, kind in VARIANTS.items():
             encoder.bridge = kind(encoder.tokenizer, encoder.proxy)
-            written = texts(encoder, prompts, options, "unbiased", options.tokens)
+            written = generated(
+                encoder, options.texts, length, batch=options.batch, seed=options.seed, strategy="unbiased"
+            )
             found = [read(decoder, generation, options.tokens) for generation in written]
             rows.append(
                 {
@@ -59,7 +66,7 @@ def main() -> None:
                     "median p": float(np.median([f["p"] for f in found])),
                 }
             )
-    write({"experiment": "lookahead", "settings": settings(options, profile=OFFLINE), "rows": rows}, options.out)
+    return {"rows": rows}
 
 
 if __name__ == "__main__":

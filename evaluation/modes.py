@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from common import OFFLINE, arguments, news_prompts, rate, settings, tracked, write
+from common import generated, rate
+from experiment import OFFLINE, Options, Result, experiment, tracked
 
 from ctwl_decoder import Decoder
 from ctwl_encoder import Encoder
@@ -36,23 +37,18 @@ MODES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-def main() -> None:
+@experiment(quick={"texts": 2, "tokens": 40}, texts=8, tokens=200, seed=1)
+def main(options: Options) -> Result:
     """Run the experiment."""
-    options = arguments(__doc__, texts=8, tokens=200, seed=1)
     encoder = Encoder.open("smollm2", OFFLINE)
     decoder = Decoder.open(OFFLINE)
     vanilla = Decoder(decoder.proxy.vanilla())
     measured = {}
     for name, mode in tracked(list(MODES.items()), "modes"):
-        written = encoder.generate(
-            news_prompts(options.texts),
-            provider=77,
-            version=5,
-            max_new_tokens=options.tokens,
-            min_new_tokens=options.tokens,
-            seed=options.seed,
+        written = generated(
+            encoder, options.texts, options.tokens, batch=options.texts, seed=options.seed, beacon=lambda _: (77, 5),
             **mode,
-        )
+        )  # fmt: skip
         reader = vanilla if name.startswith("vanilla") else decoder
         reports = [reader.decode(generation.text) for generation in written]
         exact = [r.code == g.beacon.code for r, g in zip(reports, written, strict=True)]
@@ -63,10 +59,7 @@ def main() -> None:
             "median p": float(np.median([r.p_value for r in reports])),
             "median expected p": float(np.median([2**g.expected_log2_p for g in written])),
         }
-    write(
-        {"experiment": "modes", "settings": settings(options, model="smollm2", profile=OFFLINE), "modes": measured},
-        options.out,
-    )
+    return {"modes": measured}
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Draw the figures of evaluation/README.md from the results: SVG for the page, PNG for slides.
+"""Draw the figures of evaluation/README.md from the results.
 
 python evaluation/plots.py
 """
@@ -6,212 +6,181 @@ python evaluation/plots.py
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
-from common import RESULTS
+import numpy as np
+from experiment import RESULTS
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
-__all__ = ["FIGURES", "FOLDER", "NAMES", "draw", "draw_all"]
+Result = dict[str, Any]
 
-FOLDER = RESULTS.parent / "figures"
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F", "#882255", "#44AA99")
-"""Colours that the colour-blind tell apart (Okabe and Ito), and four more; lines differ by their markers too."""
-
-MARKERS = "osD^vPX*<>"
-NAMES = {
+METHODS = {
     "delta": "Balance-Marking, delta",
     "vanilla": "Vanilla-Marking, delta",
     "mpac": "position allocation (after MPAC)",
     "cyclic": "cyclic shift (after Three Bricks)",
     "unbiased": "unbiased",
 }
+MARKERS = "osD^vPX*<>"
+STYLE = {"svg.hashsalt": "ctwl", "font.size": 9, "axes.grid": True, "grid.alpha": 0.3, "errorbar.capsize": 2}
+"""Beside matplotlib's own colours for the colour-blind; the salt gives the same result the same bytes."""
 
 
-def error(rate: dict[str, Any]) -> tuple[float, float, float]:
-    """A rate in per cent, and how far its interval reaches below and above."""
-    low, high = rate["interval_95"]
-    return 100 * rate["rate"], 100 * (rate["rate"] - low), 100 * (high - rate["rate"])
+def intervals(rows: Iterable[Result], name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Values float64 (rows,), and how far their intervals reach below and above, float64 (2, rows)."""
+    values, bounds = np.array([row[name] for row in rows]), np.array([row["interval_95"] for row in rows]).T
+    return values, np.abs(bounds - values)
 
 
-def growing(axes: Axes, rates: dict[str, Any], label: str, i: int) -> None:
-    """A line of rates by the number of tokens."""
-    values = [error(rate) for rate in rates.values()]
-    axes.errorbar(
-        [int(length) for length in rates], [value for value, _, _ in values],
-        yerr=[[low for _, low, _ in values], [high for _, _, high in values]],
-        label=label, color=PALETTE[i % len(PALETTE)], marker=MARKERS[i % len(MARKERS)], capsize=2,
-        linewidth=1.2, markersize=4,
-    )  # fmt: skip
+def plot_rates(axes: Axes, x: Any, rates: Iterable[Result], name: str = "rate", **how: Any) -> None:
+    """A line of rates, in per cent, with their intervals."""
+    values, reach = intervals(list(rates), name)
+    axes.errorbar(x, 100 * values, yerr=100 * reach, linewidth=1.2, markersize=4, **how)
 
 
-def titled(axes: Axes, title: str, x: str, y: str) -> None:
-    """Words around a panel."""
-    axes.set_title(title)
-    axes.set_xlabel(x)
-    axes.set_ylabel(y)
-    axes.grid(visible=True, alpha=0.3)
+def plot_growth(panel: Axes, lines: Mapping[str, Mapping[str, Result]]) -> None:
+    """A line for each name: its rates by the number of tokens."""
+    for (name, rates), marker in zip(lines.items(), MARKERS, strict=False):
+        plot_rates(panel, [int(length) for length in rates], rates.values(), label=name, marker=marker)
+    panel.set(xlabel="tokens")
+    panel.legend(fontsize=7)
 
 
-def curves(found: dict[str, Any]) -> Figure:
+def curves(found: Result) -> Figure:
     """Success against quality."""
     figure, panels = plt.subplots(1, 2, figsize=(11, 4.5), sharey=True)
-    for axes, tokens in zip(panels, (200, 100), strict=True):
-        for i, (method, name) in enumerate(NAMES.items()):
-            rows = [row for row in found["rows"] if row["method"] == method and row["tokens"] == tokens]
+    for panel, tokens in zip(panels, (200, 100), strict=True):
+        for (method, name), marker in zip(METHODS.items(), MARKERS, strict=False):
+            rows = [row for row in found["rows"] if (row["method"], row["tokens"]) == (method, tokens)]
             rows = [row for row in rows if row["score"] == rows[0]["score"]]  # what methods are compared by
-            values = [error(row["exact"]) for row in rows]
-            across = [row["difference to plain"] for row in rows]
-            axes.errorbar(
-                across, [value for value, _, _ in values],
-                yerr=[[low for _, low, _ in values], [high for _, _, high in values]],
-                xerr=[[a - row["interval_95"][0] for a, row in zip(across, rows, strict=True)],
-                      [row["interval_95"][1] - a for a, row in zip(across, rows, strict=True)]],
-                label=name, color=PALETTE[i], marker=MARKERS[i], capsize=2, linewidth=1.2, markersize=5,
-                elinewidth=0.6, alpha=0.9,
-            )  # fmt: skip
-        axes.axvline(0, color="black", linewidth=0.6)
-        titled(
-            axes,
-            f"20 bits in {tokens} tokens",
-            "NLL minus plain sampling's, nats a token",
-            "codes read back exactly, %",
-        )
+            across, reach = intervals(rows, "difference to plain")
+            plot_rates(panel, across, [row["exact"] for row in rows], xerr=reach, label=name, marker=marker)
+        panel.axvline(0, color="black", linewidth=0.6)
+        panel.set(title=f"20 bits in {tokens} tokens", xlabel="NLL minus plain sampling's, nats a token")
+    panels[0].set(ylabel="codes read back exactly, %")
     panels[0].legend(fontsize=8)
     return figure
 
 
-def ablations(found: dict[str, Any]) -> Figure:
+def ablations(found: Result) -> Figure:
     """Success by length for each value of a parameter."""
     titles = {
         "colours": "permutations A",
-        "prefix_length": "prefix of the proxy, tokens",
+        "prefix_length": "prefix of the proxy LM, tokens",
         "code_bits": "code space, bits",
         "layers": "layers of the proxy LM, of 30",
     }
     figure, panels = plt.subplots(2, 2, figsize=(11, 8), sharey=True)
-    for axes, (parameter, title) in zip(panels.flat, titles.items(), strict=True):
+    for panel, (parameter, title) in zip(panels.flat, titles.items(), strict=True):
         rows = [row for row in found["rows"] if parameter in row["changed"] or not row["changed"]]
-        for i, row in enumerate(rows):
-            value = row["changed"].get(parameter, found["settings"]["published"][parameter])
-            growing(axes, row["exact"], f"{value}, {row['method']}", i)
-        titled(axes, title, "tokens", "codes read back exactly, %")
-        axes.legend(fontsize=8)
+        published = found["settings"]["published"]
+        plot_growth(
+            panel, {f"{(published | row['changed'])[parameter]}, {row['method']}": row["exact"] for row in rows}
+        )
+        panel.set(title=title, ylabel="codes read back exactly, %")
     return figure
 
 
-def entropy(found: dict[str, Any]) -> Figure:
+def entropy(found: Result) -> Figure:
     """Success by length for each way of sampling."""
     figure, panels = plt.subplots(1, 2, figsize=(11, 4.5), sharey=True)
-    for i, row in enumerate(found["rows"]):
-        axes = panels[0 if row["sampling"].startswith("unbiased") else 1]
-        growing(axes, row["p <= 1e-4"], f"{row['sampling']} ({row['entropy of the choice']:.1f} nats)", i)
-    for axes in panels:
-        titled(axes, "found at p <= 1e-4, by the choice's entropy a token", "tokens", "codes found, %")
-        axes.legend(fontsize=7)
+    for panel, unbiased in zip(panels, (True, False), strict=True):
+        rows = [row for row in found["rows"] if row["sampling"].startswith("unbiased") is unbiased]
+        plot_growth(
+            panel, {f"{row['sampling']} ({row['entropy of the choice']:.1f} nats)": row["p <= 1e-4"] for row in rows}
+        )
+        panel.set(title="found at p <= 1e-4, by the choice's entropy a token", ylabel="codes found, %")
     return figure
 
 
-def lengths(found: dict[str, Any]) -> Figure:
+def lengths(found: Result) -> Figure:
     """Success by length for each number of bits."""
-    figure, axes = plt.subplots(figsize=(6.5, 4.5))
-    for i, row in enumerate(found["rows"]):
-        growing(axes, row["whole"], f"{row['bits']} bits", i)
-    titled(axes, "records, unbiased, T = 1", "tokens", "read back whole, %")
-    axes.legend()
+    figure, panel = plt.subplots(figsize=(6.5, 4.5))
+    plot_growth(panel, {f"{row['bits']} bits": row["whole"] for row in found["rows"]})
+    panel.set(title="records, unbiased, T = 1", ylabel="read back whole, %")
     return figure
 
 
-def attacks(found: dict[str, Any]) -> Figure:
+def attacks(found: Result) -> Figure:
     """What is left after edits."""
     rows = [row for row in found["rows"] if row["bits"] == 20]
-    figure, axes = plt.subplots(figsize=(8, 4.5))
-    for i, row in enumerate(rows):
-        value, low, high = error(row["exact"])
-        axes.bar(i, value, yerr=[[low], [high]], color=PALETTE[0], capsize=3)
-    told = [row["attack"] + (f"\n{100 * row['share']:.0f} %" if 0 < row["share"] < 1 else "") for row in rows]
-    axes.set_xticks(range(len(rows)), told, fontsize=8)
-    titled(axes, f"20 bits in {found['settings']['tokens']} tokens, edited", "", "codes read back exactly, %")
+    names = [row["attack"] + (f"\n{row['share']:.0%}" if 0 < row["share"] < 1 else "") for row in rows]
+    values, reach = intervals([row["exact"] for row in rows], "rate")
+    figure, panel = plt.subplots(figsize=(10, 4.5))
+    panel.bar(names, 100 * values, yerr=100 * reach)
+    panel.set(title=f"20 bits in {found['settings']['tokens']} tokens, edited", ylabel="codes read back exactly, %")
     return figure
 
 
-def preservation(found: dict[str, Any]) -> Figure:
+def preservation(found: Result) -> Figure:
     """How far distributions behind frequent contexts move."""
     rows = found["exact"]
     kinds = [name for name in rows[0] if name not in ("context", "places")]
-    figure, axes = plt.subplots(figsize=(8, 4.5))
+    figure, panel = plt.subplots(figsize=(8, 4.5))
     for k, kind in enumerate(kinds):
-        places = [i + 0.8 * (k - (len(kinds) - 1) / 2) / len(kinds) for i in range(len(rows))]
-        axes.bar(places, [row[kind] for row in rows], 0.8 / len(kinds), label=kind, color=PALETTE[k])
-    axes.set_xticks(range(len(rows)), [repr(row["context"]) for row in rows])
-    titled(axes, "unbiased, averaged over texts", "context", "total variation to the model's distribution")
-    axes.set_ylim(top=1.2 * max(row[kind] for row in rows for kind in kinds))
-    axes.legend(ncols=len(kinds), loc="upper right")
+        places = np.arange(len(rows)) + 0.8 * (k - (len(kinds) - 1) / 2) / len(kinds)
+        panel.bar(places, [row[kind] for row in rows], 0.8 / len(kinds), label=kind)
+    panel.set_xticks(range(len(rows)), [repr(row["context"]) for row in rows])
+    panel.set(title="unbiased, averaged over texts", xlabel="context")
+    panel.set(ylabel="total variation to the model's distribution")
+    panel.margins(y=0.2)  # room for the legend
+    panel.legend(ncols=len(kinds))
     return figure
 
 
-def diversity(found: dict[str, Any]) -> Figure:
+def diversity(found: Result) -> Figure:
     """How far marked texts are from plain ones in each measure."""
     rows = [row for row in found["rows"] if row["method"] != "plain"]
     names = [name for name in rows[0] if name != "method"]
     figure, panels = plt.subplots(1, len(names), figsize=(13, 3.5), sharey=True)
-    for axes, name in zip(panels, names, strict=True):
-        values = [row[name] for row in rows]
-        across = [value["difference to plain"] for value in values]
-        reach = [value["interval_95"][1] - value["difference to plain"] for value in values]
-        axes.errorbar(across, range(len(rows)), xerr=reach, fmt="o", color=PALETTE[0], capsize=3)
-        axes.axvline(0, color="black", linewidth=0.6)
-        axes.set_yticks(range(len(rows)), [row["method"] for row in rows], fontsize=8)
-        titled(axes, name, "difference to plain", "")
+    for panel, name in zip(panels, names, strict=True):
+        values, reach = intervals([row[name] for row in rows], "difference to plain")
+        panel.errorbar(values, [row["method"] for row in rows], xerr=reach, fmt="o")
+        panel.axvline(0, color="black", linewidth=0.6)
+        panel.set(title=name, xlabel="difference to plain")
     return figure
 
 
-def detection(found: dict[str, Any]) -> Figure:
+def detection(found: Result) -> Figure:
     """How well methods tell marked texts from others, by length."""
     figure, panels = plt.subplots(1, 2, figsize=(11, 4.5), sharey=True)
-    for axes, kind in zip(panels, ("plain", "human"), strict=True):
-        for i, method in enumerate(dict.fromkeys(row["method"] for row in found["rows"])):
+    for panel, kind in zip(panels, ("plain", "human"), strict=True):
+        for method, marker in zip(dict.fromkeys(row["method"] for row in found["rows"]), MARKERS, strict=False):
             rows = [row for row in found["rows"] if row["method"] == method]
-            areas = {str(row["tokens"]): {"rate": (told := row[f"against {kind}"])["area"]} | told for row in rows}
-            growing(axes, areas, method, i)
-        titled(axes, f"marked against {kind} texts", "tokens", "area under the curve, %")
+            lengths = [row["tokens"] for row in rows]
+            plot_rates(panel, lengths, [row[f"against {kind}"] for row in rows], "area", label=method, marker=marker)
+        panel.set(title=f"marked against {kind} texts", xlabel="tokens", ylabel="area under the curve, %")
     panels[0].legend(fontsize=8)
     return figure
 
 
-FIGURES: dict[str, Callable[[dict[str, Any]], Figure]] = {
-    "curves": curves, "ablations": ablations, "entropy": entropy, "lengths": lengths, "attacks": attacks,
-    "preservation": preservation, "diversity": diversity, "detection": detection,
-}  # fmt: skip
-"""A figure for each experiment."""
+FIGURES = (curves, ablations, entropy, lengths, attacks, preservation, diversity, detection)
+"""A figure for the result of the same name."""
 
 
-def draw(name: str, result: dict[str, Any], folder: Path) -> list[Path]:
-    """Write a figure as SVG and PNG, the same bytes for the same result."""
+def draw_all(results: Path) -> list[Path]:
+    """Draw every figure whose result is there, into the folder ``figures`` beside it."""
     mpl.use("agg")
-    folder.mkdir(parents=True, exist_ok=True)
-    with mpl.rc_context({"svg.hashsalt": "ctwl", "font.size": 9}):
-        figure = FIGURES[name](result)
-        figure.tight_layout()
-        files = [folder / f"{name}.svg", folder / f"{name}.png"]
-        figure.savefig(files[0], metadata={"Date": None})
-        figure.savefig(files[1], dpi=150, metadata={"Software": None})
-        plt.close(figure)
-    return files
-
-
-def draw_all(results: Path, folder: Path) -> list[Path]:
-    """Draw every figure whose result is there."""
-    files: list[Path] = []
-    for name in FIGURES:
-        if (file := results / f"{name}.json").exists():
-            files += draw(name, json.loads(file.read_text()), folder)
+    folder, files = results.parent / "figures", list[Path]()
+    folder.mkdir(exist_ok=True)
+    for draw in FIGURES:
+        name = draw.__name__
+        if not (result := results / f"{name}.json").exists():
+            continue
+        with plt.style.context(["tableau-colorblind10", STYLE]):
+            figure = draw(json.loads(result.read_text()))
+            figure.tight_layout()
+            figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
+            plt.close(figure)
+        files.append(folder / f"{name}.svg")
     return files
 
 
 if __name__ == "__main__":
-    print(*draw_all(RESULTS, FOLDER), sep="\n")
+    print(*draw_all(RESULTS), sep="\n")

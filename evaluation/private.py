@@ -13,7 +13,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from common import OFFLINE, arguments, news_prompts, rate, settings, tracked, write
+from common import generated, rate
+from experiment import OFFLINE, Options, Result, experiment
 from false_positives import judge, summary
 
 from ctwl_decoder import Decoder, Report
@@ -44,9 +45,9 @@ def rates(codes: list[int], reports: list[Report]) -> dict[str, Any]:
     }
 
 
-def main() -> None:
+@experiment(quick={"texts": 4, "tokens": 100}, texts=104, tokens=150, batch=8, seed=1)
+def main(options: Options) -> Result:
     """Run the experiment."""
-    options = arguments(__doc__, texts=104, tokens=150, batch=8, seed=1)
     if options.tokens < _SHORTER:
         raise SystemExit(f"--tokens is at least {_SHORTER}: texts are decoded cut to that, too")
     rng = np.random.default_rng(options.seed)
@@ -60,19 +61,8 @@ def main() -> None:
     found: dict[str, list[dict[str, float]]] = {reader: [] for reader in outsiders}
     for who, profile in profiles.items():
         encoder, decoder = Encoder(model, tokenizer, proxy.shared_with(profile)), Decoder(proxy.shared_with(profile))
-        codes: list[int] = []
-        texts: list[str] = []
-        for start in tracked(range(0, options.texts, options.batch), f"{who}: writing"):
-            written = encoder.generate(
-                news_prompts(options.texts)[start : start + options.batch],
-                provider=(37 * start + 5) % 1024,
-                version=start % 16,
-                max_new_tokens=options.tokens,
-                min_new_tokens=options.tokens,
-                seed=options.seed + start,
-            )
-            codes += [generation.beacon.code for generation in written]
-            texts += [generation.text for generation in written]
+        written = generated(encoder, options.texts, options.tokens, batch=options.batch, seed=options.seed)
+        codes, texts = [each.beacon.code for each in written], [each.text for each in written]
         owners[who] = {
             f"{length} tokens": rates(codes, [decoder.decode(cut(proxy.tokenizer, text, length)) for text in texts])
             for length in sorted({_SHORTER, options.tokens})
@@ -81,15 +71,7 @@ def main() -> None:
             continue
         for reader, outsider in outsiders.items():
             found[reader] += [judge(proxy.shared_with(outsider), text, rng) for text in texts]
-    write(
-        {
-            "experiment": "private profiles",
-            "settings": settings(options, model="smollm2", proxy=OFFLINE),
-            "owners": owners,
-            "outsiders": {reader: summary(rows) for reader, rows in found.items()},
-        },
-        options.out,
-    )
+    return {"owners": owners, "outsiders": {reader: summary(rows) for reader, rows in found.items()}}
 
 
 if __name__ == "__main__":

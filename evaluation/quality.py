@@ -21,7 +21,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from common import OFFLINE, arguments, beside, mean, news_prompts, repeats, settings, tracked, write
+from common import beside, mean, news_prompts, repeats
+from experiment import OFFLINE, Options, Result, experiment, tracked
 from numpy.typing import NDArray
 from transplant import PAIRS, encoder_of, transplant
 
@@ -68,65 +69,63 @@ def sample(encoder: Encoder, prompts: list[str], tokens: int, seed: int, strateg
     return Judged(ids.tolist(), nll.mean(dim=1).numpy(), change.mean(dim=1).numpy())
 
 
-def difference(encoder: Encoder, prompts: list[str], options: Any) -> dict[str, Any]:
+def samples(encoder: Encoder, prompts: list[str], options: Options, seed: int, strategy: str, **marking: Any) -> Judged:
+    """:func:`sample`, batch by batch; ``seed`` plus the number of a batch's first prompt seeds it."""
+    batches = [
+        sample(encoder, prompts[start : start + options.batch], options.tokens, seed + start, strategy, **marking)
+        for start in range(0, len(prompts), options.batch)
+    ]
+    ids = [row for batch in batches for row in batch.ids]
+    return Judged(ids, *(np.concatenate([batch[i] for batch in batches]) for i in (1, 2)))
+
+
+def through_bridge(encoder: Encoder, prompts: list[str], options: Options) -> Result:
     """NLL of ``unbiased`` minus that of plain sampling, paired by prompt, and what the steps were expected to add."""
-    starts = range(0, len(prompts), options.batch)
-    plain, marked = (
-        [sample(encoder, prompts[start : start + options.batch], options.tokens, start, method) for start in starts]
-        for method in ("plain", "unbiased")
-    )
-    differences = [texts.nll - before.nll for texts, before in zip(marked, plain, strict=True)]
-    change = mean(np.concatenate([texts.change for texts in marked]))
-    return mean(np.concatenate(differences)) | {"expected change": change}
+    plain, marked = (samples(encoder, prompts, options, 0, strategy) for strategy in ("plain", "unbiased"))
+    return mean(marked.nll - plain.nll) | {"expected change": mean(marked.change)}
 
 
-def main() -> None:
+@experiment(
+    quick={"prompts": 4, "seeds": 1, "bridged": 2, "tokens": 20},
+    prompts=48, seeds=2, bridged=40, tokens=100, batch=25, delta=2.0,
+)  # fmt: skip
+def main(options: Options) -> Result:
     """Run the experiment."""
-    options = arguments(__doc__, prompts=48, seeds=2, bridged=40, tokens=100, batch=25, delta=2.0)
     encoder = Encoder.open("smollm2", OFFLINE)
     prompts = news_prompts(options.prompts)
     methods: dict[str, dict[str, Any]] = {
-        "plain": {},
-        "unbiased": {},
-        "unbiased, repeats skipped": {"skip_repeats": True},
-        f"delta {options.delta}": {"delta": options.delta},
+        "plain": {"strategy": "plain"},
+        "unbiased": {"strategy": "unbiased"},
+        "unbiased, repeats skipped": {"strategy": "unbiased", "skip_repeats": True},
+        f"delta {options.delta}": {"strategy": "delta", "delta": options.delta},
     }
-    shape = (options.seeds, options.prompts)
-    nll, change, again = ({name: np.zeros(shape) for name in methods} for _ in range(3))
-    jobs = [
-        (s, i, name) for s in range(options.seeds) for i in range(0, options.prompts, options.batch) for name in methods
-    ]
-    for seed, start, name in tracked(jobs, "quality"):
-        rows = slice(start, start + options.batch)
-        strategy = name.split(",", maxsplit=1)[0].split()[0]
-        texts = sample(encoder, prompts[rows], options.tokens, 1000 * seed + start, strategy, **methods[name])
-        nll[name][seed, rows], change[name][seed, rows] = texts.nll, texts.change
-        again[name][seed, rows] = [repeats(ids) for ids in texts.ids]
-    result: dict[str, Any] = {}
-    for name in methods:
-        result[name] = {
-            "mean NLL": round(float(nll[name].mean()), 4),
-            "pairs that repeat": round(float(again[name].mean()), 4),
+    found: dict[str, dict[str, Any]] = {}
+    plain: dict[str, NDArray[np.float64]] = {}
+    for name, marking in tracked(list(methods.items()), "quality"):
+        judged = [samples(encoder, prompts, options, 1000 * seed, **marking) for seed in range(options.seeds)]
+        # The mean over the seeds, one for each prompt.
+        values = {
+            "nll": np.mean([each.nll for each in judged], axis=0),
+            "change": np.mean([each.change for each in judged], axis=0),
+            "repeats": np.mean([[repeats(ids) for ids in each.ids] for each in judged], axis=0),
         }
-        if name != "plain":
-            result[name] |= beside(nll[name].mean(axis=0), nll["plain"].mean(axis=0))
-            result[name]["expected change"] = mean(change[name].mean(axis=0))
-            result[name]["repeats"] = beside(again[name].mean(axis=0), again["plain"].mean(axis=0))
+        found[name] = {
+            "mean NLL": round(float(values["nll"].mean()), 4),
+            "pairs that repeat": round(float(values["repeats"].mean()), 4),
+        }
+        if not plain:
+            plain = values
+            continue
+        found[name] |= beside(values["nll"], plain["nll"])
+        found[name]["expected change"] = mean(values["change"])
+        found[name]["repeats"] = beside(values["repeats"], plain["repeats"])
     pairs, prompts = [], news_prompts(options.bridged)
     with tempfile.TemporaryDirectory() as folder:
         transplant(Path(folder))
         for writer, reader in tracked(PAIRS, "bridge"):
-            row = difference(encoder_of(writer, reader, Path(folder)), prompts, options)
+            row = through_bridge(encoder_of(writer, reader, Path(folder)), prompts, options)
             pairs.append({"provider's vocabulary": writer, "proxy's vocabulary": reader, **row})
-    write(
-        {
-            "experiment": "quality",
-            "settings": settings(options, model="smollm2", profile=OFFLINE),
-            "methods": result,
-            "pairs": pairs,
-        },
-        options.out,
-    )
+    return {"methods": found, "pairs": pairs}
 
 
 if __name__ == "__main__":

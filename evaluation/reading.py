@@ -5,19 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from baselines import BASELINES
-from common import kept, marks_of
+from common import rate, scored_positions
 from texts import Recipe, Text
 
 from ctwl_decoder.statistics.code_scores import code_space, score_all
-from ctwl_decoder.statistics.evidence import ScoredPositions, ScoreTable
 from ctwl_decoder.statistics.null import FLOOR, null_of
+from ctwl_decoder.statistics.scored_positions import ScoredPositions, ScoreTable
 from ctwl_decoder.statistics.scores import Score
 from ctwl_protocol import Profile
 from ctwl_protocol.proxy import Proxy
-
-__all__ = ["LEVEL", "Outcome", "TextReader", "own_score", "read_whole"]
 
 LEVEL = 1e-4
 """The decoder's own."""
@@ -50,10 +49,7 @@ def own_score(method: str) -> Score:
 
 
 class TextReader:
-    """Reads what recipes wrote, each as its own scheme does; the whole text as one code among all.
-
-    What the proxy says of each text is kept on disk, see :func:`common.kept`.
-    """
+    """Reads what recipes wrote, each as its own scheme does; the whole text as one code among all."""
 
     def __init__(self, proxy: Proxy) -> None:
         self._proxy = proxy
@@ -67,13 +63,22 @@ class TextReader:
             found = [scheme.read(ids[:length].tolist()) for length in lengths]
             return [Outcome(message == text.code, None, strength) for message, strength in found]
         proxy = recipe.proxy(self._proxy)
-        marks, prefix = marks_of(proxy, ids, score, kept(proxy)), proxy.profile.prefix_length
-        return [read_whole(proxy.profile, marks[: max(0, length - prefix)], text.code) for length in lengths]
+        (scored,), prefix = scored_positions(proxy, ids, score), proxy.profile.prefix_length
+        return [read_whole(proxy.profile, scored[: max(0, length - prefix)], text.code) for length in lengths]
 
 
-def read_whole(profile: Profile, marks: ScoredPositions, code: int) -> Outcome:
-    """What one test of all marks says over all codes, where ``code`` was written."""
-    table, codes = ScoreTable.of(marks), code_space(profile)
+def rates(outcomes: Sequence[Sequence[Outcome]], lengths: Sequence[int]) -> dict[str, dict[str, Any]]:
+    """How many texts were read at each length: exactly, and found at the level too."""
+    at = {str(length): each for length, each in zip(lengths, zip(*outcomes, strict=True), strict=True)}
+    return {
+        "exact": {length: rate(sum(o.exact for o in each), len(each)) for length, each in at.items()},
+        "p <= 1e-4": {length: rate(sum(o.found for o in each), len(each)) for length, each in at.items()},
+    }
+
+
+def read_whole(profile: Profile, scored: ScoredPositions, code: int) -> Outcome:
+    """What one test of all positions says over all codes, where ``code`` was written."""
+    table, codes = ScoreTable.of(scored), code_space(profile)
     scores = score_all(table, codes)
     best, null = int(scores.argmax()), null_of(table.scores)
     p_value = null.p_value(int(scores[best]), len(codes))

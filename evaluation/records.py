@@ -14,13 +14,15 @@ lists nobody, where every code is searched alike.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
+from itertools import count
 from typing import Any
 
 import numpy as np
-from common import OFFLINE, arguments, kept, news_prompts, rate, registries, settings, tracked, write
+from common import generated, kept, rate
+from experiment import OFFLINE, Options, Result, experiment, tracked
 
 from ctwl_decoder import Decoder
 from ctwl_decoder.report.model import Report
@@ -30,16 +32,12 @@ from ctwl_protocol import Beacon
 from ctwl_protocol.proxy import open_proxy
 from ctwl_protocol.records.record import Record
 from ctwl_protocol.records.sealing import ProviderKeys
+from ctwl_protocol.registry import bundled
 
 OWNER, OTHER = ProviderKeys(b"evaluation/1".ljust(32)), ProviderKeys(b"evaluation/2".ljust(32))
-BATCH = 25
 
 
-Make = Callable[[Beacon, int], Record]
-"""What makes a text's record from its beacon and the number of its user."""
-
-
-class Experiment:
+class Run:
     """The models, and every record that was read where it was not written.
 
     Attributes:
@@ -50,36 +48,33 @@ class Experiment:
     """
 
     def __init__(self, seed: int) -> None:
-        self.encoder, proxy = Encoder.open("smollm2", OFFLINE), open_proxy(OFFLINE, fast=True)
-        observe, (trusted, nobody) = kept(proxy), registries()
-        self.decoder = Decoder(proxy, observe, registry=trusted)
-        self.alike = Decoder(proxy, observe, registry=nobody)
-        self.owner = Decoder(proxy, observe, registry=trusted, keys=OWNER)
-        self.registered = trusted.registry.beacons()[:20]
-        self.profile = self.decoder.profile
+        self.encoder, proxy, registry = Encoder.open("smollm2", OFFLINE), open_proxy(OFFLINE, fast=True), bundled()
+        self.decoder = Decoder(proxy, kept(proxy), registry=registry)
+        self.alike = Decoder(proxy, kept(proxy), registry=registry.without_entries())
+        self.owner = Decoder(proxy, kept(proxy), registry=registry, keys=OWNER)
+        self.registered = registry.registry.beacons()[:20]
         self.seed = seed
         self.wrong: list[float] = []
         self.records = 0
 
     def written(
-        self,
-        title: str,
-        texts: int,
-        tokens: int,
-        record: Make,
-        keys: ProviderKeys | None = None,
+        self, texts: int, tokens: int, record: Callable[[Beacon], Record], keys: ProviderKeys | None = None
     ) -> list[Generation]:
         """Texts, batch by batch, each batch of one provider, each text with a nonce of its own."""
-        prompts, found = news_prompts(texts), []
-        for start in tracked(range(0, texts, BATCH), title):
-            provider, version = self.registered[7 * (start // BATCH) % len(self.registered)]
-            users = iter(range(start, texts))
-            found += self.encoder.generate(
-                prompts[start : start + BATCH], provider, version, seed=self.seed + start, keys=keys,
-                record=partial(_for_next, record, users),
-                max_new_tokens=tokens, min_new_tokens=tokens,
-            )  # fmt: skip
-        return found
+        return generated(
+            self.encoder, texts, tokens, batch=25, seed=self.seed, record=record, keys=keys,
+            beacon=lambda start: self.registered[7 * (start // 25) % len(self.registered)],
+        )  # fmt: skip
+
+    def attributed(self, *, authenticated: bool = False) -> Callable[[Beacon], Record]:
+        """What makes the records of texts for one user after the other."""
+        users = count()
+
+        def record(beacon: Beacon) -> Record:
+            user = next(users) if authenticated else 1_000_003 * next(users) % (1 << 32)
+            return OWNER.attributed(self.decoder.profile, beacon, user, authenticated=authenticated)
+
+        return record
 
     def whole(self, text: str, written: Record, decoder: Decoder | None = None) -> tuple[bool, Report]:
         """Whether a text's record is the one that was written, as far as anyone can read it."""
@@ -96,16 +91,8 @@ class Experiment:
                 self.wrong.append(span.record.p_value)
         return right, report
 
-    def attributed(self, beacon: Beacon, user: int) -> Record:
-        """The record of a text for a user."""
-        return OWNER.attributed(self.profile, beacon, 1_000_003 * user % (1 << 32))
 
-
-def _for_next(record: Make, users: Iterator[int], beacon: Beacon) -> Record:
-    return record(beacon, next(users))
-
-
-def summary(run: Experiment, texts: list[tuple[str, Record]], tokens: int) -> dict[str, Any]:
+def summary(run: Run, texts: list[tuple[str, Record]], tokens: int) -> dict[str, Any]:
     """How often a whole record was read, and how sure the decoder was."""
     read = [run.whole(text, record) for text, record in tracked(texts, "reading")]
     alike = [run.whole(text, record, run.alike) for text, record in tracked(texts, "as if not registered")]
@@ -121,17 +108,17 @@ def summary(run: Experiment, texts: list[tuple[str, Record]], tokens: int) -> di
     }
 
 
-def attributed(run: Experiment, texts: int, tokens: int) -> dict[str, Any]:
+def attributed(run: Run, texts: int, tokens: int) -> dict[str, Any]:
     """Three codes in whole texts."""
-    written = run.written("attributed", texts, tokens, run.attributed)
+    written = run.written(texts, tokens, run.attributed())
     return summary(run, [(each.text, each.record) for each in written], tokens)
 
 
-def excerpts(run: Experiment, texts: int, tokens: int) -> dict[str, Any]:
+def excerpts(run: Run, texts: int, tokens: int) -> dict[str, Any]:
     """Three codes in the middle third of texts."""
     tokenizer = run.decoder.proxy.tokenizer
     found, lengths = [], []
-    for each in run.written("excerpts", texts, tokens, run.attributed):
+    for each in run.written(texts, tokens, run.attributed()):
         ids = tokenizer.encode(each.text)
         middle = ids[len(ids) // 3 : 2 * len(ids) // 3]
         lengths.append(len(middle))
@@ -139,9 +126,9 @@ def excerpts(run: Experiment, texts: int, tokens: int) -> dict[str, Any]:
     return summary(run, found, tokens) | {"tokens of an excerpt": float(np.mean(lengths))}
 
 
-def beacons(run: Experiment, texts: int, tokens: int) -> dict[str, Any]:
+def beacons(run: Run, texts: int, tokens: int) -> dict[str, Any]:
     """One code among the registered ones."""
-    written = run.written("beacons", texts, tokens, lambda beacon, _: Record.of("beacon", **asdict(beacon)))
+    written = run.written(texts, tokens, lambda beacon: Record.of("beacon", **asdict(beacon)))
     p_values, right = [], []
     for each in tracked(written, "reading"):
         report = run.decoder.decode(each.text, beacons=run.registered)
@@ -161,19 +148,15 @@ def beacons(run: Experiment, texts: int, tokens: int) -> dict[str, Any]:
     }
 
 
-def replay(run: Experiment, texts: int, tokens: int) -> dict[str, Any]:
+def replay(run: Run, texts: int, tokens: int) -> dict[str, Any]:
     """The authenticator against somebody who writes what he can read."""
-
-    def made(beacon: Beacon, user: int) -> Record:
-        return OWNER.attributed(run.profile, beacon, user, authenticated=True)
-
     genuine, read = [], []
-    for each in run.written("authenticated", texts, tokens, made, keys=OWNER):
+    for each in run.written(texts, tokens, run.attributed(authenticated=True), keys=OWNER):
         whole, report = run.whole(each.text, each.record, run.owner)
         genuine.append(whole and report.record is not None and report.record.authenticated is True)
-        value = OTHER.authenticate(run.profile, each.record)
+        value = OTHER.authenticate(run.decoder.profile, each.record)
         copy = Record(each.record.layout, (*each.record.codes[:3], value))
-        (again,) = run.written("replay", 1, tokens, partial(_the_same, copy), keys=OTHER)
+        (again,) = run.written(1, tokens, partial(_the_same, copy), keys=OTHER)
         _, report = run.whole(again.text, copy, run.owner)
         if report.record is not None and report.record.codes[:3] == list(copy.codes[:3]):
             read.append(report.record.authenticated)
@@ -185,31 +168,29 @@ def replay(run: Experiment, texts: int, tokens: int) -> dict[str, Any]:
     }
 
 
-def _the_same(record: Record, _beacon: Beacon, _user: int) -> Record:
+def _the_same(record: Record, _: Beacon) -> Record:
     return record
 
 
-def main() -> None:
-    """Run the experiments."""
-    options = arguments(
-        __doc__, texts=50, tokens=250, long=600, short=120, beacons=100, replays=8, authenticated=360, seed=1
-    )
-    run = Experiment(options.seed)
-    result: dict[str, Any] = {
-        "experiment": "records",
-        "settings": settings(options, model="smollm2", profile=OFFLINE, strategy="unbiased"),
+@experiment(
+    quick={"texts": 2, "tokens": 150, "long": 300, "short": 80, "beacons": 2, "replays": 1, "authenticated": 200},
+    texts=50, tokens=250, long=600, short=120, beacons=100, replays=8, authenticated=360, seed=1,
+)  # fmt: skip
+def main(options: Options) -> Result:
+    """Run the experiment."""
+    run = Run(options.seed)
+    return {
+        "attributed": attributed(run, options.texts, options.tokens),
+        "beacons": beacons(run, options.beacons, options.short),
+        "excerpts": excerpts(run, options.texts, options.long),
+        "replay": replay(run, options.replays, options.authenticated),
+        "records read in all": run.records,
+        "wrong records": {
+            "read": len(run.wrong),
+            "at p <= 1e-3": sum(p <= 1e-3 for p in run.wrong),
+            "smallest p": min(run.wrong, default=None),
+        },
     }
-    result["attributed"] = attributed(run, options.texts, options.tokens)
-    result["beacons"] = beacons(run, options.beacons, options.short)
-    result["excerpts"] = excerpts(run, options.texts, options.long)
-    result["replay"] = replay(run, options.replays, options.authenticated)
-    result["records read in all"] = run.records
-    result["wrong records"] = {
-        "read": len(run.wrong),
-        "at p <= 1e-3": sum(p <= 1e-3 for p in run.wrong),
-        "smallest p": min(run.wrong, default=None),
-    }
-    write(result, options.out)
 
 
 if __name__ == "__main__":

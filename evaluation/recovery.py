@@ -10,65 +10,50 @@ that was written. Detected: its p-value passes.
 from __future__ import annotations
 
 import numpy as np
-from common import OFFLINE, arguments, kept, news_prompts, rate, registries, settings, tracked, write
+from common import generated, kept, rate
+from experiment import OFFLINE, Options, Result, experiment, tracked
 
 from ctwl_decoder import Decoder
 from ctwl_encoder import Encoder
 from ctwl_protocol.proxy import open_proxy
+from ctwl_protocol.registry import bundled
 
 
-def main() -> None:
+@experiment(quick={"texts": 2, "tokens": 60}, texts=104, tokens=100, batch=8, seed=1)
+def main(options: Options) -> Result:
     """Run the experiment."""
-    options = arguments(
-        __doc__, texts=104, tokens=100, batch=8, seed=1, strategy="unbiased", delta=2.0, temperature=1.0, top_p=1.0,
-        skip_repeats=0,
+    encoder, proxy, registry = Encoder.open("smollm2", OFFLINE), open_proxy(OFFLINE, fast=True), bundled()
+    decoder = Decoder(proxy, kept(proxy), registry=registry)
+    alike = Decoder(proxy, kept(proxy), registry=registry.without_entries())  # to it all codes are alike
+    registered = registry.registry.beacons()
+    written = generated(
+        encoder, options.texts, options.tokens, batch=options.batch, seed=options.seed, strategy="unbiased",
+        beacon=lambda start: registered[start % len(registered)],
     )  # fmt: skip
-    encoder = Encoder.open("smollm2", OFFLINE)
-    proxy, (trusted, nobody) = open_proxy(OFFLINE, fast=True), registries()
-    observe = kept(proxy)
-    decoder, alike = (Decoder(proxy, observe, registry=registry) for registry in (trusted, nobody))
-    prompts, registered = news_prompts(options.texts), trusted.registry.beacons()
-    rows, others = [], []
-    for start in tracked(range(0, options.texts, options.batch), "recovery"):
-        written = encoder.generate(
-            prompts[start : start + options.batch],
-            *registered[start % len(registered)],
-            strategy=options.strategy,
-            delta=options.delta,
-            temperature=options.temperature,
-            top_p=options.top_p,
-            skip_repeats=bool(options.skip_repeats),
-            max_new_tokens=options.tokens,
-            min_new_tokens=options.tokens,
-            seed=options.seed + start,
-        )
-        for generation in written:
-            report, other = decoder.decode(generation.text), alike.decode(generation.text)
-            rows.append((report.code == generation.beacon.code, report.p_value, generation, report))
-            others.append((other.code == generation.beacon.code, other.p_value))
-    p_values, of_others = np.array([p for _, p, _, _ in rows]), np.array([p for _, p in others])
-    write(
-        {
-            "experiment": "recovery",
-            "settings": settings(options, model="smollm2", profile=OFFLINE),
-            "exact": rate(sum(exact for exact, *_ in rows), len(rows)),
-            "detected": {
-                f"p <= {level}": rate(int((p_values <= level).sum()), len(rows)) for level in (1e-3, 1e-4, 1e-5, 1e-6)
-            },
-            "provider not registered": {
-                "exact": rate(sum(exact for exact, _ in others), len(others)),
-                "p <= 0.0001": rate(int((of_others <= 1e-4).sum()), len(others)),
-            },
-            "wrong code at p <= 1e-3": sum(not exact and p <= 1e-3 for exact, p, _, _ in rows),
-            "median p": float(np.median(p_values)),
-            "median expected p": float(np.median([2**g.expected_log2_p for _, _, g, _ in rows])),
-            "hit rate of exact ones": float(np.mean([r.hits / r.scored for e, _, _, r in rows if e])),
-            "hit rate of a wrong code": float(np.mean([r.expected / r.scored for *_, r in rows])),
-            "positions scored": float(np.mean([r.scored for *_, r in rows])),
-            "positions lost to re-tokenization": float(np.mean([g.lost for _, _, g, _ in rows])),
-        },
-        options.out,
+    codes = np.array([generation.beacon.code for generation in written])
+    reports, others = (
+        [reader.decode(generation.text) for generation in tracked(written, "reading")] for reader in (decoder, alike)
     )
+    exact, exact_of_others = (codes == np.array([report.code for report in each]) for each in (reports, others))
+    p_values, of_others = (np.array([report.p_value for report in each]) for each in (reports, others))
+    hits, expected, scored = np.array([(report.hits, report.expected, report.scored) for report in reports]).T
+    return {
+        "exact": rate(int(exact.sum()), options.texts),
+        "detected": {
+            f"p <= {level}": rate(int((p_values <= level).sum()), options.texts) for level in (1e-3, 1e-4, 1e-5, 1e-6)
+        },
+        "provider not registered": {
+            "exact": rate(int(exact_of_others.sum()), options.texts),
+            "p <= 0.0001": rate(int((of_others <= 1e-4).sum()), options.texts),
+        },
+        "wrong code at p <= 1e-3": int((~exact & (p_values <= 1e-3)).sum()),
+        "median p": float(np.median(p_values)),
+        "median expected p": float(np.median([2**generation.expected_log2_p for generation in written])),
+        "hit rate of exact ones": float((hits / scored)[exact].mean()),
+        "hit rate of a wrong code": float((expected / scored).mean()),
+        "positions scored": float(scored.mean()),
+        "positions lost to re-tokenization": float(np.mean([generation.lost for generation in written])),
+    }
 
 
 if __name__ == "__main__":

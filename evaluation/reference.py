@@ -14,84 +14,68 @@ from __future__ import annotations
 import sys
 import time
 import warnings
-from dataclasses import dataclass
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from common import OFFLINE, arguments, beside, plain_model, rate, settings, tracked, write
-from numpy.typing import NDArray
+from common import beside, news_prompts, plain_model, rate
+from experiment import Options, Result, experiment, tracked
 from texts import Recipe, Writer
 from transformers import LogitsProcessorList
 
 from ctwl_decoder import Decoder
-from ctwl_protocol.proxy import Proxy, open_proxy
 
 BITS, COLOURS, PREFIX = 20, 100, 10
 
 
-class Scheme(Protocol):
-    """Writes a code into a text, and reads it back."""
+class Scheme(NamedTuple):
+    """Writes a code into a text, and reads it back.
 
-    def marking(self, code: int, prompt_tokens: int) -> dict[str, Any]:
-        """What ``generate`` takes to write a code."""
+    Attributes:
+        marking: gives what ``generate`` takes, from the code and the number of the prompt's tokens.
+        read: gives the likeliest code of a text.
+    """
 
-    def read(self, text: str) -> int | None:
-        """The likeliest code."""
+    marking: Callable[[int, int], dict[str, Any]]
+    read: Callable[[str], int | None]
 
 
-class Ours:
+def ours(writer: Writer, recipe: Recipe) -> Scheme:
     """This project's encoder and decoder."""
-
-    def __init__(self, writer: Writer, recipe: Recipe) -> None:
-        self._writer, self._recipe, self._decoder = writer, recipe, Decoder(writer.proxy)
-
-    def marking(self, code: int, prompt_tokens: int) -> dict[str, Any]:  # noqa: ARG002
-        """See :class:`Scheme`."""
-        return self._writer._marking(self._recipe, [code])
-
-    def read(self, text: str) -> int | None:
-        """See :class:`Scheme`."""
-        return self._decoder.decode(text).code
+    decoder = Decoder(writer.proxy)
+    return Scheme(lambda code, _: writer.marking(recipe, [code]), lambda text: decoder.decode(text).code)
 
 
-class Reference:
+def papers(folder: Path, writer: Writer, delta: float) -> Scheme:
     """The paper's implementation."""
+    sys.path.insert(0, str(folder))
+    processors = import_module("watermarking.watermark_processors.message_model_processor")
+    models = import_module("watermarking.watermark_processors.message_models.lm_message_model")
+    tokenizer = writer.encoder.tokenizer
+    model = models.LMMessageModel(
+        tokenizer=tokenizer, lm_model=plain_model(writer.proxy.profile), lm_tokenizer=tokenizer, delta=delta,
+        lm_prefix_len=PREFIX, lm_topk=-1, message_code_len=BITS, random_permutation_num=COLOURS,
+    )  # fmt: skip
+    processor = processors.WmProcessorMessageModel(
+        message=[0], message_model=model, tokenizer=tokenizer, encode_ratio=10
+    )
 
-    def __init__(self, folder: Path, writer: Writer, proxy_model: Any, delta: float) -> None:
-        sys.path.insert(0, str(folder))
-        from watermarking.watermark_processors.message_model_processor import (  # type: ignore[import-not-found]
-            WmProcessorMessageModel,
-        )
-        from watermarking.watermark_processors.message_models.lm_message_model import (  # type: ignore[import-not-found]
-            LMMessageModel,
-        )
+    def marking(code: int, prompt_tokens: int) -> dict[str, Any]:
+        processor.start_length, processor.message = prompt_tokens, torch.tensor([code])
+        return {"logits_processor": LogitsProcessorList([processor])}
 
-        tokenizer = writer.encoder.tokenizer
-        model = LMMessageModel(
-            tokenizer=tokenizer, lm_model=proxy_model, lm_tokenizer=tokenizer, delta=delta, lm_prefix_len=PREFIX,
-            lm_topk=-1, message_code_len=BITS, random_permutation_num=COLOURS,
-        )  # fmt: skip
-        self._processor = WmProcessorMessageModel(
-            message=[0], message_model=model, tokenizer=tokenizer, encode_ratio=10
-        )
-
-    def marking(self, code: int, prompt_tokens: int) -> dict[str, Any]:
-        """See :class:`Scheme`."""
-        self._processor.start_length = prompt_tokens
-        self._processor.message = torch.tensor([code])
-        return {"logits_processor": LogitsProcessorList([self._processor])}
-
-    def read(self, text: str) -> int | None:
-        """See :class:`Scheme`."""
-        codes, _ = self._processor.decode(text, disable_tqdm=True, non_analyze=True)
+    def read(text: str) -> int | None:
+        codes, _ = processor.decode(text, disable_tqdm=True, non_analyze=True)
         return int(codes[0]) if codes else None
 
+    return Scheme(marking, read)
 
-@dataclass(frozen=True)
-class Found:
-    """What became of one text."""
+
+class Tried(NamedTuple):
+    """What became of one text; times in seconds."""
 
     exact: bool
     nll: float
@@ -99,7 +83,7 @@ class Found:
     reading: float
 
 
-def tried(writer: Writer, scheme: Scheme | None, recipe: Recipe, prompt: str, code: int, seed: int) -> Found:
+def tried(writer: Writer, scheme: Scheme | None, tokens: int, prompt: str, code: int, seed: int) -> Tried:
     """A text written, and read; plain where there is no scheme."""
     tokenizer, model = writer.encoder.tokenizer, writer.encoder.model
     inputs = tokenizer(prompt, return_tensors="pt")
@@ -108,48 +92,46 @@ def tried(writer: Writer, scheme: Scheme | None, recipe: Recipe, prompt: str, co
     begun = time.perf_counter()
     ids = model.generate(
         **inputs, **(scheme.marking(code, given) if scheme else {}), do_sample=True, top_k=0,
-        max_new_tokens=recipe.tokens, min_new_tokens=recipe.tokens, pad_token_id=tokenizer.pad_token_id,
+        max_new_tokens=tokens, min_new_tokens=tokens, pad_token_id=tokenizer.pad_token_id,
     )[0, given:].tolist()  # fmt: skip
     written = time.perf_counter()
     read = scheme.read(tokenizer.decode(ids, skip_special_tokens=True)) if scheme else None
     done = time.perf_counter()
     logits = torch.from_numpy(writer.logits(inputs["input_ids"][0].tolist(), ids))
     nll = torch.nn.functional.cross_entropy(logits, torch.tensor(ids))
-    return Found(read == code, float(nll), written - begun, done - written)
+    return Tried(read == code, float(nll), written - begun, done - written)
 
 
-def main() -> None:
+@experiment(quick={"texts": 2, "tokens": 40}, takes="reference", texts=8, tokens=200, delta=1.5, seed=1)
+def main(options: Options) -> Result:
     """Run the experiment."""
-    options = arguments(__doc__, files="the checkout", texts=8, tokens=200, delta=1.5, seed=1)
     warnings.filterwarnings("ignore", message=".*is not implemented for this processor")
-    proxy: Proxy = open_proxy(OFFLINE, fast=True)
-    writer = Writer(proxy)
+    writer = Writer()
     recipe = Recipe("delta", options.delta, tokens=options.tokens, seed=options.seed)
-    prompts, codes = recipe.prompts(options.texts), recipe.codes(0, options.texts)
+    prompts, codes = news_prompts(options.texts), recipe.codes(0, options.texts)
     schemes: dict[str, Scheme | None] = {
         "plain": None,
-        "this project": Ours(writer, recipe),
-        "the paper's code": Reference(options.files[0], writer, plain_model(proxy.profile), options.delta),
+        "this project": ours(writer, recipe),
+        "the paper's code": papers(options.files[0], writer, options.delta),
     }
     rows: list[dict[str, Any]] = []
-    plain: NDArray[np.float64] = np.zeros(options.texts)
+    plain = np.zeros(options.texts)
     for name, scheme in schemes.items():
-        found = [
-            tried(writer, scheme, recipe, prompts[i], codes[i], options.seed + i)
+        trials = [
+            tried(writer, scheme, options.tokens, prompts[i], codes[i], options.seed + i)
             for i in tracked(range(options.texts), name)
         ]
-        nll = np.array([each.nll for each in found])
+        exact, nll, writing, reading = map(np.array, zip(*trials, strict=True))
         row: dict[str, Any] = {"by": name, "mean NLL": round(float(nll.mean()), 4)}
-        row["seconds to write"] = round(float(np.median([each.writing for each in found])), 2)
+        row["seconds to write"] = round(float(np.median(writing)), 2)
         if scheme is None:
             plain = nll
         else:
             row |= beside(nll, plain)
-            row["exact"] = rate(sum(each.exact for each in found), len(found))
-            row["seconds to read"] = round(float(np.median([each.reading for each in found])), 2)
+            row["exact"] = rate(int(exact.sum()), len(trials))
+            row["seconds to read"] = round(float(np.median(reading)), 2)
         rows.append(row)
-    given = {"model": "smollm2", "profile": OFFLINE, "bits": BITS}
-    write({"experiment": "reference", "settings": settings(options, **given), "rows": rows}, options.out)
+    return {"settings": {"bits": BITS}, "rows": rows}
 
 
 if __name__ == "__main__":

@@ -14,66 +14,68 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import product
-from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-import proposals
+import numpy as np
 import torch
-from common import (
-    OFFLINE,
-    arguments,
-    kept,
-    marks_of,
-    rate,
-    recalled,
-    settings,
-    tracked,
-    versions,
-    write,
-)
-from proposals import SHARES, edited
+from common import generated, kept, rate, recalled, scored_positions, sources
+from experiment import OFFLINE, Options, Result, experiment, tracked
+from proposals import substitute
 from reading import own_score, read_whole
 
-import ctwl_encoder
-import ctwl_protocol
 from ctwl_decoder import Decoder
 from ctwl_decoder.statistics.scores import Score
 from ctwl_encoder import Encoder
 from ctwl_encoder.options import Strategy
 
 STRATEGIES = (Strategy.UNBIASED, Strategy.GUMBEL, Strategy.DELTA)
+SHARES = (0.0, 0.1, 0.2, 0.3)
+"""Shares of the tokens that are replaced."""
+
 NAMES = ("exact", "exact at p <= 1e-4", "whole text: exact", "whole text: exact at p <= 1e-4")
 
 
-def main() -> None:
+def edited(
+    encoder: Encoder, strategy: Strategy, count: int, tokens: int, batch: int, seed: int
+) -> list[dict[str, Any]]:
+    """Codes and their texts, one text for each of :data:`SHARES`."""
+    rng, found = np.random.default_rng(seed), []
+    for generation in generated(encoder, count, tokens, batch=batch, seed=seed, strategy=strategy):
+        ids = encoder.tokenizer(generation.text, add_special_tokens=False)["input_ids"]
+        changed = [encoder.tokenizer.decode(substitute(encoder, ids, share, rng)) for share in SHARES[1:]]
+        found.append({"code": generation.beacon.code, "texts": [generation.text, *changed]})
+    return found
+
+
+@experiment(quick={"texts": 2, "delta_texts": 2, "tokens": 60}, texts=100, delta_texts=50, tokens=200, batch=20, seed=1)
+def main(options: Options) -> Result:
     """Run the experiment."""
-    options = arguments(__doc__, texts=100, delta_texts=50, tokens=200, batch=20, seed=1)
+    torch.manual_seed(0)
     encoder, proxy = Encoder.open("smollm2", OFFLINE), Decoder.open(OFFLINE).proxy
-    observe = kept(proxy)
-    decoder = Decoder(proxy, observe)
-    made_by = versions(ctwl_protocol, ctwl_encoder, Path(proposals.__file__))
+    decoder = Decoder(proxy, kept(proxy))
     rows = []
     for strategy in STRATEGIES:
         texts = options.delta_texts if strategy is Strategy.DELTA else options.texts
-        told = [strategy.value, SHARES, texts, options.tokens, options.batch, options.seed, made_by, str(proxy.dtype)]
         scores: dict[str, tuple[Literal["both", "count"], Score]]
         scores = {"its own": ("both", own_score(strategy)), "count": ("count", Score.COUNT)}
         found: dict[tuple[float, str], list[tuple[bool, bool, bool, bool]]] = {}
-        for written in tracked(recalled(told, partial(edited, encoder, strategy, texts, options)), "read"):
-            code = written["code"]
-            for (share, text), name in product(zip(SHARES, written["texts"], strict=True), scores):
+        given = strategy, texts, options.tokens, options.batch, options.seed
+        written = recalled(partial(edited, encoder, *given), "substitution", sources(), proxy.arithmetic, *given)
+        for each in tracked(written, f"{strategy}: reading"):
+            code = each["code"]
+            for (share, text), name in product(zip(SHARES, each["texts"], strict=True), scores):
                 asked, score = scores[name]
                 report = decoder.decode(text, score=asked)
                 right = report.code == code
-                whole = read_whole(proxy.profile, marks_of(proxy, proxy.tokenizer.encode(text), score, observe), code)
+                (scored,) = scored_positions(proxy, proxy.tokenizer.encode(text), score)
+                whole = read_whole(proxy.profile, scored, code)
                 found.setdefault((share, name), []).append((right, right and report.detected, whole.exact, whole.found))
         for (share, name), outcomes in found.items():
             rates = (rate(sum(each), len(outcomes)) for each in zip(*outcomes, strict=True))
             row = {"strategy": strategy, "substituted": share, "score": name}
             rows.append(row | dict(zip(NAMES, rates, strict=True)))
-    write({"experiment": "substitution", "settings": settings(options), "rows": rows}, options.out)
+    return {"rows": rows}
 
 
 if __name__ == "__main__":
-    torch.manual_seed(0)
     main()

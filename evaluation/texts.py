@@ -1,33 +1,27 @@
-"""Texts that the experiments share: each is written once, kept on disk, and named by all that decides it.
-
-An experiment that was stopped goes on where it was, and two experiments that ask for the same texts share them.
-"""
+"""Texts that the experiments share, each by a recipe: all that decides it. A text is written once and kept on disk."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from functools import cache
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property, partial
 from typing import Any
 
-import baselines
 import numpy as np
 import torch
 from baselines import BASELINES
-from common import KEPT, OFFLINE, news_prompts, plain_model, recalled, versions
+from common import news_prompts, plain_model, recalled, sources
+from experiment import OFFLINE
 from numpy.typing import NDArray
 from transformers import LogitsProcessorList
 
-import ctwl_encoder
-import ctwl_protocol
-from ctwl_encoder import Bridge, CTWLWatermarkingConfig, Encoder
+from ctwl_encoder import Bridge, CTWLLogitsProcessor, Encoder
+from ctwl_encoder.core.payload import Payload
 from ctwl_encoder.core.strategies import probabilities, truncate
+from ctwl_encoder.integrations.transformers import ProcessorConfig
 from ctwl_encoder.models import load_model
 from ctwl_protocol import Beacon, Profile, get_profile
-from ctwl_protocol.proxy import Proxy
-
-__all__ = ["LAYERS", "Recipe", "Text", "Writer"]
+from ctwl_protocol.proxy import Proxy, open_proxy
 
 LAYERS = 30
 """Of the offline profile's proxy LM."""
@@ -84,10 +78,6 @@ class Recipe:
         found = _proxy(offline, self.profile(), self.layers)
         return found.vanilla() if self.method == "vanilla" else found
 
-    def prompts(self, count: int) -> list[str]:
-        """What the texts go on from: the news items, in turn."""
-        return news_prompts(count)
-
     def codes(self, start: int, count: int) -> list[int]:
         """What texts from ``start`` on carry."""
         rng = np.random.default_rng([self.seed, start])
@@ -118,40 +108,36 @@ class Text:
     choice: list[float]
 
 
+def mean_nll(texts: Sequence[Text], tokens: int | None = None) -> NDArray[np.float64]:
+    """The mean NLL of the first tokens of each text, of all where no number is given: float64 (texts,)."""
+    return np.array([np.mean(text.nll[:tokens]) for text in texts])
+
+
 class Writer:
     """Writes texts with SmolLM2, or finds them written.
 
     Attributes:
         proxy: the offline profile's.
-        versions: what its texts depend on beside their recipes.
     """
 
-    def __init__(self, proxy: Proxy, folder: Path = KEPT / "texts") -> None:
-        self.proxy = proxy
-        self.versions = versions(ctwl_protocol, ctwl_encoder, Path(__file__), Path(baselines.__file__))
-        self._folder = folder
-        self._encoder: Encoder | None = None
+    def __init__(self, proxy: Proxy | None = None) -> None:
+        self.proxy = proxy or open_proxy(OFFLINE, fast=True)
         self._bridges: dict[str, Bridge] = {}
 
-    @property
+    @cached_property
     def encoder(self) -> Encoder:
         """Loaded at the first use."""
-        if self._encoder is None:
-            self._encoder = Encoder(*load_model("smollm2"), self.proxy)
-        return self._encoder
+        return Encoder(*load_model("smollm2"), self.proxy)
 
     def texts(self, recipe: Recipe, count: int) -> list[Text]:
         """The first ``count`` texts of a recipe, in whole batches."""
         found: list[Text] = []
-        prompts = recipe.prompts(count)
+        prompts = news_prompts(count)
         for start in range(0, count, recipe.batch):
-            found += self._batch(recipe, start, prompts[start : start + recipe.batch])
+            batch = prompts[start : start + recipe.batch]
+            write = partial(self.write, recipe, start, batch)
+            found += recalled(write, "texts", sources(), self.proxy.arithmetic, recipe, start, batch)
         return found
-
-    def _batch(self, recipe: Recipe, start: int, prompts: Sequence[str]) -> list[Text]:
-        told = [asdict(recipe), start, list(prompts), self.versions, str(self.proxy.dtype)]
-        rows = recalled(told, lambda: [asdict(text) for text in self.write(recipe, start, prompts)], self._folder)
-        return [Text(**row) for row in rows]
 
     def write(self, recipe: Recipe, start: int, prompts: Sequence[str]) -> list[Text]:
         """A batch, written anew and not kept; ``start`` is the number of its first text."""
@@ -172,12 +158,12 @@ class Writer:
             options = {"do_sample": True, "temperature": recipe.temperature, "top_p": recipe.top_p, "top_k": 0}
         torch.manual_seed((recipe.seed << 20) + start)
         return model.generate(
-            **batch, **options, **self._marking(recipe, codes), **asked, max_new_tokens=recipe.tokens,
+            **batch, **options, **self.marking(recipe, codes), **asked, max_new_tokens=recipe.tokens,
             min_new_tokens=recipe.tokens, num_beams=recipe.beams, repetition_penalty=recipe.penalty,
             pad_token_id=tokenizer.pad_token_id,
         )  # fmt: skip
 
-    def _marking(self, recipe: Recipe, codes: list[int]) -> dict[str, Any]:
+    def marking(self, recipe: Recipe, codes: list[int]) -> dict[str, Any]:
         """What ``generate`` takes to write by a method."""
         if recipe.method == "plain":
             return {}
@@ -185,12 +171,11 @@ class Writer:
             scheme = BASELINES[recipe.method](recipe.code_bits, len(self.proxy.tokenizer.vocabulary))
             marker = scheme.processor(codes, recipe.delta)
             return {"logits_processor": LogitsProcessorList([marker])}
-        config = CTWLWatermarkingConfig(
-            codes=[0], profile=OFFLINE, strategy=recipe.method, delta=recipe.delta or 2.0,
-            skip_repeats=recipe.skip_repeats,
-        ).attach(self.bridge(recipe))  # fmt: skip
-        config.codes = codes  # now that it knows how wide the profile's codes are
-        return {"watermarking_config": config}
+        processor = CTWLLogitsProcessor(
+            self.bridge(recipe), [Payload((code,)) for code in codes], strategy=recipe.method,
+            delta=recipe.delta or 2.0, skip_repeats=recipe.skip_repeats,
+        )  # fmt: skip
+        return {"watermarking_config": ProcessorConfig(processor)}
 
     def bridge(self, recipe: Recipe) -> Bridge:
         """From SmolLM2 to the recipe's proxy. The encoder makes a vanilla twin by itself."""
@@ -212,7 +197,7 @@ class Writer:
         logits: NDArray[np.float32] = found.cpu().numpy()
         return logits
 
-    def _judged(self, recipe: Recipe, made: Any, row: int) -> tuple[list[float], list[float], list[float]]:
+    def _judged(self, recipe: Recipe, made: Any, row: int) -> Iterator[list[float]]:
         """NLL of a text's tokens, entropy of the model there, and of what they were drawn from.
 
         Args:
@@ -225,9 +210,10 @@ class Writer:
         logits[:, self.encoder._stop_ids()] = -torch.inf
         likely = torch.log_softmax(logits, dim=1)
         nll = -likely.gather(1, made.sequences[row, -recipe.tokens :, None].cpu())[:, 0]
-        entropy = _entropy(likely.exp_())
-        drawn = entropy if recipe.temperature == recipe.top_p == 1 else _entropy(_drawn(recipe, logits.numpy()))
-        return _rounded(nll), _rounded(entropy), _rounded(drawn)
+        entropy, choice = (
+            torch.special.entr(each).sum(dim=1) for each in (likely.exp(), _drawn(recipe, logits.numpy()))
+        )
+        yield from (each.double().round(decimals=4).tolist() for each in (nll, entropy, choice))
 
 
 def _drawn(recipe: Recipe, logits: NDArray[np.float32]) -> torch.Tensor:
@@ -237,16 +223,6 @@ def _drawn(recipe: Recipe, logits: NDArray[np.float32]) -> torch.Tensor:
     left = [truncate(row, 0, recipe.top_p, 0.0) for row in logits / np.float32(recipe.temperature)]
     drawn: torch.Tensor = torch.from_numpy(probabilities(np.stack(left)))
     return drawn
-
-
-def _entropy(likely: torch.Tensor) -> torch.Tensor:
-    """Nats of each row."""
-    entropy: torch.Tensor = torch.special.entr(likely).sum(dim=1)
-    return entropy
-
-
-def _rounded(values: torch.Tensor) -> list[float]:
-    return [round(value, 4) for value in values.tolist()]
 
 
 @cache
@@ -260,4 +236,4 @@ def _proxy(offline: Proxy, profile: Profile, layers: int) -> Proxy:
     if layers:
         model = plain_model(profile)
         model.base_model.layers = model.base_model.layers[:layers]
-    return Proxy(profile, offline.tokenizer, model, fast=offline.dtype != torch.float32)
+    return Proxy(profile, offline.tokenizer, model, arithmetic=offline.arithmetic)

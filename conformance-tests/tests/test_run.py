@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from threading import Barrier
 from typing import Any
 from xml.etree import ElementTree
 
@@ -19,8 +18,9 @@ import pytest
 
 from ctwl_conformance.cli import main
 from ctwl_conformance.run import results
+from ctwl_conformance.run.cases import Case, Outcome
 from ctwl_conformance.run.results import Report
-from ctwl_conformance.run.runner import side_by_side
+from ctwl_conformance.run.runner import _alternating
 
 US = f"{shlex.quote(sys.executable)} -m ctwl_conformance adapter"
 TOY, DECODER, CLIENT = f"{US} toy", f"{US} decoder", f"{US} registry-client"
@@ -183,29 +183,12 @@ def test_a_class_that_is_not_claimed_is_a_failure(tmp_path: Path) -> None:
     assert next(result for result in report.results if result.family == "start").verdict == "failed"
 
 
-def test_cases_run_side_by_side_where_they_share_no_implementation() -> None:
-    running: set[str] = set()
-    together: list[frozenset[str]] = []
-    meet = Barrier(2)
-
-    def work(case: str) -> str:
-        assert not running & set(case)
-        running.update(case)
-        together.append(frozenset(running))
-        if case in ("a", "c"):
-            meet.wait(10)  # both at once, though another stands between them
-        running.difference_update(case)
-        return case.upper()
-
-    cases = ["a", "ab", "c", "b", "bc", "a"]
-    assert side_by_side(work, cases[:5], cases[:5], 2) == ["A", "AB", "C", "B", "BC"]
-    assert frozenset("ac") in together
-
-    def fail(case: str) -> str:
-        raise ValueError(case)
-
-    with pytest.raises(ValueError, match="a"):
-        side_by_side(fail, cases, cases, 2)
+def test_cases_of_different_implementations_alternate() -> None:
+    made = [
+        Case(result("passed", *labels).model_copy(update={"id": str(i)}), Outcome)
+        for i, labels in enumerate(["a", "a", "a", "b", "ab", "b"])
+    ]
+    assert [case.id for case in _alternating(made)] == ["0", "3", "4", "1", "5", "2"]
 
 
 def test_an_adapter_must_be_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from common import OFFLINE, news_prompts
+from common import news_prompts
+from experiment import OFFLINE
 from transformers import GPT2TokenizerFast
 from transplant import NAME, provider, transplant
 

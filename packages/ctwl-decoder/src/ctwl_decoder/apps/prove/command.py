@@ -23,7 +23,7 @@ from ctwl_protocol.registry.workflow import update
 
 from ...errors import OptionOutOfRange, OutputExists, ProofUnfounded
 from ...options import ALPHA, add_alpha, add_proxy_options, check_alpha, command_parser
-from ...report.model import format_p_value
+from ...report.wording import describe, format_p_value
 from ...text.input import read_bytes, read_text
 from .document import Proof
 from .verification import TRIED, has_public_proxy, verify
@@ -133,7 +133,7 @@ def main_prove(argv: Sequence[str]) -> int:
             print(f"No proof written ({error.code}): {error}")
         return 1
     write_atomically(arguments.out, proof.to_bytes(), mode=0o600, new=True)
-    print(f"{report}\nproof     {arguments.out}", flush=True)
+    print(f"{describe(report)}\nproof     {arguments.out}", flush=True)
     notes = [f"{arguments.out} reveals the key of {profile.name} to everyone who reads it"]
     if report.p_value * 2.0**TRIED > ALPHA:
         notes.append(

@@ -11,7 +11,8 @@ from ctwl_protocol.errors import NonCanonical, ProfileMalformed
 from ctwl_protocol.profile.private import check_private
 
 from ...errors import InputTooLarge, ProofMalformed, ProofUnfounded
-from ...report.model import Report, format_p_value
+from ...report.model import Report
+from ...report.wording import format_p_value
 
 __all__ = ["Proof"]
 

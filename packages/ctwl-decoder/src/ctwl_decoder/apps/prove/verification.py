@@ -22,7 +22,7 @@ from ...errors import (
     ProofUnfounded,
 )
 from ...options import ALPHA, check_alpha
-from ...report.model import format_p_value
+from ...report.wording import format_p_value
 from ...text.alignment import AlignedText, normalize_aligned
 from .document import Proof
 

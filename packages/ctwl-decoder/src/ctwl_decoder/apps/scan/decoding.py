@@ -14,15 +14,11 @@ from ctwl_protocol.proxy import open_proxy
 
 from ...decoder import Decoder
 from ...errors import InputTooLarge, NotText, ScanSettingsDiffer, TextMissing
-from ...report.model import Report
 from .chunks import Chunk
 from .corpus import DOCUMENTS
 from .settings import Settings
 
 __all__ = ["SCHEMA", "DocumentDecoder"]
-
-BATCH_WINDOWS = 128
-"""Prefixes in one forward pass of the proxy LM: a scan always has enough of them (evaluation/bench.py, "scan")."""
 
 _CODE = [(name, pa.int32()) for name in ("code", "provider", "version", "nonce")]
 _RECORD = pa.struct([("layout", pa.string()), ("codes", pa.list_(pa.int32())), ("p_value", pa.float64())])
@@ -81,7 +77,6 @@ class DocumentDecoder:
             settings.profile,
             path=self.proxy_path,
             device=self.device,
-            batch_size=BATCH_WINDOWS,
             lazy=True,
             fast=not settings.reference,
         )
@@ -144,13 +139,4 @@ class DocumentDecoder:
                 return [{"error": error.code, "message": str(error)}]
             # The error does not say which text it is about, and nothing is decoded yet: decode each alone.
             return [row for text in texts for row in self._decode([text], progress)]
-        return [_row(analysis.report) for analysis in analyses]
-
-
-def _row(report: Report) -> dict[str, Any]:
-    """A report's part of a row; where nothing was detected, the likeliest code means nothing and is left out."""
-    names = {"detected", "p_value", "tokens", "spans"}
-    if report.detected:
-        names |= {"code", "provider", "version", "nonce", "record"}
-    outcome = "found" if report.detected else "too-short" if report.too_short else "none"
-    return report.model_dump(include=names) | {"outcome": outcome}
+        return [analysis.report.model_dump(include=set(_RESULTS.names)) for analysis in analyses]

@@ -1,0 +1,73 @@
+"""Is a passage found in a long text?
+
+A text of so many tokens, written by ``unbiased``, stands between two lines of a human document, which is cut from the
+given files. Found: a span with its code. Overlap: characters that the span and the passage share, over those that
+either has; 0 where none is found. The same texts are also read as the paper does: windows whose best code has a
+posterior of 1 - 1e-5.
+
+    python evaluation/pasted.py --out evaluation/results/pasted.json FILE...
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from common import generated, kept, rate
+from documents import documents
+from experiment import OFFLINE, Options, Result, experiment, tracked
+
+from ctwl_decoder import Decoder
+from ctwl_decoder.report.model import Span
+from ctwl_encoder import Encoder
+from ctwl_protocol.proxy import open_proxy
+
+LEVEL = 1e-4
+
+
+def overlap(spans: list[Span], start: int, end: int) -> float:
+    """Characters that spans share with a passage, over those that either has."""
+    both = sum(max(0, min(end, span.end) - max(start, span.start)) for span in spans)
+    return both / ((end - start) + sum(span.end - span.start for span in spans) - both)
+
+
+def summary(found: list[tuple[list[Span], int]]) -> dict[str, Any]:
+    """How many passages were found, from the spans with the right code and the number of others in each text."""
+    return {
+        "found with the right code": rate(sum(bool(spans) for spans, _ in found), len(found)),
+        "spans with another code": sum(others for _, others in found),
+    }
+
+
+@experiment(
+    quick={"texts": 2, "tokens": 60, "around": 100}, takes="human", texts=100, tokens=200, around=1000, batch=20, seed=1
+)
+def main(options: Options) -> Result:
+    """Run the experiment."""
+    proxy, encoder = open_proxy(OFFLINE, fast=True), Encoder.open("smollm2", OFFLINE)
+    decoder, rng = Decoder(proxy, kept(proxy)), np.random.default_rng(options.seed)
+    humans = documents(proxy.tokenizer, options.files, [options.around] * options.texts)
+    written = generated(encoder, options.texts, options.tokens, batch=options.batch, seed=options.seed)
+    overlaps = []
+    found: dict[str, list[tuple[list[Span], int]]] = {"exact": [], "posterior": []}
+    for human, generation in tracked(list(zip(humans, written, strict=True)), "reading"):
+        place = human.find("\n", rng.integers(len(human)))
+        head, tail = (human[:place], human[place:]) if place >= 0 else (human, "")
+        text = f"{head}\n{generation.text}{tail}"
+        for test in ("exact", "posterior"):
+            spans = decoder.decode(text, alpha=LEVEL, test=test).spans
+            right = [span for span in spans if span.code == generation.beacon.code]
+            found[test].append((right, len(spans) - len(right)))
+        overlaps.append(overlap(found["exact"][-1][0], len(head) + 1, len(head) + 1 + len(generation.text)))
+    return {
+        "pasted": {
+            **summary(found["exact"]),
+            "overlap, mean": round(float(np.mean(overlaps)), 4),
+            "overlap of those found, median": round(float(np.median([each for each in overlaps if each])), 4),
+            "the paper's windows": summary(found["posterior"]),
+        }
+    }
+
+
+if __name__ == "__main__":
+    main()
