@@ -7,6 +7,7 @@ import pydoc_data.topics
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,7 +29,7 @@ from ctwl_decoder.search.candidates import CodeSet, ScoredText
 from ctwl_decoder.search.plan import SCORE_SHARES
 from ctwl_decoder.search.windows import find_candidates
 from ctwl_decoder.statistics.code_scores import code_space, score_all, score_codes
-from ctwl_decoder.statistics.evidence import observe
+from ctwl_decoder.statistics.evidence import Evidence, observe
 from ctwl_decoder.statistics.null import null_of
 from ctwl_decoder.statistics.scored_positions import ScoredPositions, ScoreTable
 from ctwl_decoder.statistics.scores import Score, position_scores
@@ -37,7 +38,7 @@ from ctwl_protocol.partition import kernel, reference
 from ctwl_protocol.profile import TOY
 from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_protocol.text.normalization import normalize
-from ctwl_protocol.text.positions import positions
+from ctwl_protocol.text.positions import Positions, positions
 
 HUMAN = pydoc_data.topics.topics
 FIELDS = {"detected", "spans", "code", "provider", "version", "p_value", "tokens", "scored", "profile"}
@@ -45,7 +46,16 @@ FIELDS = {"detected", "spans", "code", "provider", "version", "p_value", "tokens
 
 @pytest.fixture(scope="session")
 def decoder(offline_proxy: Proxy) -> Decoder:
-    return Decoder(offline_proxy)
+    """The offline profile's decoder, which weighs the same positions once only."""
+    known: dict[bytes, Evidence] = {}
+
+    def remembered(cut: Positions, progress: Callable[[int], None]) -> Evidence:
+        key = np.column_stack([cut.prefixes, cut.observed]).tobytes()
+        if key not in known:
+            known[key] = observe(offline_proxy, cut, progress)
+        return known[key]
+
+    return Decoder(offline_proxy, remembered)
 
 
 def marked_text(proxy: Proxy, code: int, tokens: int, seed: int) -> str:
@@ -69,8 +79,15 @@ def marked_text(proxy: Proxy, code: int, tokens: int, seed: int) -> str:
 
 
 @pytest.fixture(scope="module")
-def marked(offline_proxy: Proxy) -> str:
-    return marked_text(offline_proxy, Beacon(700, 9, 21).code, 120, 4)
+def marked() -> str:
+    """What ``marked_text(offline_proxy, Beacon(700, 9, 21).code, 120, 4)`` wrote."""
+    return (Path(__file__).parent / "recorded" / "unbiased.txt").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_a_text_that_is_written_by_the_specification_is_read(decoder: Decoder) -> None:
+    report = decoder.decode(marked_text(decoder.proxy, Beacon(5, 0, 1).code, 120, 8))
+    assert (report.outcome, report.provider, report.version, report.nonce) == ("found", 5, 0, 1)
 
 
 VANILLA = ("--profile", "org.ctwl.smollm2-135m.vanilla.1")
@@ -138,6 +155,7 @@ def test_a_batch_of_the_proxy_holds_prefixes_of_one_text() -> None:
     assert batches == alone
 
 
+@pytest.mark.slow
 def test_another_batch_size_gives_the_same_code_and_verdict(decoder: Decoder, marked: str) -> None:
     other = Decoder(open_proxy(decoder.proxy.profile, batch_size=7))
     ours, theirs = decoder.decode(marked), other.decode(marked)
@@ -151,6 +169,7 @@ def test_a_text_survives_pasting(decoder: Decoder, marked: str) -> None:
     assert normalize(pasted[theirs.spans[0].start : theirs.spans[0].end]) == normalize(marked)
 
 
+@pytest.mark.slow
 def test_a_passage_is_found_in_the_text_that_it_was_pasted_into(decoder: Decoder, marked: str) -> None:
     """Between human lines, with its own lines wrapped: characters of the text as given."""
     head, tail = HUMAN["exceptions"][:900], HUMAN["objects"][:500]
@@ -169,8 +188,9 @@ def test_a_passage_is_found_in_the_text_that_it_was_pasted_into(decoder: Decoder
     assert "Watermark found in a passage" in console.export_text()
 
 
-def test_a_report_of_hostile_text_is_harmless(decoder: Decoder) -> None:
+def test_a_report_of_hostile_text_is_harmless() -> None:
     """Markup of HTML and of the terminal is shown, never obeyed."""
+    decoder = Decoder(open_proxy(VANILLA[1]))
     text = "<script>alert(1)</script> [bold red]&amp; \x1b[2J\x9b1m\u202e\x07 " * 8
     analysis = decoder.analyse(text)
     assert "<script" not in html_report(analysis)
@@ -319,8 +339,12 @@ def test_a_search_for_one_providers_beacons_needs_less_text(decoder: Decoder, ma
         decoder.decode(marked, beacons=[])
 
 
-def test_p_values_hold_on_human_text(decoder: Decoder) -> None:
+@pytest.mark.parametrize(
+    "profile", ["org.ctwl.smollm2-135m.vanilla.1", pytest.param("org.ctwl.smollm2-135m.1", marks=pytest.mark.slow)]
+)
+def test_p_values_hold_on_human_text(profile: str) -> None:
     """A small version of evaluation/false_positives.py: documentation that people wrote."""
+    decoder = Decoder(open_proxy(profile))
     rng = np.random.default_rng(8)
     texts = [text[200:900] for text in HUMAN.values() if len(text) > 1200][:12]
     reported: list[float] = []

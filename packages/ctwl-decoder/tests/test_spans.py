@@ -21,7 +21,7 @@ ALPHA = 1e-4
 
 
 def text(length: int, rng: np.random.Generator, planted: dict[tuple[int, int], int] | None = None) -> ScoredPositions:
-    """Scored positions of a text whose contexts come back; ``planted`` codes get most of their units in their stretch."""
+    """Scored positions of a text whose contexts come back; ``planted`` codes score well in their stretch."""
     contexts = rng.zipf(1.3, length) % 5000
     seeds = hashing.fmix32(contexts.astype(np.uint32))
     inside = rng.random((length, COLOURS)) < 0.5
