@@ -95,7 +95,7 @@ def _numbers(analysis: Analysis) -> Text:
         words += f"; read {report.form}"
     if report.registry and report.detected:
         words += f"\nnames from the {report.registry}"
-    return Text(f"{words}\nprofile {report.profile}")
+    return Text(f"{words}\nprofile {report.profile} ({report.arithmetic})")
 
 
 def _heat(analysis: Analysis, *, colours: bool) -> Text:

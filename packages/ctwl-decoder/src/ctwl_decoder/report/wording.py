@@ -62,7 +62,7 @@ def caveats(report: Report) -> list[str]:
 
 def describe(report: Report) -> str:
     """The whole report for people, in lines of plain text: the verdict first."""
-    size = f"{report.tokens} tokens, {report.scored} scored; profile {report.profile}"
+    size = f"{report.tokens} tokens, {report.scored} scored; profile {report.profile} ({report.arithmetic})"
     if report.outcome == "too-short":
         return f"{TOO_SHORT}. {_shortage(report)}\n{size}"
     if report.outcome == "none":

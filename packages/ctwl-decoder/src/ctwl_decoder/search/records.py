@@ -37,31 +37,31 @@ __all__ = ["RecordReader"]
 # hand; evaluation/records.py measures which records are read with them, and how often a record that was read is wrong.
 
 _BEACONS = 2
-"""So many of the best beacons are assumed, each with its nonce."""
+"""Number of the best beacons whose nonces are tried."""
 
 _CLEAR = 1e-6
-"""Other nonces and layouts are not tried where the codes behind the beacon have a p-value below this."""
+"""Once the codes behind the beacon have a p-value below this, no other nonces and layouts are tried."""
 
 _PROMISING = 0.1
-"""A window is read as a record where its beacon has a p-value below this; of a short text see :data:`_POSSIBLE`."""
+"""A window is read as a record where its beacon has a p-value below this."""
 
 _SHORT, _POSSIBLE = 512, 0.5
-"""A text of at most so many positions is read, as a record of its best beacon, where that beacon has a p-value below
-this: its other slots may show what one slot of it cannot. Most texts without a code are not read."""
+"""A whole text of at most 512 positions is read as a record of its best beacon where that beacon has a p-value below
+0.5: its other slots may show what one slot cannot. Most texts without a code are not read."""
 
 _CONFIRMED = 0.05
-"""A layout is reported where the codes behind the beacon have at most this p-value by themselves. Of the likeliest
-records the one that the authenticator confirms best is reported where its test has at most this p-value."""
+"""A layout is reported where the codes behind the beacon have at most this p-value by themselves. The record that the
+authenticator confirms best is reported where that test has at most this p-value, and else the likeliest record."""
 
 _WINDOWS_READ = 6
-"""Most windows of a text that are read as records."""
+"""At most this number of windows of a text are read as records."""
 
 _AUTHENTICATED = 4
-"""Where the authenticator can be tested, so many of the likeliest records are tested with it."""
+"""Number of the likeliest records that are tested with the authenticator, where it can be tested."""
 
 _MUCH_CLEARER = 1e-3
-"""A window is not read where the same beacon shows in a window that overlaps it, with a p-value of at most this times
-its own: the same beacon shows less clearly under other numbers of codes too."""
+"""A window is not read where an overlapping window shows the same beacon with a p-value of at most this times its own:
+a beacon also shows, less clearly, under numbers of codes that its record does not have."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +70,9 @@ class _Slot:
 
     Attributes:
         table: its scores by context.
-        null: of a wrong code's score.
-        scores: int32 (codes,), of every code; :data:`NOWHERE` for those that are not searched.
-        searched: how many codes are.
+        null: the distribution of a wrong code's score.
+        scores: int32 (codes,), the score of every code; :data:`NOWHERE` for codes that are not searched.
+        searched: the number of codes that are searched.
     """
 
     table: ScoreTable

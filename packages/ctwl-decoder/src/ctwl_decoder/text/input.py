@@ -1,4 +1,4 @@
-"""Plain text out of bytes from anywhere."""
+"""Text input: plain text from the bytes of a file or of standard input."""
 
 from __future__ import annotations
 

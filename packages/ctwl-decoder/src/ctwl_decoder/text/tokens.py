@@ -27,7 +27,7 @@ class TokenizedVariant:
 
     Attributes:
         name: what was done to the text.
-        starts: int64 (tokens + 1,), where each token, and the end, stands in the text as given.
+        starts: int64 (tokens + 1,), the place of each token, and of the end, in the text as given.
         positions: its positions.
         share: the share of the level that its tests may use.
     """
