@@ -70,17 +70,17 @@ class Candidate:
 
     Attributes:
         start, end: positions of the window.
-        count: how many codes the record has whose slot 0 carries the code.
+        count: the number of codes of the record whose slot 0 carries the code.
         code: its best code.
         by: how positions were scored.
         score: the code's score there.
         expected: the mean score of a wrong code.
         tests: the number of tests (spec section 10.2).
-        chance: of one wrong code to score as high in slot 0.
+        chance: the probability that one wrong code scores as high in slot 0.
         p_value: corrected for all that was searched.
-        codes: uint32, ascending: the codes that it is the best of.
+        codes: uint32, ascending: the codes that were searched.
         reading: the whole record, where it was read.
-        beacons: of how many of its beacons it was read as a record, with or without success.
+        beacons: the number of its best beacons whose nonces were tried, with or without success.
         posterior: of the code, in the paper's test.
     """
 

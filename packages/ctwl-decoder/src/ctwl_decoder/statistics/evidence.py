@@ -43,7 +43,7 @@ class Evidence:
 
     @classmethod
     def joined(cls, parts: Sequence[Evidence]) -> Evidence:
-        """The evidence of several texts, one behind the other."""
+        """The evidence of several sets of positions, one after the other."""
         return cls(*(np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(cls)))
 
 

@@ -50,7 +50,7 @@ class ScoredPositions:
         )
 
     def with_colour_seeds(self, seed: Callable[[Sequence[int]], int]) -> ScoredPositions:
-        """The same marks under other colour seeds, each context hashed once."""
+        """The same positions under other colour seeds; each context is hashed once."""
         contexts, place = np.unique(self.pairs[:, :-1], axis=0, return_inverse=True)
         seeds = np.array([seed(context) for context in contexts.tolist()], dtype=np.uint32)
         return replace(self, seeds=seeds[place.reshape(-1)])
@@ -62,12 +62,12 @@ class ScoredPositions:
     def first_occurrences(self, apart: int | None = None) -> NDArray[np.bool_]:
         """One position of every distinct (context, token) pair: bool (positions,).
 
-        A pair that comes back brings the same permutations, so it is no new evidence. Of several positions the one that
-        carries slot 0 in most numbers of codes counts, the first of those.
+        A pair that comes back has the same permutations, so it is no new evidence. Of several positions with one pair,
+        the one that carries slot 0 in most numbers of codes counts, and the first of these.
 
         Args:
-            apart: for a preliminary search: the first position counts, and again one that is at least so many positions
-                behind the one that was counted last.
+            apart: for a preliminary search: the first position of a pair counts, and again each one that is at least
+                this number of positions behind the one that counted last.
         """
         first = np.zeros(len(self), dtype=np.bool_)
         if apart is None:
@@ -83,7 +83,7 @@ class ScoredPositions:
         return first
 
     def contributions(self, code: int) -> NDArray[np.int64]:
-        """What every position is worth to one code, repeats included: int64 (positions,)."""
+        """The score of every position for one code, repeats included: int64 (positions,)."""
         one = np.full(len(self), code, dtype=np.uint32)
         chosen = hashing.code_colours(self.seeds, one, self.scores.shape[1]).astype(np.int64)
         return self.scores[np.arange(len(self)), chosen].astype(np.int64)
@@ -91,12 +91,12 @@ class ScoredPositions:
 
 @dataclass(frozen=True)
 class ScoreTable:
-    """What a text says about every code: units summed over the positions that share a context.
+    """Scores by context: the sums over the positions that share a context.
 
     Attributes:
         seeds: uint32 (contexts,), colour seeds of the distinct contexts.
         scores: int32 (contexts, colours).
-        counted: how many positions were summed.
+        counted: the number of positions that were summed.
     """
 
     seeds: NDArray[np.uint32]
