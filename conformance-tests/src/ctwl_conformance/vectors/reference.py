@@ -170,6 +170,6 @@ def _is_sound(name: str, data: bytes) -> bool:
 
 def _by_id(text: str | None) -> dict[str, Any]:
     try:
-        return {test["id"]: test for test in json.loads(text or "{}")["tests"]}
+        return {str(test["id"]): test for test in json.loads(text or "{}")["tests"]}
     except (ValueError, KeyError, TypeError):
         return {}
