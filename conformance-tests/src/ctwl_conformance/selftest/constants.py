@@ -1,4 +1,4 @@
-"""Every constant of the reference, changed one at a time: some vector must tell the difference."""
+"""Every constant of the reference, changed one at a time: at least one vector must show the difference."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ def first_difference(asked: Sequence[tuple[str, str, Any, Any]]) -> str | None:
 
 
 def questions(module: str | None) -> list[tuple[str, str, Any, Any]]:
-    """All vectors, those first that are to tell a change of a module."""
+    """All vectors; the first ones are those that should show a change of the module."""
     order = {family: i for i, family in enumerate(MODULES[module].families if module else ())}
     plain = [name for name, family in FAMILIES.items() if not family.needs or name in order]
     vectors = sorted(load(plain), key=lambda vector: order.get(vector.family, len(order)))
@@ -239,7 +239,7 @@ def _name(node: ast.stmt) -> str | None:
 
 
 def _is_told(node: ast.AST) -> bool:
-    """Whether a part of the source only speaks to people, or to the type checker."""
+    """Whether a part of the source is only a message or a docstring."""
     return isinstance(node, ast.Raise | ast.JoinedStr) or (
         isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     )
