@@ -28,7 +28,7 @@ json_values = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), json_values))
 def test_a_line_holds_one_value(value: dict[str, Any]) -> None:
     line = write_line(value)

@@ -179,7 +179,9 @@ def test_exceptions_are_strict(
 
 
 def test_what_does_not_start_fails_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    status, report = run(tmp_path, "--decoder", "/no/such/decoder", "--encoder", TOY)
+    (tmp_path / "toy.py").write_text(HOSTILE.replace('"odd"', '"toy"').replace('"nope\\ufffe\\u001b[2J", "null"', ""))
+    encoder = f"{shlex.quote(sys.executable)} {tmp_path / 'toy.py'}"
+    status, report = run(tmp_path, "--decoder", "/no/such/decoder", "--encoder", encoder)
     assert status == 1
     found = {(result.family, result.verdict) for result in report.results if result.kind == "start"}
     assert found == {("start", "errored"), ("start", "passed")}
@@ -188,8 +190,8 @@ def test_what_does_not_start_fails_alone(tmp_path: Path, capsys: pytest.CaptureF
     assert "toy is incomplete as encoder: no round-trip was run and passed" in capsys.readouterr().out
 
 
-def test_a_class_that_is_not_claimed_is_a_failure(tmp_path: Path) -> None:
-    status, report = run(tmp_path, "--registry-client", TOY)
+def test_a_class_that_is_not_claimed_is_a_failure(tmp_path: Path, odd: tuple[int, Report, Path]) -> None:
+    status, report = run(tmp_path, "--registry-client", f"{shlex.quote(sys.executable)} {odd[2] / 'odd.py'}")
     assert status == 1
     assert next(result for result in report.results if result.family == "start").verdict == "failed"
 

@@ -28,7 +28,7 @@ class Bound:
     rate: float
 
     def limit(self, trials: int) -> int:
-        """The fewest (most) successes that pass. At the claimed rate, fewer (more) have a chance below :data:`ERROR`."""
+        """The fewest (most) successes that pass; at the claimed rate, fewer (more) are rarer than :data:`ERROR`."""
         if self.side == "at least":
             return max(k for k in range(trials + 1) if k == 0 or binom.cdf(k - 1, trials, self.rate) <= ERROR)
         return min(k for k in range(trials + 1) if binom.sf(k, trials, self.rate) <= ERROR)

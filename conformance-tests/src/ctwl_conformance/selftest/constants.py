@@ -54,7 +54,11 @@ MODULES: dict[str, Module] = {
         },
     ),
     "ctwl_protocol.records.slots": Module(
-        ("slot", "decode-record"), {"MAX_CODES + 1)]": "one column more than is looked at"}
+        ("slot", "decode-record"),
+        {
+            "index.reshape(-1)": "NumPy takes any negative number",
+            "MAX_CODES + 1)]": "one column more than is looked at",
+        },
     ),
     "ctwl_protocol.hashing": Module(
         ("mixing", "permutation", "colours", "slot", "decode"),
@@ -65,7 +69,7 @@ MODULES: dict[str, Module] = {
         {"mode=0o600": "permissions of files", "file.read(canonical.MAX_BYTES + 1)": _LENGTH},
     ),
     "ctwl_protocol.records.layouts": Module(
-        ("layout", "record", "relay"),
+        ("layout", "record", "relay", "decode-record"),
         {
             "PRIVATE_USE = range(192, 256)": "numbers that nobody hands out",
             "hops = 0": "every layout begins with a beacon",
@@ -86,7 +90,8 @@ MODULES: dict[str, Module] = {
     "ctwl_protocol.profile.document": Module(
         ("profile-document", "public-key", "profile", "decode"),
         {
-            'TOY = "org.ctwl.toy.1"': "a name for the suite's own use",
+            'STANDARD = "org.ctwl.gpt2.1"': "a name for the packages' own use",
+            'TOY = "org.ctwl.toy.1"': "a name for the packages' own use",
             "lru_cache(maxsize=64)": "a cache",
             "[:300]": "the length of a message",
             "indent=2": "for people",
