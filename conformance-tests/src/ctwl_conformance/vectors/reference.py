@@ -62,9 +62,8 @@ def write(folder: Path, anew: Iterable[str] = ()) -> None:
     """
     measured = {name_of(profile): _document(head(profile), measure(profile)) for profile in anew}
     there = files_of(folder) if folder.is_dir() else {}
-    for name, text in _documents(
-        {name: data for name, data in there.items() if name not in measured}, measured
-    ).items():
+    kept = {name: data for name, data in there.items() if name not in measured}
+    for name, text in _documents(kept, measured).items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="ascii")
 
