@@ -1,4 +1,4 @@
-"""The pytest plug-in: every case as a test, for a maker's own CI.
+"""The pytest plug-in: every case is a test, for the CI of an implementation.
 
 pytest --ctwl-decoder "node my-decoder.js" --ctwl-encoder "ctwl-conformance adapter toy"
 """
@@ -24,7 +24,7 @@ _ROLES = ("encoder", "decoder", "registry-client")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The options of ``ctwl-conformance run`` that matter here."""
+    """The options of ``ctwl-conformance run`` that a test run needs."""
     group = parser.getgroup("ctwl", "CTWL conformance")
     for role in _ROLES:
         group.addoption(f"--ctwl-{role}", action="append", default=[], metavar="CMD", help=f"adapter of a {role}")
@@ -39,7 +39,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Put the cases behind the tests that were collected, before anybody deselects some."""
+    """Add the cases after the collected tests, before other plug-ins deselect any."""
     given: dict[Any, list[str]] = {role: config.getoption(f"ctwl_{role.replace('-', '_')}") for role in _ROLES}
     if not any(given.values()):
         return
@@ -74,7 +74,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 class WrongAnswer(Exception):
-    """A case that did not pass; shown without a traceback."""
+    """A case did not pass. Pytest shows it without a traceback."""
 
 
 class CaseItem(pytest.Item):
@@ -91,7 +91,7 @@ class CaseItem(pytest.Item):
         return item
 
     def runtest(self) -> None:
-        """Run the case; what became of it is this test's outcome."""
+        """Run the case. Its result is the outcome of this test."""
         result = self.case.run(self.exceptions)
         self.user_properties += _properties(result)
         match result.verdict:
@@ -103,13 +103,13 @@ class CaseItem(pytest.Item):
                 raise WrongAnswer("\n".join(part for part in (_told(result), result.stderr) if part))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """What was wrong, without our own traceback."""
+        """What was wrong, without a traceback of the suite."""
         if isinstance(excinfo.value, WrongAnswer):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
-        """Where the test is said to be."""
+        """Where pytest says that the test is."""
         return Path("ctwl"), None, self.case.id
 
 

@@ -21,7 +21,7 @@ _MODEL = "smollm2"
 
 
 def add_commands(commands: Any) -> None:
-    """Add ``adapter`` and ``endpoint`` to the command's own."""
+    """Add the commands ``adapter`` and ``endpoint``."""
     adapter = commands.add_parser("adapter", help="be an adapter: requests on standard input, replies on output")
     adapter.set_defaults(run=lambda options: serve(options.make(options)))
     kinds = adapter.add_subparsers(dest="kind", required=True, metavar="KIND")

@@ -44,7 +44,7 @@ _Answer = TypeVar("_Answer", bound=BaseModel)
 
 @dataclass(frozen=True)
 class Limits:
-    """How long an adapter may take, in seconds, and how often it is started anew.
+    """How long an adapter may take, in seconds, and how often the suite restarts it.
 
     Attributes:
         start: until it has told what it is; models are loaded here.
@@ -60,7 +60,7 @@ class Limits:
 
 
 class AdapterErrored(Exception):
-    """An adapter that gave no answer; whether it conforms stays open.
+    """An adapter gave no answer. This says nothing about conformance.
 
     Attributes:
         kind: what happened.
@@ -116,7 +116,7 @@ class Adapter:
     """
 
     def __init__(self, command: Sequence[str], limits: Limits | None = None) -> None:
-        """Take note of a command; nothing runs yet."""
+        """Keep the command. The process starts at the first request."""
         self.command = tuple(command)
         self._limits = limits or Limits()
         self._runner = asyncio.Runner()
@@ -174,7 +174,7 @@ class Adapter:
             self._runner.close()
 
     def abort(self) -> None:
-        """End it at once and for good, from any thread: who waits for its answer gets an error."""
+        """End it at once and for good, from any thread. A thread that waits for its answer gets an error."""
         self._failed = self._errored("given-up", "the run was broken off")
         transport = self._transport  # once: the thread that waits may be ending it
         if transport is not None:
@@ -309,5 +309,5 @@ def _ended(status: int | None) -> str:
 
 
 def clean(text: str) -> str:
-    """A text that steers no terminal and no XML reader."""
+    """The text without characters that control a terminal or that XML does not allow."""
     return "".join(letter if letter.isprintable() or letter == "\n" else "?" for letter in text)

@@ -23,7 +23,7 @@ _SHOWN = 300
 
 
 class EndpointError(CTWLError):
-    """The endpoint did not answer, or answered something else than a completion."""
+    """The endpoint did not answer, or its answer was no completion."""
 
     code = "endpoint-error"
 
@@ -40,7 +40,7 @@ class EndpointEncoder(Implementation):
         chat: bool = False,
         client: httpx.Client | None = None,
     ) -> None:
-        """Take note of the endpoint.
+        """Keep the address of the endpoint.
 
         Args:
             url: base URL, such as ``http://127.0.0.1:8000/v1``; a key is taken from ``$OPENAI_API_KEY``.

@@ -1,4 +1,4 @@
-"""When an answer is the expected one: all is exact but decimal numbers."""
+"""When an answer agrees with the expected one: exactly, except for decimal numbers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def decimal(number: float) -> str:
 
 
 def agree(expected: Any, answer: Any) -> bool:
-    """Whether an answer is the expected one: equal, but for decimal numbers, which need only be near."""
+    """Whether an answer agrees: it must be equal, but decimal numbers need only be near."""
     match expected:
         case dict():
             same = isinstance(answer, dict) and answer.keys() == expected.keys()

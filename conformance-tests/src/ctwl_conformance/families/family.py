@@ -37,7 +37,7 @@ class Family:
 
 
 def refusing(answer: Answer) -> Answer:
-    """The same answer, where a refusal is an answer too: its status code."""
+    """The same function, but a refusal becomes an answer: its status code."""
 
     @wraps(answer)
     def answered(data: JSON) -> JSON:

@@ -1,4 +1,4 @@
-"""What positions say of the codes, how likely chance would say so, and what is searched (spec sections 10 and 12)."""
+"""Scores of codes, their p-values, and the windows and tests of the search (spec sections 10 and 12)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _units(data: JSON) -> JSON:
 
 
 def _positions(pairs: list[list[int]], slots: list[list[int]]) -> ScoredPositions:
-    """Positions by context and token, and by slots; no token is worth anything to any of two colours."""
+    """Positions of these contexts and tokens, in these slots; every score is 0 under both colours."""
     from ctwl_decoder.statistics.scored_positions import ScoredPositions
 
     count = len(pairs)

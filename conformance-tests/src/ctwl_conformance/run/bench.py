@@ -1,4 +1,4 @@
-"""The implementations of one run, started once, and the texts that were written so far."""
+"""The implementations of one run, each started once, and the texts that they wrote so far."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ __all__ = ["Bench", "Commands", "Subject", "Written"]
 
 
 Commands: TypeAlias = Mapping[Class, Sequence[str]]
-"""Which commands are adapters of what, as a user gives them."""
+"""The commands that a user gives for each class."""
 
 
 @dataclass(frozen=True)
 class Written:
-    """A text that an encoder was asked for, with what it answered."""
+    """A record that an encoder had to write, and its answer."""
 
     record: RecordDocument
     answer: Encoded | Refused | Skipped
@@ -59,7 +59,7 @@ class Subject:
         return self.told.profiles if self.told else []
 
     def describe(self) -> Implementation:
-        """As a report has it."""
+        """Its entry in a report."""
         return Implementation(label=self.label, command=self.command, told=self.told)
 
 
@@ -101,11 +101,11 @@ class Bench:
             subject.adapter.close()
 
     def of(self, role: Class) -> list[Subject]:
-        """Those that are judged for a class and have started."""
+        """The implementations that are judged for a class and have started."""
         return [subject for subject in self.subjects if role in subject.roles and subject.told]
 
     def texts(self, encoder: Subject, profile: str, layout: int, tokens: int, count: int) -> list[Written]:
-        """So many texts of an encoder; each is asked for once, whoever reads it.
+        """The first ``count`` texts of an encoder. It writes each text once, however many decoders read it.
 
         Raises:
             AdapterErrored: it gave no answer; the next call asks again.

@@ -45,7 +45,7 @@ class Skip(Exception):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a case found, where nothing was raised; a rate or number that breaks its bound is wrong."""
+    """What a case found, if it raised nothing. ``wrong`` says which bound a rate or a number breaks."""
 
     statistics: Statistics | None = None
     wrong: str = ""
@@ -70,7 +70,7 @@ class Case:
         return self.question.id
 
     def run(self, exceptions: Exceptions | None = None) -> Result:
-        """The result, whatever happens, in the light of what is known beforehand."""
+        """The result, whatever happens, with the known exceptions applied."""
         known = exceptions or Exceptions()
         if reason := known.skipped(self.id):
             return self._result("skipped", reason=reason)
@@ -137,7 +137,7 @@ def _judge_start(subject: Subject) -> Outcome:
     if not told.profiles and {"encoder", "decoder"} & set(subject.roles):
         raise Failed("it names no profile")
     if unknown := set(told.families) - {*VECTOR_FAMILIES, NUMERIC}:
-        raise Failed(f"it names a family that there is not: {min(unknown)}; see ctwl-conformance sections")
+        raise Failed(f"it names an unknown family: {min(unknown)}; see ctwl-conformance sections")
     return Outcome()
 
 
@@ -187,7 +187,7 @@ def _judge_vector(subject: Subject, vector: Vector) -> Outcome:
 
 
 def _whole(asked: Any) -> Any:
-    """The same, long byte strings in one piece: files have them in parts, some repeated."""
+    """The same input with each byte string in one piece. Files may have a long one in parts, some repeated."""
     match asked:
         case dict():
             return {name: _whole(value) for name, value in asked.items()}
@@ -325,7 +325,7 @@ def _declared(subject: Subject, family: str) -> None:
 
 
 def _read(decoder: Subject, profile: str, text: str, alpha: float) -> Decoded:
-    """What a decoder says of a text, once it is clear that it does not contradict itself."""
+    """What a decoder says about a text, after a check that it does not contradict itself."""
     request = Decode(id=0, profile=profile, text=text, alpha=alpha)
     answer = _answered(decoder.adapter.ask(request, Decoded), "the decoder's")
     spans = sorted(answer.spans, key=lambda span: span.start)
@@ -344,7 +344,7 @@ def _read(decoder: Subject, profile: str, text: str, alpha: float) -> Decoded:
 
 
 def _held(successes: int, trials: int, bound: Bound) -> Outcome:
-    """A rate, held against its bound."""
+    """A rate, compared with its bound."""
     low, high = interval(successes, trials)
     claim, limit = f"{bound.side} {bound.rate:g}", bound.limit(trials)
     found = Statistics(

@@ -28,7 +28,7 @@ def run(
     jobs: int = 1,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Report:
-    """Ask everything that these implementations can be asked.
+    """Run every case of these implementations.
 
     Args:
         bench: the implementations.
@@ -48,7 +48,7 @@ def run(
             for result in pool.map(lambda case: case.run(exceptions), _alternating(cases)):
                 found[result.id] = result
                 progress(len(found), len(cases))
-        except BaseException:  # such as Ctrl-C: workers wait for answers that nobody needs any more
+        except BaseException:  # such as Ctrl-C: do not wait for answers that nobody needs
             bench.abort()
             raise
     results = [found[case.id] for case in cases]
@@ -67,7 +67,7 @@ def run(
 
 
 def _alternating(cases: Sequence[Case]) -> list[Case]:
-    """The cases of each implementation in turn: it answers one question at a time, so others had better be asked."""
+    """Cases of different implementations take turns: one implementation answers one question at a time."""
     asked: Counter[tuple[str, ...]] = Counter()
 
     def turn(case: Case) -> int:

@@ -1,4 +1,4 @@
-"""Every constant of the reference, changed one at a time: some vector must tell the difference."""
+"""Every constant of the reference, changed one at a time: at least one vector must show the difference."""
 
 from __future__ import annotations
 
@@ -54,7 +54,11 @@ MODULES: dict[str, Module] = {
         },
     ),
     "ctwl_protocol.records.slots": Module(
-        ("slot", "decode-record"), {"MAX_CODES + 1)]": "one column more than is looked at"}
+        ("slot", "decode-record"),
+        {
+            "index.reshape(-1)": "NumPy takes any negative number",
+            "MAX_CODES + 1)]": "one column more than is looked at",
+        },
     ),
     "ctwl_protocol.hashing": Module(
         ("mixing", "permutation", "colours", "slot", "decode"),
@@ -65,7 +69,7 @@ MODULES: dict[str, Module] = {
         {"mode=0o600": "permissions of files", "file.read(canonical.MAX_BYTES + 1)": _LENGTH},
     ),
     "ctwl_protocol.records.layouts": Module(
-        ("layout", "record", "relay"),
+        ("layout", "record", "relay", "decode-record"),
         {
             "PRIVATE_USE = range(192, 256)": "numbers that nobody hands out",
             "hops = 0": "every layout begins with a beacon",
@@ -86,7 +90,8 @@ MODULES: dict[str, Module] = {
     "ctwl_protocol.profile.document": Module(
         ("profile-document", "public-key", "profile", "decode"),
         {
-            'TOY = "org.ctwl.toy.1"': "a name for the suite's own use",
+            'STANDARD = "org.ctwl.gpt2.1"': "a name for the packages' own use",
+            'TOY = "org.ctwl.toy.1"': "a name for the packages' own use",
             "lru_cache(maxsize=64)": "a cache",
             "[:300]": "the length of a message",
             "indent=2": "for people",
@@ -214,7 +219,7 @@ def first_difference(asked: Sequence[tuple[str, str, Any, Any]]) -> str | None:
 
 
 def questions(module: str | None) -> list[tuple[str, str, Any, Any]]:
-    """All vectors, those first that are to tell a change of a module."""
+    """All vectors; the first ones are those that should show a change of the module."""
     order = {family: i for i, family in enumerate(MODULES[module].families if module else ())}
     plain = [name for name, family in FAMILIES.items() if not family.needs or name in order]
     vectors = sorted(load(plain), key=lambda vector: order.get(vector.family, len(order)))
@@ -239,7 +244,7 @@ def _name(node: ast.stmt) -> str | None:
 
 
 def _is_told(node: ast.AST) -> bool:
-    """Whether a part of the source only speaks to people, or to the type checker."""
+    """Whether a part of the source is only a message or a docstring."""
     return isinstance(node, ast.Raise | ast.JoinedStr) or (
         isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     )

@@ -1,4 +1,4 @@
-"""Run the suite against what is broken on purpose: every fault, and every constant, must be seen."""
+"""Run the suite against errors made on purpose: it must see every fault and every changed constant."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _PATIENCE = 5.0
 
 
 class Finding(BaseModel):
-    """What became of one thing that is broken.
+    """What the suite found about one error.
 
     Attributes:
         name: of the fault, or the change of the source.
@@ -68,7 +68,7 @@ def check_constants(jobs: int, progress: Callable[[], None] = lambda: None) -> I
         progress()
         return finding
 
-    sound = _answered(None)  # what fails as it is would be taken for seen
+    sound = _answered(None)  # if the unchanged reference failed, every change would count as seen
     told = None if sound.seen_by else "all vectors agree"
     yield sound.model_copy(update={"seen_by": told})
     if told is not None:
@@ -97,7 +97,7 @@ def _driven(fault: Fault) -> Finding:
 
 
 def _sound(faults: Sequence[Fault]) -> Finding:
-    """The reference itself passes every case that a fault is to be seen by: none of them fails for another reason."""
+    """The reference itself passes every case that should show a fault, so none of them fails for another reason."""
     patterns = {pattern for fault in faults for pattern in fault.seen_by}
     commands: Commands = {role: [_serving(role)] for role in get_args(Class)}
     with Bench(commands, size="quick", limits=Limits(start=_SECONDS, request=_SECONDS)) as bench:

@@ -1,4 +1,4 @@
-"""The vectors: files that anyone can read, what the reference answers, and which sections they hold anyone to."""
+"""The vectors: the files, the answers of the reference, and the sections of the specification that they test."""
 
 from .files import FAMILIES, Vector, load, load_numeric
 from .manifest import VectorsAltered

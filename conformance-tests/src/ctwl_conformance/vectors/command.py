@@ -23,7 +23,7 @@ __all__ = ["add_commands"]
 def add_commands(commands: Commands) -> None:
     """Add the commands to a parser; each sets ``run``, which takes the arguments and gives the exit status."""
     commands.add_parser("check", help="answer every vector and compare").set_defaults(run=_check)
-    generate = commands.add_parser("generate", help="write the vectors anew from the reference")
+    generate = commands.add_parser("generate", help="write the expected answers anew from the reference")
     generate.add_argument("folder", type=Path)
     how = generate.add_mutually_exclusive_group()
     how.add_argument("--check", action="store_true", help="write nothing; name what differs, status 1 if anything")
@@ -36,7 +36,7 @@ def add_commands(commands: Commands) -> None:
         help="measure the numeric vectors of a profile anew, whose proxy is installed; repeat it (default: keep them)",
     )
     generate.set_defaults(run=_generate)
-    sections = commands.add_parser("sections", help="print which vectors hold an implementation to which section")
+    sections = commands.add_parser("sections", help="print which vectors test which section")
     sections.set_defaults(run=_sections)
 
 

@@ -50,7 +50,7 @@ class Vector:
 
 
 def load(families: Iterable[str] = FAMILIES) -> list[Vector]:
-    """The published vectors, in order, once their files were held against the manifest.
+    """The published vectors, in order, after a check against the manifest.
 
     Args:
         families: which ones.
@@ -67,7 +67,7 @@ def load(families: Iterable[str] = FAMILIES) -> list[Vector]:
 
 
 def load_numeric(folder: Path | None = None) -> list[Numeric]:
-    """The numeric vectors, one item for each profile, once the files were held against the manifest.
+    """The numeric vectors, one item for each profile, after a check against the manifest.
 
     Args:
         folder: where the files are; None for the published ones.

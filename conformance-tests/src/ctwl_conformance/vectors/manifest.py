@@ -1,7 +1,7 @@
 """The manifest of the vectors: which files there are, with their digests, signed as the registry signs (spec 9.6).
 
-The signature is by a test key whose secret is public. It tells a file that was altered by accident, or by one who did
-not mean to hide it; it says nothing of who wrote the vectors.
+The signature is by a test key whose secret is public. It shows that a file was altered by accident or without
+the wish to hide it. It says nothing about who wrote the vectors.
 """
 
 from __future__ import annotations

@@ -123,7 +123,7 @@ def _variation(expected: Sequence[int], total: int, found: Sequence[int], whole:
 def weigh(
     proxy: Proxy, windows: Sequence[Sequence[int]], tokens: Sequence[Sequence[int]]
 ) -> tuple[list[list[int]], list[int]]:
-    """What a proxy weighs: of each window the weights of its tokens, and the total.
+    """The weights of a proxy: for each window those of its tokens, and the total.
 
     Args:
         proxy: the runtime.
@@ -145,7 +145,7 @@ def weigh(
 
 
 def head(profile: str) -> JSON:
-    """What a profile's file says of itself.
+    """The fields of a profile's file apart from its tests.
 
     Raises:
         ProfileUnknown: there is no such profile.
@@ -190,7 +190,7 @@ def measure(profile: str) -> list[JSON]:
 
 
 def reweigh(numeric: Numeric) -> Fraction | None:
-    """How far the reference on this machine lies from a file; None where the profile's proxy is not installed."""
+    """The distance of the reference on this machine from a file; None if the profile's proxy is not installed."""
     try:
         from ctwl_protocol.proxy import open_proxy
 

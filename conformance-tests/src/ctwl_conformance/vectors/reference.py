@@ -62,17 +62,16 @@ def write(folder: Path, anew: Iterable[str] = ()) -> None:
     """
     measured = {name_of(profile): _document(head(profile), measure(profile)) for profile in anew}
     there = files_of(folder) if folder.is_dir() else {}
-    for name, text in _documents(
-        {name: data for name, data in there.items() if name not in measured}, measured
-    ).items():
+    kept = {name: data for name, data in there.items() if name not in measured}
+    for name, text in _documents(kept, measured).items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="ascii")
 
 
 def differences(folder: Path) -> list[str]:
-    """What is not as the reference would write it: names of files and, inside a family's file, ids of vectors.
+    """What the reference would write differently: names of files and, inside a family's file, ids of vectors.
 
-    Of the numeric vectors that is their form; their numbers are for :func:`~.numeric.reweigh`.
+    Numeric vectors are compared in form only; :func:`~.numeric.reweigh` compares their numbers.
     """
     files = files_of(folder)
     wanted = _documents({name: data for name, data in files.items() if _is_sound(name, data)})
@@ -110,19 +109,19 @@ def _documents(there: dict[str, bytes], measured: dict[str, str] | None = None) 
 
 
 def _answered_anew(family: Family, test: Mapping[str, Any]) -> dict[str, Any]:
-    """A test of a family's file with the answer of today: of the one that is there, comment and input count."""
+    """A test of a family's file with a new id and answer; its comment and input stay."""
     comment, asked = test["comment"], test["input"]
     name = f"{family.name}/{_slug(comment)}"
     return {"id": name, "comment": comment, "input": asked, "expected": family.answer(asked)}
 
 
 def _slug(comment: str) -> str:
-    """A comment as part of an id: a vector keeps its id as long as it keeps its comment, wherever it stands."""
+    """A comment as part of an id: a vector keeps its id as long as it keeps its comment."""
     return re.sub("[^a-z0-9]+", "-", comment.lower()).strip("-")
 
 
 def _document(told: Mapping[str, Any], tests: Iterable[dict[str, Any]]) -> str:
-    """A file: what it says of itself, then one test on each line."""
+    """A file: its head, then one test on each line."""
     lines = ",\n".join(f"  {json.dumps(test)}" for test in tests)
     return f'{json.dumps(told, indent=1)[:-2]},\n "tests": [\n{lines}\n ]\n}}\n'
 
@@ -170,6 +169,6 @@ def _is_sound(name: str, data: bytes) -> bool:
 
 def _by_id(text: str | None) -> dict[str, Any]:
     try:
-        return {test["id"]: test for test in json.loads(text or "{}")["tests"]}
+        return {str(test["id"]): test for test in json.loads(text or "{}")["tests"]}
     except (ValueError, KeyError, TypeError):
         return {}

@@ -1,4 +1,4 @@
-"""Which vectors hold an implementation to which section of the specification."""
+"""Which vectors test which section of the specification."""
 
 from __future__ import annotations
 
