@@ -2,7 +2,7 @@
 
 Texts of 200 tokens, ``unbiased``, and what is left of their codes after an edit by a share of the tokens:
 
-- substitution: by what the LM finds likely there, see ``proposals.py``;
+- substitution: by what the LM finds likely there, see :func:`substitute`;
 - deletion: of tokens drawn at random;
 - insertion: of what the LM finds likely behind the text before, at places drawn at random;
 - paraphrase: SmolLM2, which was tuned to follow instructions, is asked to say each passage of some sentences in other
@@ -18,25 +18,65 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
 from common import rate, recalled, sources
 from experiment import Options, Result, experiment, tracked
-from proposals import PROPOSALS, logits, substitute
 from reading import TextReader
 from texts import Recipe, Text, Writer
 
 from ctwl_encoder import Encoder
+from ctwl_protocol.proxy import fast_arithmetic
 
 Attack: TypeAlias = Callable[[Encoder, list[int], float, np.random.Generator], list[int]]
+
+PROPOSALS = 4
+"""So many of the likeliest tokens are proposed at a place."""
+
+BEFORE, BEHIND = 16, 3
+"""A proposal is judged behind so many tokens, and by so many that follow it."""
 
 CHAT = "<|im_start|>user\n{}<|im_end|>\n<|im_start|>assistant\n"
 """How SmolLM2-Instruct is asked; the markers are special tokens."""
 
 PASSAGE = 60
 """Tokens that are paraphrased at once, up to the end of a sentence."""
+
+
+def logits(model: Any, ids: list[list[int]], places: torch.Tensor) -> torch.Tensor:
+    """Log-probabilities of the token after each of ``places`` (rows, places): float32 (rows, places, vocabulary)."""
+    device = model.device
+    quick = fast_arithmetic(device) == "bfloat16"  # proposals need no more
+    with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=quick):
+        hidden = model.base_model(torch.tensor(ids, device=device)).last_hidden_state
+        chosen = hidden.gather(1, places.to(device)[..., None].expand(-1, -1, hidden.shape[-1]))
+        found: torch.Tensor = torch.log_softmax(model.lm_head(chosen).float(), dim=-1)
+    return found.cpu().clone()  # an inference tensor may not be written to
+
+
+def substitute(encoder: Encoder, ids: list[int], share: float, rng: np.random.Generator) -> list[int]:
+    """``ids`` with a share of the tokens replaced by others that fit between the tokens before and behind."""
+    places = np.sort(rng.choice(np.arange(1, len(ids) - BEHIND), round(share * len(ids)), replace=False))
+    likely = logits(encoder.model, [ids], torch.tensor(places - 1)[None])[0]
+    likely[torch.arange(len(places)), torch.tensor([ids[p] for p in places])] = -torch.inf
+    likely[:, encoder.tokenizer.all_special_ids] = -torch.inf
+    before, proposals = likely.topk(PROPOSALS)
+    rows, at = [], []
+    for place, candidates in zip(places.tolist(), proposals.tolist(), strict=True):
+        left, right = ids[max(0, place - BEFORE) : place], ids[place + 1 : place + 1 + BEHIND]
+        for candidate in candidates:
+            rows.append((left + [candidate] + right + [0] * BEFORE)[: BEFORE + 1 + BEHIND])
+            at.append([len(left) + i for i in range(BEHIND)])
+    behind = logits(encoder.model, rows, torch.tensor(at))
+    following = torch.tensor([[row[i + 1] for i in steps] for row, steps in zip(rows, at, strict=True)])
+    fit = before.flatten() + behind.gather(2, following[..., None])[..., 0].sum(dim=1)
+    chances = torch.softmax(fit.view(-1, PROPOSALS).double(), dim=1).numpy()
+    out = list(ids)
+    for place, candidates, chance in zip(places.tolist(), proposals.tolist(), chances, strict=True):
+        out[place] = candidates[rng.choice(PROPOSALS, p=chance / chance.sum())]
+    return out
 
 
 def delete(encoder: Encoder, ids: list[int], share: float, rng: np.random.Generator) -> list[int]:  # noqa: ARG001

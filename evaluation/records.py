@@ -103,8 +103,6 @@ def summary(run: Run, texts: list[tuple[str, Record]], tokens: int) -> dict[str,
         "whole records, provider not registered": rate(sum(whole for whole, _ in alike), len(alike)),
         "detected at p <= 1e-4": rate(sum(report.detected for _, report in read), len(read)),
         "every code at p <= 1e-3": rate(int(sum(p <= 1e-3 for p in sure)), len(read)),
-        "median p of the text": float(np.median([report.p_value for _, report in read])),
-        "median p of the least certain code": float(np.median(sure)),
     }
 
 
@@ -117,13 +115,12 @@ def attributed(run: Run, texts: int, tokens: int) -> dict[str, Any]:
 def excerpts(run: Run, texts: int, tokens: int) -> dict[str, Any]:
     """Three codes in the middle third of texts."""
     tokenizer = run.decoder.proxy.tokenizer
-    found, lengths = [], []
+    found = []
     for each in run.written(texts, tokens, run.attributed()):
         ids = tokenizer.encode(each.text)
         middle = ids[len(ids) // 3 : 2 * len(ids) // 3]
-        lengths.append(len(middle))
         found.append((tokenizer.decode(middle), each.record))
-    return summary(run, found, tokens) | {"tokens of an excerpt": float(np.mean(lengths))}
+    return summary(run, found, tokens)
 
 
 def beacons(run: Run, texts: int, tokens: int) -> dict[str, Any]:
@@ -143,7 +140,6 @@ def beacons(run: Run, texts: int, tokens: int) -> dict[str, Any]:
         "codes searched": 64 * len(run.registered),
         "numbers of codes in a record tried": 4,
         "the right code at p <= 1e-6": rate(int(sure.sum()), texts),
-        "the right code": rate(sum(right), texts),
         "median p": float(np.median(p_values)),
     }
 

@@ -18,9 +18,9 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
+from attacks import substitute
 from common import generated, kept, rate, recalled, scored_positions, sources
 from experiment import OFFLINE, Options, Result, experiment, tracked
-from proposals import substitute
 from reading import own_score, read_whole
 
 from ctwl_decoder import Decoder
