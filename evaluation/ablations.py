@@ -21,7 +21,7 @@ import numpy as np
 from common import beside, news_prompts
 from experiment import Options, Result, experiment, interleaved, tracked
 from numpy.typing import NDArray
-from reading import TextReader, rates
+from reading import rates, read
 from texts import Recipe, Writer, mean_nll
 
 from ctwl_decoder.statistics.evidence import observe
@@ -38,11 +38,11 @@ CHANGED: dict[str, tuple[int, ...]] = {
 """The values beside the published profile's."""
 
 
-def measured(writer: Writer, reader: TextReader, recipe: Recipe, plain: NDArray[np.float64]) -> dict[str, Any]:
+def measured(writer: Writer, recipe: Recipe, plain: NDArray[np.float64]) -> dict[str, Any]:
     """Success at each length, and NLL beside that of plain texts from the same prompts."""
     written = writer.texts(recipe, len(plain))
     return {
-        **rates([reader.read(recipe, text, LENGTHS) for text in written], LENGTHS),
+        **rates([read(writer.proxy, recipe, text, LENGTHS) for text in written], LENGTHS),
         "mean NLL": round(float(mean_nll(written).mean()), 4),
         **beside(mean_nll(written), plain),
     }
@@ -71,7 +71,6 @@ def timed(writer: Writer, recipe: Recipe, runs: int) -> dict[str, float]:
 def main(options: Options) -> Result:
     """Run the experiment."""
     writer = Writer()
-    reader = TextReader(writer.proxy)
     shared: dict[str, Any] = {"tokens": max(LENGTHS), "seed": options.seed, "batch": options.batch}
     bases = [Recipe("unbiased", **shared), Recipe("delta", 2.0, **shared)]
     plain = mean_nll(writer.texts(Recipe("plain", **shared), options.texts))
@@ -83,7 +82,7 @@ def main(options: Options) -> Result:
     for change, base in tracked(list(product(changes, bases)), "ablations"):
         recipe = replace(base, **change)
         row: dict[str, Any] = {"changed": change, "method": base.method}
-        row |= measured(writer, reader, recipe, plain)
+        row |= measured(writer, recipe, plain)
         if base.method == "delta":
             row["milliseconds a token"] = timed(writer, recipe, options.runs)
         rows.append(row)

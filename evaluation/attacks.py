@@ -24,7 +24,7 @@ import numpy as np
 import torch
 from common import rate, recalled, sources
 from experiment import Options, Result, experiment, tracked
-from reading import TextReader
+from reading import read
 from texts import Recipe, Text, Writer
 
 from ctwl_encoder import Encoder
@@ -149,7 +149,7 @@ def edited(encoder: Encoder, texts: list[list[int]], name: str, share: float, se
     return [ATTACKS[name][0](encoder, ids, share, rng) for ids, rng in zip(texts, rngs, strict=True)]
 
 
-def attacked(writer: Writer, reader: TextReader, recipe: Recipe, texts: list[Text], name: str, share: float) -> Result:
+def attacked(writer: Writer, recipe: Recipe, texts: list[Text], name: str, share: float) -> Result:
     """What is left of the codes."""
     exact = passed = 0
     left, lengths = [], []
@@ -157,7 +157,7 @@ def attacked(writer: Writer, reader: TextReader, recipe: Recipe, texts: list[Tex
     changes = recalled(partial(edited, writer.encoder, *asked), "edits", sources(), *asked)
     for text, ids in zip(texts, changes, strict=True):
         changed = replace(text, text=writer.encoder.tokenizer.decode(ids, skip_special_tokens=True))
-        (outcome,) = reader.read(recipe, changed, (len(ids) + 64,))
+        (outcome,) = read(writer.proxy, recipe, changed, (len(ids) + 64,))
         exact += outcome.exact
         passed += outcome.found
         left.append(runs_left(text.ids, ids))
@@ -174,14 +174,13 @@ def attacked(writer: Writer, reader: TextReader, recipe: Recipe, texts: list[Tex
 def main(options: Options) -> Result:
     """Run the experiment."""
     writer = Writer()
-    reader = TextReader(writer.proxy)
     asked = {20: tuple(ATTACKS), 24: ("none", "substitution")}
     jobs = [(bits, name, share) for bits, names in asked.items() for name in names for share in ATTACKS[name][1]]
     rows = []
     for bits, name, share in tracked(jobs, "attacks"):
         recipe = Recipe("unbiased", tokens=options.tokens, code_bits=bits, seed=options.seed, batch=options.batch)
         texts = writer.texts(recipe, options.texts)[: options.paraphrased if name == "paraphrase" else None]
-        found = attacked(writer, reader, recipe, texts, name, share)
+        found = attacked(writer, recipe, texts, name, share)
         rows.append({"bits": bits, "attack": name, "share": share, **found})
     return {"rows": rows}
 

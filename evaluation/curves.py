@@ -22,7 +22,7 @@ from baselines import BASELINES
 from common import beside, rate, repeats
 from experiment import Options, Result, experiment, tracked
 from numpy.typing import NDArray
-from reading import TextReader
+from reading import read
 from texts import Recipe, Text, Writer, mean_nll
 
 from ctwl_decoder.statistics.scores import Score
@@ -107,7 +107,6 @@ def main(options: Options) -> Result:
     """Run the experiment."""
     lengths = (options.tokens // 2, options.tokens)
     writer = Writer()
-    reader = TextReader(writer.proxy)
     shared: dict[str, Any] = {"tokens": options.tokens, "seed": options.seed, "batch": options.batch}
     unmarked = writer.texts(Recipe("plain", **shared), options.texts)
     plain = {length: mean_nll(unmarked, length) for length in lengths}
@@ -120,7 +119,7 @@ def main(options: Options) -> Result:
         texts = writer.texts(recipe, options.texts)
         scores = SCORES.get(method, (Score.SOFT,))
         for score in scores:
-            outcomes = [reader.read(recipe, text, lengths, score) for text in texts]
+            outcomes = [read(writer.proxy, recipe, text, lengths, score) for text in texts]
             for i, length in enumerate(lengths):
                 exact = np.array([outcome[i].exact for outcome in outcomes])
                 if score is scores[0]:

@@ -19,7 +19,7 @@ from common import rate
 from experiment import Options, Result, experiment, tracked
 from false_positives import passages
 from numpy.typing import NDArray
-from reading import Outcome, TextReader
+from reading import Outcome, read
 from scipy import stats
 from texts import Recipe, Text, Writer
 
@@ -60,7 +60,6 @@ def passing(outcomes: list[Outcome]) -> dict[str, Any]:
 def main(options: Options) -> Result:
     """Run the experiment."""
     writer = Writer()
-    reader = TextReader(writer.proxy)
     rng = np.random.default_rng(options.seed)
     each = -(-options.passages // len(options.files))
     cut = [passages(writer.proxy, f.read_text(encoding="utf-8"), each, rng, max(LENGTHS)) for f in options.files]
@@ -71,9 +70,11 @@ def main(options: Options) -> Result:
     for name, (score, method) in tracked(list(METHODS.items()), "methods"):
         recipe = Recipe(**method, **shared)
         kinds = {"marked": writer.texts(recipe, options.texts), "plain": plain, "human": human}
-        read = {kind: [reader.read(recipe, text, LENGTHS, score) for text in some] for kind, some in kinds.items()}
+        outcomes = {
+            kind: [read(writer.proxy, recipe, text, LENGTHS, score) for text in texts] for kind, texts in kinds.items()
+        }
         for i, length in enumerate(LENGTHS):
-            found = {kind: [outcomes[i] for outcomes in each] for kind, each in read.items()}
+            found = {kind: [of_text[i] for of_text in each] for kind, each in outcomes.items()}
             row: dict[str, Any] = {"method": name, "tokens": length}
             row |= {f"against {kind}": told_apart(found["marked"], found[kind], rng) for kind in ("plain", "human")}
             if found["marked"][0].p_value is not None:

@@ -17,8 +17,10 @@ from typing import Any
 import numpy as np
 from experiment import Options, Result, experiment, tracked
 from numpy.typing import NDArray
-from reading import TextReader, rates
+from reading import rates, read
 from texts import Recipe, Text, Writer
+
+from ctwl_protocol.proxy import Proxy
 
 LENGTHS = (40, 60, 80, 100, 125, 150, 200)
 SAMPLING: dict[str, dict[str, Any]] = {
@@ -52,9 +54,9 @@ def needed(good: NDArray[np.bool_], lengths: Sequence[int], rng: np.random.Gener
     return {"tokens": value, "interval_95": [low, high]}
 
 
-def read(reader: TextReader, recipe: Recipe, texts: Sequence[Text], lengths: Sequence[int]) -> dict[str, Any]:
+def tokens_needed(proxy: Proxy, recipe: Recipe, texts: Sequence[Text], lengths: Sequence[int]) -> dict[str, Any]:
     """What texts cut to so many tokens say: how many are needed, and how many were read at each length."""
-    outcomes = [reader.read(recipe, text, lengths) for text in texts]
+    outcomes = [read(proxy, recipe, text, lengths) for text in texts]
     exact = np.array([[outcome.exact for outcome in each] for each in outcomes])
     found = np.array([[outcome.found for outcome in each] for each in outcomes])
     rng = np.random.default_rng(recipe.seed)
@@ -70,7 +72,6 @@ def main(options: Options) -> Result:
     """Run the experiment."""
     lengths = [length for length in LENGTHS if length <= options.tokens]
     writer = Writer()
-    reader = TextReader(writer.proxy)
     rows = []
     for name, sampling in tracked(list(SAMPLING.items()), "entropy"):
         batch = options.batch if sampling.get("beams", 1) == 1 else options.batch // 4
@@ -82,7 +83,7 @@ def main(options: Options) -> Result:
                 "entropy of the model": round(float(np.mean([np.mean(text.entropy) for text in texts])), 3),
                 "entropy of the choice": round(float(np.mean([np.mean(text.choice) for text in texts])), 3),
                 "mean NLL": round(float(np.mean([np.mean(text.nll) for text in texts])), 3),
-                **read(reader, recipe, texts, lengths),
+                **tokens_needed(writer.proxy, recipe, texts, lengths),
             }
         )
     return {"rows": rows}

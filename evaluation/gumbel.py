@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 from common import beside, mean, repeats
 from diversity import self_bleu, summary
-from entropy import read
+from entropy import tokens_needed
 from experiment import Options, Result, experiment, tracked
 from numpy.typing import NDArray
-from reading import TextReader
 from texts import Recipe, Writer, mean_nll
 
 METHODS = ("plain", "unbiased", "gumbel")
@@ -46,7 +45,6 @@ def main(options: Options) -> Result:
     """Run the experiment."""
     lengths = [length for length in LENGTHS if length <= options.tokens]
     writer = Writer()
-    reader = TextReader(writer.proxy)
     rows: list[dict[str, Any]] = []
     for temperature in tracked(TEMPERATURES, "temperatures"):
         plain = np.zeros(0)
@@ -62,7 +60,7 @@ def main(options: Options) -> Result:
             if method != "plain":
                 row["NLL"] = beside(nll, plain)
                 row["entropy of the choice"] = round(float(np.mean([np.mean(text.choice) for text in texts])), 3)
-                row |= read(reader, recipe, texts, lengths)
+                row |= tokens_needed(writer.proxy, recipe, texts, lengths)
             rows.append(row)
     between = {method: alike(writer, method, options.prompts, options.again) for method in METHODS}
     return {
