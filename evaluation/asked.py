@@ -37,14 +37,10 @@ def windows_a_token(encoder: Encoder, temperature: float, delta: float, options:
 def main(options: Options) -> Result:
     """Run the experiment."""
     encoder = Encoder.open("smollm2", OFFLINE)
-    rows = [
-        {
-            "temperature": temperature,
-            "delta": delta,
-            "windows a token": round(windows_a_token(encoder, temperature, delta, options), 3),
-        }
-        for temperature, delta in tracked(list(product(TEMPERATURES, DELTAS)), "asked")
-    ]
+    rows = []
+    for temperature, delta in tracked(list(product(TEMPERATURES, DELTAS)), "asked"):
+        windows = windows_a_token(encoder, temperature, delta, options)
+        rows.append({"temperature": temperature, "delta": delta, "windows a token": round(windows, 3)})
     return {"rows": rows}
 
 

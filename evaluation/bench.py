@@ -17,7 +17,6 @@ from __future__ import annotations
 import json
 import pydoc_data.topics
 import re
-import resource
 import tempfile
 import time
 import warnings
@@ -45,17 +44,6 @@ from ctwl_protocol.text.positions import positions
 TOKENS, TEXTS = 200, 8
 T = TypeVar("T")
 ONE = [(42, version) for version in range(16)]
-
-
-def ratios(seconds: dict[str, list[float]], over: str) -> dict[str, Any]:
-    """Median seconds of each job, and the median ratio to another job, pair by pair."""
-    return {
-        name: {
-            "seconds": round(float(np.median(values)), 4),
-            f"over {over}": round(float(np.median(np.array(values) / np.array(seconds[over]))), 3),
-        }
-        for name, values in seconds.items()
-    }
 
 
 def plain_texts(decoder: Decoder, tokens: int, count: int) -> list[str]:
@@ -87,8 +75,14 @@ def decode(decoder: Decoder, runs: int) -> dict[str, Any]:
         "decode": lambda: [decoder.decode(text) for text in texts],
         "decode, one provider's beacons": lambda: [decoder.decode(text, beacons=ONE) for text in texts],
     }
-    seconds = {name: [run / TEXTS for run in took] for name, took in interleaved(jobs, runs).items()}
-    return ratios(seconds, "forward")
+    seconds = {name: np.array(took) / TEXTS for name, took in interleaved(jobs, runs).items()}
+    return {
+        name: {
+            "seconds": round(float(np.median(took)), 4),
+            "over forward": round(float(np.median(took / seconds["forward"])), 3),
+        }
+        for name, took in seconds.items()
+    }
 
 
 def scanning(decoder: Decoder, length: int, documents: int, runs: int) -> dict[str, Any]:
@@ -235,7 +229,6 @@ def main(options: Options) -> Result:
         "encode, one row": encode(encoder, exact, 1, options.tokens, options.runs),
         "bridge": bridge(encoder.proxy, options.tokens),
         "megabytes": megabytes,
-        "peak of this process, megabytes": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3, 1),
     }
 
 

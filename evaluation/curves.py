@@ -19,11 +19,11 @@ from typing import Any
 
 import numpy as np
 from baselines import BASELINES
-from common import beside, rate, repeats
+from common import beside, rate
 from experiment import Options, Result, experiment, tracked
 from numpy.typing import NDArray
 from reading import read
-from texts import Recipe, Text, Writer, mean_nll
+from texts import Recipe, Writer, mean_nll
 
 from ctwl_decoder.statistics.scores import Score
 
@@ -96,12 +96,6 @@ def compared(
     }
 
 
-def quality(texts: list[Text], length: int) -> dict[str, float]:
-    """What texts are like, up to a length."""
-    again = np.mean([repeats(text.ids[:length]) for text in texts])
-    return {"mean NLL": round(float(mean_nll(texts, length).mean()), 4), "pairs that repeat": round(float(again), 4)}
-
-
 @experiment(quick={"texts": 2, "strengths": 1, "tokens": 40}, texts=40, strengths=5, tokens=200, seed=1, batch=40)
 def main(options: Options) -> Result:
     """Run the experiment."""
@@ -110,7 +104,7 @@ def main(options: Options) -> Result:
     shared: dict[str, Any] = {"tokens": options.tokens, "seed": options.seed, "batch": options.batch}
     unmarked = writer.texts(Recipe("plain", **shared), options.texts)
     plain = {length: mean_nll(unmarked, length) for length in lengths}
-    rows = [{"method": "plain", "tokens": length, **quality(unmarked, length)} for length in lengths]
+    rows: list[dict[str, Any]] = []
     right = {(method, length): [np.zeros(options.texts, np.bool_)] for method in METHODS for length in lengths}
     loss = {(method, length): [plain[length]] for method in METHODS for length in lengths}
     points = [(method, delta) for method, deltas in METHODS.items() for delta in deltas[-options.strengths :]]
@@ -127,7 +121,7 @@ def main(options: Options) -> Result:
                     loss[method, length].append(mean_nll(texts, length))
                 row: dict[str, Any] = {"method": method, "score": "its own" if method in BASELINES else score.value}
                 row |= {"tokens": length} | ({"delta": delta} if delta else {})
-                row |= {"exact": rate(int(exact.sum()), len(exact)), **quality(texts, length)}
+                row |= {"exact": rate(int(exact.sum()), len(exact))}
                 rows.append(row | beside(mean_nll(texts, length), plain[length]))
     rng = np.random.default_rng(options.seed)
     equal = []

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import sacrebleu
 import torch
-from common import beside, news_prompts, repeats
+from common import beside, distinct, news_prompts, repeats
 from experiment import Options, Result, experiment, tracked
 from numpy.typing import NDArray
 from texts import Recipe, Text, Writer
@@ -45,12 +45,6 @@ def embed(texts: list[str]) -> NDArray[np.float32]:
     mean = (states * mask).sum(dim=1) / mask.sum(dim=1)
     embedded: NDArray[np.float32] = torch.nn.functional.normalize(mean, dim=1).numpy()
     return embedded
-
-
-def distinct(ids: list[int], n: int) -> float:
-    """The share of different runs of ``n`` tokens."""
-    runs = [tuple(ids[i : i + n]) for i in range(len(ids) - n + 1)]
-    return len(set(runs)) / max(len(runs), 1)
 
 
 def self_bleu(texts: list[str]) -> NDArray[np.float64]:

@@ -82,7 +82,6 @@ def main(options: Options) -> Result:
                 "sampling": name,
                 "entropy of the model": round(float(np.mean([np.mean(text.entropy) for text in texts])), 3),
                 "entropy of the choice": round(float(np.mean([np.mean(text.choice) for text in texts])), 3),
-                "mean NLL": round(float(np.mean([np.mean(text.nll) for text in texts])), 3),
                 **tokens_needed(writer.proxy, recipe, texts, lengths),
             }
         )

@@ -36,11 +36,6 @@ PROVIDER, VERSION = 42, 3
 PERMUTATIONS = 200
 
 
-def frequent(texts: list[Text], count: int) -> list[int]:
-    """The most frequent tokens of texts."""
-    return [token for token, _ in Counter(token for text in texts for token in text.ids[:-1]).most_common(count)]
-
-
 def distributions(
     writer: Writer, texts: list[Text], prompts: list[str], context: int, most: int
 ) -> NDArray[np.float64]:
@@ -147,7 +142,9 @@ def main(options: Options) -> Result:
         "64 nonces": [Beacon(PROVIDER, VERSION, nonce).code for nonce in range(64)],
     }
     plain, prompts = written["plain"], news_prompts(options.texts)
-    contexts, skipped = frequent(plain, options.contexts), writer.proxy.profile.prefix_length
+    tokens = Counter(token for text in plain for token in text.ids[:-1])
+    contexts = [token for token, _ in tokens.most_common(options.contexts)]
+    skipped = writer.proxy.profile.prefix_length
     rng = np.random.default_rng(options.seed)
     rows = [
         {"texts": name, **sampled(plain, texts, skipped, contexts, rng)}

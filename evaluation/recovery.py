@@ -46,12 +46,10 @@ def main(options: Options) -> Result:
             "exact": rate(int(exact_of_others.sum()), options.texts),
             "p <= 0.0001": rate(int((of_others <= 1e-4).sum()), options.texts),
         },
-        "wrong code at p <= 1e-3": int((~exact & (p_values <= 1e-3)).sum()),
         "median p": float(np.median(p_values)),
         "median expected p": float(np.median([2**generation.expected_log2_p for generation in written])),
         "hit rate of exact ones": float((hits / scored)[exact].mean()),
         "hit rate of a wrong code": float((expected / scored).mean()),
-        "positions scored": float(scored.mean()),
         "positions lost to re-tokenization": float(np.mean([generation.lost for generation in written])),
     }
 

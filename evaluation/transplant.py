@@ -15,7 +15,6 @@ writes model.safetensors, vocab.json, merges.txt and profile.json, which ``ctwl-
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import pydoc_data.topics
 import shutil
@@ -161,16 +160,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument(
-        "--provider",
-        choices=["gpt2", "mistral"],
-        help="write a provider's model and tokenizer, as transformers loads them",
+        "--provider", choices=["gpt2", "mistral"], help="write a provider's model and tokenizer instead"
     )
     options = parser.parse_args()
     if options.provider:
         save(options.provider, options.folder)
-        return
-    made = transplant(options.folder)
-    print(json.dumps({"profile": made.name, "digest": made.digest, "folder": str(options.folder)}))
+    else:
+        print(transplant(options.folder).digest)
 
 
 if __name__ == "__main__":
