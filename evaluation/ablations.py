@@ -1,10 +1,10 @@
 """What do the profile's parameters do, as in the paper's ablations?
 
-One parameter at a time is changed from the published profile's: A, the permutations that a code chooses from; L_prefix,
-how far the proxy looks back; the code space; and the proxy itself: SmolLM2, which here is the provider's model too; the
-same with only its first layers, never trained to end there; none at all, all tokens alike. The first row is as
-published. Texts are written by ``delta``, which asks the proxy, and ``unbiased``, which does not, and read at several
-lengths, so that a row says how success grows with the text. Times are of this machine: milliseconds a token of writing,
+One parameter at a time differs from the published profile's: A, the permutations that a code chooses from; L_prefix,
+the tokens that the proxy LM reads; the code space; and the proxy LM itself. It is SmolLM2, the provider's model too;
+or only its first layers, never trained to end there; or none, all tokens alike. The first row is as published. Texts
+are written by ``delta``, which asks the proxy LM, and by ``unbiased``, which does not. They are read at several
+lengths, so a row shows how success grows with the text. Times are of this machine: milliseconds a token of writing,
 plain and by ``delta``, and of reading.
 
     python evaluation/ablations.py --out evaluation/results/ablations.json

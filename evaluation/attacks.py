@@ -1,14 +1,14 @@
-"""How well does a code survive what people do to a text?
+"""How much of a code survives what people do to a text?
 
-Texts of 200 tokens, ``unbiased``, and what is left of their codes after an edit by a share of the tokens:
+Texts of 200 tokens by ``unbiased`` are edited in a share of their tokens:
 
 - substitution: by what the LM finds likely there, see :func:`substitute`;
 - deletion: of tokens drawn at random;
-- insertion: of what the LM finds likely behind the text before, at places drawn at random;
+- insertion: of what the LM finds likely after the text before, at places drawn at random;
 - paraphrase: SmolLM2, which was tuned to follow instructions, is asked to say each passage of some sentences in other
-  words. How many of the text's runs of four tokens it leaves is stated, for it is no good at it.
+  words. It is bad at that, so the share of the text's runs of four tokens that it leaves is stated.
 
-With codes of 20 bits, and of 24, which others have published figures for.
+Codes have 20 bits, or 24, for which others have published figures.
 
     python evaluation/attacks.py --out evaluation/results/attacks.json
 """

@@ -1,13 +1,15 @@
-"""Speed and memory, as ratios within one run, so that they hold on a noisy machine.
+"""How fast are decoder and encoder, and how much memory do they take?
 
-- decode: the whole decoder on 200 tokens beside the bare proxy forward on the same windows, as the decoder runs it and
-  with transformers' own float32 model;
+Speeds are ratios within one run, so they hold on a noisy machine.
+
+- decode: the whole decoder on 200 tokens beside the bare forward pass of the proxy LM on the same windows, as the
+  decoder runs it and by transformers' own float32 model;
 - scan: short documents, and a longer one, searched for one provider's beacons and for all codes, beside the bare
-  forward pass over their windows in batches of several sizes, the best of which they are compared with;
+  forward pass over their windows in the best of several batch sizes;
 - encode: each strategy beside plain generation, batch 8 and a single row, SmolLM2 on both sides; ``delta`` with the
   proxy in float32 and, as the encoder has it by default, in bfloat16 where the CPU has AMX;
-- bridge: what the token bridge takes for a row and a token, with GPT-2's vocabulary on the provider's side;
-- memory: the peak while decoding above the loaded model.
+- bridge: the time of the token bridge for a row and a token, with GPT-2's vocabulary on the provider's side;
+- memory: the peak while decoding, above the loaded model.
 
     python evaluation/bench.py --out evaluation/results/bench.json
 """

@@ -1,13 +1,14 @@
-"""How much quality does a method take for how much success?
+"""How much quality does a method cost for how much success?
 
 The paper's figure 2 a and b. Each method writes the same number of texts from the same prompts at several strengths.
 Success: the code is read back exactly, from 200 tokens (10 to a bit) and from the first 100 of them (5 to a bit).
-Quality: by how much the mean NLL under the model that wrote the text differs from that of plain sampling. At equal
-success, methods are compared by drawing prompts anew (2,000 bootstrap samples): in each, NLL is interpolated at that
-success, linearly between the strengths, from plain texts on, which succeed never; a sample in which one of the two does
-not get there is left out, at most one in forty. Balance- and Vanilla-Marking are read by the paper's count and by the
-soft score; ``delta`` and ``vanilla`` are compared by the first. The proxy is the provider's own model here, the best
-case for Balance-Marking; ``ablations.py`` has worse ones.
+Quality: by how much the mean NLL under the model that wrote the text differs from that of plain sampling.
+
+Methods are compared at equal success over 2,000 bootstrap samples of the prompts. In each sample NLL is interpolated at
+that success, linearly between the strengths, from plain texts on, which never succeed. A sample in which one of the two
+methods does not reach the success is left out, at most one in forty. Balance- and Vanilla-Marking are read by the
+paper's count and by the soft score, and compared by the count. The proxy LM is the provider's own model, the best case
+for Balance-Marking; ``ablations.py`` has worse ones.
 
     python evaluation/curves.py --out evaluation/results/curves.json
 """

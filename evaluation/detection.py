@@ -1,11 +1,11 @@
 """Can one tell marked text from other text?
 
-Marked texts, plain ones by the same model from the same prompts, and passages cut from the given files of human text,
-evenly spread. Each method says by one number how marked a text looks: Balance- and Vanilla-Marking by the exact p-value
-of the best of all codes, the baselines by how far the best message's hits stand out. Stated per method and length: the
-areas under the curve of true against false positives, plain texts and human ones for negatives, with their intervals
-over 2,000 draws of the texts. A p-value needs no other texts to set its threshold: for methods that have one, the share
-of each kind of texts at p <= 1e-4 too.
+There are marked texts, plain ones by the same model from the same prompts, and passages from the given files of human
+text. Each method says by one number how marked a text looks: Balance- and Vanilla-Marking by the exact p-value of the
+best of all codes, the baselines by how far the best message's hits stand out. For each method and length the areas
+under the curve are stated, with plain and with human texts as negatives, and their intervals over 2,000 draws of the
+texts. A p-value needs no other texts to set its threshold: for methods that have one, the share of each kind of texts
+at p <= 1e-4 is stated too.
 
     python evaluation/detection.py --out evaluation/results/detection.json FILE...
 """

@@ -1,10 +1,10 @@
 """How many tokens does a code take, given how the model is sampled?
 
-A watermark lives from choice: where the next token is certain, it carries nothing. Texts from the same prompts under
-several settings are read at several lengths, each setting with the mean entropy of the model along its texts, and of
-what the tokens were drawn from, after temperature and top-p. Needed: the shortest of these lengths at which nine in ten
-codes are exact, and at which nine in ten are also found at p <= 1e-4 in one test over all codes (the decoder tests
-windows and records too, and pays for it with a few tokens more); with the interval over 2,000 draws of the texts.
+A watermark needs choice: where the next token is certain, it carries nothing. Texts from the same prompts under
+several settings are read at several lengths. Each setting is stated with the mean entropy along its texts, of the
+model and of what the tokens were drawn from, after temperature and top-p. Needed: the shortest of these lengths at
+which nine in ten codes are exact, and at which nine in ten are also found at p <= 1e-4 in one test over all codes (the
+decoder tests windows and records too, which costs it a few tokens more), with intervals over 2,000 draws of the texts.
 
     python evaluation/entropy.py --out evaluation/results/entropy.json
 """

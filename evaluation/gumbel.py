@@ -1,10 +1,10 @@
-"""What does ``gumbel`` gain over ``unbiased``, and what does it take from sampling?
+"""What does ``gumbel`` gain over ``unbiased``, and what does it cost?
 
 - Tokens needed, as ``entropy.py`` counts them, at several temperatures: one test over all codes, of each method by the
   score that was made for it.
-- What it costs in a text: NLL beside plain texts from the same prompts, pairs of tokens that repeat.
-- What it costs between texts: each prompt is gone on from several times with one code; self-BLEU says how much these
-  texts resemble each other. Only the first ``L_prefix`` tokens of them are drawn freely.
+- The cost in a text: NLL beside plain texts from the same prompts, pairs of tokens that repeat.
+- The cost between texts: several texts continue each prompt with one code, and self-BLEU says how much they resemble
+  each other. Only their first ``L_prefix`` tokens are drawn freely.
 
     python evaluation/gumbel.py --out evaluation/results/gumbel.json
 """

@@ -1,9 +1,9 @@
 """Is a private profile's code read by its owner as a public one is, and by nobody else?
 
 SmolLM2 writes texts of a fixed length under three profiles with the same numbers: the public one, a provider's private
-one, and a user's exclusive one. The owner decodes each, in full and cut to 100 tokens. Then outsiders: what the public
-profile and another user's find in the texts of the two secret ones must be what they find in human text. The p-value of
-one code chosen beforehand is then exactly uniform, that of the best of all codes uniform or above.
+one, and a user's exclusive one. The owner decodes each, in full and cut to 100 tokens. To outsiders, readers by the
+public profile and by another user's, the texts of the two secret profiles must look like human text: the p-value of
+one code chosen beforehand is exactly uniform, that of the best of all codes uniform or above.
 
     python evaluation/private.py --out evaluation/results/private.json
 """

@@ -1,13 +1,13 @@
 """Does the ``unbiased`` strategy change what the model writes?
 
-Texts from the same prompts and seeds, plain sampling beside the strategy, each judged by the mean negative
-log-likelihood (NLL, nats a token) under the generating model, given its prompt, and by how much it repeats itself: the
-share of its pairs of neighbouring tokens that the text has before. The intervals are of the paired differences of
-means, prompt by prompt over all seeds, by the t distribution.
+Plain sampling and the strategy write from the same prompts and seeds. Each text is judged by its mean negative
+log-likelihood (NLL, nats a token) under the model that wrote it, given its prompt, and by how much it repeats itself:
+the share of its pairs of neighbouring tokens that came before. The intervals are of the paired differences of means,
+prompt by prompt over all seeds, by the t distribution.
 
-Two texts of one prompt differ by chance far more than a watermark changes them. So the change is also told without
-sampling, step by step along the marked texts: the NLL that the marked distribution is expected to show there less that
-of the model's own, both under the model. And so it is for ``unbiased`` through the token bridge, with the pairs of
+Two texts of one prompt differ by chance far more than a watermark changes them. So the change is also computed without
+sampling, at each step of the marked texts: the NLL that the marked distribution is expected to show there, less that of
+the model's own, both under the model. The same is done for ``unbiased`` through the token bridge, with the pairs of
 ``bridge.py``.
 
     python evaluation/quality.py --out evaluation/results/quality.json

@@ -1,4 +1,4 @@
-"""What a reader makes of texts, at several lengths at once: cut short, a text says less."""
+"""How recipes' texts are read at several lengths: a text that is cut short says less."""
 
 from __future__ import annotations
 

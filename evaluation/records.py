@@ -3,7 +3,7 @@
 - attributed: beacon and sealed user, 3 codes, in texts of a fixed length, by registered providers.
 - excerpts: the middle third of long texts with such a record, cut between proxy tokens.
 - beacons: one code, looked for among 20 registered pairs of provider and model version.
-- replay: the codes that anyone can read of an authenticated text, written anew by somebody without the key.
+- replay: somebody without the key reads the public codes of an authenticated text and writes them anew.
 
 SmolLM2 writes ``unbiased``, the decoder tries all layouts. A whole record has every code right. A wrong one has a code
 that was not written; its p-value says how unlikely that should be. The first two are also read with a registry that

@@ -1,8 +1,8 @@
 """How often is the 20-bit code read back exactly?
 
-Texts of a fixed length from news-like prompts, each with a nonce of its own; SmolLM2 writes for registered providers,
-the public decoder reads, with the registry and with one that lists nobody. Exact: the decoder's best code is the one
-that was written. Detected: its p-value passes.
+SmolLM2 writes texts of a fixed length from news-like prompts for registered providers, each with a nonce of its own.
+The public decoder reads them, with the registry and with one that lists nobody. Exact: the decoder's best code is the
+one that was written. Detected: its p-value passes.
 
     python evaluation/recovery.py --out evaluation/results/recovery.json
 """

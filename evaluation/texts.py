@@ -1,4 +1,4 @@
-"""Texts that the experiments share, each by a recipe: all that decides it. A text is written once and kept on disk."""
+"""Texts that the experiments share. A recipe is all that decides a text; a text is written once and kept on disk."""
 
 from __future__ import annotations
 

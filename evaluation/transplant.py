@@ -1,9 +1,9 @@
 """Give SmolLM2 another family's genuine vocabulary: more real models and proxies, with no hub and no training.
 
 Tokens that both vocabularies know keep their embedding row; the others get the mean of the rows of their pieces. The
-mean of rows makes such tokens too likely, so the output layer lowers their logits by 3, and by ln 10 more for every
-further digit of a number, which SmolLM2 writes digit by digit: final hidden states h have a direction u with u . h
-close to 1 (a least-squares fit over real text), and so many times -u is added to their output rows.
+mean of rows makes such tokens too likely. So the output layer lowers their logits by 3, and by ln 10 more for every
+further digit of a number, which SmolLM2 writes digit by digit. Final hidden states h have a direction u with u . h
+close to 1 (a least-squares fit over real text), so a multiple of -u is added to the output rows of these tokens.
 
     python evaluation/transplant.py FOLDER
 
