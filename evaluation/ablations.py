@@ -1,10 +1,10 @@
 """What do the profile's parameters do, as in the paper's ablations?
 
-One parameter at a time is changed from the published profile's: A, the permutations that a code chooses from; L_prefix,
-how far the proxy looks back; the code space; and the proxy itself: SmolLM2, which here is the provider's model too; the
-same with only its first layers, never trained to end there; none at all, all tokens alike. The first row is as
-published. Texts are written by ``delta``, which asks the proxy, and ``unbiased``, which does not, and read at several
-lengths, so that a row says how success grows with the text. Times are of this machine: milliseconds a token of writing,
+One parameter at a time differs from the published profile's: A, the permutations that a code chooses from; L_prefix,
+the tokens that the proxy LM reads; the code space; and the proxy LM itself. It is SmolLM2, the provider's model too;
+or only its first layers, never trained to end there; or none, all tokens alike. The first row is as published. Texts
+are written by ``delta``, which asks the proxy LM, and by ``unbiased``, which does not. They are read at several
+lengths, so a row shows how success grows with the text. Times are of this machine: milliseconds a token of writing,
 plain and by ``delta``, and of reading.
 
     python evaluation/ablations.py --out evaluation/results/ablations.json
@@ -21,7 +21,7 @@ import numpy as np
 from common import beside, news_prompts
 from experiment import Options, Result, experiment, interleaved, tracked
 from numpy.typing import NDArray
-from reading import TextReader, rates
+from reading import rates, read
 from texts import Recipe, Writer, mean_nll
 
 from ctwl_decoder.statistics.evidence import observe
@@ -38,11 +38,11 @@ CHANGED: dict[str, tuple[int, ...]] = {
 """The values beside the published profile's."""
 
 
-def measured(writer: Writer, reader: TextReader, recipe: Recipe, plain: NDArray[np.float64]) -> dict[str, Any]:
+def measured(writer: Writer, recipe: Recipe, plain: NDArray[np.float64]) -> dict[str, Any]:
     """Success at each length, and NLL beside that of plain texts from the same prompts."""
     written = writer.texts(recipe, len(plain))
     return {
-        **rates([reader.read(recipe, text, LENGTHS) for text in written], LENGTHS),
+        **rates([read(writer.proxy, recipe, text, LENGTHS) for text in written], LENGTHS),
         "mean NLL": round(float(mean_nll(written).mean()), 4),
         **beside(mean_nll(written), plain),
     }
@@ -71,7 +71,6 @@ def timed(writer: Writer, recipe: Recipe, runs: int) -> dict[str, float]:
 def main(options: Options) -> Result:
     """Run the experiment."""
     writer = Writer()
-    reader = TextReader(writer.proxy)
     shared: dict[str, Any] = {"tokens": max(LENGTHS), "seed": options.seed, "batch": options.batch}
     bases = [Recipe("unbiased", **shared), Recipe("delta", 2.0, **shared)]
     plain = mean_nll(writer.texts(Recipe("plain", **shared), options.texts))
@@ -83,7 +82,7 @@ def main(options: Options) -> Result:
     for change, base in tracked(list(product(changes, bases)), "ablations"):
         recipe = replace(base, **change)
         row: dict[str, Any] = {"changed": change, "method": base.method}
-        row |= measured(writer, reader, recipe, plain)
+        row |= measured(writer, recipe, plain)
         if base.method == "delta":
             row["milliseconds a token"] = timed(writer, recipe, options.runs)
         rows.append(row)

@@ -1,16 +1,16 @@
-"""What the two approximations of the paper's method leave out, at places of real texts.
+"""What do the two approximations of the paper's method leave out, at places of real texts?
 
 The paper derives what an encoder adds to the logit of a token ``v``: ``delta`` times the log-probability of the message
-given ``v``, less its mean over all messages, less the log of a normalizer. It then adds ``delta`` to the tokens of
-``V`` and nothing else: it takes both for constant. Here they are computed, over all colours (messages are spread evenly
-over them), at places of plain texts, for halves of the proxy's mass (balance) and of the vocabulary (vanilla):
+given ``v``, less its mean over all messages, less the log of a normalizer. It takes the last two for constant and adds
+``delta`` to the tokens of ``V`` and nothing else. Here both are computed, over all colours (messages are spread evenly
+over them), at places of plain texts, for halves of the proxy LM's mass (balance) and of the vocabulary (vanilla):
 
-- the mean: in which share of the colours a token lies in ``V``. It differs from 1/2 for likely tokens only, and there
-  the exact logit prefers them less, in colours that do and do not hold them. Shown by what it changes: total variation
-  between the two ways to write, the mass that each puts on ``V``, how far it is from the model (Kullback-Leibler), and
-  by how much NLL grows, which is no distance: it falls where likely tokens are preferred;
+- the mean: in which share of the colours a token lies in ``V``. It differs from 1/2 for likely tokens only; the exact
+  logit prefers them less, whether or not a colour holds them. What that changes: total variation between the two ways
+  to write, the mass that each puts on ``V``, how far it is from the model (Kullback-Leibler), and by how much NLL
+  grows, which is no distance: it falls where likely tokens are preferred;
 - the normalizer: ``log sum q(v) exp(delta [v in V])``, which is ``log((1 + e^delta) / 2)`` where exactly half of the
-  model's mass ``q`` is in ``V``. Shown by its mean and by its spread over colours at a place, and over places.
+  model's mass ``q`` is in ``V``: its mean, and its spread over colours at a place and over places.
 
     python evaluation/approximations.py --out evaluation/results/approximations.json
 """

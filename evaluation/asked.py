@@ -1,8 +1,9 @@
-"""How often does ``delta`` ask the proxy?
+"""How often does ``delta`` ask the proxy LM?
 
-An encoder that knows how tokens are chosen asks only where the answer can matter (spec section 8.2). Counted, whatever
-the machine: the windows that the proxy weighs for a token of text behind the first ones, which carry nothing. One that
-always asks weighs one at least. Texts by SmolLM2, sampled at two temperatures and greedy, for several strengths.
+An encoder that knows how tokens are chosen asks only where the answer can matter (spec section 8.2). The experiment
+counts the windows that the proxy LM weighs for a token of text, the first tokens left out, which carry nothing; the
+machine makes no difference. An encoder that always asks weighs one at least. SmolLM2 writes, sampled at two
+temperatures and greedy, at several strengths.
 
     python evaluation/asked.py --out evaluation/results/asked.json
 """
@@ -37,14 +38,10 @@ def windows_a_token(encoder: Encoder, temperature: float, delta: float, options:
 def main(options: Options) -> Result:
     """Run the experiment."""
     encoder = Encoder.open("smollm2", OFFLINE)
-    rows = [
-        {
-            "temperature": temperature,
-            "delta": delta,
-            "windows a token": round(windows_a_token(encoder, temperature, delta, options), 3),
-        }
-        for temperature, delta in tracked(list(product(TEMPERATURES, DELTAS)), "asked")
-    ]
+    rows = []
+    for temperature, delta in tracked(list(product(TEMPERATURES, DELTAS)), "asked"):
+        windows = windows_a_token(encoder, temperature, delta, options)
+        rows.append({"temperature": temperature, "delta": delta, "windows a token": round(windows, 3)})
     return {"rows": rows}
 
 

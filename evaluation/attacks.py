@@ -1,14 +1,14 @@
-"""How well does a code survive what people do to a text?
+"""How much of a code survives what people do to a text?
 
-Texts of 200 tokens, ``unbiased``, and what is left of their codes after an edit by a share of the tokens:
+Texts of 200 tokens by ``unbiased`` are edited in a share of their tokens:
 
-- substitution: by what the LM finds likely there, see ``proposals.py``;
+- substitution: by what the LM finds likely there, see :func:`substitute`;
 - deletion: of tokens drawn at random;
-- insertion: of what the LM finds likely behind the text before, at places drawn at random;
+- insertion: of what the LM finds likely after the text before, at places drawn at random;
 - paraphrase: SmolLM2, which was tuned to follow instructions, is asked to say each passage of some sentences in other
-  words. How many of the text's runs of four tokens it leaves is stated, for it is no good at it.
+  words. It is bad at that, so the share of the text's runs of four tokens that it leaves is stated.
 
-With codes of 20 bits, and of 24, which others have published figures for.
+Codes have 20 bits, or 24, for which others have published figures.
 
     python evaluation/attacks.py --out evaluation/results/attacks.json
 """
@@ -18,25 +18,65 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
 from common import rate, recalled, sources
 from experiment import Options, Result, experiment, tracked
-from proposals import PROPOSALS, logits, substitute
-from reading import TextReader
+from reading import read
 from texts import Recipe, Text, Writer
 
 from ctwl_encoder import Encoder
+from ctwl_protocol.proxy import fast_arithmetic
 
 Attack: TypeAlias = Callable[[Encoder, list[int], float, np.random.Generator], list[int]]
+
+PROPOSALS = 4
+"""So many of the likeliest tokens are proposed at a place."""
+
+BEFORE, BEHIND = 16, 3
+"""A proposal is judged behind so many tokens, and by so many that follow it."""
 
 CHAT = "<|im_start|>user\n{}<|im_end|>\n<|im_start|>assistant\n"
 """How SmolLM2-Instruct is asked; the markers are special tokens."""
 
 PASSAGE = 60
 """Tokens that are paraphrased at once, up to the end of a sentence."""
+
+
+def logits(model: Any, ids: list[list[int]], places: torch.Tensor) -> torch.Tensor:
+    """Log-probabilities of the token after each of ``places`` (rows, places): float32 (rows, places, vocabulary)."""
+    device = model.device
+    quick = fast_arithmetic(device) == "bfloat16"  # proposals need no more
+    with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=quick):
+        hidden = model.base_model(torch.tensor(ids, device=device)).last_hidden_state
+        chosen = hidden.gather(1, places.to(device)[..., None].expand(-1, -1, hidden.shape[-1]))
+        found: torch.Tensor = torch.log_softmax(model.lm_head(chosen).float(), dim=-1)
+    return found.cpu().clone()  # an inference tensor may not be written to
+
+
+def substitute(encoder: Encoder, ids: list[int], share: float, rng: np.random.Generator) -> list[int]:
+    """``ids`` with a share of the tokens replaced by others that fit between the tokens before and behind."""
+    places = np.sort(rng.choice(np.arange(1, len(ids) - BEHIND), round(share * len(ids)), replace=False))
+    likely = logits(encoder.model, [ids], torch.tensor(places - 1)[None])[0]
+    likely[torch.arange(len(places)), torch.tensor([ids[p] for p in places])] = -torch.inf
+    likely[:, encoder.tokenizer.all_special_ids] = -torch.inf
+    before, proposals = likely.topk(PROPOSALS)
+    rows, at = [], []
+    for place, candidates in zip(places.tolist(), proposals.tolist(), strict=True):
+        left, right = ids[max(0, place - BEFORE) : place], ids[place + 1 : place + 1 + BEHIND]
+        for candidate in candidates:
+            rows.append((left + [candidate] + right + [0] * BEFORE)[: BEFORE + 1 + BEHIND])
+            at.append([len(left) + i for i in range(BEHIND)])
+    behind = logits(encoder.model, rows, torch.tensor(at))
+    following = torch.tensor([[row[i + 1] for i in steps] for row, steps in zip(rows, at, strict=True)])
+    fit = before.flatten() + behind.gather(2, following[..., None])[..., 0].sum(dim=1)
+    chances = torch.softmax(fit.view(-1, PROPOSALS).double(), dim=1).numpy()
+    out = list(ids)
+    for place, candidates, chance in zip(places.tolist(), proposals.tolist(), chances, strict=True):
+        out[place] = candidates[rng.choice(PROPOSALS, p=chance / chance.sum())]
+    return out
 
 
 def delete(encoder: Encoder, ids: list[int], share: float, rng: np.random.Generator) -> list[int]:  # noqa: ARG001
@@ -109,7 +149,7 @@ def edited(encoder: Encoder, texts: list[list[int]], name: str, share: float, se
     return [ATTACKS[name][0](encoder, ids, share, rng) for ids, rng in zip(texts, rngs, strict=True)]
 
 
-def attacked(writer: Writer, reader: TextReader, recipe: Recipe, texts: list[Text], name: str, share: float) -> Result:
+def attacked(writer: Writer, recipe: Recipe, texts: list[Text], name: str, share: float) -> Result:
     """What is left of the codes."""
     exact = passed = 0
     left, lengths = [], []
@@ -117,7 +157,7 @@ def attacked(writer: Writer, reader: TextReader, recipe: Recipe, texts: list[Tex
     changes = recalled(partial(edited, writer.encoder, *asked), "edits", sources(), *asked)
     for text, ids in zip(texts, changes, strict=True):
         changed = replace(text, text=writer.encoder.tokenizer.decode(ids, skip_special_tokens=True))
-        (outcome,) = reader.read(recipe, changed, (len(ids) + 64,))
+        (outcome,) = read(writer.proxy, recipe, changed, (len(ids) + 64,))
         exact += outcome.exact
         passed += outcome.found
         left.append(runs_left(text.ids, ids))
@@ -134,14 +174,13 @@ def attacked(writer: Writer, reader: TextReader, recipe: Recipe, texts: list[Tex
 def main(options: Options) -> Result:
     """Run the experiment."""
     writer = Writer()
-    reader = TextReader(writer.proxy)
     asked = {20: tuple(ATTACKS), 24: ("none", "substitution")}
     jobs = [(bits, name, share) for bits, names in asked.items() for name in names for share in ATTACKS[name][1]]
     rows = []
     for bits, name, share in tracked(jobs, "attacks"):
         recipe = Recipe("unbiased", tokens=options.tokens, code_bits=bits, seed=options.seed, batch=options.batch)
         texts = writer.texts(recipe, options.texts)[: options.paraphrased if name == "paraphrase" else None]
-        found = attacked(writer, reader, recipe, texts, name, share)
+        found = attacked(writer, recipe, texts, name, share)
         rows.append({"bits": bits, "attack": name, "share": share, **found})
     return {"rows": rows}
 

@@ -63,23 +63,20 @@ class Baseline(ABC):
         The latter is a statistic to tell texts apart by; the best of all messages stands out in any text.
         """
 
-    def processor(self, messages: Sequence[int], delta: float) -> LogitsProcessor:
-        """What ``generate`` takes: a message for each row."""
-        return _Preferring(self, messages, delta)
-
     @staticmethod
     def pairs(ids: Sequence[int]) -> NDArray[np.int64]:
         """The distinct pairs of context and token: int64 (pairs, 2)."""
         return np.array(sorted(set(pairwise(ids))), dtype=np.int64).reshape(-1, 2)
 
 
-class _Preferring(LogitsProcessor):  # type: ignore[misc]
-    """Adds ``delta`` to what each row's message prefers, but for pairs that the text has: they count once."""
+class Preferring(LogitsProcessor):  # type: ignore[misc]
+    """Adds ``delta`` to what the message of each prompt prefers, but for pairs that the text has: they count once."""
 
     def __init__(self, scheme: Baseline, messages: Sequence[int], delta: float) -> None:
         self._scheme, self._messages, self._delta = scheme, messages, delta
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        """Bool rows as :meth:`Baseline.preferred` gives them, added to float (rows, tokens)."""
         beams = len(input_ids) // len(self._messages)
         last = input_ids[:, -1].tolist()
         inside = np.stack(

@@ -40,7 +40,6 @@ def read(decoder: Decoder, generation: Generation, tokens: int) -> dict[str, flo
         "p": null_of(table.scores).p_value(int(scores[best]), proxy.profile.codes),
         "hits": float(scores[generation.beacon.code]) / table.counted,
         "wrong": float(table.scores.mean(axis=1).sum()) / table.counted,
-        "tokens": len(ids),
     }
 
 
@@ -59,7 +58,6 @@ def measured(pair: tuple[str, str], folder: Path, strategy: str, options: Option
         "proxy's vocabulary": pair[1],
         "strategy": strategy,
         "proxy tokens": tokens,
-        "shortest text": min(int(f["tokens"]) for f in found),
         "exact": rate(sum(bool(f["exact"]) for f in found), len(found)),
         "p <= 1e-4": rate(sum(f["p"] <= 1e-4 for f in found), len(found)),
         "hit rate": round(float(np.mean([f["hits"] for f in found])), 4),

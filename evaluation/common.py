@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import cache, partial
 from hashlib import sha256
 from importlib import metadata
-from itertools import pairwise, product
+from itertools import product
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -106,7 +106,7 @@ def sources() -> str:
     packages = [Path(package.__file__ or "").parent.rglob("*.py") for package in (ctwl_protocol, ctwl_encoder)]
     own = [
         Path(__file__).with_name(f"{name}.py")
-        for name in ("texts", "baselines", "proposals", "attacks", "substitution", "transplant")
+        for name in ("texts", "baselines", "attacks", "substitution", "transplant")
     ]
     for file in sorted([*packages[0], *packages[1], *own]):
         digest.update(file.read_bytes())
@@ -168,7 +168,12 @@ def beside(values: NDArray[np.float64], plain: NDArray[np.float64]) -> dict[str,
     return {"difference to plain": found.pop("mean")} | found
 
 
+def distinct(ids: Sequence[int], n: int) -> float:
+    """The share of a text's runs of ``n`` tokens that are different ones."""
+    runs = [tuple(ids[i : i + n]) for i in range(len(ids) - n + 1)]
+    return len(set(runs)) / max(len(runs), 1)
+
+
 def repeats(ids: Sequence[int]) -> float:
     """The share of the pairs of neighbouring tokens that came before."""
-    pairs = list(pairwise(ids))
-    return 1 - len(set(pairs)) / max(len(pairs), 1)
+    return 1 - distinct(ids, 2)

@@ -1,13 +1,14 @@
-"""How much quality does a method take for how much success?
+"""How much quality does a method cost for how much success?
 
 The paper's figure 2 a and b. Each method writes the same number of texts from the same prompts at several strengths.
 Success: the code is read back exactly, from 200 tokens (10 to a bit) and from the first 100 of them (5 to a bit).
-Quality: by how much the mean NLL under the model that wrote the text differs from that of plain sampling. At equal
-success, methods are compared by drawing prompts anew (2,000 bootstrap samples): in each, NLL is interpolated at that
-success, linearly between the strengths, from plain texts on, which succeed never; a sample in which one of the two does
-not get there is left out, at most one in forty. Balance- and Vanilla-Marking are read by the paper's count and by the
-soft score; ``delta`` and ``vanilla`` are compared by the first. The proxy is the provider's own model here, the best
-case for Balance-Marking; ``ablations.py`` has worse ones.
+Quality: by how much the mean NLL under the model that wrote the text differs from that of plain sampling.
+
+Methods are compared at equal success over 2,000 bootstrap samples of the prompts. In each sample NLL is interpolated at
+that success, linearly between the strengths, from plain texts on, which never succeed. A sample in which one of the two
+methods does not reach the success is left out, at most one in forty. Balance- and Vanilla-Marking are read by the
+paper's count and by the soft score, and compared by the count. The proxy LM is the provider's own model, the best case
+for Balance-Marking; ``ablations.py`` has worse ones.
 
     python evaluation/curves.py --out evaluation/results/curves.json
 """
@@ -19,11 +20,11 @@ from typing import Any
 
 import numpy as np
 from baselines import BASELINES
-from common import beside, rate, repeats
+from common import beside, rate
 from experiment import Options, Result, experiment, tracked
 from numpy.typing import NDArray
-from reading import TextReader
-from texts import Recipe, Text, Writer, mean_nll
+from reading import read
+from texts import Recipe, Writer, mean_nll
 
 from ctwl_decoder.statistics.scores import Score
 
@@ -96,22 +97,15 @@ def compared(
     }
 
 
-def quality(texts: list[Text], length: int) -> dict[str, float]:
-    """What texts are like, up to a length."""
-    again = np.mean([repeats(text.ids[:length]) for text in texts])
-    return {"mean NLL": round(float(mean_nll(texts, length).mean()), 4), "pairs that repeat": round(float(again), 4)}
-
-
 @experiment(quick={"texts": 2, "strengths": 1, "tokens": 40}, texts=40, strengths=5, tokens=200, seed=1, batch=40)
 def main(options: Options) -> Result:
     """Run the experiment."""
     lengths = (options.tokens // 2, options.tokens)
     writer = Writer()
-    reader = TextReader(writer.proxy)
     shared: dict[str, Any] = {"tokens": options.tokens, "seed": options.seed, "batch": options.batch}
     unmarked = writer.texts(Recipe("plain", **shared), options.texts)
     plain = {length: mean_nll(unmarked, length) for length in lengths}
-    rows = [{"method": "plain", "tokens": length, **quality(unmarked, length)} for length in lengths]
+    rows: list[dict[str, Any]] = []
     right = {(method, length): [np.zeros(options.texts, np.bool_)] for method in METHODS for length in lengths}
     loss = {(method, length): [plain[length]] for method in METHODS for length in lengths}
     points = [(method, delta) for method, deltas in METHODS.items() for delta in deltas[-options.strengths :]]
@@ -120,7 +114,7 @@ def main(options: Options) -> Result:
         texts = writer.texts(recipe, options.texts)
         scores = SCORES.get(method, (Score.SOFT,))
         for score in scores:
-            outcomes = [reader.read(recipe, text, lengths, score) for text in texts]
+            outcomes = [read(writer.proxy, recipe, text, lengths, score) for text in texts]
             for i, length in enumerate(lengths):
                 exact = np.array([outcome[i].exact for outcome in outcomes])
                 if score is scores[0]:
@@ -128,7 +122,7 @@ def main(options: Options) -> Result:
                     loss[method, length].append(mean_nll(texts, length))
                 row: dict[str, Any] = {"method": method, "score": "its own" if method in BASELINES else score.value}
                 row |= {"tokens": length} | ({"delta": delta} if delta else {})
-                row |= {"exact": rate(int(exact.sum()), len(exact)), **quality(texts, length)}
+                row |= {"exact": rate(int(exact.sum()), len(exact))}
                 rows.append(row | beside(mean_nll(texts, length), plain[length]))
     rng = np.random.default_rng(options.seed)
     equal = []

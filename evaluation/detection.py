@@ -1,11 +1,11 @@
 """Can one tell marked text from other text?
 
-Marked texts, plain ones by the same model from the same prompts, and passages cut from the given files of human text,
-evenly spread. Each method says by one number how marked a text looks: Balance- and Vanilla-Marking by the exact p-value
-of the best of all codes, the baselines by how far the best message's hits stand out. Stated per method and length: the
-areas under the curve of true against false positives, plain texts and human ones for negatives, with their intervals
-over 2,000 draws of the texts. A p-value needs no other texts to set its threshold: for methods that have one, the share
-of each kind of texts at p <= 1e-4 too.
+There are marked texts, plain ones by the same model from the same prompts, and passages from the given files of human
+text. Each method says by one number how marked a text looks: Balance- and Vanilla-Marking by the exact p-value of the
+best of all codes, the baselines by how far the best message's hits stand out. For each method and length the areas
+under the curve are stated, with plain and with human texts as negatives, and their intervals over 2,000 draws of the
+texts. A p-value needs no other texts to set its threshold: for methods that have one, the share of each kind of texts
+at p <= 1e-4 is stated too.
 
     python evaluation/detection.py --out evaluation/results/detection.json FILE...
 """
@@ -19,7 +19,7 @@ from common import rate
 from experiment import Options, Result, experiment, tracked
 from false_positives import passages
 from numpy.typing import NDArray
-from reading import Outcome, TextReader
+from reading import Outcome, read
 from scipy import stats
 from texts import Recipe, Text, Writer
 
@@ -51,16 +51,10 @@ def told_apart(marked: list[Outcome], others: list[Outcome], rng: np.random.Gene
     }
 
 
-def passing(outcomes: list[Outcome]) -> dict[str, Any]:
-    """How many texts of a kind have p <= 1e-4."""
-    return rate(sum(outcome.p_value is not None and outcome.p_value <= 1e-4 for outcome in outcomes), len(outcomes))
-
-
 @experiment(quick={"texts": 4, "passages": 6}, takes="human", texts=40, passages=100, seed=1, batch=40)
 def main(options: Options) -> Result:
     """Run the experiment."""
     writer = Writer()
-    reader = TextReader(writer.proxy)
     rng = np.random.default_rng(options.seed)
     each = -(-options.passages // len(options.files))
     cut = [passages(writer.proxy, f.read_text(encoding="utf-8"), each, rng, max(LENGTHS)) for f in options.files]
@@ -71,13 +65,17 @@ def main(options: Options) -> Result:
     for name, (score, method) in tracked(list(METHODS.items()), "methods"):
         recipe = Recipe(**method, **shared)
         kinds = {"marked": writer.texts(recipe, options.texts), "plain": plain, "human": human}
-        read = {kind: [reader.read(recipe, text, LENGTHS, score) for text in some] for kind, some in kinds.items()}
+        outcomes = {
+            kind: [read(writer.proxy, recipe, text, LENGTHS, score) for text in texts] for kind, texts in kinds.items()
+        }
         for i, length in enumerate(LENGTHS):
-            found = {kind: [outcomes[i] for outcomes in each] for kind, each in read.items()}
+            found = {kind: [of_text[i] for of_text in each] for kind, each in outcomes.items()}
             row: dict[str, Any] = {"method": name, "tokens": length}
             row |= {f"against {kind}": told_apart(found["marked"], found[kind], rng) for kind in ("plain", "human")}
             if found["marked"][0].p_value is not None:
-                row |= {f"{kind} at p <= 1e-4": passing(each) for kind, each in found.items()}
+                # A strength of 4 is p = 1e-4.
+                passing = {kind: sum(o.strength >= 4 for o in each) for kind, each in found.items()}
+                row |= {f"{kind} at p <= 1e-4": rate(passing[kind], len(each)) for kind, each in found.items()}
             rows.append(row)
     return {"settings": {"human": len(human)}, "rows": rows}
 

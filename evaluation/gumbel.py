@@ -1,10 +1,10 @@
-"""What does ``gumbel`` gain over ``unbiased``, and what does it take from sampling?
+"""What does ``gumbel`` gain over ``unbiased``, and what does it cost?
 
 - Tokens needed, as ``entropy.py`` counts them, at several temperatures: one test over all codes, of each method by the
   score that was made for it.
-- What it costs in a text: NLL beside plain texts from the same prompts, pairs of tokens that repeat.
-- What it costs between texts: each prompt is gone on from several times with one code; self-BLEU says how much these
-  texts resemble each other. Only the first ``L_prefix`` tokens of them are drawn freely.
+- The cost in a text: NLL beside plain texts from the same prompts, pairs of tokens that repeat.
+- The cost between texts: several texts continue each prompt with one code, and self-BLEU says how much they resemble
+  each other. Only their first ``L_prefix`` tokens are drawn freely.
 
     python evaluation/gumbel.py --out evaluation/results/gumbel.json
 """
@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 from common import beside, mean, repeats
 from diversity import self_bleu, summary
-from entropy import read
+from entropy import tokens_needed
 from experiment import Options, Result, experiment, tracked
 from numpy.typing import NDArray
-from reading import TextReader
 from texts import Recipe, Writer, mean_nll
 
 METHODS = ("plain", "unbiased", "gumbel")
@@ -46,7 +45,6 @@ def main(options: Options) -> Result:
     """Run the experiment."""
     lengths = [length for length in LENGTHS if length <= options.tokens]
     writer = Writer()
-    reader = TextReader(writer.proxy)
     rows: list[dict[str, Any]] = []
     for temperature in tracked(TEMPERATURES, "temperatures"):
         plain = np.zeros(0)
@@ -62,7 +60,7 @@ def main(options: Options) -> Result:
             if method != "plain":
                 row["NLL"] = beside(nll, plain)
                 row["entropy of the choice"] = round(float(np.mean([np.mean(text.choice) for text in texts])), 3)
-                row |= read(reader, recipe, texts, lengths)
+                row |= tokens_needed(writer.proxy, recipe, texts, lengths)
             rows.append(row)
     between = {method: alike(writer, method, options.prompts, options.again) for method in METHODS}
     return {

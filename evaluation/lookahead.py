@@ -1,7 +1,8 @@
 """What do the parts of the token bridge add?
 
-The whole bridge, without branches behind a candidate's first proxy token, and without tokenizing candidates together
-with the word that they may make go on, each on the same prompts: hit rate of the code that was written, exact codes.
+Texts from the same prompts are written with the whole bridge, without branches behind a candidate's first proxy token,
+and without tokenizing a candidate together with the word that it may continue. Stated: the hit rate of the code that
+was written, and exact codes.
 
     python evaluation/lookahead.py --out evaluation/results/lookahead.json
 """

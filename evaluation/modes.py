@@ -57,7 +57,6 @@ def main(options: Options) -> Result:
             "hit rate": round(float(np.mean([r.hits / max(r.scored, 1) for r in reports])), 3),
             "hit rate of a wrong code": round(float(np.mean([r.expected / max(r.scored, 1) for r in reports])), 3),
             "median p": float(np.median([r.p_value for r in reports])),
-            "median expected p": float(np.median([2**g.expected_log2_p for g in written])),
         }
     return {"modes": measured}
 

@@ -12,13 +12,11 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-from experiment import RESULTS
+from experiment import RESULTS, Result
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
-
-Result = dict[str, Any]
 
 METHODS = {
     "delta": "Balance-Marking, delta",

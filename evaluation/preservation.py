@@ -1,17 +1,16 @@
-"""Does ``unbiased`` keep the model's distribution, text after text of one provider?
+"""Does ``unbiased`` keep the model's distribution over many texts of one provider?
 
-One text is as likely as before, averaged over codes. But a provider writes many texts with few codes: the permutation
-behind a frequent token such as " the" is then the same in all of them, and what it bars is barred in all. A nonce drawn
-for each text is what mends that (spec section 8.3). Two views, both after frequent contexts:
+One text is as likely as before, averaged over codes. But a provider writes many texts with few codes. The permutation
+at a frequent token such as " the" is then the same in all of them, and the tokens that it bars are barred in all. A
+nonce drawn for each text mends that (spec section 8.3). Two views, both at frequent contexts:
 
-- exact: at places of plain texts where the context stands, the distribution p that was drawn from and what ``unbiased``
-  makes of it; both averaged over the places, and over codes; their distance in total variation, without any sampling.
-  With one code, with the 64 nonces of a provider and version, and over all permutations alike, where what is left comes
-  from their finite number A.
+- exact: at places of plain texts where the context stands, the distribution that was drawn from and what ``unbiased``
+  makes of it, both averaged over the places and over codes; their distance in total variation, without any sampling.
+  With one code; with the 64 nonces of a provider and version; and over all permutations alike, where what is left
+  comes from their finite number A.
 - sampled: texts of the same provider and version from the same prompts, with a fixed nonce, a fresh one each, and
-  fresh ones with repeats skipped, beside two sets of plain texts: total variation between token frequencies behind the
-  first L_prefix tokens, which carry nothing. How much of it is chance is told by 200 permutations that swap texts from
-  the same prompt.
+  fresh ones with repeats skipped, beside two sets of plain texts: total variation between token frequencies after the
+  first L_prefix tokens, which carry nothing. 200 permutations that swap texts of one prompt say how much is chance.
 
     python evaluation/preservation.py --out evaluation/results/preservation.json
 """
@@ -34,11 +33,6 @@ from ctwl_protocol.records.record import slot_seed
 
 PROVIDER, VERSION = 42, 3
 PERMUTATIONS = 200
-
-
-def frequent(texts: list[Text], count: int) -> list[int]:
-    """The most frequent tokens of texts."""
-    return [token for token, _ in Counter(token for text in texts for token in text.ids[:-1]).most_common(count)]
 
 
 def distributions(
@@ -147,7 +141,9 @@ def main(options: Options) -> Result:
         "64 nonces": [Beacon(PROVIDER, VERSION, nonce).code for nonce in range(64)],
     }
     plain, prompts = written["plain"], news_prompts(options.texts)
-    contexts, skipped = frequent(plain, options.contexts), writer.proxy.profile.prefix_length
+    tokens = Counter(token for text in plain for token in text.ids[:-1])
+    contexts = [token for token, _ in tokens.most_common(options.contexts)]
+    skipped = writer.proxy.profile.prefix_length
     rng = np.random.default_rng(options.seed)
     rows = [
         {"texts": name, **sampled(plain, texts, skipped, contexts, rng)}

@@ -1,9 +1,9 @@
 """Is a private profile's code read by its owner as a public one is, and by nobody else?
 
 SmolLM2 writes texts of a fixed length under three profiles with the same numbers: the public one, a provider's private
-one, and a user's exclusive one. The owner decodes each, in full and cut to 100 tokens. Then outsiders: what the public
-profile and another user's find in the texts of the two secret ones must be what they find in human text. The p-value of
-one code chosen beforehand is then exactly uniform, that of the best of all codes uniform or above.
+one, and a user's exclusive one. The owner decodes each, in full and cut to 100 tokens. To outsiders, readers by the
+public profile and by another user's, the texts of the two secret profiles must look like human text: the p-value of
+one code chosen beforehand is exactly uniform, that of the best of all codes uniform or above.
 
     python evaluation/private.py --out evaluation/results/private.json
 """
@@ -22,17 +22,9 @@ from ctwl_encoder import Encoder
 from ctwl_encoder.models import load_model
 from ctwl_protocol import Profile
 from ctwl_protocol.profile.private import for_user
-from ctwl_protocol.proxy import ProxyTokenizer, open_proxy
-from ctwl_protocol.text.normalization import normalize
+from ctwl_protocol.proxy import open_proxy
 
 _SHORTER = 100
-
-
-def cut(tokenizer: ProxyTokenizer, text: str, tokens: int) -> str:
-    """The first tokens of a text."""
-    text = normalize(text)
-    _, starts = tokenizer.locate(text)
-    return text[: starts[tokens]] if len(starts) > tokens else text
 
 
 def rates(codes: list[int], reports: list[Report]) -> dict[str, Any]:
@@ -57,16 +49,15 @@ def main(options: Options) -> Result:
     user, other = for_user(provider, "ann@example.com"), for_user(provider, "bob@example.com")
     profiles: dict[str, Profile] = {"public": proxy.profile, "private": provider, "user": user}
     outsiders: dict[str, Profile] = {"public": proxy.profile, "another user": other}
-    owners: dict[str, Any] = {}
+    owners: dict[str, dict[str, Any]] = {who: {} for who in profiles}
     found: dict[str, list[dict[str, float]]] = {reader: [] for reader in outsiders}
     for who, profile in profiles.items():
         encoder, decoder = Encoder(model, tokenizer, proxy.shared_with(profile)), Decoder(proxy.shared_with(profile))
         written = generated(encoder, options.texts, options.tokens, batch=options.batch, seed=options.seed)
         codes, texts = [each.beacon.code for each in written], [each.text for each in written]
-        owners[who] = {
-            f"{length} tokens": rates(codes, [decoder.decode(cut(proxy.tokenizer, text, length)) for text in texts])
-            for length in sorted({_SHORTER, options.tokens})
-        }
+        for length in sorted({_SHORTER, options.tokens}):
+            cut = [proxy.tokenizer.decode(proxy.tokenizer.encode(text)[:length]) for text in texts]
+            owners[who][f"{length} tokens"] = rates(codes, [decoder.decode(text) for text in cut])
         if who == "public":
             continue
         for reader, outsider in outsiders.items():

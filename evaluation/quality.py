@@ -1,13 +1,13 @@
 """Does the ``unbiased`` strategy change what the model writes?
 
-Texts from the same prompts and seeds, plain sampling beside the strategy, each judged by the mean negative
-log-likelihood (NLL, nats a token) under the generating model, given its prompt, and by how much it repeats itself: the
-share of its pairs of neighbouring tokens that the text has before. The intervals are of the paired differences of
-means, prompt by prompt over all seeds, by the t distribution.
+Plain sampling and the strategy write from the same prompts and seeds. Each text is judged by its mean negative
+log-likelihood (NLL, nats a token) under the model that wrote it, given its prompt, and by how much it repeats itself:
+the share of its pairs of neighbouring tokens that came before. The intervals are of the paired differences of means,
+prompt by prompt over all seeds, by the t distribution.
 
-Two texts of one prompt differ by chance far more than a watermark changes them. So the change is also told without
-sampling, step by step along the marked texts: the NLL that the marked distribution is expected to show there less that
-of the model's own, both under the model. And so it is for ``unbiased`` through the token bridge, with the pairs of
+Two texts of one prompt differ by chance far more than a watermark changes them. So the change is also computed without
+sampling, at each step of the marked texts: the NLL that the marked distribution is expected to show there, less that of
+the model's own, both under the model. The same is done for ``unbiased`` through the token bridge, with the pairs of
 ``bridge.py``.
 
     python evaluation/quality.py --out evaluation/results/quality.json
@@ -31,17 +31,17 @@ from ctwl_protocol import Beacon
 
 
 class Judged(NamedTuple):
-    """Texts, without their prompts.
+    """Texts, without their prompts: float64 (texts,) each.
 
     Attributes:
-        ids: the tokens of each.
-        nll: float64 (texts,), the mean NLL of their tokens.
-        change: float64 (texts,), the mean over their steps of how much the expected NLL was changed.
+        nll: the mean NLL of their tokens.
+        change: the mean over their steps of how much the expected NLL was changed.
+        repeats: the share of their pairs of tokens that came before.
     """
 
-    ids: list[list[int]]
     nll: NDArray[np.float64]
     change: NDArray[np.float64]
+    repeats: NDArray[np.float64]
 
 
 def sample(encoder: Encoder, prompts: list[str], tokens: int, seed: int, strategy: str, **marking: Any) -> Judged:
@@ -66,7 +66,8 @@ def sample(encoder: Encoder, prompts: list[str], tokens: int, seed: int, strateg
         nll[:, step] = surprise.gather(1, ids[:, step, None])[:, 0]
         moved = torch.softmax(scores.double(), dim=1) - torch.exp(-surprise)
         change[:, step] = (moved * torch.where(surprise.isinf(), 0.0, surprise)).sum(dim=1)
-    return Judged(ids.tolist(), nll.mean(dim=1).numpy(), change.mean(dim=1).numpy())
+    again = np.array([repeats(row) for row in ids.tolist()])
+    return Judged(nll.mean(dim=1).numpy(), change.mean(dim=1).numpy(), again)
 
 
 def samples(encoder: Encoder, prompts: list[str], options: Options, seed: int, strategy: str, **marking: Any) -> Judged:
@@ -75,8 +76,7 @@ def samples(encoder: Encoder, prompts: list[str], options: Options, seed: int, s
         sample(encoder, prompts[start : start + options.batch], options.tokens, seed + start, strategy, **marking)
         for start in range(0, len(prompts), options.batch)
     ]
-    ids = [row for batch in batches for row in batch.ids]
-    return Judged(ids, *(np.concatenate([batch[i] for batch in batches]) for i in (1, 2)))
+    return Judged(*map(np.concatenate, zip(*batches, strict=True)))
 
 
 def through_bridge(encoder: Encoder, prompts: list[str], options: Options) -> Result:
@@ -100,25 +100,20 @@ def main(options: Options) -> Result:
         f"delta {options.delta}": {"strategy": "delta", "delta": options.delta},
     }
     found: dict[str, dict[str, Any]] = {}
-    plain: dict[str, NDArray[np.float64]] = {}
+    plain: Judged | None = None
     for name, marking in tracked(list(methods.items()), "quality"):
         judged = [samples(encoder, prompts, options, 1000 * seed, **marking) for seed in range(options.seeds)]
-        # The mean over the seeds, one for each prompt.
-        values = {
-            "nll": np.mean([each.nll for each in judged], axis=0),
-            "change": np.mean([each.change for each in judged], axis=0),
-            "repeats": np.mean([[repeats(ids) for ids in each.ids] for each in judged], axis=0),
-        }
+        means = Judged(*np.mean(judged, axis=0))  # over the seeds, one for each prompt
         found[name] = {
-            "mean NLL": round(float(values["nll"].mean()), 4),
-            "pairs that repeat": round(float(values["repeats"].mean()), 4),
+            "mean NLL": round(float(means.nll.mean()), 4),
+            "pairs that repeat": round(float(means.repeats.mean()), 4),
         }
-        if not plain:
-            plain = values
+        if plain is None:
+            plain = means
             continue
-        found[name] |= beside(values["nll"], plain["nll"])
-        found[name]["expected change"] = mean(values["change"])
-        found[name]["repeats"] = beside(values["repeats"], plain["repeats"])
+        found[name] |= beside(means.nll, plain.nll)
+        found[name]["expected change"] = mean(means.change)
+        found[name]["repeats"] = beside(means.repeats, plain.repeats)
     pairs, prompts = [], news_prompts(options.bridged)
     with tempfile.TemporaryDirectory() as folder:
         transplant(Path(folder))

@@ -1,4 +1,4 @@
-"""What a reader makes of texts, at several lengths at once: cut short, a text says less."""
+"""How recipes' texts are read at several lengths: a text that is cut short says less."""
 
 from __future__ import annotations
 
@@ -48,23 +48,24 @@ def own_score(method: str) -> Score:
     return Score.RANK if method == "gumbel" else Score.SOFT
 
 
-class TextReader:
-    """Reads what recipes wrote, each as its own scheme does; the whole text as one code among all."""
+def read(proxy: Proxy, recipe: Recipe, text: Text, lengths: Sequence[int], score: Score | None = None) -> list[Outcome]:
+    """What the first so many tokens of a recipe's text say, each number on its own, as one code among all.
 
-    def __init__(self, proxy: Proxy) -> None:
-        self._proxy = proxy
-
-    def read(self, recipe: Recipe, text: Text, lengths: Sequence[int], score: Score | None = None) -> list[Outcome]:
-        """Of the first so many tokens each, by the score made for the recipe's method where none is asked for."""
-        score = score or own_score(recipe.method)
-        ids = self._proxy.tokenizer.encode(text.text)[: max(lengths)]
-        if recipe.method in BASELINES:
-            scheme = BASELINES[recipe.method](recipe.code_bits, len(self._proxy.tokenizer.vocabulary))
-            found = [scheme.read(ids[:length].tolist()) for length in lengths]
-            return [Outcome(message == text.code, None, strength) for message, strength in found]
-        proxy = recipe.proxy(self._proxy)
-        (scored,), prefix = scored_positions(proxy, ids, score), proxy.profile.prefix_length
-        return [read_whole(proxy.profile, scored[: max(0, length - prefix)], text.code) for length in lengths]
+    Args:
+        proxy: the offline profile's.
+        recipe: of the text.
+        text: the text.
+        lengths: in proxy tokens.
+        score: by default the one made for the recipe's method.
+    """
+    ids = proxy.tokenizer.encode(text.text)[: max(lengths)]
+    if recipe.method in BASELINES:
+        scheme = BASELINES[recipe.method](recipe.code_bits, len(proxy.tokenizer.vocabulary))
+        found = [scheme.read(ids[:length].tolist()) for length in lengths]
+        return [Outcome(message == text.code, None, strength) for message, strength in found]
+    proxy = recipe.proxy(proxy)
+    (scored,), prefix = scored_positions(proxy, ids, score or own_score(recipe.method)), proxy.profile.prefix_length
+    return [read_whole(proxy.profile, scored[: max(0, length - prefix)], text.code) for length in lengths]
 
 
 def rates(outcomes: Sequence[Sequence[Outcome]], lengths: Sequence[int]) -> dict[str, dict[str, Any]]:

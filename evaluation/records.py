@@ -3,7 +3,7 @@
 - attributed: beacon and sealed user, 3 codes, in texts of a fixed length, by registered providers.
 - excerpts: the middle third of long texts with such a record, cut between proxy tokens.
 - beacons: one code, looked for among 20 registered pairs of provider and model version.
-- replay: the codes that anyone can read of an authenticated text, written anew by somebody without the key.
+- replay: somebody without the key reads the public codes of an authenticated text and writes them anew.
 
 SmolLM2 writes ``unbiased``, the decoder tries all layouts. A whole record has every code right. A wrong one has a code
 that was not written; its p-value says how unlikely that should be. The first two are also read with a registry that
@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict
-from functools import partial
 from itertools import count
 from typing import Any
 
@@ -92,38 +91,23 @@ class Run:
         return right, report
 
 
-def summary(run: Run, texts: list[tuple[str, Record]], tokens: int) -> dict[str, Any]:
-    """How often a whole record was read, and how sure the decoder was."""
-    read = [run.whole(text, record) for text, record in tracked(texts, "reading")]
-    alike = [run.whole(text, record, run.alike) for text, record in tracked(texts, "as if not registered")]
-    sure = [report.record.p_value if whole and report.record else 1.0 for whole, report in read]
-    return {
-        "tokens": tokens,
-        "whole records": rate(sum(whole for whole, _ in read), len(read)),
-        "whole records, provider not registered": rate(sum(whole for whole, _ in alike), len(alike)),
-        "detected at p <= 1e-4": rate(sum(report.detected for _, report in read), len(read)),
-        "every code at p <= 1e-3": rate(int(sum(p <= 1e-3 for p in sure)), len(read)),
-        "median p of the text": float(np.median([report.p_value for _, report in read])),
-        "median p of the least certain code": float(np.median(sure)),
-    }
-
-
-def attributed(run: Run, texts: int, tokens: int) -> dict[str, Any]:
-    """Three codes in whole texts."""
-    written = run.written(texts, tokens, run.attributed())
-    return summary(run, [(each.text, each.record) for each in written], tokens)
-
-
-def excerpts(run: Run, texts: int, tokens: int) -> dict[str, Any]:
-    """Three codes in the middle third of texts."""
-    tokenizer = run.decoder.proxy.tokenizer
-    found, lengths = [], []
+def sealed(run: Run, texts: int, tokens: int, *, excerpts: bool = False) -> dict[str, Any]:
+    """Three codes in whole texts, or in their middle thirds: how often a whole record was read, and how surely."""
+    tokenizer, pairs = run.decoder.proxy.tokenizer, []
     for each in run.written(texts, tokens, run.attributed()):
         ids = tokenizer.encode(each.text)
-        middle = ids[len(ids) // 3 : 2 * len(ids) // 3]
-        lengths.append(len(middle))
-        found.append((tokenizer.decode(middle), each.record))
-    return summary(run, found, tokens) | {"tokens of an excerpt": float(np.mean(lengths))}
+        middle = tokenizer.decode(ids[len(ids) // 3 : 2 * len(ids) // 3])
+        pairs.append((middle if excerpts else each.text, each.record))
+    read = [run.whole(text, record) for text, record in tracked(pairs, "reading")]
+    alike = [run.whole(text, record, run.alike) for text, record in tracked(pairs, "as if not registered")]
+    sure = [whole and report.record is not None and report.record.p_value <= 1e-3 for whole, report in read]
+    return {
+        "tokens": tokens,
+        "whole records": rate(sum(whole for whole, _ in read), texts),
+        "whole records, provider not registered": rate(sum(whole for whole, _ in alike), texts),
+        "detected at p <= 1e-4": rate(sum(report.detected for _, report in read), texts),
+        "every code at p <= 1e-3": rate(sum(sure), texts),
+    }
 
 
 def beacons(run: Run, texts: int, tokens: int) -> dict[str, Any]:
@@ -143,7 +127,6 @@ def beacons(run: Run, texts: int, tokens: int) -> dict[str, Any]:
         "codes searched": 64 * len(run.registered),
         "numbers of codes in a record tried": 4,
         "the right code at p <= 1e-6": rate(int(sure.sum()), texts),
-        "the right code": rate(sum(right), texts),
         "median p": float(np.median(p_values)),
     }
 
@@ -156,7 +139,11 @@ def replay(run: Run, texts: int, tokens: int) -> dict[str, Any]:
         genuine.append(whole and report.record is not None and report.record.authenticated is True)
         value = OTHER.authenticate(run.decoder.profile, each.record)
         copy = Record(each.record.layout, (*each.record.codes[:3], value))
-        (again,) = run.written(1, tokens, partial(_the_same, copy), keys=OTHER)
+
+        def copied(_: Beacon, copy: Record = copy) -> Record:
+            return copy
+
+        (again,) = run.written(1, tokens, copied, keys=OTHER)
         _, report = run.whole(again.text, copy, run.owner)
         if report.record is not None and report.record.codes[:3] == list(copy.codes[:3]):
             read.append(report.record.authenticated)
@@ -168,10 +155,6 @@ def replay(run: Run, texts: int, tokens: int) -> dict[str, Any]:
     }
 
 
-def _the_same(record: Record, _: Beacon) -> Record:
-    return record
-
-
 @experiment(
     quick={"texts": 2, "tokens": 150, "long": 300, "short": 80, "beacons": 2, "replays": 1, "authenticated": 200},
     texts=50, tokens=250, long=600, short=120, beacons=100, replays=8, authenticated=360, seed=1,
@@ -180,16 +163,12 @@ def main(options: Options) -> Result:
     """Run the experiment."""
     run = Run(options.seed)
     return {
-        "attributed": attributed(run, options.texts, options.tokens),
+        "attributed": sealed(run, options.texts, options.tokens),
         "beacons": beacons(run, options.beacons, options.short),
-        "excerpts": excerpts(run, options.texts, options.long),
+        "excerpts": sealed(run, options.texts, options.long, excerpts=True),
         "replay": replay(run, options.replays, options.authenticated),
         "records read in all": run.records,
-        "wrong records": {
-            "read": len(run.wrong),
-            "at p <= 1e-3": sum(p <= 1e-3 for p in run.wrong),
-            "smallest p": min(run.wrong, default=None),
-        },
+        "wrong records": {"read": len(run.wrong), "at p <= 1e-3": sum(p <= 1e-3 for p in run.wrong)},
     }
 
 

@@ -1,8 +1,8 @@
 """How often is the 20-bit code read back exactly?
 
-Texts of a fixed length from news-like prompts, each with a nonce of its own; SmolLM2 writes for registered providers,
-the public decoder reads, with the registry and with one that lists nobody. Exact: the decoder's best code is the one
-that was written. Detected: its p-value passes.
+SmolLM2 writes texts of a fixed length from news-like prompts for registered providers, each with a nonce of its own.
+The public decoder reads them, with the registry and with one that lists nobody. Exact: the decoder's best code is the
+one that was written. Detected: its p-value passes.
 
     python evaluation/recovery.py --out evaluation/results/recovery.json
 """
@@ -46,12 +46,10 @@ def main(options: Options) -> Result:
             "exact": rate(int(exact_of_others.sum()), options.texts),
             "p <= 0.0001": rate(int((of_others <= 1e-4).sum()), options.texts),
         },
-        "wrong code at p <= 1e-3": int((~exact & (p_values <= 1e-3)).sum()),
         "median p": float(np.median(p_values)),
         "median expected p": float(np.median([2**generation.expected_log2_p for generation in written])),
         "hit rate of exact ones": float((hits / scored)[exact].mean()),
         "hit rate of a wrong code": float((expected / scored).mean()),
-        "positions scored": float(scored.mean()),
         "positions lost to re-tokenization": float(np.mean([generation.lost for generation in written])),
     }
 

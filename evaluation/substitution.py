@@ -1,11 +1,11 @@
-"""How well does a code survive that tokens are replaced?
+"""How well does the decoder read a code after tokens were replaced?
 
-A share of each text's tokens is replaced by others that the same LM finds likely there: of its four likeliest
-proposals, other than the token itself, one is drawn by its probability after the text before and with the three tokens
-behind it. The same texts are read in two ways: as the decoder does, which reads by two scores, looks for registered
-codes, for parts of the text and for records of several codes too, and where it finds nothing names the likeliest; and
-by one test of the whole text over all codes by the strategy's own score, which pays for nothing else. Both again by the
-paper's count.
+A share of each text's tokens is replaced by others that the same LM finds likely there, see ``attacks.py``: one of its
+four likeliest proposals, other than the token itself, drawn by its probability after the text before and with the three
+tokens behind it. The same texts are read in two ways. The decoder reads by two scores, looks for registered codes, for
+parts of the text and for records of several codes too, and names the likeliest code where it finds nothing. One test
+of the whole text over all codes, by the strategy's own score, pays for nothing else. Both read by the paper's count as
+well.
 
     python evaluation/substitution.py --out evaluation/results/substitution.json
 """
@@ -18,9 +18,9 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
+from attacks import substitute
 from common import generated, kept, rate, recalled, scored_positions, sources
 from experiment import OFFLINE, Options, Result, experiment, tracked
-from proposals import substitute
 from reading import own_score, read_whole
 
 from ctwl_decoder import Decoder

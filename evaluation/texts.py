@@ -1,4 +1,4 @@
-"""Texts that the experiments share, each by a recipe: all that decides it. A text is written once and kept on disk."""
+"""Texts that the experiments share. A recipe is all that decides a text; a text is written once and kept on disk."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from baselines import BASELINES
+from baselines import BASELINES, Preferring
 from common import news_prompts, plain_model, recalled, sources
 from experiment import OFFLINE
 from numpy.typing import NDArray
@@ -122,7 +122,6 @@ class Writer:
 
     def __init__(self, proxy: Proxy | None = None) -> None:
         self.proxy = proxy or open_proxy(OFFLINE, fast=True)
-        self._bridges: dict[str, Bridge] = {}
 
     @cached_property
     def encoder(self) -> Encoder:
@@ -169,21 +168,13 @@ class Writer:
             return {}
         if recipe.method in BASELINES:
             scheme = BASELINES[recipe.method](recipe.code_bits, len(self.proxy.tokenizer.vocabulary))
-            marker = scheme.processor(codes, recipe.delta)
-            return {"logits_processor": LogitsProcessorList([marker])}
+            return {"logits_processor": LogitsProcessorList([Preferring(scheme, codes, recipe.delta)])}
+        proxy = replace(recipe, method="delta").proxy(self.proxy)  # the processor makes a vanilla twin by itself
         processor = CTWLLogitsProcessor(
-            self.bridge(recipe), [Payload((code,)) for code in codes], strategy=recipe.method,
+            Bridge(self.encoder.tokenizer, proxy), [Payload((code,)) for code in codes], strategy=recipe.method,
             delta=recipe.delta or 2.0, skip_repeats=recipe.skip_repeats,
         )  # fmt: skip
         return {"watermarking_config": ProcessorConfig(processor)}
-
-    def bridge(self, recipe: Recipe) -> Bridge:
-        """From SmolLM2 to the recipe's proxy. The encoder makes a vanilla twin by itself."""
-        name = recipe.profile().digest
-        if name not in self._bridges:
-            proxy = replace(recipe, method="delta").proxy(self.proxy)
-            self._bridges[name] = Bridge(self.encoder.tokenizer, proxy)
-        return self._bridges[name]
 
     def logits(self, prompt: Sequence[int], ids: Sequence[int]) -> NDArray[np.float32]:
         """The model's logits at each token of a text: float32 (tokens, |V|), minus infinity for what ends a text.
@@ -228,8 +219,6 @@ def _drawn(recipe: Recipe, logits: NDArray[np.float32]) -> torch.Tensor:
 @cache
 def _proxy(offline: Proxy, profile: Profile, layers: int) -> Proxy:
     """The proxy of a profile that differs from the offline one in its numbers, or in the layers of its LM."""
-    if profile.digest == offline.profile.digest:
-        return offline
     if layers == LAYERS:
         return offline.shared_with(profile)
     model = None

@@ -1,9 +1,9 @@
 """Give SmolLM2 another family's genuine vocabulary: more real models and proxies, with no hub and no training.
 
 Tokens that both vocabularies know keep their embedding row; the others get the mean of the rows of their pieces. The
-mean of rows makes such tokens too likely, so the output layer lowers their logits by 3, and by ln 10 more for every
-further digit of a number, which SmolLM2 writes digit by digit: final hidden states h have a direction u with u . h
-close to 1 (a least-squares fit over real text), and so many times -u is added to their output rows.
+mean of rows makes such tokens too likely. So the output layer lowers their logits by 3, and by ln 10 more for every
+further digit of a number, which SmolLM2 writes digit by digit. Final hidden states h have a direction u with u . h
+close to 1 (a least-squares fit over real text), so a multiple of -u is added to the output rows of these tokens.
 
     python evaluation/transplant.py FOLDER
 
@@ -15,7 +15,6 @@ writes model.safetensors, vocab.json, merges.txt and profile.json, which ``ctwl-
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import pydoc_data.topics
 import shutil
@@ -29,13 +28,14 @@ import torch
 from transformers import GPT2TokenizerFast, LlamaTokenizer
 
 from ctwl_encoder import Encoder
-from ctwl_encoder.core.vocabulary import Vocabulary, read_vocabulary, spell_byte_level
+from ctwl_encoder.core.vocabulary import Vocabulary, read_vocabulary
 from ctwl_encoder.models import OFFLINE_PROFILE, load_model
 from ctwl_protocol import Profile, get_profile
 from ctwl_protocol.errors import ProxyNotFound
-from ctwl_protocol.profile import Llama, ProxyModel, public_key
+from ctwl_protocol.profile import public_key
 from ctwl_protocol.profile.model_folder import read_model
-from ctwl_protocol.proxy import Proxy, ProxyTokenizer, build_model, find_files, load_tensors, open_proxy
+from ctwl_protocol.proxy import Proxy, open_proxy
+from ctwl_protocol.text.normalization import normalize
 
 NAME = "org.ctwl.test.smollm2-gpt2-vocabulary.1"
 
@@ -114,57 +114,44 @@ def provider(family: str) -> tuple[Any, Any]:
             shutil.copyfile(source, Path(folder) / "tokenizer.model")
             tokenizer = LlamaTokenizer.from_pretrained(folder)
     tokenizer.padding_side, tokenizer.pad_token = "left", tokenizer.eos_token
-    model = build_model(*_with_vocabulary(read_vocabulary(tokenizer)))
+    model = _with_vocabulary(read_vocabulary(tokenizer))
     model.generation_config.eos_token_id = tokenizer.eos_token_id
     model.generation_config.pad_token_id = tokenizer.pad_token_id
     return model, tokenizer
 
 
-def _with_vocabulary(vocabulary: Vocabulary) -> tuple[Llama, dict[str, torch.Tensor]]:
-    """SmolLM2's architecture and tensors over another vocabulary."""
-    offline = get_profile(OFFLINE_PROFILE)
-    if not isinstance(offline.proxy, ProxyModel) or not isinstance(offline.proxy.architecture, Llama):
-        raise TypeError("the offline profile is a Llama")
-    files = find_files(offline)
-    if files.weights is None:
-        raise TypeError("the offline profile has weights")
-    tensors = load_tensors(offline.proxy, files.weights)
-    donor = ProxyTokenizer(offline.tokenizer, files.vocab, files.merges)
-    known = {spell_byte_level(token): i for token, i in donor.vocabulary.items()}
-    embedding = tensors["model.embed_tokens.weight"]
+def _with_vocabulary(vocabulary: Vocabulary) -> Any:
+    """SmolLM2 over another vocabulary."""
+    model, donor = load_model("smollm2", "cpu")
+    known = {spelling: i for i, spelling in enumerate(read_vocabulary(donor)) if spelling is not None}
+    embedding = model.get_input_embeddings().weight.detach()
     rows = torch.empty(len(vocabulary), embedding.shape[1])
     lowered = torch.zeros(len(rows))
     for i, token in enumerate(vocabulary):
-        pieces = [0] if token is None else [known[token]] if token in known else _pieces(donor, token)
-        rows[i] = embedding[pieces].mean(dim=0)  # row 0 is <|endoftext|>
-        if token is not None and token not in known:
-            digits = token.strip()
-            lowered[i] = LOWERED + (math.log(10) * (len(digits) - 1) if digits.isdigit() else 0.0)
-    direction = _direction(offline.proxy.architecture, tensors, donor)
-    tensors["model.embed_tokens.weight"] = rows
-    tensors["lm_head.weight"] = rows - lowered[:, None] * direction
-    return offline.proxy.architecture.model_copy(update={"rows": len(rows), "tied": False}), tensors
+        if token is None or token in known:
+            rows[i] = embedding[known[token] if token else 0]  # row 0 is <|endoftext|>
+            continue
+        pieces = donor(token.decode(errors="replace"), add_special_tokens=False)["input_ids"]
+        rows[i] = embedding[pieces or [0]].mean(dim=0)
+        digits = token.strip()
+        lowered[i] = LOWERED + (math.log(10) * (len(digits) - 1) if digits.isdigit() else 0.0)
+    head = torch.nn.Linear(embedding.shape[1], len(rows), bias=False)
+    head.weight = torch.nn.Parameter(rows - lowered[:, None] * _direction(model, donor), requires_grad=False)
+    model.set_input_embeddings(torch.nn.Embedding(len(rows), embedding.shape[1], _weight=rows))
+    model.set_output_embeddings(head)
+    model.config.update({"vocab_size": len(rows), "tie_word_embeddings": False})
+    return model
 
 
-def _pieces(donor: ProxyTokenizer, token: bytes) -> list[int]:
-    """The donor's tokens for a token's bytes; its first row where there is none."""
-    text = token.decode(errors="replace")
-    return [int(i) for i in donor.backend.encode(text, add_special_tokens=False).ids] or [0]
-
-
-def _direction(architecture: Llama, tensors: dict[str, torch.Tensor], donor: ProxyTokenizer) -> torch.Tensor:
-    """``u`` with ``u . h`` close to 1 over the final hidden states of English text."""
-    text = " ".join(pydoc_data.topics.topics.values())
-    ids = donor.encode(text)[:4096].reshape(-1, 32)
-    model = build_model(architecture, tensors)
+def _direction(model: Any, tokenizer: Any) -> torch.Tensor:
+    """``u`` with ``u . h`` close to 1 over the final hidden states ``h`` of English text: float32 (width,)."""
+    text = normalize(" ".join(pydoc_data.topics.topics.values()))
+    ids = torch.tensor(tokenizer(text, add_special_tokens=False)["input_ids"][:4096]).view(-1, 32)
     with torch.inference_mode():
-        hidden = model.base_model(torch.from_numpy(ids), use_cache=False).last_hidden_state
+        hidden = model.base_model(ids, use_cache=False).last_hidden_state
     states = hidden.reshape(-1, hidden.shape[-1]).numpy().astype(np.float64)
-    fit = np.linalg.lstsq(
-        np.vstack([states, np.sqrt(len(states)) * np.eye(states.shape[1])]),
-        np.concatenate([np.ones(len(states)), np.zeros(states.shape[1])]),
-        rcond=None,
-    )[0]
+    penalty = len(states) * np.eye(states.shape[1])  # ridge regression
+    fit = np.linalg.solve(states.T @ states + penalty, states.sum(axis=0))
     return torch.from_numpy(fit.astype(np.float32))
 
 
@@ -173,16 +160,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument(
-        "--provider",
-        choices=["gpt2", "mistral"],
-        help="write a provider's model and tokenizer, as transformers loads them",
+        "--provider", choices=["gpt2", "mistral"], help="write a provider's model and tokenizer instead"
     )
     options = parser.parse_args()
     if options.provider:
         save(options.provider, options.folder)
-        return
-    made = transplant(options.folder)
-    print(json.dumps({"profile": made.name, "digest": made.digest, "folder": str(options.folder)}))
+    else:
+        print(transplant(options.folder).digest)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import joblib
 import numpy as np
 import pytest
 import torch
-from baselines import BASELINES
+from baselines import BASELINES, Preferring
 from curves import at_success, compared
 from texts import Recipe, Text, Writer
 
@@ -38,7 +38,7 @@ def test_a_text_that_prefers_what_carries_a_message_is_read(name: str) -> None:
 @pytest.mark.parametrize(("name", "share"), [("mpac", 1 / 4), ("cyclic", 1 / 2)])
 def test_each_row_prefers_its_own_message(name: str, share: float) -> None:
     scheme = BASELINES[name](20, SIZE)
-    added = scheme.processor([5, 123_456], 2.0)(torch.tensor([[1, 9], [2, 9]]), torch.zeros(2, SIZE))
+    added = Preferring(scheme, [5, 123_456], 2.0)(torch.tensor([[1, 9], [2, 9]]), torch.zeros(2, SIZE))
     for row, message in zip(added.numpy(), (5, 123_456), strict=True):
         np.testing.assert_array_equal(row == 2, scheme.preferred(message, 9))
         assert abs(float((row == 2).mean()) - share) < 0.03

@@ -16,6 +16,8 @@ from ctwl_protocol import get_profile
 from ctwl_protocol.profile import ProxyModel
 from ctwl_protocol.proxy import build_model, find_files, load_tensors, open_proxy
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
