@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from ...command import run_command
+from ...command import command_parser, run_command
 from ...records.beacon import BEACON_FIELDS
 from ...secret_file import VARIABLE as PASSPHRASE
 from ..store import VARIABLE as FOLDER
@@ -131,12 +131,7 @@ _Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="ctwl-registry",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command_parser("ctwl-registry", _DESCRIPTION, _EPILOG)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     _add_roots(commands)
     _add_changes(commands)
@@ -179,7 +174,9 @@ def _add_changes(commands: _Commands) -> None:
     which = retire.add_mutually_exclusive_group()
     which.add_argument("--version", type=int, help="end only this model version")
     which.add_argument("--revoke", action="store_true", help="texts found from then on are no evidence")
-    retire.add_argument("--at", type=_day, metavar="DAY", help="YYYY-MM-DD (default now); not where it ended before")
+    retire.add_argument(
+        "--at", type=_day, metavar="DAY", help="YYYY-MM-DD (default now); leave it out where it ended before"
+    )
     _add_change(commands, "renew", actions.renew, "give a registry new dates, and change nothing else", ())
 
 
@@ -230,12 +227,12 @@ def _add_roles(parser: argparse.ArgumentParser, *, needed: bool) -> None:
         default = 1 if needed else None
         parser.add_argument(f"--{name}-threshold", metavar="N", type=int, default=default, help=threshold_help)
     parser.add_argument(
-        "--root-days", metavar="DAYS", type=int, default=730, help="how long the root holds (default 730)"
+        "--root-days", metavar="DAYS", type=int, default=730, help="until the root expires (default 730)"
     )
 
 
 def _add_days(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--days", metavar="DAYS", type=int, default=90, help="how long the registry holds (default 90)")
+    parser.add_argument("--days", metavar="DAYS", type=int, default=90, help="until the registry expires (default 90)")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
