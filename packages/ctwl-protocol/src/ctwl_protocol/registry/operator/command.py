@@ -174,9 +174,7 @@ def _add_changes(commands: _Commands) -> None:
     which = retire.add_mutually_exclusive_group()
     which.add_argument("--version", type=int, help="end only this model version")
     which.add_argument("--revoke", action="store_true", help="texts found from then on are no evidence")
-    retire.add_argument(
-        "--at", type=_day, metavar="DAY", help="YYYY-MM-DD (default now); leave it out where it ended before"
-    )
+    retire.add_argument("--at", type=_day, metavar="DAY", help="YYYY-MM-DD (default now)")
     _add_change(commands, "renew", actions.renew, "give a registry new dates, and change nothing else", ())
 
 
