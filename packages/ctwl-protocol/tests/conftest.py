@@ -12,6 +12,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from ctwl_protocol import CTWLError, canonical, secret_file
+from ctwl_protocol.errors import RegistryError
 from ctwl_protocol.registry import Envelope, Trusted, keys, load_trusted, update_trusted
 from ctwl_protocol.registry.store import save_trusted
 from ctwl_protocol.registry.workflow import begin
@@ -120,3 +121,13 @@ def make_provider() -> Any:
 @pytest.fixture(scope="session")
 def make_role() -> Any:
     return role
+
+
+@pytest.fixture(scope="session")
+def refused() -> Any:
+    """``with refused(code, match):`` the block ends in the registry's error of this code."""
+
+    def refused(code: str, match: str | None = None) -> Any:
+        return pytest.raises(RegistryError, match=match, check=lambda error: error.code == code)
+
+    return refused

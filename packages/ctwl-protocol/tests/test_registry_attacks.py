@@ -7,15 +7,8 @@ from typing import Any
 import pytest
 
 from ctwl_protocol import canonical
-from ctwl_protocol.errors import RegistryError
 from ctwl_protocol.registry import Envelope, bundled, keys
 from ctwl_protocol.registry.store import save_trusted
-
-
-def refused(code: str, match: str | None = None) -> Any:
-    """The block ends in the registry's error of this code."""
-    return pytest.raises(RegistryError, match=match, check=lambda error: error.code == code)
-
 
 DAY = 86_400
 
@@ -333,7 +326,7 @@ def test_an_envelope_oversized(repository: Any) -> None:
     repository.refuse("envelope-malformed", bytes(Envelope.MAX_BYTES + 1))
 
 
-def test_an_envelope_of_many_signatures(repository: Any) -> None:
+def test_an_envelope_of_many_signatures(refused: Any, repository: Any) -> None:
     signers = "".join(chr(0x4E00 + number) for number in range(64))
     with refused("envelope-malformed", match="at most 64"):
         repository.next_registry(signers=signers + "x")

@@ -10,15 +10,9 @@ import pytest
 from bundled_registry import make
 
 from ctwl_protocol import registry
-from ctwl_protocol.errors import FileUnwritable, RegistryError
+from ctwl_protocol.errors import FileUnwritable
 from ctwl_protocol.registry import Trusted, bundled, keys, load_trusted, store, update_trusted
 from ctwl_protocol.registry.workflow import begin
-
-
-def refused(code: str, match: str | None = None) -> Any:
-    """The block ends in the registry's error of this code."""
-    return pytest.raises(RegistryError, match=match, check=lambda error: error.code == code)
-
 
 DAY = 86_400
 
@@ -77,7 +71,7 @@ def test_the_exported_names() -> None:
     ]
 
 
-def test_a_user_without_a_home_is_told_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_user_without_a_home_is_told_what_to_set(refused: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in (store.VARIABLE, "XDG_DATA_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr("os.path.expanduser", lambda path: path)
@@ -183,7 +177,7 @@ def test_a_state_may_start_from_a_root_that_somebody_vouches_for(repository: Any
         update_trusted(start=start, registry=repository.signed_registry(), folder=folder, now=repository.now)
 
 
-def test_even_a_root_that_somebody_vouches_for_is_signed_by_its_own_keys(repository: Any) -> None:
+def test_even_a_root_that_somebody_vouches_for_is_signed_by_its_own_keys(refused: Any, repository: Any) -> None:
     for root, listed in (("a", "x"), ("ab", "w")):
         with refused("threshold-not-met"):
             begin(repository.signed_root(root), repository.signed_registry(listed))
@@ -208,7 +202,7 @@ def test_updates_at_once_do_not_undo_each_other(repository: Any) -> None:
     assert repository.trusted.registry.version == max(taken) == 25
 
 
-def test_a_state_that_was_damaged_is_not_used(repository: Any) -> None:
+def test_a_state_that_was_damaged_is_not_used(refused: Any, repository: Any) -> None:
     path = repository.folder / "trusted.state"
     sound = path.read_bytes()
     for damaged in (sound[:-1], sound.replace(b"Provider 42", b"Provider 41"), b""):
@@ -217,7 +211,7 @@ def test_a_state_that_was_damaged_is_not_used(repository: Any) -> None:
             load_trusted(repository.folder)
 
 
-def test_a_state_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
+def test_a_state_that_cannot_be_read_is_an_error(refused: Any, tmp_path: Path) -> None:
     (tmp_path / "trusted.state").mkdir()
     with refused("registry-unreadable"):
         load_trusted(tmp_path)

@@ -15,12 +15,6 @@ from ctwl_protocol.registry import Envelope, Registry, Role, Root, keys
 from ctwl_protocol.registry.documents import REGISTRY, ROOT
 from ctwl_protocol.registry.envelope import pre_authentication_encoding
 
-
-def refused(code: str, match: str | None = None) -> Any:
-    """The block ends in the registry's error of this code."""
-    return pytest.raises(RegistryError, match=match, check=lambda error: error.code == code)
-
-
 SEAT = {"nonce": 5, "room": 4, "seat": 3}
 KEYS = sorted((keys.test_key(number) for number in range(4)), key=keys.public_bytes)
 PUBLIC = [keys.public_bytes(key) for key in KEYS]
@@ -114,19 +108,19 @@ def test_a_retired_provider_still_decodes_and_says_so() -> None:
         ({"root": None}, "root"),
     ],
 )
-def test_a_root_that_breaks_a_bound_is_refused(changes: dict[str, Any], says: str) -> None:
+def test_a_root_that_breaks_a_bound_is_refused(refused: Any, changes: dict[str, Any], says: str) -> None:
     with refused("root-malformed", match=says):
         Root.from_bytes(canonical.encode(root(**changes)))
 
 
 @pytest.mark.parametrize("key", [bytes(32), b"\xff" * 31 + b"\x7f", b"\x02" + bytes(31)])
-def test_a_root_with_an_unsuitable_key_is_refused(key: bytes) -> None:
+def test_a_root_with_an_unsuitable_key_is_refused(refused: Any, key: bytes) -> None:
     with refused("key-unsuitable"):
         Root.from_bytes(canonical.encode(root(root=role(threshold=1, keys=[key]))))
 
 
 @pytest.mark.parametrize("where", ["root", "registry"])
-def test_a_root_for_production_has_no_test_key(where: str) -> None:
+def test_a_root_for_production_has_no_test_key(refused: Any, where: str) -> None:
     genuine = role(threshold=1, keys=[bytes.fromhex(RFC_8032)])
     sound = root(use="production", root=genuine, registry=genuine)
     assert Root.from_bytes(canonical.encode(sound)).use == "production"
@@ -190,13 +184,13 @@ def test_a_root_for_production_has_no_test_key(where: str) -> None:
         (registry(certificate(since=1001)), "after the registry"),
     ],
 )
-def test_a_registry_that_breaks_a_bound_is_refused(document: dict[str, Any], says: str) -> None:
+def test_a_registry_that_breaks_a_bound_is_refused(refused: Any, document: dict[str, Any], says: str) -> None:
     with refused("registry-malformed", match=says):
         read(document)
 
 
 @pytest.mark.parametrize("entry", [provider, layout, certificate])
-def test_a_code_a_number_and_a_commitment_stand_once(entry: Callable[[], dict[str, Any]]) -> None:
+def test_a_code_a_number_and_a_commitment_stand_once(refused: Any, entry: Callable[[], dict[str, Any]]) -> None:
     with refused("code-reused", match="two entries"):
         read(registry(provider(), layout(), certificate(), entry()))
 
@@ -215,7 +209,7 @@ def test_a_code_a_number_and_a_commitment_stand_once(entry: Callable[[], dict[st
         pytest.param(canonical.encode([]), id="no map"),
     ],
 )
-def test_bytes_that_are_no_canonical_registry_are_refused(data: bytes) -> None:
+def test_bytes_that_are_no_canonical_registry_are_refused(refused: Any, data: bytes) -> None:
     with refused("registry-malformed"):
         Registry.from_bytes(data)
 
@@ -227,7 +221,7 @@ def test_a_registry_of_nearly_a_mebibyte_is_read() -> None:
     assert Registry.from_bytes(data).certificate((7999).to_bytes(32, "big")) is not None
 
 
-def test_messages_do_not_repeat_what_could_steer_a_terminal() -> None:
+def test_messages_do_not_repeat_what_could_steer_a_terminal(refused: Any) -> None:
     for document in (registry(provider(**{"\x1b[2J": 1})), registry({"kind": "\x1b[2J" * 1000})):
         with refused("registry-malformed") as caught:
             read(document)
@@ -261,19 +255,19 @@ def test_signing_twice_with_one_key_leaves_one_signature() -> None:
 
 
 @pytest.mark.parametrize("signers", [[], [1], [1, 3]])
-def test_fewer_signatures_than_the_threshold_open_nothing(signers: list[int]) -> None:
+def test_fewer_signatures_than_the_threshold_open_nothing(refused: Any, signers: list[int]) -> None:
     with refused("threshold-not-met", match=f"{len(set(signers) - {3})} valid"):
         signed(*signers).verify(ROOT, ROLE)
 
 
-def test_a_signature_by_another_key_under_a_known_name_does_not_count() -> None:
+def test_a_signature_by_another_key_under_a_known_name_does_not_count(refused: Any) -> None:
     forged = signed(0, 3).model_dump()
     forged["signatures"][-1]["key"] = PUBLIC[1]
     with refused("threshold-not-met"):
         Envelope.from_bytes(canonical.encode(forged)).verify(ROOT, ROLE)
 
 
-def test_signatures_stand_in_order_and_once_for_each_key() -> None:
+def test_signatures_stand_in_order_and_once_for_each_key(refused: Any) -> None:
     document = signed(0, 1).model_dump()
     swapped = document | {"signatures": document["signatures"][::-1]}
     with refused("envelope-malformed", match="ascending"):
@@ -286,7 +280,7 @@ def test_signatures_stand_in_order_and_once_for_each_key() -> None:
         Envelope.from_bytes(canonical.encode(many))
 
 
-def test_the_type_is_signed_with_the_payload() -> None:
+def test_the_type_is_signed_with_the_payload(refused: Any) -> None:
     document = signed(0, 1).model_dump()
     moved = Envelope.from_bytes(canonical.encode(document | {"type": REGISTRY}))
     with refused("threshold-not-met", match="0 valid"):
@@ -295,7 +289,7 @@ def test_the_type_is_signed_with_the_payload() -> None:
         moved.verify(ROOT, ROLE)
 
 
-def test_signatures_are_verified_before_the_payload_is_parsed() -> None:
+def test_signatures_are_verified_before_the_payload_is_parsed(refused: Any) -> None:
     document = signed(0, 1).model_dump() | {"payload": b"\xff no document"}
     with refused("threshold-not-met"):
         Envelope.from_bytes(canonical.encode(document)).verify(ROOT, ROLE)

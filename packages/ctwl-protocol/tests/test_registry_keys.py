@@ -15,11 +15,6 @@ from ctwl_protocol.secret_file import write_secret
 pytestmark = pytest.mark.usefixtures("quick_scrypt")
 
 
-def refused(code: str, match: str | None = None) -> Any:
-    """The block ends in the registry's error of this code."""
-    return pytest.raises(RegistryError, match=match, check=lambda error: error.code == code)
-
-
 P = 2**255 - 19
 
 # The points of low order that libsodium refuses (crypto_core/ed25519, ge25519_has_small_order), without their signs.
@@ -55,7 +50,7 @@ def test_generated_keys_are_enrolable() -> None:
 
 @pytest.mark.parametrize("key", LOW_ORDER)
 @pytest.mark.parametrize("sign", [0, 0x80])
-def test_a_point_of_low_order_is_refused(key: str, sign: int) -> None:
+def test_a_point_of_low_order_is_refused(refused: Any, key: str, sign: int) -> None:
     encoded = bytearray.fromhex(key)
     encoded[31] |= sign
     with refused("key-unsuitable", match="low order"):
@@ -63,12 +58,12 @@ def test_a_point_of_low_order_is_refused(key: str, sign: int) -> None:
 
 
 @pytest.mark.parametrize("above", range(19))
-def test_an_encoding_that_is_not_canonical_is_refused(above: int) -> None:
+def test_an_encoding_that_is_not_canonical_is_refused(refused: Any, above: int) -> None:
     with refused("key-unsuitable", match="low order" if above <= 1 else "not the canonical encoding"):
         keys.check_key((P + above).to_bytes(32, "little"))
 
 
-def test_half_of_all_other_encodings_are_no_points_and_refused() -> None:
+def test_half_of_all_other_encodings_are_no_points_and_refused(refused: Any) -> None:
     count = 0
     for y in range(2, 402):
         try:
@@ -82,12 +77,12 @@ def test_half_of_all_other_encodings_are_no_points_and_refused() -> None:
 
 
 @pytest.mark.parametrize("length", [0, 31, 33])
-def test_another_length_is_refused(length: int) -> None:
+def test_another_length_is_refused(refused: Any, length: int) -> None:
     with refused("key-unsuitable", match="32"):
         keys.check_key(bytes(length))
 
 
-def test_test_keys_are_computable_and_the_same_for_everyone() -> None:
+def test_test_keys_are_computable_and_the_same_for_everyone(refused: Any) -> None:
     assert len(keys.test_public_keys()) == keys.TEST_KEYS
     assert keys.public_bytes(keys.test_key(0)).hex() == (
         "b64d193ea2265885de4fa8abd31fa5f402f68ad723f6810096282e5a2152df15"

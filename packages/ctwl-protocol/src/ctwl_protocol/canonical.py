@@ -71,16 +71,7 @@ def decode(data: bytes, *, max_bytes: int = MAX_BYTES) -> Any:
     if len(data) > max_bytes:
         raise NonCanonical(f"it has {len(data)} bytes; at most {max_bytes} are read")
     try:
-        value = msgpack.unpackb(
-            data,
-            raw=False,
-            strict_map_key=True,
-            max_str_len=max_bytes,
-            max_bin_len=max_bytes,
-            max_array_len=max_bytes,
-            max_map_len=max_bytes,
-            max_ext_len=0,
-        )
+        value = msgpack.unpackb(data, raw=False, strict_map_key=True)  # no length in it may exceed that of the data
     except (ValueError, msgpack.UnpackException, RecursionError) as error:
         raise NonCanonical(f"not MessagePack of the subset: {error}") from error
     if encode(value) != data:

@@ -1,19 +1,30 @@
-"""What all commands share: exit statuses and error messages."""
+"""What all commands share: the parser's form, exit statuses and error messages."""
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from . import __version__
 from .errors import CTWLError
 
-__all__ = ["FAILED", "closed_output_is_fine", "run_command"]
+__all__ = ["FAILED", "closed_output_is_fine", "command_parser", "run_command"]
 
 FAILED = 2
 """Exit status of a command that could not do its work. Some commands use 1 for an answer, such as "none found"."""
+
+
+def command_parser(prog: str, description: str, epilog: str) -> argparse.ArgumentParser:
+    """The parser of a command: its help keeps the line breaks of both texts, and it has ``--version``."""
+    parser = argparse.ArgumentParser(
+        prog=prog, description=description, epilog=epilog, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--version", action="version", version=f"{prog} {__version__}")
+    return parser
 
 
 def run_command(prog: str, run: Callable[[], int], *, advice: str = "", interrupted: int = FAILED) -> int:

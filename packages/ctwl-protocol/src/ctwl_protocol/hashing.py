@@ -91,8 +91,7 @@ def colour_seed(key: bytes, context: Sequence[int], layout: int = 0, slot: int =
         slot: the slot's index.
         nonce: the record's nonce for slots above 0; 0 for slot 0, which carries the nonce.
     """
-    (word,) = struct.unpack_from("<I", _digest(key, b"ctwl-h1/colour", layout, slot, nonce, *context))
-    return int(word)
+    return int.from_bytes(_digest(key, b"ctwl-h1/colour", layout, slot, nonce, *context)[:4], "little")
 
 
 def slot_word(key: bytes, tail: Sequence[int]) -> int:
@@ -102,8 +101,7 @@ def slot_word(key: bytes, tail: Sequence[int]) -> int:
         key: the profile's key, 32 bytes.
         tail: the last tokens before the position, oldest first.
     """
-    (word,) = struct.unpack_from("<I", _digest(key, b"ctwl-h1/slot", *tail))
-    return int(word)
+    return int.from_bytes(_digest(key, b"ctwl-h1/slot", *tail)[:4], "little")
 
 
 def code_colours(seed: int | NDArray[np.uint32], codes: NDArray[np.uint32], colours: int) -> NDArray[np.uint32]:

@@ -6,8 +6,7 @@ import argparse
 import json
 from collections.abc import Sequence
 
-from .. import __version__
-from ..command import run_command
+from ..command import command_parser, run_command
 from ..text.splitting import SPLITS
 from .document import Profile, ProxyModel, ToyProxy
 from .lookup import STANDARD, get_profile
@@ -34,13 +33,7 @@ exit status: 0 done; 2 an error.
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="ctwl-profile",
-        description="Private profiles: codes that nobody else can read or write.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--version", action="version", version=f"ctwl-profile {__version__}")
+    parser = command_parser("ctwl-profile", "Private profiles: codes that nobody else can read or write.", _EPILOG)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     new = commands.add_parser("new", help="make a provider's private profile, with a fresh secret key")
     new.add_argument("name", metavar="NAME", help="your domain in reverse and a version: com.example.mark.1")

@@ -283,13 +283,10 @@ class Profile(Document):
         if isinstance(self.proxy, UniformProxy):
             return self
         name = re.sub(r"\.(\d+)$", r".vanilla.\1", self.name)
-        carrier = None
-        if isinstance(self.proxy, ProxyModel) and self.proxy.tensors_sha256:
-            carrier = self.proxy.weights
+        carrier = self.proxy.weights if isinstance(self.proxy, ProxyModel) and self.proxy.tensors_sha256 else None
         proxy = UniformProxy(carrier=carrier, source=self.proxy.source)
-        return self.model_copy(
-            update={"name": name, "proxy": proxy, "key": public_key(name) if self.is_public else self.key}
-        )
+        key = public_key(name) if self.is_public else self.key
+        return self.model_copy(update={"name": name, "proxy": proxy, "key": key})
 
 
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import errno
-from contextlib import suppress
+import os
 from functools import cache, lru_cache
 from importlib import resources
 from pathlib import Path
@@ -76,12 +76,6 @@ def _unlocked(path: Path, locked: bytes) -> bytes:  # noqa: ARG001 - another con
     return secret_file.read_secret(path, FORMAT)
 
 
-def _is_file(name: str | Path) -> bool:
-    with suppress(OSError, ValueError):  # the name is impossible for a file
-        return Path(name).is_file()
-    return False
-
-
 def get_profile(name: str | Path | Profile = STANDARD) -> Profile:
     """A published profile by name, or a private one by the path of its file.
 
@@ -93,7 +87,7 @@ def get_profile(name: str | Path | Profile = STANDARD) -> Profile:
         return name
     if str(name) in _published():
         return _published()[str(name)]
-    if _is_file(name):
+    if os.path.isfile(name):  # noqa: PTH113 - a name that no file can have is False here, and an error in pathlib
         return load_profile(name)
     raise ProfileUnknown(
         f"no profile named {str(name)[:200]!r} and no such file; published: {', '.join(published_names())}"

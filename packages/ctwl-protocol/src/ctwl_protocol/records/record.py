@@ -20,7 +20,7 @@ __all__ = ["Record", "RecordDocument", "check_of", "relayed", "slot_seed"]
 
 
 class RecordDocument(BaseModel):
-    """A record in JSON: the layout's number and the values of its fields by name."""
+    """A record as JSON knows it: the layout's number and the values of its fields by name."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 

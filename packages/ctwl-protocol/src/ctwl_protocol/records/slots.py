@@ -29,6 +29,9 @@ def slot_of(codes: int, word: Word) -> Word:
     Args:
         codes: n, the number of the record's codes.
         word: ``u``, :func:`ctwl_protocol.hashing.slot_word` of the last ``min(TAIL, L_prefix)`` tokens.
+
+    Returns:
+        The slot, of the type and shape of ``word``.
     """
     part = word * (codes + 2) >> 32 if codes > 1 else word * 0
     return part - (part > 0)

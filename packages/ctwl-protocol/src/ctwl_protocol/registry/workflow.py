@@ -121,7 +121,8 @@ def update(trusted: Trusted, *, now: int, roots: Sequence[bytes] = (), registry:
     data = trusted.registry_bytes if registry is None else registry
     offered = Registry.from_bytes(Envelope.from_bytes(data).verify(REGISTRY, root.registry))
     # Step 5: the version does not go back, except where a key was removed: a thief may have raised the version.
-    _check_version(trusted.registry, offered, key_removed=_registry_key_removed(trusted.root, root))
+    key_removed = not set(trusted.root.registry.keys) <= set(root.registry.keys)
+    _check_version(trusted.registry, offered, key_removed=key_removed)
     # Step 6: entries stay, whoever signs.
     check_append_only(trusted.registry, offered)
     # Step 7: an expired registry that is offered as the newest is a freeze attack.
@@ -159,10 +160,6 @@ def _next_root(root: Root, data: bytes) -> Root:
             "in order",
         )
     return new
-
-
-def _registry_key_removed(old: Root, new: Root) -> bool:
-    return not set(old.registry.keys) <= set(new.registry.keys)
 
 
 def _check_version(old: Registry, new: Registry, *, key_removed: bool) -> None:

@@ -52,9 +52,9 @@ def init(arguments: argparse.Namespace) -> None:
 
 
 def add(arguments: argparse.Namespace) -> None:
-    """Append an entry, or a model or an epoch of a provider, from the options of its kind."""
-    given = {name: getattr(arguments, name) for name in arguments.options}
-    _revise(arguments, partial(drafts.add, kind=arguments.kind, **arguments.fixed | given))
+    """Append an entry, or a model or an epoch of a provider; the arguments are named as its fields."""
+    fields = {name: value for name, value in vars(arguments).items() if name not in ("action", "days", "file")}
+    _revise(arguments, partial(drafts.add, **fields))
 
 
 def contact(arguments: argparse.Namespace) -> None:

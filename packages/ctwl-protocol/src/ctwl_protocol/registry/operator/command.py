@@ -6,9 +6,9 @@ import argparse
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
-from ...command import run_command
+from ...command import command_parser, run_command
 from ...records.beacon import BEACON_FIELDS
 from ...secret_file import VARIABLE as PASSPHRASE
 from ..store import VARIABLE as FOLDER
@@ -76,31 +76,25 @@ def _field(text: str) -> tuple[str, int]:
     return name, int(bits)
 
 
-class _Option(NamedTuple):
-    """An option of several subcommands: its flag, and how argparse reads it."""
-
-    flag: str
-    how: dict[str, Any]
-
-    @property
-    def field(self) -> str:
-        """The field of the entry that it sets."""
-        return str(self.how.get("dest", self.flag.removeprefix("--")))
+def _shared(flag: str, *, required: bool = True, **how: Any) -> argparse.ArgumentParser:
+    """An option that several subcommands have."""
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument(flag, required=required, **how)
+    return parser
 
 
-def _required(flag: str, **how: Any) -> _Option:
-    return _Option(flag, {"required": True, **how})
-
-
-_CODE = _required("--code", type=int, help="the provider's code, 0 to 1023")
-_NAME = _required("--name", help="a name on one line")
-_CONTACT = _required("--contact", help="a web page (https://...) or a mail address")
-_VERSION = _required("--version", type=int, help="the model version, 0 to 15")
-_EPOCH = _required("--epoch", type=int, help="greater than the last one")
-_SINCE = _Option("--since", {"type": _day, "metavar": "DAY", "help": "YYYY-MM-DD (default now)"})
-_NUMBER = _required("--number", type=int, help="64 to 127, used by no other layout")
-_OWNER_CODE = _required("--owner", type=int, metavar="CODE", help="the code of the provider that owns the layout")
-_FIELD = _required(
+_DAYS = _shared(
+    "--days", required=False, metavar="N", type=int, default=90, help="days until the registry expires (default 90)"
+)
+_CODE = _shared("--code", type=int, help="the provider's code, 0 to 1023")
+_NAME = _shared("--name", help="a name on one line")
+_CONTACT = _shared("--contact", help="a web page (https://...) or a mail address")
+_VERSION = _shared("--version", type=int, help="the model version, 0 to 15")
+_EPOCH = _shared("--epoch", type=int, help="greater than the last one")
+_SINCE = _shared("--since", required=False, type=_day, metavar="DAY", help="YYYY-MM-DD (default now)")
+_NUMBER = _shared("--number", type=int, help="64 to 127, used by no other layout")
+_OWNER_CODE = _shared("--owner", type=int, metavar="CODE", help="the code of the provider that owns the layout")
+_FIELD = _shared(
     "--field",
     metavar="NAME:BITS",
     type=_field,
@@ -109,21 +103,17 @@ _FIELD = _required(
     default=list(BEACON_FIELDS.items()),
     help="a field after the beacon's three, most significant first; 20, 40 or 60 bits in total; may be repeated",
 )
-_COMMITMENT = _required("--commitment", type=_hex, metavar="HEX", help="the output of ctwl-profile commit")
-_OWNER_NAME = _required("--owner", help="who has the profile certified")
+_COMMITMENT = _shared("--commitment", type=_hex, metavar="HEX", help="the output of ctwl-profile commit")
+_OWNER_NAME = _shared("--owner", help="who has the profile certified")
 
-_UNENDED = {"until": None}
+_PROVIDER_DEFAULTS: dict[str, Any] = {"state": "active", "until": None, "models": [], "epochs": []}
 
-_ADDITIONS: dict[str, tuple[str, tuple[_Option, ...], dict[str, Any]]] = {
-    "provider": (
-        "give a code to an owner",
-        (_CODE, _NAME, _CONTACT, _SINCE),
-        {"state": "active", "models": [], "epochs": [], **_UNENDED},
-    ),
-    "model": ("a model version of a provider", (_CODE, _VERSION, _NAME, _SINCE), _UNENDED),
-    "epoch": ("a key epoch of a provider's sealed user ids", (_CODE, _EPOCH, _SINCE), {}),
-    "layout": ("the meaning of a record's codes", (_NUMBER, _NAME, _OWNER_CODE, _FIELD), {}),
-    "certificate": ("a commitment to a private profile, now", (_COMMITMENT, _OWNER_NAME), {"since": None}),
+_ADDITIONS: dict[str, tuple[str, list[argparse.ArgumentParser], dict[str, Any]]] = {
+    "provider": ("give a code to an owner", [_CODE, _NAME, _CONTACT, _SINCE], _PROVIDER_DEFAULTS),
+    "model": ("a model version of a provider", [_CODE, _VERSION, _NAME, _SINCE], {"until": None}),
+    "epoch": ("a key epoch of a provider's sealed user ids", [_CODE, _EPOCH, _SINCE], {}),
+    "layout": ("the meaning of a record's codes", [_NUMBER, _NAME, _OWNER_CODE, _FIELD], {}),
+    "certificate": ("a commitment to a private profile, now", [_COMMITMENT, _OWNER_NAME], {"since": None}),
 }
 """What ``add`` adds: a text for the help, the options, and the fields that no option sets."""
 
@@ -131,12 +121,7 @@ _Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="ctwl-registry",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command_parser("ctwl-registry", _DESCRIPTION, _EPILOG)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     _add_roots(commands)
     _add_changes(commands)
@@ -145,8 +130,10 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _command(commands: _Commands, name: str, action: actions.Action, text: str) -> argparse.ArgumentParser:
-    parser = commands.add_parser(name, help=text, description=text)
+def _command(
+    commands: _Commands, name: str, action: actions.Action, text: str, options: Sequence[argparse.ArgumentParser] = ()
+) -> argparse.ArgumentParser:
+    parser = commands.add_parser(name, help=text, description=text, parents=options)
     parser.set_defaults(action=action)
     return parser
 
@@ -154,13 +141,12 @@ def _command(commands: _Commands, name: str, action: actions.Action, text: str) 
 def _add_roots(commands: _Commands) -> None:
     keygen = _command(commands, "keygen", actions.keygen, "make a signing key and print its public half")
     keygen.add_argument("key", metavar="KEYFILE", type=Path, help="the file to write; a passphrase opens it")
-    init = _command(commands, "init", actions.init, "make the first root and an empty registry, unsigned")
+    init = _command(commands, "init", actions.init, "make the first root and an empty registry, unsigned", [_DAYS])
     init.add_argument("--use", choices=["production", "test"], default="test", help="what it is for (default test)")
     for name in ("root", "registry"):
         path = Path(f"{name}.ctwl")
         init.add_argument(f"--{name}", metavar="FILE", type=Path, default=path, help=f"to write (default {path})")
     _add_roles(init, needed=True)
-    _add_days(init)
     rotate = _command(commands, "rotate", actions.rotate, "make the next root; the keys of both roots must sign it")
     rotate.add_argument("file", metavar="ROOT", type=Path, help="the newest root")
     rotate.add_argument("out", metavar="NEXT", type=Path, help="the file to write")
@@ -168,30 +154,21 @@ def _add_roots(commands: _Commands) -> None:
 
 
 def _add_changes(commands: _Commands) -> None:
+    changed = argparse.ArgumentParser(add_help=False, parents=[_DAYS])
+    changed.add_argument("file", metavar="REGISTRY", type=Path, help="the file to change; sign it afterwards")
     add = commands.add_parser("add", help="add a provider, model, epoch, layout or certificate")
     kinds = add.add_subparsers(metavar="KIND", required=True)
     for kind, (text, options, fixed) in _ADDITIONS.items():
-        parser = _add_change(kinds, kind, actions.add, text, options)
-        parser.set_defaults(kind=kind, options=[option.field for option in options], fixed=fixed)
-    _add_change(commands, "contact", actions.contact, "change the contact of a provider", (_CODE, _CONTACT))
+        _command(kinds, kind, actions.add, text, [*options, changed]).set_defaults(kind=kind, **fixed)
+    text = "change the contact of a provider"
+    _command(commands, "contact", actions.contact, text, [_CODE, _CONTACT, changed])
     text = "end a provider, or one of its model versions; nobody else can get the code"
-    retire = _add_change(commands, "retire", actions.retire, text, (_CODE,))
+    retire = _command(commands, "retire", actions.retire, text, [_CODE, changed])
     which = retire.add_mutually_exclusive_group()
     which.add_argument("--version", type=int, help="end only this model version")
     which.add_argument("--revoke", action="store_true", help="texts found from then on are no evidence")
-    retire.add_argument("--at", type=_day, metavar="DAY", help="YYYY-MM-DD (default now); not where it ended before")
-    _add_change(commands, "renew", actions.renew, "give a registry new dates, and change nothing else", ())
-
-
-def _add_change(
-    commands: _Commands, name: str, action: actions.Action, text: str, options: Sequence[_Option]
-) -> argparse.ArgumentParser:
-    parser = _command(commands, name, action, text)
-    parser.add_argument("file", metavar="REGISTRY", type=Path, help="the file to change; sign it afterwards")
-    _add_days(parser)
-    for option in options:
-        parser.add_argument(option.flag, **option.how)
-    return parser
+    retire.add_argument("--at", type=_day, metavar="DAY", help="YYYY-MM-DD (default now)")
+    _command(commands, "renew", actions.renew, "give a registry new dates, and change nothing else", [changed])
 
 
 def _add_signing(commands: _Commands) -> None:
@@ -230,12 +207,8 @@ def _add_roles(parser: argparse.ArgumentParser, *, needed: bool) -> None:
         default = 1 if needed else None
         parser.add_argument(f"--{name}-threshold", metavar="N", type=int, default=default, help=threshold_help)
     parser.add_argument(
-        "--root-days", metavar="DAYS", type=int, default=730, help="how long the root holds (default 730)"
+        "--root-days", metavar="N", type=int, default=730, help="days until the root expires (default 730)"
     )
-
-
-def _add_days(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--days", metavar="DAYS", type=int, default=90, help="how long the registry holds (default 90)")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
