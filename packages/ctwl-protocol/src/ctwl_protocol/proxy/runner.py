@@ -37,8 +37,6 @@ class Proxy:
         tokenizer: its tokenizer.
         device: where the proxy LM computes.
         batch_size: prefixes in one forward pass, at most.
-        arithmetic: what the proxy LM's layers compute in: "float32", which is the reference, or "bfloat16"; "integer"
-            where there is no proxy LM. It is known before the weights are loaded.
     """
 
     def __init__(
@@ -67,7 +65,7 @@ class Proxy:
         self.tokenizer = tokenizer
         self.batch_size = batch_size
         self.device = torch.device(device)
-        self.arithmetic: Arithmetic = "integer" if model is None else arithmetic
+        self._arithmetic: Arithmetic = "integer" if model is None else arithmetic
         self._special = np.array(profile.tokenizer.special, dtype=np.int64)
         self._model: Callable[[], CausalLM] | None = None
         if model is not None:
@@ -78,6 +76,14 @@ class Proxy:
         if self.arithmetic == "bfloat16":
             to_bfloat16(model)
         return model.to(self.device)
+
+    @property
+    def arithmetic(self) -> Arithmetic:
+        """What the proxy LM computes in: "float32", the reference, or "bfloat16"; "integer" where there is no proxy LM.
+
+        It is known before the weights are loaded.
+        """
+        return self._arithmetic
 
     def weights(self, prefixes: NDArray[np.int64]) -> NDArray[np.uint32]:
         """Integer weights of the token after each prefix, in one forward pass (spec section 7.1).
