@@ -67,15 +67,7 @@ class Proxy:
         self.device = torch.device(device)
         self._arithmetic: Arithmetic = "integer" if model is None else arithmetic
         self._special = np.array(profile.tokenizer.special, dtype=np.int64)
-        self._model: Callable[[], CausalLM] | None = None
-        if model is not None:
-            self._model = _once(lambda: self._prepared(model if isinstance(model, nn.Module) else model()))
-
-    def _prepared(self, model: CausalLM) -> CausalLM:
-        """A model as this proxy uses it; one that another profile's proxy has prepared stays as it is."""
-        if self.arithmetic == "bfloat16":
-            to_bfloat16(model)
-        return model.to(self.device)
+        self._model = None if model is None else _prepared_once(model, self.device, self.arithmetic)
 
     @property
     def arithmetic(self) -> Arithmetic:
@@ -150,15 +142,27 @@ class Proxy:
         return last_logits(self._model(), torch.tensor(prefixes, device=self.device), self.arithmetic)
 
 
-def _once(load: Callable[[], CausalLM]) -> Callable[[], CausalLM]:
-    """What ``load`` returns, loaded at the first call, whichever thread makes it; after an error it is tried again."""
-    loaded, lock = cache(load), threading.Lock()
+def _prepared_once(
+    model: CausalLM | Callable[[], CausalLM], device: torch.device, arithmetic: Arithmetic
+) -> Callable[[], CausalLM]:
+    """Load and prepare a model at the first call, whichever thread makes it; after an error the next call tries again.
 
-    def model() -> CausalLM:
+    A model that another profile's proxy has prepared stays as it is.
+    """
+    lock = threading.Lock()
+
+    @cache
+    def prepared() -> CausalLM:
+        loaded = model if isinstance(model, nn.Module) else model()
+        if arithmetic == "bfloat16":
+            to_bfloat16(loaded)
+        return loaded.to(device)
+
+    def once() -> CausalLM:
         with lock:
-            return loaded()
+            return prepared()
 
-    return model
+    return once
 
 
 def choose_device(device: str | torch.device = "auto") -> torch.device:
