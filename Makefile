@@ -24,6 +24,7 @@ help: ## this list
 # torch comes first: nothing later replaces it, be it the plain build or a CPU build. All else is in the lock, so pip has
 # nothing to resolve and checks every file's hash; the project's own packages have no hash and follow apart.
 $(READY): requirements.lock $(PACKAGES:%=%/pyproject.toml)
+	@echo "making $(VENV), which takes a few minutes"
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet $(TORCH)
 	$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r requirements.lock
@@ -44,6 +45,7 @@ lint: $(READY) ## ruff and mypy
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# The tests run a part of the self-test; `make selftest` changes each of the reference's constants.
 test-all: $(READY) lint ## all that must pass before a change lands, 25 minutes
 	$(PYTEST)
 	@if $(MAKE) $(VLLM)/.ready; then $(MAKE) test-vllm; else \

@@ -18,7 +18,8 @@ from scipy import stats
 
 import ctwl_encoder
 import ctwl_protocol
-from ctwl_decoder.statistics.evidence import Observe, ScoredPositions, observe
+from ctwl_decoder.statistics.evidence import Observe, observe
+from ctwl_decoder.statistics.scored_positions import ScoredPositions
 from ctwl_decoder.statistics.scores import Score, position_scores
 from ctwl_encoder import Encoder, Generation
 from ctwl_protocol import Profile

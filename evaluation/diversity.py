@@ -78,22 +78,29 @@ def measures(texts: list[Text], prompts: list[str], sentences: Sentences) -> dic
     return {name: np.array(values) for name, values in found.items()}
 
 
+def summary(values: NDArray[np.float64], plain: NDArray[np.float64]) -> dict[str, Any]:
+    """The mean, and how it differs from that of plain texts, where these are others."""
+    return {"mean": round(float(values.mean()), 4)} | ({} if values is plain else beside(values, plain))
+
+
 @experiment(quick={"texts": 4, "same": 10}, texts=40, tokens=200, same=100, seed=1, batch=40)
 def main(options: Options) -> Result:
     """Run the experiment."""
     writer, sentences = Writer(), Sentences()
-    rows: list[dict[str, Any]] = []
-    plain: dict[str, NDArray[np.float64]] = {}
-    for name, method in tracked(list(METHODS.items()), "texts"):
-        recipe = Recipe(**method, tokens=options.tokens, seed=options.seed, batch=options.batch)
-        found = measures(writer.texts(recipe, options.texts), news_prompts(options.texts), sentences)
-        plain = plain or found
-        row: dict[str, Any] = {"method": name}
-        for measure, values in found.items():
-            row[measure] = {"mean": round(float(values.mean()), 4)}
-            if name != "plain":
-                row[measure] |= beside(values, plain[measure])
-        rows.append(row)
+    found = {
+        name: measures(
+            writer.texts(
+                Recipe(**method, tokens=options.tokens, seed=options.seed, batch=options.batch), options.texts
+            ),
+            news_prompts(options.texts),
+            sentences,
+        )
+        for name, method in tracked(list(METHODS.items()), "texts")
+    }
+    rows = [
+        {"method": name, **{measure: summary(each[measure], found["plain"][measure]) for measure in each}}
+        for name, each in found.items()
+    ]
     same: dict[str, Any] = {"tokens": 60, "batch": 50}
     of_one = {"method": "unbiased", "provider": 42, "version": 3, **same}
     alike = {
@@ -101,15 +108,16 @@ def main(options: Options) -> Result:
         "a nonce for each text": Recipe(seed=options.seed + 2, **of_one),
         "one nonce": Recipe(seed=options.seed + 2, nonce=0, **of_one),
     }
-    bleu: list[dict[str, Any]] = []
-    first = np.zeros(0)
-    for name, recipe in tracked(list(alike.items()), "self-BLEU"):
-        each = self_bleu([text.text for text in writer.texts(recipe, options.same)])
-        first = first if bleu else each
-        bleu.append({"texts": name, "mean": round(float(each.mean()), 3)})
-        if name != "plain":
-            bleu[-1] |= beside(each, first)
-    return {"rows": rows, "self-BLEU of one provider and version": bleu}
+    bleu = {
+        name: self_bleu([text.text for text in writer.texts(recipe, options.same)])
+        for name, recipe in tracked(list(alike.items()), "self-BLEU")
+    }
+    return {
+        "rows": rows,
+        "self-BLEU of one provider and version": [
+            {"texts": name, **summary(each, bleu["plain"])} for name, each in bleu.items()
+        ],
+    }
 
 
 if __name__ == "__main__":

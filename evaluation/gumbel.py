@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from common import beside, mean, repeats
-from diversity import self_bleu
+from diversity import self_bleu, summary
 from entropy import read
 from experiment import Options, Result, experiment, tracked
 from numpy.typing import NDArray
@@ -56,22 +56,19 @@ def main(options: Options) -> Result:
             )
             texts = writer.texts(recipe, options.texts)
             nll = mean_nll(texts)
+            plain = plain if len(plain) else nll
             row: dict[str, Any] = {"method": method, "temperature": temperature, "NLL": mean(nll)}
             row["pairs that repeat"] = round(float(np.mean([repeats(text.ids) for text in texts])), 4)
-            if method == "plain":
-                plain = nll
-                rows.append(row)
-                continue
-            choice = round(float(np.mean([np.mean(text.choice) for text in texts])), 3)
-            row |= {"NLL": beside(nll, plain), "entropy of the choice": choice}
-            rows.append(row | read(reader, recipe, texts, lengths))
+            if method != "plain":
+                row["NLL"] = beside(nll, plain)
+                row["entropy of the choice"] = round(float(np.mean([np.mean(text.choice) for text in texts])), 3)
+                row |= read(reader, recipe, texts, lengths)
+            rows.append(row)
     between = {method: alike(writer, method, options.prompts, options.again) for method in METHODS}
     return {
         "rows": rows,
         "self-BLEU of one prompt's texts, one code": {
-            method: {"mean": round(float(values.mean()), 3)}
-            | ({} if method == "plain" else beside(values, between["plain"]))
-            for method, values in between.items()
+            method: summary(values, between["plain"]) for method, values in between.items()
         },
     }
 

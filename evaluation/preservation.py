@@ -19,7 +19,6 @@ for each text is what mends that (spec section 8.3). Two views, both after frequ
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -76,9 +75,9 @@ def by_colour(profile: Profile, likely: NDArray[np.float64], context: int) -> ND
     return made
 
 
-def variation(p: NDArray[np.float64], q: NDArray[np.float64]) -> float:
-    """Total variation between two distributions."""
-    return float(np.abs(p - q).sum() / 2)
+def variation(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Total variation between distributions, float64 (..., tokens) each."""
+    return np.asarray(np.abs(p - q).sum(axis=-1) / 2)
 
 
 def exact(
@@ -91,23 +90,17 @@ def exact(
     row: dict[str, Any] = {"context": writer.encoder.tokenizer.decode([context]), "places": len(likely)}
     for name, some in codes.items():
         share = colours(profile, context, some) / len(some)
-        row[name] = round(variation(plain, share @ made), 4)
-    return row | {"all permutations": round(variation(plain, made.mean(axis=0)), 4)}
+        row[name] = round(float(variation(plain, share @ made)), 4)
+    return row | {"all permutations": round(float(variation(plain, made.mean(axis=0))), 4)}
 
 
-def counts(texts: list[Text], skipped: int, size: int, behind: int | None) -> NDArray[np.float32]:
-    """How often each token occurs in each text, anywhere or behind one token: float32 (texts, tokens)."""
-    found = np.zeros((len(texts), size), dtype=np.float32)
+def counts(texts: list[Text], skipped: int, size: int, behind: int | None) -> NDArray[np.float64]:
+    """How often each token occurs in each text, anywhere or behind one token: float64 (texts, tokens)."""
+    found = np.zeros((len(texts), size))
     for row, text in zip(found, texts, strict=True):
         ids = np.array(text.ids[skipped:])
         np.add.at(row, ids if behind is None else ids[1:][ids[:-1] == behind], 1)
     return found
-
-
-def distance(plain: NDArray[np.float32], other: NDArray[np.float32]) -> float:
-    """Total variation between the frequencies of two sets of texts."""
-    sums = plain.sum(axis=0), other.sum(axis=0)
-    return variation(*(each / max(each.sum(), 1) for each in sums))
 
 
 def sampled(
@@ -115,19 +108,16 @@ def sampled(
 ) -> dict[str, Any]:
     """Distances between two sets of texts, with the share of permutations that are as far apart."""
     row: dict[str, Any] = {}
-    ids = np.unique(np.concatenate([text.ids for text in (*plain, *other)]))
-    small = {int(token): i for i, token in enumerate(ids)}
-    sets = [[replace(text, ids=[small[token] for token in text.ids]) for text in texts] for texts in (plain, other)]
-    swaps = rng.random((PERMUTATIONS, len(plain))) < 0.5
+    size = 1 + max(max(text.ids) for text in (*plain, *other))
+    swaps = np.zeros((1 + PERMUTATIONS, len(plain)))  # the first swaps nothing
+    swaps[1:] = rng.random((PERMUTATIONS, len(plain))) < 0.5
     for name, behind in (("all tokens", [None]), ("behind the contexts, mean", contexts)):
-        found = np.zeros(1 + PERMUTATIONS)
+        found = np.zeros(len(swaps))
         for context in behind:
-            mine = None if context is None else small.get(context, -1)
-            a, b = (counts(texts, skipped, len(small), mine) for texts in sets)
-            found[0] += distance(a, b) / len(behind)
-            for k, swap in enumerate(swaps):
-                mixed = np.where(swap[:, None], b, a), np.where(swap[:, None], a, b)
-                found[k + 1] += distance(*mixed) / len(behind)
+            a, b = (counts(texts, skipped, size, context) for texts in (plain, other))
+            swapped = swaps @ (b - a)
+            mixed = a.sum(axis=0) + swapped, b.sum(axis=0) - swapped
+            found += variation(*(each / each.sum(axis=1, keepdims=True).clip(1) for each in mixed)) / len(behind)
         row[name] = round(float(found[0]), 4)
         row[f"{name}, by chance"] = round(float(found[1:].mean()), 4)
         row[f"{name}, p"] = round(float((found >= found[0]).mean()), 4)

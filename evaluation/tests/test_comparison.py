@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
+import common
+import joblib
 import numpy as np
 import pytest
 import torch
 from baselines import BASELINES
 from curves import at_success, compared
-from lengths import remembered
 from texts import Recipe, Text, Writer
 
-from ctwl_decoder.statistics.evidence import Evidence
 from ctwl_protocol.proxy import Proxy
-from ctwl_protocol.text.positions import Positions, positions
 
 SIZE = 4096
 
@@ -76,27 +75,18 @@ class Counting(Writer):
         ]
 
 
-def test_texts_are_written_once(tmp_path: Path) -> None:
+def test_texts_are_written_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def keep_in(folder: Path) -> None:
+        made = common._made.func
+        monkeypatch.setattr(common, "_made", joblib.Memory(folder, verbose=0).cache(made, ignore=["make"]))
+
+    keep_in(tmp_path)
     recipe, proxy = Recipe(tokens=1, batch=4), cast("Proxy", SimpleNamespace(arithmetic="float32"))
-    writer = Counting(proxy, tmp_path)
+    writer = Counting(proxy)
     texts = writer.texts(recipe, 10)
     assert (len(texts), writer.written) == (10, 3)
-    again = Counting(proxy, tmp_path)
+    again = Counting(proxy)
     assert again.texts(recipe, 8) == texts[:8] and again.written == 0  # whole batches are shared
     assert again.texts(replace(recipe, seed=2), 4) != texts[:4] and again.written == 1
-    assert len({text.text for text in Counting(proxy, tmp_path / "more").texts(recipe, 200)}) == 117
-
-
-def test_a_text_that_is_cut_short_asks_nothing_new() -> None:
-    asked = []
-
-    def observe(cut: Positions, progress: Callable[[int], None]) -> Evidence:
-        asked.append(len(cut))
-        ids = cut.observed.astype(np.uint32)
-        below = np.stack([ids, ids + 1], axis=1)
-        return Evidence(below, below, ids, ids.astype(np.uint64))
-
-    recall, ids = remembered(observe), np.arange(30)
-    whole, half = (recall(positions(ids[:n], 4, 1), lambda done: None) for n in (30, 15))
-    assert asked == [26]
-    np.testing.assert_array_equal(half.below, whole[:11].below)
+    keep_in(tmp_path / "more")
+    assert len({text.text for text in Counting(proxy).texts(recipe, 200)}) == 117

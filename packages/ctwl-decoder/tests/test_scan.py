@@ -237,7 +237,7 @@ BAD = [
     ("a.jsonl", b'{"text": "\\ud800"}\n', "not-text"),
     ("a.jsonl", b'{"text": "' + b"a" * MAX_LINE + b'"}\n', "input-too-large"),
     ("a.jsonl", b'{"text": "' + b"a" * (1 << 21) + b'"}\n', "input-too-large"),
-    ("a.jsonl", b'{"text": "' + b"1 " * (1 << 18) + b'"}\n', "input-too-large"),
+    ("a.jsonl", b'{"text": "' + b"1 " * 70_000 + b'"}\n', "input-too-large"),
     ("a.txt", b"a" * (MAX_BYTES + 1), "input-too-large"),
     ("a.txt", b"caf\xe9", "not-text"),
     ("a.txt", b"\x7fELF\0\0", "not-text"),

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctwl_encoder.core.bridge import Branch
 from ctwl_encoder.core.expected_evidence import (
     READER_SHARE,
     MarkedPosition,
@@ -17,7 +16,7 @@ from ctwl_encoder.core.expected_evidence import (
     marked_positions,
     null_hit,
 )
-from ctwl_encoder.core.strategies import add_delta, exponential_minimum, keep_first_half, probabilities
+from ctwl_encoder.core.strategies import Branch, add_delta, exponential_minimum, keep_first_half, probabilities
 from ctwl_encoder.errors import ModelFailed
 from ctwl_protocol.hashing import ranks, ranks_of
 from ctwl_protocol.partition import kernel

@@ -10,7 +10,7 @@ from .agreement import decimal
 from .family import JSON, Family
 
 if TYPE_CHECKING:
-    from ctwl_decoder.statistics.evidence import ScoredPositions
+    from ctwl_decoder.statistics.scored_positions import ScoredPositions
 
 __all__ = ["FAMILIES"]
 
@@ -31,7 +31,7 @@ def _units(data: JSON) -> JSON:
 
 def _positions(pairs: list[list[int]], slots: list[list[int]]) -> ScoredPositions:
     """Positions by context and token, and by slots; no token is worth anything to any of two colours."""
-    from ctwl_decoder.statistics.evidence import ScoredPositions
+    from ctwl_decoder.statistics.scored_positions import ScoredPositions
 
     count = len(pairs)
     return ScoredPositions(
@@ -50,7 +50,7 @@ def _counted(data: JSON) -> JSON:
 
 def _scores(data: JSON) -> JSON:
     from ctwl_decoder.statistics.code_scores import best_codes, score_all
-    from ctwl_decoder.statistics.evidence import ScoreTable
+    from ctwl_decoder.statistics.scored_positions import ScoreTable
 
     contexts, codes = data["contexts"], np.array(data["codes"], dtype=np.uint32)
     table = ScoreTable(
@@ -58,8 +58,8 @@ def _scores(data: JSON) -> JSON:
         np.array([context["units"] for context in contexts], dtype=np.int32),
         len(contexts),
     )
-    best, score = best_codes(table, codes)
-    return {"scores": score_all(table, codes).tolist(), "best": int(best[0]), "best_score": int(score[0])}
+    best = int(best_codes(table, codes, 1)[0])
+    return {"scores": score_all(table, codes).tolist(), "best": best, "best_score": table.score(best)}
 
 
 def _null(data: JSON) -> JSON:
@@ -77,17 +77,18 @@ def _randomised(data: JSON) -> JSON:
 
 
 def _windows(data: JSON) -> JSON:
-    from ctwl_decoder.search.spans import windows_of
+    from ctwl_decoder.search.windows import windows_of
 
     return {"windows": windows_of(data["positions"], data["codes"]).tolist()}
 
 
 def _tests(data: JSON) -> JSON:
-    from ctwl_decoder.search.spans import CodeSet, ScoredText, candidates
+    from ctwl_decoder.search.candidates import CodeSet, ScoredText
+    from ctwl_decoder.search.windows import find_candidates
 
     length, numbers = data["positions"], data["numbers"]
     marks = _positions([[i, 0] for i in range(length)], [[0] * 4] * length)
-    found = candidates(
+    found = find_candidates(
         [ScoredText(marks)], [CodeSet(np.arange(data["codes"], dtype=np.uint32), 1 / data["forms"])], numbers
     )
     whole: dict[int, str | None] = dict.fromkeys(numbers)
@@ -112,7 +113,7 @@ def _posterior_windows(data: JSON) -> JSON:
     length = data["positions"]
     marks = _positions([[i, 0] for i in range(length)], [[0] * 4] * length)
     found = posterior_windows(marks, np.arange(2, dtype=np.uint32))
-    return {"windows": [[candidate.start, candidate.end] for candidate, _ in found]}
+    return {"windows": [[candidate.start, candidate.end] for candidate in found]}
 
 
 def _doubts(data: JSON) -> JSON:

@@ -125,7 +125,7 @@ MODULES: dict[str, Module] = {
         ("registry-key", "root", "locked-keys"),
         {"_LOW_ORDER = {0, 1, _P - 1": "the curve's equation refuses them too"},
     ),
-    "ctwl_protocol.registry.schema": Module(("registry", "root", "envelope")),
+    "ctwl_protocol.schema": Module(("registry", "root", "envelope")),
     "ctwl_protocol.records.sealing": Module(
         ("sealing", "opening", "locked-keys"),
         {
@@ -148,14 +148,14 @@ MODULES: dict[str, Module] = {
         ("posterior", "posterior-windows"),
         {
             "share: float = 1.0": "a default; the p-value of the window is another section's",
-            ".judge(int(codes[best])": "the p-value of the window is another section's",
+            ".candidate(int(codes[best])": "the p-value of the window is another section's",
         },
         ("LENGTH", "STEP", "THRESHOLD", "posterior_windows"),
     ),
-    "ctwl_decoder.search.spans": Module(
+    "ctwl_decoder.search.windows": Module(
         ("windows", "tests"),
         {"count: int = 1)": _DEFAULT, "reshape(-1, 2)": "NumPy takes any negative number"},
-        ("LENGTHS", "SHARE", "WAYS", "windows_of"),
+        ("LENGTHS", "POSITIONS_PER_CODE", "ONE_CODE", "WHOLE", "RECORD_TESTS", "windows_of"),
     ),
     "ctwl_decoder.statistics.scores": Module(
         ("units",),

@@ -20,12 +20,13 @@ __all__ = [
     "MAX_CHARACTERS",
     "MAX_TOKENS",
     "ScoreName",
-    "add_alpha_option",
-    "add_beacon_option",
+    "add_alpha",
+    "add_beacons",
     "add_proxy_options",
     "beacon_codes",
     "check_alpha",
     "codes_of",
+    "command_parser",
 ]
 
 ALPHA = 1e-4
@@ -84,13 +85,19 @@ def _beacons(given: str) -> list[tuple[int, int]]:
     return [(beacon.provider, beacon.version) for beacon in found]
 
 
-def add_alpha_option(parser: argparse._ActionsContainer, what: str = "the test") -> None:
+def command_parser(prog: str, description: str, epilog: str) -> argparse.ArgumentParser:
+    """A command's parser, whose texts keep their lines."""
+    layout = argparse.RawDescriptionHelpFormatter
+    return argparse.ArgumentParser(prog=prog, description=description, epilog=epilog, formatter_class=layout)
+
+
+def add_alpha(parser: argparse._ActionsContainer, what: str = "the test") -> None:
     """Give a command the option that sets the level of a test."""
     text = f"level of {what}, on the p-value (default {ALPHA:g})"
     parser.add_argument("--alpha", type=float, default=ALPHA, help=text)
 
 
-def add_beacon_option(parser: argparse._ActionsContainer, default: str) -> None:
+def add_beacons(parser: argparse._ActionsContainer, default: str) -> None:
     """Give a command the option that names the beacons to search for; what it does without, the help says."""
     parser.add_argument(
         "--beacon",

@@ -144,12 +144,12 @@ def test_a_requests_own_beacon_stands_over_the_servers_record() -> None:
     ("server", "given", "says"),
     [
         ({}, {"ctwl_version": 3}, "ctwl_provider or ctwl_codes"),
-        ({}, {"ctwl_strategy": "loud"}, "choose one of"),
+        ({}, {"ctwl_strategy": "loud"}, "strategy: Input should be 'unbiased', 'gumbel', 'delta' or 'vanilla'"),
         ({"layout": 2, "codes": [43_211, 7]}, {"ctwl_nonce": 5}, "ctwl_provider or ctwl_codes"),
         ({}, {"ctwl_provider": 42, "ctwl_layout": 3}, "ctwl_codes"),
-        ({}, {"ctwl_provider": 42, "ctwl_layout": "foo"}, "ctwl_layout: Input should be a valid integer"),
+        ({}, {"ctwl_provider": 42, "ctwl_layout": "foo"}, "layout: Input should be a valid integer"),
         ({"provider": 42}, {"ctwl_proxy_path": "/tmp"}, "no option of a request"),
-        ({"proxy": "/tmp"}, {}, "no field of the server's ctwl; there are .*proxy_path"),
+        ({"proxy": "/tmp"}, {}, "proxy: Extra inputs are not permitted; there are .*proxy_path"),
     ],
 )
 def test_who_asks_for_a_mark_and_would_get_none_is_told(
@@ -187,7 +187,7 @@ def test_the_alternatives_of_a_request_have_nonces_of_their_own(folder: Path) ->
             one = params.clone()
             one.n, one.seed = 1, None if params.seed is None else params.seed + slot
             assert runner.add(slot, [1, 2, 3], one)
-            found.append(runner.processor._requests[slot].payload.carried[0] % 64)
+            found.append(runner.processor._requests[slot].text.payload.carried[0] % 64)
         return found
 
     for several in (SamplingParams(n=4), SamplingParams(n=4, seed=7)):

@@ -170,7 +170,7 @@ def test_greedy_requests_are_marked_with_delta(client: Any, decoder: Decoder) ->
         ({"ctwl_provider": 1024}, "provider"),
         ({"ctwl_provider": "acme"}, "provider"),
         ({"ctwl_nonce": 64}, "nonce"),
-        ({"ctwl_strategy": "loud"}, "choose one of"),
+        ({"ctwl_strategy": "loud"}, "unbiased"),
         ({"ctwl_colour": 3}, "no option"),
         ({"ctwl_profile": "org.ctwl.gpt2.1"}, "no option"),
         ({"ctwl_delta": -1.0}, "delta"),

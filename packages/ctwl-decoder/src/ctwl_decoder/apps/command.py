@@ -23,7 +23,7 @@ from ctwl_protocol.registry import load_trusted
 
 from .. import __version__
 from ..errors import OptionOutOfRange
-from ..options import ScoreName, add_alpha_option, add_beacon_option, add_proxy_options, check_alpha
+from ..options import ScoreName, add_alpha, add_beacons, add_proxy_options, check_alpha, command_parser
 from ..report.analysis import Analysis
 from ..report.model import Report
 from ..report.wording import describe
@@ -70,12 +70,8 @@ def _epoch(given: str) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="ctwl-decode",
-        description="Read the public watermark code that a language model's provider put in a text.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    what = "Read the public watermark code that a language model's provider put in a text."
+    parser = command_parser("ctwl-decode", what, _EPILOG)
     schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **Report.model_json_schema()}
     parser.add_argument("file", metavar="FILE", help="a UTF-8 text file; - reads standard input")
     add_proxy_options(parser, reference=True)
@@ -94,7 +90,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_search_options(parser: argparse.ArgumentParser) -> None:
     """Give a command the options that say what to look for, and how clear it must be."""
-    add_alpha_option(parser)
+    add_alpha(parser)
     known = ", ".join(layout.name for layout in LAYOUTS)
     parser.add_argument(
         "--layout",
@@ -126,7 +122,7 @@ def _add_search_options(parser: argparse.ArgumentParser) -> None:
         "for gumbel; both (default); or the paper's count",
     )
     only = parser.add_mutually_exclusive_group()
-    add_beacon_option(only, "all codes, registered ones before others")
+    add_beacons(only, "all codes, registered ones before others")
     only.add_argument("--registered", action="store_true", help="search for registered providers' beacons only")
 
 

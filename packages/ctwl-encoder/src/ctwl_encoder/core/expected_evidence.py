@@ -16,10 +16,9 @@ import numpy as np
 
 from ctwl_protocol import Profile
 
-from ..options import Strategy
+from .strategies import Strategy
 
 __all__ = [
-    "BITS_PER_TOKEN",
     "HIT_RATE",
     "MarkedPosition",
     "expected_log2_p",
@@ -33,13 +32,6 @@ _THETA = np.linspace(0.0, 8.0, 65)
 
 HIT_RATE = 0.93
 """Share of hits among marked tokens where the proxy is not asked (measured under ``unbiased``: 0.90 to 0.97)."""
-
-BITS_PER_TOKEN = 0.4
-"""Evidence to count on for a token of news-like text under ``unbiased``, before the correction for the code space: the
-length that follows for one code, 94 tokens, is enough for nine texts in ten (evaluation/recovery.py has 100 tokens)."""
-
-RACED_BITS_PER_TOKEN = 1.0
-"""The same under ``gumbel``: 44 tokens for one code (evaluation/gumbel.py has 30)."""
 
 READER_SHARE = 0.5
 """Share of the evidence of ranks that a reader gets, who has the proxy and not the model's distribution. Chosen by
@@ -118,5 +110,4 @@ def expected_log2_p(last: MarkedPosition | None, bits: int) -> float:
 def needed_tokens(profile: Profile, strategy: Strategy, codes: int = 1, alpha: float = 1e-4) -> int:
     """Tokens of news-like text that a reader needs to find all codes at level ``alpha``."""
     bits = codes * profile.code_bits - math.log2(alpha) + (SEVERAL if codes > 1 else 0)
-    each = RACED_BITS_PER_TOKEN if strategy is Strategy.GUMBEL else BITS_PER_TOKEN
-    return profile.prefix_length + math.ceil(bits / each)
+    return profile.prefix_length + math.ceil(bits / strategy.traits.bits_per_token)

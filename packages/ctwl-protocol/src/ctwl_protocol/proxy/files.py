@@ -20,7 +20,8 @@ from pathlib import Path
 import platformdirs
 
 from ..errors import ProxyDigestMismatch, ProxyNotFound, first_line
-from ..profile.document import TOY, HubSource, Profile, ProxyFile, ProxyModel, PyPISource, ToyProxy
+from ..profile.document import HubSource, Profile, ProxyFile, ProxyModel, PyPISource, ToyProxy
+from ..profile.lookup import TOY
 from . import gguf
 
 __all__ = ["ProxyFiles", "cache_folder", "find_files", "hub_answers"]

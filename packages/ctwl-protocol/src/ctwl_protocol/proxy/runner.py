@@ -14,7 +14,8 @@ from torch import nn
 
 from ..errors import CTWLError, DeviceUnavailable, ProxyMalformed, TokenOutOfRange
 from ..partition.toy import toy_weights
-from ..profile.document import Profile, ProxyModel, ToyProxy, get_profile
+from ..profile.document import Profile, ProxyModel, ToyProxy
+from ..profile.lookup import get_profile
 from .files import ProxyFiles, find_files
 from .model import Arithmetic, CausalLM, build_model, fast_arithmetic, last_logits, load_tensors, to_bfloat16
 from .tokenizer import ProxyTokenizer

@@ -22,7 +22,7 @@ from ctwl_protocol.registry.store import read_file
 from ctwl_protocol.registry.workflow import update
 
 from ...errors import OptionOutOfRange, OutputExists, ProofUnfounded
-from ...options import ALPHA, add_alpha_option, add_proxy_options, check_alpha
+from ...options import ALPHA, add_alpha, add_proxy_options, check_alpha, command_parser
 from ...report.wording import describe, format_p_value
 from ...text.input import read_bytes, read_text
 from .document import Proof
@@ -68,26 +68,18 @@ exit status: 0 verified; 1 not; 2 an error.
 
 
 def _prove_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="ctwl-decode prove",
-        description="Write a proof that a text carries a code of a private profile, for others to verify.",
-        epilog=_PROVE_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    what = "Write a proof that a text carries a code of a private profile, for others to verify."
+    parser = command_parser("ctwl-decode prove", what, _PROVE_EPILOG)
     parser.add_argument("file", metavar="TEXT", help="a UTF-8 text file; - reads standard input")
     parser.add_argument("--out", metavar="FILE", type=Path, required=True, help="the proof to write; never overwritten")
-    add_alpha_option(parser)
+    add_alpha(parser)
     add_proxy_options(parser)
     return parser
 
 
 def _verify_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="ctwl-decode verify",
-        description="Verify a proof that a text carries a code of a certified private profile.",
-        epilog=_VERIFY_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    what = "Verify a proof that a text carries a code of a certified private profile."
+    parser = command_parser("ctwl-decode verify", what, _VERIFY_EPILOG)
     parser.add_argument("file", metavar="PROOF", help="the proof; - reads standard input")
     parser.add_argument(
         "--appeared",
@@ -103,7 +95,7 @@ def _verify_parser() -> argparse.ArgumentParser:
         help="a signed registry, signed under the root that is trusted here (default: the stored registry)",
     )
     add_proxy_options(parser, profile=False)
-    add_alpha_option(parser)
+    add_alpha(parser)
     parser.add_argument(
         "--tried",
         metavar="BITS",
@@ -124,7 +116,9 @@ def _day(given: str) -> int:
     return int(found.timestamp())
 
 
-def _prove(arguments: argparse.Namespace) -> int:
+def main_prove(argv: Sequence[str]) -> int:
+    """``ctwl-decode prove``; returns the exit status."""
+    arguments = _prove_parser().parse_args(argv)
     check_alpha(arguments.alpha)
     if arguments.out.exists():
         raise OutputExists(f"{arguments.out} exists already; name another file")
@@ -158,7 +152,9 @@ def _open_decoder(profile: Profile, arguments: argparse.Namespace) -> Decoder:
     return Decoder.open(profile, proxy_path=arguments.proxy, device=arguments.device, reference=True)
 
 
-def _verify(arguments: argparse.Namespace) -> int:
+def main_verify(argv: Sequence[str]) -> int:
+    """``ctwl-decode verify``; returns the exit status."""
+    arguments = _verify_parser().parse_args(argv)
     if arguments.appeared > time.time() + 86_400:
         raise OptionOutOfRange("--appeared lies in the future; give the day on which the text appeared")
     proof = Proof.from_bytes(read_bytes(arguments.file, canonical.MAX_BYTES))
@@ -182,13 +178,3 @@ def _verify(arguments: argparse.Namespace) -> int:
     with closed_output_is_fine():
         print(json.dumps(told, indent=2) if arguments.json else outcome)
     return 0 if outcome.verified else 1
-
-
-def main_prove(argv: Sequence[str]) -> int:
-    """``ctwl-decode prove``; returns the exit status."""
-    return _prove(_prove_parser().parse_args(argv))
-
-
-def main_verify(argv: Sequence[str]) -> int:
-    """``ctwl-decode verify``; returns the exit status."""
-    return _verify(_verify_parser().parse_args(argv))

@@ -83,9 +83,5 @@ class Proof(BaseModel):
         return found
 
     def opened(self) -> Profile:
-        """The profile.
-
-        Raises:
-            ProfileMalformed: the bytes are not a profile.
-        """
+        """The profile."""
         return Profile.from_bytes(self.profile)

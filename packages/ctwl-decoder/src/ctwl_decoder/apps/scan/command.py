@@ -16,7 +16,7 @@ from ctwl_protocol.command import run_command
 from ctwl_protocol.registry import load_trusted
 
 from ...errors import ExtraMissing, OptionOutOfRange
-from ...options import add_alpha_option, add_beacon_option, add_proxy_options
+from ...options import add_alpha, add_beacons, add_proxy_options, command_parser
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -55,18 +55,13 @@ exit status: 0 done; 2 an error; 130 interrupted.
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="ctwl-decode scan",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command_parser("ctwl-decode scan", _DESCRIPTION, _EPILOG)
     parser.add_argument("paths", metavar="PATH", nargs="+", type=Path, help="a file or a folder")
     parser.add_argument("--out", metavar="FILE", type=Path, required=True, help="the Parquet file to write")
     search = parser.add_argument_group("what to look for")
-    add_beacon_option(search, "every registered provider's codes")
+    add_beacons(search, "every registered provider's codes")
     search.add_argument("--all-codes", action="store_true", help="search the whole code space")
-    add_alpha_option(search, "each document's test")
+    add_alpha(search, "each document's test")
     add_proxy_options(parser, reference=True)
     records = parser.add_argument_group("records")
     records.add_argument("--text-column", metavar="NAME", default="text", help="field that holds the text")

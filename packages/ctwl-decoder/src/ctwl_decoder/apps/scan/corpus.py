@@ -181,7 +181,7 @@ def _fields(record: Mapping[str, object] | DecoderError, columns: Columns) -> di
 
 def _say_fields(names: Iterable[str]) -> str:
     some = ", ".join(repr(name[:40]) for name in itertools.islice(names, 8))
-    return f"the first are {some or 'missing'}; --text-column names another"
+    return f"the fields are {some or 'missing'}; --text-column names another"
 
 
 def _id_of(value: object) -> str | None:
@@ -289,9 +289,10 @@ def _values(batch: Any, i: int) -> dict[str, object]:
         value = batch.column(name)[i]
         value = value.value if hasattr(value, "dictionary") else value
         try:
-            long = hasattr(value, "as_buffer") and value.is_valid and value.as_buffer().size > MAX_BYTES
-            too_long = InputTooLarge(f"the field {name!r} has more than {MAX_BYTES} bytes; cut it into parts")
-            record[name] = too_long if long else value.as_py()
+            if hasattr(value, "as_buffer") and value.is_valid and value.as_buffer().size > MAX_BYTES:
+                record[name] = InputTooLarge(f"the field {name!r} has more than {MAX_BYTES} bytes; cut it into parts")
+            else:
+                record[name] = value.as_py()
         except UnicodeDecodeError:
             record[name] = NotText(f"the field {name!r} is not UTF-8")
     return record
