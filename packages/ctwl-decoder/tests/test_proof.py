@@ -301,7 +301,7 @@ def test_the_commands_prove_and_verify(desk: Path, capsys: pytest.CaptureFixture
     assert main(["prove", "letter.txt", "--profile", "ann.ctwl", "--out", "proof.ctwl"]) == 0
     out, err = capsys.readouterr()
     assert "Watermark found" in out and "reveals the key" in err
-    assert "Only who has the profile's key" in out and "Anyone can write" not in out
+    assert "Only someone with the profile's key" in out and "Anyone can write" not in out
     assert (desk / "proof.ctwl").stat().st_mode & 0o077 == 0
     assert main(["prove", "letter.txt", "--profile", "ann.ctwl", "--out", "proof.ctwl"]) == 2
     assert "output-exists" in capsys.readouterr().err

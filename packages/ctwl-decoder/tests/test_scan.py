@@ -453,10 +453,10 @@ def test_going_on_with_other_settings_is_refused_and_starting_over_is_not(
 
 
 def test_going_on_in_another_arithmetic_is_refused(
-    begun: Callable[..., Summary], monkeypatch: pytest.MonkeyPatch
+    decoder: Decoder, begun: Callable[..., Summary], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another processor may compute other weights, and so other p-values."""
-    monkeypatch.setattr(Proxy, "arithmetic", property(lambda proxy: "another"))
+    monkeypatch.setattr(decoder.proxy, "arithmetic", "another")
     with pytest.raises(ScanSettingsDiffer, match=r'arithmetic was ".*" and is "another"'):
         begun()
 

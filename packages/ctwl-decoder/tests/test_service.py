@@ -231,6 +231,14 @@ def test_a_body_too_large_is_refused(client: httpx.Client, path: str, body: byte
     assert (answer.status_code, answer.json()["code"]) == (413, "input-too-large")
 
 
+def test_the_last_part_of_a_body_counts_too(small: Proxy) -> None:
+    whole = request_of(QUESTION | {"text": "a" * 3000}).partition(b"\r\n\r\n")[2]
+    head = b"POST /v1/decode HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: application/json\r\n"
+    with serving(small, body=2000) as client, connect(client) as raw:
+        raw.sendall(head + b"transfer-encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n" % (len(whole), whole))
+        assert answer_of(raw).startswith(b"HTTP/1.1 413 ")
+
+
 def test_a_text_too_long_is_refused_in_characters_and_in_tokens(gated: Gated) -> None:
     with serving(gated, characters=2000, tokens=100) as client:
         batches = len(gated.sizes)

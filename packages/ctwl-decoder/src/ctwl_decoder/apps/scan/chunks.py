@@ -15,7 +15,7 @@ __all__ = ["Chunk", "chunks_of"]
 MOST_DOCUMENTS = 64
 MOST_CHARACTERS = 1 << 18
 """Bounds of a chunk of several documents: minutes of work for a CPU, which is the most that a crash can lose. Chosen by
-hand. The windows of a chunk share batches of the proxy LM, which may change its weights within the tolerance."""
+hand."""
 
 
 @dataclass(frozen=True)

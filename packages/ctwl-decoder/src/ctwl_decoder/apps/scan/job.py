@@ -82,9 +82,9 @@ def scan(
         raise OutputExists(f"{output} is a folder; name a file")
     folder = parts_of(output)
     files = corpus_files(paths, without=[output, folder])
+    _check_output(output, replace=restart or overwrite)
     settings = decode.settings.document(decode.decoder.proxy.arithmetic)
     job = settings | {f"input {i}": [each.name, each.size, each.mtime_ns] for i, each in enumerate(files, 1)}
-    _check_output(output, replace=restart or overwrite)
     folder.mkdir(parents=True, exist_ok=True)
     try:
         with FileLock(folder / "lock", timeout=0):  # the system unlocks it when the process ends, in whatever way

@@ -125,14 +125,17 @@ async def _read(scope: Scope, receive: Receive, limit: int) -> bytes:
         InputTooLarge: it has more than ``limit`` bytes.
         RequestCancelled: the client closed the connection.
     """
+    too_large = InputTooLarge(f"a request may have at most {limit >> 10} KiB; cut the text into parts")
     announced = Headers(scope=scope).get("content-length", "0")
+    if not announced.isdecimal() or int(announced[:20]) > limit:
+        raise too_large
     body, more = bytearray(), True
     while more:
-        if not announced.isdecimal() or int(announced[:20]) > limit or len(body) > limit:
-            raise InputTooLarge(f"a request may have at most {limit >> 10} KiB; cut the text into parts")
         message = await receive()
         if message["type"] == "http.disconnect":
             raise RequestCancelled("the client closed the connection")
         body += message.get("body", b"")
         more = message.get("more_body", False)
+        if len(body) > limit:
+            raise too_large
     return bytes(body)
