@@ -32,7 +32,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from common import news_prompts, plain_model
+from common import news_prompts
 from experiment import OFFLINE, Options, Result, experiment, interleaved
 from numpy.typing import NDArray
 from transplant import provider
@@ -45,7 +45,7 @@ from ctwl_encoder import Bridge, CTWLWatermarkingConfig, Encoder
 from ctwl_encoder.core.bridge import Branch
 from ctwl_encoder.core.reading import Reading
 from ctwl_encoder.errors import ShortText
-from ctwl_protocol.proxy import Proxy, open_proxy
+from ctwl_protocol.proxy import Proxy, load_proxy_model, open_proxy
 from ctwl_protocol.proxy.model import last_logits
 from ctwl_protocol.text.positions import positions
 
@@ -85,7 +85,7 @@ def decode(decoder: Decoder, runs: int) -> dict[str, Any]:
     prefix, context, size = proxy.profile.prefix_length, proxy.profile.context_length, proxy.batch_size
     windows = [positions(proxy.tokenizer.encode(text), prefix, context).prefixes for text in texts]
     batches = [each[start : start + size] for each in windows for start in range(0, len(each), size)]
-    plain = plain_model(proxy.profile)
+    plain = load_proxy_model(proxy.profile)
 
     def plainly() -> None:
         with torch.inference_mode():

@@ -16,8 +16,8 @@ from ..errors import CTWLError, DeviceUnavailable, ProxyMalformed, TokenOutOfRan
 from ..partition.toy import toy_weights
 from ..profile.document import Profile, ProxyModel, ToyProxy
 from ..profile.lookup import get_profile
-from .files import ProxyFiles, find_files
-from .model import Arithmetic, CausalLM, build_model, fast_arithmetic, last_logits, load_tensors, to_bfloat16
+from .files import find_files
+from .model import Arithmetic, CausalLM, fast_arithmetic, last_logits, load_proxy_model, to_bfloat16
 from .tokenizer import ProxyTokenizer
 
 __all__ = ["BATCH_SIZE", "Proxy", "choose_device", "open_proxy"]
@@ -214,18 +214,12 @@ def open_proxy(
     profile, device = get_profile(profile), choose_device(device)
     files = find_files(profile, path, local_only=local_only)
     tokenizer = ProxyTokenizer(profile.tokenizer, files.vocab, files.merges)
-    spec = profile.proxy
-    if not isinstance(spec, ProxyModel):
-        return Proxy(profile, tokenizer, None, device=device, batch_size=batch_size)
-
-    def load(found: ProxyFiles) -> CausalLM:
-        if found.weights is None:
-            raise CTWLError(f"{profile.name} has a proxy LM and no weights")
-        return build_model(spec.architecture, load_tensors(spec, found.weights))
 
     def load_later() -> CausalLM:
-        return load(find_files(profile, path, local_only=True))  # verified again: time has passed
+        return load_proxy_model(profile, find_files(profile, path, local_only=True))  # verified again: time has passed
 
-    model = load_later if lazy else load(files)
+    model = None
+    if isinstance(profile.proxy, ProxyModel):
+        model = load_later if lazy else load_proxy_model(profile, files)
     arithmetic = fast_arithmetic(device) if fast else "float32"
     return Proxy(profile, tokenizer, model, device=device, batch_size=batch_size, arithmetic=arithmetic)
