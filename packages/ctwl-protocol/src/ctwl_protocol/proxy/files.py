@@ -55,6 +55,7 @@ def find_files(profile: Profile, path: str | Path | None = None, *, local_only: 
         ProxyNotFound: a file is nowhere; the message says which command fetches it.
         ProxyDigestMismatch: a file's bytes are not the profile's.
         ProxyMalformed: a GGUF file that does not hold what the profile states.
+        FileUnwritable: a GGUF file cannot be converted, since the cache folder takes no files.
     """
     carrier = _carrier(profile)
     if carrier is not None:
