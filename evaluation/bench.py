@@ -31,7 +31,7 @@ from unittest.mock import patch
 
 import numpy as np
 import torch
-from common import news_prompts, plain_model
+from common import news_prompts
 from experiment import OFFLINE, Options, Result, experiment, interleaved
 from transplant import provider
 
@@ -41,7 +41,7 @@ from ctwl_decoder.apps.scan.job import scan
 from ctwl_decoder.apps.scan.settings import Settings
 from ctwl_encoder import CTWLWatermarkingConfig, Encoder
 from ctwl_encoder.errors import ShortText
-from ctwl_protocol.proxy import Proxy, open_proxy
+from ctwl_protocol.proxy import Proxy, load_proxy_model, open_proxy
 from ctwl_protocol.proxy.model import last_logits
 from ctwl_protocol.text.positions import positions
 
@@ -66,7 +66,7 @@ def decode(decoder: Decoder, runs: int) -> dict[str, Any]:
     prefix, context, size = proxy.profile.prefix_length, proxy.profile.context_length, proxy.batch_size
     windows = [positions(proxy.tokenizer.encode(text), prefix, context).prefixes for text in texts]
     batches = [each[start : start + size] for each in windows for start in range(0, len(each), size)]
-    plain = plain_model(proxy.profile)
+    plain = load_proxy_model(proxy.profile)
 
     def plainly() -> None:
         with torch.inference_mode():

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from scipy import stats
 
 from ctwl_decoder import Decoder, describe
 from ctwl_decoder.apps.command import main
+from ctwl_decoder.apps.serve.observer import Observer
 from ctwl_decoder.errors import InputTooLarge, NotText, OptionOutOfRange
 from ctwl_decoder.options import MAX_CHARACTERS
 from ctwl_decoder.report.html import html_report
@@ -137,7 +139,10 @@ def test_decoding_twice_or_with_numpy_gives_identical_scores(offline_proxy: Prox
 
 
 def test_a_batch_of_the_proxy_holds_prefixes_of_one_text() -> None:
-    """Sums in float32 depend on the shape of a batch, so what else is decoded could change a p-value's last digit."""
+    """So a text has the same p-value to the last digit alone, in a scan and in the service, whatever else is decoded.
+
+    The same batches give the same weights; batches of another shape give others, as sums in float32 change their order.
+    """
     toy, batches = open_proxy(TOY), list[bytes]()
 
     class Recording(Proxy):
@@ -145,14 +150,20 @@ def test_a_batch_of_the_proxy_holds_prefixes_of_one_text() -> None:
             batches.append(prefixes.tobytes())
             return super().weights(prefixes)
 
-    decoder = Decoder(Recording(toy.profile, toy.tokenizer, None))
+    proxy = Recording(toy.profile, toy.tokenizer, None)
+    decoder = Decoder(proxy)
     texts = ["The harvest was late this year, and so was the rain.", "A short one.", "The river rose overnight. " * 9]
-    for text in texts:
-        decoder.decode(text)
-    alone = batches.copy()
-    batches.clear()
-    decoder.analyse_all(texts)
-    assert batches == alone
+
+    def asked(decode: Callable[[], object]) -> list[bytes]:
+        batches.clear()
+        decode()
+        return batches.copy()
+
+    alone = asked(lambda: [decoder.decode(text) for text in texts])
+    assert asked(lambda: decoder.analyse_all(texts)) == alone
+    with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(len(texts)) as many:
+        service = decoder.observing(Observer(proxy, one, 9999, lambda prefixes: None))
+        assert sorted(asked(lambda: list(many.map(service.decode, texts)))) == sorted(alone)
 
 
 @pytest.mark.slow

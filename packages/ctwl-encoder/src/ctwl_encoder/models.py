@@ -9,15 +9,14 @@ from typing import Any
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerFast
 
-from ctwl_protocol.errors import CTWLError, first_line
-from ctwl_protocol.profile import ProxyModel, get_profile
+from ctwl_protocol.errors import first_line
+from ctwl_protocol.profile import get_profile
 from ctwl_protocol.proxy import (
     ProxyTokenizer,
-    build_model,
     choose_device,
     find_files,
     hub_answers,
-    load_tensors,
+    load_proxy_model,
     open_proxy,
 )
 
@@ -54,7 +53,7 @@ def load_model(name: str, device: str | torch.device = "auto") -> tuple[Any, Any
     """
     device = choose_device(device)
     if name.lower() == OFFLINE_MODEL:
-        model, tokenizer = _offline_model(), _offline_tokenizer()
+        model, tokenizer = load_proxy_model(get_profile(OFFLINE_PROFILE)), _offline_tokenizer()
         ends = tokenizer.convert_tokens_to_ids(["<|im_end|>", "<|endoftext|>"])
         model.generation_config.update(eos_token_id=ends, pad_token_id=ends[0])
     else:
@@ -117,14 +116,6 @@ def _pretrained(auto: Any, name: str, failure: type[EncoderError], what: str, **
 def _refuse_encoder_decoder(config: Any, who: str) -> None:
     if getattr(config, "is_encoder_decoder", False):
         raise ModelUnsuitable(f"{who} is an encoder-decoder model; CTWL marks causal LMs")
-
-
-def _offline_model() -> Any:
-    profile = get_profile(OFFLINE_PROFILE)
-    files = find_files(profile)
-    if not isinstance(profile.proxy, ProxyModel) or files.weights is None:
-        raise CTWLError(f"{OFFLINE_PROFILE} has no proxy LM")
-    return build_model(profile.proxy.architecture, load_tensors(profile.proxy, files.weights))
 
 
 def _offline_tokenizer() -> Any:
