@@ -26,7 +26,7 @@ from vllm.v1.worker.gpu.sample.logits_processor import (
 
 from ctwl_decoder import Decoder
 from ctwl_encoder.errors import OptionOutOfRange
-from ctwl_encoder.integrations.vllm.request import Request
+from ctwl_encoder.integrations.vllm.request import Admitted, Request
 from ctwl_encoder.models import load_model
 from ctwl_protocol import Beacon
 
@@ -113,8 +113,8 @@ def test_requests_side_by_side_in_slots_that_come_back(folder: Path) -> None:
     for request in params:
         runner.validate(request)
     assert (params[0].top_p, params[1].top_p) == (1.0, 1.0)  # truncation is the plug-in's now
-    drawn = [tuple(request.extra_args["ctwl_admitted"]) for request in params]
-    assert [noted[3:] for noted in drawn] == [(0, 0.98, 0.0), (0, 1.0, 0.0)]
+    noted = [Admitted.of(request.extra_args) for request in params]
+    assert [each and each.truncation for each in noted] == [(0, 0.98, 0.0), (0, 1.0, 0.0)]
     reports = [decoder.decode(text) for text in write(runner, params, 1)]
     assert [(report.provider, report.version) for report in reports] == [(42, 3), (7, 1)]
     off = [SamplingParams(temperature=1.0, extra_args={"ctwl_strategy": "off"})] * 2
@@ -166,9 +166,9 @@ def test_parameters_that_are_used_again_are_as_they_were(folder: Path) -> None:
     nonces = set()
     for _ in range(40):
         runner.validate(params)
-        nonce, _, _, *truncation = params.extra_args["ctwl_admitted"]
-        assert truncation == [5, 0.9, 0.1]
-        nonces.add(nonce)
+        noted = Admitted.of(params.extra_args)
+        assert noted is not None and noted.truncation == (5, 0.9, 0.1)
+        nonces.add(noted.nonce)
     assert len(nonces) > 10  # drawn anew for each request
     params.extra_args["ctwl_strategy"] = "off"
     runner.validate(params)
@@ -207,15 +207,16 @@ def test_the_alternatives_of_a_request_have_nonces_of_their_own(folder: Path) ->
 @pytest.mark.parametrize(
     "noted",
     [
-        1, "abc", None, [0, 1.0, 0.0], [1, None, False, 2, 3, "4"], [70, None, False, 0, 1.0, 0.0],
-        [1, None, False, 0, 0.0, 0.0], [1, "7", False, 0, 1.0, 0.0], [1, 7, 1, 0, 1.0, 0.0],
+        1, "abc", None, [1, None], {"nonce": 70}, {"nonce": 1, "min_p": "4"}, {"nonce": 1, "top_p": 0.0},
+        {"nonce": 1, "seed": "7"}, {"nonce": 1, "drawn": 1}, {"nonce": 1, "more": 2},
     ],
 )  # fmt: skip
 def test_a_client_cannot_write_what_the_plug_in_notes(folder: Path, noted: Any) -> None:
     runner = Runner(folder, {"provider": 42, "profile": PROFILE})
     params = SamplingParams(extra_args={"ctwl_admitted": noted})
     runner.validate(params)
-    assert list(params.extra_args["ctwl_admitted"][1:]) == [None, False, 0, 1.0, 0.0]
+    admitted = Admitted.of(params.extra_args)
+    assert admitted is not None and (admitted.seed, admitted.drawn, *admitted.truncation) == (None, False, 0, 1.0, 0.0)
     for given in ({"ctwl_admitted": noted}, {"ctwl_provider": "x"}, {"ctwl_delta": "y"}):  # not judged: never raises
         runner.add(2, [1, 2, 3], SamplingParams(extra_args=given))
 
