@@ -119,7 +119,6 @@ class Encoder:
         nonce: int | None = None,
         record: Callable[[Beacon], Record] | None = None,
         keys: ProviderKeys | None = None,
-        progress: Callable[[int], None] | None = None,
         **options: Any,
     ) -> list[Generation]:
         """Write one text for each prompt, each with a beacon of its own, or with a record that begins with it.
@@ -134,7 +133,6 @@ class Encoder:
             nonce: 0 to 63; drawn for each text where None.
             record: makes a text's record from its beacon; the beacon alone where None.
             keys: the provider's, for records with an authenticator.
-            progress: called with the number of tokens generated so far.
             options: the fields of :class:`ctwl_encoder.options.GenerationOptions`, such as ``strategy`` and
                 ``max_new_tokens``.
 
@@ -146,26 +144,15 @@ class Encoder:
             OptionOutOfRange: an option, or an empty prompt.
             StrategyUnsuitable: ``unbiased`` or ``gumbel`` without sampling.
         """
-        asked = GenerationOptions(**options)
-        prompts = [prompts] if isinstance(prompts, str | bytes) else list(prompts)
-        check_prompts(prompts)
+        asked, prompts = GenerationOptions(**options), check_prompts(prompts)
         # Section 8.1: a nonce drawn anew for each text, and the record that begins with this beacon.
         beacons = _beacons(provider, version, nonce, asked.seed, prompts)
         records = [record(beacon) if record else Record(find_layout("beacon"), (beacon.code,)) for beacon in beacons]
-        most = max(each.layout.codes for each in records)
-        warn_of_short_text(self.proxy.profile, asked.chosen_strategy, most, asked.max_new_tokens)
-        key = keys.colour_key() if keys else None
-        payloads = [Payload.of(each, key) for each in records]
+        longest = max(each.layout.codes for each in records)
+        warn_of_short_text(self.proxy.profile, asked.chosen_strategy, longest, asked.max_new_tokens)
+        payloads = [Payload.of(each, keys.colour_key() if keys else None) for each in records]
         # Sections 8.2 to 8.4: the strategy, which is told how tokens are chosen; 8.5: the bridge to the proxy's tokens.
-        processor = CTWLLogitsProcessor(
-            self.bridge,
-            payloads,
-            strategy=asked.chosen_strategy,
-            delta=asked.delta,
-            skip_repeats=asked.skip_repeats,
-            decoding=asked.decoding,
-            on_step=progress,
-        )
+        processor = CTWLLogitsProcessor(self.bridge, payloads, **asked.marking)
         rows = self._run(self._tokenize(prompts, asked.max_new_tokens), processor, asked)
         return [self._generation(*each, processor) for each in zip(rows, records, payloads, strict=True)]
 
