@@ -242,7 +242,7 @@ TRAITS = {
         sigma=(1, 2),  # with another, the split would not average out
     ),
     Strategy.GUMBEL: Traits(
-        "keeps it too; the clearest, for short or predictable texts, but it takes most of the choice that sampling has",
+        "keeps it too and is the clearest in short or predictable texts, but takes most of the variety between texts",
         reweigh=exponential_minimum,
         bits_per_token=1.0,  # 44 tokens for one code (evaluation/gumbel.py has 30)
         ranks=True,
