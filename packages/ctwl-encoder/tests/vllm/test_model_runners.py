@@ -1,4 +1,4 @@
-"""The plug-in as vLLM's model runner V2 drives it.
+"""The plug-in as vLLM's model runners drive it.
 
 V2 needs Triton, which CPU machines lack, so its loader, its classes and its calls are used here around a model that
 transformers runs: slots that are not rows, rows that are shuffled at every step, a slot that is used again.
@@ -18,6 +18,7 @@ pytest.importorskip("vllm", reason="the plug-in is tested in an environment of i
 import torch
 from vllm import SamplingParams
 from vllm.exceptions import VLLMValidationError
+from vllm.v1.sample.logits_processor import MoveDirectionality
 from vllm.v1.worker.gpu.sample.logits_processor import (
     LogitsContext,
     build_custom_logits_processors,
@@ -26,6 +27,7 @@ from vllm.v1.worker.gpu.sample.logits_processor import (
 
 from ctwl_decoder import Decoder
 from ctwl_encoder.errors import OptionOutOfRange
+from ctwl_encoder.integrations.vllm import CTWLLogitsProcessor
 from ctwl_encoder.integrations.vllm.request import Admitted, Request
 from ctwl_encoder.models import load_model
 from ctwl_protocol import Beacon
@@ -271,6 +273,29 @@ def test_only_new_tokens_are_copied_from_the_device(folder: Path) -> None:
     assert runner.processor.add_request(0, SamplingParams())
     runner.apply(logits[:1].clone(), [0], [last])
     assert runner.processor._requests[0].tokens == words[3:last]
+
+
+def test_rows_of_v1_come_move_and_go(folder: Path) -> None:
+    """V1 tells what left, came and moved, and appends to the lists of output tokens that it gave."""
+    config = Runner(folder, {"provider": 42, "profile": PROFILE}).vllm_config
+    processor = CTWLLogitsProcessor(config, torch.device("cpu"), False)
+    words = load_model("smollm2")[1](" ".join(PROMPTS))["input_ids"]
+    logits, outputs = torch.randn(3, 49152), [list(words), [], list(words)]
+    params = [SamplingParams(), SamplingParams(extra_args={"ctwl_strategy": "off"}), SamplingParams()]
+    added = [(row, params[row], None, outputs[row]) for row in range(3)]
+
+    def changed(removed: list[int], added: list[Any], moved: list[Any]) -> list[bool]:
+        processor.update_state(SimpleNamespace(removed=removed, added=added, moved=moved))
+        return (processor.apply(logits.clone()) != logits).any(dim=1).tolist()
+
+    assert changed([], added, []) == [True, False, True]
+    outputs[0].append(words[3])
+    assert changed([2], [], [(0, 1, MoveDirectionality.UNIDIRECTIONAL)]) == [False, True, False]
+    assert processor._requests[1].tokens == [*words, words[3]]
+    outputs[0][-3:] = [words[5]]  # the runner went back
+    assert changed([], [added[2]], [(1, 2, MoveDirectionality.SWAP)]) == [False, True, True]
+    assert processor._requests[2].tokens == [*words[:-2], words[5]]
+    processor.update_state(None)
 
 
 def test_a_server_that_was_not_told_refuses_records_and_serves_the_rest(folder: Path) -> None:
