@@ -9,11 +9,10 @@ import math
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields
 from functools import partial
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, TypeVar, get_args
 
 from ctwl_protocol import Beacon, Profile, get_profile, published_names
 from ctwl_protocol.command import run_command
@@ -25,7 +24,15 @@ from ctwl_protocol.records.sealing import ProviderKeys
 from . import __version__
 from .core.strategies import Strategy
 from .errors import OptionOutOfRange, ShortText, StrategyUnsuitable
-from .options import BeaconOptions, GenerationOptions, MarkingOptions, Options, check_prompts, default_profile
+from .options import (
+    BeaconOptions,
+    GenerationOptions,
+    MarkingOptions,
+    Options,
+    RecordOptions,
+    check_prompts,
+    default_profile,
+)
 
 if TYPE_CHECKING:
     from argparse import _ArgumentGroup
@@ -35,6 +42,8 @@ if TYPE_CHECKING:
     from .encoder import Generation
 
 __all__ = ["main"]
+
+T = TypeVar("T", bound=Options)
 
 _MAX_PROMPT = 1 << 20
 
@@ -80,8 +89,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--device", default="auto", help="torch device (default: cuda where there is one)")
     record = parser.add_argument_group("record")
-    _add_options(record, BeaconOptions)
-    _add_record_options(record)
+    _add_options(record, RecordOptions)
+    record.add_argument(
+        "--new-keys",
+        metavar="FILE",
+        help="make a provider's keys, encrypted with a passphrase ($CTWL_PASSPHRASE, else asked), and stop",
+    )
     _add_options(parser.add_argument_group("marking"), MarkingOptions)
     _add_options(parser.add_argument_group("generation"), GenerationOptions, but=MarkingOptions)
     parser.add_argument("--json", action="store_true", help="print the text and its record as JSON")
@@ -105,26 +118,17 @@ def _add_options(group: _ArgumentGroup, model: type[Options], *, but: type[Optio
         if field.default is not None:
             help_text += f" (default {field.default})"
         choices = list(Strategy) if kind is Strategy else None
-        metavar = None if choices else "N" if kind is int else "X"
+        metavar = None if choices else {int: "N", float: "X", str: "FILE"}[kind]
         group.add_argument(flag, type=kind, choices=choices, default=field.default, metavar=metavar, help=help_text)
 
 
-def _add_record_options(group: _ArgumentGroup) -> None:
-    group.add_argument("--user", type=int, metavar="N", help="seal a user's number, 0 to 2^32 - 1; needs --keys")
-    group.add_argument("--keys", metavar="FILE", help="the provider's keys, see --new-keys")
-    group.add_argument("--epoch", type=int, default=0, metavar="N", help="key epoch of the sealed user (default 0)")
-    group.add_argument("--authenticated", action="store_true", help="with --user: add a code that only --keys can test")
-    group.add_argument("--tag", type=int, metavar="N", help="20 bits of your own, 0 to 1048575")
-    group.add_argument(
-        "--relay",
-        metavar="FILE",
-        help="a text that the prompt is from: its record becomes the older part of a chain (needs ctwl-decoder)",
-    )
-    group.add_argument(
-        "--new-keys",
-        metavar="FILE",
-        help="make a provider's keys, encrypted with a passphrase ($CTWL_PASSPHRASE, else asked), and stop",
-    )
+def _asked(arguments: argparse.Namespace, model: type[T]) -> T:
+    """The options of a model as they were given.
+
+    Raises:
+        OptionOutOfRange, FieldOutOfRange, StrategyUnsuitable: an option that does not fit.
+    """
+    return model(**{name: getattr(arguments, name) for name in model.model_fields})
 
 
 def _prompt(arguments: argparse.Namespace) -> str:
@@ -146,47 +150,34 @@ def _prompt(arguments: argparse.Namespace) -> str:
         raise OptionOutOfRange(f"the prompt in {name} is not UTF-8 (byte {error.start})") from error
 
 
-@contextmanager
-def _progress(total: int) -> Iterator[Callable[[int], None]]:
-    """A progress bar on stderr where that is a terminal."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("writing", total=total)
-        yield lambda done: bar.update(task, completed=done)
-
-
 def _write(arguments: argparse.Namespace) -> None:
     """Check the options, write one text, and print it."""
     prompt = _prompt(arguments)
     # What is wrong with names and options is said before torch is loaded, which takes seconds.
     profile = get_profile(arguments.profile or default_profile(arguments.model))
-    options = GenerationOptions(**{name: getattr(arguments, name) for name in GenerationOptions.model_fields})
+    options, asked = _asked(arguments, GenerationOptions), _asked(arguments, RecordOptions)
     strategy = options.chosen_strategy
     if strategy.traits.vanilla and profile.vanilla().name not in published_names():
         raise StrategyUnsuitable(f"{strategy} is read with a published twin of the profile; {profile.name} has none")
-    check_prompts([prompt])
-    keys, record = _record(arguments, profile)
-    beacon = BeaconOptions(provider=arguments.provider, version=arguments.version, nonce=arguments.nonce)
+    check_prompts(prompt)
+    keys = ProviderKeys.load(asked.keys) if asked.keys else None
+    record = _record(asked, keys, profile)
     if record:
-        record(Beacon(beacon.provider, beacon.version, beacon.nonce or 0))
+        record(Beacon(asked.provider, asked.version, asked.nonce or 0))
+    from rich.console import Console
     from transformers.utils import logging
 
     from .encoder import Encoder
 
     logging.set_verbosity_error()
     logging.disable_progress_bar()
-    with warnings.catch_warnings(record=True) as caught, _progress(arguments.max_new_tokens) as progress:
+    with warnings.catch_warnings(record=True) as caught, Console(stderr=True).status("writing"):
         warnings.simplefilter("always", ShortText)
         encoder = Encoder.open(arguments.model, profile, proxy_path=arguments.proxy, device=arguments.device)
-        if arguments.relay is not None:
-            chain = chain_of(arguments.relay, encoder.proxy)
-            record = partial(relayed, chain)
-        (written,) = encoder.generate(
-            prompt, record=record, keys=keys, progress=progress, **beacon.model_dump(), **options.model_dump()
-        )
+        if asked.relay is not None:
+            record = partial(relayed, chain_of(asked.relay, encoder.proxy))
+        beacon = asked.model_dump(include=set(BeaconOptions.model_fields))
+        (written,) = encoder.generate(prompt, record=record, keys=keys, **beacon, **options.model_dump())
     if arguments.json:
         found = {field.name: getattr(written, field.name) for field in fields(written)}
         found |= {"code": written.beacon.code, **asdict(written.beacon)}
@@ -197,29 +188,14 @@ def _write(arguments: argparse.Namespace) -> None:
     _warn(written, [str(warning.message) for warning in caught if warning.category is ShortText])
 
 
-def _record(
-    arguments: argparse.Namespace, profile: Profile
-) -> tuple[ProviderKeys | None, Callable[[Beacon], Record] | None]:
-    """The provider's keys, and what makes the text's record from its beacon; a relay's needs a proxy, and is not here.
-
-    Raises:
-        OptionOutOfRange: options that do not go together.
-        KeyFileMalformed, KeyFileLocked: the keys.
-    """
-    user, tag = arguments.user, arguments.tag
-    if sum(given is not None for given in (user, tag, arguments.relay)) > 1:
-        raise OptionOutOfRange("a record has one layout: give one of --user, --tag and --relay")
-    if arguments.authenticated and user is None:
-        raise OptionOutOfRange("--authenticated goes with --user")
-    if (user is not None) != (arguments.keys is not None):
-        raise OptionOutOfRange("a user is sealed with the provider's keys: give both --user and --keys")
+def _record(asked: RecordOptions, keys: ProviderKeys | None, profile: Profile) -> Callable[[Beacon], Record] | None:
+    """What makes the text's record from its beacon; a relay's needs the proxy, and is not here."""
+    user, tag = asked.user, asked.tag
     if tag is not None:
-        return None, lambda beacon: Record.of("tagged", tag=tag, **asdict(beacon))
-    if user is None:
-        return None, None
-    keys = ProviderKeys.load(arguments.keys)
-    more = {"epoch": arguments.epoch, "authenticated": arguments.authenticated}
-    return keys, lambda beacon: keys.attributed(profile, beacon, user, **more)
+        return lambda beacon: Record.of("tagged", tag=tag, **asdict(beacon))
+    if keys is None or user is None:
+        return None
+    return lambda beacon: keys.attributed(profile, beacon, user, epoch=asked.epoch, authenticated=asked.authenticated)
 
 
 def chain_of(path: str, proxy: Proxy) -> tuple[Beacon, ...]:

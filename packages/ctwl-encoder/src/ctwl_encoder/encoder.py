@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
-import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,10 +22,10 @@ from ctwl_protocol.records.sealing import ProviderKeys
 from ctwl_protocol.text.positions import positions
 
 from .core.bridge import Bridge
-from .core.expected_evidence import expected_log2_p, marked_positions, needed_tokens
+from .core.expected_evidence import expected_log2_p, marked_positions, warn_of_short_text
 from .core.payload import Payload
 from .core.strategies import Strategy
-from .errors import OptionOutOfRange, ShortText
+from .errors import OptionOutOfRange
 from .integrations.transformers import CTWLLogitsProcessor, ProcessorConfig
 from .models import check_model, load_model, pad_on_the_left
 from .options import OFFLINE_MODEL, GenerationOptions, check_beacon, check_prompts, default_profile
@@ -121,7 +119,6 @@ class Encoder:
         nonce: int | None = None,
         record: Callable[[Beacon], Record] | None = None,
         keys: ProviderKeys | None = None,
-        progress: Callable[[int], None] | None = None,
         **options: Any,
     ) -> list[Generation]:
         """Write one text for each prompt, each with a beacon of its own, or with a record that begins with it.
@@ -136,7 +133,6 @@ class Encoder:
             nonce: 0 to 63; drawn for each text where None.
             record: makes a text's record from its beacon; the beacon alone where None.
             keys: the provider's, for records with an authenticator.
-            progress: called with the number of tokens generated so far.
             options: the fields of :class:`ctwl_encoder.options.GenerationOptions`, such as ``strategy`` and
                 ``max_new_tokens``.
 
@@ -148,39 +144,17 @@ class Encoder:
             OptionOutOfRange: an option, or an empty prompt.
             StrategyUnsuitable: ``unbiased`` or ``gumbel`` without sampling.
         """
-        asked = GenerationOptions(**options)
-        prompts = [prompts] if isinstance(prompts, str | bytes) else list(prompts)
-        check_prompts(prompts)
+        asked, prompts = GenerationOptions(**options), check_prompts(prompts)
         # Section 8.1: a nonce drawn anew for each text, and the record that begins with this beacon.
         beacons = _beacons(provider, version, nonce, asked.seed, prompts)
         records = [record(beacon) if record else Record(find_layout("beacon"), (beacon.code,)) for beacon in beacons]
-        self._warn_of_short_texts(records, asked)
-        key = keys.colour_key() if keys else None
-        payloads = [Payload.of(each, key) for each in records]
+        longest = max(each.layout.codes for each in records)
+        warn_of_short_text(self.proxy.profile, asked.chosen_strategy, longest, asked.max_new_tokens)
+        payloads = [Payload.of(each, keys.colour_key() if keys else None) for each in records]
         # Sections 8.2 to 8.4: the strategy, which is told how tokens are chosen; 8.5: the bridge to the proxy's tokens.
-        processor = CTWLLogitsProcessor(
-            self.bridge,
-            payloads,
-            strategy=asked.chosen_strategy,
-            delta=asked.delta,
-            skip_repeats=asked.skip_repeats,
-            decoding=asked.decoding,
-            on_step=progress,
-        )
+        processor = CTWLLogitsProcessor(self.bridge, payloads, **asked.marking)
         rows = self._run(self._tokenize(prompts, asked.max_new_tokens), processor, asked)
         return [self._generation(*each, processor) for each in zip(rows, records, payloads, strict=True)]
-
-    def _warn_of_short_texts(self, records: Sequence[Record], options: GenerationOptions) -> None:
-        """Warn where the longest text that is allowed may be too short for a reader to be sure of its record."""
-        strategy = options.chosen_strategy
-        needed = max(needed_tokens(self.proxy.profile, strategy, each.layout.codes) for each in records)
-        if options.max_new_tokens < needed:
-            warnings.warn(
-                f"max_new_tokens is {options.max_new_tokens}; a reader needs about {needed} tokens to be sure of it all"
-                + ("" if strategy.keeps_distribution else f", under {strategy} mostly more"),
-                ShortText,
-                stacklevel=3,
-            )
 
     def _tokenize(self, prompts: Sequence[str], max_new_tokens: int) -> dict[str, torch.Tensor]:
         """The prompts as one batch, padded on the left: int64 ``input_ids`` and ``attention_mask`` (rows, length).
@@ -203,7 +177,10 @@ class Encoder:
         self, batch: dict[str, torch.Tensor], processor: CTWLLogitsProcessor, options: GenerationOptions
     ) -> NDArray[np.int64]:
         """The ids that the model writes, without the prompts: int64 (rows, tokens)."""
-        with _seeded(options.seed, self.model.device):
+        device, seed = self.model.device, options.seed
+        with torch.random.fork_rng([device] if device.type == "cuda" else [], enabled=seed is not None):
+            if seed is not None:
+                torch.manual_seed(seed)
             output = self.model.generate(
                 **batch,
                 **options.for_transformers(),
@@ -241,17 +218,6 @@ class Encoder:
             lost=sum((each.context, each.token) not in seen for each in marked),
             expected_log2_p=expected_log2_p(last, BEACON_BITS * record.layout.codes),
         )
-
-
-@contextmanager
-def _seeded(seed: int | None, device: torch.device) -> Iterator[None]:
-    """Draw random numbers from a seed inside the block; without a seed, from the caller's generator."""
-    if seed is None:
-        yield
-        return
-    with torch.random.fork_rng([device] if device.type == "cuda" else []):
-        torch.manual_seed(seed)
-        yield
 
 
 def _beacons(provider: int, version: int, nonce: int | None, seed: int | None, prompts: Sequence[str]) -> list[Beacon]:

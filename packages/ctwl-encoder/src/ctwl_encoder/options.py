@@ -27,6 +27,7 @@ __all__ = [
     "MarkingOptions",
     "Options",
     "ProxyOptions",
+    "RecordOptions",
     "Strategy",
     "check_beacon",
     "check_prompts",
@@ -75,6 +76,30 @@ class BeaconOptions(Options):
     @model_validator(mode="after")
     def _check_beacon(self) -> Self:
         Beacon(self.provider, self.version, self.nonce or 0)
+        return self
+
+
+class RecordOptions(BeaconOptions):
+    """What the command writes: a beacon, or a record that begins with it."""
+
+    user: int | None = Field(None, description="seal a user's number, 0 to 2^32 - 1; needs --keys")
+    keys: str | None = Field(None, description="the provider's keys, see --new-keys")
+    epoch: int = Field(0, description="key epoch of the sealed user")
+    authenticated: bool = Field(False, description="with --user: add a code that only --keys can test")
+    tag: int | None = Field(None, description="20 bits of your own, 0 to 1048575")
+    relay: str | None = Field(
+        None,
+        description="a text that the prompt is from: its record becomes the older part of a chain (needs ctwl-decoder)",
+    )
+
+    @model_validator(mode="after")
+    def _check_combinations(self) -> Self:
+        if sum(given is not None for given in (self.user, self.tag, self.relay)) > 1:
+            raise OptionOutOfRange("a record has one layout: give one of --user, --tag and --relay")
+        if self.authenticated and self.user is None:
+            raise OptionOutOfRange("--authenticated goes with --user")
+        if (self.user is None) != (self.keys is None):
+            raise OptionOutOfRange("a user is sealed with the provider's keys: give both --user and --keys")
         return self
 
 
@@ -133,6 +158,12 @@ class GenerationOptions(MarkingOptions):
             return Decoding.ANY
         return Decoding.SAMPLED if self.temperature > 0 else Decoding.GREEDY
 
+    @property
+    def marking(self) -> dict[str, Any]:
+        """The arguments of a logits processor."""
+        named = {"strategy": self.chosen_strategy, "decoding": self.decoding}
+        return named | self.model_dump(include={"delta", "skip_repeats"})
+
     def for_transformers(self) -> dict[str, Any]:
         """The arguments of ``model.generate``."""
         chosen = self.model_dump(include={"max_new_tokens", "min_new_tokens", "num_beams", "repetition_penalty"})
@@ -169,8 +200,13 @@ def check_beacon(profile: Profile) -> None:
         )
 
 
-def check_prompts(prompts: Sequence[str]) -> None:
-    """Refuse prompts that are empty or no Unicode text, and an empty list of them: OptionOutOfRange."""
+def check_prompts(given: str | Sequence[str]) -> list[str]:
+    """One prompt or several as a list.
+
+    Raises:
+        OptionOutOfRange: there are none, or one is empty or no Unicode text.
+    """
+    prompts = [given] if isinstance(given, str | bytes) else list(given)
     if not all(isinstance(prompt, str) for prompt in prompts):
         raise OptionOutOfRange("prompts are strings")
     if not prompts or not all(prompt.strip() for prompt in prompts):
@@ -179,3 +215,4 @@ def check_prompts(prompts: Sequence[str]) -> None:
         "".join(prompts).encode()
     except UnicodeEncodeError as error:  # as arguments of a command bring that are not UTF-8
         raise OptionOutOfRange("the prompt is no Unicode text (lone surrogates); give UTF-8") from error
+    return prompts

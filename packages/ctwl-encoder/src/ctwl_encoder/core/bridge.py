@@ -48,9 +48,6 @@ NEGLIGIBLE = 1e-6
 UNLIKELY = 1e-4
 """Candidates below this probability are not tokenized with the tail, and only their first proxy token is used."""
 
-DEEP = 256
-"""Largest number of candidates whose second and further proxy tokens are used at one step, the likeliest first."""
-
 MINOR = 0.01
 """Branches with less mass stay unmarked, except the one behind the text."""
 
@@ -139,15 +136,16 @@ class Bridge:
         chances = probabilities[: len(self.vocabulary)]
         likely = np.flatnonzero(chances > UNLIKELY)
         merging, bases = self._separate(reading, likely)
-        joined = self._joined(reading, _likeliest(merging, chances, JOINED))
+        if len(merging) > JOINED:
+            merging = merging[np.argpartition(chances[merging], -JOINED)[-JOINED:]]
+        joined = self._joined(reading, merging)
         others = chances > NEGLIGIBLE
         others[list(joined)] = False
         nodes = _nodes(reading, joined)
         found = []
         for base, follows in bases.items():
             members = others & follows[: len(others)]
-            several = likely[self._several[likely] & members[likely]]
-            self._deepen(nodes, base, _likeliest(several, chances, DEEP), chances)
+            self._deepen(nodes, base, likely[self._several[likely] & members[likely]], chances)
             own = np.flatnonzero(members)
             behind = np.stack([own, self._first[own]], axis=1)
             found.append(_branch(base, np.concatenate([behind, _pairs(nodes.pop(base, []))]), chances))
@@ -213,13 +211,6 @@ class Bridge:
                     break
                 nodes.setdefault(path, []).append((candidate, token))
                 path = (*path, token)
-
-
-def _likeliest(candidates: NDArray[np.int64], chances: NDArray[np.float32], most: int) -> NDArray[np.int64]:
-    """The likeliest of the candidates, at most so many, in any order."""
-    if len(candidates) <= most:
-        return candidates
-    return candidates[np.argpartition(chances[candidates], -most)[-most:]]
 
 
 def _nodes(reading: Reading, joined: dict[int, tuple[int, ...]]) -> _Nodes:

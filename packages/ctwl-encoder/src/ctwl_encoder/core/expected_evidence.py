@@ -9,6 +9,7 @@ say more: the probability of a log-likelihood ratio ``S`` is at most ``e^-S``.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -16,6 +17,7 @@ import numpy as np
 
 from ctwl_protocol import Profile
 
+from ..errors import ShortText
 from .strategies import Strategy
 
 __all__ = [
@@ -26,12 +28,15 @@ __all__ = [
     "marked_positions",
     "needed_tokens",
     "null_hit",
+    "warn_of_short_text",
 ]
 
 _THETA = np.linspace(0.0, 8.0, 65)
+"""Where Chernoff's bound is tried. Chosen by hand; fewer values only make the bound looser."""
 
 HIT_RATE = 0.93
-"""Share of hits among marked tokens where the proxy is not asked (measured under ``unbiased``: 0.90 to 0.97)."""
+"""Share of hits among marked tokens where the proxy is not asked. Chosen by hand; only the expectation depends on it.
+Measured: 0.92 under ``unbiased`` (evaluation/modes.py), 0.86 to 0.90 from other tokenizers (evaluation/bridge.py)."""
 
 READER_SHARE = 0.5
 """Share of the evidence of ranks that a reader gets, who has the proxy and not the model's distribution. Chosen by
@@ -111,3 +116,15 @@ def needed_tokens(profile: Profile, strategy: Strategy, codes: int = 1, alpha: f
     """Tokens of news-like text that a reader needs to find all codes at level ``alpha``."""
     bits = codes * profile.code_bits - math.log2(alpha) + (SEVERAL if codes > 1 else 0)
     return profile.prefix_length + math.ceil(bits / strategy.traits.bits_per_token)
+
+
+def warn_of_short_text(profile: Profile, strategy: Strategy, codes: int, max_new_tokens: int) -> None:
+    """Warn where the longest text that is allowed may be too short for a reader to be sure of its record: ShortText."""
+    needed = needed_tokens(profile, strategy, codes)
+    if max_new_tokens < needed:
+        more = "" if strategy.keeps_distribution else f", under {strategy} mostly more"
+        warnings.warn(
+            f"max_new_tokens is {max_new_tokens}; a reader needs about {needed} tokens to be sure of it all{more}",
+            ShortText,
+            stacklevel=3,
+        )

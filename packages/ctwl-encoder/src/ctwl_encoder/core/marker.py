@@ -23,7 +23,7 @@ from ctwl_protocol.records import slots
 from .bridge import MINOR, Bridge
 from .lower_bound import LowerBound, argmax_is_certain
 from .payload import Payload
-from .strategies import Decoding, Strategy, add_delta, check_sigma, probabilities
+from .strategies import Decoding, Strategy, add_delta, check_sigma, multiply, probabilities
 from .text_state import Half, HalfKey, Offer, TextState
 
 __all__ = ["Marker"]
@@ -141,7 +141,7 @@ class Marker:
             for row in rows:
                 row.marked = row.logits.copy()
                 for offer in row.text.offers:
-                    reweigh(row.marked, offer.branch, offer.seed)
+                    multiply(row.marked, offer.branch, reweigh(offer.branch, offer.seed))
         return {row.index: row.marked for row in rows if row.marked is not None}
 
     def _offers(self, text: TextState, likely: NDArray[np.float32]) -> list[Offer]:

@@ -29,6 +29,7 @@ __all__ = [
     "check_sigma",
     "exponential_minimum",
     "keep_first_half",
+    "multiply",
     "probabilities",
     "truncate",
 ]
@@ -107,10 +108,10 @@ class Traits:
 
     Attributes:
         summary: what it does, for help pages.
-        reweigh: changes the logits, float32 (size,), of a branch's candidates in place, under the permutation of a
-            seed, so that the distribution stays the same on average over permutations. Such a strategy needs sampling,
-            acts after temperature, top-p and the like, and asks no proxy. None for a strategy that adds ``delta`` to
-            the members of ``V``: it works with any way of decoding, and asks the proxy for ``V``.
+        reweigh: the factors, float64 (n,), of the probabilities of a branch's candidates under the permutation of a
+            seed; on average over permutations the distribution stays the same. Such a strategy needs sampling, acts
+            after temperature, top-p and the like, and asks no proxy. None for a strategy that adds ``delta`` to the
+            members of ``V``: it works with any way of decoding, and asks the proxy for ``V``.
         bits_per_token: evidence to count on for a token of news-like text, before the correction for the code space.
             From 0.4 follow 94 tokens for one code, enough for nine texts in ten by ``unbiased``
             (evaluation/recovery.py has 100 tokens).
@@ -120,7 +121,7 @@ class Traits:
     """
 
     summary: str
-    reweigh: Callable[[NDArray[np.float32], Branch, int], None] | None = None
+    reweigh: Callable[[Branch, int], NDArray[np.float64]] | None = None
     bits_per_token: float = 0.4
     ranks: bool = False
     vanilla: bool = False
@@ -173,23 +174,17 @@ def truncate(logits: NDArray[np.float32], top_k: int, top_p: float, min_p: float
     return np.where(kept, logits, -np.inf).astype(np.float32)
 
 
-def keep_first_half(logits: NDArray[np.float32], branch: Branch, permutation_seed: int) -> None:
-    """Keep the first half of a branch's mass in rank order, doubled, in place; other candidates stay as they are.
+def keep_first_half(branch: Branch, permutation_seed: int) -> NDArray[np.float64]:
+    """The factor of each candidate's probability under ``unbiased`` (spec section 8.3): float64 (n,).
 
-    Averaged over permutations the distribution is unchanged. Nearly every token that is kept lies in ``V``, because
-    ``V`` is the first half of the proxy's mass in the same order.
+    The first half of the branch's mass in rank order is kept and doubled, where candidates of one proxy token go
+    together. Averaged over permutations the distribution is unchanged. Nearly every token that is kept lies in ``V``,
+    because ``V`` is the first half of the proxy's mass in the same order.
 
     Args:
-        logits: float32 (size,), after temperature, top-p and the like.
         branch: the branch.
         permutation_seed: ``s(c, a)`` at the branch.
     """
-    with np.errstate(divide="ignore"):
-        logits[branch.candidates] += np.log(_kept(branch, permutation_seed)).astype(np.float32)
-
-
-def _kept(branch: Branch, permutation_seed: int) -> NDArray[np.float64]:
-    """The factor of each candidate's probability (spec section 8.3, candidates summed by proxy token): float64 (n,)."""
     order, first = branch.by_rank(permutation_seed)
     running = np.cumsum(branch.mass[order])
     last = np.append(first[1:], len(order)) - 1
@@ -201,16 +196,16 @@ def _kept(branch: Branch, permutation_seed: int) -> NDArray[np.float64]:
     return kept
 
 
-def exponential_minimum(logits: NDArray[np.float32], branch: Branch, permutation_seed: int) -> None:
-    """Give a branch's whole mass to the candidates of one proxy token, in place; other candidates stay as they are.
+def exponential_minimum(branch: Branch, permutation_seed: int) -> NDArray[np.float64]:
+    """The factor of each candidate's probability under ``gumbel`` (spec section 8.4): float64 (n,).
 
-    A token of probability ``p`` and rank ``r`` gets the time ``-ln(1 - u) / p``, ``u = (r + 1/2) / 2^32``; the token
-    with the least time is kept. Over random permutations these are exponential times of rate ``p``, so each token is
-    kept with its own probability: the Gumbel-max trick (Aaronson 2022; exponential minimum sampling of Kuditipudi et
-    al. 2023; spec section 8.4). The token that is kept mostly has a low rank, and so lies in ``V``.
+    The candidates of one proxy token get the branch's whole mass. A token of probability ``p`` and rank ``r`` gets the
+    time ``-ln(1 - u) / p``, ``u = (r + 1/2) / 2^32``; the token with the least time is kept. Over random permutations
+    these are exponential times of rate ``p``, so each token is kept with its own probability: the Gumbel-max trick
+    (Aaronson 2022; exponential minimum sampling of Kuditipudi et al. 2023). The token that is kept mostly has a low
+    rank, and so lies in ``V``.
 
     Args:
-        logits: float32 (size,), after temperature, top-p and the like.
         branch: the branch.
         permutation_seed: ``s(c, a)`` at the branch.
     """
@@ -219,9 +214,13 @@ def exponential_minimum(logits: NDArray[np.float32], branch: Branch, permutation
     uniforms = (ranks_of(np.uint32(permutation_seed), tokens).astype(np.float64) + 0.5) / 2.0**32
     times = -np.log1p(-uniforms) / np.maximum(mass, 1e-300)
     winner = int(times.argmin())
-    inside = shown == winner
-    logits[branch.candidates[~inside]] = -np.inf
-    logits[branch.candidates[inside]] += np.float32(np.log(mass.sum() / mass[winner]))
+    return np.where(shown == winner, mass.sum() / mass[winner], 0.0)
+
+
+def multiply(logits: NDArray[np.float32], branch: Branch, factors: NDArray[np.float64]) -> None:
+    """Multiply the probabilities of a branch's candidates by factors, float64 (n,), in the logits, float32 (size,)."""
+    with np.errstate(divide="ignore"):
+        logits[branch.candidates] += np.log(factors).astype(np.float32)
 
 
 def add_delta(logits: NDArray[np.float32], branch: Branch, inside: NDArray[np.bool_], delta: float) -> None:
@@ -243,7 +242,7 @@ TRAITS = {
         sigma=(1, 2),  # with another, the split would not average out
     ),
     Strategy.GUMBEL: Traits(
-        "keeps it too; the clearest, for short or predictable texts, but it takes most of the choice that sampling has",
+        "keeps it too and is the clearest in short or predictable texts, but takes most of the variety between texts",
         reweigh=exponential_minimum,
         bits_per_token=1.0,  # 44 tokens for one code (evaluation/gumbel.py has 30)
         ranks=True,

@@ -36,10 +36,9 @@ class CTWLWatermarkingConfig(BeaconOptions, MarkingOptions, ProxyOptions, BaseWa
     At its first use a config loads the tokenizer and the profile's proxy that it names. Where they are loaded already,
     use :meth:`attach`.
 
-    ``generate`` does not tell a config how it chooses tokens, and it is greedy unless it is given ``do_sample=True``.
-    So these mistakes are not noticed, and the mark is weaker or missing: ``unbiased`` or ``gumbel`` without
-    ``do_sample=True`` or with beams; ``decoding="sampled"`` or ``"greedy"`` where tokens are chosen otherwise.
-    :meth:`ctwl_encoder.Encoder.generate` is told, and refuses what does not fit.
+    ``generate`` does not tell a config how it chooses tokens, and it is greedy unless it is given ``do_sample=True``:
+    see :class:`CTWLLogitsProcessor` for the mistakes that go unnoticed. :meth:`ctwl_encoder.Encoder.generate` is told,
+    and refuses what does not fit.
 
     Attributes:
         nonce: None draws one for each text; under ``delta`` and ``vanilla``, which may be used with beams that change

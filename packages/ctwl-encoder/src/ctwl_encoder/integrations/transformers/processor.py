@@ -48,7 +48,6 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
         payloads: Sequence[Payload] | Callable[[], Payload],
         *,
         decoding: Decoding | str = Decoding.ANY,
-        on_step: Callable[[int], None] | None = None,
         **marking: Any,
     ) -> None:
         """Say what to write and how.
@@ -59,7 +58,6 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
                 one. It is called for each row under ``unbiased`` and ``gumbel``, and for each distinct prompt under
                 ``delta`` and ``vanilla``, because beams of a prompt change places.
             decoding: see :class:`ctwl_encoder.core.strategies.Decoding`.
-            on_step: called with the number of tokens generated so far.
             marking: the fields of :class:`ctwl_encoder.options.MarkingOptions`; ``strategy`` is ``unbiased`` where it
                 is not named.
 
@@ -78,7 +76,6 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
         self.payloads: list[Payload] = []
         self._delta = options.delta
         self._given = payloads
-        self._on_step = on_step
         self._prompts: NDArray[np.int64] | None = None
         self._texts: dict[tuple[Payload, int, int], TextState] = {}
 
@@ -115,8 +112,6 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
             scores = scores.clone()
             rows = torch.tensor(list(marked), device=scores.device)
             scores[rows] = torch.from_numpy(np.stack(list(marked.values()))).to(scores)
-        if self._on_step is not None:
-            self._on_step(generated.shape[1])
         return scores
 
     def text(self, payload: Payload, generated: NDArray[np.int64]) -> TextState:

@@ -1,15 +1,7 @@
-"""The vLLM plug-in: every request of a server carries a record, its own or the server's.
+"""The vLLM plug-in: every request of a server carries a record, its own or the server's; the README says how to ask.
 
-Installed with ``ctwl-encoder`` through the entry point group ``vllm.logits_processors``. It serves where the server's
-configuration has a ``ctwl`` object, and marks every request, whoever sends it, where that object names a provider::
-
-    vllm serve MODEL --additional-config '{"ctwl": {"provider": 42, "version": 3}}'
-
-For one request, over or without the server's: ``extra_args={"ctwl_provider": 42, "ctwl_version": 3}`` in
-``SamplingParams``, or ``"vllm_xargs": {...}`` in the body of an OpenAI request. Both have the fields of
-:class:`~ctwl_encoder.integrations.vllm.request.Request`; ``"ctwl_strategy": "off"`` leaves a request unmarked.
-
-One class serves both of vLLM's model runners, which load the same entry point: V1 constructs it with a device and calls
+vLLM finds it through the entry point group ``vllm.logits_processors``. It serves where the server's configuration has a
+``ctwl`` object. One class serves both of vLLM's model runners: V1 constructs it with a device and calls
 ``update_state`` and ``apply(logits)``, V2 constructs it with its request buffers and calls ``add_request`` and
 ``apply(logits, context)``. Nothing that a client sends may raise in a worker, where it would end the engine: requests
 are checked in :meth:`CTWLLogitsProcessor.validate_params`, which runs where they come in.
@@ -20,6 +12,7 @@ from __future__ import annotations
 import inspect
 import logging
 import secrets
+import sys
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,7 +24,7 @@ from vllm.v1.sample import logits_processor as v1
 from ctwl_protocol import CTWLError, get_profile
 from ctwl_protocol.records.beacon import NONCE_COUNT
 
-from ...core.expected_evidence import needed_tokens
+from ...core.expected_evidence import warn_of_short_text
 from ...core.marker import Marker
 from ...core.strategies import Strategy, truncate
 from ...core.text_state import TextState
@@ -85,9 +78,6 @@ class _Served:
 class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
     """Marks the rows of requests that carry a record; see the module's text."""
 
-    _warned = False
-    """Whether this process has said that a text is too short."""
-
     def __init__(self, vllm_config: Any, *runner: Any) -> None:
         """Called by vLLM: ``runner`` is (request states,) from V2, (device, pinned memory) from V1."""
         self._server = _server_config(vllm_config)
@@ -119,17 +109,9 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
         except CTWLError as error:
             raise ValueError(f"ctwl: {error}") from error
         if request is not None:
-            cls._warn_of_short_text(request, sampling_params.max_tokens)
+            profile, codes = get_profile(request.profile), len(request.codes or (0,))
+            warn_of_short_text(profile, request.strategy, codes, sampling_params.max_tokens or sys.maxsize)
             _admit(request, sampling_params)
-
-    @classmethod
-    def _warn_of_short_text(cls, request: Request, max_tokens: int | None) -> None:
-        """Log that a text may be too short for a reader: the first time as a warning, because a server may get many."""
-        needed = needed_tokens(get_profile(request.profile), request.strategy, len(request.codes or (0,)))
-        if max_tokens is not None and max_tokens < needed:
-            level = logging.INFO if cls._warned else logging.WARNING
-            _log.log(level, "ctwl: a request for at most %d tokens; a reader needs about %d", max_tokens, needed)
-            cls._warned = True
 
     def is_argmax_invariant(self) -> bool:
         """V1: marking changes the best token."""
@@ -220,7 +202,7 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
             return None
         if request is None:
             return None
-        admitted = Admitted.of(params.extra_args) or Admitted(0)
+        admitted = Admitted.of(params.extra_args) or Admitted()
         how = request.strategy, request.skip_repeats
         if how not in self._markers:
             self._markers[how] = Marker(self._bridge, request.strategy, skip_repeats=request.skip_repeats)
@@ -284,11 +266,11 @@ def _admit(request: Request, params: Any) -> None:
     drawn = params.n > 1 and params.seed is None
     if drawn:
         params.seed = secrets.randbits(31)
-    admitted = Admitted(secrets.randbelow(NONCE_COUNT), params.seed, drawn)
+    noted = {"nonce": secrets.randbelow(NONCE_COUNT), "seed": params.seed, "drawn": drawn}
     if request.strategy.keeps_distribution:
-        admitted = admitted._replace(top_k=params.top_k, top_p=params.top_p, min_p=params.min_p)
+        noted |= {"top_k": params.top_k, "top_p": params.top_p, "min_p": params.min_p}
         params.top_k, params.top_p, params.min_p = _OPEN
-    params.extra_args = {**(params.extra_args or {}), ADMITTED: list(admitted)}
+    params.extra_args = {**(params.extra_args or {}), ADMITTED: noted}
 
 
 def _server_config(vllm_config: Any) -> dict[str, Any] | None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NamedTuple, Self
+from typing import Annotated, Any, Self
 
-from pydantic import Field, TypeAdapter, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from ctwl_protocol import Beacon, get_profile
 from ctwl_protocol.records.beacon import NONCE_COUNT
@@ -14,7 +14,7 @@ from ctwl_protocol.records.record import Record
 from ...core.payload import Payload
 from ...core.strategies import Strategy, check_sigma
 from ...errors import OptionOutOfRange
-from ...options import BeaconOptions, MarkingOptions, ProxyOptions, check_beacon, strategy_for
+from ...options import BeaconOptions, MarkingOptions, Options, ProxyOptions, check_beacon, strategy_for
 
 __all__ = ["ADMITTED", "PREFIX", "Admitted", "Request"]
 
@@ -113,7 +113,7 @@ def _own_options(given: dict[str, Any]) -> dict[str, Any]:
     return own
 
 
-class Admitted(NamedTuple):
+class Admitted(Options):
     """What is noted of a request where it comes in, so that all workers agree.
 
     vLLM gives completion ``i`` of one request (``n``) the seed of the request plus ``i``, and nothing else that tells
@@ -123,23 +123,20 @@ class Admitted(NamedTuple):
     truncates by itself, and vLLM's truncation is switched off.
     """
 
-    nonce: Annotated[int, Field(ge=0, lt=NONCE_COUNT)]
+    nonce: int = Field(0, ge=0, lt=NONCE_COUNT)
     seed: int | None = None
     drawn: bool = False
     """Whether the seed is the plug-in's."""
-    top_k: Annotated[int, Field(ge=-1, lt=1 << 31)] = 0
-    top_p: Annotated[float, Field(gt=0, le=1)] = 1.0
-    min_p: Annotated[float, Field(ge=0, le=1)] = 0.0
+    top_k: int = Field(0, ge=-1, lt=1 << 31)
+    top_p: float = Field(1.0, gt=0, le=1)
+    min_p: float = Field(0.0, ge=0, le=1)
 
     @classmethod
     def of(cls, extra_args: dict[str, Any] | None) -> Admitted | None:
         """What was noted; None where nothing was, or something else (a client can write there too)."""
-        noted = (extra_args or {}).get(ADMITTED)
-        if not isinstance(noted, list | tuple) or len(noted) != len(cls._fields):
-            return None
         try:
-            return _ADMITTED.validate_python(list(noted), strict=True)
-        except ValidationError:
+            return cls.model_validate((extra_args or {}).get(ADMITTED))
+        except OptionOutOfRange:
             return None
 
     @property
@@ -150,6 +147,3 @@ class Admitted(NamedTuple):
     def nonce_of(self, seed: int | None) -> int:
         """The nonce of the request's completion that has this seed."""
         return self.nonce if self.seed is None or seed is None else (self.nonce + seed - self.seed) % NONCE_COUNT
-
-
-_ADMITTED = TypeAdapter(Admitted)

@@ -1,4 +1,4 @@
-"""The plug-in as vLLM's model runner V2 drives it.
+"""The plug-in as vLLM's model runners drive it.
 
 V2 needs Triton, which CPU machines lack, so its loader, its classes and its calls are used here around a model that
 transformers runs: slots that are not rows, rows that are shuffled at every step, a slot that is used again.
@@ -18,6 +18,7 @@ pytest.importorskip("vllm", reason="the plug-in is tested in an environment of i
 import torch
 from vllm import SamplingParams
 from vllm.exceptions import VLLMValidationError
+from vllm.v1.sample.logits_processor import MoveDirectionality
 from vllm.v1.worker.gpu.sample.logits_processor import (
     LogitsContext,
     build_custom_logits_processors,
@@ -26,7 +27,8 @@ from vllm.v1.worker.gpu.sample.logits_processor import (
 
 from ctwl_decoder import Decoder
 from ctwl_encoder.errors import OptionOutOfRange
-from ctwl_encoder.integrations.vllm.request import Request
+from ctwl_encoder.integrations.vllm import CTWLLogitsProcessor
+from ctwl_encoder.integrations.vllm.request import Admitted, Request
 from ctwl_encoder.models import load_model
 from ctwl_protocol import Beacon
 
@@ -113,8 +115,8 @@ def test_requests_side_by_side_in_slots_that_come_back(folder: Path) -> None:
     for request in params:
         runner.validate(request)
     assert (params[0].top_p, params[1].top_p) == (1.0, 1.0)  # truncation is the plug-in's now
-    drawn = [tuple(request.extra_args["ctwl_admitted"]) for request in params]
-    assert [noted[3:] for noted in drawn] == [(0, 0.98, 0.0), (0, 1.0, 0.0)]
+    noted = [Admitted.of(request.extra_args) for request in params]
+    assert [each and each.truncation for each in noted] == [(0, 0.98, 0.0), (0, 1.0, 0.0)]
     reports = [decoder.decode(text) for text in write(runner, params, 1)]
     assert [(report.provider, report.version) for report in reports] == [(42, 3), (7, 1)]
     off = [SamplingParams(temperature=1.0, extra_args={"ctwl_strategy": "off"})] * 2
@@ -166,9 +168,9 @@ def test_parameters_that_are_used_again_are_as_they_were(folder: Path) -> None:
     nonces = set()
     for _ in range(40):
         runner.validate(params)
-        nonce, _, _, *truncation = params.extra_args["ctwl_admitted"]
-        assert truncation == [5, 0.9, 0.1]
-        nonces.add(nonce)
+        noted = Admitted.of(params.extra_args)
+        assert noted is not None and noted.truncation == (5, 0.9, 0.1)
+        nonces.add(noted.nonce)
     assert len(nonces) > 10  # drawn anew for each request
     params.extra_args["ctwl_strategy"] = "off"
     runner.validate(params)
@@ -207,15 +209,16 @@ def test_the_alternatives_of_a_request_have_nonces_of_their_own(folder: Path) ->
 @pytest.mark.parametrize(
     "noted",
     [
-        1, "abc", None, [0, 1.0, 0.0], [1, None, False, 2, 3, "4"], [70, None, False, 0, 1.0, 0.0],
-        [1, None, False, 0, 0.0, 0.0], [1, "7", False, 0, 1.0, 0.0], [1, 7, 1, 0, 1.0, 0.0],
+        1, "abc", None, [1, None], {"nonce": 70}, {"nonce": 1, "min_p": "4"}, {"nonce": 1, "top_p": 0.0},
+        {"nonce": 1, "seed": "7"}, {"nonce": 1, "drawn": 1}, {"nonce": 1, "more": 2},
     ],
 )  # fmt: skip
 def test_a_client_cannot_write_what_the_plug_in_notes(folder: Path, noted: Any) -> None:
     runner = Runner(folder, {"provider": 42, "profile": PROFILE})
     params = SamplingParams(extra_args={"ctwl_admitted": noted})
     runner.validate(params)
-    assert list(params.extra_args["ctwl_admitted"][1:]) == [None, False, 0, 1.0, 0.0]
+    admitted = Admitted.of(params.extra_args)
+    assert admitted is not None and (admitted.seed, admitted.drawn, *admitted.truncation) == (None, False, 0, 1.0, 0.0)
     for given in ({"ctwl_admitted": noted}, {"ctwl_provider": "x"}, {"ctwl_delta": "y"}):  # not judged: never raises
         runner.add(2, [1, 2, 3], SamplingParams(extra_args=given))
 
@@ -270,6 +273,29 @@ def test_only_new_tokens_are_copied_from_the_device(folder: Path) -> None:
     assert runner.processor.add_request(0, SamplingParams())
     runner.apply(logits[:1].clone(), [0], [last])
     assert runner.processor._requests[0].tokens == words[3:last]
+
+
+def test_rows_of_v1_come_move_and_go(folder: Path) -> None:
+    """V1 tells what left, came and moved, and appends to the lists of output tokens that it gave."""
+    config = Runner(folder, {"provider": 42, "profile": PROFILE}).vllm_config
+    processor = CTWLLogitsProcessor(config, torch.device("cpu"), False)
+    words = load_model("smollm2")[1](" ".join(PROMPTS))["input_ids"]
+    logits, outputs = torch.randn(3, 49152), [list(words), [], list(words)]
+    params = [SamplingParams(), SamplingParams(extra_args={"ctwl_strategy": "off"}), SamplingParams()]
+    added = [(row, params[row], None, outputs[row]) for row in range(3)]
+
+    def changed(removed: list[int], added: list[Any], moved: list[Any]) -> list[bool]:
+        processor.update_state(SimpleNamespace(removed=removed, added=added, moved=moved))
+        return (processor.apply(logits.clone()) != logits).any(dim=1).tolist()
+
+    assert changed([], added, []) == [True, False, True]
+    outputs[0].append(words[3])
+    assert changed([2], [], [(0, 1, MoveDirectionality.UNIDIRECTIONAL)]) == [False, True, False]
+    assert processor._requests[1].tokens == [*words, words[3]]
+    outputs[0][-3:] = [words[5]]  # the runner went back
+    assert changed([], [added[2]], [(1, 2, MoveDirectionality.SWAP)]) == [False, True, True]
+    assert processor._requests[2].tokens == [*words[:-2], words[5]]
+    processor.update_state(None)
 
 
 def test_a_server_that_was_not_told_refuses_records_and_serves_the_rest(folder: Path) -> None:
