@@ -38,6 +38,8 @@ class Proxy:
         tokenizer: its tokenizer.
         device: where the proxy LM computes.
         batch_size: prefixes in one forward pass, at most.
+        arithmetic: what the proxy LM computes in: "float32", the reference, or "bfloat16"; "integer" where there is no
+            proxy LM. It is known before the weights are loaded.
     """
 
     def __init__(
@@ -66,17 +68,9 @@ class Proxy:
         self.tokenizer = tokenizer
         self.batch_size = batch_size
         self.device = torch.device(device)
-        self._arithmetic: Arithmetic = "integer" if model is None else arithmetic
+        self.arithmetic: Arithmetic = "integer" if model is None else arithmetic
         self._special = np.array(profile.tokenizer.special, dtype=np.int64)
         self._model = None if model is None else _prepared_once(model, self.device, self.arithmetic)
-
-    @property
-    def arithmetic(self) -> Arithmetic:
-        """What the proxy LM computes in: "float32", the reference, or "bfloat16"; "integer" where there is no proxy LM.
-
-        It is known before the weights are loaded.
-        """
-        return self._arithmetic
 
     def weights(self, prefixes: NDArray[np.int64]) -> NDArray[np.uint32]:
         """Integer weights of the token after each prefix, in one forward pass (spec section 7.1).
