@@ -101,7 +101,7 @@ def rows(output: Path) -> list[dict[str, Any]]:
 class Never(Decoder):
     """A decoder that is not asked."""
 
-    def analyse_all(self, texts: Any, **options: Any) -> Any:
+    def decode(self, text: Any, **options: Any) -> Any:
         raise AssertionError("nothing was left to decode")
 
 
@@ -408,9 +408,9 @@ class Counting(Decoder):
 
     texts = 0
 
-    def analyse_all(self, texts: Any, **options: Any) -> Any:
-        self.texts += len(texts)
-        return super().analyse_all(texts, **options)
+    def decode(self, text: Any, **options: Any) -> Any:
+        self.texts += 1
+        return super().decode(text, **options)
 
 
 def test_what_is_done_is_not_done_again(decoder: Decoder, begun: Callable[..., Summary], tmp_path: Path) -> None:
@@ -770,7 +770,7 @@ def test_an_interrupted_command_says_how_to_go_on(
 ) -> None:
     jsonl(tmp_path / "a.jsonl", ["a"] * 70)
     command = [str(tmp_path / "a.jsonl"), "--out", str(tmp_path / "o"), "--profile", str(profile_file), "--beacon", "1"]
-    ways, decode = iter([True, False]), Decoder.analyse_all
+    ways, decode = iter([True, False]), Decoder.decode
 
     def interrupted(self: Decoder, *arguments: Any, **options: Any) -> Any:
         if next(ways, True):
@@ -778,7 +778,7 @@ def test_an_interrupted_command_says_how_to_go_on(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(Decoder, "analyse_all", interrupted)
+        patched.setattr(Decoder, "decode", interrupted)
         assert main(command) == 130
     printed = capsys.readouterr()
     assert "the same command goes on" in printed.err and str(tmp_path / "o") in printed.err

@@ -24,12 +24,12 @@ from .report.analysis import Analysis
 from .report.assembly import Assembler
 from .report.interpretation import Interpreter
 from .report.model import Report
-from .search.finding import Finding, find
+from .search.finding import find
 from .search.plan import SearchPlan, TestName, registered_codes
 from .search.records import RecordReader
-from .statistics.evidence import Evidence, Observe, observe, observe_all
+from .statistics.evidence import Observe, observe, observe_again
 from .statistics.scores import Score
-from .text.tokens import TokenizedVariant, tokenize_variants
+from .text.tokens import tokenize_variants
 
 __all__ = ["Decoder", "decode"]
 
@@ -161,51 +161,22 @@ class Decoder:
         beacons: Iterable[tuple[int, int]] | None = None,
         progress: Progress = _silent,
     ) -> Analysis:
-        """:meth:`decode`, with the evidence at each token beside the report."""
-        return self.analyse_all([text], alpha=alpha, test=test, score=score, beacons=beacons, progress=progress)[0]
+        """:meth:`decode`, with the evidence at each token beside the report.
 
-    def analyse_all(
-        self,
-        texts: Sequence[str],
-        *,
-        alpha: float = ALPHA,
-        test: TestName = "exact",
-        score: Score | ScoreName = "both",
-        beacons: Iterable[tuple[int, int]] | None = None,
-        progress: Progress = _silent,
-    ) -> list[Analysis]:
-        """:meth:`analyse` of several texts, with one report of the progress."""
+        A batch of the proxy LM has prefixes of this text alone. So a text has the same evidence, and the same p-value
+        to the last digit, whatever else is decoded.
+        """
         plan = SearchPlan.of(
             self.profile, self._reader.registered, alpha=alpha, test=test, score=score, beacons=beacons
         )
-        variants = [tokenize_variants(text, self.proxy.tokenizer, self.profile) for text in texts]  # steps 1 to 3
-        first = [given for given, *_ in variants]
-        evidence = observe_all(self._observer, [variant.positions for variant in first], progress)  # step 4
-        findings = [find(*pair, plan, self._reader) for pair in zip(first, evidence, strict=True)]  # steps 5 to 8
-        findings = self._read_second_variants(variants, evidence, findings, plan, progress)
-        return [self._assembler.analysis(*pair, plan) for pair in zip(texts, findings, strict=True)]  # step 9
-
-    def _read_second_variants(
-        self,
-        variants: Sequence[Sequence[TokenizedVariant]],
-        evidence: Sequence[Evidence],
-        findings: Sequence[Finding],
-        plan: SearchPlan,
-        progress: Progress,
-    ) -> list[Finding]:
-        """Read the second variant of each text whose first one shows nothing; keep the better finding of both."""
-        done = sum(len(given.positions) for given, *_ in variants)
-        again = [i for i, finding in enumerate(findings) if not finding.spans and len(variants[i]) > 1]
-        fresh = observe_all(
-            self._observer,
-            [variants[i][1].positions for i in again],
-            lambda part, total: progress(done + part, done + total),
-            known=[(variants[i][0].positions, evidence[i]) for i in again],
-        )
-        best = list(findings)
-        for i, more in zip(again, fresh, strict=True):
-            best[i] = min(best[i], find(variants[i][1], more, plan, self._reader), key=lambda finding: finding.order)
-        return best
+        given, *second = tokenize_variants(text, self.proxy.tokenizer, self.profile)  # steps 1 to 3
+        evidence = self._observer(given.positions, lambda done: progress(done, len(given.positions)))  # step 4
+        finding = find(given, evidence, plan, self._reader)  # steps 5 to 8
+        if second and not finding.spans:  # the second variant, read where the first shows nothing
+            (other,) = second
+            more = observe_again(self._observer, other.positions, (given.positions, evidence), progress)
+            finding = min(finding, find(other, more, plan, self._reader), key=lambda each: each.order)
+        return self._assembler.analysis(text, finding, plan)  # step 9
 
 
 def decode(

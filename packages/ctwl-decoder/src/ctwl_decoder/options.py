@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -65,8 +66,15 @@ def beacon_codes(profile: Profile, given: Iterable[tuple[int, int]]) -> NDArray[
 
 def codes_of(beacons: Iterable[tuple[int, int]]) -> NDArray[np.uint32]:
     """The codes of (provider, version) pairs with all their nonces, ascending: uint32 (codes,)."""
+    return _codes_of(tuple(beacons))
+
+
+@lru_cache(maxsize=4)
+def _codes_of(beacons: tuple[tuple[int, int], ...]) -> NDArray[np.uint32]:
     codes = {code for provider, version in beacons for code in Beacon.codes_of(provider, version)}
-    return np.array(sorted(codes), dtype=np.uint32)
+    found = np.array(sorted(codes), dtype=np.uint32)
+    found.flags.writeable = False
+    return found
 
 
 def _beacons(given: str) -> list[tuple[int, int]]:

@@ -19,7 +19,7 @@ from ..statistics.code_scores import code_space
 from ..statistics.scores import Score
 from .candidates import CodeSet
 
-__all__ = ["NO_CODES", "SCORE_SHARES", "SearchPlan", "TestName", "minimum_tokens", "registered_codes"]
+__all__ = ["NO_CODES", "SCORE_SHARES", "SearchPlan", "TestName", "registered_codes"]
 
 TestName: TypeAlias = Literal["exact", "posterior"]
 """Which test decides: the exact p-value, or the paper's posterior."""
@@ -108,15 +108,3 @@ def registered_codes(profile: Profile, registry: Trusted) -> NDArray[np.uint32]:
     """The codes of registered beacons: uint32, ascending; none where the profile's codes are its owner's affair."""
     public = profile.is_public and profile.code_bits == BEACON_BITS
     return codes_of(registry.registry.beacons()) if public else NO_CODES
-
-
-def minimum_tokens(
-    profile: Profile,
-    alpha: float,
-    registry: Trusted,
-    beacons: Iterable[tuple[int, int]] | None = None,
-    score: Score | ScoreName = "both",
-) -> int:
-    """:meth:`SearchPlan.minimum_tokens` of the plan with these options, without a decoder."""
-    registered = registered_codes(profile, registry)
-    return SearchPlan.of(profile, registered, alpha=alpha, score=score, beacons=beacons).minimum_tokens(profile)

@@ -14,7 +14,7 @@ from ctwl_protocol.profile.document import Profile
 from ctwl_protocol.proxy import Proxy
 from ctwl_protocol.text.positions import Positions
 
-__all__ = ["Evidence", "Observe", "observe", "observe_all", "permutations"]
+__all__ = ["Evidence", "Observe", "observe", "observe_again", "permutations"]
 
 MassBelow = Callable[[NDArray[np.uint32], NDArray[np.int64], NDArray[np.uint32]], NDArray[np.uint32]]
 
@@ -88,40 +88,27 @@ def observe(
     return Evidence(below, ranks, weight, total)
 
 
-def observe_all(
-    observe: Observe,
-    texts: Sequence[Positions],
-    progress: Callable[[int, int], None] = lambda done, total: None,
-    known: Sequence[tuple[Positions, Evidence]] = (),
-) -> list[Evidence]:
-    """The evidence of several texts, one after the other.
-
-    A batch of the proxy holds prefixes of one text, so that a text has the same evidence, and the same p-value to the
-    last digit, alone and among others. Batches that texts share would be quicker for very short texts alone
-    (evaluation/bench.py, "scan": the forward pass in batches of several sizes).
+def observe_again(
+    observer: Observe,
+    positions: Positions,
+    known: tuple[Positions, Evidence],
+    progress: Callable[[int, int], None],
+) -> Evidence:
+    """The evidence of a second variant of a text; positions that the first one has too are not observed again.
 
     Args:
-        observe: what finds the evidence.
-        texts: the positions of each.
-        progress: called with the positions done and their number.
-        known: for each text the positions of an earlier variant and their evidence, so that positions that both have
-            are not observed again; empty where there is none.
+        observer: finds the evidence.
+        positions: the second variant's.
+        known: the positions of the first variant, and their evidence.
+        progress: called with the number of positions done, of both variants, and of all.
     """
-    rows = [_rows_of(before, text) for (before, _), text in zip(known, texts, strict=True)] if known else []
-    missing = [_take(text, np.flatnonzero(row < 0)) for text, row in zip(texts, rows, strict=True)] if known else texts
-    total, done, fresh = sum(map(len, missing)), 0, list[Evidence]()
-    for each in missing:
-        fresh.append(observe(each, lambda part, before=done: progress(before + part, total)))  # type: ignore[misc]
-        done += len(each)
-    for i, row in enumerate(rows):
-        earlier = known[i][1]
-        row[row < 0] = len(earlier) + np.arange(len(missing[i]))
-        fresh[i] = Evidence.joined([earlier, fresh[i]])[row]
-    return fresh
-
-
-def _take(positions: Positions, rows: NDArray[np.int64]) -> Positions:
-    return Positions(*(column[rows] for column in positions))
+    before, evidence = known
+    rows = _rows_of(before, positions)
+    missing = Positions(*(column[rows < 0] for column in positions))
+    done, total = len(before), len(before) + len(missing)
+    fresh = observer(missing, lambda part: progress(done + part, total))
+    rows[rows < 0] = len(evidence) + np.arange(len(missing))
+    return Evidence.joined([evidence, fresh])[rows]
 
 
 def _rows_of(before: Positions, text: Positions) -> NDArray[np.int64]:

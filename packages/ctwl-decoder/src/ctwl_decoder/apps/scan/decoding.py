@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -92,15 +92,13 @@ class DocumentDecoder:
         """All but the decoder, which each process opens for itself."""
         return {name: value for name, value in vars(self).items() if name != "decoder"}
 
-    def __call__(
-        self, documents: pa.Table, progress: Callable[[int, int], None] = lambda done, total: None
-    ) -> pa.Table:
+    def __call__(self, documents: pa.Table, progress: Callable[[float], None] = lambda part: None) -> pa.Table:
         """Decode a table of documents.
 
         Args:
             documents: with a column ``text`` and any others. If there is a column ``error``, documents where it is not
                 null are not decoded, and keep their ``error`` and ``message``.
-            progress: called with the positions done and their number.
+            progress: called with the part of the characters that is done.
 
         Returns:
             The table with the columns of :data:`SCHEMA` from ``detected`` on.
@@ -110,9 +108,13 @@ class DocumentDecoder:
         for record in records:
             if record.get("error") is None and not isinstance(record["text"], str):
                 record |= {"error": TextMissing.code, "message": "the column 'text' holds no text here"}
-        decoded = iter(self._decode([r["text"] for r in records if r.get("error") is None], progress))
-        rows = [next(decoded) if record.get("error") is None else record for record in records]
-        results = pa.Table.from_pylist(rows, _RESULTS)
+        undecoded = [record for record in records if record.get("error") is None]
+        done, total = 0, sum(len(record["text"]) for record in undecoded)
+        for record in undecoded:
+            size = len(record["text"])
+            record.update(self._row(record["text"], _within(done, size, total, progress)))
+            done += size
+        results = pa.Table.from_pylist(records, _RESULTS)
         table = documents.drop_columns([name for name in results.column_names if name in names])
         for field, column in zip(results.schema, results.columns, strict=True):
             table = table.append_column(field, column)
@@ -125,18 +127,19 @@ class DocumentDecoder:
             chunk: its documents.
             progress: called with the part of the chunk's size that is done.
         """
-        rows = self(chunk.table, lambda done, total: progress(chunk.size * done / max(total, 1)))
+        rows = self(chunk.table, lambda part: progress(chunk.size * part))
         return Chunk(chunk.number, chunk.size, rows.select(SCHEMA.names))
 
-    def _decode(self, texts: Sequence[str], progress: Callable[[int, int], None]) -> list[dict[str, Any]]:
-        if not texts:
-            return []
+    def _row(self, text: str, progress: Callable[[int, int], None]) -> dict[str, Any]:
+        """A document's results, or its error."""
         alpha, beacons = self.settings.alpha, self.settings.beacons
         try:
-            analyses = self.decoder.analyse_all(texts, alpha=alpha, beacons=beacons, progress=progress)
+            report = self.decoder.decode(text, alpha=alpha, beacons=beacons, progress=progress)
         except (NotText, InputTooLarge) as error:
-            if len(texts) == 1:
-                return [{"error": error.code, "message": str(error)}]
-            # The error does not say which text it is about, and nothing is decoded yet: decode each alone.
-            return [row for text in texts for row in self._decode([text], progress)]
-        return [analysis.report.model_dump(include=set(_RESULTS.names)) for analysis in analyses]
+            return {"error": error.code, "message": str(error)}
+        return report.model_dump(include=set(_RESULTS.names))
+
+
+def _within(done: int, size: int, total: int, progress: Callable[[float], None]) -> Callable[[int, int], None]:
+    """The progress inside one document of ``size`` characters, as a part of ``total`` characters."""
+    return lambda part, positions: progress((done + size * part / positions) / total)
