@@ -22,7 +22,7 @@ _EXTRAS = {
     "fastapi": "endpoint",
     "uvicorn": "endpoint",
 }
-"""Packages that only some commands take, and the extra that brings each."""
+"""Packages that only some commands need, and the extra that brings each."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -48,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         extra = _EXTRAS.get((error.name or "").partition(".")[0])
         if extra is None:
             raise
-        told = f"this takes {error.name}; install it with: pip install 'ctwl-conformance[{extra}]'"
+        told = f"this needs {error.name}; install it with: pip install 'ctwl-conformance[{extra}]'"
         print(f"ctwl-conformance: {told}", file=sys.stderr)
         return 2
     return status

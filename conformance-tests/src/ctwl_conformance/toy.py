@@ -1,6 +1,6 @@
 """A toy provider: its model is the toy proxy, and it marks by ``unbiased`` or ``gumbel`` (spec sections 7.3, 8).
 
-Its texts are strings of printable ASCII. NumPy alone: who tries a decoder needs neither torch nor a model's weights.
+Its texts are strings of printable ASCII. NumPy is enough: to try a decoder needs neither torch nor a model's weights.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def write_toy(
 
     Args:
         record: the record.
-        tokens: how many tokens, or one or two more: no text ends in a space, which normalization takes away.
+        tokens: how many tokens, or one or two more: no text ends in a space, because normalization removes it.
         seed: of the draws.
         profile: the toy profile, or a private one that is like it.
         key: the provider's colour key, where the layout has an authenticator.

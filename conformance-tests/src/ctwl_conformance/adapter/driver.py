@@ -36,8 +36,8 @@ __all__ = ["Adapter", "AdapterErrored", "Kind", "Limits", "clean"]
 Kind = Literal["not-started", "crashed", "timed-out", "malformed-reply", "wrong-id", "line-too-long", "given-up"]
 """How an adapter can fail to answer; none of them says anything about the protocol behind it."""
 
-_KEPT = 16 << 10
-_SHOWN = 2000
+_KEPT, _SHOWN = 16 << 10, 2000
+"""The driver keeps this many bytes of an adapter's standard error and shows this many characters. Chosen by hand."""
 
 _Answer = TypeVar("_Answer", bound=BaseModel)
 
@@ -273,7 +273,7 @@ class Adapter:
     async def _stop(self) -> None:
         await self._exchange(Stop(id=0), Stopped, self._limits.stop)
         if self._transport is not None and (pipe := self._transport.get_pipe_transport(0)) is not None:
-            pipe.close()  # who reads on finds the end
+            pipe.close()  # an adapter that reads on finds the end
         with suppress(TimeoutError):
             async with asyncio.timeout(self._limits.stop):
                 await self._child.exited.wait()

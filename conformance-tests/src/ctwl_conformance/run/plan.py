@@ -18,7 +18,7 @@ from .bounds import Bound
 __all__ = ["ALPHA", "FAMILIES", "HUMAN", "HUMAN_ALPHA", "SIZES", "Setting", "TextFamily", "human_texts", "setting"]
 
 ALPHA = 1e-4
-"""Level at which a code counts as found."""
+"""Level at which a code counts as found; the decoder's own default."""
 
 HUMAN_ALPHA = 0.05
 """Level at which human texts are read: one in twenty may pass, so few texts can show that too many do."""
@@ -31,7 +31,7 @@ SIZES = ("quick", "standard", "thorough")
 
 
 _FEWEST = 4
-"""No family asks for fewer texts."""
+"""No family asks for fewer texts: with four, each bound can fail and pass (a test checks every size)."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,8 @@ class Setting:
 
 _MODEL = Setting(200, {"quick": 4, "standard": 6, "thorough": 100}, {"quick": 4, "standard": 8, "thorough": 200})
 _TOY = Setting(120, {"quick": 5, "standard": 12, "thorough": 200}, {"quick": 8, "standard": 24, "thorough": 400})
+"""Chosen by hand: the reference reads texts of these lengths at :data:`ALPHA`, and a quick run stays within minutes.
+The bounds follow from the numbers of texts; more texts only make a verdict sharper."""
 
 
 def setting(profile: str) -> Setting:
@@ -132,7 +134,7 @@ FAMILIES = (
     TextFamily("tagged", "9.2, 10.4", "a record of layout 2", Bound("at least", 0.99), 2, 3.0, model=False),
     TextFamily("relay", "9.3, 10.4", "a chain of two models", Bound("at least", 0.99), 5, 3.0, model=False),
 )  # fmt: skip
-"""The families of round trips."""
+"""The families of round trips. The claimed rates were chosen by hand, below those of the reference at these lengths."""
 
 _WHO = ("The mayor of the coastal town", "Scientists at the university", "A spokesman for the farmers", "The hospital",
         "The water authority", "Residents of the valley", "The transport minister", "The wheat board")  # fmt: skip

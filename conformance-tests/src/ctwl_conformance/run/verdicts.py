@@ -18,12 +18,11 @@ _ASKED: dict[Class, tuple[str, ...]] = {
     "encoder": ("round-trip",),
     "registry-client": ("exact",),
 }
-"""What a class cannot do without: exact vectors, and these families."""
-
+"""What each class must show: exact vectors, and these families."""
 
 OPTIONAL = ("4.5", "4.6", "5.3", "9.3", "9.5", "9.7", "13")
-"""Sections that a decoder may leave out: what providers and holders of private profiles do; files of model weights; the
-claim of who ships a proxy runtime."""
+"""Sections that a decoder may leave out: what providers and holders of private profiles do, files of model weights, and
+the claim about a proxy runtime."""
 
 
 def verdicts(subjects: Sequence[Subject], results: Sequence[Result]) -> list[ClassVerdict]:

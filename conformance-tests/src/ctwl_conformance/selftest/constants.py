@@ -56,7 +56,7 @@ MODULES: dict[str, Module] = {
     "ctwl_protocol.records.slots": Module(
         ("slot", "decode-record"),
         {
-            "index.reshape(-1)": "NumPy takes any negative number",
+            "index.reshape(-1)": "NumPy accepts any negative number",
             "MAX_CODES + 1)]": "one column more than is looked at",
         },
     ),
@@ -123,7 +123,7 @@ MODULES: dict[str, Module] = {
         },
     ),
     "ctwl_protocol.registry.envelope": Module(
-        ("envelope", "pre-authentication"), {'format="ctwl-envelope/1"': "for operators, who sign"}
+        ("envelope", "pre-authentication"), {'format="ctwl-envelope/1"': "only operators sign"}
     ),
     "ctwl_protocol.registry.append_only": Module(("registry-update",)),
     "ctwl_protocol.registry.keys": Module(
@@ -146,7 +146,7 @@ MODULES: dict[str, Module] = {
     "ctwl_decoder.search.error_bounds": Module(("record-doubts",)),
     "ctwl_decoder.statistics.null": Module(
         ("null", "randomised", "record-doubts"),
-        {"min(1.0, self.probability": "a sum of chances, which rounding alone takes above 1"},
+        {"min(1.0, self.probability": "a sum of probabilities; only rounding lifts it above 1"},
         ("FLOOR", "Null"),
     ),
     "ctwl_decoder.search.posterior": Module(
@@ -159,7 +159,7 @@ MODULES: dict[str, Module] = {
     ),
     "ctwl_decoder.search.windows": Module(
         ("windows", "tests"),
-        {"count: int = 1)": _DEFAULT, "reshape(-1, 2)": "NumPy takes any negative number"},
+        {"count: int = 1)": _DEFAULT, "reshape(-1, 2)": "NumPy accepts any negative number"},
         ("LENGTHS", "POSITIONS_PER_CODE", "ONE_CODE", "WHOLE", "RECORD_TESTS", "windows_of"),
     ),
     "ctwl_decoder.statistics.scores": Module(

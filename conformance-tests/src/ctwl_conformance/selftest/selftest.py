@@ -25,9 +25,8 @@ from .mutation import Mutation, child
 
 __all__ = ["Finding", "check_constants", "check_faults"]
 
-_SECONDS = 120.0
-_PATIENCE = 5.0
-"""How long an adapter that hangs is waited for, in seconds; others take a fraction of one."""
+_SECONDS, _PATIENCE = 120.0, 5.0
+"""Seconds for a process, and for a request to an adapter that hangs; others answer in a fraction of a second."""
 
 
 class Finding(BaseModel):

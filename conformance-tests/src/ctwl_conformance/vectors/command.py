@@ -45,7 +45,7 @@ def _check(_: argparse.Namespace) -> int:
     for vector, answer in wrong:
         print(f"{vector.id} ({vector.comment}; spec {vector.section}): {answer}, expected {vector.expected}")
     for family, packages in left_out.items():
-        print(f"{family}: not asked, the reference's answer takes {', '.join(packages)}")
+        print(f"{family}: not asked, the reference's answer needs {', '.join(packages)}")
     total = sum(vector.family not in left_out for vector in load())
     print(f"{total - len(wrong)} of {total} vectors agree")
     near = _reweighed(load_numeric())
