@@ -31,15 +31,17 @@ from unittest.mock import patch
 
 import numpy as np
 import torch
-from common import news_prompts, plain_model
+from common import news_prompts
 from experiment import OFFLINE, Options, Result, experiment, interleaved
 from transplant import provider
 
 from ctwl_decoder import Decoder
-from ctwl_decoder.apps.scan import Settings, here, scan
+from ctwl_decoder.apps.scan.decoding import DocumentDecoder
+from ctwl_decoder.apps.scan.job import scan
+from ctwl_decoder.apps.scan.settings import Settings
 from ctwl_encoder import CTWLWatermarkingConfig, Encoder
 from ctwl_encoder.errors import ShortText
-from ctwl_protocol.proxy import Proxy, open_proxy
+from ctwl_protocol.proxy import Proxy, load_proxy_model, open_proxy
 from ctwl_protocol.proxy.model import last_logits
 from ctwl_protocol.text.positions import positions
 
@@ -64,7 +66,7 @@ def decode(decoder: Decoder, runs: int) -> dict[str, Any]:
     prefix, context, size = proxy.profile.prefix_length, proxy.profile.context_length, proxy.batch_size
     windows = [positions(proxy.tokenizer.encode(text), prefix, context).prefixes for text in texts]
     batches = [each[start : start + size] for each in windows for start in range(0, len(each), size)]
-    plain = plain_model(proxy.profile)
+    plain = load_proxy_model(proxy.profile)
 
     def plainly() -> None:
         with torch.inference_mode():
@@ -90,7 +92,7 @@ def decode(decoder: Decoder, runs: int) -> dict[str, Any]:
 def scanning(decoder: Decoder, length: int, documents: int, runs: int) -> dict[str, Any]:
     """A scan of documents of so many tokens beside the bare forward pass over all their windows."""
     proxy, profile = decoder.proxy, decoder.profile
-    opened = Settings(profile).open_decoder(None, "cpu")
+    opened = DocumentDecoder(Settings(profile), device="cpu").decoder
     texts = plain_texts(decoder, length, documents)
     cuts = [positions(proxy.tokenizer.encode(t), profile.prefix_length, profile.context_length) for t in texts]
     windows = np.concatenate([cut.prefixes for cut in cuts])
@@ -104,10 +106,12 @@ def scanning(decoder: Decoder, length: int, documents: int, runs: int) -> dict[s
         with tempfile.TemporaryDirectory() as folder:
             corpus = Path(folder) / "corpus.jsonl"
             corpus.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
-            scan([corpus], Path(folder) / "found.parquet", Settings(profile, beacons=beacons), here(lambda: opened))
+            decode = DocumentDecoder(Settings(profile, beacons=beacons))
+            decode.decoder = opened
+            scan([corpus], Path(folder) / "found.parquet", decode)
 
     jobs: dict[str, Callable[[], object]] = {
-        **{f"forward, batch {size}": partial(forward, size) for size in (64, 128, 256)},
+        **{f"forward, batch {size}": partial(forward, size) for size in (16, 64, 128)},
         "one provider's beacons": lambda: run(tuple(ONE)),
         "all codes": lambda: run(None),
     }

@@ -22,8 +22,8 @@ from transplant import PAIRS, encoder_of, proxy_of, transplant
 
 from ctwl_decoder import Decoder
 from ctwl_decoder.statistics.code_scores import code_space, score_all
-from ctwl_decoder.statistics.evidence import ScoreTable
 from ctwl_decoder.statistics.null import null_of
+from ctwl_decoder.statistics.scored_positions import ScoreTable
 from ctwl_decoder.statistics.scores import Score
 from ctwl_encoder import Generation
 

@@ -18,12 +18,11 @@ from scipy import stats
 
 import ctwl_encoder
 import ctwl_protocol
-from ctwl_decoder.statistics.evidence import Observe, ScoredPositions, observe
+from ctwl_decoder.statistics.evidence import Observe, observe
+from ctwl_decoder.statistics.scored_positions import ScoredPositions
 from ctwl_decoder.statistics.scores import Score, position_scores
 from ctwl_encoder import Encoder, Generation
-from ctwl_protocol import Profile
-from ctwl_protocol.profile import ProxyModel
-from ctwl_protocol.proxy import Proxy, build_model, find_files, load_tensors
+from ctwl_protocol.proxy import Proxy
 from ctwl_protocol.text.positions import positions
 
 KEPT = joblib.Memory(RESULTS.parent / "kept", verbose=0)
@@ -88,14 +87,6 @@ def generated(
             seed=seed + start, **options,
         )  # fmt: skip
     return found
-
-
-def plain_model(profile: Profile) -> Any:
-    """The proxy LM as transformers builds it, in float32."""
-    files = find_files(profile)
-    if not isinstance(profile.proxy, ProxyModel) or files.weights is None:
-        raise TypeError("the profile has a proxy LM")
-    return build_model(profile.proxy.architecture, load_tensors(profile.proxy, files.weights))
 
 
 @cache

@@ -22,11 +22,11 @@ from documents import cut
 from experiment import OFFLINE, Options, Result, experiment, tracked
 from scipy import stats
 
-from ctwl_decoder.decoder import SHARES
+from ctwl_decoder.search.plan import SCORE_SHARES
 from ctwl_decoder.search.posterior import THRESHOLD, posterior
 from ctwl_decoder.statistics.code_scores import code_space, score_all
-from ctwl_decoder.statistics.evidence import ScoreTable
 from ctwl_decoder.statistics.null import null_of
+from ctwl_decoder.statistics.scored_positions import ScoreTable
 from ctwl_decoder.statistics.scores import Score
 from ctwl_protocol.proxy import Proxy, open_proxy
 
@@ -46,7 +46,7 @@ def judge(proxy: Proxy, text: str, rng: np.random.Generator) -> dict[str, float]
     scored = dict(zip(Score, scored_positions(proxy, ids, *Score), strict=True))
     code, u = int(rng.integers(profile.codes)), float(rng.random())
     randomised, reported = {}, []
-    for score, share in SHARES.items():
+    for score, share in SCORE_SHARES.items():
         table = ScoreTable.of(scored[score])
         scores, null = score_all(table, codes), null_of(table.scores)
         randomised[score.value] = null.randomised(int(scores[code]), u)

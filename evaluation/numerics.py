@@ -18,14 +18,13 @@ from typing import Any
 
 import numpy as np
 import torch
-from common import plain_model
 from experiment import OFFLINE, Options, Result, experiment, tracked
 from numpy.typing import NDArray
 
 from ctwl_decoder.statistics.evidence import permutations
 from ctwl_protocol.partition.kernel import mass_below
 from ctwl_protocol.partition.reference import is_member
-from ctwl_protocol.proxy import Proxy, open_proxy
+from ctwl_protocol.proxy import Proxy, load_proxy_model, open_proxy
 from ctwl_protocol.text.positions import Positions, positions
 
 
@@ -47,7 +46,10 @@ def round_layers(model: Any, *, inputs: bool) -> Any:
 
 def variants(reference: Proxy) -> dict[str, Proxy]:
     """Other ways of running the proxy."""
-    plain, variant = partial(plain_model, reference.profile), partial(Proxy, reference.profile, reference.tokenizer)
+    plain, variant = (
+        partial(load_proxy_model, reference.profile),
+        partial(Proxy, reference.profile, reference.tokenizer),
+    )
     return {
         "float32, batches of 5": variant(plain(), batch_size=5),
         "bfloat16 layers (fast=True)": variant(plain(), arithmetic="bfloat16"),

@@ -26,8 +26,7 @@ from experiment import Options, Result, experiment, tracked
 from numpy.typing import NDArray
 from texts import Recipe, Text, Writer
 
-from ctwl_encoder.core.bridge import Branch
-from ctwl_encoder.core.strategies import keep_first_half, probabilities
+from ctwl_encoder.core.strategies import Branch, keep_first_half, probabilities
 from ctwl_protocol import Beacon, Profile, hashing
 from ctwl_protocol.records.record import slot_seed
 
@@ -63,9 +62,7 @@ def by_colour(profile: Profile, likely: NDArray[np.float64], context: int) -> ND
     tokens, made = np.arange(likely.shape[1]), np.zeros((profile.colours, likely.shape[1]))
     for p in likely:
         for colour, seed in enumerate(seeds.tolist()):
-            logits = np.zeros(len(p), dtype=np.float32)
-            keep_first_half(logits, Branch((), tokens, tokens, p), seed)
-            made[colour] += p * np.exp(logits.astype(np.float64)) / len(likely)
+            made[colour] += p * keep_first_half(Branch((), tokens, tokens, p), seed) / len(likely)
     return made
 
 

@@ -12,8 +12,8 @@ from common import rate, scored_positions
 from texts import Recipe, Text
 
 from ctwl_decoder.statistics.code_scores import code_space, score_all
-from ctwl_decoder.statistics.evidence import ScoredPositions, ScoreTable
 from ctwl_decoder.statistics.null import FLOOR, null_of
+from ctwl_decoder.statistics.scored_positions import ScoredPositions, ScoreTable
 from ctwl_decoder.statistics.scores import Score
 from ctwl_protocol import Profile
 from ctwl_protocol.proxy import Proxy

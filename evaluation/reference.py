@@ -21,12 +21,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from common import beside, news_prompts, plain_model, rate
+from common import beside, news_prompts, rate
 from experiment import Options, Result, experiment, tracked
 from texts import Recipe, Writer
 from transformers import LogitsProcessorList
 
 from ctwl_decoder import Decoder
+from ctwl_protocol.proxy import load_proxy_model
 
 BITS, COLOURS, PREFIX = 20, 100, 10
 
@@ -56,7 +57,7 @@ def papers(folder: Path, writer: Writer, delta: float) -> Scheme:
     models = import_module("watermarking.watermark_processors.message_models.lm_message_model")
     tokenizer = writer.encoder.tokenizer
     model = models.LMMessageModel(
-        tokenizer=tokenizer, lm_model=plain_model(writer.proxy.profile), lm_tokenizer=tokenizer, delta=delta,
+        tokenizer=tokenizer, lm_model=load_proxy_model(writer.proxy.profile), lm_tokenizer=tokenizer, delta=delta,
         lm_prefix_len=PREFIX, lm_topk=-1, message_code_len=BITS, random_permutation_num=COLOURS,
     )  # fmt: skip
     processor = processors.WmProcessorMessageModel(

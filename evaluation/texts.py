@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 from baselines import BASELINES, Preferring
-from common import news_prompts, plain_model, recalled, sources
+from common import news_prompts, recalled, sources
 from experiment import OFFLINE
 from numpy.typing import NDArray
 from transformers import LogitsProcessorList
@@ -21,7 +21,7 @@ from ctwl_encoder.core.strategies import probabilities, truncate
 from ctwl_encoder.integrations.transformers import ProcessorConfig
 from ctwl_encoder.models import load_model
 from ctwl_protocol import Beacon, Profile, get_profile
-from ctwl_protocol.proxy import Proxy, open_proxy
+from ctwl_protocol.proxy import Proxy, load_proxy_model, open_proxy
 
 LAYERS = 30
 """Of the offline profile's proxy LM."""
@@ -223,6 +223,6 @@ def _proxy(offline: Proxy, profile: Profile, layers: int) -> Proxy:
         return offline.shared_with(profile)
     model = None
     if layers:
-        model = plain_model(profile)
+        model = load_proxy_model(profile)
         model.base_model.layers = model.base_model.layers[:layers]
     return Proxy(profile, offline.tokenizer, model, arithmetic=offline.arithmetic)

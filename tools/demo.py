@@ -10,13 +10,13 @@ import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from common import OFFLINE
 from rich.console import Console
 from transformers.utils import logging
 
-from ctwl_decoder import Decoder
+from ctwl_decoder import Decoder, describe
 from ctwl_encoder import Encoder
 
+OFFLINE = "org.ctwl.smollm2-135m.1"
 PROVIDER, VERSION, TOKENS = 42, 3, 200
 
 
@@ -61,7 +61,7 @@ def main(prompt: str) -> int:
         other = decoder.decode(
             encoder.tokenizer.decode(plain[0, inputs["input_ids"].shape[1] :], skip_special_tokens=True)
         )
-    show("What the public decoder says, from the text and the proxy LM alone", str(report))
+    show("What the public decoder says, from the text and the proxy LM alone", describe(report))
     show("What it says of a text that the same model wrote from the same prompt, unmarked", str(other))
     right = report.detected and report.code == beacon.code
     print(f"\n{'The code was read back exactly.' if right else 'The code was NOT read back; run it again.'}")

@@ -1,7 +1,7 @@
 """Fuzz every parser of untrusted bytes of the protocol package, guided by coverage (atheris, which is libFuzzer).
 
-    make fuzz                                     an environment of its own, ten minutes
-    python tools/fuzz.py --seconds 600       all parsers, each its share of the time
+    make fuzz                                     installs atheris first; ten minutes
+    python tools/fuzz.py --seconds 600            all parsers, each its share of the time
     python tools/fuzz.py --parser registry --seconds 60
 
 A parser may refuse its input with a CTWLError; whatever else leaves it, a hang, or a document that is read but not

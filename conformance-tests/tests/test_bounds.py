@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctwl_conformance.run.bounds import ERROR, Bound, interval
@@ -18,6 +18,7 @@ def at_least(k: int, n: int, rate: float) -> float:
     return math.fsum(math.comb(n, i) * rate**i * (1 - rate) ** (n - i) for i in range(k, n + 1))
 
 
+@settings(max_examples=40)
 @given(st.integers(1, 60), st.floats(0.01, 0.99))
 def test_a_limit_is_the_tightest_that_fails_the_claimed_rate_seldom(trials: int, rate: float) -> None:
     least, most = Bound("at least", rate).limit(trials), Bound("at most", rate).limit(trials)
@@ -27,6 +28,7 @@ def test_a_limit_is_the_tightest_that_fails_the_claimed_rate_seldom(trials: int,
     assert most == 0 or at_least(most, trials, rate) > ERROR * 0.9999
 
 
+@settings(max_examples=40)
 @given(st.integers(1, 60), st.floats(0.5, 0.99))
 def test_what_is_excluded_would_pass_one_run_in_twenty(trials: int, rate: float) -> None:
     bound = Bound("at least", rate)

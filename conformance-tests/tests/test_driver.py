@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from ctwl_conformance.adapter import Adapter, AdapterErrored, Limits, Refused, Skipped
-from ctwl_conformance.run.bench import Bench, Commands
+from ctwl_conformance.adapter import Adapter, AdapterErrored, Limits
+from ctwl_conformance.adapter.messages import Refused, Skipped
+from ctwl_conformance.run.bench import Bench
 from ctwl_conformance.run.cases import _whole, all_cases
 
 PRELUDE = """
@@ -207,8 +208,8 @@ def test_a_family_that_there_is_not_is_named() -> None:
         "families": ["mixng"],
     }
     script = f"import json; print(json.dumps({{'id': json.loads(input())['id'], 'ok': {told!r}}}), flush=True); input()"
-    with Bench(Commands(decoders=[shlex.join([sys.executable, "-c", script])]), size="quick") as bench:
-        (result,) = (case.run(bench) for case in all_cases(bench) if case.id.startswith("start/"))
+    with Bench({"decoder": [shlex.join([sys.executable, "-c", script])]}, size="quick") as bench:
+        (result,) = (case.run() for case in all_cases(bench) if case.id.startswith("start/"))
     assert result.verdict == "failed" and "mixng" in result.reason
 
 

@@ -27,6 +27,7 @@ def wanted(profile: str = OFFLINE, layout: int = 1, tokens: int = 110) -> Encode
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_small_endpoint_writes_what_the_decoder_reads(fast_proxy: Proxy) -> None:
     from ctwl_conformance.adapter.server import application
     from ctwl_decoder import Decoder

@@ -9,7 +9,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctwl_conformance.adapter import Decode, Decoded, Implementation, NotDone, Started, Weighed
@@ -28,6 +28,7 @@ json_values = st.recursive(
 )  # fmt: skip
 
 
+@settings(max_examples=15)
 @given(st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), json_values))
 def test_a_line_holds_one_value(value: dict[str, Any]) -> None:
     line = write_line(value)

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import ctwl_conformance.run.cases  # noqa: F401 - a pytest inside this one must not be the first to load what is compiled
+
 pytest_plugins = ["pytester"]
 
 SCRIPT = """
@@ -36,7 +38,7 @@ def _entry_points() -> set[str]:
 def test_each_case_is_a_test_beside_others(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("def test_mine(): pass")
     given = options(pytester.path)
-    done = pytester.runpytest_subprocess(*given, "-v", "-k", "mine or start/ or vector/canonical/an or human/")
+    done = pytester.runpytest_inprocess(*given, "-v", "-k", "mine or start/ or vector/canonical/an or human/")
     outcomes = done.parseoutcomes()
     assert outcomes["passed"] >= 3 and outcomes["failed"] >= 1 and outcomes["skipped"] == 1
     text = done.stdout.str()
@@ -49,10 +51,10 @@ def test_what_is_known_beforehand(pytester: pytest.Pytester) -> None:
     given = options(pytester.path)
     known = pytester.path / "known"
     known.write_text("vector/* to be mended\n")
-    done = pytester.runpytest_subprocess(*given, "-k", "vector/canonical/a-map", "--ctwl-xfail", str(known))
+    done = pytester.runpytest_inprocess(*given, "-k", "vector/canonical/a-map", "--ctwl-xfail", str(known))
     assert done.parseoutcomes()["xfailed"] >= 1
     known.write_text("vector/none to be mended\n")
-    done = pytester.runpytest_subprocess(*given, "--ctwl-xfail", str(known))
+    done = pytester.runpytest_inprocess(*given, "--ctwl-xfail", str(known))
     assert done.ret == pytest.ExitCode.USAGE_ERROR
     assert "no case is called vector/none" in done.stderr.str()
 
@@ -60,4 +62,4 @@ def test_what_is_known_beforehand(pytester: pytest.Pytester) -> None:
 def test_without_its_options_the_plug_in_does_nothing(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("def test_mine(): pass")
     given = [option for option in options(pytester.path) if option.startswith(("-p", "no:", "ctwl_"))]
-    assert pytester.runpytest_subprocess(*given).parseoutcomes() == {"passed": 1}
+    assert pytester.runpytest_inprocess(*given).parseoutcomes() == {"passed": 1}

@@ -6,12 +6,12 @@ from itertools import islice
 
 import pytest
 
+from ctwl_conformance.selftest.constants import MODULES, constants
 from ctwl_conformance.selftest.faults import FAULTS
 from ctwl_conformance.selftest.mutation import Mutation, source
-from ctwl_conformance.selftest.mutations import EQUIVALENT, MODULES, constants
 from ctwl_conformance.selftest.selftest import _answered, check_faults
 
-QUICK = ("accepts-duplicate-keys", "crashes", "skips-everything", "warm-proxy", "wrong-id")
+SOME = ("accepts-duplicate-keys", "crashes", "skips-everything", "warm-proxy", "wrong-id")
 
 
 def test_every_fault_has_a_place_in_the_source_as_it_is() -> None:
@@ -22,9 +22,19 @@ def test_every_fault_has_a_place_in_the_source_as_it_is() -> None:
             assert source(mutation.module)[mutation.start : mutation.end] == fault.change[1]
 
 
+def test_a_wrong_answer_and_a_crash_are_seen() -> None:
+    found = list(check_faults([f for f in FAULTS if f.name in ("accepts-duplicate-keys", "crashes")]))
+    assert [(finding.name, finding.good) for finding in found] == [
+        ("no fault", True),
+        ("accepts-duplicate-keys", True),
+        ("crashes", True),
+    ]
+
+
+@pytest.mark.slow
 def test_some_faults_are_seen() -> None:
-    findings = {finding.name: finding for finding in check_faults([f for f in FAULTS if f.name in QUICK])}
-    assert findings.keys() == {"no fault", *QUICK}
+    findings = {finding.name: finding for finding in check_faults([f for f in FAULTS if f.name in SOME])}
+    assert findings.keys() == {"no fault", *SOME}
     assert all(finding.good for finding in findings.values())
     assert findings["skips-everything"].verdict == "incomplete"
     assert findings["warm-proxy"].verdict == findings["crashes"].verdict == "not conformant"
@@ -42,12 +52,18 @@ def test_constants_are_found_and_changed_in_place() -> None:
 
 
 def test_what_is_left_out_has_a_place_in_the_source_as_it_is() -> None:
-    full = {module.partition(".")[2]: module for module in MODULES}
-    for module, part, why in EQUIVALENT:
-        assert part in source(full[module]), (module, part)
-        assert why
+    for module, known in MODULES.items():
+        for piece, why in known.equivalent.items():
+            assert piece in source(module), (module, piece)
+            assert why
 
 
+def test_a_constant_is_seen() -> None:
+    golden = next(mutation for mutation in constants() if mutation.line.startswith("GOLDEN = "))
+    assert (_answered(golden).seen_by or "").startswith("permutation/")
+
+
+@pytest.mark.slow
 def test_some_constants_are_seen_and_the_sound_reference_is_not() -> None:
     assert _answered(None).seen_by is None
     hashing = [mutation for mutation in constants() if mutation.module == "ctwl_protocol.hashing"]

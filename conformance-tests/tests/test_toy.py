@@ -20,13 +20,14 @@ def decoder() -> Decoder:
     return Decoder.open(TOY, keys=KEYS)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(3))
 def test_a_beacon_comes_back_from_a_line(decoder: Decoder, seed: int) -> None:
     text = write_toy(Record.of(1, provider=42, version=3, nonce=seed), 80, seed)
     report = decoder.decode(text)
     assert (report.detected, report.code) == (True, Beacon(42, 3, seed).code)
 
 
+@pytest.mark.slow
 def test_a_record_of_several_codes_comes_back(decoder: Decoder) -> None:
     record = KEYS.attributed(get_profile(TOY), BEACON, 31337, authenticated=True)
     report = decoder.decode(write_toy(record, 800, 1, key=KEYS.colour_key()))
@@ -64,7 +65,6 @@ def test_a_registered_provider_needs_less_evidence_and_others_hardly_more(decode
 
 
 def test_earlier_hops_of_a_registered_provider_s_text_may_be_anybody(decoder: Decoder) -> None:
-    for provider in (7, 700):
-        record = Record.of("relay2", provider=5, version=1, nonce=3, provider_1=provider, version_1=0, nonce_1=60)
-        read = decoder.decode(write_toy(record, 500, 2)).record
-        assert read is not None and read.fields == record.fields
+    record = Record.of("relay2", provider=5, version=1, nonce=3, provider_1=700, version_1=0, nonce_1=60)
+    read = decoder.decode(write_toy(record, 400, 2)).record
+    assert read is not None and read.fields == record.fields

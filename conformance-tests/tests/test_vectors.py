@@ -13,13 +13,12 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from ctwl_conformance import FAMILIES, VectorsAltered, check, load
-from ctwl_conformance import vectors as published
 from ctwl_conformance.cli import main
-from ctwl_conformance.families import agree
-from ctwl_conformance.families.family import decimal
-from ctwl_conformance.sections import ELSEWHERE, table
-from ctwl_protocol import hashing
-from ctwl_protocol.partition import reference
+from ctwl_conformance.families.agreement import agree, decimal
+from ctwl_conformance.vectors import command, files, reference
+from ctwl_conformance.vectors.sections import ELSEWHERE, table
+from ctwl_protocol import hashing, published_names
+from ctwl_protocol.partition import reference as partition
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "conformance-tests" / "vectors" / "v1"
@@ -31,6 +30,18 @@ def wrong(*families: str) -> set[str]:
     return {vector.id for vector, _ in check(families)}
 
 
+QUICK = ("beacon", "canonical", "members", "permutation", "profile", "registry-key", "sealing")
+"""Families that take no time, some of each area."""
+
+
+def test_some_files_are_what_the_reference_writes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reference, "FAMILIES", {name: reference.FAMILIES[name] for name in QUICK})
+    found = [line.partition(":")[0] for line in reference.differences(FOLDER)]
+    others = {f"{folder}{name}.json" for name in FAMILIES if name not in QUICK for folder in ("", "schemas/")}
+    assert set(found) == others | {"manifest.json"}  # which a part of the files does not make
+
+
+@pytest.mark.slow
 def test_the_files_are_what_the_reference_writes(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["generate", "--check", str(FOLDER)]) == 0, capsys.readouterr().out
 
@@ -56,9 +67,9 @@ def test_a_family_keeps_to_its_schema(family: str) -> None:
 
 def test_the_command_answers_and_counts(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     few = ("canonical", "members", "registry-update")
-    monkeypatch.setattr("ctwl_conformance.vectors_command.load_numeric", lambda: [])  # see test_numeric
-    monkeypatch.setattr("ctwl_conformance.vectors_command.check", lambda: check(few))
-    monkeypatch.setattr("ctwl_conformance.vectors_command.load", lambda: load(few))
+    monkeypatch.setattr(command, "load_numeric", lambda: [])  # see test_numeric
+    monkeypatch.setattr(command, "check", lambda: check(few))
+    monkeypatch.setattr(command, "load", lambda: load(few))
     assert main(["check"]) == 0
     total = len(load(few))
     assert f"{total} of {total} vectors agree" in capsys.readouterr().out
@@ -79,7 +90,7 @@ def test_a_partition_with_less_or_equal_is_caught(monkeypatch: pytest.MonkeyPatc
     def lenient(below: np.ndarray, total: np.ndarray, sigma: tuple[int, int]) -> np.ndarray:
         return np.asarray(below.astype(np.uint64) * np.uint64(sigma[1]) <= total * np.uint64(sigma[0]))
 
-    monkeypatch.setattr(reference, "is_member", lenient)
+    monkeypatch.setattr(partition, "is_member", lenient)
     assert "members/an-exact-half-falls-outside" in wrong("members")
 
 
@@ -92,7 +103,7 @@ def test_a_crash_is_a_wrong_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     def crash(*_: object) -> None:
         raise RuntimeError("out of order")
 
-    monkeypatch.setattr(reference, "members", crash)
+    monkeypatch.setattr(partition, "members", crash)
     assert wrong("members") == {vector.id for vector in load(["members"])}
 
 
@@ -127,6 +138,39 @@ def test_p_values_are_those_of_exact_fractions() -> None:
         assert agree(vector.expected["p_value"], f"{float(exact):.15e}"), vector.id
 
 
+# Families are data.
+
+
+def test_a_case_is_a_comment_and_an_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who adds one writes these two; its id, its answer and the manifest follow."""
+    monkeypatch.setattr(reference, "FAMILIES", {"mixing": reference.FAMILIES["mixing"]})
+    document = json.loads((FOLDER / "mixing.json").read_bytes())
+    before = list(document["tests"])
+    document["tests"].append({"comment": "Two, once more", "input": {"words": [2]}})
+    (tmp_path / "mixing.json").write_text(json.dumps(document))
+    reference.write(tmp_path)
+    written = json.loads((tmp_path / "mixing.json").read_bytes())["tests"]
+    assert written[:-1] == before
+    assert (written[-1]["id"], written[-1]["expected"]) == (
+        "mixing/two-once-more",
+        {"mixed": [int(hashing.fmix32(np.uint32([2]))[0])]},
+    )
+    assert reference.differences(tmp_path) == []
+
+
+def test_a_file_that_holds_no_vectors_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reference, "FAMILIES", {"beacon": reference.FAMILIES["beacon"]})
+    for text in ("{", "[]", '{"tests": [{"comment": 1, "input": {}}]}', '{"tests": [{"input": {}}]}'):
+        (tmp_path / "beacon.json").write_text(text)
+        with pytest.raises(VectorsAltered, match=r"beacon\.json holds no vectors"):
+            reference.write(tmp_path)
+
+
+def test_published_profiles_have_vectors() -> None:
+    for family in ("profile", "public-key"):
+        assert set(published_names()) <= {vector.input["name"] for vector in load([family])}
+
+
 # The manifest.
 
 
@@ -134,7 +178,7 @@ def test_p_values_are_those_of_exact_fractions() -> None:
 def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "v1"
     shutil.copytree(FOLDER, folder)
-    monkeypatch.setattr(published, "_folder", lambda: folder)
+    monkeypatch.setattr(files, "published", lambda: folder)
     return folder
 
 
@@ -177,9 +221,9 @@ def test_a_missing_file_is_refused(copied: Path) -> None:
 
 
 def test_generate_names_what_differs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    few = {name: published._FAMILIES[name] for name in ("beacon", "mixing")}
-    monkeypatch.setattr(published, "_FAMILIES", few)
-    monkeypatch.setattr("ctwl_conformance.vectors_command.load_numeric", lambda _: [])  # see test_numeric
+    few = {name: reference.FAMILIES[name] for name in ("beacon", "mixing")}
+    monkeypatch.setattr(reference, "FAMILIES", few)
+    monkeypatch.setattr(command, "load_numeric", lambda _: [])  # see test_numeric
     assert main(["generate", str(tmp_path)]) == 0
     assert main(["generate", "--check", str(tmp_path)]) == 0
     _altered(tmp_path, "beacon.json", lambda data: data.replace(b'"code": 1155', b'"code": 1156'))

@@ -14,7 +14,7 @@ from transplant import NAME, provider, transplant
 from ctwl_encoder import Encoder
 from ctwl_protocol import get_profile
 from ctwl_protocol.profile import ProxyModel
-from ctwl_protocol.proxy import build_model, find_files, load_tensors, open_proxy
+from ctwl_protocol.proxy import find_files, load_proxy_model, open_proxy
 
 pytestmark = pytest.mark.slow
 
@@ -33,8 +33,7 @@ def test_a_text_over_gpt2s_vocabulary_is_read_by_the_command(folder: Path, tmp_p
     assert profile.model_dump(include=shared) == standard.model_dump(include=shared)
     assert isinstance(profile.proxy, ProxyModel)
     files = find_files(profile, folder)
-    assert files.weights is not None
-    model = build_model(profile.proxy.architecture, load_tensors(profile.proxy, files.weights))
+    model = load_proxy_model(profile, files)
     tokenizer = GPT2TokenizerFast(vocab=str(files.vocab), merges=str(files.merges), padding_side="left")
     tokenizer.pad_token = tokenizer.eos_token
     model.generation_config.eos_token_id = tokenizer.eos_token_id

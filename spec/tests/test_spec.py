@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import get_args
 
 import ctwl_decoder.errors
 import ctwl_encoder.errors
@@ -51,6 +52,7 @@ def test_every_status_code_is_listed_and_every_listed_one_exists() -> None:
     modules = (ctwl_protocol.errors, ctwl_encoder.errors, ctwl_decoder.errors)
     classes = {vars(module)[name] for module in modules for name in module.__all__}
     codes = {error.code for error in classes if isinstance(error, type) and issubclass(error, CTWLError)} - {"error"}
+    codes |= set(get_args(ctwl_protocol.errors.RegistryCode))
     listed = {code for row in rows("## 11. Status codes") for code in re.findall(r"`([\w-]+)`", row[0])}
     assert codes == listed
 

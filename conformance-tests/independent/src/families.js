@@ -8,7 +8,7 @@ import { isSuitable } from "./ed25519.js";
 import { preAuthentication, readEnvelope, signedPayload } from "./envelope.js";
 import { counted } from "./evidence.js";
 import { mergesFile, tensorsDigest, vocabFile } from "./files.js";
-import { carried, interleavedSlot, segmentedSlot } from "./framing.js";
+import { carried, interleavedSlot } from "./framing.js";
 import { colour, colourSeed, fmix32, permutationSeeds, rank, slotWord } from "./hashing.js";
 import { layout, layoutOf, recordCodes, relay } from "./layouts.js";
 import { normalize } from "./normalization.js";
@@ -138,13 +138,9 @@ export const FAMILIES = {
     return { codes, slots: carried(layoutOf(number), codes) };
   },
   relay: ({ chain, own, full }) => relay(chain, own, full),
-  slot({ key, tail: tokens, index }) {
+  slot({ key, tail: tokens }) {
     const word = slotWord(unhex(key), tokens);
-    return {
-      word,
-      interleaved: NUMBERS.map((n) => interleavedSlot(word, n)),
-      segmented: NUMBERS.map((n) => segmentedSlot(index, n)),
-    };
+    return { word, interleaved: NUMBERS.map((n) => interleavedSlot(word, n)) };
   },
   sealing({ secret, profile, user, ...beacon }) {
     const key = unhex(secret);

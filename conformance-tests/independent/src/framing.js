@@ -7,13 +7,9 @@ export const MAX_CODES = 4;
 /** The slot in records of `n` codes of a position behind whose last tokens the word `u` lies. */
 export const interleavedSlot = (u, n) => (n === 1 ? 0 : Math.max(0, Math.floor((u * (n + 2)) / 2 ** 32) - 1));
 
-/** The slot in records of `n` codes of the text's position `index`. */
-export const segmentedSlot = (index, n) => (n === 1 ? 0 : Math.floor(index / 50) % (n + 1));
-
 /** The slots of a position in records of 1, 2, 3 and 4 codes. */
 export function slots(profile, position) {
   const numbers = Array.from({ length: MAX_CODES }, (_, i) => i + 1);
-  if (profile.framing === "segmented") return numbers.map((n) => segmentedSlot(position.index, n));
   const word = slotWord(profile.key, position.window.slice(-2));
   return numbers.map((n) => interleavedSlot(word, n));
 }

@@ -76,7 +76,7 @@ function wellFormed(profile) {
   need(divisor(numerator, denominator) === 1, "sigma is not in lowest terms");
   integer(profile.code_bits, 1, 24, "code_bits");
   integer(profile.weight_bits, 8, 24, "weight_bits");
-  oneOf(profile.framing, ["interleaved", "segmented"], "framing");
+  oneOf(profile.framing, ["interleaved"], "framing");
   oneOf(profile.normalization, ["ctwl-n1"], "normalization");
   tokenizer(profile.tokenizer);
   proxy(profile.proxy, profile);
@@ -178,7 +178,7 @@ function twin(profile) {
 /** 4.4 The published profiles by name, read from the documents that are published with the reference. */
 export const PUBLISHED = new Map();
 for (const [name, hasTwin] of [["org.ctwl.gpt2.1", true], ["org.ctwl.smollm2-135m.1", true], ["org.ctwl.toy.1", false]]) {
-  const path = new URL(`../../../packages/ctwl-protocol/src/ctwl_protocol/published/${name}.json`, import.meta.url);
+  const path = new URL(`../../../packages/ctwl-protocol/src/ctwl_protocol/profile/published/${name}.json`, import.meta.url);
   const profile = profileFromJson(JSON.parse(readFileSync(path, "utf8")));
   PUBLISHED.set(name, profile);
   if (hasTwin) PUBLISHED.set(twin(profile).name, twin(profile));

@@ -2,7 +2,6 @@
 
 from ctwl_protocol import __version__ as __version__
 
-from .errors import VectorsAltered
-from .vectors import FAMILIES, Vector, check, load
+from .vectors import FAMILIES, Vector, VectorsAltered, check, load
 
 __all__ = ["FAMILIES", "Vector", "VectorsAltered", "check", "load"]

@@ -1,4 +1,4 @@
-"""``ctwl-conformance``: vectors, black-box runs, and the suite's own test."""
+"""``ctwl-conformance``: vectors, black-box runs, and the self-test of the suite."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ctwl_protocol import CTWLError
 from .adapter.command import add_commands as add_adapters
 from .run.command import add_commands as add_run
 from .selftest.command import add_commands as add_selftest
-from .vectors_command import add_commands as add_vectors
+from .vectors.command import add_commands as add_vectors
 
 __all__ = ["main"]
 
@@ -26,7 +26,7 @@ _EXTRAS = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Entry point; 0 where all is well, 1 where something failed, 2 for an error."""
+    """Entry point; the exit status: 0 all is well, 1 something failed, 2 an error."""
     parser = argparse.ArgumentParser(
         prog="ctwl-conformance",
         description="Hold implementations of the CTWL protocol to its specification.",

@@ -1,4 +1,4 @@
-"""The pytest plug-in: every case as a test, for a maker's own CI.
+"""The pytest plug-in: every case is a test, for the CI of an implementation.
 
 pytest --ctwl-decoder "node my-decoder.js" --ctwl-encoder "ctwl-conformance adapter toy"
 """
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 __all__: list[str] = []
 
-_BENCH = pytest.StashKey["Bench"]()
+_BENCH: pytest.StashKey[Bench] = pytest.StashKey()
 _ROLES = ("encoder", "decoder", "registry-client")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The options of ``ctwl-conformance run`` that matter here."""
+    """The options of ``ctwl-conformance run`` that a test run needs."""
     group = parser.getgroup("ctwl", "CTWL conformance")
     for role in _ROLES:
         group.addoption(f"--ctwl-{role}", action="append", default=[], metavar="CMD", help=f"adapter of a {role}")
@@ -39,22 +39,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Put the cases behind the tests that were collected, before anybody deselects some."""
-    given = {role: config.getoption(f"ctwl_{role.replace('-', '_')}") for role in _ROLES}
+    """Add the cases after the collected tests, before other plug-ins deselect any."""
+    given: dict[Any, list[str]] = {role: config.getoption(f"ctwl_{role.replace('-', '_')}") for role in _ROLES}
     if not any(given.values()):
         return
     from ctwl_protocol import CTWLError
 
     from .adapter import Limits
-    from .run.bench import Bench, Commands
+    from .run import bench as benches
     from .run.cases import all_cases
     from .run.exceptions import Exceptions
 
-    commands = Commands(given["encoder"], given["decoder"], given["registry-client"])
     try:
         exceptions = Exceptions.of(config.getoption("ctwl_skip"), config.getoption("ctwl_xfail"))
-        bench = Bench(
-            commands,
+        bench = benches.Bench(
+            given,
             size=config.getoption("ctwl_size"),
             seed=config.getoption("ctwl_seed"),
             limits=Limits(request=config.getoption("ctwl_time_limit")),
@@ -64,7 +63,7 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
         exceptions.check(case.id for case in cases)
     except CTWLError as error:
         raise pytest.UsageError(f"ctwl: {error}") from error
-    items += [CaseItem.of(session, case, bench, exceptions) for case in cases]
+    items += [CaseItem.of(session, case, exceptions) for case in cases]
 
 
 @pytest.hookimpl(trylast=True)
@@ -75,30 +74,26 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 class WrongAnswer(Exception):
-    """A case that did not pass; shown without a traceback."""
+    """A case did not pass. Pytest shows it without a traceback."""
 
 
 class CaseItem(pytest.Item):
     """One case."""
 
     case: Case
-    bench: Bench
     exceptions: Exceptions
 
     @classmethod
-    def of(cls, session: pytest.Session, case: Case, bench: Bench, exceptions: Exceptions) -> CaseItem:
+    def of(cls, session: pytest.Session, case: Case, exceptions: Exceptions) -> CaseItem:
         """The test of a case."""
         item: CaseItem = cls.from_parent(session, name=case.id, nodeid=f"ctwl::{case.id}")
-        item.case, item.bench, item.exceptions = case, bench, exceptions
+        item.case, item.exceptions = case, exceptions
         return item
 
     def runtest(self) -> None:
-        """Run the case; what became of it is this test's outcome."""
-        if reason := self.exceptions.skipped(self.case.id):
-            pytest.skip(reason)
-        result = self.exceptions.applied(self.case.run(self.bench))
-        for name, value in _properties(result):
-            self.user_properties.append((name, value))
+        """Run the case. Its result is the outcome of this test."""
+        result = self.case.run(self.exceptions)
+        self.user_properties += _properties(result)
         match result.verdict:
             case "skipped":
                 pytest.skip(result.reason)
@@ -108,13 +103,13 @@ class CaseItem(pytest.Item):
                 raise WrongAnswer("\n".join(part for part in (_told(result), result.stderr) if part))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """What was wrong, without our own traceback."""
+        """What was wrong, without a traceback of the suite."""
         if isinstance(excinfo.value, WrongAnswer):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
-        """Where the test is said to be."""
+        """Where pytest says that the test is."""
         return Path("ctwl"), None, self.case.id
 
 

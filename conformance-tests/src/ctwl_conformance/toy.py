@@ -1,4 +1,4 @@
-"""A toy provider: a "model" that says what the toy proxy says, by ``unbiased`` or ``gumbel`` (spec sections 7.3, 8).
+"""A toy provider: its model is the toy proxy, and it marks by ``unbiased`` or ``gumbel`` (spec sections 7.3, 8).
 
 Its texts are strings of printable ASCII. NumPy alone: who tries a decoder needs neither torch nor a model's weights.
 """
@@ -92,7 +92,7 @@ def _place(
 
 
 def _drawn(weights: NDArray[np.uint64], seed: int, parts: int, chance: float) -> int:
-    """A token from the first of so many parts of the mass in rank order."""
+    """A token from the first of ``parts`` equal shares of the mass in rank order."""
     order = np.argsort(hashing.ranks(seed, len(weights)))
     running = np.cumsum(weights[order])
     point = int(chance * -(-int(running[-1]) // parts))
@@ -100,7 +100,7 @@ def _drawn(weights: NDArray[np.uint64], seed: int, parts: int, chance: float) ->
 
 
 def _won(weights: NDArray[np.uint64], seed: int, seen: set[int], chance: float) -> int:
-    """A token from a race between those that were not there yet; what was there keeps its chance (8.4)."""
+    """The winner of an exponential race among tokens not drawn here before; the others keep their chance (8.4)."""
     old = np.zeros_like(weights)
     old[list(seen)] = weights[list(seen)]
     point = int(chance * int(weights.sum()))

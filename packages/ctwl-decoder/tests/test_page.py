@@ -26,7 +26,7 @@ from ctwl_protocol.proxy import Proxy, open_proxy
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
 CHROMIUM = next(filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])), None)
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
 
 QUIET = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
@@ -179,8 +179,8 @@ def test_a_file_is_dropped(page: sync_api.Page) -> None:
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (b"\xff\xfe\x00", "is no UTF-8 text"),
-        (b"a\x00b", "is no UTF-8 text"),
+        (b"\xff\xfe\x00", "is not UTF-8 text"),
+        (b"a\x00b", "is not UTF-8 text"),
         (b"a" * (17 << 10), "is larger than 16 KiB"),
     ],
 )
@@ -203,7 +203,7 @@ def test_the_page_says_what_is_wrong_with_a_text(page: sync_api.Page, text: str,
 def test_what_only_the_service_notices_is_said_in_the_page_too(page: sync_api.Page) -> None:
     page.evaluate("text.value = 'a'.repeat(1400) + ' ' + '\\u4e00'.repeat(4000)")
     page.evaluate("form.target = frame.name; busy = true; form.submit()")  # past the page's own check
-    sync_api.expect(page.get_by_role("status")).to_contain_text("5,401 characters and at most 1,500")
+    sync_api.expect(page.get_by_role("status")).to_contain_text("5,401 characters, and at most 1,500")
     assert page.locator("iframe").is_hidden()
     assert page.get_by_label("Text", exact=True).input_value().startswith("aaa")
 

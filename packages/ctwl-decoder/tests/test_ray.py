@@ -5,37 +5,38 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ctwl_decoder import Decoder
-from ctwl_decoder.apps.scan import Decoded, Settings, Watch, here, parts_of, scan
-from ctwl_decoder.errors import ClusterFailed
+from ctwl_decoder.apps.scan import chunks
+from ctwl_decoder.apps.scan.decoding import DocumentDecoder
+from ctwl_decoder.apps.scan.job import parts_of, scan
+from ctwl_decoder.apps.scan.ray import on_cluster
+from ctwl_decoder.apps.scan.settings import Settings
 from ctwl_protocol import Profile, get_profile
-from ctwl_protocol.proxy import Proxy, open_proxy
+from ctwl_protocol.errors import ProxyNotFound
 
 ray: Any = pytest.importorskip("ray")
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:ray.*", "ignore::FutureWarning:ray.*")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::DeprecationWarning:ray.*", "ignore::FutureWarning:ray.*"),
+]
 
 VANILLA = "org.ctwl.smollm2-135m.vanilla.1"
-PROFILE = Profile.model_validate(
-    {**get_profile(VANILLA).model_dump(), "name": "org.example.scan.1", "colours": 16},
-)
-SETTINGS = Settings(PROFILE, alpha=0.3, beacons=((701, 9),), chunk=(4, 4000))  # some chance finds, to compare
+PROFILE = Profile.model_validate({**get_profile(VANILLA).model_dump(), "name": "org.example.scan.1", "colours": 16})
+SETTINGS = Settings(PROFILE, alpha=0.3, beacons=((701, 9),))  # some chance finds, to compare
 TEXTS = [f"{i} The council met on Tuesday and talked about bridge {i}, the school and the weather. " for i in range(30)]
 
 
-@pytest.fixture(scope="module")
-def decoder() -> Decoder:
-    return Decoder(Proxy(PROFILE, open_proxy(VANILLA).tokenizer, None))
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Any]:
-    pytest.MonkeyPatch().setenv("RAY_USAGE_STATS_ENABLED", "0")
-    ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
-    yield
-    ray.shutdown()
+@pytest.fixture(scope="module", autouse=True)
+def cluster() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        patched.setattr(chunks, "MOST_DOCUMENTS", 4)
+        ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+        yield
+        ray.shutdown()
 
 
 @pytest.fixture
@@ -45,42 +46,39 @@ def corpus(tmp_path: Path) -> Path:
     return tmp_path / "a.jsonl"
 
 
-def test_a_cluster_gives_the_same_rows_and_takes_up_what_another_engine_began(
-    cluster: None, decoder: Decoder, corpus: Path, tmp_path: Path
-) -> None:
-    from ctwl_decoder.apps.scan.ray import cluster as on_cluster
-
-    class Stop(Watch):
-        def add(self, decoded: Decoded) -> None:
+def test_a_cluster_gives_the_same_rows_and_goes_on_where_another_engine_ended(corpus: Path, tmp_path: Path) -> None:
+    def stop(done: float, total: int, rows: pa.Table | None) -> None:
+        if rows is not None:
             raise KeyboardInterrupt
 
-    scan([corpus], tmp_path / "here", SETTINGS, here(lambda: decoder))
+    decode = DocumentDecoder(SETTINGS)
+    scan([corpus], tmp_path / "here", decode)
     with pytest.raises(KeyboardInterrupt):
-        scan([corpus], tmp_path / "there", SETTINGS, here(lambda: decoder), watch=Stop())
+        scan([corpus], tmp_path / "there", decode, watch=stop)
     assert len(list(parts_of(tmp_path / "there").glob("part-*"))) == 1
-    summary = scan([corpus], tmp_path / "there", SETTINGS, on_cluster())
+    summary = scan([corpus], tmp_path / "there", decode, engine=on_cluster())
     assert summary.documents == 31 and dict(summary.errors) == {"record-malformed": 1}
     assert (tmp_path / "there").read_bytes() == (tmp_path / "here").read_bytes()
     assert {True, False, None} == set(pq.read_table(tmp_path / "here")["detected"].to_pylist())
-    assert ray.is_initialized()  # it was not ours to end
+    assert ray.is_initialized()  # this process had connected before
 
 
-def test_a_dataset_gets_the_decoders_columns(cluster: None, decoder: Decoder) -> None:
-    from ctwl_decoder.apps.scan.ray import scan_dataset
-
-    texts = [*TEXTS[:5], None]
-    dataset = ray.data.from_items([{"key": i, "text": text} for i, text in enumerate(texts)])
-    found = sorted(scan_dataset(dataset, SETTINGS, batch_size=4).take_all(), key=lambda row: row["key"])
-    assert [row["text"] for row in found] == texts
+def test_a_dataset_gets_the_columns_of_the_results() -> None:
+    """The recipe in the README."""
+    dataset = ray.data.from_items([{"key": i, "text": text} for i, text in enumerate([*TEXTS[:5], None])])
+    decoded = dataset.map_batches(
+        DocumentDecoder, fn_constructor_args=(SETTINGS,), batch_format="pyarrow", batch_size=4, num_cpus=1
+    )
+    found = sorted(decoded.take_all(), key=lambda row: row["key"])
+    assert [row["text"] for row in found] == [*TEXTS[:5], None]
+    decoder = DocumentDecoder(SETTINGS).decoder
     for row, text in zip(found, TEXTS[:5], strict=False):
         assert row["p_value"] == decoder.decode(text, beacons=SETTINGS.beacons).p_value
     assert found[5]["error"] == "text-missing" and found[5]["detected"] is None
 
 
-def test_a_decoder_that_cannot_be_opened_is_an_error_of_ours(cluster: None, corpus: Path, tmp_path: Path) -> None:
-    from ctwl_decoder.apps.scan.ray import cluster as on_cluster
-    from ctwl_protocol import CTWLError
-
-    with pytest.raises(CTWLError, match="nowhere") as failed:
-        scan([corpus], tmp_path / "o", SETTINGS, on_cluster(proxy_path="/nowhere"))
-    assert failed.value.code in ("proxy-not-found", ClusterFailed.code)
+def test_a_decoder_that_an_actor_cannot_open_is_an_error_of_ours(corpus: Path, tmp_path: Path) -> None:
+    decode = DocumentDecoder(SETTINGS, proxy_path="/nowhere")
+    decode.decoder = DocumentDecoder(SETTINGS).decoder  # here it is open
+    with pytest.raises(ProxyNotFound, match="nowhere"):
+        scan([corpus], tmp_path / "o", decode, engine=on_cluster())

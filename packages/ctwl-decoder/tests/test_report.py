@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import io
 import re
+from html import unescape
+from html.parser import HTMLParser
 from typing import Any
 
 import numpy as np
 import pytest
 from rich.console import Console
 
-from ctwl_decoder.report.model import (
-    Analysis,
-    Hop,
-    ReadRecord,
-    Report,
-    Span,
-    describe_record,
-    evidence_level,
-    format_p_value,
-)
+from ctwl_decoder.report.analysis import Analysis, evidence_level
+from ctwl_decoder.report.html import html_report
+from ctwl_decoder.report.model import Hop, Likeliest, ReadRecord, Report, Span
 from ctwl_decoder.report.terminal import show
-from ctwl_decoder.report.wording import caveats
+from ctwl_decoder.report.wording import caveats, describe, describe_record, format_p_value
 from ctwl_decoder.statistics.scores import NAT, rank_table, soft_table
 
 HOP = Hop(provider=42, version=3, nonce=7, name=None, model=None, state="unregistered")
@@ -35,10 +30,26 @@ def report(*records: ReadRecord) -> Report:
     codes: dict[str, Any] = {"code": 1, "provider": 42, "version": 3, "nonce": 7, "p_value": 1e-9}
     spans = [Span(start=900 * i, end=900 * i + 800, tokens=200, record=each, **codes) for i, each in enumerate(records)]
     return Report(
-        detected=True, spans=spans, **codes, record=records[0], alpha=1e-4, test="exact", score="soft", posterior=None,
-        hits=90, expected=50.0, scored=100, tokens=450, needed=40, form="as given", searched=1 << 20,
-        registry="a registry", profile="org.example.1", profile_digest="0" * 64,
+        outcome="found", detected=True, spans=spans, **codes, record=records[0], likeliest=None,
+        alpha=1e-4, test="exact", score="soft", posterior=None, hits=90, expected=50.0, scored=100, tokens=450,
+        needed=40, form="as given", searched=1 << 20, registry="a registry", profile="org.example.1",
+        profile_digest="0" * 64, arithmetic="float32",
     )  # fmt: skip
+
+
+def nothing(**changed: Any) -> Report:
+    """A report of a text in which no code was found."""
+    codes = {"code": None, "provider": None, "version": None, "nonce": None, "record": None}
+    likeliest = Likeliest(code=1, provider=42, version=3, nonce=7, p_value=0.2)
+    return report(RECORD).model_copy(
+        update={"detected": False, "spans": [], **codes, "likeliest": likeliest, "p_value": 0.2, **changed}
+    )
+
+
+def test_where_nothing_is_found_no_field_names_a_provider() -> None:
+    said = nothing(outcome="none").model_dump(mode="json")
+    assert [said[name] for name in ("code", "provider", "version", "nonce", "record")] == [None] * 5
+    assert said["likeliest"]["provider"] == 42
 
 
 def test_the_outcome_of_an_authenticator_is_told_whatever_its_layout_is_called() -> None:
@@ -49,15 +60,15 @@ def test_the_outcome_of_an_authenticator_is_told_whatever_its_layout_is_called()
     )
     held = RECORD.model_copy(update={"authenticated": True, "authenticated_p_value": 3e-7})
     assert dict(describe_record(held))["authentic"].startswith("holds")
-    assert "Anyone can write" not in str(report(held))
-    assert "Anyone can write" in str(report(RECORD)) and "Anyone can write" in str(report(held, RECORD))
+    assert "Anyone can write" not in describe(report(held))
+    assert "Anyone can write" in describe(report(RECORD)) and "Anyone can write" in describe(report(held, RECORD))
     closed = RECORD.model_copy(update={"authenticated": None, "authenticated_p_value": None, "user": None})
     assert dict(describe_record(closed))["authentic"] == "only the provider can test it"
     assert "authentic" not in dict(describe_record(closed.model_copy(update={"authenticator": False})))
 
 
 def test_of_several_passages_each_says_all_of_its_record() -> None:
-    told = str(report(RECORD, RECORD.model_copy(update={"user": 8})))
+    told = describe(report(RECORD, RECORD.model_copy(update={"user": 8})))
     assert told.startswith("Watermark found in 2 passages")
     assert told.count("NOT shown") == 2
     assert "7, opened" in told and "8, opened" in told
@@ -77,18 +88,14 @@ def test_p_values_for_people(p: float, told: str) -> None:
 
 
 def test_of_a_short_text_nothing_found_is_said_to_mean_little() -> None:
-    none = report(RECORD).model_copy(
-        update={"detected": False, "spans": [], "record": None, "tokens": 60, "p_value": 0.2}
-    )
-    assert "60 tokens are few" in str(none) and any("60 tokens are few" in each for each in caveats(none))
-    assert "are few" not in str(none.model_copy(update={"tokens": 400}))
+    none = nothing(outcome="none", tokens=60, p_value=0.2)
+    assert "60 tokens are few" in describe(none) and any("60 tokens are few" in each for each in caveats(none))
+    assert "are few" not in describe(none.model_copy(update={"tokens": 400}))
 
 
 def test_a_text_of_repeats_is_too_short() -> None:
-    none = report(RECORD).model_copy(
-        update={"detected": False, "spans": [], "record": None, "tokens": 750, "scored": 1}
-    )
-    for told in (str(none), *caveats(none)):
+    none = nothing(outcome="too-short", tokens=750, scored=1)
+    for told in (describe(none), *caveats(none)):
         assert "750 tokens, of which 1 say something new, and the test needs at least 40" in told
 
 
@@ -121,3 +128,74 @@ def test_a_terminal_underlines_what_was_found() -> None:
 def test_a_text_without_tokens_has_no_pieces() -> None:
     nothing = Analysis(" ", report(RECORD), np.zeros(1, dtype=np.int64), np.zeros(0))
     assert list(nothing.pieces()) == []
+
+
+# ---- the page ----
+
+
+def text_of_page(page: str) -> str:
+    """The text as a page shows it, passages in brackets with their numbers."""
+    shown = re.search('<div class="text.*?">(.*)</div>', page, re.S)
+    assert shown
+    numbered = re.sub('<mark data-n="([0-9]+)">', r"[\1:", shown[1]).replace("</mark>", "]")
+    return unescape(re.sub("<.*?>", "", numbered))
+
+
+def analysis_of(text: str, found: Report, worth: float = 0.6) -> Analysis:
+    """An analysis in which every character is a token."""
+    return Analysis(text, found, np.arange(len(text) + 1), np.full(len(text), worth))
+
+
+def found_at(*places: tuple[int, int]) -> Report:
+    found = report(*[RECORD] * len(places))
+    spans = [
+        span.model_copy(update={"start": start, "end": end})
+        for span, (start, end) in zip(found.spans, places, strict=True)
+    ]
+    return found.model_copy(update={"spans": spans})
+
+
+def test_a_page_shows_the_text_and_where_its_passages_are() -> None:
+    text = "one & two\n  <three> 'four' \"five\""
+    page = html_report(analysis_of(text, found_at((2, 7), (12, 19))))
+    assert text_of_page(page) == "on[1:e & t]wo\n  [2:<three>] 'four' \"five\""
+    assert page.count('class="band"') == 2 and "<h3>Passage 2: provider 42, not registered, model version 3" in page
+    assert "7, opened" in page and "10–20" not in page and "12–19" in page
+
+
+def test_passages_that_touch_or_overlap_are_each_shown_once() -> None:
+    assert text_of_page(html_report(analysis_of("abcdef", found_at((0, 3), (3, 5))))) == "[1:abc][2:de]f"
+    assert text_of_page(html_report(analysis_of("abcdef", found_at((0, 4), (3, 5))))) == "[1:abc][2:de]f"
+
+
+def test_nothing_in_a_page_comes_from_outside_unescaped() -> None:
+    hostile = '<script src="//x.example">&lt;/style>{{ 7 * 7 }}{% raw %}'
+    hop = HOP.model_copy(update={"name": hostile, "model": hostile, "state": "active"})
+    found = found_at((3, 9)).model_copy(update={"registry": hostile, "form": hostile, "profile": hostile})
+    spans = [found.spans[0].model_copy(update={"record": RECORD.model_copy(update={"chain": [hop, hop]})})]
+    page = html_report(analysis_of(hostile, found.model_copy(update={"spans": spans})))
+    assert text_of_page(page).replace("[1:", "").replace("]", "") == hostile
+    assert page.count("&lt;script") > 5 and page.count("{{ 7 * 7 }}{% raw %}") > 5
+    tags: list[tuple[str, list[tuple[str, str | None]]]] = []
+    parser = HTMLParser()
+    parser.handle_starttag = lambda tag, attrs: tags.append((tag, attrs))  # type: ignore[method-assign]
+    parser.feed(page)
+    assert not {tag for tag, _ in tags} & {"script", "link", "img", "iframe", "object", "a", "form", "base"}
+    names = {name for _, attrs in tags for name, _ in attrs}
+    assert not [name for name in names if name in {"src", "href", "style"} or name.startswith("on")]
+    assert "url(" not in page and "@import" not in page
+
+
+def test_a_page_of_a_long_text_shows_what_was_found_and_says_so() -> None:
+    page = html_report(analysis_of("a" * 40_000, found_at((30_000, 30_500)), 0.0))
+    assert text_of_page(page) == f" [...] {'a' * 24}[1:{'a' * 500}]{'a' * 24} [...] "
+    assert "What was found is shown; the text has more than 20,000 tokens" in page and len(page) < 40_000
+    page = html_report(analysis_of("a" * 40_000, found_at((0, 40_000)), 0.0))
+    assert text_of_page(page) == f"[1:{'a' * 20_000}] [...] "
+
+
+@pytest.mark.parametrize("tokens", [0, 1, 3])
+def test_a_page_of_hardly_any_text_is_whole(tokens: int) -> None:
+    page = html_report(analysis_of("abc"[:tokens], nothing(outcome="too-short", tokens=tokens), float("nan")))
+    assert '<h1 class="none">No verdict: the text is too short</h1>' in page and page.rstrip().endswith("</html>")
+    assert ("<svg" in page) == bool(tokens)

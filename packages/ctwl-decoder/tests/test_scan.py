@@ -3,9 +3,10 @@
 import gzip
 import json
 import os
+import pickle
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from ctwl_decoder import Decoder
-from ctwl_decoder.apps.scan import Decoded, Settings, Summary, Watch, Work, here, parts_of, scan, schema
+from ctwl_decoder.apps.scan import chunks
 from ctwl_decoder.apps.scan.command import main
 from ctwl_decoder.apps.scan.corpus import MAX_BYTES, MAX_LINE, Columns, corpus_files, documents
+from ctwl_decoder.apps.scan.decoding import SCHEMA, DocumentDecoder
+from ctwl_decoder.apps.scan.job import parts_of, scan
+from ctwl_decoder.apps.scan.settings import Settings
+from ctwl_decoder.apps.scan.summary import Summary
 from ctwl_decoder.errors import (
     InputUnreadable,
     OptionOutOfRange,
@@ -27,6 +32,7 @@ from ctwl_decoder.errors import (
     ScanSettingsDiffer,
 )
 from ctwl_protocol import Beacon, Profile, get_profile, hashing
+from ctwl_protocol.errors import FileUnwritable
 from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_protocol.registry import bundled
 
@@ -65,9 +71,22 @@ def marked(decoder: Decoder) -> str:
     return marked_text(decoder.proxy, Beacon(700, 9, 21).code, 120, 4)
 
 
+@pytest.fixture(autouse=True)
+def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chunks, "MOST_DOCUMENTS", 4)
+    monkeypatch.setattr(chunks, "MOST_CHARACTERS", 4000)
+
+
 @pytest.fixture
 def settings() -> Settings:
-    return Settings(small(), beacons=((700, 9),), chunk=(4, 4000))
+    return Settings(small(), beacons=((700, 9),))
+
+
+def by(decoder: Decoder, settings: Settings) -> DocumentDecoder:
+    """What decodes documents, with a decoder that is open already."""
+    decode = DocumentDecoder(settings)
+    decode.decoder = decoder
+    return decode
 
 
 def jsonl(path: Path, texts: Iterable[str]) -> Path:
@@ -79,8 +98,16 @@ def rows(output: Path) -> list[dict[str, Any]]:
     return pq.read_table(output).to_pylist()
 
 
-def never() -> Decoder:
-    raise AssertionError("nothing was left to decode")
+class Never(Decoder):
+    """A decoder that is not asked."""
+
+    def analyse_all(self, texts: Any, **options: Any) -> Any:
+        raise AssertionError("nothing was left to decode")
+
+
+@pytest.fixture
+def never(decoder: Decoder, settings: Settings) -> DocumentDecoder:
+    return by(Never(decoder.proxy), settings)
 
 
 # ---- the rows ----
@@ -91,7 +118,7 @@ def test_a_code_is_found_with_its_place_and_p_value(
 ) -> None:
     corpus, out = jsonl(tmp_path / "a.jsonl", [PLAIN, PLAIN + marked, "short"]), tmp_path / "out.parquet"
     settings = replace(settings, columns=Columns(id="id"))
-    summary = scan([corpus], out, settings, here(lambda: decoder))
+    summary = scan([corpus], out, by(decoder, settings))
     plain, found, short = rows(out)
     assert (found["source"], found["row"], found["id"], found["detected"]) == (str(corpus), 1, "d1", True)
     assert (found["provider"], found["version"], found["nonce"]) == (700, 9, 21)
@@ -101,6 +128,7 @@ def test_a_code_is_found_with_its_place_and_p_value(
     assert (span["provider"], span["version"], span["nonce"], span["code"]) == (700, 9, 21, found["code"])
     assert abs(span["start"] - len(PLAIN)) < 80 and span["end"] == len(PLAIN + marked)
     assert (plain["detected"], plain["code"], plain["provider"], plain["spans"]) == (False, None, None, [])
+    assert (plain["outcome"], found["outcome"], short["outcome"]) == ("none", "found", "too-short")
     assert plain["p_value"] > 1e-4 and plain["tokens"] == decoder.decode(PLAIN).tokens
     assert (short["detected"], short["p_value"], short["error"]) == (False, 1.0, None)
     assert (summary.documents, dict(summary.found), summary.too_short) == (3, {"provider 700:9": 1}, 1)
@@ -112,7 +140,7 @@ def test_every_row_is_the_decoders_own_report(
 ) -> None:
     texts = [marked[i : i + 300] for i in range(0, 500, 40)] + ["", PLAIN]
     out = tmp_path / "out.parquet"
-    scan([jsonl(tmp_path / "a.jsonl", texts)], out, settings, here(lambda: decoder))
+    scan([jsonl(tmp_path / "a.jsonl", texts)], out, by(decoder, settings))
     for text, row in zip(texts, rows(out), strict=True):
         report = decoder.decode(text, beacons=settings.beacons)
         assert (row["detected"], row["p_value"], row["tokens"]) == (report.detected, report.p_value, report.tokens)
@@ -126,21 +154,46 @@ def test_every_row_is_the_decoders_own_report(
 def test_codes_that_are_no_beacons_are_numbers(decoder: Decoder, tmp_path: Path) -> None:
     proxy = Proxy(small(code_bits=10), decoder.proxy.tokenizer, None)
     corpus = jsonl(tmp_path / "a.jsonl", [marked_text(proxy, 77, 100, 1)])
-    summary = scan([corpus], tmp_path / "o", Settings(proxy.profile), here(lambda: Decoder(proxy)))
+    summary = scan([corpus], tmp_path / "o", by(Decoder(proxy), Settings(proxy.profile)))
     (row,) = rows(tmp_path / "o")
     assert (row["code"], row["provider"], row["spans"][0]["provider"]) == (77, None, None)
     assert "1 of code 77" in str(summary)
 
 
 def test_the_result_says_what_it_follows_from(decoder: Decoder, settings: Settings, tmp_path: Path) -> None:
-    scan([jsonl(tmp_path / "a.jsonl", [PLAIN])], tmp_path / "o", settings, here(lambda: decoder))
+    scan([jsonl(tmp_path / "a.jsonl", [PLAIN])], tmp_path / "o", by(decoder, settings))
     found = pq.read_schema(tmp_path / "o")
-    assert found.remove_metadata() == schema()
+    assert found.remove_metadata() == SCHEMA
     told = {key.decode(): value.decode() for key, value in found.metadata.items()}
     assert told["ctwl.profile"] == "org.example.scan.1"
     assert told["ctwl.profile_digest"] == settings.profile.digest
     assert (float(told["ctwl.alpha"]), told["ctwl.searched"]) == (1e-4, "64")
-    assert int(told["ctwl.needed"]) == decoder.decode("", beacons=settings.beacons).needed
+    assert (told["ctwl.format"], told["ctwl.arithmetic"]) == ("ctwl-scan/3", decoder.proxy.arithmetic)
+
+
+# ---- other engines ----
+
+
+def test_tables_of_documents_are_decoded_wherever_a_pickle_goes(
+    decoder: Decoder, settings: Settings, marked: str
+) -> None:
+    """As Ray, Spark and datasets hand them over: other columns stay, and each process opens a decoder of its own."""
+    decode = by(decoder, settings)
+    assert decode.decoder.proxy is decoder.proxy
+    copy = pickle.loads(pickle.dumps(decode))
+    assert "decoder" not in vars(copy)
+    rows = copy(pa.table({"key": [7, 8, 9], "text": [marked, None, "short"]}))
+    assert rows.column_names == ["key", "text", *SCHEMA.names[3:]]
+    found, none, short = rows.to_pylist()
+    assert (found["key"], found["provider"], found["outcome"]) == (7, 700, "found")
+    assert (none["error"], none["detected"], none["outcome"]) == ("text-missing", None, None)
+    assert (short["error"], short["detected"], short["outcome"]) == (None, False, "too-short")
+    unread = pa.table({"text": [marked], "error": ["not-text"], "message": ["the line is not UTF-8"]})
+    (row,) = copy(unread).to_pylist()
+    assert (row["error"], row["message"], row["detected"]) == ("not-text", "the line is not UTF-8", None)
+    copy = pickle.loads(pickle.dumps(replace(decode, arithmetic="another")))
+    with pytest.raises(ScanSettingsDiffer, match="another"):
+        _ = copy.decoder
 
 
 # ---- documents ----
@@ -158,7 +211,7 @@ def test_folders_are_walked_in_order_and_compressed_lines_read(
     pq.write_table(pa.table({"text": ["five", "six"], "other": [1, 2]}), corpus / "d.parquet")
     os.mkfifo(corpus / "pipe.txt")  # would never end
     out = corpus / "out.parquet"  # inside the corpus and yet not of it
-    scan([corpus, corpus / "d.parquet"], out, settings, here(lambda: decoder))
+    scan([corpus, corpus / "d.parquet"], out, by(decoder, settings))
     assert [(Path(row["source"]).name, row["row"]) for row in rows(out)] == [
         ("a.ndjson.gz", 0),
         ("a.ndjson.gz", 2),
@@ -168,7 +221,7 @@ def test_folders_are_walked_in_order_and_compressed_lines_read(
         ("d.parquet", 1),
     ]
     first = out.read_bytes()
-    scan([corpus, corpus / "d.parquet"], out, settings, here(lambda: decoder), restart=True)
+    scan([corpus, corpus / "d.parquet"], out, by(decoder, settings), restart=True)
     assert out.read_bytes() == first
 
 
@@ -184,7 +237,7 @@ BAD = [
     ("a.jsonl", b'{"text": "\\ud800"}\n', "not-text"),
     ("a.jsonl", b'{"text": "' + b"a" * MAX_LINE + b'"}\n', "input-too-large"),
     ("a.jsonl", b'{"text": "' + b"a" * (1 << 21) + b'"}\n', "input-too-large"),
-    ("a.jsonl", b'{"text": "' + b"1 " * (1 << 18) + b'"}\n', "input-too-large"),
+    ("a.jsonl", b'{"text": "' + b"1 " * 70_000 + b'"}\n', "input-too-large"),
     ("a.txt", b"a" * (MAX_BYTES + 1), "input-too-large"),
     ("a.txt", b"caf\xe9", "not-text"),
     ("a.txt", b"\x7fELF\0\0", "not-text"),
@@ -196,12 +249,19 @@ BAD = [
 
 @pytest.mark.parametrize(("name", "data", "code"), BAD, ids=[f"{i} {bad[2]}" for i, bad in enumerate(BAD)])
 def test_a_bad_document_is_a_row_with_an_error_and_no_others_are_lost(
-    decoder: Decoder, settings: Settings, tmp_path: Path, name: str, data: bytes, code: str
+    decoder: Decoder,
+    settings: Settings,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    data: bytes,
+    code: str,
 ) -> None:
+    monkeypatch.setattr(chunks, "MOST_CHARACTERS", 1 << 24)  # all three in one chunk
     (tmp_path / "0.txt").write_text("before")
     (tmp_path / name).write_bytes(data)
     (tmp_path / "z.txt").write_text("after")
-    summary = scan([tmp_path], tmp_path / "out.parquet", replace(settings, chunk=(9, 1 << 24)), here(lambda: decoder))
+    summary = scan([tmp_path], tmp_path / "out.parquet", by(decoder, settings))
     before, bad, after = rows(tmp_path / "out.parquet")
     assert (bad["error"], bad["detected"], bad["spans"], bad["tokens"]) == (code, None, None, None)
     assert bad["source"] == str(tmp_path / name) and bad["message"]
@@ -212,7 +272,7 @@ def test_a_bad_document_is_a_row_with_an_error_and_no_others_are_lost(
 def test_lines_around_a_bad_one_are_read(decoder: Decoder, settings: Settings, tmp_path: Path) -> None:
     good = b'{"text": "good"}\n'
     (tmp_path / "a.jsonl").write_bytes(b"\xef\xbb\xbf" + good + b'{"x":"' + b"a" * MAX_LINE * 2 + b'"}\n' + good)
-    scan([tmp_path / "a.jsonl"], tmp_path / "o", settings, here(lambda: decoder))
+    scan([tmp_path / "a.jsonl"], tmp_path / "o", by(decoder, settings))
     assert [(row["row"], row["error"]) for row in rows(tmp_path / "o")] == [
         (0, None),
         (1, "input-too-large"),
@@ -225,9 +285,9 @@ def test_what_a_broken_archive_still_gave_is_kept(decoder: Decoder, settings: Se
     packed = gzip.compress(lines)
     (tmp_path / "a.jsonl.gz").write_bytes(packed[: len(packed) // 2])
     (file,) = corpus_files([tmp_path / "a.jsonl.gz"])
-    *good, bad = documents(file, Columns())
-    assert len(good) > 100 and all(document.error is None for document in good)
-    assert (bad.error, bad.row) == ("input-unreadable", len(good))
+    *good, (bad, _) = documents(file, Columns())
+    assert len(good) > 100 and all(document.get("error") is None for document, _ in good)
+    assert (bad["error"], bad["row"]) == ("input-unreadable", len(good))
 
 
 @pytest.mark.parametrize(
@@ -247,7 +307,7 @@ def test_columns_of_every_kind(
 ) -> None:
     pq.write_table(pa.table({"text": column, "key": list(range(len(column)))}), tmp_path / "a.parquet")
     settings = replace(settings, columns=Columns(id="key"))
-    scan([tmp_path / "a.parquet"], tmp_path / "o", settings, here(lambda: decoder))
+    scan([tmp_path / "a.parquet"], tmp_path / "o", by(decoder, settings))
     assert [row["error"] for row in rows(tmp_path / "o")] == error
     if len(error) == len(column):
         assert [row["id"] for row in rows(tmp_path / "o")] == ["0", "1"]
@@ -259,7 +319,7 @@ def test_a_column_whose_name_is_no_text_is_a_row_with_an_error(
     pq.write_table(pa.table({"text": ["a"], "other": [1]}), tmp_path / "a.parquet", store_schema=False)
     bad = (tmp_path / "a.parquet").read_bytes().replace(b"other", b"\xff\xfe\xff\xfe\xff")
     (tmp_path / "a.parquet").write_bytes(bad)
-    summary = scan([tmp_path / "a.parquet"], tmp_path / "o", settings, here(lambda: decoder))
+    summary = scan([tmp_path / "a.parquet"], tmp_path / "o", by(decoder, settings))
     assert summary.errors == {"input-unreadable": 1}
 
 
@@ -269,7 +329,7 @@ def test_a_few_bytes_of_parquet_do_not_fill_the_memory(tmp_path: Path) -> None:
     pq.write_table(pa.table({"text": column}), tmp_path / "a.parquet")
     (file,) = corpus_files([tmp_path / "a.parquet"])
     before = pa.default_memory_pool().max_memory()
-    assert {document.error for document in documents(file, Columns())} == {"input-too-large"}
+    assert {document.get("error") for document, _ in documents(file, Columns())} == {"input-too-large"}
     assert pa.default_memory_pool().max_memory() - before < 1 << 29
 
 
@@ -277,56 +337,56 @@ def test_texts_too_long_on_average_are_refused_packed(tmp_path: Path) -> None:
     texts = [str(i) + "a" * (MAX_BYTES + 1) for i in range(3)]
     pq.write_table(pa.table({"text": texts}), tmp_path / "a.parquet", use_dictionary=False)
     (file,) = corpus_files([tmp_path / "a.parquet"])
-    (only,) = documents(file, Columns())
-    assert only.error == "input-too-large"
+    ((only, _),) = documents(file, Columns())
+    assert only["error"] == "input-too-large"
 
 
 def test_a_missing_column_is_named_with_those_there_are(tmp_path: Path) -> None:
     pq.write_table(pa.table({"body": ["a"], "id": [1]}), tmp_path / "a.parquet")
     (file,) = corpus_files([tmp_path])
-    (only,) = documents(file, Columns())
-    assert only.error == "text-missing"
-    assert only.message is not None and "'body', 'id'" in only.message and "--text-column" in only.message
+    ((only, _),) = documents(file, Columns())
+    assert only["error"] == "text-missing"
+    assert "'body', 'id'" in only["message"] and "--text-column" in only["message"]
 
 
 @pytest.mark.parametrize("name", ["nowhere.jsonl", "notes.md", "empty", "pipe.txt"])
-def test_a_path_that_is_a_slip_is_refused_before_any_work(settings: Settings, tmp_path: Path, name: str) -> None:
+def test_a_path_that_is_a_slip_is_refused_before_any_work(never: DocumentDecoder, tmp_path: Path, name: str) -> None:
     (tmp_path / "notes.md").write_text("x")
     (tmp_path / "empty").mkdir()
     os.mkfifo(tmp_path / "pipe.txt")
     with pytest.raises(InputUnreadable, match=name):
-        scan([tmp_path / name], tmp_path / "o", settings, here(never))
+        scan([tmp_path / name], tmp_path / "o", never)
     assert not (tmp_path / "o").exists() and not parts_of(tmp_path / "o").exists()
 
 
-def test_chunks_are_bounded_by_documents_and_characters(settings: Settings, tmp_path: Path) -> None:
+def test_chunks_are_bounded_by_documents_and_characters(tmp_path: Path) -> None:
     texts = ["a" * n for n in [1, 1, 1, 1, 1, 3999, 1, 1, 9000, 5]]
-    work = Work(corpus_files([jsonl(tmp_path / "a.jsonl", texts)]), settings)
-    assert [[len(d.text) for d in c.documents] for c in work] == [[1, 1, 1, 1], [1, 3999], [1, 1], [9000], [5]]
-    assert sum(chunk.size for chunk in work) == (tmp_path / "a.jsonl").stat().st_size
-    assert list(replace(work, done=frozenset({0, 3}))) == [chunk for chunk in work if chunk.number not in (0, 3)]
+    cut = list(chunks.chunks_of(corpus_files([jsonl(tmp_path / "a.jsonl", texts)]), Columns()))
+    lengths = [[len(text) for text in chunk.table["text"].to_pylist()] for chunk in cut]
+    assert lengths == [[1, 1, 1, 1], [1, 3999], [1, 1], [9000], [5]]
+    assert [chunk.number for chunk in cut] == [0, 1, 2, 3, 4]
+    assert sum(chunk.size for chunk in cut) == (tmp_path / "a.jsonl").stat().st_size
 
 
-def test_a_corpus_without_documents_gives_a_result_without_rows(settings: Settings, tmp_path: Path) -> None:
+def test_a_corpus_without_documents_gives_a_result_without_rows(never: DocumentDecoder, tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text("\n\n")
-    summary = scan([tmp_path / "a.jsonl"], tmp_path / "o", settings, here(never))
+    summary = scan([tmp_path / "a.jsonl"], tmp_path / "o", never)
     assert summary.documents == 0
-    assert pq.read_schema(tmp_path / "o").remove_metadata() == schema()
+    assert pq.read_schema(tmp_path / "o").remove_metadata() == SCHEMA
 
 
 # ---- going on ----
 
 
-class Stop(Watch):
-    """Ends a job after so many chunks."""
+def ended_after(chunks: int) -> Callable[..., None]:
+    """A watch that ends a job after so many chunks."""
+    left = iter(range(chunks - 1))
 
-    def __init__(self, after: int) -> None:
-        self.left = after
-
-    def add(self, decoded: Decoded) -> None:
-        self.left -= 1
-        if not self.left:
+    def watch(done: float, total: int, rows: pa.Table | None) -> None:
+        if rows is not None and next(left, None) is None:
             raise KeyboardInterrupt
+
+    return watch
 
 
 @pytest.fixture
@@ -334,11 +394,11 @@ def begun(decoder: Decoder, settings: Settings, tmp_path: Path) -> Callable[...,
     """A job of five chunks, ended after two; what it returns goes on with it."""
     corpus, out = jsonl(tmp_path / "a.jsonl", [f"{i} words {PLAIN[:200]}" for i in range(20)]), tmp_path / "o"
     with pytest.raises(KeyboardInterrupt):
-        scan([corpus], out, settings, here(lambda: decoder), watch=Stop(2))
+        scan([corpus], out, by(decoder, settings), watch=ended_after(2))
     assert len(list(parts_of(out).glob("part-*"))) == 2
 
     def go_on(settings: Settings = settings, decoder: Decoder = decoder, **options: Any) -> Summary:
-        return scan([corpus], out, settings, here(lambda: decoder), **options)
+        return scan([corpus], out, by(decoder, settings), **options)
 
     return go_on
 
@@ -378,7 +438,6 @@ def test_a_part_that_does_not_hold_its_documents_is_made_again(
         ({"alpha": 1e-3}, "alpha was 0.0001 and is 0.001"),
         ({"beacons": ((700, 9), (3, 1))}, "beacons was"),
         ({"columns": Columns("body")}, "columns was"),
-        ({"chunk": (5, 4000)}, "chunk was"),
         ({"profile": small(colours=8)}, "profile_digest was"),
         ({"registry": replace(bundled(), registry_bytes=b"an update")}, "registry was"),
     ],
@@ -393,10 +452,19 @@ def test_going_on_with_other_settings_is_refused_and_starting_over_is_not(
         assert begun(replace(settings, **changes), restart=True).documents == 20
 
 
+def test_going_on_in_another_arithmetic_is_refused(
+    decoder: Decoder, begun: Callable[..., Summary], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another processor may compute other weights, and so other p-values."""
+    monkeypatch.setattr(decoder.proxy, "arithmetic", "another")
+    with pytest.raises(ScanSettingsDiffer, match=r'arithmetic was ".*" and is "another"'):
+        begun()
+
+
 def test_going_on_with_other_inputs_is_refused(begun: Callable[..., Summary], tmp_path: Path) -> None:
     with (tmp_path / "a.jsonl").open("a") as file:
         file.write('{"text": "one more"}\n')
-    with pytest.raises(ScanSettingsDiffer, match=r"the input .*a\.jsonl has changed"):
+    with pytest.raises(ScanSettingsDiffer, match=r"input 1 was .*a\.jsonl"):
         begun()
     assert begun(restart=True).documents == 21
 
@@ -404,77 +472,127 @@ def test_going_on_with_other_inputs_is_refused(begun: Callable[..., Summary], tm
 def test_an_input_that_changes_under_the_job_ends_it(decoder: Decoder, settings: Settings, tmp_path: Path) -> None:
     corpus = jsonl(tmp_path / "a.jsonl", ["a"] * 9)
 
-    class Meddle(Watch):
-        def add(self, decoded: Decoded) -> None:
-            corpus.write_text(corpus.read_text() + "\n")
+    def meddle(done: float, total: int, rows: pa.Table | None) -> None:
+        corpus.write_text(corpus.read_text() + "\n")
 
     with pytest.raises(InputUnreadable, match="changed"):
-        scan([corpus], tmp_path / "o", settings, here(lambda: decoder), watch=Meddle())
+        scan([corpus], tmp_path / "o", by(decoder, settings), watch=meddle)
     assert not (tmp_path / "o").exists()
 
 
 def test_a_finished_output_is_replaced_only_where_that_is_said(
-    decoder: Decoder, settings: Settings, tmp_path: Path
+    decoder: Decoder, never: DocumentDecoder, settings: Settings, tmp_path: Path
 ) -> None:
     corpus, out = jsonl(tmp_path / "a.jsonl", ["a"] * 3), tmp_path / "o"
     out.write_text("dear to somebody")
     with pytest.raises(OutputExists, match="--overwrite"):
-        scan([corpus], out, settings, here(never))
+        scan([corpus], out, never)
     assert out.read_text() == "dear to somebody"
-    assert scan([corpus], out, settings, here(lambda: decoder), overwrite=True).documents == 3
+    assert scan([corpus], out, by(decoder, settings), overwrite=True).documents == 3
     with pytest.raises(OutputExists):
-        scan([corpus], out, settings, here(never))
+        scan([corpus], out, never)
     with pytest.raises(OutputExists, match="folder"):
-        scan([corpus], tmp_path, settings, here(never), overwrite=True)
+        scan([corpus], tmp_path, never, overwrite=True)
 
 
 def test_parts_of_nobody_are_no_leave_to_replace_an_output(
-    decoder: Decoder, settings: Settings, tmp_path: Path
+    decoder: Decoder, never: DocumentDecoder, settings: Settings, tmp_path: Path
 ) -> None:
     """A kill may leave parts without settings; a folder of that name may be somebody's own."""
     first, other = jsonl(tmp_path / "a.jsonl", ["short"]), jsonl(tmp_path / "b.jsonl", ["short", "too"])
     out = tmp_path / "o"
-    scan([first], out, settings, here(lambda: decoder))
+    scan([first], out, by(decoder, settings))
     parts_of(out).mkdir()
     (parts_of(out) / "part-00000000.parquet").write_bytes(b"left")
     with pytest.raises(OutputExists, match="--overwrite"):
-        scan([other], out, settings, here(never))
-    assert scan([other], out, settings, here(lambda: decoder), overwrite=True).documents == 2
+        scan([other], out, never)
+    assert scan([other], out, by(decoder, settings), overwrite=True).documents == 2
     assert not parts_of(out).exists()
     mine = parts_of(tmp_path / "mine")
     mine.mkdir()
     (mine / "draft.new").write_text("mine")
     with pytest.raises(OutputExists, match="files of others"):
-        scan([other], tmp_path / "mine", settings, here(never))
+        scan([other], tmp_path / "mine", never)
     assert (mine / "draft.new").read_text() == "mine"
 
 
-def test_two_jobs_on_one_output_do_not_meet(decoder: Decoder, settings: Settings, tmp_path: Path) -> None:
+def test_two_jobs_on_one_output_do_not_meet(
+    decoder: Decoder, never: DocumentDecoder, settings: Settings, tmp_path: Path
+) -> None:
     corpus = jsonl(tmp_path / "a.jsonl", ["a"] * 9)
 
-    class Second(Watch):
-        def add(self, decoded: Decoded) -> None:
-            with pytest.raises(ScanRunning):
-                scan([corpus], tmp_path / "o", settings, here(never), restart=True)
+    def second(done: float, total: int, rows: pa.Table | None) -> None:
+        with pytest.raises(ScanRunning):
+            scan([corpus], tmp_path / "o", never, restart=True)
 
-    assert scan([corpus], tmp_path / "o", settings, here(lambda: decoder), watch=Second()).documents == 9
+    assert scan([corpus], tmp_path / "o", by(decoder, settings), watch=second).documents == 9
+
+
+def test_a_watch_follows_the_job_to_its_end(begun: Callable[..., Summary], tmp_path: Path) -> None:
+    told: list[tuple[float, int, int]] = []
+    begun(watch=lambda done, total, rows: told.append((done, total, 0 if rows is None else len(rows))))
+    size = (tmp_path / "a.jsonl").stat().st_size
+    done, totals, documents = zip(*told, strict=True)
+    assert list(done) == sorted(done) and done[0] > size / 3 and done[-1] == size  # two fifths were done
+    assert set(totals) == {size} and sum(documents) == 12
+
+
+class FullDiskError(OSError):
+    """No room is left."""
+
+
+def test_a_job_that_fails_at_any_step_on_the_disk_goes_on_to_the_same_rows(
+    decoder: Decoder, settings: Settings, marked: str, tmp_path: Path
+) -> None:
+    corpus = jsonl(tmp_path / "a.jsonl", ["a", marked, "b", "c", "d", marked[:200], "e", "f", "g"])
+    scan([corpus], tmp_path / "whole", by(decoder, settings))
+    for step in range(1, 40):
+        left, out = iter(range(step - 1)), tmp_path / f"step{step}"
+
+        def failing(function: Callable[..., Any], left: Iterator[int] = left) -> Callable[..., Any]:
+            def run(*arguments: Any, **options: Any) -> Any:
+                if next(left, None) is None:
+                    raise FullDiskError(28, "No space left on device")
+                return function(*arguments, **options)
+
+            return run
+
+        with pytest.MonkeyPatch.context() as patched:
+            for place, name in ((os, "fsync"), (Path, "touch"), (Path, "replace"), (Path, "write_text")):
+                patched.setattr(place, name, failing(getattr(place, name)))
+            try:
+                scan([corpus], out, by(decoder, settings))
+            except (FileUnwritable, FullDiskError):
+                assert not out.exists()
+                patched.undo()
+                scan([corpus], out, by(decoder, settings))
+            else:
+                break
+        assert out.read_bytes() == (tmp_path / "whole").read_bytes(), step
+        assert not parts_of(out).exists(), step
+    assert step > 12
 
 
 KILLED = """
 import os, random, signal, sys, time
 from pathlib import Path
 from ctwl_decoder import Decoder
-from ctwl_decoder.apps.scan import Settings, here, parts_of, scan
+from ctwl_decoder.apps.scan import chunks
+from ctwl_decoder.apps.scan.decoding import DocumentDecoder
+from ctwl_decoder.apps.scan.job import parts_of, scan
+from ctwl_decoder.apps.scan.settings import Settings
 from ctwl_protocol import get_profile
 from ctwl_protocol.proxy import Proxy, open_proxy
 
 corpus, folder = Path(sys.argv[1]), Path(sys.argv[2])
 profile = get_profile(sys.argv[3])
-decoder = Decoder(Proxy(profile, open_proxy("org.ctwl.smollm2-135m.vanilla.1").tokenizer, None))
+decode = DocumentDecoder(Settings(profile, beacons=((700, 9),)))
+decode.decoder = Decoder(Proxy(profile, open_proxy("org.ctwl.smollm2-135m.vanilla.1").tokenizer, None))
+chunks.MOST_DOCUMENTS = 4
 
 def whole(out, few):
     files = sorted(corpus.iterdir())[: 1 if few else None]
-    scan(files, out, Settings(profile, beacons=((700, 9),), chunk=(4, 4000)), here(lambda: decoder))
+    scan(files, out, decode)
 
 def child(out, few, die_at=0):
     "Scan in a child, which kills itself at its n-th step on the disk; its process id."
@@ -489,7 +607,8 @@ def child(out, few, die_at=0):
                 os.kill(os.getpid(), signal.SIGKILL)
             return step(*arguments, **options)
         return dying
-    os.fsync, Path.replace, Path.unlink, Path.rmdir = map(counted, (os.fsync, Path.replace, Path.unlink, Path.rmdir))
+    os.fsync, os.unlink, os.rmdir = map(counted, (os.fsync, os.unlink, os.rmdir))
+    Path.replace, Path.unlink = map(counted, (Path.replace, Path.unlink))
     whole(out, few)
     os._exit(0)
 
@@ -510,10 +629,10 @@ while True:  # at every step of a small job
     out = folder / f"step{step}"
     if ended(child(out, True, step)) == 0:
         break
-    if not (out.exists() and not parts_of(out).exists()):  # killed after its very last step: done
+    if not out.exists() or (parts_of(out) / "settings.json").exists():  # else it was done
         assert ended(child(out, True)) == 0
     assert out.read_bytes() == wanted[True], step
-    assert not parts_of(out).exists(), step
+    assert not (parts_of(out) / "settings.json").exists(), step
 
 dice, kills, out = random.Random(5), 0, folder / "any time"
 for _ in range(12):  # anywhere in a longer one
@@ -530,6 +649,7 @@ print(step, kills)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills forks of a process")
 def test_a_job_killed_at_any_point_goes_on_to_the_same_rows(marked: str, tmp_path: Path) -> None:
     (tmp_path / "corpus").mkdir()
@@ -548,22 +668,26 @@ import sys
 from pathlib import Path
 from ctwl_decoder import Decoder
 from ctwl_decoder.apps.scan.corpus import Columns, corpus_files, documents
-from ctwl_decoder.apps.scan import Settings, here, scan
+from ctwl_decoder.apps.scan.decoding import DocumentDecoder
+from ctwl_decoder.apps.scan.job import scan
+from ctwl_decoder.apps.scan.settings import Settings
 from ctwl_protocol import get_profile
 from ctwl_protocol.proxy import Proxy, open_proxy
 
 profile = get_profile(sys.argv[1])
-decoder = Decoder(Proxy(profile, open_proxy("org.ctwl.smollm2-135m.vanilla.1").tokenizer, None))
+decode = DocumentDecoder(Settings(profile, beacons=((700, 9),)))
+decode.decoder = Decoder(Proxy(profile, open_proxy("org.ctwl.smollm2-135m.vanilla.1").tokenizer, None))
 for corpus in map(Path, sys.argv[2:]):
-    scan([corpus / "a.jsonl"], corpus / "out", Settings(profile, beacons=((700, 9),)), here(lambda: decoder))
+    scan([corpus / "a.jsonl"], corpus / "out", decode)
     (table,) = corpus_files([corpus / "b.parquet"])
-    assert all(document.error is None for document in documents(table, Columns()))
+    assert all(document.get('error') is None for document, _ in documents(table, Columns()))
     # not getrusage, whose highest mark a process inherits
     (peak,) = [line for line in open("/proc/self/status") if line.startswith("VmHWM")]
     print(int(peak.split()[1]) // 1024)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_memory_does_not_grow_with_the_corpus(tmp_path: Path) -> None:
     """A job on 100 MB of JSON lines, and 100 MB of Parquet in one row group, after a twentieth of that."""
@@ -657,7 +781,7 @@ def test_an_interrupted_command_says_how_to_go_on(
         patched.setattr(Decoder, "analyse_all", interrupted)
         assert main(command) == 130
     printed = capsys.readouterr()
-    assert "the same command goes on" in printed.err and str(parts_of(tmp_path / "o")) in printed.err
+    assert "the same command goes on" in printed.err and str(tmp_path / "o") in printed.err
     assert printed.out == ""
     assert main(command) == 0
     assert len(rows(tmp_path / "o")) == 70
@@ -672,7 +796,7 @@ def test_without_pyarrow_the_command_says_what_to_install(
 
 
 def test_settings_are_checked_before_any_work() -> None:
-    for wrong in ({"alpha": 0.0}, {"beacons": ()}, {"chunk": (0, 1)}):
+    for wrong in ({"alpha": 0.0}, {"beacons": ()}):
         with pytest.raises(OptionOutOfRange):
             Settings(small(), **wrong)  # type: ignore[arg-type]
     with pytest.raises(OptionOutOfRange):

@@ -24,15 +24,15 @@ from numpy.typing import NDArray
 from ctwl_decoder import Decoder, Report
 from ctwl_decoder.apps.serve.admission import client_of
 from ctwl_decoder.apps.serve.app import create_app
-from ctwl_decoder.apps.serve.batching import SharedObserver
 from ctwl_decoder.apps.serve.command import main
 from ctwl_decoder.apps.serve.limits import Limits
+from ctwl_decoder.apps.serve.observer import Observer
 from ctwl_decoder.apps.serve.server import configure
 from ctwl_decoder.apps.serve.service import Service
 from ctwl_decoder.errors import InputTooLarge, OptionOutOfRange, RequestCancelled, ServiceClosing
 from ctwl_decoder.report.html import html_report
 from ctwl_protocol import Profile
-from ctwl_protocol.errors import TokenOutOfRange
+from ctwl_protocol.errors import RegistryError, TokenOutOfRange
 from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_protocol.text.positions import Positions, positions
 
@@ -231,6 +231,14 @@ def test_a_body_too_large_is_refused(client: httpx.Client, path: str, body: byte
     assert (answer.status_code, answer.json()["code"]) == (413, "input-too-large")
 
 
+def test_the_last_part_of_a_body_counts_too(small: Proxy) -> None:
+    whole = request_of(QUESTION | {"text": "a" * 3000}).partition(b"\r\n\r\n")[2]
+    head = b"POST /v1/decode HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: application/json\r\n"
+    with serving(small, body=2000) as client, connect(client) as raw:
+        raw.sendall(head + b"transfer-encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n" % (len(whole), whole))
+        assert answer_of(raw).startswith(b"HTTP/1.1 413 ")
+
+
 def test_a_text_too_long_is_refused_in_characters_and_in_tokens(gated: Gated) -> None:
     with serving(gated, characters=2000, tokens=100) as client:
         batches = len(gated.sizes)
@@ -275,7 +283,8 @@ def test_work_that_takes_too_long_is_given_up(gated: Gated) -> None:
         late = client.post("/v1/decode", json=QUESTION)
         assert (late.status_code, late.json()["code"]) == (503, "timed-out")
         assert "retry-after" in late.headers
-        until(lambda: metric(client, "ctwl_working ") == 0)  # although the batch is still under way
+        gated.gate.set()  # the work ends with its batch
+        until(lambda: metric(client, "ctwl_working ") == 0)
 
 
 def test_a_slow_body_is_given_up(small: Proxy) -> None:
@@ -285,13 +294,14 @@ def test_a_slow_body_is_given_up(small: Proxy) -> None:
 
 
 def test_a_client_that_hangs_up_frees_its_place(gated: Gated) -> None:
-    with serving(gated, working=1, per_client=1) as client, gated.closed():
+    with serving(gated, working=1, per_client=1) as client:
         for _ in range(3):
-            with connect(client) as impatient:
-                impatient.sendall(request_of(QUESTION))
-                until(lambda: metric(client, "ctwl_working ") == 1)
+            with gated.closed():
+                with connect(client) as impatient:
+                    impatient.sendall(request_of(QUESTION))
+                    until(lambda: metric(client, "ctwl_working ") == 1)
+                until(lambda: metric(client, 'ctwl_requests_total{endpoint="/v1/decode",status="499"}'))
             until(lambda: metric(client, "ctwl_working ") == 0)
-        gated.gate.set()
         assert client.post("/v1/decode", json=QUESTION).status_code == 200
         assert metric(client, 'ctwl_requests_total{endpoint="/v1/decode",status="499"}') == 3
 
@@ -442,7 +452,7 @@ def test_the_registry_is_read_once_for_all_requests(small: Proxy, monkeypatch: p
 
 
 def test_an_error_of_the_decoder_is_logged_without_the_text(
-    small: Proxy, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    small: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     with serving(small) as client:
 
@@ -452,8 +462,7 @@ def test_an_error_of_the_decoder_is_logged_without_the_text(
         monkeypatch.setattr(Decoder, "analyse", fail)
         answer = client.post("/v1/decode", json={"text": "a secret"})
     assert (answer.status_code, answer.json()["code"]) == (500, "internal")
-    logged = capfd.readouterr().err
-    assert "RuntimeError at" in logged and "secret" not in logged
+    assert "RuntimeError at" in caplog.text and "secret" not in caplog.text
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -481,17 +490,18 @@ def test_the_api_keeps_what_its_schema_promises(vanilla: Proxy, mode: str) -> No
             check()
 
 
-# ---- batching ----
+# ---- one proxy LM for many texts ----
 
 
-def test_shared_batches_give_each_text_its_own_report(small: Proxy) -> None:
-    observer = SharedObserver(small)
-    texts = [HUMAN[i * 97 : i * 97 + 60 + 150 * (i % 4)] for i in range(12)]
-    shared, alone = Decoder(small, observer), Decoder(small)
-    with ThreadPoolExecutor(8) as threads:
-        reports = list(threads.map(shared.decode, texts))
-    observer.close()
-    assert reports == [alone.decode(text) for text in texts]
+@contextmanager
+def thread() -> Iterator[ThreadPoolExecutor]:
+    """The thread of a proxy LM."""
+    with ThreadPoolExecutor(1) as found:
+        yield found
+
+
+def observer(proxy: Proxy, thread: ThreadPoolExecutor, tokens: int = 100_000) -> Observer:
+    return Observer(proxy, thread, tokens, lambda prefixes: None)
 
 
 def cut(proxy: Proxy, characters: int) -> Positions:
@@ -499,101 +509,72 @@ def cut(proxy: Proxy, characters: int) -> Positions:
     return positions(proxy.tokenizer.encode(HUMAN[:characters]), profile.prefix_length, profile.context_length)
 
 
+def test_each_of_many_texts_gets_its_own_report(small: Proxy) -> None:
+    texts = [HUMAN[i * 97 : i * 97 + 60 + 150 * (i % 4)] for i in range(6)]
+    decoder = Decoder(small)
+    with thread() as one, ThreadPoolExecutor(3) as threads:
+        reports = list(threads.map(lambda text: decoder.observing(observer(small, one)).decode(text), texts))
+    assert reports == [decoder.decode(text) for text in texts]
+
+
 def test_a_short_text_need_not_wait_for_a_long_one(small: Proxy) -> None:
     proxy = Gated(small)
-    observer, long, short = SharedObserver(proxy), cut(small, 9000), cut(small, 120)
+    long, short = cut(small, 9000), cut(small, 120)
     done: list[str] = []
-    with ThreadPoolExecutor() as threads:
+    with thread() as one, ThreadPoolExecutor() as threads:
         with proxy.closed():
-            first = threads.submit(lambda: (observer(long), done.append("long")))
+            first = threads.submit(lambda: (observer(proxy, one)(long), done.append("long")))
             until(lambda: proxy.sizes)
-            second = threads.submit(lambda: (observer(short), done.append("short")))
-            until(lambda: len(observer._waiting) == 2)
+            second = threads.submit(lambda: (observer(proxy, one)(short), done.append("short")))
+            until(lambda: one._work_queue.qsize() == 1)
         first.result(), second.result()
-    observer.close()
     assert done == ["short", "long"]
-    assert set(proxy.sizes[:-1]) == {proxy.batch_size}  # every batch but the last is full
 
 
-def test_a_cancelled_caller_leaves_its_windows_unread(small: Proxy) -> None:
+def test_a_cancelled_observer_leaves_its_prefixes_unread(small: Proxy) -> None:
     proxy = Gated(small)
-    observer = SharedObserver(proxy)
-    caller = observer.caller()
-    with ThreadPoolExecutor() as threads, proxy.closed():
-        waiting = threads.submit(caller, cut(small, 9000))
-        until(lambda: proxy.sizes)
-        caller.cancel()
+    with thread() as one, ThreadPoolExecutor() as threads:
+        cancelled = observer(proxy, one)
+        with proxy.closed():
+            waiting = threads.submit(cancelled, cut(small, 9000))
+            until(lambda: proxy.sizes)
+            cancelled.cancel()
+        assert isinstance(waiting.exception(), RequestCancelled)
         with pytest.raises(RequestCancelled):
-            waiting.result()
-        with pytest.raises(RequestCancelled):
-            caller(cut(small, 9000))
-    assert len(observer(cut(small, 600))) == len(cut(small, 600))
-    observer.close()
+            cancelled(cut(small, 9000))
+        assert len(observer(proxy, one)(cut(small, 600))) == len(cut(small, 600))
     assert sum(proxy.sizes) == proxy.batch_size + len(cut(small, 600))
 
 
-def test_an_error_reaches_only_the_caller_whose_windows_made_it(small: Proxy) -> None:
-    proxy = Gated(small)
-    observer, good = SharedObserver(proxy), cut(small, 700)
+def test_an_error_reaches_only_the_caller_whose_prefixes_made_it(small: Proxy) -> None:
+    good = cut(small, 700)
     bad = Positions(good.prefixes + 10**6, good.contexts, good.observed)
-    with ThreadPoolExecutor() as threads:
-        with proxy.closed():
-            first = threads.submit(observer, good)
-            until(lambda: proxy.sizes)
-            others = [threads.submit(observer, each) for each in (bad, good, bad)]
-            until(lambda: len(observer._waiting) == 4)
-        assert len(first.result()) == len(others[1].result()) == len(good)
-        for failed in (others[0], others[2]):
-            assert isinstance(failed.exception(), TokenOutOfRange)
-    observer.close()
+    with thread() as one, ThreadPoolExecutor() as threads:
+        results = [threads.submit(observer(small, one), each) for each in (good, bad, good, bad)]
+        failing = Observer(small, one, 9999, lambda prefixes: 1 // 0)
+        with pytest.raises(ZeroDivisionError):
+            failing(good)
+        assert [len(results[0].result()), len(results[2].result())] == [len(good)] * 2
+        assert all(isinstance(results[i].exception(), TokenOutOfRange) for i in (1, 3))
 
 
-def test_an_observer_refuses_too_much_and_what_comes_after_its_end(small: Proxy) -> None:
-    observer = SharedObserver(small)
-    with pytest.raises(InputTooLarge):
-        observer.caller(5)(cut(small, 600))
-    assert len(observer(cut(small, 0))) == 0
-    observer.close()
+def test_an_observer_refuses_too_much_and_what_comes_after_the_end(small: Proxy) -> None:
+    with thread() as one:
+        with pytest.raises(InputTooLarge):
+            observer(small, one, 5)(cut(small, 600))
+        assert len(observer(small, one, 5)(cut(small, 0))) == 0
     with pytest.raises(ServiceClosing):
-        observer(cut(small, 600))
+        observer(small, one)(cut(small, 600))
 
 
-def test_closing_ends_the_wait_of_those_in_line(small: Proxy) -> None:
+def test_the_end_ends_the_wait_of_those_in_line(small: Proxy) -> None:
     proxy = Gated(small)
-    observer = SharedObserver(proxy)
-    with ThreadPoolExecutor() as threads:
+    with thread() as one, ThreadPoolExecutor() as threads:
         with proxy.closed():
-            waiting = threads.submit(observer, cut(small, 9000))
-            until(lambda: proxy.sizes)
-            closing = threads.submit(observer.close)
-            until(lambda: observer._closed)
-        closing.result()
-        assert isinstance(waiting.exception(), ServiceClosing)
-
-
-@pytest.mark.parametrize("size", [1, 7, 64])
-def test_a_callback_that_fails_costs_nobody_an_answer(small: Proxy, size: int) -> None:
-    observer = SharedObserver(small, lambda prefixes: 1 // 0)
-    assert len(observer(cut(small, 600 + size))) == len(cut(small, 600 + size))
-    assert len(observer(cut(small, 600))) == len(cut(small, 600))
-    assert observer.working
-    observer.close()
-
-
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_callers_are_told_at_once_when_the_thread_ends(small: Proxy) -> None:
-    proxy = Gated(small)
-    observer = SharedObserver(proxy)
-    with ThreadPoolExecutor() as threads:
-        with proxy.closed():
-            waiting = [threads.submit(observer, cut(small, size)) for size in (9000, 600)]
-            until(lambda: len(observer._waiting) == 2)
-            observer._next = lambda: 1 // 0  # type: ignore[method-assign, assignment]
-        for each in waiting:
-            assert isinstance(each.exception(timeout=5), ServiceClosing)
-    assert not observer.working
-    with pytest.raises(ServiceClosing):
-        observer(cut(small, 600))
+            waiting = [threads.submit(observer(proxy, one), cut(small, 9000)) for _ in range(2)]
+            until(lambda: proxy.sizes and one._work_queue.qsize() == 1)
+            one.shutdown(wait=False, cancel_futures=True)
+        assert all(isinstance(each.exception(), ServiceClosing) for each in waiting)
 
 
 @pytest.mark.parametrize("when", ["warming up", "serving"])
@@ -608,27 +589,62 @@ def test_the_threads_end_whatever_ends_the_server(small: Proxy, monkeypatch: pyt
         monkeypatch.setattr(Decoder, "decode", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError if when == "warming up" else RuntimeError):
         asyncio.run(live())
-    with pytest.raises(ServiceClosing):
-        service.check_ready()
+    for executor in (service._proxy_thread, service.admission._threads):
+        with pytest.raises(RuntimeError, match="after shutdown"):
+            executor.submit(live)
 
 
-# ---- the same text, the same numbers ----
+def test_an_updated_registry_is_loaded_and_a_damaged_one_is_not(
+    small: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("ctwl_decoder.apps.serve.service._REFRESH_SECONDS", 0.01)
+    service = Service(small, Limits())
 
+    async def live() -> None:
+        async with service.lifespan(None):
+            first = service._decoder
+            await asyncio.to_thread(until, lambda: service._decoder is not first)
+            monkeypatch.setattr("ctwl_decoder.decoder.load_trusted", damaged)
+            await asyncio.to_thread(until, lambda: "the registry cannot be reloaded: damaged" in caplog.text)
+            assert isinstance(service._decoder, Decoder)
 
-def test_a_text_has_the_same_p_value_alone_and_among_others(offline_proxy: Proxy) -> None:
-    observer = SharedObserver(offline_proxy)
-    texts = [HUMAN[i * 501 : i * 501 + 400 + 150 * (i % 3)] for i in range(4)]
-    shared, alone = Decoder(offline_proxy, observer), Decoder(offline_proxy)
-    with ThreadPoolExecutor(4) as threads:
-        reports = list(threads.map(shared.decode, texts))
-    observer.close()
-    assert [report.p_value for report in reports] == [alone.decode(text).p_value for text in texts]
+    def damaged() -> None:
+        raise RegistryError("damaged")
+
+    asyncio.run(live())
 
 
 # ---- the command ----
 
 
-def test_the_command_serves_until_it_is_told_to_stop() -> None:
+def test_the_command_serves_until_it_is_told_to_stop(
+    capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    asked: list[httpx.Response] = []
+
+    def ask_and_stop() -> None:
+        printed = ""
+
+        def started() -> bool:
+            nonlocal printed
+            printed += capfd.readouterr().out
+            return "(Ctrl+C ends it)" in printed
+
+        until(started)
+        url = printed.split(" at ")[1].split(maxsplit=1)[0]
+        asked.append(httpx.post(f"{url}v1/decode?text=secret", json={"text": "Hello."}))
+        signal.raise_signal(signal.SIGTERM)
+
+    with ThreadPoolExecutor(1) as threads:
+        client = threads.submit(ask_and_stop)
+        assert main(["--port", "0", "--profile", VANILLA, "--access-log"]) == 0
+    client.result()
+    assert asked[0].json()["detected"] is False
+    assert [record.getMessage() for record in caplog.records] == ['127.0.0.1 "POST /v1/decode" 200']
+
+
+@pytest.mark.slow
+def test_a_process_that_serves_ends_cleanly() -> None:
     command = "from ctwl_decoder.apps.serve.command import main; raise SystemExit(main())"
     options = ["--port", "0", "--profile", VANILLA, "--access-log"]
     with subprocess.Popen(
@@ -644,7 +660,7 @@ def test_the_command_serves_until_it_is_told_to_stop() -> None:
         process.send_signal(signal.SIGTERM)
         _, log = process.communicate()
     assert process.returncode == 0
-    assert log.count("\n") == 1 and log.strip().endswith('"POST /v1/decode HTTP/1.1" 200')
+    assert log.count("\n") == 1 and log.strip().endswith('127.0.0.1 "POST /v1/decode" 200')
 
 
 @pytest.fixture
@@ -658,6 +674,7 @@ def taken() -> Iterator[str]:
     [
         (["--profile", "org.nobody.1"], "profile-unknown"),
         (["--profile", VANILLA, "--port", "TAKEN"], "cannot-serve"),
+        (["--profile", VANILLA, "--port", "99999"], "cannot-serve"),
         (["--profile", VANILLA, "--host", "no.such.host.invalid"], "cannot-serve"),
         (["--max-tokens", "0"], "option-out-of-range"),
     ],
@@ -670,9 +687,3 @@ def test_the_command_says_what_is_wrong_in_a_line(
     assert signal.getsignal(signal.SIGTERM) is before
     complaint = capsys.readouterr().err
     assert complaint.startswith(f"ctwl-decode: {code}: ") and complaint.count("\n") == 1
-
-
-@pytest.mark.parametrize("port", ["99999", "-1", "http"])
-def test_a_port_that_is_none_is_refused(port: str) -> None:
-    with pytest.raises(SystemExit, match="2"):
-        main(["--port", port])

@@ -7,9 +7,11 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
+from ctwl_decoder.search.candidates import CodeSet, ScoredText
 from ctwl_decoder.search.posterior import THRESHOLD, posterior_windows
-from ctwl_decoder.search.spans import LENGTHS, WAYS, CodeSet, PositionSpan, ScoredText, candidates, merge, windows_of
-from ctwl_decoder.statistics.evidence import ScoredPositions
+from ctwl_decoder.search.spans import PositionSpan, merge
+from ctwl_decoder.search.windows import LENGTHS, RECORD_TESTS, find_candidates, windows_of
+from ctwl_decoder.statistics.scored_positions import ScoredPositions
 from ctwl_decoder.statistics.scores import Score
 from ctwl_protocol import hashing
 
@@ -19,7 +21,7 @@ ALPHA = 1e-4
 
 
 def text(length: int, rng: np.random.Generator, planted: dict[tuple[int, int], int] | None = None) -> ScoredPositions:
-    """Scored positions of a text whose contexts come back; ``planted`` codes get most of their units in their stretch."""
+    """Scored positions of a text whose contexts come back; ``planted`` codes score well in their stretch."""
     contexts = rng.zipf(1.3, length) % 5000
     seeds = hashing.fmix32(contexts.astype(np.uint32))
     inside = rng.random((length, COLOURS)) < 0.5
@@ -32,7 +34,7 @@ def text(length: int, rng: np.random.Generator, planted: dict[tuple[int, int], i
 
 
 def found(marks: ScoredPositions, codes: NDArray[np.uint32] = CODES) -> list[PositionSpan]:
-    passed = [c for c in candidates([ScoredText(marks)], [CodeSet(codes)]) if c.p_value <= ALPHA]
+    passed = [c for c in find_candidates([ScoredText(marks)], [CodeSet(codes)]) if c.p_value <= ALPHA]
     return merge(len(marks), passed, 10, lambda c: marks.contributions(c.code))
 
 
@@ -54,7 +56,7 @@ def test_of_codes_that_show_nothing_the_likeliest_is_named() -> None:
     searches = [CodeSet(CODES[:64], 0.5), CodeSet(CODES, 0.5)]
     right = weak = 0
     for seed in range(200):
-        judged = candidates([ScoredText(text(28, np.random.default_rng(seed), {(0, 28): 1234}))], searches)
+        judged = find_candidates([ScoredText(text(28, np.random.default_rng(seed), {(0, 28): 1234}))], searches)
         if min(candidate.p_value for candidate in judged) == 1:
             weak += 1
             right += min(judged, key=lambda c: c.order).code == 1234
@@ -78,7 +80,9 @@ def test_a_text_marked_throughout_is_one_span() -> None:
 def test_p_values_pay_for_every_window_and_code() -> None:
     """Smallest p-values of texts that carry nothing are not below uniform."""
     rng = np.random.default_rng(4)
-    smallest = [min(c.p_value for c in candidates([ScoredText(text(500, rng))], [CodeSet(CODES)])) for _ in range(150)]
+    smallest = [
+        min(c.p_value for c in find_candidates([ScoredText(text(500, rng))], [CodeSet(CODES)])) for _ in range(150)
+    ]
     assert stats.kstest(smallest, "uniform", alternative="greater").pvalue > 0.01
     assert min(smallest) > ALPHA / 10
 
@@ -93,10 +97,10 @@ def test_a_repeated_passage_is_no_evidence() -> None:
 
 def test_a_share_of_the_level_is_paid_for() -> None:
     marks = text(300, np.random.default_rng(6), {(50, 250): 5})
-    whole, half = (candidates([ScoredText(marks)], [CodeSet(CODES, share)]) for share in (1.0, 0.5))
+    whole, half = (find_candidates([ScoredText(marks)], [CodeSet(CODES, share)]) for share in (1.0, 0.5))
     assert half[0].p_value == pytest.approx(2 * whole[0].p_value)
-    views = [ScoredText(marks, Score.SOFT, 31 / 32), ScoredText(marks, Score.RANK, 1 / 32)]
-    both = {each.by: each for each in candidates(views, [CodeSet(CODES)]) if (each.start, each.end) == (0, 300)}
+    texts = [ScoredText(marks, Score.SOFT, 31 / 32), ScoredText(marks, Score.RANK, 1 / 32)]
+    both = {each.by: each for each in find_candidates(texts, [CodeSet(CODES)]) if (each.start, each.end) == (0, 300)}
     assert both[Score.SOFT].p_value == pytest.approx(32 / 31 * whole[0].p_value)
     assert both[Score.RANK].p_value == pytest.approx(32 * whole[0].p_value)
 
@@ -107,9 +111,10 @@ def test_all_tests_share_one_level(length: int, counts: tuple[int, ...]) -> None
     """A code's tests may pass by chance no more often than one test of it at the level."""
     marks = text(length, np.random.default_rng(7))
     paid = {
-        (c.count, c.end - c.start == length): c.tests for c in candidates([ScoredText(marks)], [CodeSet(CODES)], counts)
+        (c.count, c.end - c.start == length): c.tests
+        for c in find_candidates([ScoredText(marks)], [CodeSet(CODES)], counts)
     }
-    times = {(n, whole): WAYS ** (n > 1) * (1 if whole else len(windows_of(length, n))) for n, whole in paid}
+    times = {(n, whole): RECORD_TESTS ** (n > 1) * (1 if whole else len(windows_of(length, n))) for n, whole in paid}
     share = sum(times[key] / tests for key, tests in paid.items())
     assert share * len(CODES) == pytest.approx(1)
 
@@ -132,5 +137,5 @@ def test_the_papers_windows_find_a_passage() -> None:
     marks = text(800, np.random.default_rng(7), {(300, 500): 77})
     count = replace(marks, scores=(marks.scores > 0).astype(np.int8))
     windows = posterior_windows(count, CODES)
-    assert [(c.start, c.end) for c, _ in windows] == [(start, start + 200) for start in range(0, 601, 50)]
-    assert {c.code for c, chance in windows if chance >= THRESHOLD and c.start in (250, 300, 350)} == {77}
+    assert [(c.start, c.end) for c in windows] == [(start, start + 200) for start in range(0, 601, 50)]
+    assert {c.code for c in windows if (c.posterior or 0) >= THRESHOLD and c.start in (250, 300, 350)} == {77}

@@ -1,6 +1,5 @@
 """The token bridge: what it says a reader will see is what the reader sees."""
 
-import io
 import unicodedata
 from importlib import metadata
 from itertools import pairwise, product
@@ -27,15 +26,16 @@ from transformers import (
 
 from ctwl_encoder import Bridge, Encoder
 from ctwl_encoder.core.expected_evidence import marked_positions
-from ctwl_encoder.core.marker import Marker, TextState
+from ctwl_encoder.core.marker import Marker
 from ctwl_encoder.core.payload import Payload
 from ctwl_encoder.core.reading import Reading, breaks, extend, visible
+from ctwl_encoder.core.strategies import Strategy
+from ctwl_encoder.core.text_state import TextState
 from ctwl_encoder.core.vocabulary import read_vocabulary
 from ctwl_encoder.errors import ModelUnsuitable, TokenizerUnsupported
 from ctwl_encoder.integrations.transformers import CTWLLogitsProcessor
-from ctwl_encoder.models import load_model
+from ctwl_encoder.models import load_tokenizer
 from ctwl_protocol import get_profile
-from ctwl_protocol.profile.private import new_private
 from ctwl_protocol.proxy import Proxy, ProxyTokenizer
 from ctwl_protocol.text.normalization import WHITE_SPACE, normalize_within
 
@@ -95,7 +95,7 @@ def check_reading(proxy: Proxy, data: bytes, cuts: list[int]) -> None:
         assert [*settled, *reading.tokens] == whole
 
 
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(
     st.one_of(st.text(st.sampled_from(SCRIPTS), max_size=60), st.text(max_size=40)),
     st.lists(st.integers(0, 400), max_size=40),
@@ -123,15 +123,15 @@ def test_lines_that_end_in_every_way_are_read_as_a_reader_does(proxy: Proxy) -> 
 def test_a_step_that_settles_many_tokens_keeps_their_marks(proxy: Proxy) -> None:
     """A clause without spaces, as in Chinese, is settled as a whole where it ends."""
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=proxy.tokenizer.backend)
-    marker = Marker(Bridge(tokenizer, proxy), strategy="unbiased")
+    marker = Marker(Bridge(tokenizer, proxy), Strategy.UNBIASED)
     ids = tokenizer("\u6cb3\u4e0a\u7684\u65b0\u6865\u5728\u51ac\u5929\u4e4b\u524d\u4e0d\u4f1a\u5f00\u653e" * 2)[
         "input_ids"
     ]
-    text, payload = marker.start(), Payload((77,))
+    text = marker.start(Payload((77,)), 2.0)
     for token in ids:
         chances = np.full((1, len(tokenizer)), -20.0, dtype=np.float32)
         chances[0, [token, *ids[:40]]] = 0.0
-        marker.mark([text], [payload], chances)
+        marker.mark([text], chances)
         text = marker.extend(text, token)
     before = sum(1 for _ in marked_positions(text.last))
     assert len(text.reading) - text.reading.count > 10 and before > 10
@@ -139,18 +139,8 @@ def test_a_step_that_settles_many_tokens_keeps_their_marks(proxy: Proxy) -> None
     assert len(text.reading.settled) > 10
     assert sum(1 for _ in marked_positions(text.last)) >= before - 1
     assert {place: sorted(tokens) for place, tokens in text.seen().items() if tokens} == {
-        place: sorted(tokens) for place, tokens in TextState(text.reading, text.last, False, []).seen().items()
+        place: sorted(tokens) for place, tokens in TextState(text.payload, 2.0, text.reading, text.last).seen().items()
     }
-
-
-def test_profiles_of_a_proxy_share_what_is_prepared(
-    proxy: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CTWL_CACHE", str(tmp_path))
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=proxy.tokenizer.backend)
-    for name in ("com.example.one.1", "com.example.two.1"):
-        Bridge(tokenizer, proxy.shared_with(new_private(name, proxy.profile)))
-    assert len(list(tmp_path.rglob("*.npz"))) == 1
 
 
 def test_bytes_that_are_no_text_and_endless_words_are_read(proxy: Proxy) -> None:
@@ -162,17 +152,18 @@ def test_bytes_that_are_no_text_and_endless_words_are_read(proxy: Proxy) -> None
         assert len(reading.recent) <= 10
 
 
+@pytest.fixture(scope="session")
 def families(mistral: Any, gpt2: Proxy) -> dict[str, Any]:
     return {
         "mistral": mistral,
         "gpt2": PreTrainedTokenizerFast(tokenizer_object=gpt2.tokenizer.backend, eos_token="<|endoftext|>"),
-        "smollm2": load_model("smollm2")[1],
+        "smollm2": load_tokenizer("smollm2"),
     }
 
 
 @pytest.mark.parametrize("family", ["mistral", "gpt2", "smollm2"])
-def test_tokens_are_the_bytes_of_the_text(mistral: Any, gpt2: Proxy, family: str) -> None:
-    tokenizer = families(mistral, gpt2)[family]
+def test_tokens_are_the_bytes_of_the_text(families: dict[str, Any], family: str) -> None:
+    tokenizer = families[family]
     vocabulary = read_vocabulary(tokenizer)
     ids = tokenizer(TEXT, add_special_tokens=False)["input_ids"]
     written = b"".join(vocabulary[i] or b"" for i in ids).decode(errors="replace").removeprefix(" ")
@@ -183,15 +174,15 @@ def test_tokens_are_the_bytes_of_the_text(mistral: Any, gpt2: Proxy, family: str
 
 
 @pytest.mark.parametrize("family", ["mistral", "gpt2", "smollm2"])
-def test_likely_candidates_show_what_their_branch_says(mistral: Any, gpt2: Proxy, proxy: Proxy, family: str) -> None:
+def test_likely_candidates_show_what_their_branch_says(families: dict[str, Any], proxy: Proxy, family: str) -> None:
     """At every place of a text in many scripts, for candidates of every kind: words, pieces, spaces, bytes, marks."""
-    tokenizer = families(mistral, gpt2)[family]
+    tokenizer = families[family]
     bridge = Bridge(tokenizer, proxy)
     rng = np.random.default_rng(5)
     ids = tokenizer(TEXT, add_special_tokens=False)["input_ids"]
     reading, right, told, likely_ones = bridge.start(), 0, 0, 0
     for step, token in enumerate(ids):
-        if step % 5 == 0:
+        if step % 12 == 0:
             chances = np.zeros(len(bridge.vocabulary), dtype=np.float32)
             chosen = rng.choice(len(chances), 60, replace=False)
             chances[chosen] = rng.dirichlet(np.ones(60))
@@ -268,29 +259,11 @@ def test_the_text_that_is_handed_out_is_the_text_that_was_marked(mistral: Any, o
     prompt = np.array([[1]])
     for length in range(len(ids)):
         given = torch.from_numpy(np.concatenate([prompt, ids[None, :length]], axis=1))
-        processor(given, torch.randn(1, len(mistral), generator=torch.Generator().manual_seed(length)))
+        processor(given, 4 * torch.randn(1, len(mistral), generator=torch.Generator().manual_seed(length)))
     read = offline_proxy.tokenizer.encode(mistral.decode(ids)).tolist()
     marks = list(marked_positions(processor.text(Payload((9,)), ids).last))
     assert len(marks) > 150
     assert all(read[mark.index] == mark.token and read[mark.index - 1] == mark.context[0] for mark in marks)
-
-
-def test_the_tables_are_cached_and_a_broken_cache_is_made_anew(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, mistral: Any, gpt2: Proxy
-) -> None:
-    monkeypatch.setenv("CTWL_CACHE", str(tmp_path))
-    first = Bridge(mistral, gpt2).pieces
-    (file,) = (tmp_path / "bridges").iterdir()
-    whole = file.read_bytes()
-    flipped = bytearray(whole)
-    flipped[len(flipped) // 2] ^= 1
-    other = io.BytesIO()
-    np.savez(other, tokens=first.tokens + 100_000, opening=first.opening)
-    for content in (whole, b"", b"PK\x03\x04 no archive", whole[:1000], whole[:-30], bytes(flipped), other.getvalue()):
-        file.write_bytes(content)
-        again = Bridge(mistral, gpt2).pieces
-        assert np.array_equal(again.tokens, first.tokens)
-        assert np.array_equal(again.opening, first.opening)
 
 
 def test_what_cannot_be_bridged_is_refused_before_generation(offline_proxy: Proxy) -> None:
@@ -304,7 +277,7 @@ def test_what_cannot_be_bridged_is_refused_before_generation(offline_proxy: Prox
     few.decoder = tokenizers.decoders.ByteLevel()
     with pytest.raises(TokenizerUnsupported, match="cannot reach the byte 0x20"):
         read_vocabulary(PreTrainedTokenizerFast(tokenizer_object=few))
-    tokenizer = load_model("smollm2")[1]
+    tokenizer = load_tokenizer("smollm2")
     t5 = T5ForConditionalGeneration(T5Config(d_model=8, d_kv=4, d_ff=8, num_layers=1, num_heads=2, vocab_size=32))
     with pytest.raises(ModelUnsuitable, match="encoder-decoder"):
         Encoder(t5, tokenizer, offline_proxy)

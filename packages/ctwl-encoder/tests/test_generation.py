@@ -1,10 +1,12 @@
 """Encoding with a real model, read back by the public decoder: every way of decoding that a provider uses."""
 
+import copy
 import io
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -36,80 +38,59 @@ from ctwl_encoder.errors import (
 )
 from ctwl_encoder.integrations.transformers import ProcessorConfig
 from ctwl_encoder.models import OFFLINE_PROFILE, load_model
-from ctwl_protocol import Beacon, hashing
+from ctwl_protocol import Beacon
 from ctwl_protocol.errors import FieldOutOfRange
 from ctwl_protocol.partition import kernel
 from ctwl_protocol.profile import Profile
 from ctwl_protocol.proxy import Proxy
 from ctwl_protocol.text.positions import positions
 
-PROMPTS = [
-    "The council said on Tuesday that the new bridge over the river would",
-    "Farmers in the north of the state are waiting for rain after",
-    "The minister told reporters that the budget",
-    "Police are looking for witnesses of an accident that happened near the school on Friday, when",
-]
+LENGTH = {"max_new_tokens": 110, "min_new_tokens": 110}
 
 
 @pytest.mark.parametrize(
     ("options", "tokens"),
     [
         ({"strategy": "unbiased"}, 100),
-        ({"strategy": "gumbel"}, 50),
-        ({"delta": 6.0, "temperature": 0, "repetition_penalty": 1.2}, 40),
+        ({"strategy": "gumbel"}, 45),
+        ({"strategy": "delta", "delta": 8.0}, 60),
         ({"strategy": "vanilla", "delta": 6.0}, 50),
     ],
     ids=["unbiased", "gumbel", "delta", "vanilla"],
 )
-def test_each_strategy_is_read_back(encoder: Encoder, options: dict[str, Any], tokens: int) -> None:
+def test_each_strategy_is_read_back_from_real_text(
+    encoder: Encoder, prompts: list[str], options: dict[str, Any], tokens: int
+) -> None:
     length = {"max_new_tokens": tokens, "min_new_tokens": tokens}
-    (written,) = encoder.generate(PROMPTS[0], 42, 3, nonce=7, seed=1, **length, **options)
+    (written,) = encoder.generate(prompts[0], 42, 3, nonce=7, seed=1, **length, **options)
     proxy = encoder.proxy.vanilla() if written.strategy is Strategy.VANILLA else encoder.proxy
     assert written.profile == proxy.profile.name
     assert Decoder(proxy).decode(written.text).code == written.beacon.code
     assert written.marked > 30 and written.lost <= 1
 
 
-def test_beams_of_several_prompts_keep_their_records(tiny: tuple[Any, Any], encoder: Encoder) -> None:
-    written = Encoder(*tiny, encoder.proxy).generate(
-        PROMPTS[:2], 9, 2, strategy="vanilla", num_beams=2, max_new_tokens=20, min_new_tokens=20, seed=1
-    )
-    assert len({each.beacon for each in written}) == 2
-    assert all(each.marked >= 5 and each.tokens == 20 for each in written)
-
-
-@pytest.mark.slow
-def test_a_batch_of_prompts_each_with_its_own_record(encoder: Encoder, decoder: Decoder) -> None:
+def test_a_batch_of_prompts_each_with_its_own_record(toy: Encoder, toy_decoder: Decoder, prompts: list[str]) -> None:
     """Sampling with left padding: every text carries its own nonce, and the decoder reads all of it."""
-    written = encoder.generate(PROMPTS[:3], 42, 3, max_new_tokens=130, min_new_tokens=130, seed=1)
+    written = toy.generate(prompts, 42, 3, seed=1, **LENGTH)
     assert [g.strategy for g in written] == [Strategy.UNBIASED] * 3
     assert len({g.beacon.nonce for g in written}) > 1
-    reports = [decoder.decode(generation.text) for generation in written]
-    assert sum(report.detected for report in reports) >= 2  # an unlucky text may need some tokens more
-    for generation, report in zip(written, reports, strict=True):
-        if report.detected:
-            assert report.code == generation.beacon.code
-            assert (report.provider, report.version, report.nonce) == (42, 3, generation.beacon.nonce)
-        assert generation.marked > 100
+    for generation in written:
+        report = toy_decoder.decode(generation.text)
+        assert report.code == generation.beacon.code
+        assert (report.provider, report.version, report.nonce) == (42, 3, generation.beacon.nonce)
+        assert generation.marked > 90
         assert generation.lost <= 1  # white space at the very end is not read
         assert generation.expected_log2_p < -10
 
 
-@pytest.mark.slow
-def test_the_proxys_vocabulary_under_other_numbers(fast_proxy: Proxy, decoder: Decoder) -> None:
+def test_the_proxys_vocabulary_under_other_numbers(
+    toy: Encoder, toy_decoder: Decoder, make_model: Callable[..., Any], prompts: list[str]
+) -> None:
     """As OPT has GPT-2's: the same tokens, shuffled, behind some of its own, and more rows than tokens."""
-    model, tokenizer = load_model("smollm2")
-    before, padding, size = 4, 12, len(tokenizer)
-    places = before + torch.from_numpy(np.random.default_rng(5).permutation(size))
-    rows = model.get_input_embeddings().weight.detach()
-    model.resize_token_embeddings(before + size + padding, mean_resizing=False)
-    shuffled = torch.zeros(before + size + padding, rows.shape[1])
-    shuffled[places] = rows[:size]
-    model.get_input_embeddings().weight.data = shuffled
-    model.tie_weights()
-    document = json.loads(tokenizer.backend_tokenizer.to_str())
-    document["model"]["vocab"] = {token: int(places[i]) for token, i in document["model"]["vocab"].items()}
     own = ["<s>", "<pad>", "</s>", "<unk>"]
+    document = json.loads(toy.tokenizer.backend_tokenizer.to_str())
+    places = len(own) + np.random.default_rng(5).permutation(len(toy.tokenizer))
+    document["model"]["vocab"] = {token: int(places[i]) for token, i in document["model"]["vocab"].items()}
     document["model"]["vocab"] |= {token: i for i, token in enumerate(own)}
     for added in document["added_tokens"]:
         added["id"] = int(places[added["id"]])
@@ -118,111 +99,73 @@ def test_the_proxys_vocabulary_under_other_numbers(fast_proxy: Proxy, decoder: D
     other = PreTrainedTokenizerFast(
         tokenizer_object=Tokenizer.from_str(json.dumps(document)), bos_token="<s>", eos_token="</s>", pad_token="<pad>"
     )
-    model.generation_config.update(bos_token_id=0, pad_token_id=1, eos_token_id=2)
-    written = Encoder(model, other, fast_proxy).generate(PROMPTS[:2], 42, 3, max_new_tokens=100, seed=2)
-    assert [decoder.decode(each.text).code for each in written] == [each.beacon.code for each in written]
+    model = make_model(other, rows=len(other) + 12)
+    model.generation_config.suppress_tokens += list(range(len(other), len(other) + 12))
+    written = Encoder(model, other, toy.proxy).generate(prompts[:2], 42, 3, seed=2, **LENGTH)
+    assert [toy_decoder.decode(each.text).code for each in written] == [each.beacon.code for each in written]
 
 
-def test_the_same_seed_writes_the_same_text_and_another_does_not(encoder: Encoder) -> None:
-    texts = [encoder.generate(PROMPTS[0], 1, 1, max_new_tokens=12, seed=seed)[0] for seed in (7, 7, 8)]
+def test_the_same_seed_writes_the_same_text_and_another_does_not(toy: Encoder, prompts: list[str]) -> None:
+    texts = [toy.generate(prompts[0], 1, 1, max_new_tokens=12, seed=seed)[0] for seed in (7, 7, 8)]
     assert texts[0] == texts[1]
     assert texts[0].text != texts[2].text
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("temperature", "tokens"), [(1.0, 45), (0.7, 80)])
-def test_gumbel_is_read_from_few_words_and_from_predictable_ones(
-    encoder: Encoder, decoder: Decoder, temperature: float, tokens: int
+@pytest.mark.parametrize(
+    ("options", "tokens", "bits"),
+    [
+        ({"strategy": "gumbel"}, 30, 5),
+        ({"strategy": "gumbel", "temperature": 0.5}, 45, 5),
+        ({"temperature": 0, "delta": 4.0, "repetition_penalty": 1.2}, 100, 12),
+        ({"num_beams": 4, "delta": 4.0, "repetition_penalty": 1.5}, 75, 12),  # the evidence follows the beam that won
+    ],
+    ids=["few words", "predictable words", "greedy", "beams"],
+)
+def test_every_way_of_decoding_is_read_back(
+    toy: Encoder, toy_decoder: Decoder, prompts: list[str], options: dict[str, Any], tokens: int, bits: int
 ) -> None:
     length = {"max_new_tokens": tokens, "min_new_tokens": tokens}
-    written = encoder.generate(PROMPTS[:2], 42, 3, strategy="gumbel", temperature=temperature, seed=1, **length)
-    for generation in written:
-        report = decoder.decode(generation.text)
-        assert (report.detected, report.code, report.score) == (True, generation.beacon.code, "rank")
-        assert generation.expected_log2_p < -5
-
-
-@pytest.mark.slow
-def test_delta_greedy(encoder: Encoder, decoder: Decoder) -> None:
-    written = encoder.generate(
-        PROMPTS[:2],
-        7,
-        1,
-        delta=4.0,
-        temperature=0,
-        max_new_tokens=60,
-        min_new_tokens=60,
-        repetition_penalty=1.2,
-        nonce=9,
-    )
-    assert written[0].strategy is Strategy.DELTA
-    assert [decoder.decode(g.text).code for g in written] == [Beacon(7, 1, 9).code] * 2
-
-
-@pytest.mark.slow
-def test_delta_four_way_beam_search_with_repetition_penalty(encoder: Encoder, decoder: Decoder) -> None:
-    (written,) = encoder.generate(
-        PROMPTS[0],
-        9,
-        2,
-        nonce=1,
-        delta=4.0,
-        num_beams=4,
-        repetition_penalty=1.5,
-        max_new_tokens=75,
-        min_new_tokens=75,
-    )
-    assert decoder.decode(written.text).code == written.beacon.code
-    assert written.marked > 50
-    assert written.expected_log2_p < -12  # the evidence followed the beam that won
-
-
-@pytest.mark.slow
-def test_each_of_several_prompts_with_beams_is_read_back(encoder: Encoder, decoder: Decoder) -> None:
-    length = {"max_new_tokens": 60, "min_new_tokens": 60}
-    written = encoder.generate(PROMPTS[:2], 9, 2, delta=6.0, num_beams=2, repetition_penalty=1.5, seed=1, **length)
+    written = toy.generate(prompts[:2], 42, 3, seed=1, **length, **options)
     assert len({each.beacon for each in written}) == 2
-    assert [decoder.decode(each.text).code for each in written] == [each.beacon.code for each in written]
-    assert all(each.marked >= 30 for each in written)
+    for generation in written:
+        assert generation.strategy == options.get("strategy", "delta")
+        report = toy_decoder.decode(generation.text)
+        assert (report.detected, report.code) == (True, generation.beacon.code)
+        assert report.score == "rank" or generation.strategy is not Strategy.GUMBEL
+        assert generation.expected_log2_p < -bits
 
 
-def test_a_seed_leaves_the_callers_random_numbers_alone(encoder: Encoder) -> None:
+def test_a_seed_leaves_the_callers_random_numbers_alone(toy: Encoder, prompts: list[str]) -> None:
     torch.manual_seed(7)
     expected = torch.rand(3)
     torch.manual_seed(7)
     with pytest.warns(ShortText):
-        encoder.generate(PROMPTS[0], 1, 1, max_new_tokens=3, seed=5)
+        toy.generate(prompts[0], 1, 1, max_new_tokens=3, seed=5)
     assert torch.equal(torch.rand(3), expected)
 
 
-@pytest.mark.slow
-def test_vanilla_is_read_with_the_profile_that_has_no_proxy(encoder: Encoder, decoder: Decoder) -> None:
-    (written,) = encoder.generate(
-        PROMPTS[1], 5, 5, strategy="vanilla", delta=4.0, max_new_tokens=100, min_new_tokens=100, seed=2
-    )
-    assert written.profile == "org.ctwl.smollm2-135m.vanilla.1"
-    assert Decoder(encoder.proxy.vanilla()).decode(written.text).code == written.beacon.code
-    assert not decoder.decode(written.text).detected
+def test_vanilla_is_read_with_the_profile_that_has_no_proxy(
+    toy: Encoder, toy_decoder: Decoder, prompts: list[str]
+) -> None:
+    (written,) = toy.generate(prompts[1], 5, 5, strategy="vanilla", delta=4.0, seed=2, **LENGTH)
+    assert written.profile == "org.ctwl.toy.vanilla.1"
+    assert Decoder(toy.proxy.vanilla()).decode(written.text).code == written.beacon.code
+    assert not toy_decoder.decode(written.text).detected
 
 
-@pytest.mark.slow
-def test_the_hit_rate_rises_with_delta(encoder: Encoder) -> None:
+def test_the_hit_rate_rises_with_delta(toy: Encoder, prompts: list[str]) -> None:
     rates = []
     for delta in (0.1, 5.0):
-        written = encoder.generate(PROMPTS[:2], 3, 3, strategy="delta", delta=delta, max_new_tokens=30, seed=5, nonce=1)
-        rates.append(np.mean([hit_rate(encoder.proxy, g.text, g.beacon.code) for g in written]))
-    assert rates[0] < rates[1]
+        written = toy.generate(prompts[:2], 3, 3, strategy="delta", delta=delta, max_new_tokens=60, seed=5, nonce=1)
+        rates.append(np.mean([hit_rate(toy.proxy, g.text, g.beacon.code) for g in written]))
+    assert rates[0] + 0.2 < rates[1]
 
 
 def hit_rate(proxy: Proxy, text: str, code: int) -> float:
     """Share of positions whose token a reader finds in the code's half."""
     profile, payload = proxy.profile, Payload((code,))
     read = positions(proxy.tokenizer.encode(text), profile.prefix_length, profile.context_length)
-    seeds = []
-    for context in read.contexts.tolist():
-        colour_seed = payload.colour_seed(profile, 0, context)
-        colour = hashing.code_colours(colour_seed, np.array([code], dtype=np.uint32), profile.colours)[0]
-        seeds.append(hashing.permutation_seeds(hashing.partition_seed(profile.key, context), profile.colours)[colour])
+    seeds = [payload.permutation_seed(profile, 0, tuple(context)) for context in read.contexts.tolist()]
     inside = kernel.members(proxy.weights(read.prefixes), np.array(seeds, dtype=np.uint32), profile.sigma)
     return float(inside[np.arange(len(inside)), read.observed].mean())
 
@@ -295,7 +238,7 @@ def test_a_token_is_preferred_once_behind_a_context(encoder: Encoder, strategy: 
     text = torch.tensor([[*ids[:13], ids[10]]])
     scores = torch.randn((1, 49152), generator=torch.Generator().manual_seed(1))
     differs = []
-    for code in range(6):
+    for code in range(4):
         marking = processor(encoder, code, strategy=strategy)
         changed(encoder, marking, text[:, :-1])
         marked = marking(torch.cat([torch.full((1, 3), 500), text], dim=1), scores)[0]
@@ -312,21 +255,19 @@ def test_skipping_repeats_leaves_seen_contexts_alone(encoder: Encoder) -> None:
     assert found[10:] == [[True], [True], [True], [False], [False]]
 
 
-@pytest.mark.slow
-def test_a_processor_works_as_a_plain_logits_processor(encoder: Encoder, decoder: Decoder) -> None:
+def test_a_processor_works_as_a_plain_logits_processor(toy: Encoder, toy_decoder: Decoder, prompts: list[str]) -> None:
     """``logits_processor=`` at temperature 1 and half precision scores: the interface of any other watermark."""
     code = Beacon(100, 4, 33).code
-    batch = encoder.tokenizer(PROMPTS[2], return_tensors="pt")
+    batch = toy.tokenizer(prompts[2], return_tensors="pt")
     torch.manual_seed(3)
-    out = encoder.model.generate(
-        **batch, do_sample=True, top_k=0, max_new_tokens=110, min_new_tokens=110,
-        logits_processor=LogitsProcessorList([processor(encoder, code)]),
-        pad_token_id=encoder.tokenizer.pad_token_id,
+    out = toy.model.generate(
+        **batch, do_sample=True, top_k=0, logits_processor=LogitsProcessorList([processor(toy, code)]),
+        pad_token_id=toy.tokenizer.pad_token_id, **LENGTH,
     )  # fmt: skip
-    text = encoder.tokenizer.decode(out[0, batch["input_ids"].shape[1] :], skip_special_tokens=True)
-    assert decoder.decode(text).code == code
-    half, scores = processor(encoder, code), torch.randn(1, 49152, dtype=torch.bfloat16)
-    marked = half(torch.arange(300, 301)[None], scores)
+    text = toy.tokenizer.decode(out[0, batch["input_ids"].shape[1] :], skip_special_tokens=True)
+    assert toy_decoder.decode(text).code == code
+    half, scores = processor(toy, code), torch.randn(1, 257, dtype=torch.bfloat16)
+    marked = half(torch.arange(30, 31)[None], scores)
     assert (marked.dtype, marked.shape) == (scores.dtype, scores.shape)
 
 
@@ -363,25 +304,25 @@ def test_a_processor_works_as_a_plain_logits_processor(encoder: Encoder, decoder
     ids=str,
 )
 def test_options_out_of_range_are_refused_before_any_work(
-    encoder: Encoder, options: dict[str, object], error: type[Exception]
+    toy: Encoder, options: dict[str, Any], error: type[Exception]
 ) -> None:
     with pytest.raises(error):
-        encoder.generate(**{"prompts": "Hello", "provider": 1, "version": 1, **options})  # type: ignore[arg-type]
+        toy.generate(**{"prompts": "Hello", "provider": 1, "version": 1, **options})
 
 
-def test_unbiased_needs_one_half(encoder: Encoder) -> None:
+def test_unbiased_needs_one_half(toy: Encoder) -> None:
     profile = Profile.model_validate(
-        {**encoder.proxy.profile.model_dump(), "sigma": (1, 4), "name": "org.example.quarter.1"}
+        {**toy.proxy.profile.model_dump(), "sigma": (1, 4), "name": "org.example.quarter.1"}
     )
-    bridge = Bridge(encoder.tokenizer, Proxy(profile, encoder.proxy.tokenizer, None))
+    bridge = Bridge(toy.tokenizer, Proxy(profile, toy.proxy.tokenizer, None))
     with pytest.raises(StrategyUnsuitable, match="sigma"):
         CTWLLogitsProcessor(bridge, [Payload((1,))], strategy="unbiased")
     CTWLLogitsProcessor(bridge, [Payload((1,))], strategy="delta")
 
 
-def test_a_text_too_short_for_its_record_is_warned_of_before_it_is_written(encoder: Encoder) -> None:
-    with pytest.warns(ShortText, match="about 94 tokens"):
-        encoder.generate(PROMPTS[0], 1, 1, max_new_tokens=20)
+def test_a_text_too_short_for_its_record_is_warned_of_before_it_is_written(toy: Encoder) -> None:
+    with pytest.warns(ShortText, match="about 88 tokens"):
+        toy.generate("The harvest", 1, 1, max_new_tokens=20)
 
 
 def test_a_model_that_is_not_there_is_named(tmp_path: object) -> None:
@@ -408,34 +349,55 @@ def test_half_of_an_encoder_decoder_is_no_causal_model(tmp_path: Path) -> None:
         load_model(str(tmp_path))
 
 
-def test_another_models_tokenizer_is_refused_before_it_writes(encoder: Encoder) -> None:
+def test_another_models_tokenizer_is_refused_before_it_writes(toy: Encoder) -> None:
     """Its tokens would have no logits; a model that pads its vocabulary beyond the tokenizer's is none of that."""
     shape = {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1}
-    small = LlamaForCausalLM(LlamaConfig(vocab_size=1000, **shape))
+    small = LlamaForCausalLM(LlamaConfig(vocab_size=100, **shape))
     with pytest.raises(TokenizerUnsupported, match="another model's"):
-        Encoder(small, encoder.tokenizer, encoder.proxy)
-    config = CTWLWatermarkingConfig(codes=[1], profile=OFFLINE_PROFILE).attach(encoder.bridge)
-    for given in (config, ProcessorConfig(processor(encoder, 1))):
+        Encoder(small, toy.tokenizer, toy.proxy)
+    config = CTWLWatermarkingConfig(codes=[1], profile="org.ctwl.toy.1").attach(toy.bridge)
+    for given in (config, ProcessorConfig(processor(toy, 1))):
         with pytest.raises(TokenizerUnsupported, match="another model's"):
             small.generate(torch.tensor([[1, 2]]), watermarking_config=given, max_new_tokens=2)
     with pytest.raises(TokenizerUnsupported, match="another model's"):
-        plain = processor(encoder, 1)
+        plain = processor(toy, 1)
         small.generate(torch.tensor([[1, 2]]), logits_processor=LogitsProcessorList([plain]), max_new_tokens=2)
-    Encoder(LlamaForCausalLM(LlamaConfig(vocab_size=49_280, **shape)), encoder.tokenizer, encoder.proxy)
+    Encoder(LlamaForCausalLM(LlamaConfig(vocab_size=320, **shape)), toy.tokenizer, toy.proxy)
 
 
 def test_the_command_prints_the_text_and_nothing_else(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    options = ["--model", "smollm2", "--provider", "42", "--version", "3", "--seed", "1", "--max-new-tokens", "12"]
-    assert main([*options, PROMPTS[0]]) == 0
+    """With the real model, once; its text is too short for a reader, which is said once."""
+    assert main(["--provider", "42", "--version", "3", "--seed", "1", "--max-new-tokens", "6", "The harvest"]) == 0
     plain = capsys.readouterr()
-    assert plain.err.count("\n") == 1 and "a reader needs about 94 tokens" in plain.err  # a warning, once
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(PROMPTS[0].encode())))
-    assert main([*options, "--json", "-"]) == 0
+    assert plain.err.count("\n") == 1 and "a reader needs about 94 tokens" in plain.err
+    assert plain.out.strip()
+
+
+def test_the_command_reads_standard_input_and_prints_json(
+    toy: Encoder, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Encoder, "open", lambda *_, **__: toy)
+    options = ["--profile", "org.ctwl.toy.1", "--provider", "42", "--version", "3", "--seed", "1", "--max-new-tokens"]
+    assert main([*options, "12", "The harvest"]) == 0
+    plain = capsys.readouterr().out
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"The harvest\n")))
+    assert main([*options, "12", "--json", "-"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert plain.out == found["text"] + "\n"
-    assert (found["provider"], found["version"], found["profile"]) == (42, 3, "org.ctwl.smollm2-135m.1")
+    assert plain == found["text"] + "\n"
+    assert (found["provider"], found["version"], found["profile"]) == (42, 3, "org.ctwl.toy.1")
+
+
+def test_the_command_warns_of_a_text_that_says_too_little(
+    toy: Encoder, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The longest text that is allowed would do; what was written would not."""
+    ends_soon = Encoder(copy.deepcopy(toy.model), toy.tokenizer, toy.proxy)
+    ends_soon.model.generation_config.eos_token_id = list(range(257))
+    monkeypatch.setattr(Encoder, "open", lambda *_, **__: ends_soon)
+    assert main(["--profile", "org.ctwl.toy.1", "--seed", "1", "The harvest"]) == 0
+    assert "carry too little for a reader" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,17 @@ import pytest
 from transformers import PreTrainedTokenizerFast
 
 from ctwl_encoder import Bridge
-from ctwl_encoder.core.marker import Marker, TextState
+from ctwl_encoder.core.marker import Marker
 from ctwl_encoder.core.payload import Payload
+from ctwl_encoder.core.strategies import Decoding, Strategy
+from ctwl_encoder.core.text_state import TextState
 from ctwl_protocol.proxy import Proxy
 
 WRITTEN = "The council said on Tuesday that the new bridge over the river will not open before winter"
 
-UNASKED: dict[str, Any] = {"decoding": "sampled", "uniform": lambda: 0.0}
+PAYLOAD = Payload((77,))
+
+UNASKED: dict[str, Any] = {"decoding": Decoding.SAMPLED, "uniform": lambda: 0.0}
 
 
 @pytest.fixture(scope="module")
@@ -36,13 +40,13 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return counts
 
 
-def step(bridge: Bridge, logits: np.ndarray, **how: Any) -> tuple[np.ndarray, TextState]:
+def step(bridge: Bridge, logits: np.ndarray, delta: float = 2.0, **how: Any) -> tuple[np.ndarray, TextState]:
     """The distribution after one step, not normalized, and the text that it goes on from."""
-    marker = Marker(bridge, strategy="delta", **how)
-    text = marker.start()
+    marker = Marker(bridge, Strategy.DELTA, **how)
+    text = marker.start(PAYLOAD, delta)
     for token in bridge.proxy.tokenizer.encode(WRITTEN):
         text = marker.extend(text, int(token))
-    marked = marker.mark([text], [Payload((77,))], logits[None].copy())
+    marked = marker.mark([text], logits[None].copy())
     return np.exp(marked.get(0, logits).astype(np.float64)), text
 
 
@@ -63,7 +67,7 @@ def test_sampling_with_and_without_the_proxy_is_sampling_from_the_marked_distrib
     asked.clear()
     without, _ = step(bridge, logits, delta=delta, **UNASKED)
     assert not asked
-    after, _ = step(bridge, logits, delta=delta, decoding="sampled", uniform=lambda: 1.0)
+    after, _ = step(bridge, logits, delta=delta, decoding=Decoding.SAMPLED, uniform=lambda: 1.0)
     assert asked
     assert 0.99 * delta / np.expm1(delta) < without.sum() < 1
     np.testing.assert_allclose(without + after, always / always.sum(), atol=1e-6)
@@ -74,7 +78,7 @@ def test_it_is_asked_as_often_as_its_answer_can_matter(bridge: Bridge, asked: li
     without, _ = step(bridge, logits, **UNASKED)
     for chance, windows in ((0.999 * without.sum(), 0), (1.001 * without.sum(), 1)):
         asked.clear()
-        step(bridge, logits, decoding="sampled", uniform=lambda chance=chance: float(chance))
+        step(bridge, logits, decoding=Decoding.SAMPLED, uniform=lambda chance=chance: float(chance))
         assert sum(asked) >= windows == bool(asked)
 
 
@@ -85,7 +89,7 @@ def test_greedy_decoding_asks_where_another_token_could_win(
     logits = words(bridge, 0.1)
     best = int(logits.argmax())
     logits[best] = np.delete(logits, best).max() + lead
-    found, _ = step(bridge, logits, decoding="greedy")
+    found, _ = step(bridge, logits, decoding=Decoding.GREEDY)
     assert bool(asked) == bool(windows)
     always, _ = step(bridge, logits)
     assert found.argmax() == always.argmax()
@@ -105,21 +109,21 @@ def test_what_is_marked_does_not_depend_on_what_was_asked(bridge: Bridge) -> Non
     begun = spread_over(bridge, {" br": 0.97, " the": 0.02, " and": 0.01})
     goes_on = spread_over(bridge, {" the": 0.42, " in": 0.3, " and": 0.1, "idge": 0.13, "ake": 0.05})
 
-    def second(code: int, decoding: str, lots: tuple[float, float] = (0.0, 0.0)) -> np.ndarray:
+    def second(code: int, decoding: Decoding, lots: tuple[float, float] = (0.0, 0.0)) -> np.ndarray:
         drawn = iter(lots)
-        marker = Marker(bridge, strategy="vanilla", decoding=decoding, uniform=lambda: next(drawn))
-        text = marker.start()
+        marker = Marker(bridge, Strategy.VANILLA, decoding=decoding, uniform=lambda: next(drawn))
+        text = marker.start(Payload((code,)), 2.0)
         for token in bridge.proxy.tokenizer.encode(WRITTEN):
             text = marker.extend(text, int(token))
-        marker.mark([text], [Payload((code,))], begun[None])
+        marker.mark([text], begun[None])
         text = marker.extend(text, int(begun.argmax()))
-        found = np.exp(marker.mark([text], [Payload((code,))], goes_on[None]).get(0, goes_on).astype(np.float64))
-        return np.asarray(found / (found.sum() if decoding == "any" else 1))
+        found = np.exp(marker.mark([text], goes_on[None]).get(0, goes_on).astype(np.float64))
+        return np.asarray(found / (found.sum() if decoding is Decoding.ANY else 1))
 
     for code in range(12):
-        always = second(code, "any")
-        assert second(code, "greedy").argmax() == always.argmax()
-        both = second(code, "sampled", (0.0, 0.0)) + second(code, "sampled", (0.0, 1.0))
+        always = second(code, Decoding.ANY)
+        assert second(code, Decoding.GREEDY).argmax() == always.argmax()
+        both = second(code, Decoding.SAMPLED, (0.0, 0.0)) + second(code, Decoding.SAMPLED, (0.0, 1.0))
         np.testing.assert_allclose(both, always, atol=1e-6)
 
 
@@ -133,7 +137,7 @@ def test_a_token_that_was_drawn_without_asking_counts_by_where_it_ranks(bridge: 
     for token in sorted(new, key=lambda word: -logits[word])[:12]:
         for how, found in ((UNASKED, hits), ({}, members)):
             _, text = step(bridge, logits, **how)
-            text = Marker(bridge, strategy="delta").extend(text, token)
+            text = Marker(bridge, Strategy.DELTA).extend(text, token)
             assert text.last is not None and text.last.token == token
             assert [token] in text.seen().values()  # it will not be preferred there again
             found.append(text.last.hit)

@@ -21,8 +21,10 @@ def test_the_exported_names() -> None:
 
 def test_what_is_refused_is_refused_before_torch_is_loaded() -> None:
     """Help and errors are there at once; torch takes seconds."""
-    code = "import sys; from ctwl_encoder.command import main; print(main(sys.argv[1:]), 'torch' in sys.modules)"
-    for wrong in (["--provider", "1024"], ["--temperature", "0", "--strategy", "unbiased"], ["--delta", "0"]):
-        command = [sys.executable, "-c", code, *wrong, "Hello"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.stdout.split() == ["2", "False"], done.stderr
+    wrong = [["--provider", "1024"], ["--temperature", "0", "--strategy", "unbiased"], ["--delta", "0"]]
+    code = (
+        "import sys; from ctwl_encoder.command import main; "
+        f"print([main([*wrong, 'Hello']) for wrong in {wrong}], 'torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "[2, 2, 2] False", done.stderr

@@ -15,10 +15,9 @@ from ctwl_encoder.command import main
 from ctwl_encoder.core.expected_evidence import needed_tokens
 from ctwl_encoder.encoder import Generation
 from ctwl_encoder.errors import ConfigMalformed, OptionOutOfRange
-from ctwl_encoder.options import Strategy
-from ctwl_protocol import Beacon
+from ctwl_encoder.options import OFFLINE_PROFILE, Strategy
+from ctwl_protocol import Beacon, get_profile
 from ctwl_protocol.errors import FieldOutOfRange, LayoutUnknown
-from ctwl_protocol.proxy import Proxy
 from ctwl_protocol.records.layouts import LAYOUTS, Field, Layout, find_layout
 from ctwl_protocol.records.record import Record, relayed
 from ctwl_protocol.records.sealing import ProviderKeys
@@ -27,17 +26,13 @@ KEYS, OTHER = ProviderKeys(bytes(range(32))), ProviderKeys(bytes(32))
 USER, EPOCH = 31_337, 7
 OWN = Layout(200, "shop", (*LAYOUTS[0].fields, Field("till", 20)))
 CHAIN = (Beacon(7, 1, 5), Beacon(3, 0, 60))
-PROMPTS = [
-    "The council said on Tuesday that the new bridge over the river would",
-    "Farmers in the north of the state are waiting for rain after",
-    "Police are looking for witnesses of an accident that happened near the school on Friday, when",
-]
+LENGTH = {"max_new_tokens": 200, "min_new_tokens": 200}
 
 
 @pytest.fixture(scope="module")
-def written(encoder: Encoder) -> list[Generation]:
+def written(toy: Encoder, prompts: list[str]) -> list[Generation]:
     """A batch by ``gumbel``, another layout in each row: authenticated, three hops, and a layout of private use."""
-    profile = encoder.proxy.profile
+    profile = toy.proxy.profile
 
     def made(beacon: Beacon) -> Record:
         return next(kinds)(beacon)
@@ -47,14 +42,11 @@ def written(encoder: Encoder) -> list[Generation]:
         lambda beacon: relayed(CHAIN, beacon),
         lambda beacon: Record.of(OWN, provider=42, version=3, nonce=beacon.nonce, till=12_345),
     ))  # fmt: skip
-    return encoder.generate(
-        PROMPTS, 42, 3, record=made, keys=KEYS, strategy="gumbel", max_new_tokens=180, min_new_tokens=180, seed=2,
-    )  # fmt: skip
+    return toy.generate(prompts, 42, 3, record=made, keys=KEYS, strategy="gumbel", seed=5, **LENGTH)
 
 
-@pytest.mark.slow
-def test_the_provider_opens_the_user_and_tests_the_authenticator(fast_proxy: Proxy, written: list[Generation]) -> None:
-    report = Decoder(fast_proxy, keys=KEYS, epochs=[6, EPOCH]).decode(written[0].text)
+def test_the_provider_opens_the_user_and_tests_the_authenticator(toy: Encoder, written: list[Generation]) -> None:
+    report = Decoder(toy.proxy, keys=KEYS, epochs=[6, EPOCH]).decode(written[0].text)
     assert report.record is not None
     assert tuple(report.record.codes) == written[0].record.codes
     assert (report.record.layout, report.record.user, report.record.authenticated) == ("authenticated", USER, True)
@@ -62,57 +54,45 @@ def test_the_provider_opens_the_user_and_tests_the_authenticator(fast_proxy: Pro
     assert "31337, opened" in str(report)
 
 
-@pytest.mark.slow
-def test_others_see_a_pseudonym_and_cannot_test_it(fast_proxy: Proxy, written: list[Generation]) -> None:
+def test_others_see_a_pseudonym_and_cannot_test_it(toy: Encoder, written: list[Generation]) -> None:
     for keys, authenticated in ((None, None), (OTHER, False)):
-        record = Decoder(fast_proxy, keys=keys).decode(written[0].text).record
+        record = Decoder(toy.proxy, keys=keys).decode(written[0].text).record
         assert record is not None
         assert (record.layout, record.user) == ("authenticated", None)
         assert record.authenticated is authenticated
         assert record.sealed == written[0].record.fields["sealed_user"]
 
 
-@pytest.mark.slow
 def test_codes_that_were_copied_without_the_key_do_not_pass(
-    encoder: Encoder, fast_proxy: Proxy, written: list[Generation]
+    toy: Encoder, prompts: list[str], written: list[Generation]
 ) -> None:
     """Replay: what anyone can read, encoded again; the authenticator is a guess and its colours are another key's."""
     seen = written[0].record
-    copy = Record(seen.layout, (*seen.codes[:3], OTHER.authenticate(encoder.proxy.profile, seen)))
-    (forged,) = encoder.generate(
-        PROMPTS[1],
-        42,
-        3,
-        record=lambda _: copy,
-        keys=OTHER,
-        strategy="gumbel",
-        max_new_tokens=180,
-        min_new_tokens=180,
-        seed=3,
-    )
-    record = Decoder(fast_proxy, keys=KEYS, epochs=[EPOCH]).decode(forged.text).record
+    copy = Record(seen.layout, (*seen.codes[:3], OTHER.authenticate(toy.proxy.profile, seen)))
+    (forged,) = toy.generate(
+        prompts[1], 42, 3, record=lambda _: copy, keys=OTHER, strategy="gumbel", seed=3, **LENGTH
+    )  # fmt: skip
+    record = Decoder(toy.proxy, keys=KEYS, epochs=[EPOCH]).decode(forged.text).record
     assert record is not None
     assert record.codes[:3] == list(seen.codes[:3])
     assert record.authenticated is False
 
 
-@pytest.mark.slow
-def test_the_chain_of_models_is_read(fast_proxy: Proxy, written: list[Generation]) -> None:
-    report = Decoder(fast_proxy).decode(written[1].text)
+def test_the_chain_of_models_is_read(toy_decoder: Decoder, written: list[Generation]) -> None:
+    report = toy_decoder.decode(written[1].text)
     assert report.record is not None
     assert [(hop.provider, hop.version) for hop in report.record.chain] == [(42, 3), (7, 1), (3, 0)]
     assert "before    Example Seven (provider 7)" in str(report)
 
 
-@pytest.mark.slow
 def test_a_decoder_that_does_not_know_a_layout_reads_its_beacon_and_says_so(
-    fast_proxy: Proxy, written: list[Generation]
+    toy_decoder: Decoder, written: list[Generation]
 ) -> None:
-    old = Decoder(fast_proxy).decode(written[2].text)
+    old = toy_decoder.decode(written[2].text)
     assert old.record is not None
     assert (old.provider, old.version, old.record.layout) == (42, 3, None)
     assert "more codes follow the beacon; they are in a layout unknown here" in str(old)
-    new = Decoder(fast_proxy, layouts=[*LAYOUTS, OWN]).analyse(written[2].text)
+    new = Decoder(toy_decoder.proxy, layouts=[*LAYOUTS, OWN]).analyse(written[2].text)
     assert new.report.record is not None
     assert (new.report.record.layout, new.report.record.fields["till"]) == ("shop", 12_345)
     assert render(new)
@@ -124,7 +104,8 @@ def test_a_config_keeps_its_records_in_json(tmp_path: Path) -> None:
     assert config.needed_tokens() > CTWLWatermarkingConfig().needed_tokens() + 50
     config.to_json_file(tmp_path / "config.json")
     again = CTWLWatermarkingConfig.from_json_file(tmp_path / "config.json")
-    assert again.records == [{"layout": 2, "fields": {"provider": 1, "version": 2, "nonce": 3, "tag": 4}}]
+    assert again.records == [record.document()]
+    assert again.to_dict()["records"] == [{"layout": 2, "fields": {"provider": 1, "version": 2, "nonce": 3, "tag": 4}}]
     assert again.payloads() == config.payloads()
 
 
@@ -143,17 +124,24 @@ def test_records_that_are_none_are_refused(records: list[object], error: type[Ex
         CTWLWatermarkingConfig(records=records)  # type: ignore[arg-type]
 
 
-def test_an_authenticator_needs_its_key(encoder: Encoder) -> None:
-    record = KEYS.attributed(encoder.proxy.profile, Beacon(1, 2, 3), 4, authenticated=True)
+def test_an_authenticator_needs_its_key(toy: Encoder) -> None:
+    record = KEYS.attributed(toy.proxy.profile, Beacon(1, 2, 3), 4, authenticated=True)
     with pytest.raises(OptionOutOfRange, match="key"):
-        encoder.generate("The harvest", 1, 2, record=lambda _: record, max_new_tokens=400)
+        toy.generate("The harvest", 1, 2, record=lambda _: record, max_new_tokens=400)
 
 
-def test_a_record_of_more_codes_asks_for_a_longer_text(encoder: Encoder) -> None:
-    profile, codes = encoder.proxy.profile, [find_layout(name).codes for name in ("beacon", "attributed")]
+def test_a_record_of_more_codes_asks_for_a_longer_text() -> None:
+    profile, codes = get_profile(OFFLINE_PROFILE), [find_layout(name).codes for name in ("beacon", "attributed")]
     needed, by_rank = ([needed_tokens(profile, s, n) for n in codes] for s in (Strategy.UNBIASED, Strategy.GUMBEL))
     assert needed[0] < 110 < 200 < needed[1] < 250
     assert by_rank[0] < 50 < 80 < by_rank[1] < 110
+
+
+@pytest.fixture
+def command(toy: Encoder, monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
+    """The command, with the toy encoder as every model."""
+    monkeypatch.setattr(Encoder, "open", lambda *_, **__: toy)
+    return lambda *arguments: main(["--profile", "org.ctwl.toy.1", *arguments])
 
 
 @pytest.mark.parametrize(
@@ -168,25 +156,49 @@ def test_a_record_of_more_codes_asks_for_a_longer_text(encoder: Encoder) -> None
     ],
 )
 def test_a_record_that_does_not_fit_is_refused_in_one_line(
-    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], message: str, command: Callable[..., int], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main([*arguments, "--max-new-tokens", "400", "hello"]) == 2
+    assert command(*arguments, "--max-new-tokens", "400", "hello") == 2
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
 
 
 def test_the_command_seals_a_user(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    command: Callable[..., int],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setenv("CTWL_PASSPHRASE", "sesame")
     keys = str(tmp_path / "our.keys")
-    assert main(["--new-keys", keys]) == 0
-    assert main(["--new-keys", keys]) == 2
+    assert command("--new-keys", keys) == 0
+    assert command("--new-keys", keys) == 2
     assert "never overwritten" in capsys.readouterr().err
-    command = ["--provider", "42", "--user", "9", "--keys", keys, "--epoch", "2", "--json", "--max-new-tokens", "12"]
-    assert main([*command, "The harvest"]) == 0
+    sealing = ["--provider", "42", "--user", "9", "--keys", keys, "--epoch", "2", "--json", "--max-new-tokens", "12"]
+    assert command(*sealing, "The harvest") == 0
     record = json.loads(capsys.readouterr().out)["record"]
     beacon = Beacon(42, 0, record["fields"]["nonce"])
     assert record["layout"] == "attributed"
     assert ProviderKeys.load(keys, "sesame").open(record["fields"]["sealed_user"], beacon, 2) == 9
+
+
+def test_the_command_writes_a_tag_and_goes_on_with_a_chain(
+    tmp_path: Path, toy: Encoder, command: Callable[..., int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    brief = ["--json", "--max-new-tokens", "12", "--provider", "42"]
+    assert command("--tag", "77", *brief, "The harvest") == 0
+    assert json.loads(capsys.readouterr().out)["record"]["fields"]["tag"] == 77
+    empty, full = tmp_path / "empty.txt", tmp_path / "full.txt"
+    empty.write_text("A text that carries nothing.")
+    (four,) = toy.generate(
+        "The harvest", 5, 0, record=lambda beacon: relayed((*CHAIN, Beacon(9, 2, 1)), beacon), strategy="gumbel",
+        seed=1, **LENGTH,
+    )  # fmt: skip
+    full.write_text(four.text)
+    for file, says, providers in ((empty, "begins a chain", [42]), (full, "oldest hop is dropped", [42, 5, 7, 3])):
+        assert command("--relay", str(file), *brief, "The harvest") == 0
+        printed = capsys.readouterr()
+        assert says in printed.err
+        fields = json.loads(printed.out)["record"]["fields"]
+        assert [value for name, value in fields.items() if name.startswith("provider")] == providers

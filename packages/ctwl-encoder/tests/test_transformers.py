@@ -14,6 +14,7 @@ from transformers import GenerationConfig, TextStreamer
 from ctwl_decoder import Decoder
 from ctwl_encoder import Bridge, CTWLLogitsProcessor, CTWLWatermarkingConfig, Encoder
 from ctwl_encoder.core.payload import Payload
+from ctwl_encoder.core.strategies import Decoding
 from ctwl_encoder.errors import ConfigMalformed, OptionOutOfRange, StrategyUnsuitable, TokenizerUnsupported
 from ctwl_encoder.integrations.transformers import ProcessorConfig
 from ctwl_encoder.models import OFFLINE_PROFILE
@@ -21,23 +22,18 @@ from ctwl_protocol import Beacon, CTWLError, secret_file
 from ctwl_protocol.profile.private import new_private, write_private
 from ctwl_protocol.proxy import Proxy
 
-PROFILE = "org.ctwl.smollm2-135m.1"
-PROMPTS = [
-    "The council said on Tuesday that the new bridge over the river would",
-    "Farmers in the north of the state are waiting for rain after",
-    "The minister told reporters that the budget",
-]
+PROFILE = "org.ctwl.toy.1"
 CODES = [Beacon(42, 3, 7).code, Beacon(1023, 15, 63).code, Beacon(1, 0, 0).code]
 LENGTH: dict[str, Any] = {"max_new_tokens": 110, "min_new_tokens": 110}
 SAMPLING: dict[str, Any] = {"do_sample": True, "top_k": 0, **LENGTH}
 
 
-def write(smollm2: tuple[Any, Any], prompts: list[str], **options: Any) -> list[str]:
+def write(encoder: Encoder, prompts: list[str], **options: Any) -> list[str]:
     """Texts without their prompts."""
-    model, tokenizer = smollm2
+    tokenizer = encoder.tokenizer
     inputs = tokenizer(prompts, return_tensors="pt", padding=True)
     torch.manual_seed(11)
-    ids = model.generate(**inputs, pad_token_id=tokenizer.pad_token_id, **options)
+    ids = encoder.model.generate(**inputs, pad_token_id=tokenizer.pad_token_id, **options)
     return list(tokenizer.batch_decode(ids[:, inputs["input_ids"].shape[1] :], skip_special_tokens=True))
 
 
@@ -51,83 +47,76 @@ def codes(processor: CTWLLogitsProcessor) -> list[int]:
     return [payload.carried[0] for payload in processor.payloads]
 
 
-@pytest.mark.slow
 def test_each_row_of_a_padded_batch_has_a_code_of_its_own(
-    smollm2: tuple[Any, Any], bridge: Bridge, decoder: Decoder
+    toy: Encoder, toy_decoder: Decoder, prompts: list[str]
 ) -> None:
-    config = CTWLWatermarkingConfig(codes=CODES).attach(bridge)
-    assert [
-        decoder.decode(text).code for text in write(smollm2, PROMPTS, watermarking_config=config, **SAMPLING)
-    ] == CODES
+    config = CTWLWatermarkingConfig(codes=CODES, profile=PROFILE).attach(toy.bridge)
+    texts = write(toy, prompts, watermarking_config=config, **SAMPLING)
+    assert [toy_decoder.decode(text).code for text in texts] == CODES
 
 
-@pytest.mark.slow
-def test_every_text_gets_a_nonce_of_its_own(smollm2: tuple[Any, Any], bridge: Bridge, decoder: Decoder) -> None:
-    processor = CTWLLogitsProcessor(bridge, fresh, strategy="gumbel")
+def test_every_text_gets_a_nonce_of_its_own(toy: Encoder, toy_decoder: Decoder, prompts: list[str]) -> None:
+    processor = CTWLLogitsProcessor(toy.bridge, fresh, strategy="gumbel")
     texts = write(
-        smollm2, PROMPTS[:2], num_return_sequences=2, watermarking_config=ProcessorConfig(processor), temperature=1.1,
-        top_p=0.98, **SAMPLING | {"max_new_tokens": 50, "min_new_tokens": 50},
+        toy, prompts[:2], num_return_sequences=2, watermarking_config=ProcessorConfig(processor), temperature=1.1,
+        top_p=0.98, **SAMPLING,
     )  # fmt: skip
-    reports = [decoder.decode(text) for text in texts]
+    reports = [toy_decoder.decode(text) for text in texts]
     assert [(report.provider, report.version) for report in reports] == [(42, 3)] * 4
     assert [report.code for report in reports] == codes(processor)
 
 
-def test_every_row_that_is_sampled_has_a_nonce_of_its_own(tiny: tuple[Any, Any], bridge: Bridge) -> None:
+def test_every_row_that_is_sampled_has_a_nonce_of_its_own(toy: Encoder, prompts: list[str]) -> None:
     seen = set()
     for _ in range(3):
-        processor = CTWLLogitsProcessor(bridge, fresh)
-        write(tiny, PROMPTS[:1] * 8, watermarking_config=ProcessorConfig(processor), max_new_tokens=1)
+        processor = CTWLLogitsProcessor(toy.bridge, fresh)
+        write(toy, prompts[:1] * 8, watermarking_config=ProcessorConfig(processor), max_new_tokens=1)
         seen |= set(codes(processor))
     assert len(seen) > 8
 
 
-def test_beams_of_a_prompt_share_a_nonce(tiny: tuple[Any, Any], bridge: Bridge) -> None:
-    processor = CTWLLogitsProcessor(bridge, fresh, strategy="delta")
-    write(tiny, PROMPTS, num_beams=4, watermarking_config=ProcessorConfig(processor), max_new_tokens=3)
+def test_beams_of_a_prompt_share_a_nonce(toy: Encoder, prompts: list[str]) -> None:
+    processor = CTWLLogitsProcessor(toy.bridge, fresh, strategy="delta")
+    write(toy, prompts, num_beams=4, watermarking_config=ProcessorConfig(processor), max_new_tokens=3)
     assert [len(set(codes(processor)[i : i + 4])) for i in (0, 4, 8)] == [1, 1, 1]
 
 
-@pytest.mark.slow
-def test_an_assistant_model_has_a_processor_of_its_own(
-    smollm2: tuple[Any, Any], bridge: Bridge, decoder: Decoder
-) -> None:
-    config = CTWLWatermarkingConfig(codes=[CODES[0]], strategy="gumbel").attach(bridge)
-    assisted = {"assistant_model": smollm2[0], "do_sample": True, "top_k": 0, "max_new_tokens": 60}
-    (text,) = write(smollm2, PROMPTS[:1], watermarking_config=config, **assisted)
-    assert decoder.decode(text).code == CODES[0]
+def test_an_assistant_model_has_a_processor_of_its_own(toy: Encoder, toy_decoder: Decoder, prompts: list[str]) -> None:
+    config = CTWLWatermarkingConfig(codes=[CODES[0]], strategy="gumbel", profile=PROFILE).attach(toy.bridge)
+    assisted = {"assistant_model": toy.model, "do_sample": True, "top_k": 0, **LENGTH}
+    (text,) = write(toy, prompts[:1], watermarking_config=config, **assisted)
+    assert toy_decoder.decode(text).code == CODES[0]
 
 
-def test_a_processor_serves_one_call(bridge: Bridge) -> None:
+def test_a_processor_serves_one_call(toy: Encoder) -> None:
     """Speculation may go back to the prompt; other prompts, or another number of rows, are another call's."""
-    processor = CTWLLogitsProcessor(bridge, [Payload((CODES[0],))])
-    scores = torch.randn(1, 49152)
-    for ids in ([500, 501], [500, 501, 502], [500, 501], [500, 501, 503]):
+    processor = CTWLLogitsProcessor(toy.bridge, [Payload((CODES[0],))])
+    scores = torch.randn(1, 257)
+    for ids in ([50, 51], [50, 51, 52], [50, 51], [50, 51, 53]):
         processor(torch.tensor([ids]), scores)
-    for other in ([[700, 701, 702]], [[500]], [[500, 501]] * 2):
+    for other in ([[70, 71, 72]], [[50]], [[50, 51]] * 2):
         with pytest.raises(StrategyUnsuitable, match="for each call"):
             processor(torch.tensor(other), scores.repeat(len(other), 1))
 
 
-def test_a_record_is_one_prompts(tiny: tuple[Any, Any], bridge: Bridge) -> None:
-    config = CTWLWatermarkingConfig(codes=CODES[:2], strategy="delta").attach(bridge)
+def test_a_record_is_one_prompts(toy: Encoder, prompts: list[str]) -> None:
+    config = CTWLWatermarkingConfig(codes=CODES[:2], strategy="delta", profile=PROFILE).attach(toy.bridge)
     with pytest.raises(OptionOutOfRange, match="one for each prompt"):
-        write(tiny, [PROMPTS[0], PROMPTS[1], PROMPTS[2], PROMPTS[0]], watermarking_config=config, max_new_tokens=2)
+        write(toy, [*prompts, prompts[0]], watermarking_config=config, max_new_tokens=2)
 
 
 def test_a_private_profile_is_saved_as_it_can_be_loaded(
-    smollm2: tuple[Any, Any], fast_proxy: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    toy: Encoder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(secret_file.VARIABLE, "open sesame")
-    profile = new_private("com.example.mine.1", fast_proxy.profile)
+    profile = new_private("com.example.mine.1", toy.proxy.profile)
     write_private(tmp_path / "mine.ctwl", profile)
-    mine = Bridge(smollm2[1], fast_proxy.shared_with(profile))
+    mine = Bridge(toy.tokenizer, toy.proxy.shared_with(profile))
     config = CTWLWatermarkingConfig(provider=42, profile=str(tmp_path / "mine.ctwl")).attach(mine)
     config.to_json_file(tmp_path / "config.json")
     assert CTWLWatermarkingConfig.from_json_file(tmp_path / "config.json").profile == str(tmp_path / "mine.ctwl")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("decoding", "options"),
     [
@@ -138,37 +127,35 @@ def test_a_private_profile_is_saved_as_it_can_be_loaded(
     ids=["greedy", "two beams", "sampling without a cache"],
 )
 def test_delta_under_every_way_of_decoding(
-    smollm2: tuple[Any, Any], bridge: Bridge, decoder: Decoder, decoding: str, options: dict[str, Any]
+    toy: Encoder, toy_decoder: Decoder, prompts: list[str], decoding: Decoding, options: dict[str, Any]
 ) -> None:
-    config = CTWLWatermarkingConfig(codes=[CODES[0]], strategy="delta", delta=4.0, decoding=decoding).attach(bridge)
-    (text,) = write(smollm2, PROMPTS[:1], watermarking_config=config, max_new_tokens=60, min_new_tokens=60, **options)
-    assert decoder.decode(text).code == CODES[0]
+    config = CTWLWatermarkingConfig(
+        codes=[CODES[0]], strategy="delta", delta=4.0, decoding=decoding, profile=PROFILE
+    ).attach(toy.bridge)
+    (text,) = write(toy, prompts[:1], watermarking_config=config, **LENGTH, **options)
+    assert toy_decoder.decode(text).code == CODES[0]
 
 
-@pytest.mark.slow
-def test_greedy_text_is_the_same_where_the_proxy_is_asked_less(smollm2: tuple[Any, Any], bridge: Bridge) -> None:
+def test_greedy_text_is_the_same_where_the_proxy_is_asked_less(toy: Encoder, prompts: list[str]) -> None:
     texts = [
         write(
-            smollm2,
-            PROMPTS[:2],
-            watermarking_config=CTWLWatermarkingConfig(codes=CODES[:2], strategy="delta", decoding=decoding).attach(
-                bridge
-            ),
-            max_new_tokens=40,
+            toy, prompts[:2], max_new_tokens=40,
+            watermarking_config=CTWLWatermarkingConfig(
+                codes=CODES[:2], strategy="delta", decoding=decoding, profile=PROFILE
+            ).attach(toy.bridge),
         )
         for decoding in ("any", "greedy")
-    ]
+    ]  # fmt: skip
     assert texts[0] == texts[1]
 
 
-@pytest.mark.slow
-def test_a_call_that_takes_over_anothers_cache(smollm2: tuple[Any, Any], bridge: Bridge, decoder: Decoder) -> None:
+def test_a_call_that_takes_over_anothers_cache(toy: Encoder, toy_decoder: Decoder, prompts: list[str]) -> None:
     """As a chat goes on: the second call gets the first one's ids and cache, and writes a text of its own."""
-    model, tokenizer = smollm2
-    config = CTWLWatermarkingConfig(codes=[CODES[0]], strategy="gumbel").attach(bridge)
+    model, tokenizer = toy.model, toy.tokenizer
+    config = CTWLWatermarkingConfig(codes=[CODES[0]], strategy="gumbel", profile=PROFILE).attach(toy.bridge)
     given = {"pad_token_id": tokenizer.pad_token_id, "return_dict_in_generate": True, "do_sample": True, "top_k": 0}
-    ids, cache = tokenizer(PROMPTS[0], return_tensors="pt")["input_ids"], None
-    for tokens in (30, 50):
+    ids, cache = tokenizer(prompts[0], return_tensors="pt")["input_ids"], None
+    for tokens in (30, 80):
         torch.manual_seed(3)
         ids = torch.cat([ids, tokenizer(" The mayor said", return_tensors="pt")["input_ids"]], dim=1)
         start = ids.shape[1]
@@ -177,82 +164,81 @@ def test_a_call_that_takes_over_anothers_cache(smollm2: tuple[Any, Any], bridge:
             min_new_tokens=tokens, **given,
         )  # fmt: skip
         ids, cache = out.sequences, out.past_key_values
-    report = decoder.decode(tokenizer.decode(ids[0, start:], skip_special_tokens=True))
+    report = toy_decoder.decode(tokenizer.decode(ids[0, start:], skip_special_tokens=True))
     assert report.code == CODES[0]
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
-def test_a_model_on_cuda_is_read_anywhere(decoder: Decoder) -> None:
-    encoder = Encoder.open("smollm2", PROFILE, device="cuda")
+def test_a_model_on_cuda_is_read_anywhere(decoder: Decoder, prompts: list[str]) -> None:
+    encoder = Encoder.open("smollm2", OFFLINE_PROFILE, device="cuda")
     for strategy in ("unbiased", "delta"):
-        (written,) = encoder.generate(PROMPTS[0], 42, 3, strategy=strategy, max_new_tokens=150, min_new_tokens=150)
+        (written,) = encoder.generate(prompts[0], 42, 3, strategy=strategy, max_new_tokens=150, min_new_tokens=150)
         assert decoder.decode(written.text).code == written.beacon.code
 
 
-@pytest.mark.slow
-def test_rows_that_end_early(smollm2: tuple[Any, Any], bridge: Bridge, decoder: Decoder) -> None:
+def test_rows_that_end_early(toy: Encoder, toy_decoder: Decoder, prompts: list[str]) -> None:
     """Two of three rows end on their own, wherever; each is read back."""
-    model, tokenizer = smollm2
-    inputs = tokenizer(PROMPTS, return_tensors="pt", padding=True)
-    start, codes = inputs["input_ids"].shape[1], CODES
+    tokenizer = toy.tokenizer
+    inputs = tokenizer(prompts, return_tensors="pt", padding=True)
+    start = inputs["input_ids"].shape[1]
 
     class Ends:
-        """Rows 0 and 2 end after 45 and 60 tokens."""
+        """Rows 0 and 2 end after 60 and 80 tokens."""
 
         def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
             scores[:, tokenizer.eos_token_id] = -torch.inf
-            for row, length in ((0, 45), (2, 60)):
+            for row, length in ((0, 60), (2, 80)):
                 if input_ids.shape[1] - start >= length:
                     scores[row] = -torch.inf
                     scores[row, tokenizer.eos_token_id] = 0.0
             return scores
 
     torch.manual_seed(4)
-    ids = model.generate(
-        **inputs, do_sample=True, top_k=0, max_new_tokens=75, logits_processor=[Ends()],
-        watermarking_config=CTWLWatermarkingConfig(codes=codes, strategy="gumbel").attach(bridge),
+    ids = toy.model.generate(
+        **inputs, do_sample=True, top_k=0, max_new_tokens=100, logits_processor=[Ends()],
+        watermarking_config=CTWLWatermarkingConfig(codes=CODES, strategy="gumbel", profile=PROFILE).attach(toy.bridge),
         pad_token_id=tokenizer.pad_token_id,
     )  # fmt: skip
     texts = tokenizer.batch_decode(ids[:, start:], skip_special_tokens=True)
-    assert len(tokenizer(texts[0])["input_ids"]) <= 50
-    assert [decoder.decode(text).code for text in texts] == codes
+    assert len(tokenizer(texts[0])["input_ids"]) <= 65
+    assert [toy_decoder.decode(text).code for text in texts] == CODES
 
 
-@pytest.mark.slow
-def test_a_stream_is_what_is_returned(smollm2: tuple[Any, Any], bridge: Bridge, decoder: Decoder) -> None:
-    config = CTWLWatermarkingConfig(codes=[CODES[1]]).attach(bridge)
+def test_a_stream_is_what_is_returned(toy: Encoder, toy_decoder: Decoder, prompts: list[str]) -> None:
+    config = CTWLWatermarkingConfig(codes=[CODES[1]], profile=PROFILE).attach(toy.bridge)
     with redirect_stdout(io.StringIO()) as streamed:
         (text,) = write(
-            smollm2, PROMPTS[1:2], watermarking_config=config, **SAMPLING,
-            streamer=TextStreamer(smollm2[1], skip_prompt=True, skip_special_tokens=True),
+            toy, prompts[1:2], watermarking_config=config, **SAMPLING,
+            streamer=TextStreamer(toy.tokenizer, skip_prompt=True, skip_special_tokens=True),
         )  # fmt: skip
     assert streamed.getvalue().strip() == text.strip()
-    assert decoder.decode(streamed.getvalue()).code == CODES[1]
+    assert toy_decoder.decode(streamed.getvalue()).code == CODES[1]
 
 
-@pytest.mark.slow
-def test_a_bfloat16_model(smollm2: tuple[Any, Any], bridge: Bridge, decoder: Decoder) -> None:
-    half = copy.deepcopy(smollm2[0]).bfloat16()
-    config = CTWLWatermarkingConfig(codes=[CODES[2]], strategy="gumbel").attach(bridge)
-    shorter = SAMPLING | {"max_new_tokens": 50, "min_new_tokens": 50}
-    (text,) = write((half, smollm2[1]), PROMPTS[2:], watermarking_config=config, **shorter)
-    assert decoder.decode(text).code == CODES[2]
+def test_a_bfloat16_model(toy: Encoder, toy_decoder: Decoder, prompts: list[str]) -> None:
+    half = Encoder(copy.deepcopy(toy.model).bfloat16(), toy.tokenizer, toy.proxy)
+    config = CTWLWatermarkingConfig(codes=[CODES[2]], strategy="gumbel", profile=PROFILE).attach(toy.bridge)
+    (text,) = write(half, prompts[2:], watermarking_config=config, **SAMPLING)
+    assert toy_decoder.decode(text).code == CODES[2]
 
 
-@pytest.mark.slow
-def test_saved_and_loaded_by_name(smollm2: tuple[Any, Any], decoder: Decoder, tmp_path: Path, bridge: Bridge) -> None:
+def test_saved_and_loaded_by_name(toy: Encoder, toy_decoder: Decoder, prompts: list[str], tmp_path: Path) -> None:
     """A config that was saved needs nothing but names: it finds tokenizer and proxy itself."""
-    smollm2[1].save_pretrained(tmp_path / "model")
+    toy.tokenizer.save_pretrained(tmp_path / "model")
     written = CTWLWatermarkingConfig(provider=7, version=1, profile=PROFILE, tokenizer=str(tmp_path / "model"))
     written.to_json_file(tmp_path / "ctwl.json")
     loaded = CTWLWatermarkingConfig.from_json_file(tmp_path / "ctwl.json")
     assert loaded == written
     assert json.loads(loaded.to_json_string())["provider"] == 7
-    generation = GenerationConfig(watermarking_config=loaded, **SAMPLING)
-    (text,) = write(smollm2, PROMPTS[:1], generation_config=generation)
-    report = decoder.decode(text)
+    generation = GenerationConfig(watermarking_config=loaded, suppress_tokens=_suppressed(toy), **SAMPLING)
+    (text,) = write(toy, prompts[:1], generation_config=generation)
+    report = toy_decoder.decode(text)
     assert (report.provider, report.version) == (7, 1)
-    assert loaded.attach(bridge).to_dict() == loaded.to_dict()
+    assert loaded.attach(toy.bridge).to_dict() == loaded.to_dict()
+
+
+def _suppressed(encoder: Encoder) -> list[int]:
+    return list(encoder.model.generation_config.suppress_tokens)
 
 
 @pytest.mark.parametrize(
@@ -309,12 +295,12 @@ def test_a_tokenizer_has_the_name_of_its_model(tmp_path: Path) -> None:
     assert "\n" not in str(error.value)
 
 
-def test_without_a_tokenizer_or_enough_codes_it_says_so(tiny: tuple[Any, Any], bridge: Bridge) -> None:
+def test_without_a_tokenizer_or_enough_codes_it_says_so(toy: Encoder, prompts: list[str]) -> None:
     with pytest.raises(TokenizerUnsupported, match="name the model's tokenizer"):
-        write(tiny, PROMPTS[:1], watermarking_config=CTWLWatermarkingConfig(profile=PROFILE), max_new_tokens=2)
+        write(toy, prompts[:1], watermarking_config=CTWLWatermarkingConfig(profile=PROFILE), max_new_tokens=2)
     with pytest.raises(OptionOutOfRange, match="give one for each prompt"):
-        config = CTWLWatermarkingConfig(codes=[1, 2]).attach(bridge)
-        write(tiny, PROMPTS, watermarking_config=config, max_new_tokens=2)
+        config = CTWLWatermarkingConfig(codes=[1, 2], profile=PROFILE).attach(toy.bridge)
+        write(toy, prompts, watermarking_config=config, max_new_tokens=2)
     with pytest.raises(StrategyUnsuitable, match="beacon"):
-        small = bridge.proxy.profile.model_copy(update={"code_bits": 8, "name": "org.example.small.1"})
-        CTWLWatermarkingConfig().attach(Bridge(tiny[1], Proxy(small, bridge.proxy.tokenizer, None)))
+        small = toy.proxy.profile.model_copy(update={"code_bits": 8, "name": "org.example.small.1"})
+        CTWLWatermarkingConfig().attach(Bridge(toy.tokenizer, Proxy(small, toy.proxy.tokenizer, None)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from ctwl_protocol import CTWLError, canonical
+from ctwl_protocol import CTWLError, canonical, secret_file
+from ctwl_protocol.errors import RegistryError
 from ctwl_protocol.registry import Envelope, Trusted, keys, load_trusted, update_trusted
 from ctwl_protocol.registry.store import save_trusted
 from ctwl_protocol.registry.workflow import begin
@@ -49,7 +50,7 @@ class Repository:
     """What the operator publishes, and a client that has trusted the first root and registry.
 
     Root keys a, b, c (two sign), registry keys x, y (one signs). ``offer`` is an update by the client; ``refuse`` says
-    with which error it ends, and that the client's folder then holds what it held.
+    with which status code it ends, and that the client's folder then holds what it held.
     """
 
     folder: Path
@@ -83,11 +84,11 @@ class Repository:
     def offer(self, registry: bytes | None = None, *roots: bytes) -> Trusted:
         return update_trusted(roots=roots, registry=registry, folder=self.folder, now=self.now)
 
-    def refuse(self, error: type[CTWLError], registry: bytes | None = None, *roots: bytes) -> None:
+    def refuse(self, code: str, registry: bytes | None = None, *roots: bytes) -> None:
         before = self.contents()
         with pytest.raises(CTWLError) as caught:
             self.offer(registry, *roots)
-        assert type(caught.value) is error, caught.value
+        assert caught.value.code == code, caught.value
         assert str(caught.value).isprintable()
         assert self.contents() == before
 
@@ -97,6 +98,14 @@ class Repository:
     @property
     def trusted(self) -> Trusted:
         return load_trusted(self.folder)
+
+
+@pytest.fixture(scope="module")
+def quick_scrypt() -> Iterator[None]:
+    """Secret files that cost no work; test_keyfile has them at the real cost."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(secret_file, "_LOG_N", 1)
+        yield
 
 
 @pytest.fixture
@@ -112,3 +121,13 @@ def make_provider() -> Any:
 @pytest.fixture(scope="session")
 def make_role() -> Any:
     return role
+
+
+@pytest.fixture(scope="session")
+def refused() -> Any:
+    """``with refused(code, match):`` the block ends in the registry's error of this code."""
+
+    def refused(code: str, match: str | None = None) -> Any:
+        return pytest.raises(RegistryError, match=match, check=lambda error: error.code == code)
+
+    return refused

@@ -1,8 +1,6 @@
 """Profiles: pinned documents, refused when anything is off."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -147,10 +145,3 @@ def test_the_vanilla_twin_differs_in_name_key_and_proxy_only() -> None:
     changed = {"name", "key", "proxy"}
     assert profile.model_dump(exclude=changed) == twin.model_dump(exclude=changed)
     assert get_profile(twin.name) == twin == twin.vanilla()
-
-
-def test_importing_the_package_needs_no_torch() -> None:
-    code = (
-        "import sys, ctwl_protocol as p; p.get_profile(); sys.exit(any(m in sys.modules for m in ('torch', 'numba')))"
-    )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -348,7 +348,7 @@ def test_the_fast_arithmetic_follows_from_the_device(monkeypatch: pytest.MonkeyP
 def test_a_proxy_names_its_arithmetic_before_the_weights_are_loaded(
     offline_proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runner, "build_model", None)
+    monkeypatch.setattr(runner, "load_proxy_model", None)
     assert offline_proxy.arithmetic == offline_proxy.shared_with(offline_proxy.profile).arithmetic == "float32"
     assert offline_proxy.vanilla().arithmetic == "integer"
     assert open_proxy(offline_proxy.profile, device="cpu", lazy=True).arithmetic == "float32"

@@ -1,5 +1,8 @@
 """What the wheel promises to export: a change here is a change of the interface."""
 
+import subprocess
+import sys
+
 import ctwl_protocol
 
 
@@ -14,3 +17,21 @@ def test_the_exported_names() -> None:
         "published_names",
     ]
     assert all(hasattr(ctwl_protocol, name) for name in ctwl_protocol.__all__)
+
+
+def test_profiles_the_registry_and_both_commands_need_neither_torch_nor_numba() -> None:
+    code = """
+import sys
+import numpy
+from ctwl_protocol import get_profile
+from ctwl_protocol.partition.toy import toy_weights
+from ctwl_protocol.profile.command import main as profile
+from ctwl_protocol.registry.operator.command import main as registry
+
+toy_weights(numpy.zeros((1, 4), int), get_profile("org.ctwl.toy.1").tokenizer.vocabulary)
+status = profile(["show", "org.ctwl.toy.1"]) or registry(["show"])
+print(sorted({"torch", "numba", "transformers", "tokenizers"} & sys.modules.keys()), file=sys.stderr)
+sys.exit(status)
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "[]\n")

@@ -7,26 +7,6 @@ from typing import Any
 import pytest
 
 from ctwl_protocol import canonical
-from ctwl_protocol.errors import (
-    ClockSetBack,
-    CodeReused,
-    EntryAltered,
-    EntryBackdated,
-    EntryRemoved,
-    EnvelopeMalformed,
-    KeyIsForTests,
-    KeyUnsuitable,
-    RegistryExpired,
-    RegistryForked,
-    RegistryMalformed,
-    RegistryRolledBack,
-    RootExpired,
-    RootMalformed,
-    RootOutOfSequence,
-    RootUseDiffers,
-    SignatureRepeated,
-    ThresholdNotMet,
-)
 from ctwl_protocol.registry import Envelope, bundled, keys
 from ctwl_protocol.registry.store import save_trusted
 
@@ -37,136 +17,136 @@ DAY = 86_400
 
 
 def test_an_unsigned_registry(repository: Any) -> None:
-    repository.refuse(ThresholdNotMet, repository.next_registry(signers=""))
+    repository.refuse("threshold-not-met", repository.next_registry(signers=""))
 
 
 def test_a_registry_signed_by_a_wrong_key(repository: Any) -> None:
-    repository.refuse(ThresholdNotMet, repository.next_registry(signers="w"))
+    repository.refuse("threshold-not-met", repository.next_registry(signers="w"))
 
 
 def test_a_registry_signed_by_a_key_of_the_root(repository: Any) -> None:
-    repository.refuse(ThresholdNotMet, repository.next_registry(signers="abc"))
+    repository.refuse("threshold-not-met", repository.next_registry(signers="abc"))
 
 
 def test_a_signature_by_one_key_under_the_name_of_another(repository: Any) -> None:
     document = canonical.decode(repository.next_registry(signers="w"))
     document["signatures"][0]["key"] = repository.root["registry"]["keys"][0]
-    repository.refuse(ThresholdNotMet, canonical.encode(document))
+    repository.refuse("threshold-not-met", canonical.encode(document))
 
 
 def test_a_payload_altered_after_it_was_signed(repository: Any) -> None:
     altered = repository.next_registry().replace(b"Provider 42", b"Provider 24")
-    repository.refuse(ThresholdNotMet, altered)
+    repository.refuse("threshold-not-met", altered)
 
 
 def test_a_repeated_key_does_not_make_up_a_threshold(repository: Any, make_role: Any) -> None:
     document = canonical.decode(repository.next_root("a"))
     document["signatures"] *= 2
-    repository.refuse(SignatureRepeated, None, canonical.encode(document))
+    repository.refuse("signature-repeated", None, canonical.encode(document))
 
 
 def test_a_root_role_that_lists_a_key_twice(repository: Any, make_role: Any) -> None:
     twice = make_role(2, "a") | {"keys": make_role(1, "a")["keys"] * 2}
-    repository.refuse(RootMalformed, None, repository.next_root("ab", root=twice))
+    repository.refuse("root-malformed", None, repository.next_root("ab", root=twice))
 
 
 def test_a_threshold_of_zero(repository: Any, make_role: Any) -> None:
-    repository.refuse(RootMalformed, None, repository.next_root("ab", registry=make_role(0, "x")))
+    repository.refuse("root-malformed", None, repository.next_root("ab", registry=make_role(0, "x")))
 
 
 def test_a_threshold_that_no_keys_can_meet(repository: Any, make_role: Any) -> None:
-    repository.refuse(RootMalformed, None, repository.next_root("ab", registry=make_role(3, "xy")))
+    repository.refuse("root-malformed", None, repository.next_root("ab", registry=make_role(3, "xy")))
 
 
 def test_a_registry_passed_off_as_a_root(repository: Any) -> None:
-    repository.refuse(EnvelopeMalformed, None, repository.next_registry(signers="ab"))
+    repository.refuse("envelope-malformed", None, repository.next_registry(signers="ab"))
 
 
 def test_a_root_passed_off_as_a_registry(repository: Any) -> None:
-    repository.refuse(EnvelopeMalformed, repository.next_root("abx"))
+    repository.refuse("envelope-malformed", repository.next_root("abx"))
 
 
 def test_a_signed_payload_under_another_type(repository: Any) -> None:
     document = canonical.decode(repository.next_root("abx"))
-    repository.refuse(ThresholdNotMet, canonical.encode(document | {"type": "ctwl-registry/1"}))
+    repository.refuse("threshold-not-met", canonical.encode(document | {"type": "ctwl-registry/1"}))
 
 
 # Roots.
 
 
 def test_a_root_without_the_old_keys(repository: Any, make_role: Any) -> None:
-    repository.refuse(ThresholdNotMet, None, repository.next_root("de", root=make_role(2, "de")))
+    repository.refuse("threshold-not-met", None, repository.next_root("de", root=make_role(2, "de")))
 
 
 def test_a_root_without_its_own_keys(repository: Any, make_role: Any) -> None:
-    repository.refuse(ThresholdNotMet, None, repository.next_root("ab", root=make_role(2, "de")))
+    repository.refuse("threshold-not-met", None, repository.next_root("ab", root=make_role(2, "de")))
 
 
 def test_a_root_with_fewer_than_the_threshold_of_old_keys(repository: Any, make_role: Any) -> None:
-    repository.refuse(ThresholdNotMet, None, repository.next_root("ade", root=make_role(2, "de")))
+    repository.refuse("threshold-not-met", None, repository.next_root("ade", root=make_role(2, "de")))
 
 
 def test_a_root_rolled_back(repository: Any) -> None:
     first = repository.signed_root()
     repository.offer(None, repository.next_root())
-    repository.refuse(RootOutOfSequence, None, first)
+    repository.refuse("root-out-of-sequence", None, first)
 
 
 def test_the_trusted_root_again(repository: Any) -> None:
-    repository.refuse(RootOutOfSequence, None, repository.signed_root())
+    repository.refuse("root-out-of-sequence", None, repository.signed_root())
 
 
 def test_a_root_left_out(repository: Any) -> None:
-    repository.refuse(RootOutOfSequence, None, repository.next_root(version=3))
+    repository.refuse("root-out-of-sequence", None, repository.next_root(version=3))
 
 
 def test_a_good_root_is_not_kept_where_a_later_one_is_refused(repository: Any) -> None:
-    repository.refuse(RootOutOfSequence, None, repository.next_root(), repository.next_root(version=4))
+    repository.refuse("root-out-of-sequence", None, repository.next_root(), repository.next_root(version=4))
 
 
 def test_a_good_root_is_not_kept_where_the_registry_is_refused(repository: Any) -> None:
-    repository.refuse(ThresholdNotMet, repository.next_registry(signers="w"), repository.next_root())
+    repository.refuse("threshold-not-met", repository.next_registry(signers="w"), repository.next_root())
 
 
 def test_an_update_under_an_expired_root(repository: Any) -> None:
-    repository.refuse(RootExpired, None, repository.next_root(expires=repository.now))
+    repository.refuse("root-expired", None, repository.next_root(expires=repository.now))
     repository.now = repository.root["expires"]
-    repository.refuse(RootExpired, repository.next_registry(expires=repository.now + DAY))
+    repository.refuse("root-expired", repository.next_registry(expires=repository.now + DAY))
 
 
 def test_the_bundled_test_root_over_a_production_one(repository: Any) -> None:
-    repository.refuse(ThresholdNotMet, bundled().registry_bytes, bundled().root_bytes)
+    repository.refuse("threshold-not-met", bundled().registry_bytes, bundled().root_bytes)
 
 
 def test_a_test_root_over_a_production_one(repository: Any) -> None:
-    repository.refuse(RootUseDiffers, None, repository.next_root(use="test"))
+    repository.refuse("root-use-differs", None, repository.next_root(use="test"))
 
 
 def test_a_production_root_over_a_test_one(repository: Any, make_role: Any) -> None:
     save_trusted(bundled(), repository.folder)
     new = {"version": 2, "root": make_role(1, "a")}
     envelope = Envelope.from_bytes(repository.signed_root("a", **new))
-    repository.refuse(RootUseDiffers, None, envelope.sign(keys.test_key(0)).sign(keys.test_key(1)).to_bytes())
+    repository.refuse("root-use-differs", None, envelope.sign(keys.test_key(0)).sign(keys.test_key(1)).to_bytes())
 
 
 def test_a_test_key_in_a_production_root(repository: Any) -> None:
     exposed = {"threshold": 1, "keys": [keys.public_bytes(keys.test_key(0))]}
-    repository.refuse(KeyIsForTests, None, repository.next_root(registry=exposed))
+    repository.refuse("test-key-in-production", None, repository.next_root(registry=exposed))
 
 
 def test_a_key_of_low_order_in_a_root(repository: Any) -> None:
     """Under the neutral element one signature would fit every registry."""
     neutral = {"threshold": 1, "keys": [b"\x01" + bytes(31)]}
-    repository.refuse(KeyUnsuitable, None, repository.next_root(registry=neutral))
+    repository.refuse("key-unsuitable", None, repository.next_root(registry=neutral))
 
 
 def test_registry_keys_taken_away_while_nobody_signs_the_registry_anew(repository: Any, make_role: Any) -> None:
-    repository.refuse(ThresholdNotMet, None, repository.next_root(registry=make_role(1, "z")))
+    repository.refuse("threshold-not-met", None, repository.next_root(registry=make_role(1, "z")))
 
 
 def test_a_registry_by_keys_that_were_taken_away(repository: Any, make_role: Any) -> None:
     repository.offer(repository.signed_registry("z"), repository.next_root(registry=make_role(1, "z")))
-    repository.refuse(ThresholdNotMet, repository.next_registry(signers="x"))
+    repository.refuse("threshold-not-met", repository.next_registry(signers="x"))
 
 
 # Time.
@@ -175,41 +155,41 @@ def test_a_registry_by_keys_that_were_taken_away(repository: Any, make_role: Any
 def test_a_rollback_to_an_older_version(repository: Any) -> None:
     older = repository.signed_registry()
     repository.offer(repository.next_registry())
-    repository.refuse(RegistryRolledBack, older)
+    repository.refuse("registry-rolled-back", older)
 
 
 def test_a_rollback_of_the_issue_date(repository: Any) -> None:
-    repository.refuse(RegistryRolledBack, repository.next_registry(issued=repository.registry["issued"] - 1))
+    repository.refuse("registry-rolled-back", repository.next_registry(issued=repository.registry["issued"] - 1))
 
 
 def test_a_rollback_under_a_root_that_keeps_the_registry_keys(repository: Any) -> None:
     older = repository.signed_registry()
     repository.offer(repository.next_registry())
-    repository.refuse(RegistryRolledBack, older, repository.next_root())
+    repository.refuse("registry-rolled-back", older, repository.next_root())
 
 
 def test_a_rollback_under_a_root_that_only_adds_a_registry_key(repository: Any, make_role: Any) -> None:
     older = repository.signed_registry()
     repository.offer(repository.next_registry())
-    repository.refuse(RegistryRolledBack, older, repository.next_root(registry=make_role(1, "xyz")))
+    repository.refuse("registry-rolled-back", older, repository.next_root(registry=make_role(1, "xyz")))
 
 
 def test_an_equal_version_with_other_bytes(repository: Any, make_provider: Any) -> None:
-    repository.refuse(RegistryForked, repository.next_registry(make_provider(44), version=5))
+    repository.refuse("registry-forked", repository.next_registry(make_provider(44), version=5))
 
 
 def test_an_equal_version_with_other_bytes_under_new_keys(repository: Any, make_role: Any) -> None:
     forked = repository.next_registry(version=5, signers="z")
-    repository.refuse(RegistryForked, forked, repository.next_root(registry=make_role(1, "z")))
+    repository.refuse("registry-forked", forked, repository.next_root(registry=make_role(1, "z")))
 
 
 def test_a_freeze_past_expiry(repository: Any) -> None:
     repository.now = repository.registry["expires"]
-    repository.refuse(RegistryExpired, repository.signed_registry())
+    repository.refuse("registry-expired", repository.signed_registry())
 
 
 def test_a_newer_registry_that_has_expired_too(repository: Any) -> None:
-    repository.refuse(RegistryExpired, repository.next_registry(issued=repository.now - 2, expires=repository.now))
+    repository.refuse("registry-expired", repository.next_registry(issued=repository.now - 2, expires=repository.now))
 
 
 def test_a_clock_set_back_to_where_a_frozen_registry_looks_fresh(repository: Any) -> None:
@@ -220,48 +200,48 @@ def test_a_clock_set_back_to_where_a_frozen_registry_looks_fresh(repository: Any
     repository.now -= DAY
     repository.offer(old)
     repository.now -= 1
-    repository.refuse(ClockSetBack, old)
+    repository.refuse("clock-set-back", old)
 
 
 def test_a_clock_set_back_before_the_registry_was_issued(repository: Any) -> None:
     issued = repository.now
     repository.now -= DAY + 1
-    repository.refuse(ClockSetBack, repository.next_registry(issued=issued))
+    repository.refuse("clock-set-back", repository.next_registry(issued=issued))
 
 
 def test_a_version_run_ahead_shuts_out_lower_ones(repository: Any) -> None:
     repository.offer(repository.next_registry(version=2**62))
-    repository.refuse(RegistryRolledBack, repository.next_registry())
+    repository.refuse("registry-rolled-back", repository.next_registry())
 
 
 # Entries.
 
 
 def test_an_entry_removed_at_the_end(repository: Any) -> None:
-    repository.refuse(EntryRemoved, repository.next_registry(entries=repository.registry["entries"][:1]))
+    repository.refuse("entry-removed", repository.next_registry(entries=repository.registry["entries"][:1]))
 
 
 def test_an_entry_removed_in_the_middle(repository: Any, make_provider: Any) -> None:
     entries = [*repository.registry["entries"][1:], make_provider(44)]
-    repository.refuse(EntryRemoved, repository.next_registry(entries=entries))
+    repository.refuse("entry-removed", repository.next_registry(entries=entries))
 
 
 def test_entries_removed_under_new_keys(repository: Any, make_role: Any) -> None:
     emptied = repository.next_registry(entries=[], version=1, signers="z")
-    repository.refuse(EntryRemoved, emptied, repository.next_root(registry=make_role(1, "z")))
+    repository.refuse("entry-removed", emptied, repository.next_root(registry=make_role(1, "z")))
 
 
 def test_entries_moved(repository: Any) -> None:
-    repository.refuse(EntryAltered, repository.next_registry(entries=repository.registry["entries"][::-1]))
+    repository.refuse("entry-altered", repository.next_registry(entries=repository.registry["entries"][::-1]))
 
 
 def test_a_code_reused_for_another_owner(repository: Any, make_provider: Any) -> None:
-    repository.refuse(CodeReused, repository.next_registry(make_provider(42, name="Somebody Else")))
+    repository.refuse("code-reused", repository.next_registry(make_provider(42, name="Somebody Else")))
 
 
 def test_a_code_taken_over_by_another_name(repository: Any, make_provider: Any) -> None:
     entries = [make_provider(42, name="Somebody Else"), make_provider(43)]
-    repository.refuse(EntryAltered, repository.next_registry(entries=entries))
+    repository.refuse("entry-altered", repository.next_registry(entries=entries))
 
 
 @pytest.mark.parametrize(
@@ -288,7 +268,7 @@ def test_an_entry_altered(repository: Any, make_provider: Any, changes: dict[str
     repository.offer(repository.next_registry())
     repository.registry["version"] = 7
     entries = [make_provider(42, **(fixed | changes)), make_provider(43)]
-    repository.refuse(EntryAltered, repository.next_registry(entries=entries))
+    repository.refuse("entry-altered", repository.next_registry(entries=entries))
 
 
 def test_a_revoked_provider_merely_retired(repository: Any, make_provider: Any) -> None:
@@ -297,7 +277,7 @@ def test_a_revoked_provider_merely_retired(repository: Any, make_provider: Any) 
     repository.offer(repository.next_registry())
     repository.registry["version"] = 6
     entries = [make_provider(42, state="retired", **ended), make_provider(43)]
-    repository.refuse(EntryAltered, repository.next_registry(entries=entries))
+    repository.refuse("entry-altered", repository.next_registry(entries=entries))
 
 
 def test_a_model_brought_back(repository: Any, make_provider: Any) -> None:
@@ -305,7 +285,7 @@ def test_a_model_brought_back(repository: Any, make_provider: Any) -> None:
     repository.registry["entries"][0] |= {"models": ended}
     repository.offer(repository.next_registry())
     repository.registry["version"] = 6
-    repository.refuse(EntryAltered, repository.next_registry(entries=[make_provider(42), make_provider(43)]))
+    repository.refuse("entry-altered", repository.next_registry(entries=[make_provider(42), make_provider(43)]))
 
 
 def test_a_layout_given_other_fields(repository: Any) -> None:
@@ -313,20 +293,20 @@ def test_a_layout_given_other_fields(repository: Any) -> None:
     layout = {"kind": "layout", "number": 64, "name": "theatre", "owner": 42, "fields": fields}
     repository.offer(repository.next_registry(layout))
     other = layout | {"fields": [*fields[:3], ["seat", 20]]}
-    repository.refuse(EntryAltered, repository.next_registry(other, version=7))
+    repository.refuse("entry-altered", repository.next_registry(other, version=7))
 
 
 def test_a_certificate_dated_back(repository: Any) -> None:
     early = {"kind": "certificate", "commitment": bytes(32), "owner": "Somebody"}
     early |= {"since": repository.registry["issued"] - 1}
-    repository.refuse(EntryBackdated, repository.next_registry(early))
+    repository.refuse("entry-backdated", repository.next_registry(early))
 
 
 def test_an_epoch_dated_back(repository: Any, make_provider: Any) -> None:
     """It would change which key a text of last week is opened with."""
     epochs = [{"epoch": 9, "since": repository.registry["issued"] - 1}]
     entries = [make_provider(42, epochs=epochs), make_provider(43)]
-    repository.refuse(EntryBackdated, repository.next_registry(entries=entries))
+    repository.refuse("entry-backdated", repository.next_registry(entries=entries))
 
 
 # Bytes.
@@ -335,24 +315,24 @@ def test_an_epoch_dated_back(repository: Any, make_provider: Any) -> None:
 def test_an_envelope_truncated(repository: Any) -> None:
     sound = repository.next_registry()
     for length in (0, 1, len(sound) // 2, len(sound) - 1):
-        repository.refuse(EnvelopeMalformed, sound[:length])
+        repository.refuse("envelope-malformed", sound[:length])
 
 
 def test_an_envelope_with_more_behind_it(repository: Any) -> None:
-    repository.refuse(EnvelopeMalformed, repository.next_registry() + b"\xc0")
+    repository.refuse("envelope-malformed", repository.next_registry() + b"\xc0")
 
 
 def test_an_envelope_oversized(repository: Any) -> None:
-    repository.refuse(EnvelopeMalformed, bytes(Envelope.MAX_BYTES + 1))
+    repository.refuse("envelope-malformed", bytes(Envelope.MAX_BYTES + 1))
 
 
-def test_an_envelope_of_many_signatures(repository: Any) -> None:
+def test_an_envelope_of_many_signatures(refused: Any, repository: Any) -> None:
     signers = "".join(chr(0x4E00 + number) for number in range(64))
-    with pytest.raises(EnvelopeMalformed, match="at most 64"):
+    with refused("envelope-malformed", match="at most 64"):
         repository.next_registry(signers=signers + "x")
     document = canonical.decode(repository.next_registry(signers=signers))
     document["signatures"].append({"key": b"\xff" * 32, "signature": bytes(64)})
-    repository.refuse(EnvelopeMalformed, canonical.encode(document))
+    repository.refuse("envelope-malformed", canonical.encode(document))
 
 
 def signed_payload(repository: Any, kind: str, payload: bytes, signers: str) -> bytes:
@@ -383,13 +363,13 @@ def test_a_registry_that_is_no_canonical_document(repository: Any, spoil: Any) -
     payload = spoil(Envelope.from_bytes(repository.next_registry()).payload)
     if len(payload) > Envelope.MAX_BYTES - 1000:
         payload = payload[: (1 << 20) + 1]
-    repository.refuse(RegistryMalformed, signed_payload(repository, "ctwl-registry/1", payload, "x"))
+    repository.refuse("registry-malformed", signed_payload(repository, "ctwl-registry/1", payload, "x"))
 
 
 def test_a_root_larger_than_a_root_may_be(repository: Any) -> None:
-    repository.refuse(RootMalformed, None, signed_payload(repository, "ctwl-root/1", bytes((1 << 16) + 1), "ab"))
+    repository.refuse("root-malformed", None, signed_payload(repository, "ctwl-root/1", bytes((1 << 16) + 1), "ab"))
 
 
 def test_names_that_would_steer_a_terminal(repository: Any, make_provider: Any) -> None:
     for name in ("\x1b]0;owned\x07", "a\u202eb", "a\r\nb", "\u200b"):
-        repository.refuse(RegistryMalformed, repository.next_registry(make_provider(44, name=name)))
+        repository.refuse("registry-malformed", repository.next_registry(make_provider(44, name=name)))

@@ -20,6 +20,8 @@ from ctwl_protocol.registry.store import VARIABLE
 
 Run = Callable[..., tuple[int, str]]
 
+pytestmark = pytest.mark.usefixtures("quick_scrypt")
+
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
@@ -45,8 +47,8 @@ def good(run: Run, line: str) -> str:
     return said.strip()
 
 
-@pytest.fixture(scope="session")
-def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(scope="module")
+def published(quick_scrypt: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A root that two of three sign, a registry that one signs, with one provider; and the keys."""
     folder = tmp_path_factory.mktemp("published")
     with pytest.MonkeyPatch.context() as patch:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ctwl_protocol import Beacon, get_profile
@@ -47,7 +47,7 @@ def test_what_was_sealed_opens(user: int, nonce: int, epoch: int) -> None:
 
 
 def test_anything_else_opens_in_one_of_256_cases() -> None:
-    rng, tries = np.random.default_rng(1), 4_000
+    rng, tries = np.random.default_rng(1), 1_000
     ways = {
         "key": lambda sealed: OTHER.open(sealed, BEACON, 5),
         "epoch": lambda sealed: KEYS.open(sealed, BEACON, 6),
@@ -63,7 +63,7 @@ def test_anything_else_opens_in_one_of_256_cases() -> None:
                 opened += 1
             except SealRefused:
                 pass
-        assert 3 <= opened <= 35, way  # 15.6 expected; outside in fewer than one of 10,000 cases
+        assert 0 < opened < 15, way  # 3.9 expected; the seed is fixed
 
 
 def test_the_same_user_looks_different_under_every_nonce_and_epoch() -> None:
@@ -96,10 +96,8 @@ def test_the_authenticator_depends_on_everything_else() -> None:
     assert record.fields["authenticator"] not in others
 
 
-@settings(max_examples=5)
-@given(st.binary(min_size=32, max_size=32))
-def test_keys_come_back_from_their_file(tmp_path_factory: pytest.TempPathFactory, secret: bytes) -> None:
-    path: Path = tmp_path_factory.mktemp("keys") / "provider.keys"
+def test_keys_come_back_from_their_file(tmp_path: Path, quick_scrypt: None) -> None:
+    path, secret = tmp_path / "provider.keys", bytes(range(7, 39))
     ProviderKeys(secret).save(path, "sesame")
     assert ProviderKeys.load(path, "sesame") == ProviderKeys(secret)
     assert secret not in path.read_bytes()

@@ -18,6 +18,7 @@ def test_normalisation_is_idempotent(text: str) -> None:
     assert normalize(normalize(text)) == normalize(text)
 
 
+@pytest.mark.slow
 def test_normalisation_is_idempotent_on_every_character_and_pair_with_an_accent() -> None:
     for point in range(0x110000):
         if not 0xD800 <= point < 0xE000:

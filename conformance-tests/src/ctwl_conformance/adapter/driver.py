@@ -14,14 +14,8 @@ from typing import Any, Literal, Self, TypeVar, cast
 
 from pydantic import BaseModel
 
-from ctwl_protocol.records.record import RecordDocument
-
 from .messages import (
     MAX_LINE,
-    Decode,
-    Decoded,
-    Encode,
-    Encoded,
     Malformed,
     Refused,
     Reply,
@@ -31,12 +25,7 @@ from .messages import (
     Started,
     Stop,
     Stopped,
-    TrustedState,
     VectorRequest,
-    Verified,
-    VerifyRegistry,
-    Weigh,
-    Weighed,
     parse,
     read_line,
     write_line,
@@ -55,7 +44,7 @@ _Answer = TypeVar("_Answer", bound=BaseModel)
 
 @dataclass(frozen=True)
 class Limits:
-    """How long an adapter may take, in seconds, and how often it is started anew.
+    """How long an adapter may take, in seconds, and how often the suite restarts it.
 
     Attributes:
         start: until it has told what it is; models are loaded here.
@@ -71,7 +60,7 @@ class Limits:
 
 
 class AdapterErrored(Exception):
-    """An adapter that gave no answer; whether it conforms stays open.
+    """An adapter gave no answer. This says nothing about conformance.
 
     Attributes:
         kind: what happened.
@@ -127,7 +116,7 @@ class Adapter:
     """
 
     def __init__(self, command: Sequence[str], limits: Limits | None = None) -> None:
-        """Take note of a command; nothing runs yet."""
+        """Keep the command. The process starts at the first request."""
         self.command = tuple(command)
         self._limits = limits or Limits()
         self._runner = asyncio.Runner()
@@ -155,35 +144,24 @@ class Adapter:
             return self._runner.run(self._open())
 
     def vector(self, family: str, data: dict[str, Any]) -> dict[str, Any] | Refused | Skipped:
-        """Its answer to an exact question."""
+        """Its answer to an exact question; see :meth:`ask`."""
         answer: dict[str, Any] | Refused | Skipped = self._ask(VectorRequest(id=0, family=family, input=data), None)
         return answer
 
-    def encode(
-        self, profile: str, prompt: str, record: RecordDocument, tokens: int, seed: int
-    ) -> Encoded | Refused | Skipped:
-        """A text that carries a record."""
-        request = Encode(id=0, profile=profile, prompt=prompt, record=record, tokens=tokens, seed=seed)
-        answer: Encoded | Refused | Skipped = self._ask(request, Encoded)
-        return answer
+    def ask(self, request: Request, model: type[_Answer]) -> _Answer | Refused | Skipped:
+        """Its answer to any other request.
 
-    def decode(self, profile: str, text: str, alpha: float) -> Decoded | Refused | Skipped:
-        """What it finds in a text."""
-        answer: Decoded | Refused | Skipped = self._ask(Decode(id=0, profile=profile, text=text, alpha=alpha), Decoded)
-        return answer
+        Args:
+            request: what is asked; it gets an id of its own.
+            model: of the answer.
 
-    def verify_registry(
-        self, trusted: TrustedState, roots: Sequence[str], registry: str | None, clock: int
-    ) -> Verified | Refused | Skipped:
-        """What it makes of an update."""
-        request = VerifyRegistry(id=0, trusted=trusted, roots=list(roots), registry=registry, clock=clock)
-        answer: Verified | Refused | Skipped = self._ask(request, Verified)
-        return answer
+        Returns:
+            The answer, an error of the implementation's own, or a declared skip.
 
-    def weigh(self, profile: str, windows: list[list[int]], tokens: list[list[int]]) -> Weighed | Refused | Skipped:
-        """What its proxy runtime weighs."""
-        request = Weigh(id=0, profile=profile, windows=windows, tokens=tokens)
-        answer: Weighed | Refused | Skipped = self._ask(request, Weighed)
+        Raises:
+            AdapterErrored: there was none of these.
+        """
+        answer: _Answer | Refused | Skipped = self._ask(request, model)
         return answer
 
     def close(self) -> None:
@@ -196,18 +174,13 @@ class Adapter:
             self._runner.close()
 
     def abort(self) -> None:
-        """End it at once and for good, from any thread: who waits for its answer gets an error."""
+        """End it at once and for good, from any thread. A thread that waits for its answer gets an error."""
         self._failed = self._errored("given-up", "the run was broken off")
         transport = self._transport  # once: the thread that waits may be ending it
         if transport is not None:
             _kill(transport)
 
     def _ask(self, request: Request, model: type[_Answer] | None) -> Any:
-        """One request: an answer, an error of the implementation's own, or a declared skip.
-
-        Raises:
-            AdapterErrored: there was none of these.
-        """
         with self._lock:
             return self._runner.run(self._answered(request, model))
 
@@ -336,5 +309,5 @@ def _ended(status: int | None) -> str:
 
 
 def clean(text: str) -> str:
-    """A text that steers no terminal and no XML reader."""
+    """The text without characters that control a terminal or that XML does not allow."""
     return "".join(letter if letter.isprintable() or letter == "\n" else "?" for letter in text)

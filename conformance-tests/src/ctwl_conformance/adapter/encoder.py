@@ -61,7 +61,7 @@ class ReferenceEncoder(Implementation):
 
 
 def write(encoder: Encoder, prompt: str, record: Record, **options: Any) -> str:
-    """A text that carries this very record, its nonce included; short ones are what was asked for.
+    """A text that carries exactly this record, including its nonce. Short texts give no warning.
 
     The options are those of :meth:`ctwl_encoder.Encoder.generate`.
     """

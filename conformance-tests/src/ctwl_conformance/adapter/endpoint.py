@@ -23,7 +23,7 @@ _SHOWN = 300
 
 
 class EndpointError(CTWLError):
-    """The endpoint did not answer, or answered something else than a completion."""
+    """The endpoint did not answer, or its answer was no completion."""
 
     code = "endpoint-error"
 
@@ -40,7 +40,7 @@ class EndpointEncoder(Implementation):
         chat: bool = False,
         client: httpx.Client | None = None,
     ) -> None:
-        """Take note of the endpoint.
+        """Keep the address of the endpoint.
 
         Args:
             url: base URL, such as ``http://127.0.0.1:8000/v1``; a key is taken from ``$OPENAI_API_KEY``.
@@ -86,14 +86,14 @@ class EndpointEncoder(Implementation):
         """
         try:
             response = send()
+            response.raise_for_status()
+            found = pick(response.json())
+        except httpx.HTTPStatusError as error:
+            raise EndpointError(f"HTTP {response.status_code}: {response.text[:_SHOWN]}") from error
         except httpx.HTTPError as error:
             raise EndpointError(f"no answer ({error}); is the server up, and --url its base URL?") from error
-        if response.is_error:
-            raise EndpointError(f"HTTP {response.status_code}: {response.text[:_SHOWN]}")
-        try:
-            found = pick(response.json())
-        except (ValueError, LookupError, TypeError) as error:
-            raise EndpointError(f"not the answer of an OpenAI-compatible server: {response.text[:_SHOWN]}") from error
+        except (ValueError, LookupError, TypeError):
+            found = None
         if not isinstance(found, str):
             raise EndpointError(f"not the answer of an OpenAI-compatible server: {response.text[:_SHOWN]}")
         return found

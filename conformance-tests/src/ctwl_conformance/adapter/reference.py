@@ -12,9 +12,9 @@ from ctwl_protocol.records.record import RecordDocument
 from ctwl_protocol.registry.workflow import resume, update
 
 from ..families import ANSWERS
-from ..numeric import FAMILY, weigh
 from ..toy import write_toy
-from ..vectors import unanswerable
+from ..vectors.numeric import FAMILY, weigh
+from ..vectors.reference import unanswerable
 from .messages import Class, Decode, Decoded, Encode, Encoded, Span, Started, Verified, VerifyRegistry, Weigh, Weighed
 from .serving import Implementation, NotDone, wanted
 
@@ -50,13 +50,13 @@ class Answering(Implementation):
 
 
 class ReferenceDecoder(Answering):
-    """``ctwl-decoder``; a profile's proxy is loaded when it is first asked for."""
+    """``ctwl-decoder``. It loads a profile's proxy at the first request for the profile."""
 
     classes = ("decoder",)
     name = "ctwl-decoder"
 
     def __init__(self, profiles: Iterable[str] = (TOY,), open_decoder: Callable[[str], Decoder] | None = None) -> None:
-        """Take note of the profiles.
+        """Keep the names of the profiles.
 
         Args:
             profiles: names of the profiles, or paths of private ones.
@@ -91,7 +91,7 @@ def _open_decoder(profile: str) -> Decoder:
 
 
 def decoded(report: Report) -> Decoded:
-    """A report as the protocol has it."""
+    """A report in the form of the adapter protocol."""
     record = None
     if report.detected and report.record and report.record.number is not None:
         record = RecordDocument(layout=report.record.number, fields=report.record.fields)

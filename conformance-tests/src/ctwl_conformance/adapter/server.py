@@ -1,4 +1,4 @@
-"""A tiny OpenAI-compatible server that marks what it writes: to try the endpoint adapter without vLLM.
+"""A small OpenAI-compatible server that marks its texts, to try the endpoint adapter without vLLM.
 
 One request at a time, ``/v1/models`` and ``/v1/completions`` alone. It is no server for production; that is vLLM with
 the plug-in of ``ctwl-encoder``, whose names of extra arguments it shares.
@@ -34,7 +34,7 @@ class Extra(BaseModel):
 
 
 class Completion(BaseModel):
-    """The part of OpenAI's request that is read."""
+    """The part of OpenAI's request that the server reads."""
 
     model_config = ConfigDict(frozen=True)
 

@@ -1,4 +1,4 @@
-"""The other end: what an implementation in Python needs to be an adapter."""
+"""What an implementation in Python needs to be an adapter."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ __all__ = ["Implementation", "NotDone", "answer_all", "serve", "streams", "wante
 
 
 class NotDone(Exception):
-    """Raised where an implementation does not do what it is asked; the text is the reason of the skip."""
+    """The implementation does not support the request. The text is the reason of the skip."""
 
 
 class Implementation:
@@ -98,7 +98,7 @@ class Implementation:
 
 
 def wanted(request: Encode, profile: str) -> Record:
-    """The record that an encoder without keys is asked for.
+    """The record of a request to an encoder without keys.
 
     Raises:
         NotDone: it is to be written under another profile, or has an authenticator.
@@ -118,7 +118,7 @@ def serve(implementation: Implementation) -> int:
 
 
 def streams() -> tuple[BinaryIO, BinaryIO]:
-    """Requests and replies; what anything else writes to standard output goes to standard error from now on."""
+    """The streams of requests and replies. From now on, other output to standard output goes to standard error."""
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     sys.stdout = io.TextIOWrapper(os.fdopen(1, "wb", closefd=False), encoding="utf-8", write_through=True)

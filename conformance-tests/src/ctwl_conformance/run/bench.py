@@ -1,46 +1,34 @@
-"""The implementations of one run, started once, and the texts that were written so far."""
+"""The implementations of one run, each started once, and the texts that they wrote so far."""
 
 from __future__ import annotations
 
 import re
 import shlex
 import threading
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Self
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Self, TypeAlias
 
 from ctwl_protocol.records.record import RecordDocument
 
-from ..adapter import Adapter, AdapterErrored, Encoded, Limits, Refused, Skipped, Started
-from ..adapter.messages import Class
+from ..adapter import Adapter, AdapterErrored, Encode, Encoded, Limits, Started
+from ..adapter.messages import Class, Refused, Skipped
 from .plan import prompt, record
 from .results import Implementation
 
 __all__ = ["Bench", "Commands", "Subject", "Written"]
 
 
+Commands: TypeAlias = Mapping[Class, Sequence[str]]
+"""The commands that a user gives for each class."""
+
+
 @dataclass(frozen=True)
-class Commands:
-    """Which commands are adapters of what, as a user gives them."""
+class Written:
+    """A record that an encoder had to write, and its answer."""
 
-    encoders: Sequence[str] = ()
-    decoders: Sequence[str] = ()
-    clients: Sequence[str] = ()
-
-    def roles(self) -> dict[str, list[Class]]:
-        """Each distinct command with the classes that it was given for, in order."""
-        found: dict[str, list[Class]] = {}
-        given: list[tuple[Class, Sequence[str]]] = [
-            ("encoder", self.encoders),
-            ("decoder", self.decoders),
-            ("registry-client", self.clients),
-        ]
-        for role, commands in given:
-            for command in commands:
-                roles = found.setdefault(command, [])
-                if role not in roles:
-                    roles.append(role)
-        return found
+    record: RecordDocument
+    answer: Encoded | Refused | Skipped
 
 
 @dataclass
@@ -52,6 +40,8 @@ class Subject:
         roles: the classes that it is judged for.
         told: what it says of itself; None where it did not start.
         failure: why it did not.
+        lock: held while it writes texts.
+        written: the texts that it wrote so far, by profile, layout and length.
     """
 
     label: str
@@ -60,6 +50,8 @@ class Subject:
     roles: list[Class]
     told: Started | None
     failure: AdapterErrored | None = None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    written: dict[tuple[str, int, int], list[Written]] = field(default_factory=dict)
 
     @property
     def profiles(self) -> list[str]:
@@ -67,16 +59,8 @@ class Subject:
         return self.told.profiles if self.told else []
 
     def describe(self) -> Implementation:
-        """As a report has it."""
+        """Its entry in a report."""
         return Implementation(label=self.label, command=self.command, told=self.told)
-
-
-@dataclass(frozen=True)
-class Written:
-    """A text that an encoder was asked for, with what it answered."""
-
-    record: RecordDocument
-    answer: Encoded | Refused | Skipped
 
 
 class Bench:
@@ -93,12 +77,8 @@ class Bench:
         """
         self.size, self.seed = size, seed
         self.subjects: list[Subject] = []
-        self.on_step: Callable[[], None] = lambda: None
-        self._texts: dict[tuple[str, str, int, int], list[Written]] = {}
-        self._guard = threading.Lock()
-        self._locks: dict[str, threading.Lock] = {}
         try:
-            for command, roles in commands.roles().items():
+            for command, roles in _roles(commands).items():
                 self.subjects.append(_started(command, roles, {s.label for s in self.subjects}, limits))
         except BaseException:
             self.close()
@@ -121,27 +101,35 @@ class Bench:
             subject.adapter.close()
 
     def of(self, role: Class) -> list[Subject]:
-        """Those that are judged for a class and have started."""
+        """The implementations that are judged for a class and have started."""
         return [subject for subject in self.subjects if role in subject.roles and subject.told]
 
     def texts(self, encoder: Subject, profile: str, layout: int, tokens: int, count: int) -> list[Written]:
-        """So many texts of an encoder; each is asked for once, whoever reads it.
+        """The first ``count`` texts of an encoder. It writes each text once, however many decoders read it.
 
         Raises:
             AdapterErrored: it gave no answer; the next call asks again.
         """
-        key = (encoder.label, profile, layout, tokens)
-        with self._guard:
-            lock = self._locks.setdefault(encoder.label, threading.Lock())
-        with lock:
-            found = self._texts.setdefault(key, [])
+        with encoder.lock:
+            found = encoder.written.setdefault((profile, layout, tokens), [])
             while len(found) < count:
                 i = len(found)
                 wanted = record(layout, self.seed, i)
-                answer = encoder.adapter.encode(profile, prompt(i), wanted, tokens, self.seed * 1000 + i)
+                seed = self.seed * 1000 + i
+                request = Encode(id=0, profile=profile, prompt=prompt(i), record=wanted, tokens=tokens, seed=seed)
+                answer = encoder.adapter.ask(request, Encoded)
                 found.append(Written(wanted, answer))
-                self.on_step()
             return found[:count]
+
+
+def _roles(commands: Commands) -> dict[str, list[Class]]:
+    """Each distinct command with the classes that it was given for, in order."""
+    found: dict[str, list[Class]] = {}
+    for role, given in commands.items():
+        for command in given:
+            if role not in found.setdefault(command, []):
+                found[command].append(role)
+    return found
 
 
 def _started(command: str, roles: list[Class], taken: Iterable[str], limits: Limits | None) -> Subject:

@@ -10,14 +10,14 @@ from scipy.stats import beta, binom
 __all__ = ["ERROR", "Bound", "interval"]
 
 ERROR = 1e-3
-"""How often a bound may fail an implementation whose true rate is just the one that the bound claims."""
+"""How often a bound may fail an implementation whose true rate equals the claimed one."""
 
 _CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
 class Bound:
-    """A claim about a rate: at least, or at most, so much.
+    """A claim about a rate: at least, or at most, this value.
 
     Attributes:
         side: which of the two.
@@ -28,19 +28,19 @@ class Bound:
     rate: float
 
     def limit(self, trials: int) -> int:
-        """The fewest, or the most, successes that pass: fewer (more) would have a chance below :data:`ERROR`."""
+        """The fewest (most) successes that pass; at the claimed rate, fewer (more) are rarer than :data:`ERROR`."""
         if self.side == "at least":
             return max(k for k in range(trials + 1) if k == 0 or binom.cdf(k - 1, trials, self.rate) <= ERROR)
         return min(k for k in range(trials + 1) if binom.sf(k, trials, self.rate) <= ERROR)
 
     def holds(self, successes: int, trials: int) -> bool:
-        """Whether so many successes pass."""
+        """Whether this number of successes passes."""
         if self.side == "at least":
             return successes >= self.limit(trials)
         return successes <= self.limit(trials)
 
     def excluded(self, trials: int) -> float:
-        """The true rate that would pass in only 5 % of runs: what so many trials can tell apart from the claim."""
+        """The true rate that would pass in only 5 % of runs: this number of trials can tell it from the claim."""
         limit = self.limit(trials)
         if self.side == "at least":
             return float(beta.ppf(1 - _CONFIDENCE, limit, trials - limit + 1)) if limit else 0.0

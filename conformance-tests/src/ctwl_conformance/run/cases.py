@@ -5,30 +5,34 @@ from __future__ import annotations
 import json
 import random
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
-from ..adapter import AdapterErrored, Decoded, Refused, Skipped, TrustedState, Verified, Weighed
-from ..adapter.messages import Class
+from ..adapter import AdapterErrored, Decode, Decoded, Verified, VerifyRegistry, Weigh, Weighed
+from ..adapter.messages import Class, Refused, Skipped, TrustedState
 from ..families import FAMILIES as VECTOR_FAMILIES
 from ..families.family import unhex
-from ..numeric import FAMILY as NUMERIC
-from ..numeric import Numeric
 from ..vectors import Vector, load, load_numeric
+from ..vectors.numeric import FAMILY as NUMERIC
+from ..vectors.numeric import Numeric
 from .bench import Bench, Subject, Written
 from .bounds import Bound, interval
+from .exceptions import Exceptions
 from .plan import ALPHA, FAMILIES, HUMAN, HUMAN_ALPHA, TextFamily, code_of, human_texts, setting
-from .results import Measure, Result, Statistics
+from .results import Measure, Question, Result, Statistics
 
-__all__ = ["Case", "HumanCase", "NumericCase", "Outcome", "StartCase", "TextCase", "VectorCase", "all_cases"]
+__all__ = ["Case", "Outcome", "all_cases"]
 
 _SHOWN = 300
+"""So many characters of a question or an answer are shown."""
 
-UPDATES = "registry-update"
+_UPDATES = "registry-update"
 """The family whose vectors are sent as ``verify-registry``."""
+
+_T = TypeVar("_T")
 
 
 class Failed(Exception):
@@ -41,7 +45,7 @@ class Skip(Exception):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a case found, where nothing was raised; a rate or number that breaks its bound is wrong."""
+    """What a case found, if it raised nothing. ``wrong`` says which bound a rate or a number breaks."""
 
     statistics: Statistics | None = None
     wrong: str = ""
@@ -49,134 +53,141 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Case(ABC):
+class Case:
     """One case.
 
     Attributes:
-        id: see :class:`~.results.Result`.
+        question: the part of its result that is known beforehand.
+        judge: asks and judges. It may raise Failed, Skip or AdapterErrored.
     """
 
-    id: str = field(init=False)
+    question: Question
+    judge: Callable[[], Outcome]
 
     @property
-    def steps(self) -> int:
-        """How much work it is, for a progress bar."""
-        return 1
+    def id(self) -> str:
+        """See :class:`~.results.Question`."""
+        return self.question.id
 
-    @abstractmethod
-    def about(self) -> dict[str, Any]:
-        """The result's fields that are known beforehand."""
-
-    @abstractmethod
-    def judge(self, bench: Bench) -> Outcome:
-        """Ask and judge.
-
-        Raises:
-            Failed, Skip, AdapterErrored: what else can come of it.
-        """
-
-    def run(self, bench: Bench) -> Result:
-        """The result, whatever happens."""
+    def run(self, exceptions: Exceptions | None = None) -> Result:
+        """The result, whatever happens, with the known exceptions applied."""
+        known = exceptions or Exceptions()
+        if reason := known.skipped(self.id):
+            return self._result("skipped", reason=reason)
         began = time.monotonic()
-        found: dict[str, Any] = {"verdict": "passed"}
         try:
-            outcome = self.judge(bench)
-            found |= {"statistics": outcome.statistics, "measure": outcome.measure}
-            if outcome.wrong:
-                found |= {"verdict": "failed", "reason": outcome.wrong}
+            outcome = self.judge()
+            verdict = "failed" if outcome.wrong else "passed"
+            found = {"reason": outcome.wrong, "statistics": outcome.statistics, "measure": outcome.measure}
         except Failed as error:
-            found |= {"verdict": "failed", "reason": str(error)}
-        except Skip as reason:
-            found |= {"verdict": "skipped", "reason": str(reason)}
+            verdict, found = "failed", {"reason": str(error)}
+        except Skip as why:
+            verdict, found = "skipped", {"reason": str(why)}
         except AdapterErrored as error:
-            found |= {"verdict": "errored", "reason": str(error), "error": error.kind, "stderr": error.stderr}
-        except Exception as error:  # the report of all else must not be lost with it
-            found |= {"verdict": "errored", "reason": f"a fault of the suite's own: {type(error).__name__}: {error}"}
-        seconds = round(time.monotonic() - began, 3)
-        return Result(id=self.id, **self.about(), **found, seconds=seconds)
+            verdict, found = "errored", {"reason": str(error), "error": error.kind, "stderr": error.stderr}
+        except Exception as error:  # the report of all other cases must not be lost with this one
+            verdict, found = "errored", {"reason": f"a fault of the suite's own: {type(error).__name__}: {error}"}
+        return known.applied(self._result(verdict, **found, seconds=round(time.monotonic() - began, 3)))
+
+    def _result(self, verdict: str, **found: Any) -> Result:
+        return Result.model_validate({**dict(self.question), "verdict": verdict, **found})
 
 
-@dataclass(frozen=True)
-class StartCase(Case):
-    """An implementation starts and claims the classes that it was given for."""
-
-    subject: Subject
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "id", f"start/{self.subject.label}")
-
-    def about(self) -> dict[str, Any]:  # noqa: D102 - see Case
-        return {
-            "kind": "start",
-            "family": "start",
-            "section": "14",
-            "comment": "it starts, and claims the classes that it was given for",
-            "implementations": [self.subject.label],
-            "classes": self.subject.roles,
-        }
-
-    def judge(self, bench: Bench) -> Outcome:  # noqa: D102 - see Case
-        if self.subject.failure is not None:
-            raise self.subject.failure
-        told = self.subject.adapter.describe()
-        if missing := [role for role in self.subject.roles if role not in told.classes]:
-            raise Failed(f"it was given as {missing[0]}, but claims only {', '.join(told.classes)}")
-        if not told.profiles and {"encoder", "decoder"} & set(self.subject.roles):
-            raise Failed("it names no profile")
-        if unknown := set(told.families) - {*VECTOR_FAMILIES, NUMERIC}:
-            raise Failed(f"it names a family that there is not: {min(unknown)}; see ctwl-conformance sections")
-        bench.on_step()
-        return Outcome()
+def all_cases(bench: Bench) -> Iterator[Case]:
+    """Every case that these implementations can be asked."""
+    for subject in bench.subjects:
+        yield _start_case(subject)
+    vectors = load()
+    for subject in bench.subjects:
+        if subject.told:
+            roles = {role for role in subject.roles if role != "encoder" or subject.told.families}
+            for vector in vectors:
+                if roles & set(_classes_of(vector)):
+                    yield _vector_case(subject, vector)
+    yield from _text_cases(bench)
+    numerics = load_numeric()
+    for decoder in bench.of("decoder"):
+        for profile in decoder.profiles:
+            yield _human_case(decoder, profile, setting(profile).humans[bench.size])
+        yield from (_numeric_case(decoder, numeric) for numeric in numerics if numeric.profile in decoder.profiles)
 
 
-@dataclass(frozen=True)
-class VectorCase(Case):
-    """One exact question to one implementation."""
+# An implementation starts.
 
-    subject: Subject
-    vector: Vector
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "id", f"vector/{self.vector.id}/{self.subject.label}")
+def _start_case(subject: Subject) -> Case:
+    question = Question(
+        id=f"start/{subject.label}",
+        kind="start",
+        family="start",
+        section="14",
+        comment="it starts, and claims the classes that it was given for",
+        implementations=[subject.label],
+        classes=subject.roles,
+    )
+    return Case(question, partial(_judge_start, subject))
 
-    def about(self) -> dict[str, Any]:  # noqa: D102 - see Case
-        return {
-            "kind": self.vector.level,
-            "family": self.vector.family,
-            "section": self.vector.section,
-            "comment": self.vector.comment,
-            "implementations": [self.subject.label],
-            "classes": [role for role in classes_of(self.vector) if role in self.subject.roles],
-        }
 
-    def judge(self, bench: Bench) -> Outcome:  # noqa: D102 - see Case
-        bench.on_step()
-        answer = self._ask()
-        match answer:
-            case Skipped():
-                raise Skip(answer.skip)
-            case Refused():
-                raise Failed(f"an error instead of an answer: {answer.status}: {answer.message}")
-            case Verified():
-                answer = answer.model_dump(exclude_none=True)
-        if not self.vector.agrees(answer):
-            asked = _short(self.vector.input)
-            raise Failed(f"{_short(answer)}; expected {_short(self.vector.expected)}; asked {asked}")
-        return Outcome()
+def _judge_start(subject: Subject) -> Outcome:
+    if subject.failure is not None:
+        raise subject.failure
+    told = subject.adapter.describe()
+    if missing := [role for role in subject.roles if role not in told.classes]:
+        raise Failed(f"it was given as {missing[0]}, but claims only {', '.join(told.classes)}")
+    if not told.profiles and {"encoder", "decoder"} & set(subject.roles):
+        raise Failed("it names no profile")
+    if unknown := set(told.families) - {*VECTOR_FAMILIES, NUMERIC}:
+        raise Failed(f"it names an unknown family: {min(unknown)}; see ctwl-conformance sections")
+    return Outcome()
 
-    def _ask(self) -> dict[str, Any] | Verified | Refused | Skipped:
-        """The answer; updates of a registry have a request of their own."""
-        family, asked, adapter = self.vector.family, self.vector.input, self.subject.adapter
-        if family == UPDATES:
-            trusted = TrustedState.model_validate(asked["trusted"])
-            return adapter.verify_registry(trusted, asked["roots"], asked["registry"], asked["clock"])
-        if self.subject.told and family not in self.subject.told.families:
-            raise Skip(f"it does not declare the family {family}")
-        return adapter.vector(family, _whole(asked))
+
+# An exact question to one implementation.
+
+
+def _vector_case(subject: Subject, vector: Vector) -> Case:
+    question = Question(
+        id=f"vector/{vector.id}/{subject.label}",
+        kind=vector.level,
+        family=vector.family,
+        section=vector.section,
+        comment=vector.comment,
+        implementations=[subject.label],
+        classes=[role for role in _classes_of(vector) if role in subject.roles],
+    )
+    return Case(question, partial(_judge_vector, subject, vector))
+
+
+def _classes_of(vector: Vector) -> list[Class]:
+    """The conformance classes that a vector is evidence for: 9.6 is the registry client's, 4.1 everybody's."""
+    if vector.section.startswith("9.6"):
+        return ["registry-client"]
+    if vector.section.startswith("4.1"):
+        return ["encoder", "decoder", "registry-client"]
+    return ["encoder", "decoder"]
+
+
+def _judge_vector(subject: Subject, vector: Vector) -> Outcome:
+    asked = vector.input
+    answer: dict[str, Any]
+    if vector.family == _UPDATES:
+        request = VerifyRegistry(
+            id=0,
+            trusted=TrustedState.model_validate(asked["trusted"]),
+            roots=asked["roots"],
+            registry=asked["registry"],
+            clock=asked["clock"],
+        )
+        answer = _answered(subject.adapter.ask(request, Verified)).model_dump(exclude_none=True)
+    else:
+        _declared(subject, vector.family)
+        answer = _answered(subject.adapter.vector(vector.family, _whole(asked)))
+    if not vector.agrees(answer):
+        raise Failed(f"{_short(answer)}; expected {_short(vector.expected)}; asked {_short(asked)}")
+    return Outcome()
 
 
 def _whole(asked: Any) -> Any:
-    """The same, long byte strings in one piece: files have them in parts, some repeated."""
+    """The same input with each byte string in one piece. Files may have a long one in parts, some repeated."""
     match asked:
         case dict():
             return {name: _whole(value) for name, value in asked.items()}
@@ -187,172 +198,153 @@ def _whole(asked: Any) -> Any:
     return asked
 
 
-@dataclass(frozen=True)
-class TextCase(Case):
-    """An encoder writes, a decoder reads: one family under one profile."""
-
-    encoder: Subject
-    decoder: Subject
-    profile: str
-    family: TextFamily
-    texts: int
-
-    def __post_init__(self) -> None:
-        object.__setattr__(
-            self, "id", f"{self.family.name}/{self.profile}/{self.encoder.label}/{self.decoder.label}"
-        )  # fmt: skip
-
-    @property
-    def steps(self) -> int:  # noqa: D102 - see Case
-        return self.texts
-
-    def about(self) -> dict[str, Any]:  # noqa: D102 - see Case
-        tokens = self.family.tokens(self.profile)
-        return {
-            "kind": "statistical",
-            "family": self.family.name,
-            "section": self.family.section,
-            "comment": f"{self.texts} texts of {tokens} tokens: {self.family.comment}",
-            "implementations": [self.encoder.label, self.decoder.label],
-            "classes": ["encoder", "decoder"],
-            "profile": self.profile,
-        }
-
-    def judge(self, bench: Bench) -> Outcome:  # noqa: D102 - see Case
-        layout, tokens = self.family.layout, self.family.tokens(self.profile)
-        right = 0
-        for i, written in enumerate(bench.texts(self.encoder, self.profile, layout, tokens, self.texts)):
-            text = self.family.change(_text(written), random.Random(f"{bench.seed}/{self.family.name}/{i}"))  # noqa: S311
-            found = _read(self.decoder, self.profile, text, ALPHA)
-            right += _is_right(found, written, layout)
-            bench.on_step()
-        return held(right, self.texts, self.family.bound)
+def _short(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + " ..."
 
 
-@dataclass(frozen=True)
-class HumanCase(Case):
-    """A decoder reads texts that people wrote."""
-
-    decoder: Subject
-    profile: str
-    texts: int
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "id", f"human/{self.profile}/{self.decoder.label}")
-
-    @property
-    def steps(self) -> int:  # noqa: D102 - see Case
-        return self.texts
-
-    def about(self) -> dict[str, Any]:  # noqa: D102 - see Case
-        return {
-            "kind": "statistical",
-            "family": "human",
-            "section": "12",
-            "comment": f"{self.texts} texts by people, read at the level {HUMAN_ALPHA}",
-            "implementations": [self.decoder.label],
-            "classes": ["decoder"],
-            "profile": self.profile,
-        }
-
-    def judge(self, bench: Bench) -> Outcome:  # noqa: D102 - see Case
-        passed = 0
-        for text in human_texts(self.profile, self.texts):
-            passed += _read(self.decoder, self.profile, text, HUMAN_ALPHA).detected
-            bench.on_step()
-        return held(passed, self.texts, HUMAN)
+# An encoder writes, a decoder reads.
 
 
-@dataclass(frozen=True)
-class NumericCase(Case):
-    """A proxy runtime states its weights behind human text."""
-
-    decoder: Subject
-    numeric: Numeric
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "id", f"{NUMERIC}/{self.numeric.profile}/{self.decoder.label}")
-
-    def about(self) -> dict[str, Any]:  # noqa: D102 - see Case
-        return {
-            "kind": "numeric",
-            "family": NUMERIC,
-            "section": "13",
-            "comment": f"weights of the proxy behind {len(self.numeric.windows)} windows of text by people",
-            "implementations": [self.decoder.label],
-            "classes": ["decoder"],
-            "profile": self.numeric.profile,
-        }
-
-    def judge(self, bench: Bench) -> Outcome:  # noqa: D102 - see Case
-        bench.on_step()
-        found = self._ask()
-        try:
-            variation = self.numeric.variation(found.weights, found.totals)
-        except ValueError as error:
-            raise Failed(f"the weights contradict themselves: {error}") from error
-        limit = self.numeric.tolerance
-        measure = Measure(name="mean total variation", value=float(variation), limit=float(limit))
-        return Outcome(measure=measure, wrong="" if variation <= limit else f"{measure} is asked for")
-
-    def _ask(self) -> Weighed:
-        told = self.decoder.told
-        if told and NUMERIC not in told.families:
-            raise Skip(f"it does not declare the family {NUMERIC}")
-        answer = self.decoder.adapter.weigh(self.numeric.profile, self.numeric.windows, self.numeric.tokens)
-        match answer:
-            case Skipped():
-                raise Skip(answer.skip)
-            case Refused():
-                raise Failed(f"an error instead of an answer: {answer.status}: {answer.message}")
-        return answer
-
-
-def all_cases(bench: Bench) -> Iterator[Case]:
-    """Every case that these implementations can be asked, in an order that keeps several of them busy."""
-    for subject in bench.subjects:
-        yield StartCase(subject)
-    yield from _vector_cases(bench)
-    yield from _text_cases(bench)
-    numerics = load_numeric()
-    for decoder in bench.of("decoder"):
-        for profile in decoder.profiles:
-            yield HumanCase(decoder, profile, setting(profile).humans[bench.size])
-        yield from (NumericCase(decoder, numeric) for numeric in numerics if numeric.profile in decoder.profiles)
-
-
-def _vector_cases(bench: Bench) -> Iterator[VectorCase]:
-    vectors = load()
-    for subject in bench.subjects:
-        if subject.told:
-            families = subject.told.families
-            roles = {role for role in subject.roles if role != "encoder" or families}
-            for vector in vectors:
-                if roles & set(classes_of(vector)):
-                    yield VectorCase(subject, vector)
-
-
-def _text_cases(bench: Bench) -> Iterator[TextCase]:
+def _text_cases(bench: Bench) -> Iterator[Case]:
     encoders, decoders = bench.of("encoder"), bench.of("decoder")
     for family in FAMILIES:
         for decoder in decoders:
             for encoder in encoders:
                 for profile in encoder.profiles:
                     if profile in decoder.profiles and family.applies(profile):
-                        yield TextCase(encoder, decoder, profile, family, family.texts(profile, bench.size))
+                        yield _text_case(bench, encoder, decoder, profile, family)
 
 
-def classes_of(vector: Vector) -> list[Class]:
-    """The conformance classes that a vector is evidence for: 9.6 is the registry client's, 4.1 everybody's."""
-    if vector.section.startswith("9.6"):
-        return ["registry-client"]
-    if vector.section.startswith("4.1"):
-        return ["encoder", "decoder", "registry-client"]
-    return ["encoder", "decoder"]
+def _text_case(bench: Bench, encoder: Subject, decoder: Subject, profile: str, family: TextFamily) -> Case:
+    texts = family.texts(profile, bench.size)
+    question = Question(
+        id=f"{family.name}/{profile}/{encoder.label}/{decoder.label}",
+        kind="statistical",
+        family=family.name,
+        section=family.section,
+        comment=f"{texts} texts of {family.tokens(profile)} tokens: {family.comment}",
+        implementations=[encoder.label, decoder.label],
+        classes=["encoder", "decoder"],
+        profile=profile,
+    )
+    return Case(question, partial(_judge_texts, bench, encoder, decoder, profile, family, texts))
 
 
-def held(successes: int, trials: int, bound: Bound) -> Outcome:
-    """A rate, held against its bound."""
+def _judge_texts(
+    bench: Bench, encoder: Subject, decoder: Subject, profile: str, family: TextFamily, texts: int
+) -> Outcome:
+    right = 0
+    for i, written in enumerate(bench.texts(encoder, profile, family.layout, family.tokens(profile), texts)):
+        whole = _answered(written.answer, "the encoder's").text
+        text = family.change(whole, random.Random(f"{bench.seed}/{family.name}/{i}"))  # noqa: S311 - reproducible
+        right += _is_right(_read(decoder, profile, text, ALPHA), written, family.layout)
+    return _held(right, texts, family.bound)
+
+
+def _is_right(found: Decoded, written: Written, layout: int) -> bool:
+    if not found.detected:
+        return False
+    if layout == 1:
+        return found.code == code_of(written.record)
+    return found.record == written.record
+
+
+# A decoder reads what people wrote.
+
+
+def _human_case(decoder: Subject, profile: str, texts: int) -> Case:
+    question = Question(
+        id=f"human/{profile}/{decoder.label}",
+        kind="statistical",
+        family="human",
+        section="12",
+        comment=f"{texts} texts by people, read at the level {HUMAN_ALPHA}",
+        implementations=[decoder.label],
+        classes=["decoder"],
+        profile=profile,
+    )
+    return Case(question, partial(_judge_human, decoder, profile, texts))
+
+
+def _judge_human(decoder: Subject, profile: str, texts: int) -> Outcome:
+    found = [_read(decoder, profile, text, HUMAN_ALPHA).detected for text in human_texts(profile, texts)]
+    return _held(sum(found), texts, HUMAN)
+
+
+# A proxy runtime states its weights behind human text.
+
+
+def _numeric_case(decoder: Subject, numeric: Numeric) -> Case:
+    question = Question(
+        id=f"{NUMERIC}/{numeric.profile}/{decoder.label}",
+        kind="numeric",
+        family=NUMERIC,
+        section="13",
+        comment=f"weights of the proxy behind {len(numeric.windows)} windows of text by people",
+        implementations=[decoder.label],
+        classes=["decoder"],
+        profile=numeric.profile,
+    )
+    return Case(question, partial(_judge_numeric, decoder, numeric))
+
+
+def _judge_numeric(decoder: Subject, numeric: Numeric) -> Outcome:
+    _declared(decoder, NUMERIC)
+    request = Weigh(id=0, profile=numeric.profile, windows=numeric.windows, tokens=numeric.tokens)
+    found = _answered(decoder.adapter.ask(request, Weighed))
+    try:
+        variation = numeric.variation(found.weights, found.totals)
+    except ValueError as error:
+        raise Failed(f"the weights contradict themselves: {error}") from error
+    limit = numeric.tolerance
+    measure = Measure(name="mean total variation", value=float(variation), limit=float(limit))
+    return Outcome(measure=measure, wrong="" if variation <= limit else f"{measure} is asked for")
+
+
+# What they share.
+
+
+def _answered(answer: _T | Refused | Skipped, whose: str = "an") -> _T:
+    """The answer that was asked for.
+
+    Raises:
+        Failed, Skip: there is an error or a declared skip instead.
+    """
+    if isinstance(answer, Skipped):
+        raise Skip(answer.skip)
+    if isinstance(answer, Refused):
+        raise Failed(f"{whose} error instead of an answer: {answer.status}: {answer.message}")
+    return answer
+
+
+def _declared(subject: Subject, family: str) -> None:
+    """Skip what an implementation does not declare."""
+    if subject.told and family not in subject.told.families:
+        raise Skip(f"it does not declare the family {family}")
+
+
+def _read(decoder: Subject, profile: str, text: str, alpha: float) -> Decoded:
+    """What a decoder says about a text, after a check that it does not contradict itself."""
+    request = Decode(id=0, profile=profile, text=text, alpha=alpha)
+    answer = _answered(decoder.adapter.ask(request, Decoded), "the decoder's")
+    spans = sorted(answer.spans, key=lambda span: span.start)
+    for good, why in (
+        (answer.detected == (answer.p_value <= alpha), f"detected is {answer.detected}, but p is {answer.p_value}"),
+        (answer.detected == bool(spans), f"detected is {answer.detected}, with {len(spans)} spans"),
+        (all(s.start < s.end <= len(text) for s in spans), "a span lies outside the text"),
+        (all(one.end <= other.start for one, other in pairwise(spans)), "spans overlap"),
+        (all(s.p_value <= alpha for s in spans), "a span has a p-value above the level"),
+        (not spans or answer.code in [s.code for s in spans], "the code is that of no span"),
+        (answer.detected or answer.record is None, "a record where nothing was detected"),
+    ):
+        if not good:
+            raise Failed(f"the decoder contradicts itself: {why}")
+    return answer
+
+
+def _held(successes: int, trials: int, bound: Bound) -> Outcome:
+    """A rate, compared with its bound."""
     low, high = interval(successes, trials)
     claim, limit = f"{bound.side} {bound.rate:g}", bound.limit(trials)
     found = Statistics(
@@ -367,52 +359,3 @@ def held(successes: int, trials: int, bound: Bound) -> Outcome:
     if bound.holds(successes, trials):
         return Outcome(found)
     return Outcome(found, f"{successes} of {trials}; {bound.side} {limit} are asked for (claimed: {claim})")
-
-
-def _text(written: Written) -> str:
-    match written.answer:
-        case Skipped(skip=reason):
-            raise Skip(reason)
-        case Refused(status=status, message=message):
-            raise Failed(f"the encoder answers {status}: {message}")
-    return written.answer.text
-
-
-def _read(decoder: Subject, profile: str, text: str, alpha: float) -> Decoded:
-    """What a decoder says of a text, once it says nothing against itself."""
-    answer = decoder.adapter.decode(profile, text, alpha)
-    match answer:
-        case Skipped():
-            raise Skip(answer.skip)
-        case Refused():
-            raise Failed(f"the decoder answers {answer.status}: {answer.message}")
-    for good, why in (
-        (answer.detected == (answer.p_value <= alpha), f"detected is {answer.detected}, but p is {answer.p_value}"),
-        (answer.detected == bool(answer.spans), f"detected is {answer.detected}, with {len(answer.spans)} spans"),
-        (all(s.start < s.end <= len(text) for s in answer.spans), "a span lies outside the text"),
-        (_apart(answer), "spans overlap"),
-        (all(s.p_value <= alpha for s in answer.spans), "a span has a p-value above the level"),
-        (not answer.spans or answer.code in [s.code for s in answer.spans], "the code is that of no span"),
-        (answer.detected or answer.record is None, "a record where nothing was detected"),
-    ):
-        if not good:
-            raise Failed(f"the decoder contradicts itself: {why}")
-    return answer
-
-
-def _apart(answer: Decoded) -> bool:
-    spans = sorted(answer.spans, key=lambda span: span.start)
-    return all(one.end <= other.start for one, other in pairwise(spans))
-
-
-def _is_right(found: Decoded, written: Written, layout: int) -> bool:
-    if not found.detected:
-        return False
-    if layout == 1:
-        return found.code == code_of(written.record)
-    return found.record == written.record
-
-
-def _short(value: Any) -> str:
-    text = json.dumps(value)
-    return text if len(text) <= _SHOWN else text[:_SHOWN] + " ..."

@@ -27,14 +27,14 @@ exit status: 0 nothing failed; 1 a case failed or gave no answer; 2 an error.
 """
 
 _LINES, _SAID = 8, 300
-"""So many lines are shown of why something is as it is: the last that an adapter wrote, the commonest reasons; and so
-much of each."""
+"""The summary shows this many of the last lines that an adapter wrote and of the commonest reasons, and this many
+characters of each. Both were chosen by hand; only the summary depends on them."""
 
 _COLOURS = {"conformant": "green", "incomplete": "yellow", "not conformant": "red"}
 
 
 def add_commands(commands: Any) -> None:
-    """Add ``run`` to the command's own."""
+    """Add the command ``run``."""
     parser = commands.add_parser(
         "run",
         help="drive encoders, decoders and registry clients, and write a report",
@@ -69,7 +69,7 @@ def _bounded(least: int, most: int) -> Callable[[str], int]:
 
     def number(given: str) -> int:
         if not given.isdecimal() or not least <= int(given) <= most:
-            raise argparse.ArgumentTypeError(f"{given!r} is no integer from {least} to {most}")
+            raise argparse.ArgumentTypeError(f"{given!r} is not an integer from {least} to {most}")
         return int(given)
 
     return number
@@ -80,14 +80,14 @@ def _command(given: str) -> str:
     try:
         words = shlex.split(given)
     except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{given!r} is no command: {error}") from error
+        raise argparse.ArgumentTypeError(f"{given!r} is not a command: {error}") from error
     if not words:
-        raise argparse.ArgumentTypeError("a command has a word at least")
+        raise argparse.ArgumentTypeError("a command has at least one word")
     return given
 
 
 def run_suite(options: argparse.Namespace) -> int:
-    """Run, write, tell."""
+    """Run the cases, write the report, print the summary."""
     from rich.console import Console
     from rich.progress import Progress, TimeElapsedColumn, TimeRemainingColumn
 
@@ -95,8 +95,12 @@ def run_suite(options: argparse.Namespace) -> int:
     from .exceptions import Exceptions
     from .runner import run, write
 
-    commands = Commands(options.encoder, options.decoder, options.registry_client)
-    if not commands.roles():
+    commands: Commands = {
+        "encoder": options.encoder,
+        "decoder": options.decoder,
+        "registry-client": options.registry_client,
+    }
+    if not any(commands.values()):
         print("ctwl-conformance: name an adapter: --encoder, --decoder or --registry-client", file=sys.stderr)
         return 2
     exceptions = Exceptions.of(options.skip, options.xfail)
@@ -120,7 +124,7 @@ def run_suite(options: argparse.Namespace) -> int:
 
 
 def _tell(report: Report, console: Any) -> None:
-    """The summary for people: what was asked of texts, what went wrong, the verdicts."""
+    """Print the summary: rates and measures, what went wrong, the verdicts."""
     from rich.table import Table
     from rich.text import Text
 

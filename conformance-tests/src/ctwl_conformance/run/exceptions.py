@@ -1,4 +1,4 @@
-"""What is known beforehand: cases to leave out, and cases that are expected to fail; each with a reason."""
+"""Known exceptions: cases to leave out and cases that are expected to fail, each with a reason."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _MAX_BYTES = 1 << 20
 
 
 class ExceptionsMalformed(CTWLError):
-    """A file of exceptions that cannot be used."""
+    """A file of exceptions is not usable."""
 
     code = "exceptions-malformed"
 
 
 @dataclass(frozen=True)
 class Exceptions:
-    """Patterns of case ids, as a shell has them, and why.
+    """Patterns of case ids, as in a shell, with reasons.
 
     Attributes:
         skip: cases that are not run.
@@ -45,7 +45,7 @@ class Exceptions:
         return cls(read(skip) if skip else (), read(xfail) if xfail else ())
 
     def check(self, ids: Iterable[str]) -> None:
-        """Refuse patterns that no case has: what they were for is gone, or they are mistyped.
+        """Refuse patterns that match no case: the case is gone, or the pattern has an error.
 
         Raises:
             ExceptionsMalformed: there is one.
@@ -53,27 +53,27 @@ class Exceptions:
         known = list(ids)
         for pattern, _ in (*self.skip, *self.xfail):
             if not any(fnmatchcase(each, pattern) for each in known):
-                raise ExceptionsMalformed(f"no case is called {pattern}; take the line out, or mend it")
+                raise ExceptionsMalformed(f"no case is called {pattern}; remove the line, or correct it")
 
     def skipped(self, case: str) -> str | None:
         """Why a case is not run; None where it is."""
         return _reason(self.skip, case)
 
     def applied(self, result: Result) -> Result:
-        """A result in the light of what was expected."""
+        """A result with the expectation applied."""
         reason = _reason(self.xfail, result.id)
         if reason is None or result.verdict == "skipped":
             return result
         if result.verdict == "passed":
-            why = f"it was expected to fail ({reason}), but passed: take the expectation out"
+            why = f"it was expected to fail ({reason}), but passed: remove the expectation"
             return result.model_copy(update={"verdict": "failed", "reason": why})
         if result.verdict == "errored":
-            return result  # whoever gives no answer has not failed as announced
+            return result  # no answer is not the failure that was expected
         return result.model_copy(update={"verdict": "xfailed", "reason": f"{reason} ({result.reason})"})
 
 
 def read(path: Path) -> tuple[tuple[str, str], ...]:
-    """Lines of a pattern, white space and a reason; empty ones and those that begin with # are left out.
+    """The patterns and reasons of a file: one pair on each line. Empty lines and lines that begin with # do not count.
 
     Raises:
         ExceptionsMalformed: there is no such file, it is too large, or a line has no reason.
@@ -82,7 +82,7 @@ def read(path: Path) -> tuple[tuple[str, str], ...]:
         with path.open("rb") as file:
             data = file.read(_MAX_BYTES + 1)
         if len(data) > _MAX_BYTES:
-            raise ExceptionsMalformed(f"{path} has more than {_MAX_BYTES} bytes; patterns of a few lines do")
+            raise ExceptionsMalformed(f"{path} has more than {_MAX_BYTES} bytes; write fewer patterns")
         text = data.decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ExceptionsMalformed(f"cannot read {path}: {error}") from error
@@ -92,7 +92,7 @@ def read(path: Path) -> tuple[tuple[str, str], ...]:
         if not pattern or pattern.startswith("#"):
             continue
         if not reason.strip():
-            raise ExceptionsMalformed(f"{path}, line {number}: {pattern} has no reason; say why behind it")
+            raise ExceptionsMalformed(f"{path}, line {number}: {pattern} has no reason; write one after the pattern")
         found.append((pattern, reason.strip()))
     return tuple(found)
 

@@ -1,4 +1,4 @@
-"""The report as one HTML page that needs nothing else."""
+"""The report as one HTML page without other files."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def render(report: Report) -> str:
 
 
 def _matrix(report: Report) -> dict[str, Any]:
-    """Encoders by decoders; in each place the families of round trips."""
+    """Encoders by decoders; each cell has the families of round trips."""
     given = {(v.implementation, v.conformance_class) for v in report.verdicts}
     labels = [implementation.label for implementation in report.implementations]
     cells: dict[tuple[str, str], list[Result]] = {}
@@ -52,7 +52,7 @@ def _matrix(report: Report) -> dict[str, Any]:
 
 
 def _exact(report: Report) -> dict[str, Any]:
-    """Families of exact vectors by implementations: how many passed, of how many."""
+    """Families of exact vectors by implementations, with their results."""
     rows: dict[tuple[str, str], dict[str, list[Result]]] = {}
     for result in report.results:
         if result.kind == "exact":

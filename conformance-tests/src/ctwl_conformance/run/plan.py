@@ -1,4 +1,4 @@
-"""What the statistical families ask, how often, and which rate they claim: fixed here, before anything is run."""
+"""The statistical families: what they ask, how often, and the claimed rates. All is fixed here, before any run."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _FEWEST = 4
 
 @dataclass(frozen=True)
 class Setting:
-    """How much is asked under a profile.
+    """How many texts a profile takes, and how long they are.
 
     Attributes:
         tokens: proxy tokens of a text with one code.
@@ -54,7 +54,7 @@ _TOY = Setting(120, {"quick": 5, "standard": 12, "thorough": 200}, {"quick": 8, 
 
 
 def setting(profile: str) -> Setting:
-    """How much is asked under a profile: texts of the toy provider cost next to nothing, those of a model seconds."""
+    """The setting of a profile: texts of the toy provider cost almost nothing, texts of a model take seconds."""
     return _TOY if profile == TOY else _MODEL
 
 
@@ -85,7 +85,7 @@ class TextFamily:
     model: bool = True
 
     def applies(self, profile: str) -> bool:
-        """Whether it is asked under a profile."""
+        """Whether the family applies to a profile."""
         return self.toy if profile == TOY else self.model
 
     def tokens(self, profile: str) -> int:
@@ -93,7 +93,7 @@ class TextFamily:
         return round(setting(profile).tokens * self.length)
 
     def texts(self, profile: str, size: str) -> int:
-        """How many texts a pair of encoder and decoder is judged by: the longer they are, the fewer."""
+        """How many texts judge a pair of encoder and decoder: the longer the texts, the fewer."""
         return max(_FEWEST, round(setting(profile).texts[size] / self.length))
 
 
@@ -147,7 +147,7 @@ def prompt(index: int) -> str:
 
 
 def record(layout: int, seed: int, index: int) -> RecordDocument:
-    """What text number ``index`` is to carry: fields and nonces drawn anew for each text."""
+    """The record of text number ``index``: its fields and nonce are drawn anew for each text."""
     draw = random.Random(f"{seed}/record/{layout}/{index}")  # noqa: S311 - reproducible on purpose
     made = Record.of(layout, **{name: draw.getrandbits(bits) for name, bits in _fields(layout)})
     return made.document()
@@ -178,7 +178,7 @@ def _common_words() -> list[str]:
 
 
 def human_texts(profile: str, count: int) -> list[str]:
-    """Passages of the length of written texts, evenly spread over the manual, each from the start of a line."""
+    """Passages as long as written texts, evenly spread over the manual. Each begins at the start of a line."""
     size = setting(profile).tokens * (1 if profile == TOY else 4)
     text, found = _human(), []
     for i in range(count):

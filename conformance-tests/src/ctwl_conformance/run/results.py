@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
-import platform
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, field_validator
@@ -11,7 +9,18 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, field_validator
 from ..adapter.driver import Kind, clean
 from ..adapter.messages import Class, Started
 
-__all__ = ["FORMAT", "ClassVerdict", "Implementation", "Measure", "Report", "Result", "Statistics", "Verdict", "schema"]
+__all__ = [
+    "FORMAT",
+    "ClassVerdict",
+    "Implementation",
+    "Measure",
+    "Question",
+    "Report",
+    "Result",
+    "Statistics",
+    "Verdict",
+    "schema",
+]
 
 FORMAT: Literal["ctwl-report/1"] = "ctwl-report/1"
 
@@ -56,7 +65,20 @@ class Measure(_Part):
         return f"{self.name} {self.value:.3g}, at most {self.limit:.3g}"
 
 
-class Result(_Part):
+class Question(_Part):
+    """What is known of a case before it is run; :class:`Result` says what the fields are."""
+
+    id: str
+    kind: Literal["start", "exact", "numeric", "statistical"]
+    family: str
+    section: str
+    comment: str
+    implementations: list[str]
+    classes: list[Class]
+    profile: str | None = None
+
+
+class Result(Question):
     """What became of one case.
 
     Attributes:
@@ -73,14 +95,6 @@ class Result(_Part):
         stderr: the last that the adapter wrote there.
     """
 
-    id: str
-    kind: Literal["start", "exact", "numeric", "statistical"]
-    family: str
-    section: str
-    comment: str
-    implementations: list[str]
-    classes: list[Class]
-    profile: str | None = None
     verdict: Verdict
     reason: str = ""
     error: Kind | None = None
@@ -141,16 +155,6 @@ class Report(_Part):
     def good(self) -> bool:
         """Whether nothing failed unannounced."""
         return all(result.verdict not in ("failed", "errored") for result in self.results)
-
-
-def now() -> str:
-    """The date and time in UTC."""
-    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-
-
-def machine() -> str:
-    """What this runs on."""
-    return f"{platform.system()} {platform.machine()}"
 
 
 def schema() -> dict[str, Any]:

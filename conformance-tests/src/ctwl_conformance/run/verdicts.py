@@ -63,7 +63,7 @@ def _verdict(label: str, role: Class, results: Sequence[Result]) -> ClassVerdict
 
 
 def _excused(result: Result, label: str, results: Sequence[Result]) -> bool:
-    """Whether a round trip that failed is clearly the partner's fault: it fails alone, or with everybody but me."""
+    """Whether a failed round trip is clearly the partner's fault: it fails alone, or with all but this one."""
     if len(result.implementations) < 2 or result.verdict not in _BAD:
         return False
     partner = next((other for other in result.implementations if other != label), None)
@@ -83,6 +83,6 @@ def _excused(result: Result, label: str, results: Sequence[Result]) -> bool:
 
 
 def _covered(result: Result, label: str, results: Sequence[Result]) -> bool:
-    """Whether another partner passed what an excused round trip was to show."""
+    """Whether the same round trip passed with another partner."""
     asked = (result.family, result.profile)
     return any(r.verdict == "passed" and label in r.implementations and (r.family, r.profile) == asked for r in results)

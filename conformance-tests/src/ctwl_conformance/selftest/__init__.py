@@ -1,1 +1,1 @@
-"""Does the suite see what is broken? Faulty implementations, and the reference with one constant changed at a time."""
+"""Does the suite see errors? It runs faulty implementations, and the reference with one constant changed at a time."""

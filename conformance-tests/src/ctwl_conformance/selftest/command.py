@@ -1,4 +1,4 @@
-"""``ctwl-conformance selftest``: is the suite itself any good?"""
+"""``ctwl-conformance selftest``: does the suite see errors?"""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ __all__ = ["add_commands"]
 
 
 def add_commands(commands: Any) -> None:
-    """Add ``selftest`` to the command's own."""
+    """Add the command ``selftest``."""
     parser = commands.add_parser(
         "selftest",
         help="drive adapters that are broken on purpose, and change the reference's constants one by one",
-        epilog="exit status: 0 everything that is broken was seen; 1 something was not.",
+        epilog="exit status: 0 the suite saw every error; 1 it missed one.",
     )
     parser.add_argument("--only", choices=["faults", "constants"], help="one half alone")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="processes at a time")
@@ -25,12 +25,12 @@ def add_commands(commands: Any) -> None:
 
 
 def run_selftest(options: argparse.Namespace) -> int:
-    """Run both halves and tell."""
+    """Run both halves and print what they found."""
     from rich.console import Console
     from rich.progress import Progress
 
+    from .constants import constants
     from .faults import FAULTS
-    from .mutations import constants
     from .selftest import check_constants, check_faults
 
     found: dict[str, list[Any]] = {}

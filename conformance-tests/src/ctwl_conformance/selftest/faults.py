@@ -1,4 +1,4 @@
-"""Adapters with one named fault each, made of the reference; the suite must see every one of them.
+"""Adapters with one named fault each, made from the reference. The suite must see every fault.
 
 A fault is a change of the reference's source, or a wrapper around its adapter.
 """
@@ -53,7 +53,7 @@ class Fault:
 
 
 _HASHING, _PARTITION = "ctwl_protocol.hashing", "ctwl_protocol.partition.reference"
-_RUNNER, _WEIGHTS = "ctwl_protocol.proxy.runner", "weights = toy_weights(windows, vocabulary)"
+_RUNNER, _WEIGHTS = "ctwl_protocol.proxy.runner", "weights = toy_weights(prefixes, vocabulary)"
 _CLIENT, _CANONICAL = "ctwl_protocol.registry.workflow", "ctwl_protocol.canonical"
 
 FAULTS = (
@@ -108,7 +108,7 @@ FAULTS = (
 
 
 def serve_faulty(role: Class, name: str | None) -> int:
-    """Be the reference in a role, with the fault's wrapper where it has one."""
+    """Serve the reference in a role, with the fault's wrapper if there is one."""
     made: Implementation
     made = {"decoder": ReferenceDecoder, "encoder": ToyEncoder, "registry-client": ReferenceRegistryClient}[role]()
     if name in _WRAPPERS:
@@ -122,7 +122,7 @@ _Wrapper = Callable[[Request, _Answer], Body]
 
 
 class _Spoilt(io.BytesIO):
-    """A stream whose lines are spoilt from the second on."""
+    """A stream that spoils its lines from the second on."""
 
     def __init__(self, inner: BinaryIO, spoil: Callable[[bytes], bytes]) -> None:
         super().__init__()
@@ -185,7 +185,7 @@ def _other(request: Encode, **fields: int) -> Encode:
 
 
 def _in_the_middle(act: Callable[[Request], Body]) -> _Wrapper:
-    """Does something else where the colours are asked for."""
+    """Acts differently on questions of the family ``colours``."""
 
     def wrapper(request: Request, answer: _Answer) -> Body:
         if isinstance(request, VectorRequest) and request.family == "colours":

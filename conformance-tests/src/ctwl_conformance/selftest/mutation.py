@@ -19,7 +19,7 @@ _IN_KERNELS = "GOLDEN = "
 
 @dataclass(frozen=True)
 class Mutation:
-    """One place of one module, and what stands there instead.
+    """One place in one module, and its replacement.
 
     Attributes:
         module: its full name.
@@ -34,10 +34,10 @@ class Mutation:
 
     @classmethod
     def of(cls, module: str, old: str, new: str) -> Self:
-        """A change of a piece of source that stands there once.
+        """A change of a piece of source that occurs once.
 
         Raises:
-            ValueError: it stands there never or several times: the reference has moved on, and this has not.
+            ValueError: it does not occur exactly once: the reference has changed, and the self-test has not.
         """
         text = source(module)
         if text.count(old) != 1:
@@ -47,7 +47,7 @@ class Mutation:
 
     @property
     def line(self) -> str:
-        """The line it is in, as it stands."""
+        """The source line of the place."""
         text = source(self.module)
         return text[text.rfind("\n", 0, self.start) + 1 :].partition("\n")[0].strip()
 

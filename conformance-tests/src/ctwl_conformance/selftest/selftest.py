@@ -1,4 +1,4 @@
-"""Run the suite against what is broken on purpose: every fault, and every constant, must be seen."""
+"""Run the suite against errors made on purpose: it must see every fault and every changed constant."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from fnmatch import fnmatchcase
+from typing import get_args
 
 from pydantic import BaseModel, ConfigDict
 
 from ..adapter import Limits
+from ..adapter.messages import Class
 from ..run.bench import Bench, Commands
 from ..run.cases import all_cases
 from ..run.results import Result
 from ..run.verdicts import verdicts
+from .constants import constants, questions
 from .faults import FAULTS, Fault
 from .mutation import Mutation, child
-from .mutations import constants, questions
 
 __all__ = ["Finding", "check_constants", "check_faults"]
 
@@ -29,7 +31,7 @@ _PATIENCE = 5.0
 
 
 class Finding(BaseModel):
-    """What became of one thing that is broken.
+    """What the suite found about one error.
 
     Attributes:
         name: of the fault, or the change of the source.
@@ -66,7 +68,7 @@ def check_constants(jobs: int, progress: Callable[[], None] = lambda: None) -> I
         progress()
         return finding
 
-    sound = _answered(None)  # what fails as it is would be taken for seen
+    sound = _answered(None)  # if the unchanged reference failed, every change would count as seen
     told = None if sound.seen_by else "all vectors agree"
     yield sound.model_copy(update={"seen_by": told})
     if told is not None:
@@ -82,7 +84,7 @@ def _driven(fault: Fault) -> Finding:
         results = []
         for case in all_cases(bench):
             if any(fnmatchcase(case.id, pattern) for pattern in fault.seen_by):
-                results.append(case.run(bench))
+                results.append(case.run())
                 if results[-1].verdict == ("errored" if fault.errored else "failed"):
                     seen = results[-1]
                     break
@@ -95,12 +97,12 @@ def _driven(fault: Fault) -> Finding:
 
 
 def _sound(faults: Sequence[Fault]) -> Finding:
-    """The reference itself passes every case that a fault is to be seen by: none of them fails for another reason."""
+    """The reference itself passes every case that should show a fault, so none of them fails for another reason."""
     patterns = {pattern for fault in faults for pattern in fault.seen_by}
-    commands = Commands([_serving("encoder")], [_serving("decoder")], [_serving("registry-client")])
+    commands: Commands = {role: [_serving(role)] for role in get_args(Class)}
     with Bench(commands, size="quick", limits=Limits(start=_SECONDS, request=_SECONDS)) as bench:
         cases = [case for case in all_cases(bench) if any(fnmatchcase(case.id, pattern) for pattern in patterns)]
-        results = [case.run(bench) for case in cases]
+        results = [case.run() for case in cases]
     bad = [result for result in results if result.verdict != "passed"]
     told = f"{len(results)} cases pass" if results and not bad else None
     if bad:
@@ -109,17 +111,13 @@ def _sound(faults: Sequence[Fault]) -> Finding:
 
 
 def _commands(fault: Fault) -> Commands:
-    faulty = _serving(fault.role, fault)
-    match fault.role:
-        case "encoder":
-            return Commands([faulty], [_serving("decoder")])
-        case "decoder":
-            return Commands([_serving("encoder")], [faulty])
-        case "registry-client":
-            return Commands(clients=[faulty])
+    """The faulty adapter, with the reference as the partner of an encoder or a decoder."""
+    partner: dict[Class, Class] = {"encoder": "decoder", "decoder": "encoder"}
+    sound: dict[Class, list[str]] = {role: [_serving(role)] for mine, role in partner.items() if mine == fault.role}
+    return {fault.role: [_serving(fault.role, fault)], **sound}
 
 
-def _serving(role: str, fault: Fault | None = None) -> str:
+def _serving(role: Class, fault: Fault | None = None) -> str:
     mutation = fault.mutation() if fault else None
     return shlex.join(child("serve", mutation, role=role, fault=fault.name if fault else None))
 

@@ -6,11 +6,12 @@ from ctwl_protocol import __version__ as __version__
 
 from .errors import DecoderError
 from .report.model import Report, Span
+from .report.wording import describe
 
 if TYPE_CHECKING:
     from .decoder import Decoder, decode
 
-__all__ = ["Decoder", "DecoderError", "Report", "Span", "decode"]
+__all__ = ["Decoder", "DecoderError", "Report", "Span", "decode", "describe"]
 
 
 def __getattr__(name: str) -> Any:

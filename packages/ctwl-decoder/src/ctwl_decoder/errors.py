@@ -41,6 +41,9 @@ class DecoderError(CTWLError):
     code = "decoder-error"
 
 
+# ---- the input and what is asked of it ----
+
+
 class InputUnreadable(DecoderError):
     """The input file cannot be opened or read."""
 
@@ -48,13 +51,13 @@ class InputUnreadable(DecoderError):
 
 
 class NotText(DecoderError):
-    """The input is no UTF-8 text."""
+    """The input is not UTF-8 text."""
 
     code = "not-text"
 
 
 class InputTooLarge(DecoderError):
-    """The input exceeds the bound on its size."""
+    """The input is larger than its bound."""
 
     code = "input-too-large"
 
@@ -65,56 +68,80 @@ class OptionOutOfRange(DecoderError, ValueError):
     code = "option-out-of-range"
 
 
-class RecordMalformed(DecoderError):
-    """A record of a corpus that cannot be parsed."""
-
-    code = "record-malformed"
-
-
-class TextMissing(DecoderError):
-    """A record of a corpus without a text where one was expected."""
-
-    code = "text-missing"
-
-
-class ScanSettingsDiffer(DecoderError):
-    """A scan that was begun with other inputs or options cannot go on with these."""
-
-    code = "scan-settings-differ"
-
-
 class OutputExists(DecoderError):
-    """The output is there already, and nobody said that it may be replaced."""
+    """The output exists, and it was not asked to replace it."""
 
     code = "output-exists"
 
 
 class ExtraMissing(DecoderError):
-    """What was asked for needs an optional package that is not installed."""
+    """An optional package is needed and not installed."""
 
     code = "extra-missing"
 
 
+# ---- scan ----
+
+
+class RecordMalformed(DecoderError):
+    """A record of a corpus cannot be parsed."""
+
+    code = "record-malformed"
+
+
+class TextMissing(DecoderError):
+    """A record of a corpus has no text where one was expected."""
+
+    code = "text-missing"
+
+
+class ScanSettingsDiffer(DecoderError):
+    """A scan was begun with other inputs, options or arithmetic, so it cannot go on with these."""
+
+    code = "scan-settings-differ"
+
+
+class ScanRunning(DecoderError):
+    """Another process works on the same output."""
+
+    code = "scan-running"
+
+
 class ClusterFailed(DecoderError):
-    """The Ray cluster cannot be reached, or gave the work up."""
+    """The Ray cluster cannot be reached, or has given up."""
 
     code = "cluster-failed"
 
 
+# ---- serve ----
+
+
+class CannotServe(DecoderError):
+    """The service cannot start here."""
+
+    code = "cannot-serve"
+
+
+class UnsupportedType(DecoderError):
+    """A request's body has a media type that its endpoint does not read."""
+
+    code = "unsupported-type"
+
+
 class ServiceError(DecoderError):
-    """Base of what keeps ``ctwl-decode serve`` from answering a request that may be fine in itself."""
+    """Base of the reasons for which the service refuses a request that may be valid."""
 
     code = "service-error"
 
 
 class ServiceBusy(ServiceError):
-    """As many requests as the service takes are being worked on or waiting."""
+    """The service works on as many requests as it takes, and as many wait."""
 
     code = "busy"
 
 
 class TooManyAtOnce(ServiceError):
-    """One client address has as many requests under way as it may."""
+    """One client address has as many open requests as it may."""
 
     code = "too-many-at-once"
 
@@ -138,60 +165,45 @@ class ServiceClosing(ServiceError):
 
 
 class RequestCancelled(ServiceError):
-    """Nobody waits for this work any more."""
+    """The client no longer waits for this work."""
 
     code = "cancelled"
 
 
-class CannotServe(DecoderError):
-    """``ctwl-decode serve`` cannot start here."""
-
-    code = "cannot-serve"
-
-
-class ScanRunning(DecoderError):
-    """Another process is at work on the same output."""
-
-    code = "scan-running"
-
-
-class UnsupportedType(DecoderError):
-    """A request's body is of a media type that its endpoint does not read."""
-
-    code = "unsupported-type"
+# ---- prove and verify ----
 
 
 class ProofMalformed(DecoderError):
-    """Bytes that are no proof."""
+    """The bytes are not a proof."""
 
     code = "proof-malformed"
 
 
 class ProofRefused(DecoderError):
-    """Base of what a proof is refused for."""
+    """Base of the reasons for which a proof is refused."""
 
     code = "proof-refused"
 
 
 class ProofUncertified(ProofRefused):
-    """A proof under a profile that nobody had certified."""
+    """The proof's profile was not certified."""
 
     code = "proof-uncertified"
 
 
 class ProofLate(ProofRefused):
-    """A proof under a profile that was certified when the text was known already."""
+    """The proof's profile was certified when the text was known already."""
 
     code = "proof-late"
 
 
 class ProofTextDiffers(ProofRefused):
-    """A proof of another text than the one in question."""
+    """The proof is of another text than the one in question."""
 
     code = "proof-text-differs"
 
 
 class ProofUnfounded(ProofRefused):
-    """A proof of a code that the text does not carry clearly enough."""
+    """The text does not carry the proof's code clearly enough."""
 
     code = "proof-unfounded"

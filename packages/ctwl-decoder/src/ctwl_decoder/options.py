@@ -1,4 +1,4 @@
-"""What may be asked of a decoder: defaults, bounds and checks, and how the commands read them."""
+"""The decoder's options: defaults, bounds and checks, and how the commands read them."""
 
 from __future__ import annotations
 
@@ -20,11 +20,13 @@ __all__ = [
     "MAX_CHARACTERS",
     "MAX_TOKENS",
     "ScoreName",
+    "add_alpha",
+    "add_beacons",
     "add_proxy_options",
     "beacon_codes",
-    "beacons",
     "check_alpha",
     "codes_of",
+    "command_parser",
 ]
 
 ALPHA = 1e-4
@@ -37,7 +39,7 @@ MAX_TOKENS = 1 << 17
 """Longest text that is decoded, in proxy tokens: about 20 minutes on two cores."""
 
 ScoreName: TypeAlias = Literal["both", "soft", "rank", "count"]
-"""What may be asked of how positions are scored, see :mod:`ctwl_decoder.statistics.scores`; "both" is by halves and by ranks."""
+"""How positions may be scored, see :mod:`ctwl_decoder.statistics.scores`; "both" is by halves and by ranks."""
 
 
 def check_alpha(alpha: float) -> None:
@@ -54,7 +56,7 @@ def beacon_codes(profile: Profile, given: Iterable[tuple[int, int]]) -> NDArray[
         FieldOutOfRange: a provider or version.
     """
     if profile.code_bits != BEACON_BITS:
-        raise OptionOutOfRange(f"the codes of {profile.name} are no beacons; search the whole code space")
+        raise OptionOutOfRange(f"the codes of {profile.name} are not beacons; search the whole code space")
     codes = codes_of(given)
     if not len(codes):
         raise OptionOutOfRange("there is no beacon to search for; name one, or search the whole code space")
@@ -67,7 +69,7 @@ def codes_of(beacons: Iterable[tuple[int, int]]) -> NDArray[np.uint32]:
     return np.array(sorted(codes), dtype=np.uint32)
 
 
-def beacons(given: str) -> list[tuple[int, int]]:
+def _beacons(given: str) -> list[tuple[int, int]]:
     """Read ``PROVIDER:VERSION``, or ``PROVIDER`` for all its versions, as a type of argparse.
 
     Raises:
@@ -75,7 +77,7 @@ def beacons(given: str) -> list[tuple[int, int]]:
     """
     provider, colon, version = given.partition(":")
     if not provider.isdecimal() or not (version.isdecimal() or not colon):
-        raise argparse.ArgumentTypeError(f"{given!r} is no PROVIDER or PROVIDER:VERSION in numbers, such as 42:3")
+        raise argparse.ArgumentTypeError(f"{given!r} is not PROVIDER or PROVIDER:VERSION in numbers, such as 42:3")
     try:
         found = [Beacon(int(provider), number, 0) for number in ([int(version)] if colon else range(16))]
     except CTWLError as error:
@@ -83,15 +85,49 @@ def beacons(given: str) -> list[tuple[int, int]]:
     return [(beacon.provider, beacon.version) for beacon in found]
 
 
-def add_proxy_options(parser: argparse.ArgumentParser) -> None:
-    """Give a command the options that say which proxy to open, and where."""
+def command_parser(prog: str, description: str, epilog: str) -> argparse.ArgumentParser:
+    """A command's parser, whose texts keep their lines."""
+    layout = argparse.RawDescriptionHelpFormatter
+    return argparse.ArgumentParser(prog=prog, description=description, epilog=epilog, formatter_class=layout)
+
+
+def add_alpha(parser: argparse._ActionsContainer, what: str = "the test") -> None:
+    """Give a command the option that sets the level of a test."""
+    text = f"level of {what}, on the p-value (default {ALPHA:g})"
+    parser.add_argument("--alpha", type=float, default=ALPHA, help=text)
+
+
+def add_beacons(parser: argparse._ActionsContainer, default: str) -> None:
+    """Give a command the option that names the beacons to search for; what it does without, the help says."""
     parser.add_argument(
-        "--profile",
-        default=os.environ.get("CTWL_PROFILE") or STANDARD,
-        help=f"a published profile or a profile file; published: {', '.join(published_names())} "
-        f"(default: $CTWL_PROFILE, else {STANDARD})",
+        "--beacon",
+        metavar="PROVIDER[:VERSION]",
+        type=_beacons,
+        action="extend",
+        help="search for this provider's codes only, of one model version (0 to 15) or of all, which needs less text; "
+        f"may be repeated (default: {default})",
     )
+
+
+def add_proxy_options(parser: argparse.ArgumentParser, *, profile: bool = True, reference: bool = False) -> None:
+    """Give a command the options that say which proxy LM to open, where, and how; not all commands need all."""
+    if profile:
+        parser.add_argument(
+            "--profile",
+            default=os.environ.get("CTWL_PROFILE") or STANDARD,
+            help=f"a published profile or a profile file; published: {', '.join(published_names())} "
+            f"(default: $CTWL_PROFILE, else {STANDARD})",
+        )
     parser.add_argument(
-        "--proxy", metavar="PATH", help="folder with the proxy LM's files (default: cache, then source)"
+        "--proxy",
+        metavar="PATH",
+        help="folder with the proxy LM's files; needed where the proxy LM is the provider's own (default: cache, then "
+        "source)",
     )
     parser.add_argument("--device", default="auto", help="torch device (default: cuda where there is one)")
+    if reference:
+        parser.add_argument(
+            "--reference",
+            action="store_true",
+            help="compute the proxy LM in float32 (default: in bfloat16 where the processor supports it)",
+        )

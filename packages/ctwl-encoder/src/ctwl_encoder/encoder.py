@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import copy
 import hashlib
-import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from ctwl_protocol import Beacon, Profile
-from ctwl_protocol.profile import STANDARD
 from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_protocol.records.beacon import BEACON_BITS
 from ctwl_protocol.records.layouts import find_layout
@@ -25,12 +22,13 @@ from ctwl_protocol.records.sealing import ProviderKeys
 from ctwl_protocol.text.positions import positions
 
 from .core.bridge import Bridge
-from .core.expected_evidence import expected_log2_p, marked_positions, needed_tokens
+from .core.expected_evidence import expected_log2_p, marked_positions, warn_of_short_text
 from .core.payload import Payload
-from .errors import OptionOutOfRange, ShortText, TokenizerUnsupported
+from .core.strategies import Strategy
+from .errors import OptionOutOfRange
 from .integrations.transformers import CTWLLogitsProcessor, ProcessorConfig
-from .models import OFFLINE_MODEL, OFFLINE_PROFILE, check_model, load_model
-from .options import Decoding, GenerationOptions, Strategy, check_beacon, check_prompts, strategy_for
+from .models import check_model, load_model, pad_on_the_left
+from .options import OFFLINE_MODEL, GenerationOptions, check_beacon, check_prompts, default_profile
 
 __all__ = ["Encoder", "Generation", "default_profile"]
 
@@ -67,11 +65,6 @@ class Generation:
         return self.record.beacon
 
 
-def default_profile(model: str) -> str:
-    """The profile for a model where none is named: the standard one, and for ``smollm2`` the offline one."""
-    return OFFLINE_PROFILE if model.lower() == OFFLINE_MODEL else STANDARD
-
-
 class Encoder:
     """A provider's model together with a profile's proxy.
 
@@ -96,12 +89,7 @@ class Encoder:
         self.bridge.check_size(model.config.get_text_config().vocab_size)
         check_beacon(proxy.profile)
         self.model = model
-        self.tokenizer = copy.deepcopy(tokenizer)
-        self.tokenizer.padding_side = "left"
-        if self.tokenizer.pad_token_id is None:
-            if self.tokenizer.eos_token is None:
-                raise TokenizerUnsupported("the tokenizer has neither a token that pads nor one that ends a text")
-            self.tokenizer.pad_token = self.tokenizer.eos_token
+        self.tokenizer = pad_on_the_left(copy.deepcopy(tokenizer))
         self.proxy = proxy
 
     @classmethod
@@ -131,17 +119,7 @@ class Encoder:
         nonce: int | None = None,
         record: Callable[[Beacon], Record] | None = None,
         keys: ProviderKeys | None = None,
-        strategy: Strategy | Literal["unbiased", "gumbel", "delta", "vanilla"] | None = None,
-        delta: float = 2.0,
-        skip_repeats: bool = False,
-        max_new_tokens: int = 200,
-        min_new_tokens: int = 0,
-        temperature: float = 1.0,
-        top_p: float = 1.0,
-        num_beams: int = 1,
-        repetition_penalty: float = 1.0,
-        seed: int | None = None,
-        progress: Callable[[int], None] | None = None,
+        **options: Any,
     ) -> list[Generation]:
         """Write one text for each prompt, each with a beacon of its own, or with a record that begins with it.
 
@@ -155,65 +133,28 @@ class Encoder:
             nonce: 0 to 63; drawn for each text where None.
             record: makes a text's record from its beacon; the beacon alone where None.
             keys: the provider's, for records with an authenticator.
-            strategy: where None, ``unbiased`` when sampling, else ``delta``.
-            delta: nats, for ``delta`` and ``vanilla``.
-            skip_repeats: see :class:`ctwl_encoder.core.marker.Marker`.
-            max_new_tokens: the longest text, in tokens.
-            min_new_tokens: no end before so many tokens.
-            temperature: 0 for greedy decoding.
-            top_p: nucleus sampling; 1 for none.
-            num_beams: beam search instead of sampling where above 1.
-            repetition_penalty: as in transformers.
-            seed: makes sampling, and the nonces, repeatable.
-            progress: called with the number of tokens generated so far.
+            options: the fields of :class:`ctwl_encoder.options.GenerationOptions`, such as ``strategy`` and
+                ``max_new_tokens``.
 
         Warns:
             ShortText: max_new_tokens is too small for a reader to be sure of a code.
 
         Raises:
             FieldOutOfRange: provider, version or nonce.
-            OptionOutOfRange: another option, or an empty prompt.
+            OptionOutOfRange: an option, or an empty prompt.
             StrategyUnsuitable: ``unbiased`` or ``gumbel`` without sampling.
         """
-        prompts = [prompts] if isinstance(prompts, str | bytes) else list(prompts)
-        options = GenerationOptions(
-            delta, max_new_tokens, min_new_tokens, temperature, top_p, num_beams, repetition_penalty, seed
-        )
-        strategy = strategy_for(strategy, sample=options.decoding is Decoding.SAMPLED)
-        check_prompts(prompts)
-        options.check()
-        # 8.1: a nonce drawn anew for each text, and the record that begins with this beacon.
-        records = [
-            record(beacon) if record else Record(find_layout("beacon"), (beacon.code,))
-            for beacon in _beacons(provider, version, nonce, seed, prompts)
-        ]
-        self._warn_of_short_texts(records, strategy, max_new_tokens)
-        batch = self._tokenize(prompts, max_new_tokens)
-        # 8.2 to 8.4: the strategy, which is told how tokens are chosen; 8.5: the bridge to the proxy's vocabulary.
-        key = keys.colour_key() if keys else None
-        processor = CTWLLogitsProcessor(
-            self.bridge,
-            [Payload.of(each, key) for each in records],
-            strategy=strategy,
-            delta=delta,
-            skip_repeats=skip_repeats,
-            decoding=options.decoding,
-            on_step=progress,
-        )
-        rows = self._run(batch, processor, options)
-        payloads = processor.payloads[::num_beams]
+        asked, prompts = GenerationOptions(**options), check_prompts(prompts)
+        # Section 8.1: a nonce drawn anew for each text, and the record that begins with this beacon.
+        beacons = _beacons(provider, version, nonce, asked.seed, prompts)
+        records = [record(beacon) if record else Record(find_layout("beacon"), (beacon.code,)) for beacon in beacons]
+        longest = max(each.layout.codes for each in records)
+        warn_of_short_text(self.proxy.profile, asked.chosen_strategy, longest, asked.max_new_tokens)
+        payloads = [Payload.of(each, keys.colour_key() if keys else None) for each in records]
+        # Sections 8.2 to 8.4: the strategy, which is told how tokens are chosen; 8.5: the bridge to the proxy's tokens.
+        processor = CTWLLogitsProcessor(self.bridge, payloads, **asked.marking)
+        rows = self._run(self._tokenize(prompts, asked.max_new_tokens), processor, asked)
         return [self._generation(*each, processor) for each in zip(rows, records, payloads, strict=True)]
-
-    def _warn_of_short_texts(self, records: Sequence[Record], strategy: Strategy, max_new_tokens: int) -> None:
-        """Warn where the longest text that is allowed may be too short for a reader to be sure of its record."""
-        needed = max(needed_tokens(self.proxy.profile, strategy, each.layout.codes) for each in records)
-        if max_new_tokens < needed:
-            warnings.warn(
-                f"max_new_tokens is {max_new_tokens}; a reader needs about {needed} tokens to be sure of it all"
-                + ("" if strategy.keeps_distribution else f", under {strategy} mostly more"),
-                ShortText,
-                stacklevel=3,
-            )
 
     def _tokenize(self, prompts: Sequence[str], max_new_tokens: int) -> dict[str, torch.Tensor]:
         """The prompts as one batch, padded on the left: int64 ``input_ids`` and ``attention_mask`` (rows, length).
@@ -236,7 +177,10 @@ class Encoder:
         self, batch: dict[str, torch.Tensor], processor: CTWLLogitsProcessor, options: GenerationOptions
     ) -> NDArray[np.int64]:
         """The ids that the model writes, without the prompts: int64 (rows, tokens)."""
-        with _seeded(options.seed, self.model.device):
+        device, seed = self.model.device, options.seed
+        with torch.random.fork_rng([device] if device.type == "cuda" else [], enabled=seed is not None):
+            if seed is not None:
+                torch.manual_seed(seed)
             output = self.model.generate(
                 **batch,
                 **options.for_transformers(),
@@ -247,20 +191,17 @@ class Encoder:
         return ids
 
     def _stop_ids(self) -> list[int]:
+        """The ids that end a row."""
         ids = self.model.generation_config.eos_token_id
         ids = [] if ids is None else ids if isinstance(ids, list) else [ids]
         return [*ids, self.tokenizer.pad_token_id]
-
-    def _visible(self, row: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The ids before the first one that ends the row."""
-        ends = np.flatnonzero(np.isin(row, self._stop_ids()))
-        return row[: ends[0]] if len(ends) else row
 
     def _generation(
         self, row: NDArray[np.int64], record: Record, payload: Payload, processor: CTWLLogitsProcessor
     ) -> Generation:
         """What was written in a row of generated ids, int64 (tokens,), and what a reader will see of its mark."""
-        ids = self._visible(row)
+        ends = np.flatnonzero(np.isin(row, self._stop_ids()))
+        ids = row[: ends[0]] if len(ends) else row
         text = self.tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
         profile, last = processor.marker.profile, processor.text(payload, ids).last
         read = positions(self.proxy.tokenizer.encode(text), profile.prefix_length, profile.context_length)
@@ -277,17 +218,6 @@ class Encoder:
             lost=sum((each.context, each.token) not in seen for each in marked),
             expected_log2_p=expected_log2_p(last, BEACON_BITS * record.layout.codes),
         )
-
-
-@contextmanager
-def _seeded(seed: int | None, device: torch.device) -> Iterator[None]:
-    """Draw random numbers from a seed inside the block; without a seed, from the caller's generator."""
-    if seed is None:
-        yield
-        return
-    with torch.random.fork_rng([device] if device.type == "cuda" else []):
-        torch.manual_seed(seed)
-        yield
 
 
 def _beacons(provider: int, version: int, nonce: int | None, seed: int | None, prompts: Sequence[str]) -> list[Beacon]:

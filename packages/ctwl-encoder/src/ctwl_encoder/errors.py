@@ -23,12 +23,6 @@ class EncoderError(CTWLError):
     code = "encoder-error"
 
 
-class ConfigMalformed(EncoderError):
-    """A watermarking config that cannot be read."""
-
-    code = "config-malformed"
-
-
 class ModelFailed(EncoderError):
     """The provider's model gave no usable logits, or did not fit on its device."""
 
@@ -51,6 +45,12 @@ class OptionOutOfRange(EncoderError):
     """A generation option outside its range, or an input that cannot be used."""
 
     code = "option-out-of-range"
+
+
+class ConfigMalformed(OptionOutOfRange):
+    """A watermarking config that cannot be read, or a field of it of another type or outside its bounds."""
+
+    code = "config-malformed"
 
 
 class ShortText(UserWarning):

@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerFast
 
-from ctwl_protocol.errors import CTWLError, first_line
-from ctwl_protocol.profile import ProxyModel, get_profile
-from ctwl_protocol.proxy import ProxyTokenizer, build_model, choose_device, find_files, hub_answers, load_tensors
+from ctwl_protocol.errors import first_line
+from ctwl_protocol.profile import get_profile
+from ctwl_protocol.proxy import (
+    ProxyTokenizer,
+    choose_device,
+    find_files,
+    hub_answers,
+    load_proxy_model,
+    open_proxy,
+)
 
+from .core.bridge import Bridge
 from .errors import EncoderError, ModelFailed, ModelNotFound, ModelUnsuitable, TokenizerUnsupported
+from .options import OFFLINE_MODEL, OFFLINE_PROFILE
 
-__all__ = ["OFFLINE_MODEL", "OFFLINE_PROFILE", "check_model", "load_model", "load_tokenizer"]
-
-OFFLINE_MODEL = "smollm2"
-"""Name of the model that a package registry brings: SmolLM2-135M-Instruct, the offline profile's proxy."""
-
-OFFLINE_PROFILE = "org.ctwl.smollm2-135m.1"
+__all__ = [
+    "OFFLINE_MODEL",
+    "OFFLINE_PROFILE",
+    "check_model",
+    "load_model",
+    "load_tokenizer",
+    "open_bridge",
+    "pad_on_the_left",
+]
 
 _TOKENIZER_FILES = ("*token*", "vocab*", "*.model")
 """Of whatever kind: transformers knows dozens."""
@@ -40,7 +53,7 @@ def load_model(name: str, device: str | torch.device = "auto") -> tuple[Any, Any
     """
     device = choose_device(device)
     if name.lower() == OFFLINE_MODEL:
-        model, tokenizer = _offline_model(), _offline_tokenizer()
+        model, tokenizer = load_proxy_model(get_profile(OFFLINE_PROFILE)), _offline_tokenizer()
         ends = tokenizer.convert_tokens_to_ids(["<|im_end|>", "<|endoftext|>"])
         model.generation_config.update(eos_token_id=ends, pad_token_id=ends[0])
     else:
@@ -50,13 +63,24 @@ def load_model(name: str, device: str | torch.device = "auto") -> tuple[Any, Any
         _refuse_encoder_decoder(config, repr(name))
         model = _pretrained(AutoModelForCausalLM, name, ModelNotFound, what, config=config, dtype="auto")
         tokenizer = load_tokenizer(name)
-    if tokenizer.pad_token_id is None:
-        tokenizer.pad_token = tokenizer.eos_token
-    tokenizer.padding_side = "left"
     try:
-        return model.to(device).eval(), tokenizer
+        return model.to(device).eval(), pad_on_the_left(tokenizer)
     except RuntimeError as error:
         raise ModelFailed(f"the model does not fit on {device}: {error}") from error
+
+
+def pad_on_the_left(tokenizer: Any) -> Any:
+    """The tokenizer, from now on padding on the left, as generation in batches needs it.
+
+    Raises:
+        TokenizerUnsupported: it has no token to pad with.
+    """
+    tokenizer.padding_side = "left"
+    if tokenizer.pad_token_id is None:
+        if tokenizer.eos_token is None:
+            raise TokenizerUnsupported("the tokenizer has neither a token that pads nor one that ends a text")
+        tokenizer.pad_token = tokenizer.eos_token
+    return tokenizer
 
 
 def load_tokenizer(name: str) -> Any:
@@ -94,22 +118,24 @@ def _refuse_encoder_decoder(config: Any, who: str) -> None:
         raise ModelUnsuitable(f"{who} is an encoder-decoder model; CTWL marks causal LMs")
 
 
-def _offline_model() -> Any:
-    profile = get_profile(OFFLINE_PROFILE)
-    if not isinstance(profile.proxy, ProxyModel):
-        raise CTWLError(f"{OFFLINE_PROFILE} has no proxy LM")
-    files = find_files(profile)
-    if files.weights is None:
-        raise CTWLError(f"{OFFLINE_PROFILE} has no weights")
-    return build_model(profile.proxy.architecture, load_tensors(profile.proxy, files.weights))
-
-
 def _offline_tokenizer() -> Any:
     profile = get_profile(OFFLINE_PROFILE)
     files = find_files(profile)
     backend = ProxyTokenizer(profile.tokenizer, files.vocab, files.merges).backend
     special = {"bos_token": "<|im_start|>", "eos_token": "<|im_end|>", "pad_token": "<|im_end|>"}
     return PreTrainedTokenizerFast(tokenizer_object=backend, **special)
+
+
+@lru_cache(maxsize=4)
+def open_bridge(profile: str, tokenizer: str, proxy_path: str | None, device: str) -> Bridge:
+    """Load a tokenizer and a profile's proxy by name, and bridge them; the next call with the same names is free.
+
+    Raises:
+        TokenizerUnsupported: there is no such tokenizer, or see :class:`ctwl_encoder.core.bridge.Bridge`.
+        CTWLError: see :func:`ctwl_protocol.proxy.open_proxy`.
+    """
+    proxy = open_proxy(profile, path=proxy_path, device=device, lazy=True, fast=True)
+    return Bridge(load_tokenizer(tokenizer), proxy)
 
 
 def check_model(model: Any) -> None:

@@ -1,83 +1,184 @@
-"""What may be asked of an encoder: its strategies, bounds and checks. Nothing here needs torch."""
+"""What may be asked of an encoder. Each option has its name, bounds, default and help here, and nowhere else.
+
+The command, :meth:`ctwl_encoder.Encoder.generate`, the transformers config and the vLLM requests are made of these
+models. Nothing here needs torch.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any, ClassVar, Self
 
-from ctwl_protocol import Profile
+from pydantic import BaseModel, ConfigDict, Field, ModelWrapValidatorHandler, ValidationError, model_validator
+
+from ctwl_protocol import Beacon, Profile
+from ctwl_protocol.profile import STANDARD, describe_error
 from ctwl_protocol.records.beacon import BEACON_BITS
 
-from .errors import OptionOutOfRange, StrategyUnsuitable
+from .core.strategies import Decoding, Strategy
+from .errors import EncoderError, OptionOutOfRange, StrategyUnsuitable
 
 __all__ = [
-    "MAX_DELTA",
+    "OFFLINE_MODEL",
+    "OFFLINE_PROFILE",
+    "BeaconOptions",
     "Decoding",
     "GenerationOptions",
+    "MarkingOptions",
+    "Options",
+    "ProxyOptions",
+    "RecordOptions",
     "Strategy",
     "check_beacon",
-    "check_delta",
     "check_prompts",
-    "check_strategy",
-    "named",
+    "default_profile",
     "strategy_for",
 ]
 
-T = TypeVar("T", bound=StrEnum)
+OFFLINE_MODEL = "smollm2"
+"""Name of the model that a package registry brings: SmolLM2-135M-Instruct, the offline profile's proxy."""
 
-MAX_DELTA = 100.0
-"""Largest ``delta``, in nats: beyond it only members of ``V`` are ever written."""
+OFFLINE_PROFILE = "org.ctwl.smollm2-135m.1"
+
+_MAX_DELTA = 100.0
+"""Chosen by hand: e^100 times the probability leaves nothing to the other tokens, and does not overflow."""
 
 
-class Strategy(StrEnum):
-    """The strategies by name."""
+class Options(BaseModel):
+    """Base of all options.
 
-    DELTA = "delta"
-    """Add a constant to the logits of ``V`` (Wang et al. 2024, equation 7). For any way of decoding."""
+    Attributes:
+        failure: what is raised for a value of another type, outside its bounds, or of an unknown name.
+    """
 
-    UNBIASED = "unbiased"
-    """Keep the first half of the model's own mass in rank order. For sampling; needs no proxy while encoding."""
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
-    GUMBEL = "gumbel"
-    """Write the token with the least exponential time, by rank and probability (Aaronson 2022: the Gumbel-max trick).
-    For sampling; the clearest, for short or predictable texts; it takes most of the choice that sampling has."""
+    failure: ClassVar[type[EncoderError]] = OptionOutOfRange
 
-    VANILLA = "vanilla"
-    """``delta`` over a random half of the vocabulary: the paper's baseline (its section 4.2)."""
+    @model_validator(mode="wrap")
+    @classmethod
+    def _raise_own_errors(cls, given: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        try:
+            return handler(given)
+        except ValidationError as error:
+            unknown = error.errors(include_url=False)[0]["type"] == "extra_forbidden"
+            hint = f"; there are {', '.join(cls.model_fields)}" if unknown else ""
+            raise cls.failure(describe_error(error) + hint) from error
+
+
+class BeaconOptions(Options):
+    """Who writes."""
+
+    provider: int = Field(0, description="provider, 0 to 1023; nobody owns 0")
+    version: int = Field(0, description="model version, 0 to 15")
+    nonce: int | None = Field(None, description="nonce, 0 to 63; drawn anew for each text where none is given")
+
+    @model_validator(mode="after")
+    def _check_beacon(self) -> Self:
+        Beacon(self.provider, self.version, self.nonce or 0)
+        return self
+
+
+class RecordOptions(BeaconOptions):
+    """What the command writes: a beacon, or a record that begins with it."""
+
+    user: int | None = Field(None, description="seal a user's number, 0 to 2^32 - 1; needs --keys")
+    keys: str | None = Field(None, description="the provider's keys, see --new-keys")
+    epoch: int = Field(0, description="key epoch of the sealed user")
+    authenticated: bool = Field(False, description="with --user: add a code that only --keys can test")
+    tag: int | None = Field(None, description="20 bits of your own, 0 to 1048575")
+    relay: str | None = Field(
+        None,
+        description="a text that the prompt is from: its record becomes the older part of a chain (needs ctwl-decoder)",
+    )
+
+    @model_validator(mode="after")
+    def _check_combinations(self) -> Self:
+        if sum(given is not None for given in (self.user, self.tag, self.relay)) > 1:
+            raise OptionOutOfRange("a record has one layout: give one of --user, --tag and --relay")
+        if self.authenticated and self.user is None:
+            raise OptionOutOfRange("--authenticated goes with --user")
+        if (self.user is None) != (self.keys is None):
+            raise OptionOutOfRange("a user is sealed with the provider's keys: give both --user and --keys")
+        return self
+
+
+class MarkingOptions(Options):
+    """How a text is marked."""
+
+    strategy: Strategy | None = Field(
+        None,
+        strict=False,
+        description="; ".join(f"{strategy} {strategy.traits.summary}" for strategy in Strategy)
+        + " (default: unbiased when sampling, else delta)",
+    )
+    delta: float = Field(2.0, gt=0, le=_MAX_DELTA, description="nats, for delta and vanilla")
+    skip_repeats: bool = Field(False, description="mark each context only once in a text")
+
+
+class ProxyOptions(Options):
+    """What a text is marked for: a profile, and where its proxy LM comes from."""
+
+    profile: str = Field(STANDARD, description="a published profile, or the path of a private one")
+    proxy_path: str | None = Field(None, description="folder of the proxy LM's files; else the cache, then the source")
+    device: str = Field("auto", description="the proxy LM's torch device; auto is cuda where there is one")
+
+
+class GenerationOptions(MarkingOptions):
+    """How :meth:`ctwl_encoder.Encoder.generate` marks and chooses tokens, and how many it writes."""
+
+    max_new_tokens: int = Field(200, ge=1, description="longest text, in tokens")
+    min_new_tokens: int = Field(0, ge=0, description="no end before so many tokens")
+    temperature: float = Field(1.0, ge=0, le=1000, description="0 for greedy decoding")
+    top_p: float = Field(1.0, gt=0, le=1, description="nucleus sampling; 1 for none")
+    num_beams: int = Field(1, ge=1, description="beam search instead of sampling where above 1")
+    repetition_penalty: float = Field(1.0, gt=0, description="as in transformers; 1 for none")
+    seed: int | None = Field(None, ge=0, lt=1 << 63, description="makes sampling, and the nonces, repeatable")
+
+    @model_validator(mode="after")
+    def _check_combinations(self) -> Self:
+        if self.min_new_tokens > self.max_new_tokens:
+            raise OptionOutOfRange(f"min_new_tokens is above max_new_tokens, {self.max_new_tokens}; raise that too")
+        if 0 < self.temperature < 0.001:
+            raise OptionOutOfRange(f"temperature is {self.temperature}; it must be 0 (greedy) or from 0.001 to 1000")
+        if self.num_beams > 1 and (self.temperature not in (0, 1) or self.top_p < 1):
+            raise OptionOutOfRange("beam search draws nothing; leave temperature and top_p out, or num_beams")
+        self.chosen_strategy  # noqa: B018 - raises where it does not fit
+        return self
 
     @property
-    def keeps_distribution(self) -> bool:
-        """Whether it keeps the model's own distribution on average.
+    def chosen_strategy(self) -> Strategy:
+        """The strategy, where none is named the one for the way of decoding."""
+        return strategy_for(self.strategy, sample=self.decoding is Decoding.SAMPLED)
 
-        Such a strategy needs sampling, acts after temperature, top-p and the like, and asks no proxy.
-        """
-        return self in (Strategy.UNBIASED, Strategy.GUMBEL)
+    @property
+    def decoding(self) -> Decoding:
+        """How tokens are chosen."""
+        if self.num_beams > 1:
+            return Decoding.ANY
+        return Decoding.SAMPLED if self.temperature > 0 else Decoding.GREEDY
+
+    @property
+    def marking(self) -> dict[str, Any]:
+        """The arguments of a logits processor."""
+        named = {"strategy": self.chosen_strategy, "decoding": self.decoding}
+        return named | self.model_dump(include={"delta", "skip_repeats"})
+
+    def for_transformers(self) -> dict[str, Any]:
+        """The arguments of ``model.generate``."""
+        chosen = self.model_dump(include={"max_new_tokens", "min_new_tokens", "num_beams", "repetition_penalty"})
+        if self.decoding is Decoding.SAMPLED:
+            return {**chosen, "do_sample": True, "temperature": self.temperature, "top_p": self.top_p, "top_k": 0}
+        return {**chosen, "do_sample": False}
 
 
-class Decoding(StrEnum):
-    """How the next token is chosen from the marked distribution; where this is known, ``delta`` asks the proxy less."""
-
-    ANY = "any"
-    """Beams, or not known: the proxy is asked at each position that is marked."""
-
-    SAMPLED = "sampled"
-    """One token for each row, drawn from exactly this distribution. The proxy is not asked for draws that do not depend
-    on it; the distribution is the same."""
-
-    GREEDY = "greedy"
-    """The likeliest token. The proxy is not asked where its answer cannot change which one that is."""
-
-
-def strategy_for(strategy: str | None, *, sample: bool) -> Strategy:
-    """A strategy by name; where there is none, the one for the way of decoding.
+def strategy_for(strategy: Strategy | None, *, sample: bool) -> Strategy:
+    """The strategy that is named, or where none is, the one for the way of decoding.
 
     Raises:
-        OptionOutOfRange: there is no such strategy.
-        StrategyUnsuitable: ``unbiased`` or ``gumbel`` without sampling.
+        StrategyUnsuitable: a strategy that needs sampling, without sampling.
     """
-    chosen = named(Strategy, strategy) if strategy else Strategy.UNBIASED if sample else Strategy.DELTA
+    chosen = strategy or (Strategy.UNBIASED if sample else Strategy.DELTA)
     if chosen.keeps_distribution and not sample:
         raise StrategyUnsuitable(
             f"{chosen} chooses by chance, as sampling does; use delta for greedy decoding and beam search"
@@ -85,23 +186,9 @@ def strategy_for(strategy: str | None, *, sample: bool) -> Strategy:
     return chosen
 
 
-def named(kind: type[T], name: str) -> T:
-    """A strategy or a way of decoding by name; OptionOutOfRange where there is none."""
-    if name not in list(kind):
-        raise OptionOutOfRange(f"{kind.__name__.lower()} is {name!r}; choose one of {', '.join(kind)}")
-    return kind(name)
-
-
-def check_delta(delta: float) -> None:
-    """Refuse a delta that is not above 0 and at most :data:`MAX_DELTA`: OptionOutOfRange."""
-    if not 0 < delta <= MAX_DELTA:
-        raise OptionOutOfRange(f"delta is {delta}; it must be above 0 and at most {MAX_DELTA:g}")
-
-
-def check_strategy(strategy: str, profile: Profile) -> None:
-    """Refuse ``unbiased`` with a sigma other than 1/2, where the split no longer averages out: StrategyUnsuitable."""
-    if strategy == Strategy.UNBIASED and profile.sigma != (1, 2):
-        raise StrategyUnsuitable(f"unbiased needs sigma = 1/2; {profile.name} has {profile.sigma}. Use delta")
+def default_profile(model: str) -> str:
+    """The profile for a model where none is named: the standard one, and for ``smollm2`` the offline one."""
+    return OFFLINE_PROFILE if model.lower() == OFFLINE_MODEL else STANDARD
 
 
 def check_beacon(profile: Profile) -> None:
@@ -113,70 +200,13 @@ def check_beacon(profile: Profile) -> None:
         )
 
 
-@dataclass(frozen=True)
-class GenerationOptions:
-    """How :meth:`ctwl_encoder.Encoder.generate` chooses tokens, and how many; its arguments of these names."""
+def check_prompts(given: str | Sequence[str]) -> list[str]:
+    """One prompt or several as a list.
 
-    delta: float = 2.0
-    max_new_tokens: int = 200
-    min_new_tokens: int = 0
-    temperature: float = 1.0
-    top_p: float = 1.0
-    num_beams: int = 1
-    repetition_penalty: float = 1.0
-    seed: int | None = None
-
-    @property
-    def decoding(self) -> Decoding:
-        """How tokens are chosen."""
-        if self.num_beams > 1:
-            return Decoding.ANY
-        return Decoding.SAMPLED if self.temperature > 0 else Decoding.GREEDY
-
-    def for_transformers(self) -> dict[str, Any]:
-        """The arguments of ``model.generate``; delta and the seed are none of them."""
-        names = ("max_new_tokens", "min_new_tokens", "num_beams", "repetition_penalty")
-        sampling = {"do_sample": True, "temperature": self.temperature, "top_p": self.top_p, "top_k": 0}
-        chosen = sampling if self.decoding is Decoding.SAMPLED else {"do_sample": False}
-        return {name: getattr(self, name) for name in names} | chosen
-
-    def check(self) -> None:
-        """Refuse values outside their ranges.
-
-        Raises:
-            OptionOutOfRange: a value that is refused.
-        """
-        tokens, least, temperature, beams = self.max_new_tokens, self.min_new_tokens, self.temperature, self.num_beams
-        checks = [
-            (tokens >= 1, f"max-new-tokens is {tokens}; it must be at least 1"),
-            (0 <= least <= tokens, f"min-new-tokens is {least}; it must be from 0 to max-new-tokens, {tokens}"),
-            (
-                temperature == 0 or 0.001 <= temperature <= 1000,
-                f"temperature is {temperature}; it must be 0 (greedy) or from 0.001 to 1000",
-            ),
-            (0 < self.top_p <= 1, f"top-p is {self.top_p}; it must be above 0 and at most 1"),
-            (beams >= 1, f"num-beams is {beams}; it must be at least 1"),
-            (
-                beams == 1 or (temperature in (0, 1) and self.top_p == 1),
-                "beam search draws nothing, so temperature and top-p have no effect on it; leave them out",
-            ),
-            (
-                0 < self.repetition_penalty < float("inf"),
-                f"repetition-penalty is {self.repetition_penalty}; it must be above 0 (1 for none)",
-            ),
-            (
-                self.seed is None or 0 <= self.seed < 1 << 63,
-                f"seed is {self.seed}; it must be at least 0 and below 2^63",
-            ),
-        ]
-        for good, message in checks:
-            if not good:
-                raise OptionOutOfRange(message)
-        check_delta(self.delta)
-
-
-def check_prompts(prompts: Sequence[str]) -> None:
-    """Refuse prompts that are empty or no Unicode text, and an empty list of them: OptionOutOfRange."""
+    Raises:
+        OptionOutOfRange: there are none, or one is empty or no Unicode text.
+    """
+    prompts = [given] if isinstance(given, str | bytes) else list(given)
     if not all(isinstance(prompt, str) for prompt in prompts):
         raise OptionOutOfRange("prompts are strings")
     if not prompts or not all(prompt.strip() for prompt in prompts):
@@ -185,3 +215,4 @@ def check_prompts(prompts: Sequence[str]) -> None:
         "".join(prompts).encode()
     except UnicodeEncodeError as error:  # as arguments of a command bring that are not UTF-8
         raise OptionOutOfRange("the prompt is no Unicode text (lone surrogates); give UTF-8") from error
+    return prompts

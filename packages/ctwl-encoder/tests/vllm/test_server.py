@@ -91,7 +91,7 @@ def client(request: pytest.FixtureRequest, folder: Path) -> Iterator[Any]:
     if request.param == "V1":
         yield from serve(folder, "--no-async-scheduling", VLLM_USE_V2_MODEL_RUNNER="0")
     elif not HAS_TRITON:
-        pytest.skip("model runner V2 needs Triton for this platform; see test_model_runner_v2.py for its interface")
+        pytest.skip("model runner V2 needs Triton for this platform; see test_model_runners.py for its interface")
     else:
         yield from serve(folder, VLLM_USE_V2_MODEL_RUNNER="1")
 
@@ -170,7 +170,7 @@ def test_greedy_requests_are_marked_with_delta(client: Any, decoder: Decoder) ->
         ({"ctwl_provider": 1024}, "provider"),
         ({"ctwl_provider": "acme"}, "provider"),
         ({"ctwl_nonce": 64}, "nonce"),
-        ({"ctwl_strategy": "loud"}, "choose one of"),
+        ({"ctwl_strategy": "loud"}, "unbiased"),
         ({"ctwl_colour": 3}, "no option"),
         ({"ctwl_profile": "org.ctwl.gpt2.1"}, "no option"),
         ({"ctwl_delta": -1.0}, "delta"),

@@ -4,7 +4,7 @@ Importing this package needs neither torch nor numba; :mod:`ctwl_protocol.proxy`
 """
 
 from .errors import CTWLError
-from .profile.document import STANDARD, Profile, get_profile, load_profile, published_names
+from .profile import STANDARD, Profile, get_profile, load_profile, published_names
 from .records.beacon import Beacon
 
 __all__ = ["STANDARD", "Beacon", "CTWLError", "Profile", "get_profile", "load_profile", "published_names"]

@@ -1,9 +1,9 @@
-"""Canonical MessagePack: one value, one byte string (spec section 4).
+"""Canonical MessagePack: one value has one byte string (spec section 4.1).
 
 The subset is: nil, booleans, integers of 64 bits, UTF-8 strings, byte strings, arrays, and maps whose keys are strings
-in ascending order of their UTF-8 bytes; every length and integer in its shortest form; no floats, no extensions.
-A reader parses within bounds, encodes again and compares: duplicate keys, overlong forms, wrong order and trailing
-bytes all fail that one test.
+in ascending order of their UTF-8 bytes. Every length and integer has its shortest form. There are no floats and no
+extensions. A reader parses within bounds, encodes the value again and compares the bytes. This one test finds duplicate
+keys, overlong forms, wrong order and trailing bytes.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from .errors import NonCanonical
 __all__ = ["MAX_BYTES", "MAX_DEPTH", "decode", "encode"]
 
 MAX_BYTES = 64 * 1024
-"""Largest document that a reader parses, in bytes, unless its kind has a bound of its own."""
+"""Largest document that a reader parses, in bytes, where its kind has no bound of its own."""
 
 MAX_DEPTH = 8
 """Deepest nesting of arrays and maps."""
 
 
 def _checked(value: Any, depth: int) -> Any:
-    """The value with its maps in key order, or NonCanonical where the subset has no form for it."""
+    """The value with its maps in key order; NonCanonical where it is outside the subset."""
     if depth >= MAX_DEPTH and isinstance(value, list | tuple | dict):
         raise NonCanonical(f"nested deeper than {MAX_DEPTH} levels")
     match value:
@@ -42,7 +42,7 @@ def _checked(value: Any, depth: int) -> Any:
             return [_checked(item, depth + 1) for item in value]
         case dict():
             if not all(isinstance(key, str) for key in value):
-                raise NonCanonical("a map has a key that is no string")
+                raise NonCanonical("a map has a key that is not a string")
             for key in value:
                 _checked(key, depth)
             return {key: _checked(value[key], depth + 1) for key in sorted(value, key=str.encode)}
@@ -63,24 +63,15 @@ def decode(data: bytes, *, max_bytes: int = MAX_BYTES) -> Any:
 
     Args:
         data: the bytes.
-        max_bytes: the document's bound; nothing longer is parsed.
+        max_bytes: longer documents are not parsed.
 
     Raises:
-        NonCanonical: too long, malformed, or not the canonical encoding of what it says.
+        NonCanonical: the bytes are too many, malformed, or not the canonical encoding of their value.
     """
     if len(data) > max_bytes:
-        raise NonCanonical(f"{len(data)} bytes; at most {max_bytes} are read")
+        raise NonCanonical(f"it has {len(data)} bytes; at most {max_bytes} are read")
     try:
-        value = msgpack.unpackb(
-            data,
-            raw=False,
-            strict_map_key=True,
-            max_str_len=max_bytes,
-            max_bin_len=max_bytes,
-            max_array_len=max_bytes,
-            max_map_len=max_bytes,
-            max_ext_len=0,
-        )
+        value = msgpack.unpackb(data, raw=False, strict_map_key=True)  # no length in it may exceed that of the data
     except (ValueError, msgpack.UnpackException, RecursionError) as error:
         raise NonCanonical(f"not MessagePack of the subset: {error}") from error
     if encode(value) != data:

@@ -1,28 +1,39 @@
-"""What all commands share: exit statuses and messages for what goes wrong."""
+"""What all commands share: the parser's form, exit statuses and error messages."""
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from . import __version__
 from .errors import CTWLError
 
-__all__ = ["FAILED", "closed_output_is_fine", "run_command"]
+__all__ = ["FAILED", "closed_output_is_fine", "command_parser", "run_command"]
 
 FAILED = 2
-"""Exit status of a command that could not do its work; 1 is an answer of some commands ("none found")."""
+"""Exit status of a command that could not do its work. Some commands use 1 for an answer, such as "none found"."""
+
+
+def command_parser(prog: str, description: str, epilog: str) -> argparse.ArgumentParser:
+    """The parser of a command: its help keeps the line breaks of both texts, and it has ``--version``."""
+    parser = argparse.ArgumentParser(
+        prog=prog, description=description, epilog=epilog, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--version", action="version", version=f"{prog} {__version__}")
+    return parser
 
 
 def run_command(prog: str, run: Callable[[], int], *, advice: str = "", interrupted: int = FAILED) -> int:
     """Run a command; every error becomes a message on standard error and an exit status.
 
     Args:
-        prog: the command's name, with which every message begins.
-        run: does the work and returns the exit status. Where its output's reader goes away (``| head``), the status is
-            0; a ``run`` whose status is an answer prints inside :func:`closed_output_is_fine`.
+        prog: the command's name; every message begins with it.
+        run: does the work and returns the exit status. If the reader of its output goes away (``| head``), the status
+            is 0; a ``run`` whose status is an answer must print inside :func:`closed_output_is_fine`.
         advice: what to do after an interrupt or an error of the system, such as a full disk.
         interrupted: the exit status after an interrupt.
     """
@@ -39,7 +50,7 @@ def run_command(prog: str, run: Callable[[], int], *, advice: str = "", interrup
         return _failed(prog, f"{error}; {advice}" if advice else str(error))
     except KeyboardInterrupt:
         return _failed(prog, f"interrupted; {advice}" if advice else "interrupted", interrupted)
-    except Exception:  # a fault of the program: Python's own exit status would be 1
+    except Exception:  # a bug: Python's own exit status would be 1
         traceback.print_exc()
         return FAILED
     return status
@@ -47,7 +58,7 @@ def run_command(prog: str, run: Callable[[], int], *, advice: str = "", interrup
 
 @contextmanager
 def closed_output_is_fine() -> Iterator[None]:
-    """Print inside this block where the exit status must not depend on whether anyone reads the output."""
+    """Print inside this block where a reader that goes away must not change the exit status."""
     try:
         yield
         if sys.stdout is not None:
@@ -62,5 +73,5 @@ def _failed(prog: str, message: str, status: int = FAILED) -> int:
 
 
 def _discard_output() -> None:
-    """Write what is still buffered to nowhere, so that Python does not report the closed pipe again at its end."""
+    """Send buffered output to nowhere, so that Python does not report the closed pipe again when it exits."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

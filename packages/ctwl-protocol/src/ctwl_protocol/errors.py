@@ -6,24 +6,15 @@ do next. The encoder's and the decoder's own errors derive from the same base, s
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Literal
 
 __all__ = [
     "CTWLError",
-    "ClockSetBack",
-    "CodeReused",
     "DeviceUnavailable",
-    "EntryAltered",
-    "EntryBackdated",
-    "EntryRemoved",
-    "EntryUnknown",
-    "EnvelopeMalformed",
     "FieldOutOfRange",
     "FileUnwritable",
     "KeyFileLocked",
     "KeyFileMalformed",
-    "KeyIsForTests",
-    "KeyUnsuitable",
     "LayoutMalformed",
     "LayoutUnknown",
     "NonCanonical",
@@ -34,21 +25,10 @@ __all__ = [
     "ProxyDigestMismatch",
     "ProxyMalformed",
     "ProxyNotFound",
+    "RegistryCode",
     "RegistryError",
-    "RegistryExpired",
-    "RegistryForked",
-    "RegistryMalformed",
-    "RegistryRolledBack",
-    "RegistryUnreadable",
     "RelayFull",
-    "RootExpired",
-    "RootMalformed",
-    "RootOutOfSequence",
-    "RootUseDiffers",
     "SealRefused",
-    "SignatureRepeated",
-    "StateMalformed",
-    "ThresholdNotMet",
     "TokenOutOfRange",
     "UserMalformed",
     "first_line",
@@ -56,258 +36,138 @@ __all__ = [
 
 
 class CTWLError(Exception):
-    """Base of every error that the CTWL packages raise on purpose."""
+    """Base of every error that the CTWL packages raise on purpose.
 
-    code: ClassVar[str] = "error"
+    Attributes:
+        code: the status code; a subclass states it as ``class SomeError(CTWLError, code="some-error")``.
+    """
+
+    code: str = "error"
+
+    def __init_subclass__(cls, code: str | None = None) -> None:
+        if code is not None:
+            cls.code = code
 
 
 def first_line(error: BaseException) -> str:
-    """What another library's error says, in a line."""
+    """The first line of another library's error message; its type where there is no message."""
     said = str(error).strip()
     return said.splitlines()[0] if said else type(error).__name__
 
 
-class NonCanonical(CTWLError):
-    """Bytes that are not the one canonical encoding of a value."""
-
-    code = "non-canonical"
+class NonCanonical(CTWLError, code="non-canonical"):
+    """The bytes are not the canonical encoding of a value."""
 
 
-class ProfileUnknown(CTWLError):
-    """A name that is no published profile and no readable profile file."""
-
-    code = "profile-unknown"
+class ProfileUnknown(CTWLError, code="profile-unknown"):
+    """The name is neither a published profile nor a readable file."""
 
 
-class ProfileMalformed(CTWLError):
-    """A profile document that breaks the schema or a bound."""
-
-    code = "profile-malformed"
+class ProfileMalformed(CTWLError, code="profile-malformed"):
+    """The profile document breaks the schema or a bound."""
 
 
-class ProfileNotPrivate(CTWLError):
-    """A profile that anyone can write under, where a private one is needed."""
-
-    code = "profile-not-private"
+class ProfileNotPrivate(CTWLError, code="profile-not-private"):
+    """A private profile is needed, but anyone can write under this one."""
 
 
-class UserMalformed(CTWLError):
-    """A user's id that no profile can be bound to."""
-
-    code = "user-malformed"
+class UserMalformed(CTWLError, code="user-malformed"):
+    """No profile can be derived for this user id."""
 
 
-class ProxyNotFound(CTWLError):
-    """The proxy LM's files are in none of the places that were searched."""
-
-    code = "proxy-not-found"
+class ProxyNotFound(CTWLError, code="proxy-not-found"):
+    """The proxy LM's files were not found."""
 
 
-class ProxyDigestMismatch(CTWLError):
-    """A proxy file whose bytes are not the profile's."""
-
-    code = "proxy-digest-mismatch"
+class ProxyDigestMismatch(CTWLError, code="proxy-digest-mismatch"):
+    """A proxy file has other bytes than the profile states."""
 
 
-class ProxyMalformed(CTWLError):
-    """Proxy files that do not fit the architecture or the tokenizer that the profile states."""
-
-    code = "proxy-malformed"
+class ProxyMalformed(CTWLError, code="proxy-malformed"):
+    """The proxy's files do not fit the profile's architecture or tokenizer."""
 
 
-class DeviceUnavailable(CTWLError):
-    """A torch device that this machine does not have."""
-
-    code = "device-unavailable"
+class DeviceUnavailable(CTWLError, code="device-unavailable"):
+    """This machine does not have the torch device."""
 
 
-class FieldOutOfRange(CTWLError):
-    """A record's field that does not fit its width."""
-
-    code = "field-out-of-range"
+class FieldOutOfRange(CTWLError, code="field-out-of-range"):
+    """A record's field does not fit its width."""
 
 
-class TokenOutOfRange(CTWLError):
-    """A token id outside the proxy's vocabulary."""
-
-    code = "token-out-of-range"
+class TokenOutOfRange(CTWLError, code="token-out-of-range"):
+    """A token id is outside the proxy's vocabulary."""
 
 
-class KeyFileMalformed(CTWLError):
-    """A file that holds no secret of the kind that is wanted, or that cannot be read."""
-
-    code = "key-file-malformed"
+class KeyFileMalformed(CTWLError, code="key-file-malformed"):
+    """The file cannot be read, or holds no secret for this purpose."""
 
 
-class KeyFileLocked(CTWLError):
-    """A file of a secret that the passphrase does not open."""
-
-    code = "key-file-locked"
+class KeyFileLocked(CTWLError, code="key-file-locked"):
+    """The passphrase does not open the secret file."""
 
 
-class PassphraseMissing(CTWLError):
-    """A passphrase that nobody gave."""
-
-    code = "passphrase-missing"
+class PassphraseMissing(CTWLError, code="passphrase-missing"):
+    """A passphrase is needed, but none was given."""
 
 
-class FileUnwritable(CTWLError):
-    """A file that cannot be written, or must not be overwritten."""
-
-    code = "file-unwritable"
+class FileUnwritable(CTWLError, code="file-unwritable"):
+    """The file cannot be written, or must not be overwritten."""
 
 
-class LayoutUnknown(CTWLError):
-    """A layout that this implementation does not know."""
-
-    code = "layout-unknown"
+class LayoutUnknown(CTWLError, code="layout-unknown"):
+    """This implementation does not know the layout."""
 
 
-class LayoutMalformed(CTWLError):
-    """A layout whose fields do not fill whole codes."""
-
-    code = "layout-malformed"
+class LayoutMalformed(CTWLError, code="layout-malformed"):
+    """The layout's fields do not fill whole codes."""
 
 
-class RelayFull(CTWLError):
-    """A chain of models that has no room for another."""
-
-    code = "relay-full"
+class RelayFull(CTWLError, code="relay-full"):
+    """The chain of models has no room for another one."""
 
 
-class SealRefused(CTWLError):
-    """A sealed user that does not open."""
+class SealRefused(CTWLError, code="seal-refused"):
+    """These keys do not open the sealed user."""
 
-    code = "seal-refused"
+
+RegistryCode = Literal[
+    "registry-error",  # any other failure
+    "registry-unreadable",  # a file of the registry that cannot be read
+    "envelope-malformed",  # bytes that are no envelope, or one of another type
+    "signature-repeated",  # an envelope that a key signed twice
+    "threshold-not-met",  # too few valid signatures by the keys of a role
+    "key-unsuitable",  # a public key that no root may list: low order, not canonical, or off the curve
+    "test-key-in-production",  # a root for production that lists a key whose secret is public
+    "root-malformed",  # a root document that breaks the schema or a bound
+    "root-out-of-sequence",  # a root whose version is not the one after the trusted root's
+    "root-use-differs",  # a test root that follows a root for production, or the reverse
+    "root-expired",  # an update under a root that has expired
+    "registry-malformed",  # a registry document that breaks the schema or a bound
+    "registry-rolled-back",  # a registry that is older than the trusted one
+    "registry-forked",  # two different registries of one version
+    "registry-expired",  # an update to a registry that has expired (freeze attack)
+    "code-reused",  # two entries of a registry for one provider code, layout number or commitment
+    "entry-unknown",  # the registry has no such entry
+    "entry-removed",  # a registry that lacks an entry of the trusted one
+    "entry-altered",  # a registry that changes what a trusted entry says, beyond what may change
+    "entry-backdated",  # an appended certificate or epoch that begins in the past
+    "clock-set-back",  # a clock that is behind a time already seen
+    "registry-state-malformed",  # a stored trusted state that is damaged
+]
+"""What can be wrong with a registry (spec section 11)."""
 
 
 class RegistryError(CTWLError):
-    """Base of the registry's errors."""
+    """A registry, one of its files, or an update that is refused.
 
-    code = "registry-error"
+    Attributes:
+        code: tells the reasons apart; one class is enough, because no caller treats two of them differently.
+    """
 
+    def __init__(self, code: RegistryCode, message: str) -> None:
+        super().__init__(code, message)
+        self.code = code
 
-class RegistryUnreadable(RegistryError):
-    """A file of the registry that cannot be read."""
-
-    code = "registry-unreadable"
-
-
-class EnvelopeMalformed(RegistryError):
-    """Bytes that are no envelope of the type that is wanted."""
-
-    code = "envelope-malformed"
-
-
-class SignatureRepeated(RegistryError):
-    """An envelope that a key signed twice."""
-
-    code = "signature-repeated"
-
-
-class ThresholdNotMet(RegistryError):
-    """Too few valid signatures by the keys of a role."""
-
-    code = "threshold-not-met"
-
-
-class KeyUnsuitable(RegistryError):
-    """A public key that is enrolled nowhere: low order, not canonical, or off the curve."""
-
-    code = "key-unsuitable"
-
-
-class KeyIsForTests(RegistryError):
-    """A root for production that enrols a key whose secret is public."""
-
-    code = "test-key-in-production"
-
-
-class RootMalformed(RegistryError):
-    """A root document that breaks the schema or a bound."""
-
-    code = "root-malformed"
-
-
-class RootOutOfSequence(RegistryError):
-    """A root whose version is not the next after the trusted one's."""
-
-    code = "root-out-of-sequence"
-
-
-class RootUseDiffers(RegistryError):
-    """A test root over a production one, or the other way."""
-
-    code = "root-use-differs"
-
-
-class RootExpired(RegistryError):
-    """An update under a root whose time is over."""
-
-    code = "root-expired"
-
-
-class RegistryMalformed(RegistryError):
-    """A registry document that breaks the schema or a bound."""
-
-    code = "registry-malformed"
-
-
-class RegistryRolledBack(RegistryError):
-    """A registry that is older than the trusted one."""
-
-    code = "registry-rolled-back"
-
-
-class RegistryForked(RegistryError):
-    """Two registries of one version."""
-
-    code = "registry-forked"
-
-
-class RegistryExpired(RegistryError):
-    """An update to a registry whose time is over (freeze)."""
-
-    code = "registry-expired"
-
-
-class CodeReused(RegistryError):
-    """Two entries of a registry for one provider code, layout number or commitment."""
-
-    code = "code-reused"
-
-
-class EntryUnknown(RegistryError):
-    """An entry that the registry does not have."""
-
-    code = "entry-unknown"
-
-
-class EntryRemoved(RegistryError):
-    """A registry that lacks an entry of the trusted one."""
-
-    code = "entry-removed"
-
-
-class EntryAltered(RegistryError):
-    """A registry that changes what a trusted entry says, beyond what may change."""
-
-    code = "entry-altered"
-
-
-class EntryBackdated(RegistryError):
-    """A registry that appends a certificate or an epoch to the past."""
-
-    code = "entry-backdated"
-
-
-class ClockSetBack(RegistryError):
-    """A clock that says less than a time already seen."""
-
-    code = "clock-set-back"
-
-
-class StateMalformed(RegistryError):
-    """A stored trusted state that does not hold together."""
-
-    code = "registry-state-malformed"
+    def __str__(self) -> str:
+        return str(self.args[1])

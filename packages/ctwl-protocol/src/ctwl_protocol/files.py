@@ -1,4 +1,4 @@
-"""Files that are read within a bound, and written as a whole or not at all."""
+"""Reading files within a bound, and writing them as a whole or not at all."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def read_bounded(source: str | Path | BinaryIO, limit: int) -> bytes:
     else:
         data = source.read(limit + 1)
     if len(data) > limit:
-        raise OSError(errno.EFBIG, f"it has more than {limit} bytes")
+        raise OSError(errno.EFBIG, f"more than {limit} bytes")
     return data
 
 
@@ -51,9 +51,9 @@ def atomic_path(
 
     Args:
         path: the file.
-        mode: its permissions; None means those that any new file gets. Nobody can read the scratch file before.
-        new: refuse to replace a file, also one that another process writes meanwhile.
-        scratch: where to write first, on the same file system; the default is a hidden file in the same folder.
+        mode: its permissions; None means those of any new file. Until then, only the owner can read the scratch file.
+        new: refuse to replace a file, even one that another process writes in the meantime.
+        scratch: the scratch file, on the same file system; the default is a hidden file in the same folder.
 
     Raises:
         FileUnwritable: the file exists and ``new`` is set; or the system refuses to write, rename or sync.
@@ -84,7 +84,7 @@ def atomic_path(
 
 
 def _rename_to_new(scratch: Path, path: Path) -> None:
-    """Rename a file to a name that no file has: a hard link cannot replace a file, a rename could.
+    """Rename a file to an unused name. A hard link cannot replace a file; a rename could.
 
     Raises:
         FileExistsError: a file has this name.
@@ -101,7 +101,7 @@ def _rename_to_new(scratch: Path, path: Path) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Write the folder's new entry to disk, where the system can."""
+    """Write the folder's new entry to disk, where the system supports it."""
     if hasattr(os, "O_DIRECTORY"):
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:

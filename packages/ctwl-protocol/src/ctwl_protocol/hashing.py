@@ -1,8 +1,8 @@
 """Hash scheme ``ctwl-h1``: integers only, the same on every machine (spec section 6).
 
 One HMAC-SHA256 per distinct context gives a seed; 32-bit mixing does the rest. All arithmetic is unsigned and wraps;
-byte order is little-endian. This module is the reference, in NumPy; :mod:`ctwl_protocol.partition.kernel` does the same in
-compiled loops.
+byte order is little-endian. This module is the reference, in NumPy; :mod:`ctwl_protocol.partition.kernel` does the
+same in compiled loops.
 """
 
 from __future__ import annotations
@@ -64,15 +64,15 @@ def partition_seed(key: bytes, context: Sequence[int]) -> tuple[int, int]:
 def permutation_seeds(seed: tuple[int, int], colours: int) -> NDArray[np.uint32]:
     """``s(c, a)`` for every colour of a context: uint32 of shape (colours,) (section 6.2).
 
-    Both steps are bijections in ``a``, so a context's colours never share a seed; two seed words make a shared run of
-    seeds between contexts a 64-bit coincidence.
+    Both steps are bijections in ``a``, so two colours of a context never share a seed. As there are two seed words, two
+    contexts share a run of seeds only by a 64-bit coincidence.
     """
     a = np.arange(1, colours + 1, dtype=np.uint32) * np.uint32(GOLDEN)
     return fmix32(np.uint32(seed[0]) ^ fmix32(np.uint32(seed[1]) + a))
 
 
 def ranks_of(permutation_seeds: np.uint32 | NDArray[np.uint32], tokens: NDArray[np.integer]) -> NDArray[np.uint32]:
-    """``r(v)`` of some tokens under some permutations, which broadcast against each other (section 6.2)."""
+    """``r(v)`` of tokens under permutations: uint32; the two arguments broadcast against each other (section 6.2)."""
     return fmix32(permutation_seeds ^ (tokens.astype(np.uint32) * np.uint32(GOLDEN)))
 
 
@@ -89,26 +89,22 @@ def colour_seed(key: bytes, context: Sequence[int], layout: int = 0, slot: int =
         context: as for :func:`partition_seed`.
         layout: the layout's number; 0 for slot 0 of every layout.
         slot: the slot's index.
-        nonce: the record's nonce for slots from 1 on; 0 for slot 0, which carries it.
+        nonce: the record's nonce for slots above 0; 0 for slot 0, which carries the nonce.
     """
-    (word,) = struct.unpack_from("<I", _digest(key, b"ctwl-h1/colour", layout, slot, nonce, *context))
-    return int(word)
+    return int.from_bytes(_digest(key, b"ctwl-h1/colour", layout, slot, nonce, *context)[:4], "little")
 
 
 def slot_word(key: bytes, tail: Sequence[int]) -> int:
-    """``u``: the 32-bit word that decides which code a position carries (section 9.4).
+    """``u``: the 32-bit word that decides the slot of a position (section 9.4).
 
     Args:
         key: the profile's key, 32 bytes.
         tail: the last tokens before the position, oldest first.
     """
-    (word,) = struct.unpack_from("<I", _digest(key, b"ctwl-h1/slot", *tail))
-    return int(word)
+    return int.from_bytes(_digest(key, b"ctwl-h1/slot", *tail)[:4], "little")
 
 
-def code_colours(
-    seed: int | NDArray[np.uint32], codes: NDArray[np.uint32], colours: int
-) -> NDArray[np.uint32]:  # fmt: skip
+def code_colours(seed: int | NDArray[np.uint32], codes: NDArray[np.uint32], colours: int) -> NDArray[np.uint32]:
     """The colours of codes at a context: ``floor(fmix32(t XOR (m * GOLDEN)) * A / 2^32)`` (section 6.3).
 
     Args:
@@ -117,7 +113,7 @@ def code_colours(
         colours: A.
 
     Returns:
-        uint32 in [0, colours), the shape of ``seed`` and ``codes`` together.
+        uint32 in [0, colours), of the broadcast shape of ``seed`` and ``codes``.
     """
     seeds = np.uint32(seed) if isinstance(seed, int) else seed
     mixed = fmix32(seeds ^ (codes * np.uint32(GOLDEN)))

@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 from ctwl_protocol import get_profile
 from ctwl_protocol.command import closed_output_is_fine, run_command
@@ -23,11 +23,11 @@ from ctwl_protocol.registry import load_trusted
 
 from .. import __version__
 from ..errors import OptionOutOfRange
-from ..options import ALPHA, ScoreName, add_proxy_options, beacons, check_alpha
+from ..options import ScoreName, add_alpha, add_beacons, add_proxy_options, check_alpha, command_parser
+from ..report.analysis import Analysis
+from ..report.model import Report
+from ..report.wording import describe
 from ..text.input import read_text
-
-if TYPE_CHECKING:
-    from ..report.model import Analysis
 
 __all__ = ["main"]
 
@@ -63,40 +63,40 @@ exit status: 0 a watermark was found; 1 none was found, or the text is too short
 """
 
 
-class _Schema(argparse.Action):
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        from ..report.model import Report
-
-        schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **Report.model_json_schema()}
-        print(json.dumps(schema, indent=2))
-        parser.exit()
-
-
 def _epoch(given: str) -> int:
     if not given.isdecimal() or int(given) > MAX_EPOCH:
         raise argparse.ArgumentTypeError(f"{given!r} is not an epoch; epochs are numbers from 0 to {MAX_EPOCH}")
     return int(given)
 
 
-_LAYOUTS = ", ".join(layout.name for layout in LAYOUTS)
-
-
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="ctwl-decode",
-        description="Read the public watermark code that a language model's provider put in a text.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    what = "Read the public watermark code that a language model's provider put in a text."
+    parser = command_parser("ctwl-decode", what, _EPILOG)
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **Report.model_json_schema()}
     parser.add_argument("file", metavar="FILE", help="a UTF-8 text file; - reads standard input")
-    add_proxy_options(parser)
-    parser.add_argument("--alpha", type=float, default=ALPHA, help="level of the test, on the p-value (default 1e-4)")
+    add_proxy_options(parser, reference=True)
+    _add_search_options(parser)
+    parser.add_argument("--json", action="store_true", help="print the report as JSON (schema: ctwl-decode --schema)")
+    parser.add_argument("--html", metavar="FILE", help="also write the report as an HTML page")
+    parser.add_argument(
+        "--schema",
+        action="version",
+        version=json.dumps(schema, indent=2),
+        help="print the JSON schema of the report and exit",
+    )
+    parser.add_argument("--version", action="version", version=f"ctwl-decode {__version__}")
+    return parser
+
+
+def _add_search_options(parser: argparse.ArgumentParser) -> None:
+    """Give a command the options that say what to look for, and how clear it must be."""
+    add_alpha(parser)
+    known = ", ".join(layout.name for layout in LAYOUTS)
     parser.add_argument(
         "--layout",
         action="append",
         metavar="NAME",
-        help=f"search for records of this layout only; may be repeated (default: {_LAYOUTS}, and all registered "
-        "layouts)",
+        help=f"search for records of this layout only; may be repeated (default: {known}, and all registered layouts)",
     )
     parser.add_argument(
         "--keys", metavar="FILE", help="the provider's keys, to open sealed users and to test authenticators"
@@ -122,24 +122,8 @@ def _parser() -> argparse.ArgumentParser:
         "for gumbel; both (default); or the paper's count",
     )
     only = parser.add_mutually_exclusive_group()
-    only.add_argument(
-        "--beacon",
-        metavar="PROVIDER[:VERSION]",
-        type=beacons,
-        action="extend",
-        help="search for this provider's beacons only, which needs less text; may be repeated",
-    )
+    add_beacons(only, "all codes, registered ones before others")
     only.add_argument("--registered", action="store_true", help="search for registered providers' beacons only")
-    parser.add_argument(
-        "--reference",
-        action="store_true",
-        help="compute the proxy LM in float32 (default: in bfloat16 where the processor supports it)",
-    )
-    parser.add_argument("--json", action="store_true", help="print the report as JSON (schema: ctwl-decode --schema)")
-    parser.add_argument("--html", metavar="FILE", help="also write the report as an HTML page")
-    parser.add_argument("--schema", action=_Schema, nargs=0, help="print the JSON schema of the report and exit")
-    parser.add_argument("--version", action="version", version=f"ctwl-decode {__version__}")
-    return parser
 
 
 @contextmanager
@@ -159,12 +143,12 @@ def _analyse(arguments: argparse.Namespace) -> Analysis:
     if arguments.epoch and not arguments.keys:
         raise OptionOutOfRange("--epoch needs --keys: only a provider's keys can open users")
     if arguments.html:
-        _check_page(arguments.html, arguments.file)
+        _check_page(Path(arguments.html), arguments.file)
     text = read_text(arguments.file)
     profile = get_profile(arguments.profile)  # a wrong name fails before torch is loaded, which takes seconds
     trusted = load_trusted()
     known = trusted.registry.known_layouts()
-    layouts = [find_layout(int(name) if name.isdecimal() else name, known) for name in arguments.layout or []] or known
+    named = [find_layout(int(name) if name.isdecimal() else name, known) for name in arguments.layout or []]
     keys = ProviderKeys.load(arguments.keys) if arguments.keys else None
     from ..decoder import Decoder
 
@@ -173,25 +157,20 @@ def _analyse(arguments: argparse.Namespace) -> Analysis:
         proxy_path=arguments.proxy,
         device=arguments.device,
         reference=arguments.reference,
-        layouts=layouts,
+        layouts=named or known,
         keys=keys,
         epochs=arguments.epoch or [0],
         registry=trusted,
     )
+    searched = trusted.registry.beacons() if arguments.registered else arguments.beacon
+    options = {"alpha": arguments.alpha, "test": arguments.test, "score": arguments.score, "beacons": searched}
     with _progress() as progress:
-        return decoder.analyse(
-            text,
-            alpha=arguments.alpha,
-            test=arguments.test,
-            score=arguments.score,
-            beacons=trusted.registry.beacons() if arguments.registered else arguments.beacon,
-            progress=progress,
-        )
+        return decoder.analyse(text, progress=progress, **options)
 
 
 def _print(analysis: Analysis, arguments: argparse.Namespace) -> None:
     if arguments.json:
-        print(json.dumps(analysis.report.model_dump(mode="json"), indent=2), flush=True)  # ASCII, for any terminal
+        print(json.dumps(analysis.report.model_dump(mode="json"), indent=2))  # ASCII, for any terminal
     elif sys.stdout.isatty():
         from rich.console import Console
 
@@ -199,37 +178,22 @@ def _print(analysis: Analysis, arguments: argparse.Namespace) -> None:
 
         show(analysis, Console())
     else:
-        print(analysis.report, flush=True)
+        print(describe(analysis.report))
 
 
-def _check_page(file: str, source: str) -> None:
-    """Check, before the text is read, that the page can be written and does not replace the text.
-
-    Raises:
-        FileUnwritable: it cannot, or it would.
-    """
-    page = Path(file)
+def _check_page(page: Path, source: str) -> None:
+    """Refuse (FileUnwritable), before the text is read, a page that cannot be written or would replace the text."""
     if page.is_dir() or not os.access(page if page.exists() else page.parent, os.W_OK):
-        raise FileUnwritable(f"cannot write {file}; name a file in a folder to which you may write")
+        raise FileUnwritable(f"cannot write {page}; name a file in a folder to which you may write")
     if source != "-" and page.exists() and Path(source).exists() and page.samefile(source):
-        raise FileUnwritable(f"{file} is the text; the page would replace it. Name another file for --html")
-
-
-def _write_page(analysis: Analysis, file: str) -> None:
-    from ..report.html import html_report
-
-    try:
-        Path(file).write_text(html_report(analysis), encoding="utf-8")
-    except OSError as error:
-        raise FileUnwritable(f"cannot write {file}: {error.strerror}") from error
+        raise FileUnwritable(f"{page} is the text; the page would replace it. Name another file for --html")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit status."""
     if isinstance(sys.stdout, TextIOWrapper):  # text may hold what a terminal of another encoding cannot show
         sys.stdout.reconfigure(errors="backslashreplace")
-    given = list(sys.argv[1:] if argv is None else argv)
-    return run_command("ctwl-decode", lambda: _run(given))
+    return run_command("ctwl-decode", lambda: _run(list(sys.argv[1:] if argv is None else argv)))
 
 
 def _run(argv: list[str]) -> int:
@@ -243,7 +207,11 @@ def _run(argv: list[str]) -> int:
     analysis = _analyse(arguments)
     try:
         if arguments.html:
-            _write_page(analysis, arguments.html)
+            from ..report.html import html_report
+
+            Path(arguments.html).write_text(html_report(analysis), encoding="utf-8")
+    except OSError as error:
+        raise FileUnwritable(f"cannot write {arguments.html}: {error.strerror}") from error
     finally:  # the verdict is printed in any case
         with closed_output_is_fine():
             _print(analysis, arguments)

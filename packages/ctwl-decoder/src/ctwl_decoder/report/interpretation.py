@@ -1,4 +1,4 @@
-"""What codes mean: the record's fields, whom the registry knows under them, what the provider's keys open."""
+"""The meaning of codes: a record's fields, the names that the registry has for them, and what the keys open."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from ctwl_protocol.records.record import Record
 from ctwl_protocol.records.sealing import ProviderKeys
 from ctwl_protocol.registry import Trusted
 
-from ..search.records import RecordReading
-from ..search.spans import Candidate
+from ..search.candidates import Candidate, RecordReading
 from .model import Hop, ReadRecord
 
 __all__ = ["Interpreter"]
@@ -23,12 +22,12 @@ __all__ = ["Interpreter"]
 
 @dataclass(frozen=True)
 class Interpreter:
-    """Turns codes into what a report says of them.
+    """Says what codes mean.
 
     Attributes:
-        profile: the profile; under a private one the codes are its owner's, and the registry says nothing of them.
+        profile: the profile. The registry says nothing about the codes of a private one.
         registry: what this machine trusts.
-        keys: the provider's, where it is the provider who reads.
+        keys: the provider's keys, where the provider reads.
         epochs: key epochs in which a user may have been sealed.
     """
 
@@ -42,13 +41,13 @@ class Interpreter:
         return self.registry.label(int(time.time())) if self.profile.is_public else None
 
     def beacon(self, code: int | None) -> dict[str, int | None]:
-        """The fields of a beacon by name; None each where there is no code, or the profile's are no beacons."""
+        """The fields of a beacon by name; None each where there is no code, or the profile's codes are not beacons."""
         if code is None or self.profile.code_bits != BEACON_BITS:
             return dict.fromkeys(BEACON_FIELDS)
         return asdict(Beacon.from_code(code))
 
     def record(self, candidate: Candidate, alpha: float) -> ReadRecord | None:
-        """What a candidate says, as far as it was read; None where the profile's codes are no beacons."""
+        """A candidate's record, as far as it was read; None where the profile's codes are not beacons."""
         if self.profile.code_bits != BEACON_BITS:
             return None
         beacon_alone = LAYOUTS[0] if candidate.count == 1 else None
@@ -81,7 +80,7 @@ class Interpreter:
         )
 
     def _hop(self, beacon: Beacon) -> Hop:
-        """A beacon with what the registry knows of it."""
+        """A beacon with its names in the registry."""
         if not self.profile.is_public:
             return Hop(**asdict(beacon), name=None, model=None, state=None)
         registry = self.registry.registry

@@ -8,8 +8,9 @@ from rich.table import Table
 from rich.text import Text
 
 from ..text.variants import AS_GIVEN
-from .model import Analysis, ReadRecord, describe_origin, describe_record, evidence_level, format_p_value
-from .wording import caveats, headline
+from .analysis import Analysis, evidence_level
+from .model import ReadRecord
+from .wording import caveats, describe_origin, describe_record, format_p_value, headline
 
 __all__ = ["render", "show"]
 
@@ -86,14 +87,15 @@ def _details(analysis: Analysis) -> Table:
 
 def _numbers(analysis: Analysis) -> Text:
     report = analysis.report
-    words = f"{report.hits} hits in {report.scored} tokens scored{report.scored_by}, where a wrong code has "
+    by_rank = ", by rank" if report.score == "rank" else ""
+    words = f"{report.hits} hits in {report.scored} tokens scored{by_rank}, where a wrong code has "
     words += f"{report.expected:.1f}; "
     words += f"{report.tokens} tokens, {report.searched:,} codes searched"
     if report.form != AS_GIVEN:
         words += f"; read {report.form}"
     if report.registry and report.detected:
         words += f"\nnames from the {report.registry}"
-    return Text(f"{words}\nprofile {report.profile}")
+    return Text(f"{words}\nprofile {report.profile} ({report.arithmetic})")
 
 
 def _heat(analysis: Analysis, *, colours: bool) -> Text:

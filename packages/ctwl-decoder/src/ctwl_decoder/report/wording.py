@@ -1,48 +1,176 @@
-"""What a verdict means and what it does not, in the words that every report uses."""
+"""The report in words: what a verdict means, and what it does not mean. Every sentence of a report stands here."""
 
 from __future__ import annotations
 
 import math
 
 from ..search.posterior import THRESHOLD
-from .model import NO_PROOF, Report, describe_origin, format_p_value
+from ..text.variants import AS_GIVEN
+from .model import ENOUGH_TOKENS, Hop, ReadRecord, Report, Span
 
-__all__ = ["caveats", "headline"]
+__all__ = ["caveats", "describe", "describe_hop", "describe_origin", "describe_record", "format_p_value", "headline"]
+
+NONE_FOUND = "No watermark found"
+TOO_SHORT = "No verdict: the text is too short"
+NO_PROOF = "That does not show that a person wrote the text: marks wear off, and other models write none."
+PRIVATE = "Only someone with the profile's key can have written it, or can read it."
+FORGEABLE = "Anyone can write open codes: they say what the text carries, not who put it there."
+CONFIRMED = "Its authenticator was written with the provider's keys, or copied together with a text that was."
+NOTHING_ELSE = "It says nothing about the words outside the passages found, and nothing about whether the text is true."
+_HOLDS = "holds: written with the provider's keys; a copy of such a text carries it too"
+_FAILS = "NOT shown: written with other keys, edited since, or too short to show it"
+_UNREAD = "more codes follow the beacon; their layout is unknown here, or they are not clear enough to be read"
 
 
 def headline(report: Report) -> str:
     """The verdict in a sentence."""
-    if not report.detected:
-        return "No verdict: the text is too short" if report.too_short else "No watermark found"
+    if report.outcome == "too-short":
+        return TOO_SHORT
+    if report.outcome == "none":
+        return NONE_FOUND
     codes = {span.code for span in report.spans}
-    whose = describe_origin(report.spans[0]) if len(codes) == 1 else f"{len(codes)} records"
+    origin = describe_origin(report.spans[0]) if len(codes) == 1 else f"{len(codes)} records"
     if len(report.spans) == 1 and report.spans[0].tokens == report.tokens:
-        return f"Watermark found: {whose}"
+        return f"Watermark found: {origin}"
     passages = "a passage" if len(report.spans) == 1 else f"{len(report.spans)} passages"
-    return f"Watermark found in {passages}: {whose}"
+    return f"Watermark found in {passages}: {origin}"
 
 
 def caveats(report: Report) -> list[str]:
-    """What a reader must know to take the verdict for what it is."""
+    """What a reader must know to understand the verdict."""
     if report.posterior is not None:
         return [
             f"The paper's test: the best code of a window has the posterior {report.posterior:.6f}; the threshold is "
             f"{THRESHOLD}. That compares codes with each other and is no false-positive rate.",
-            report.forgeable if report.detected else NO_PROOF,
+            _forgeable(report) if report.detected else NO_PROOF,
         ]
     if report.detected:
         return [
             f"Of texts without a watermark, at most one in {_one_in(report.p_value)} would show some code as clearly.",
-            report.forgeable,
-            "It says nothing of the words outside the passages found, and nothing about whether the text is true.",
+            _forgeable(report),
+            NOTHING_ELSE,
         ]
-    if report.too_short:
-        return [report.shortage]
+    if report.outcome == "too-short":
+        return [_shortage(report)]
     return [
-        f"The best of {report.searched:,} codes has p = {format_p_value(report.p_value)}; the level is {format_p_value(report.alpha)}.",
-        *report.short,
+        f"The best of {report.searched:,} codes has p = {format_p_value(report.p_value)}; the level is "
+        f"{format_p_value(report.alpha)}.",
+        *_caution(report),
         NO_PROOF,
     ]
+
+
+def describe(report: Report) -> str:
+    """The whole report for people, in lines of plain text: the verdict first."""
+    size = f"{report.tokens} tokens, {report.scored} scored; profile {report.profile} ({report.arithmetic})"
+    if report.outcome == "too-short":
+        return f"{TOO_SHORT}. {_shortage(report)}\n{size}"
+    if report.outcome == "none":
+        return "\n".join([f"{NONE_FOUND} ({_why(report)}).", size, *_caution(report), NO_PROOF])
+    clearest = "" if len(report.spans) == 1 else ", the clearest passage's"
+    by = ", by rank" if report.score == "rank" else ""
+    lines = [
+        *_describe_spans(report.spans),
+        f"p-value   {format_p_value(report.p_value)}{clearest}   how often chance would do as well, over all codes and "
+        "places searched",
+        f"hits      {report.hits} of {report.scored}{by}{clearest}; a wrong code has {report.expected:.1f}",
+    ]
+    if report.posterior is not None:
+        lines.append(f"posterior {report.posterior:.6f}   (the paper's test)")
+    if report.form != AS_GIVEN:
+        lines.append(f"read      {report.form}")
+    if report.registry:
+        lines.append(f"registry  {report.registry}")
+    return "\n".join([*lines, size, _forgeable(report)])
+
+
+def _describe_spans(spans: list[Span]) -> list[str]:
+    if len(spans) == 1:
+        (span,) = spans
+        return [
+            f"Watermark found: {describe_origin(span)}",
+            f"where     characters {span.start} to {span.end}",
+            *(f"{label:<9} {text}" for label, text in describe_record(span.record)),
+        ]
+    lines = [f"Watermark found in {len(spans)} passages"]
+    for span in spans:
+        place = f"characters {span.start} to {span.end}"
+        lines.append(f"{place}: {describe_origin(span)}, p-value {format_p_value(span.p_value)}")
+        lines += [f"    {label:<9} {text}" for label, text in describe_record(span.record)]
+    return lines
+
+
+def describe_origin(span: Span) -> str:
+    """Where a span comes from."""
+    return describe_hop(span.record.chain[0]) if span.record else f"code {span.code}"
+
+
+def describe_hop(hop: Hop) -> str:
+    """A provider and its model version, by name as far as the registry knows them."""
+    version = f"model version {hop.version}" + (f" ({hop.model})" if hop.model else "")
+    if hop.name is None:
+        registered = "" if hop.state is None else ", not registered"
+        return f"provider {hop.provider}{registered}, {version}"
+    state = "" if hop.state == "active" else f", {hop.state}"
+    return f"{hop.name} (provider {hop.provider}{state}), {version}"
+
+
+def describe_record(record: ReadRecord | None) -> list[tuple[str, str]]:
+    """What a record says beside its origin: pairs of a label and a text."""
+    if record is None:
+        return []
+    if record.layout is None:
+        return [("record", _UNREAD)]
+    in_chain = {"provider", "version"} | {f"{name}_{i}" for name in ("provider", "version", "nonce") for i in (1, 2, 3)}
+    fields = [f"{name.replace('_', ' ')} {value}" for name, value in record.fields.items() if name not in in_chain]
+    rows = [("record", ", ".join([record.layout, *fields]))]
+    rows += [("before", describe_hop(hop)) for hop in record.chain[1:]]
+    if record.sealed is not None:
+        opened = "sealed; only the provider can open it" if record.user is None else f"{record.user}, opened"
+        rows.append(("user", opened))
+    if record.authenticated is not None and record.authenticated_p_value is not None:
+        says = _HOLDS if record.authenticated else _FAILS
+        rows.append(("authentic", f"{says} (p = {format_p_value(record.authenticated_p_value)})"))
+    elif record.authenticator:
+        rows.append(("authentic", "only the provider can test it"))
+    if len(record.codes) > 1:
+        rows.append(("certain", f"p = {format_p_value(record.p_value)}, how often another record would fit as well"))
+    return rows
+
+
+def format_p_value(p: float) -> str:
+    """A p-value for people: three digits, or two and a power of ten."""
+    if p >= 0.001 or p == 0:
+        return f"{p:.3g}"
+    digits, exponent = f"{p:.1e}".split("e")
+    return f"{digits}e{int(exponent)}"
+
+
+def _shortage(report: Report) -> str:
+    new = "" if report.tokens < report.needed else f", of which {report.scored} say something new,"
+    return (
+        f"It has {report.tokens} tokens{new} and the test needs at least {report.needed}; {ENOUGH_TOKENS} or more, "
+        "about 110 words, give a clear answer."
+    )
+
+
+def _caution(report: Report) -> list[str]:
+    if not report.short:
+        return []
+    return [f"{report.tokens} tokens are few: texts of fewer than {ENOUGH_TOKENS} often hold too little."]
+
+
+def _why(report: Report) -> str:
+    p = format_p_value(report.p_value)
+    if report.posterior is not None:
+        return f"posterior {report.posterior:.6f}, below the paper's 1 - 1e-5; p = {p}"
+    return f"p = {p}, above {format_p_value(report.alpha)}"
+
+
+def _forgeable(report: Report) -> str:
+    if not report.registry:
+        return PRIVATE
+    return CONFIRMED if report.authenticated else FORGEABLE
 
 
 def _one_in(p: float) -> str:

@@ -1,8 +1,8 @@
-"""How likely a record that was read is wrong, and each of its codes (spec section 10.4).
+"""Bounds on the errors of a record that was read: of the whole record, and of each code (spec section 10.4).
 
-A record that is wrong is wrong in some of its slots and right in the others. It agrees with its check, so there are at
-least two wrong slots, and all but one of them decide what the last says. For every such set of slots, the records that
-are wrong just there are counted, and the chance is found that one of them scores as much there as what was read.
+A wrong record is wrong in a set of its slots and right in the others. It agrees with its check, so the set has at least
+two slots, and all but one of them determine the last one. For each such set, the number of records that are wrong just
+there is multiplied by the probability that a wrong record scores there at least as high as the one that was read.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ def convolve(nulls: Sequence[Null]) -> Null:
 def error_bounds(
     nulls: Sequence[Null], scores: Sequence[int], rivals: Sequence[float], whole: float, layouts: int
 ) -> tuple[tuple[float, ...], float]:
-    """How often records that are wrong in a slot would fit as well as what was read: for each slot, and for any.
+    """How often a record that is wrong in a slot would fit as well as what was read: for each slot, and for any slot.
 
     Args:
-        nulls: of each slot, the check's last.
-        scores: what was read has in each slot.
-        rivals: how many codes may be in each slot: in the first, beacons of the same nonce that were searched.
-        whole: how many records were searched in all, with other nonces and layouts, and whatever else was searched.
-        layouts: how many were tried; in another one no slot but the first would be the same.
+        nulls: the null of each slot, the check's last.
+        scores: the score in each slot of what was read.
+        rivals: the number of codes that may be in each slot; in the first, the searched beacons of the same nonce.
+        whole: the number of tests of the whole record, other nonces and layouts included.
+        layouts: the number of layouts that were tried; under another layout only the first slot is the same.
     """
     slots = tuple(range(len(nulls)))
     wrong, either = [0.0] * len(nulls), 0.0
@@ -44,7 +44,7 @@ def error_bounds(
         for where in combinations(slots, size + 1):
             if where == slots:
                 records = whole
-            else:  # the slot with the most choice follows from the others
+            else:  # the others determine the slot with the most codes
                 free = sorted(float(rivals[slot]) for slot in where)[:-1]
                 records = prod(free) * (layouts if where == slots[1:] else 1)
             doubt = records * convolve([nulls[slot] for slot in where]).tail(sum(scores[slot] for slot in where))

@@ -1,8 +1,8 @@
 """The likeliest record: codes of high score in their slots that agree with their check (spec section 10.4).
 
-The check is the codes added bit by bit, so each slot's code follows from those of the others: where one slot says
-little, the others say what it must be. The best sum over all records cannot be searched whole, 2^60 of them for three
-codes. It is searched among those that are likely in all slots but one.
+The check is the exclusive or of the codes, so the codes of all other slots determine a slot's code: where one slot
+shows little, the others say what it must be. There are 2^60 records of three codes, too many to search. So the search
+is among the records whose codes are likely in all slots but one.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ NOWHERE = -(1 << 24)
 """Score of a code that is not searched."""
 
 _LIKELY = 1 << 11
-"""So many of a slot's best codes are combined with those of others."""
+"""Number of a slot's best codes that are combined with those of other slots."""
 
 _SAMPLED = 1 << 7
-"""One in so many codes is looked at first, to see where the best begin."""
+"""One code in this number is sampled first, to estimate the score of the best ones."""
 
 
 def likeliest(slots: Sequence[NDArray[np.int32]], most: int = 1) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -95,7 +95,7 @@ def _likely(scores: NDArray[np.int32]) -> NDArray[np.int64]:
 
 @cache
 def _combinations(slots: int) -> NDArray[np.int64]:
-    """Ranks in so many slots whose product is small, about 100,000 of them: int64 (combinations, slots), from 0."""
+    """About 100,000 combinations of ranks with a small product: int64 (combinations, slots), from 0."""
     bound = 1 << 18 - 2 * slots
     ranks, size = np.empty((1, 0), dtype=np.int64), np.ones(1, dtype=np.int64)
     for _ in range(slots):

@@ -1,20 +1,22 @@
 """The paper's own test, as a compatibility mode (Wang et al. 2024, equation 9 and section 6.2).
 
-With a uniform prior over codes and one nat of log-probability per hit, the posterior of a code is the softmax of the
-scores; a window of the text counts as watermarked when its best code's posterior reaches 1 - 1e-5. Every position
-counts, repeated or not. The posterior compares codes with each other, not a text with human text: it is no
+The prior over codes is uniform, and each hit adds one nat of log-probability. So the posterior of a code is the softmax
+of the scores. A window of the text counts as watermarked where its best code has a posterior of at least 1 - 1e-5. All
+positions count, repeated ones too. The posterior compares codes with each other, not a text with human text: it is no
 false-positive rate.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ..statistics.code_scores import score_all
-from ..statistics.evidence import ScoredPositions, ScoreTable
+from ..statistics.scored_positions import ScoredPositions, ScoreTable
 from ..statistics.scores import Score
-from .spans import Candidate, ScoredText, Window
+from .candidates import Candidate, ScoredText, Window
 
 __all__ = ["LENGTH", "STEP", "THRESHOLD", "posterior", "posterior_windows"]
 
@@ -32,24 +34,22 @@ def posterior(scores: NDArray[np.int32], best: int) -> float:
     return float(1 / np.exp(scores.astype(np.float64) - float(scores[best])).sum())
 
 
-def posterior_windows(
-    marks: ScoredPositions, codes: NDArray[np.uint32], share: float = 1.0
-) -> list[tuple[Candidate, float]]:
-    """The best code of each sliding window and its posterior.
+def posterior_windows(positions: ScoredPositions, codes: NDArray[np.uint32], share: float = 1.0) -> list[Candidate]:
+    """The best code of each sliding window, with its posterior and its exact p-value.
 
     Args:
-        marks: the text's marks, in units of the count.
+        positions: the text's positions, scored by the count.
         codes: uint32, the codes that are searched.
         share: the share of the level that this text's tests may use, for the p-value.
     """
     found = []
-    last = max(0, len(marks) - LENGTH)
+    last = max(0, len(positions) - LENGTH)
     starts = sorted({*range(0, last, STEP), last})
     for start in starts:
-        window = (start, min(start + LENGTH, len(marks)))
-        scores = score_all(ScoreTable.of(marks[slice(*window)], repeats=True), codes)
+        window = (start, min(start + LENGTH, len(positions)))
+        scores = score_all(ScoreTable.of(positions[slice(*window)], repeats=True), codes)
         best = int(scores.argmax())
         tests = len(codes) * len(starts) / share
-        candidate = Window.of(ScoredText(marks, Score.COUNT), *window).judge(int(codes[best]), codes, tests)
-        found.append((candidate, posterior(scores, best)))
+        candidate = Window.of(ScoredText(positions, Score.COUNT), *window).candidate(int(codes[best]), codes, tests)
+        found.append(replace(candidate, posterior=posterior(scores, best)))
     return found

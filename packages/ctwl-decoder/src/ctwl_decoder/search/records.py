@@ -1,9 +1,9 @@
 """Records of several codes: the slots of a window read together (spec section 10.4).
 
-Slot 0 names the beacon, and the beacon's nonce colours the other slots. So each of the likeliest nonces is taken at
-its word: were it right, the slots would show codes that agree with their check (:mod:`.agreement`), as clearly as text
-does that carries some, under the colours of one layout. The sum over the slots is then tested against all records that
-there are, and each code against those that could stand in its place (:mod:`.doubts`).
+Slot 0 names the beacon, and the beacon's nonce colours the other slots. So the reader assumes each likely nonce in
+turn. If it is right, the slots show codes that agree with their check (:mod:`.likeliest`), as clearly as text does that
+carries some, under the colours of one layout. The sum over the slots is then tested against all records that there are,
+and each code against those that could stand in its place (:mod:`.error_bounds`).
 """
 
 from __future__ import annotations
@@ -17,73 +17,63 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from ctwl_protocol import Profile
+from ctwl_protocol.profile.document import Profile
 from ctwl_protocol.records.beacon import BEACON_BITS, NONCE_COUNT
 from ctwl_protocol.records.layouts import LAYOUTS, Layout
 from ctwl_protocol.records.record import Record, check_of, slot_seed
 from ctwl_protocol.records.sealing import ProviderKeys
 
 from ..statistics.code_scores import best_codes, code_space, score_all, score_codes
-from ..statistics.evidence import ScoredPositions, ScoreTable
 from ..statistics.null import Null, null_of
+from ..statistics.scored_positions import ScoredPositions, ScoreTable
+from .candidates import Candidate, RecordReading, ScoredText
 from .error_bounds import convolve, error_bounds
 from .likeliest import NOWHERE, likeliest
-from .spans import Candidate, ScoredText
+from .plan import NO_CODES
 
-__all__ = ["NO_CODES", "RecordReader", "RecordReading"]
+__all__ = ["RecordReader"]
 
-NO_CODES = np.array([], dtype=np.uint32)
-"""No registered beacons."""
+# How much is read is a matter of power and time; every p-value holds for any of these numbers. They were chosen by
+# hand; evaluation/records.py measures which records are read with them, and how often a record that was read is wrong.
 
 _BEACONS = 2
-"""So many of the best beacons are looked at for their nonces."""
+"""Number of the best beacons whose nonces are tried."""
 
 _CLEAR = 1e-6
-"""Further codes that are as clear as this need no rivals."""
+"""Once the codes behind the beacon have a p-value below this, no other nonces and layouts are tried."""
 
 _PROMISING = 0.1
-"""Windows whose beacon has a higher p-value are not read further, but for short texts."""
+"""A window is read as a record where its beacon has a p-value below this."""
 
 _SHORT, _POSSIBLE = 512, 0.5
-"""A text of so few positions is read, as a record of its best beacon, where that beacon has a p-value below this: its
-other slots may show what one slot of it cannot. Most texts without a code are spared that."""
+"""A whole text of at most 512 positions is read as a record of its best beacon where that beacon has a p-value below
+0.5: its other slots may show what one slot cannot. Most texts without a code are not read."""
 
 _CONFIRMED = 0.05
-"""A layout is believed where its further codes by themselves have this p-value; of likely codes, those that the
-authenticator prefers are believed where it has this one."""
+"""A layout is reported where the codes behind the beacon have at most this p-value by themselves. The record that the
+authenticator confirms best is reported where that test has at most this p-value, and else the likeliest record."""
 
-_READ = 6
-"""Most windows of a text that are read."""
+_WINDOWS_READ = 6
+"""At most this number of windows of a text are read as records."""
 
-_RANKED = 4
-"""Where the authenticator can be tested, so many of the likeliest records are tried against it."""
+_AUTHENTICATED = 4
+"""Number of the likeliest records that are tested with the authenticator, where it can be tested."""
 
-_WORSE = 1e-3
-"""The same beacon shows in fewer or more slots too; so much less clearly, it is not worth reading there."""
-
-
-@dataclass(frozen=True)
-class RecordReading:
-    """What a window says.
-
-    Attributes:
-        layout: the record's; None where it was not read, or is none that is known here.
-        codes: the codes that were read, the beacon first.
-        p_values: for each, how often a record with another code in its place would fit as well (spec section 10.4).
-        p_value: how often some other record would, at most.
-        authenticator: p-value of the provider's own test; None where there is none or the key is not here.
-    """
-
-    layout: Layout | None
-    codes: tuple[int, ...]
-    p_values: tuple[float, ...]
-    p_value: float
-    authenticator: float | None = None
+_MUCH_CLEARER = 1e-3
+"""A window is not read where an overlapping window shows the same beacon with a p-value of at most this times its own:
+a beacon also shows, less clearly, under numbers of codes that its record does not have."""
 
 
 @dataclass(frozen=True)
 class _Slot:
-    """A slot's evidence, the scores of all codes: int32 (codes,), and how many of them may be in it."""
+    """A slot's evidence.
+
+    Attributes:
+        table: its scores by context.
+        null: the distribution of a wrong code's score.
+        scores: int32 (codes,), the score of every code; :data:`NOWHERE` for codes that are not searched.
+        searched: the number of codes that are searched.
+    """
 
     table: ScoreTable
     null: Null
@@ -91,8 +81,8 @@ class _Slot:
     searched: int
 
     @classmethod
-    def of(cls, marks: ScoredPositions, codes: NDArray[np.uint32], space: int) -> _Slot:
-        table = ScoreTable.of(marks)
+    def of(cls, positions: ScoredPositions, codes: NDArray[np.uint32], space: int) -> _Slot:
+        table = ScoreTable.of(positions)
         scores = score_all(table, codes)
         if len(codes) < space:
             everywhere = np.full(space, NOWHERE, dtype=np.int32)
@@ -103,35 +93,31 @@ class _Slot:
 
 @dataclass(frozen=True)
 class _Hypothesis:
-    """What a window says if its record has one layout and one nonce.
+    """The likeliest records of a window, given a layout and a nonce.
 
     Attributes:
         layout: the layout.
-        slots: those that anyone can read, the beacon's first and the check's last; in each, the codes that may be.
-        carried: what they carry, likeliest first: int64 (records, slots).
-        scores: int64 (records,), the sums over the slots.
+        slots: those that anyone can read, the beacon's first and the check's last.
+        carried: int64 (records, slots), what they carry, the likeliest first.
     """
 
     layout: Layout
     slots: list[_Slot]
     carried: NDArray[np.int64]
-    scores: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, layout: Layout, slots: list[_Slot], most: int) -> _Hypothesis:
-        return cls(layout, slots, *likeliest([slot.scores for slot in slots], most))
 
     @property
     def records(self) -> float:
-        """How many records have one beacon: any that may be in each slot between it and the check, which follows."""
+        """How many records have one beacon: any code in each slot between it and the check, which follows from them."""
         return prod(float(slot.searched) for slot in self.slots[1:-1])
 
-    def p_value(self, records: float, first: int = 0, rank: int = 0) -> float:
+    def scores(self, rank: int = 0) -> list[int]:
+        """Of the record of this rank, in each slot."""
+        return [int(slot.scores[code]) for slot, code in zip(self.slots, self.carried[rank], strict=True)]
+
+    def p_value(self, records: float, *, first: int = 0, rank: int = 0) -> float:
         """Of the record of this rank, from the slot ``first`` on, where there were so many records."""
-        codes = self.carried[rank, first:]
-        score = sum(int(slot.scores[code]) for slot, code in zip(self.slots[first:], codes, strict=True))
         null = convolve([slot.null for slot in self.slots[first:]]) if first else self._null
-        return null.p_value(score, records)
+        return null.p_value(sum(self.scores(rank)[first:]), records)
 
     @cached_property
     def _null(self) -> Null:
@@ -140,11 +126,11 @@ class _Hypothesis:
 
 
 class RecordReader:
-    """Reads windows as records of the layouts that are known.
+    """Reads windows as records.
 
     Attributes:
         profile: the profile.
-        layouts: what is tried.
+        layouts: those that are tried; none where the profile's codes are no beacons.
         keys: the provider's, where it is the provider who reads.
         registered: uint32, ascending: the codes of registered beacons. Where only some beacons are searched, earlier
             hops are taken to be among them or among these.
@@ -168,114 +154,118 @@ class RecordReader:
         """How many codes a record may have: the numbers of slots that are searched."""
         return tuple(sorted({1} | {layout.codes for layout in self.layouts}))
 
-    def read_all(self, views: Sequence[ScoredText], found: Sequence[Candidate]) -> list[Candidate]:
-        """The same candidates, windows and their beacons, the promising ones of several slots read as records."""
-        marks = {view.score: view.marks for view in views}
+    def read_all(self, texts: Sequence[ScoredText], candidates: Sequence[Candidate]) -> list[Candidate]:
+        """The candidates, the clearest first; promising ones of several codes read as records."""
+        positions = {text.score: text.positions for text in texts}
         done: list[Candidate] = []
         reads = 0
-        for candidate in sorted(found, key=lambda c: c.p_value):
-            rivals = (c for c in done if c.code == candidate.code and c.overlaps(candidate))
-            clearer = any(c.reading or c.p_value <= candidate.p_value * _WORSE for c in rivals)  # or read already
-            idle = candidate.count == 1 or clearer or reads == _READ
-            beacons = 0 if idle else _worthwhile(len(marks[candidate.by]), candidate)
+        for candidate in sorted(candidates, key=lambda c: c.p_value):
+            same = [c for c in done if c.code == candidate.code and c.overlaps(candidate)]
+            known = any(c.reading or c.p_value <= candidate.p_value * _MUCH_CLEARER for c in same)
+            if candidate.count == 1 or known or reads == _WINDOWS_READ:
+                beacons = 0
+            else:
+                beacons = _beacons_worth_reading(len(positions[candidate.by]), candidate)
             reads += beacons > 0
-            done.append(self.read(marks[candidate.by], candidate, beacons) if beacons else candidate)
+            done.append(self.read(positions[candidate.by], candidate, beacons) if beacons else candidate)
         return done
 
-    def read_once(self, marks: ScoredPositions, candidate: Candidate) -> Candidate:
-        """:meth:`read`, where there is more to read than was."""
+    def read_once(self, positions: ScoredPositions, candidate: Candidate) -> Candidate:
+        """:meth:`read`, where the candidate was not read yet, or only with fewer beacons."""
         if candidate.count == 1 or candidate.reading is not None or candidate.beacons >= _BEACONS:
             return candidate
-        return self.read(marks, candidate)
+        return self.read(positions, candidate)
 
-    def read(self, marks: ScoredPositions, candidate: Candidate, beacons: int = _BEACONS) -> Candidate:
-        """A window read as a record of one of the layouts; with the p-value that this gives it.
+    def read(self, positions: ScoredPositions, candidate: Candidate, beacons: int = _BEACONS) -> Candidate:
+        """A window read as a record of one of the layouts, with the p-value that this gives it.
 
         The p-value is the better of two, which the candidate has paid for: of the beacon alone, and of all slots that
-        anyone can read. The nonces of so many of the best ``beacons`` are tried.
+        anyone can read. The nonces of so many of the best ``beacons`` are assumed in turn.
         """
-        window, count, codes = marks[candidate.start : candidate.end], candidate.count, candidate.codes
-        layouts = [layout for layout in self.layouts if layout.codes == count]
-        beacon = window[window.indices_of_slot(count, 0)]
-        nonces = list(dict.fromkeys((best_codes(ScoreTable.of(beacon), codes, beacons)[0] % NONCE_COUNT).tolist()))
-        firsts = {nonce: _Slot.of(beacon, codes[codes % NONCE_COUNT == nonce], self.profile.codes) for nonce in nonces}
-        tried = len(layouts) * len(nonces)
-        hops = codes if len(codes) == self.profile.codes else np.union1d(codes, self.registered)
-        best, whole, further = None, 1.0, 1.0
+        window, codes = positions[candidate.start : candidate.end], candidate.codes
+        layouts = [layout for layout in self.layouts if layout.codes == candidate.count]
+        first = window[window.indices_of_slot(candidate.count, 0)]
+        nonces = list(dict.fromkeys((best_codes(ScoreTable.of(first), codes, beacons) % NONCE_COUNT).tolist()))
+        slots = {nonce: _Slot.of(first, codes[codes % NONCE_COUNT == nonce], self.profile.codes) for nonce in nonces}
+        best, clearest = None, (1.0, 1.0)
         for nonce, layout in product(nonces, layouts):
-            others = [
-                _Slot.of(
-                    self.slot(window, layout, slot, nonce),
-                    hops if slot < layout.hops else self._every,
-                    self.profile.codes,
-                )
-                for slot in (*range(1, layout.public_codes), layout.codes)
-            ]
-            ranked = _RANKED if layout.authenticated and self.keys else 1
-            read = _Hypothesis.of(layout, [firsts[nonce], *others], ranked)
-            p_whole = read.p_value(candidate.tests * len(layouts) * read.records)
-            p_further = read.p_value(tried * read.records, 1)
-            if best is None or (p_whole, p_further) < (whole, further):
-                best, whole, further = read, p_whole, p_further
-            if further < _CLEAR:
+            read = self._assume(window, slots[nonce], layout, nonce, codes)
+            whole = read.p_value(candidate.tests * len(layouts) * read.records)
+            further = read.p_value(len(layouts) * len(nonces) * read.records, first=1)
+            if best is None or (whole, further) < clearest:
+                best, clearest = read, (whole, further)
+            if clearest[1] < _CLEAR:
                 break
-        if best is None or (whole >= candidate.p_value and further > _CONFIRMED):
+        if best is None or (clearest[0] >= candidate.p_value and clearest[1] > _CONFIRMED):
             return replace(candidate, beacons=beacons)
-        return replace(self._read(window, candidate, best, len(layouts)), beacons=beacons)
+        return replace(self._as_record(window, candidate, best, len(layouts)), beacons=beacons)
 
     def parts(
-        self, marks: ScoredPositions, candidate: Candidate
+        self, positions: ScoredPositions, candidate: Candidate
     ) -> list[tuple[NDArray[np.int64], ScoredPositions, int]]:
-        """The slots whose codes were read: their positions, their marks under the slot's colours, and the code."""
-        places = marks.indices_of_slot(candidate.count, 0)
-        found = [(places, marks[places], candidate.code)]
+        """The slots whose codes were read: where their positions are, these under the slot's colours, and the code."""
+        indices = positions.indices_of_slot(candidate.count, 0)
+        found = [(indices, positions[indices], candidate.code)]
         reading = candidate.reading
         if reading and reading.layout:
             nonce, carried = reading.codes[0] % NONCE_COUNT, dict(enumerate(reading.codes))
             carried[reading.layout.codes] = check_of(reading.layout, reading.codes)
             for slot, code in list(carried.items())[1:]:
-                part = self.slot(marks, reading.layout, slot, nonce)
-                found.append((marks.indices_of_slot(candidate.count, slot), part, code))
+                part = self.slot(positions, reading.layout, slot, nonce)
+                found.append((positions.indices_of_slot(candidate.count, slot), part, code))
         return found
 
-    def contributions(self, marks: ScoredPositions, candidate: Candidate) -> NDArray[np.int64]:
-        """What every position is worth to a record's codes, repeats included: int64 (positions,)."""
-        worth = np.zeros(len(marks), dtype=np.int64)
-        for places, part, code in self.parts(marks, candidate):
-            worth[places] = part.contributions(code)
-        return worth
+    def contributions(self, positions: ScoredPositions, candidate: Candidate) -> NDArray[np.int64]:
+        """The score of every position for a record's codes, repeats included: int64 (positions,)."""
+        found = np.zeros(len(positions), dtype=np.int64)
+        for indices, part, code in self.parts(positions, candidate):
+            found[indices] = part.contributions(code)
+        return found
 
-    def slot(self, marks: ScoredPositions, layout: Layout, slot: int, nonce: int) -> ScoredPositions:
-        """The marks of a slot, under its colours."""
+    def slot(self, positions: ScoredPositions, layout: Layout, slot: int, nonce: int) -> ScoredPositions:
+        """The positions of a slot, under its colours."""
         key = self.keys.colour_key() if self.keys and layout.authenticated else None
         seed = partial(slot_seed, self.profile, layout=layout, slot=slot, nonce=nonce, key=key)
-        return marks[marks.indices_of_slot(layout.codes, slot)].with_colour_seeds(seed)
+        return positions[positions.indices_of_slot(layout.codes, slot)].with_colour_seeds(seed)
 
-    def _read(
-        self,
-        window: ScoredPositions,
-        candidate: Candidate,
-        found: _Hypothesis,
-        layouts: int,
-    ) -> Candidate:
-        """A candidate read as the likeliest record, with how sure that is."""
-        rank, authenticator, layout = 0, None, found.layout
-        if layout.authenticated and self.keys:
+    def _assume(
+        self, window: ScoredPositions, first: _Slot, layout: Layout, nonce: int, beacons: NDArray[np.uint32]
+    ) -> _Hypothesis:
+        """The likeliest records of a window, if the layout and the nonce are right; ``beacons`` are those searched."""
+        all_beacons = len(beacons) == self.profile.codes
+        hops = beacons if all_beacons else np.union1d(beacons, self.registered)
+        slots = [first]
+        for slot in (*range(1, layout.public_codes), layout.codes):
+            codes = hops if slot < layout.hops else self._every
+            slots.append(_Slot.of(self.slot(window, layout, slot, nonce), codes, self.profile.codes))
+        most = _AUTHENTICATED if layout.authenticated and self.keys else 1
+        return _Hypothesis(layout, slots, likeliest([slot.scores for slot in slots], most)[0])
+
+    def _as_record(self, window: ScoredPositions, candidate: Candidate, found: _Hypothesis, layouts: int) -> Candidate:
+        """A candidate as its likeliest record, with bounds on how often that is wrong.
+
+        Args:
+            window: the positions of the candidate's window.
+            candidate: the candidate.
+            found: the clearest hypothesis.
+            layouts: how many layouts were tried.
+        """
+        rank, authenticator = 0, None
+        if found.layout.authenticated and self.keys:
             rank, value, authenticator = self._authenticate(self.keys, window, found)
-        carried = found.carried[rank]
-        scores = [int(slot.scores[code]) for slot, code in zip(found.slots, carried, strict=True)]
-        rivals = [slot.searched for slot in found.slots]
+        carried, scores = found.carried[rank].tolist(), found.scores(rank)
         tests = candidate.tests * layouts * found.records
         p_value = found.p_value(tests, rank=rank)
         if carried[0] != candidate.code and p_value >= candidate.p_value:
-            return candidate  # the window shows its own beacon more clearly than a record with another
-        certain, either = error_bounds([slot.null for slot in found.slots], scores, rivals, tests, layouts)
-        certain, read = certain[:-1], tuple(carried[:-1].tolist())
-        certain = (min(certain[0], found.slots[0].null.p_value(scores[0], candidate.tests)), *certain[1:])
-        if authenticator is not None:  # it confirms them all; of two tests the better one counts twice
-            both = [min(1.0, 2 * min(p, authenticator)) for p in (*certain, authenticator, either)]
-            read, certain, either = (*read, value), tuple(both[:-1]), both[-1]
-        if read[0] == candidate.code:  # else the other slots bear out another beacon
+            return candidate  # the window shows its own beacon more clearly than a record with another beacon
+        nulls, searched = [slot.null for slot in found.slots], [slot.searched for slot in found.slots]
+        bounds, either = error_bounds(nulls, scores, searched, tests, layouts)
+        read = tuple(carried[:-1])
+        bounds = (min(bounds[0], nulls[0].p_value(scores[0], candidate.tests)), *bounds[1:-1])
+        if authenticator is not None:  # it confirms all codes; the better of two tests counts twice
+            both = [min(1.0, 2 * min(p, authenticator)) for p in (*bounds, authenticator, either)]
+            read, bounds, either = (*read, value), tuple(both[:-1]), both[-1]
+        if read[0] == candidate.code:  # else the p-value of slot 0 is of another beacon
             p_value = min(p_value, candidate.p_value)
         return replace(
             candidate,
@@ -283,11 +273,11 @@ class RecordReader:
             score=sum(scores),
             expected=sum(slot.table.expected for slot in found.slots),
             p_value=p_value,
-            reading=RecordReading(layout, read, certain, either, authenticator),
+            reading=RecordReading(found.layout, read, bounds, either, authenticator),
         )
 
     def _authenticate(self, keys: ProviderKeys, window: ScoredPositions, found: _Hypothesis) -> tuple[int, int, float]:
-        """Which of the likeliest records the authenticator confirms best, its value, and that test's p-value."""
+        """The rank of the record that the authenticator confirms best, the authenticator, and its p-value."""
         layout, nonce = found.layout, int(found.carried[0, 0]) % NONCE_COUNT
         table = ScoreTable.of(self.slot(window, layout, layout.codes - 1, nonce))
         values = [
@@ -297,12 +287,12 @@ class RecordReader:
         p_values = [null.p_value(int(score), len(values)) for score in scores]
         best = int(scores.argmax())
         if p_values[best] > _CONFIRMED:
-            best = 0  # other keys, or an edited text: the likeliest codes stand
+            best = 0  # other keys, or an edited text: the likeliest record stays
         return best, values[best], p_values[best]
 
 
-def _worthwhile(length: int, candidate: Candidate) -> int:
-    """Of how many of its best beacons a window of a text of so many positions is read; 0 for not at all."""
+def _beacons_worth_reading(length: int, candidate: Candidate) -> int:
+    """With how many of its best beacons a window of a text of so many positions is read; 0 for not at all."""
     if candidate.p_value < _PROMISING:
         return _BEACONS
     whole = candidate.end - candidate.start == length <= _SHORT

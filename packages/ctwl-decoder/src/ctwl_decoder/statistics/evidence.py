@@ -1,30 +1,27 @@
-"""Evidence: where each observed token lies in each colour's order, and what follows (spec section 10, steps 4 to 6)."""
+"""Evidence: where each observed token lies in each colour's permutation (spec section 10, step 4)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
-from functools import partial
-from itertools import accumulate
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ctwl_protocol import Profile, hashing
+from ctwl_protocol import hashing
 from ctwl_protocol.partition import kernel
+from ctwl_protocol.profile.document import Profile
 from ctwl_protocol.proxy import Proxy
-from ctwl_protocol.records import slots
-from ctwl_protocol.records.record import slot_seed
 from ctwl_protocol.text.positions import Positions
 
-__all__ = ["Evidence", "Observe", "ScoreTable", "ScoredPositions", "observe", "permutations"]
+__all__ = ["Evidence", "Observe", "observe", "observe_all", "permutations"]
 
 MassBelow = Callable[[NDArray[np.uint32], NDArray[np.int64], NDArray[np.uint32]], NDArray[np.uint32]]
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """Where each observed token lies on its position's line of mass, once for every colour's order.
+    """Where each observed token lies in the cumulative weight of its position, in the order of every colour.
 
     Attributes:
         below: uint32 (positions, colours), the weight ranked before the token.
@@ -46,17 +43,12 @@ class Evidence:
 
     @classmethod
     def joined(cls, parts: Sequence[Evidence]) -> Evidence:
-        """The positions of several, one after the other."""
+        """The evidence of several sets of positions, one after the other."""
         return cls(*(np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(cls)))
-
-    def split(self, sizes: Sequence[int]) -> list[Evidence]:
-        """The inverse of :meth:`joined`, given how many positions each part has."""
-        ends = list(accumulate(sizes))
-        return [self[slice(end - size, end)] for end, size in zip(ends, sizes, strict=True)]
 
 
 Observe = Callable[[Positions, Callable[[int], None]], Evidence]
-"""What turns positions into evidence: :func:`observe` with a proxy, or a service that batches for many callers."""
+"""Turns positions into evidence: :func:`observe` with a proxy, or a service that does so for many callers in turn."""
 
 
 def permutations(profile: Profile, contexts: NDArray[np.int64]) -> NDArray[np.uint32]:
@@ -77,7 +69,7 @@ def observe(
 
     Args:
         proxy: the proxy runner; its forward pass is nearly the whole cost.
-        positions: the positions of one text or of many.
+        positions: the positions of one text.
         progress: called with the number of positions done after each batch.
         mass_below: the partition kernel, or the NumPy reference.
     """
@@ -96,112 +88,44 @@ def observe(
     return Evidence(below, ranks, weight, total)
 
 
-@dataclass(frozen=True)
-class ScoredPositions:
-    """All that scoring needs of a text: at each position what was seen, and what it is worth to every colour.
+def observe_all(
+    observe: Observe,
+    texts: Sequence[Positions],
+    progress: Callable[[int, int], None] = lambda done, total: None,
+    known: Sequence[tuple[Positions, Evidence]] = (),
+) -> list[Evidence]:
+    """The evidence of several texts, one after the other.
 
-    Attributes:
-        pairs: int64 (positions, h + 1), the context and the token.
-        seeds: uint32 (positions,), the context's colour seed.
-        scores: int8 (positions, colours), see :mod:`ctwl_decoder.statistics.scores`.
-        slots: uint8 (positions, 4), the slot of the position in records of one to four codes.
+    A batch of the proxy holds prefixes of one text, so that a text has the same evidence, and the same p-value to the
+    last digit, alone and among others. Batches that texts share would be quicker for very short texts alone
+    (evaluation/bench.py, "scan": the forward pass in batches of several sizes).
+
+    Args:
+        observe: what finds the evidence.
+        texts: the positions of each.
+        progress: called with the positions done and their number.
+        known: for each text the positions of an earlier variant and their evidence, so that positions that both have
+            are not observed again; empty where there is none.
     """
-
-    pairs: NDArray[np.int64]
-    seeds: NDArray[np.uint32]
-    scores: NDArray[np.int8]
-    slots: NDArray[np.uint8]
-
-    def __len__(self) -> int:
-        return len(self.seeds)
-
-    def __getitem__(self, rows: slice | NDArray[np.bool_] | NDArray[np.int64]) -> ScoredPositions:
-        return ScoredPositions(self.pairs[rows], self.seeds[rows], self.scores[rows], self.slots[rows])
-
-    @classmethod
-    def of(cls, profile: Profile, positions: Positions, scores: NDArray[np.int8]) -> ScoredPositions:
-        """Scored positions of a text's positions, with the colour seeds of slot 0."""
-        pairs = np.column_stack([positions.contexts, positions.observed])
-        seeds = np.zeros(len(pairs), dtype=np.uint32)
-        return cls(pairs, seeds, scores, slots.slot_table(profile, positions)).with_colour_seeds(
-            partial(slot_seed, profile)
-        )
-
-    def with_colour_seeds(self, seed: Callable[[Sequence[int]], int]) -> ScoredPositions:
-        """The same marks under other colour seeds, each context hashed once."""
-        contexts, place = np.unique(self.pairs[:, :-1], axis=0, return_inverse=True)
-        seeds = np.array([seed(context) for context in contexts.tolist()], dtype=np.uint32)
-        return replace(self, seeds=seeds[place.reshape(-1)])
-
-    def indices_of_slot(self, count: int, slot: int) -> NDArray[np.int64]:
-        """The positions that carry a slot in records of ``count`` codes: int64, ascending."""
-        return np.flatnonzero(self.slots[:, count - 1] == slot)
-
-    def first_occurrences(self, apart: int | None = None) -> NDArray[np.bool_]:
-        """One position of every distinct (context, token) pair: bool (positions,).
-
-        A pair that comes back brings the same permutations, so it is no new evidence. Of several positions the one that
-        carries slot 0 in most numbers of codes counts, the first of those.
-
-        Args:
-            apart: for a preliminary search: the first position counts, and again one that is at least so many positions
-                behind the one that was counted last.
-        """
-        first = np.zeros(len(self), dtype=np.bool_)
-        if apart is None:
-            order = np.argsort(-(self.slots == 0).sum(axis=1), kind="stable")
-            first[order[np.unique(self.pairs[order], axis=0, return_index=True)[1]]] = True
-            return first
-        last: dict[bytes, int] = {}
-        for i, pair in enumerate(self.pairs):
-            key = pair.tobytes()
-            if i - last.get(key, -apart) >= apart:
-                last[key] = i
-                first[i] = True
-        return first
-
-    def contributions(self, code: int) -> NDArray[np.int64]:
-        """What every position is worth to one code, repeats included: int64 (positions,)."""
-        one = np.full(len(self), code, dtype=np.uint32)
-        chosen = hashing.code_colours(self.seeds, one, self.scores.shape[1]).astype(np.int64)
-        return self.scores[np.arange(len(self)), chosen].astype(np.int64)
+    rows = [_rows_of(before, text) for (before, _), text in zip(known, texts, strict=True)] if known else []
+    missing = [_take(text, np.flatnonzero(row < 0)) for text, row in zip(texts, rows, strict=True)] if known else texts
+    total, done, fresh = sum(map(len, missing)), 0, list[Evidence]()
+    for each in missing:
+        fresh.append(observe(each, lambda part, before=done: progress(before + part, total)))  # type: ignore[misc]
+        done += len(each)
+    for i, row in enumerate(rows):
+        earlier = known[i][1]
+        row[row < 0] = len(earlier) + np.arange(len(missing[i]))
+        fresh[i] = Evidence.joined([earlier, fresh[i]])[row]
+    return fresh
 
 
-@dataclass(frozen=True)
-class ScoreTable:
-    """What a text says about every code: units summed over the positions that share a context.
+def _take(positions: Positions, rows: NDArray[np.int64]) -> Positions:
+    return Positions(*(column[rows] for column in positions))
 
-    Attributes:
-        seeds: uint32 (contexts,), colour seeds of the distinct contexts.
-        scores: int32 (contexts, colours).
-        counted: how many positions were summed.
-    """
 
-    seeds: NDArray[np.uint32]
-    scores: NDArray[np.int32]
-    counted: int
-
-    @property
-    def expected(self) -> float:
-        """The mean score of a wrong code."""
-        return float(self.scores.mean(axis=1).sum()) if self.counted else 0.0
-
-    def score(self, code: int) -> int:
-        """The score of one code; of many, see :func:`ctwl_decoder.statistics.code_scores.score_all`."""
-        one = np.full(len(self.seeds), code, dtype=np.uint32)
-        return int(self.scores[np.arange(len(one)), hashing.code_colours(self.seeds, one, self.scores.shape[1])].sum())
-
-    def of_contexts(self, rows: NDArray[np.int64]) -> ScoreTable:
-        """Some of the contexts."""
-        return ScoreTable(self.seeds[rows], self.scores[rows], self.counted)
-
-    @classmethod
-    def of(cls, marks: ScoredPositions, *, repeats: bool = False) -> ScoreTable:
-        """Sum by context; a (context, token) pair counts once unless ``repeats`` count too."""
-        kept = marks if repeats else marks[marks.first_occurrences()]
-        contexts = kept.pairs[:, :-1]
-        order = np.lexsort(contexts.T[::-1])
-        # a new one begins where any id changes; -1 is no id
-        begins = np.flatnonzero((np.diff(contexts[order], axis=0, prepend=-1) != 0).any(axis=1))
-        units = np.add.reduceat(kept.scores[order], begins, axis=0, dtype=np.int32)
-        return cls(kept.seeds[order[begins]], units, len(kept))
+def _rows_of(before: Positions, text: Positions) -> NDArray[np.int64]:
+    """Where each position of a text is among those of an earlier variant: int64 (positions,), -1 where it is not."""
+    keys = [[row.tobytes() for row in np.column_stack([p.prefixes, p.observed])] for p in (before, text)]
+    place = {key: i for i, key in enumerate(keys[0])}
+    return np.array([place.get(key, -1) for key in keys[1]], dtype=np.int64)

@@ -1,8 +1,8 @@
 """The exact null distribution of a wrong code's score, and the p-values that follow (spec section 12).
 
-Given the text, the only thing random about a wrong code is its colour at each context: uniform over the colours and
-independent between distinct contexts. Its score is therefore distributed as the sum, over contexts, of a uniformly
-drawn entry of that context's row of the table: a convolution, with nothing estimated and nothing assumed of the text.
+Given the text, a wrong code is random only in its colour at each context: uniform over the colours, and independent
+between distinct contexts. So its score is distributed as a sum over contexts of one entry each, drawn uniformly from
+the context's row of the table. That is a convolution. Nothing is estimated, and nothing is assumed about the text.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from ctwl_protocol.partition.kernel import jit
 __all__ = ["FLOOR", "Null", "null_of"]
 
 FLOOR = 1e-300
-"""Smallest p-value that is reported: below it float64 runs out of range, so the report says "at most"."""
+"""Smallest p-value that is reported: float64 ends a little below it."""
 
-_NOTHING = 1e-306  # chances below are dropped at the ends: processors are slow at numbers that small
+_NOTHING = 1e-306  # smaller probabilities at the ends are dropped: processors are slow on subnormal numbers
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def _convolve(table: Any, reach: int) -> Any:
     contexts, colours = table.shape
     old, new = np.zeros(reach + 1), np.zeros(reach + 1)
     old[0] = 1.0
-    first, last, lowest = 0, 0, 0  # where anything lies, and the score of index 0
+    first, last, lowest = 0, 0, 0  # the range that is not zero, and the score of index 0
     for c in range(contexts):
         least, most = table[c].min(), table[c].max()
         lowest += least
@@ -76,10 +76,10 @@ def _convolve(table: Any, reach: int) -> Any:
 
 
 def null_of(table: NDArray[np.int32]) -> Null:
-    """Convolve the rows of a table of units.
+    """Convolve the rows of a table of scores.
 
     Args:
-        table: int32 (contexts, colours).
+        table: int32 (contexts, colours), the scores by context.
     """
     if not len(table):
         return Null(0, np.ones(1))

@@ -1,17 +1,22 @@
-"""Units: what one observed token is worth to one colour (spec section 10, step 5).
+"""Scores of positions: what one observed token shows for each colour (spec section 10.1).
 
-``count`` is the paper's: 1 where the colour's half holds the token. ``soft`` is the log-likelihood ratio of a marked
-text against an unmarked one, where nobody knows which strategy wrote it. ``unbiased`` shows a token with twice the
-chance (for sigma = 1/2) if the token lies wholly in the half, and in proportion if it straddles the border. Where that
-border lay for the writer the reader knows only roughly: the provider's model is not the proxy, and the text before may
-have been edited. So the token is taken for wider than it is. ``delta`` asks only whether the token is a member. The
-ratio is a mixture of both, most of it for ``unbiased``: its texts lose next to nothing by that, and those by ``delta``
-are read about as well as by the count. And one token that somebody changed must not undo many, so a part of the
-positions is taken for unmarked.
+``count`` is the paper's score: 1 where the half of the colour holds the token.
 
-``rank`` is the same ratio for ``gumbel``, which writes the token that comes first in a race by rank: where the token
-has the probability ``p``, a rank at the part ``x`` of all ranks is ``(1 - x)^(1/p - 1) / p`` times as likely as by
-chance. What the writer saw the proxy knows only roughly, so powers of its own estimate are mixed.
+``soft`` is a log-likelihood ratio of marked text against unmarked text, for a reader who does not know the strategy. It
+mixes three models of the writer:
+
+- ``unbiased`` shows a token that lies wholly in the half with twice the probability (for sigma = 1/2), and a token
+  across the border in proportion. The reader knows the border only roughly, because the provider's model is not the
+  proxy LM and an edit may have changed the context. So the token is taken to be wider than it is.
+- ``delta`` depends only on whether the token is a member.
+- Some positions are taken to be unmarked, so that one edited token cannot cancel the evidence of many.
+
+``rank`` is the ratio for ``gumbel``, which writes the token with the earliest arrival (Gumbel-max). A token of
+probability ``p`` that was written so has the rank ``x``, as a part of all ranks, with the density ``(1 - x)^(1/p - 1) /
+p``. The reader knows the writer's ``p`` only roughly, so the ratio mixes powers of the proxy LM's probability.
+
+The constants were chosen on texts of all strategies; ``evaluation/lengths.py`` and ``evaluation/gumbel.py`` measure
+what is found with them. They are fixed by the specification.
 """
 
 from __future__ import annotations
@@ -31,31 +36,31 @@ from .evidence import Evidence
 __all__ = ["NAT", "STEPS", "Score", "position_scores", "rank_table", "soft_table"]
 
 STEPS = 64
-"""The share of a token in a half is rounded down to so many steps."""
+"""Steps to which a token's share in a half is rounded down."""
 
 NAT = 8
-"""Units of a log-likelihood ratio to the nat."""
+"""Units of a score in one nat of log-likelihood ratio."""
 
 MARGIN = 6
-"""How uncertain the border is, to both sides: one part in so many of the whole mass."""
+"""The border of the half is uncertain by the whole weight over this, to both sides."""
 
 UNBIASED = (3, 4)
-"""Share of the marked texts that the soft score takes to be by ``unbiased``; the others are by ``delta``."""
+"""Weight of ``unbiased`` in the soft score; the rest is ``delta``."""
 
 ODDS = 4
-"""How many times as likely as another token a member is in a text by ``delta``: e^delta."""
+"""Odds of a member against another token in a text by ``delta``: e^delta."""
 
 UNMARKED = (1, 5)
-"""Share of the positions that the soft score takes for unmarked."""
+"""Share of the positions that the soft score takes to be unmarked."""
 
 HALVINGS = 12
-"""Probabilities are told apart by halvings, and ranks by quarters of them, down to ``2^-HALVINGS``."""
+"""Probabilities are rounded to halvings, and ranks to quarters of halvings, down to ``2^-HALVINGS``."""
 
 POWERS = (1.0, 0.6, 0.3)
-"""The writer's probability of a token is one of these powers of the proxy's, each as likely."""
+"""The writer's probability of a token is taken to be one of these powers of the proxy LM's, with equal weights."""
 
 UNRACED = (3, 10)
-"""Share of the positions that the score by rank takes for unmarked."""
+"""Share of the positions that the rank score takes to be unmarked."""
 
 
 class Score(StrEnum):
@@ -68,7 +73,7 @@ class Score(StrEnum):
 
 @cache
 def soft_table(sigma: Sigma) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Units of tokens outside a colour's half and of its members, at each step ``q`` from 0 to ``STEPS``.
+    """Soft scores of tokens outside a colour's half, and of its members, at each step ``q`` from 0 to ``STEPS``.
 
     ``round(NAT * ln((1 - e) * (a * (q / STEPS) / sigma + (1 - a) * r) + e))``, with ``r`` the ratio by ``delta``.
     """
@@ -85,11 +90,11 @@ def soft_table(sigma: Sigma) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 @cache
 def rank_table() -> tuple[tuple[int, ...], ...]:
-    """Units by how likely the token is and where its rank lies.
+    """Rank scores by the token's probability and its rank.
 
-    Rows are the halvings ``j`` from 0 to ``HALVINGS``, columns the least ranks, then the quarters of each doubling:
-    ``round(NAT * ln((1 - e) * mean(((1 - x)^f - (1 - y)^f) / (y - x)) + e))``, over ``f = 2^(k (j + 1/2))`` for ``k``
-    in ``POWERS``, where the ranks are those from ``x`` to ``y`` of all.
+    Rows are the halvings ``j`` from 0 to ``HALVINGS``. Columns are intervals ``[x, y)`` of ranks, as parts of all
+    ranks: the smallest ranks, then the quarters of each doubling. An entry is ``round(NAT * ln((1 - e) * mean(((1 -
+    x)^f - (1 - y)^f) / (y - x)) + e))``, with the mean over ``f = 2^(k (j + 1/2))`` for ``k`` in ``POWERS``.
     """
     doublings = [2.0**-n * (1 + quarter / 4) for n in range(HALVINGS, 0, -1) for quarter in range(4)]
     bounds = list(pairwise([0.0, *doublings, 1.0]))
@@ -106,12 +111,12 @@ def rank_table() -> tuple[tuple[int, ...], ...]:
 
 
 def position_scores(score: Score, evidence: Evidence, sigma: Sigma) -> NDArray[np.int8]:
-    """Units of every colour at every position: int8 (positions, colours).
+    """The score of every colour at every position: int8 (positions, colours).
 
     Args:
-        score: how to score.
-        evidence: where the observed tokens lie.
-        sigma: the profile's share of the mass in a half.
+        score: which score.
+        evidence: where the observed tokens lie in the permutations.
+        sigma: the profile's share of the weight in a half, as numerator and denominator.
     """
     if score is Score.RANK:
         return _by_rank(evidence)
@@ -121,7 +126,7 @@ def position_scores(score: Score, evidence: Evidence, sigma: Sigma) -> NDArray[n
     numerator, denominator = np.int64(sigma[0]), np.int64(sigma[1])
     total = evidence.total.astype(np.int64)[:, None]
     below, weight = evidence.below.astype(np.int64), evidence.weight.astype(np.int64)[:, None]
-    # in parts of 1 / (MARGIN * denominator) of a unit of weight, so that all is exact
+    # all in parts of 1 / (MARGIN * denominator) of a unit of weight, so that integers are exact
     width = MARGIN * denominator * weight + 2 * denominator * total
     inside = total * (MARGIN * numerator + denominator) - MARGIN * denominator * below
     steps = np.clip(inside, 0, width) * STEPS // np.maximum(width, 1)
@@ -132,7 +137,7 @@ def position_scores(score: Score, evidence: Evidence, sigma: Sigma) -> NDArray[n
 def _by_rank(evidence: Evidence) -> NDArray[np.int8]:
     halved = evidence.weight.astype(np.uint64)[:, None] << np.arange(1, HALVINGS + 1, dtype=np.uint64)
     halvings = (halved <= evidence.total[:, None]).sum(axis=1)
-    bits = np.frexp(evidence.ranks.astype(np.float64))[1]  # how many a rank has
+    bits = np.frexp(evidence.ranks.astype(np.float64))[1]  # number of bits of each rank
     quarters = (evidence.ranks >> np.maximum(bits - 3, 0).astype(np.uint32)).astype(np.int64) & 3
     places = np.maximum(4 * (bits - (33 - HALVINGS)) + quarters + 1, 0)
     table: NDArray[np.int8] = np.array(rank_table(), dtype=np.int8)[halvings[:, None], places]

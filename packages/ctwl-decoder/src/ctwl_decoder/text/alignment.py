@@ -1,4 +1,4 @@
-"""Texts that remember where each of their characters came from, so that findings point into what the reader pasted."""
+"""Aligned texts: each character knows its place in the text as given, so that spans can point there."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from ..errors import NotText
 __all__ = ["MAX_MARKS", "AlignedText", "Edit", "normalize_aligned"]
 
 Edit = tuple[int, int, str]
-"""Characters ``start`` to ``end`` become another string."""
+"""Characters ``start`` to ``end`` are replaced by a string."""
 
 _CHANGED = re.compile(f"\r[{DELETED}]*[\n\x85\u2028\u2029]|[\x00-\x7f]?[^\x00-\x7f]+|\r")
-"""What normalization may change: an ASCII character joins nothing before it, but for the second half of a line end."""
+"""Pieces that normalization may change. No ASCII character combines with one before it, except inside a line end."""
 
 MAX_MARKS = 256
-"""Most combining marks in a row, invisible characters aside: ordering them takes time that grows with their square."""
+"""Most combining marks in a row, without invisible characters: the time to order them grows with their square."""
 
 _INVISIBLE = dict.fromkeys(map(ord, DELETED))
 
@@ -35,7 +35,7 @@ class AlignedText:
 
     Attributes:
         text: the text.
-        source: int64 (len(text) + 1,), where each character, and the end, stood in the original; never descends.
+        source: int64 (len(text) + 1,), the place of each character, and of the end, in the original; never descends.
     """
 
     text: str

@@ -1,4 +1,4 @@
-"""Plain text out of bytes from anywhere."""
+"""Text input: plain text from the bytes of a file or of standard input."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ import sys
 from pathlib import Path
 
 from ..errors import InputTooLarge, InputUnreadable, NotText
+from ..options import MAX_CHARACTERS
 
 __all__ = ["read_bytes", "read_text", "text_of"]
 
-_MAX_BYTES = 1 << 22
+_MAX_BYTES = 4 * MAX_CHARACTERS  # UTF-8 has at most 4 bytes a character
 
 
 def text_of(data: bytes, name: str) -> str:
     """The text in bytes that should be UTF-8.
 
     Raises:
-        NotText: they are not, or hold zero bytes.
+        NotText: they are not UTF-8, or hold zero bytes.
     """
     if b"\0" in data:
         raise NotText(f"{name} holds zero bytes, so it is a binary file; save it as plain UTF-8 text first")
@@ -24,7 +25,7 @@ def text_of(data: bytes, name: str) -> str:
         return data.decode()
     except UnicodeDecodeError as error:
         raise NotText(
-            f"{name} is no UTF-8 text (byte {error.start} is 0x{data[error.start]:02x}); save it as UTF-8 first"
+            f"{name} is not UTF-8 text (byte {error.start} is 0x{data[error.start]:02x}); save it as UTF-8 first"
         ) from error
 
 

@@ -1,9 +1,9 @@
-"""The forms in which a pasted text may have been written (spec section 10, step 1).
+"""The variants of a pasted text (spec section 10, step 1).
 
-Normalization, which belongs to the profile, undoes what no reader sees. What readers do see, wrapped lines, wide gaps
-and the marks of HTML and Markdown, may be the writer's own, so they are never removed for good, and no more are
-joiners, which many scripts need: the decoder reads the text as given, and where it looks wrapped, justified or marked
-up, or has joiners in plain ASCII, also without that. Each form is a test, and the p-values pay for it.
+The profile's normalization removes what no reader sees. Readers do see wrapped lines, wide gaps, and the marks of HTML
+and Markdown, and the writer may have written them. Joiners are needed by many scripts. So the decoder reads the text as
+given, and a second variant without these things where the text looks wrapped, justified or marked up, or has joiners
+between ASCII characters. Each variant is a test, and the p-values pay for it.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ _BREAKS = ("", " ", "\n", "\n\n")
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|(?<=[^\r\n])\Z)")
 
 _GAPS = re.compile(r"(?<=\S)[ \u00a0]{2,}(?=\S)")
-"""What justified text has between its words."""
+"""The gaps between the words of justified text."""
 
 _JOINERS = re.compile(
     "(?<![^\x00-\x7f])[\u034f\u180b-\u180d\u180f\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef]+(?![^\x00-\x7f])"
 )
-"""What joins or varies characters, where none of its neighbours can be joined or varied."""
+"""Joiners and variation selectors without a neighbour that they could join or vary."""
 
 _MARKDOWN = re.compile(
     r"""(?mx)
@@ -64,10 +64,11 @@ _MARKDOWN = re.compile(
 
 
 def variants_of(text: str) -> list[tuple[str, AlignedText]]:
-    """A text as given and, where that differs, without marks, wrapped lines and gaps; both normalized, with names.
+    """The text as given and, where that differs, without marks, wrapped lines and gaps: names and normalized texts.
 
     Raises:
-        NotText: see :func:`ctwl_decoder.text.alignment.normalize_aligned`; of the text as given. Another form is left out then.
+        NotText: the text as given cannot be normalized, see :func:`ctwl_decoder.text.alignment.normalize_aligned`. A
+            second variant that cannot be normalized is left out.
     """
     given = AlignedText.of(text)
     bare = given.edited((*found.span(), "") for found in _JOINERS.finditer(text))
@@ -88,7 +89,7 @@ def variants_of(text: str) -> list[tuple[str, AlignedText]]:
 
 
 def _unwrapped(given: AlignedText) -> AlignedText:
-    """Line breaks that only keep lines short become spaces: there the next line's first word would not have fitted."""
+    """Line breaks that only keep lines short become spaces: the next line's first word would not have fitted."""
     lines = [(found.start(), found.group()) for found in _LINE.finditer(given.text)]
     widest = max((len(line.rstrip()) for _, line in lines), default=0)
     edits: list[Edit] = []
@@ -103,7 +104,7 @@ def _unwrapped(given: AlignedText) -> AlignedText:
                 for (_, line), (_, following) in pairwise(paragraph)
             )
         ):
-            continue  # its lines end where the writer wanted
+            continue  # the writer ended these lines on purpose
         for (start, line), (next_start, following) in pairwise(paragraph):
             indent = len(following) - len(following.lstrip())
             edits.append((start + len(line.rstrip()), next_start + indent, " "))
@@ -123,7 +124,7 @@ def _without_markdown(given: AlignedText) -> AlignedText:
 
 
 def _without_html(given: AlignedText) -> AlignedText:
-    """The words of a page, with one break between them: a blank line, a line end or a space, as its tags ask for."""
+    """The words of a page, with the break between them that its tags ask for: a blank line, a line end or a space."""
     text, edits = given.text, list[Edit]()
     done, wanted = 0, 0
     for tag, start, end in _outside_tags(text):
@@ -139,9 +140,12 @@ def _without_html(given: AlignedText) -> AlignedText:
 
 
 def _outside_tags(text: str) -> Iterator[tuple[str, int, int]]:
-    """What a page shows between its tags: the tag before, start and end; in linear time, whatever the text holds."""
+    """The visible parts of a page: the tag before each, its start and its end. Takes linear time for any text.
+
+    The standard library's ``html.parser`` took quadratic time on hostile input in several releases (CVE-2025-6069).
+    """
     folded, done, place, tag = "".join(c.lower() if c.isascii() else c for c in text), 0, 0, ""
-    endless: set[str] = set()  # ends that do not come any more
+    endless: set[str] = set()  # ends that do not follow any more
     while (place := text.find("<", place)) >= 0:
         if text.startswith("<!--", place):
             end, start = "-->", place + 4

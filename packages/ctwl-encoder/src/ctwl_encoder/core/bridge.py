@@ -6,8 +6,8 @@ Most of the mass is at one branch, the place behind the text so far. A candidate
 before it; candidates of several proxy tokens differ once more behind it.
 
 Where the proxy's tokenizer certainly cuts between the text and a candidate, the candidate has the same proxy tokens as
-alone, and these are known before generation starts (:class:`Pieces`, cached on disk). Of the other candidates only the
-likely ones are tokenized together with the tail of the text.
+alone, and these are known before generation starts. Of the other candidates only the likely ones are tokenized together
+with the tail of the text.
 
 The thresholds below were chosen by hand and trade time for evidence: a candidate that they leave out keeps its
 probability, so no result is wrong. No experiment varies them. evaluation/lookahead.py states what the two costly steps
@@ -16,28 +16,21 @@ add (merging candidates, and branches behind a first token), and evaluation/benc
 
 from __future__ import annotations
 
-import hashlib
-import zipfile
-import zlib
 from collections import defaultdict
-from collections.abc import Collection
-from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ctwl_protocol import Profile, canonical
-from ctwl_protocol.errors import FileUnwritable
-from ctwl_protocol.files import atomic_path
-from ctwl_protocol.proxy import Proxy, ProxyTokenizer, cache_folder
+from ctwl_protocol.proxy import Proxy
 from ctwl_protocol.text.normalization import normalize_within
 
 from ..errors import TokenizerUnsupported
 from .reading import Kind, Reading, append_normalized, breaks, common_prefix_length, extend, kind
+from .strategies import Branch
 from .vocabulary import Vocabulary, read_vocabulary
 
-__all__ = ["Branch", "Bridge", "Pieces"]
+__all__ = ["Branch", "Bridge"]
 
 _Mask = NDArray[np.bool_]
 _Nodes = dict[tuple[int, ...], list[tuple[int, int]]]
@@ -55,9 +48,6 @@ NEGLIGIBLE = 1e-6
 UNLIKELY = 1e-4
 """Candidates below this probability are not tokenized with the tail, and only their first proxy token is used."""
 
-DEEP = 256
-"""Largest number of candidates whose second and further proxy tokens are used at one step, the likeliest first."""
-
 MINOR = 0.01
 """Branches with less mass stay unmarked, except the one behind the text."""
 
@@ -68,55 +58,16 @@ _NOTHING = len(Kind) + 1
 """Opening of a candidate that adds no text, or none that can be told without the text before."""
 
 
-class Branch(NamedTuple):
-    """A place in the reader's sequence at which candidates differ.
-
-    Attributes:
-        path: proxy tokens between the settled ones and the place.
-        candidates: int64 (n,), token ids of the provider's model.
-        tokens: int64 (n,), the proxy token that each shows at the place.
-        mass: float64 (n,), the probability of each.
-    """
-
-    path: tuple[int, ...]
-    candidates: NDArray[np.int64]
-    tokens: NDArray[np.int64]
-    mass: NDArray[np.float64]
-
-    def without(self, tokens: Collection[int]) -> Branch:
-        """The candidates that show none of these tokens."""
-        kept = ~np.isin(self.tokens, list(tokens))
-        return Branch(self.path, self.candidates[kept], self.tokens[kept], self.mass[kept])
-
-    def share(self, token: int) -> float:
-        """A proxy token's share of the branch's mass."""
-        return float(self.mass[self.tokens == token].sum() / max(self.mass.sum(), 1e-300))
-
-
-class Pieces(NamedTuple):
-    """What is known of each token of the provider's model without the text before it.
-
-    Attributes:
-        tokens: int32 (size, DEPTH), its proxy tokens, -1 behind the last.
-        opening: uint8 (size,), the kind of its first character, or one of the two openings of this module; the second
-            where there are no proxy tokens.
-    """
-
-    tokens: NDArray[np.int32]
-    opening: NDArray[np.uint8]
-
-
 class Bridge:
     """From a provider's vocabulary to a proxy's.
 
     Attributes:
         proxy: the profile's proxy.
         vocabulary: bytes of each of the provider's tokens.
-        pieces: see :class:`Pieces`.
     """
 
     def __init__(self, tokenizer: Any, proxy: Proxy) -> None:
-        """Prepare a pair of vocabularies; some seconds for a pair that is not in the cache.
+        """Tokenize each token of the provider alone: about a second for 50,000 tokens.
 
         Args:
             tokenizer: the provider's, a Hugging Face tokenizer.
@@ -128,13 +79,20 @@ class Bridge:
         self.vocabulary: Vocabulary = read_vocabulary(tokenizer)
         self.proxy = proxy
         self._breaks = breaks(proxy.profile.tokenizer.pre_tokenizer)
-        self.pieces = _cached(self.vocabulary, proxy.tokenizer, proxy.profile)
-        self._first = self.pieces.tokens[:, 0].astype(np.int64)
-        self._several = self.pieces.tokens[:, 1] >= 0
+        texts = [_alone(data) for data in self.vocabulary]
+        self._tokens = np.full((len(texts), DEPTH), -1, dtype=np.int32)
+        """The proxy tokens of each token alone: int32 (size, DEPTH), -1 behind the last."""
+        for row, ids in zip(self._tokens, proxy.tokenizer.encode_within([text or "" for text in texts]), strict=True):
+            row[: len(ids)] = ids[:DEPTH]
+        self._first = self._tokens[:, 0].astype(np.int64)
+        self._several = self._tokens[:, 1] >= 0
+        self._opening = np.array([_opening(text) for text in texts], dtype=np.uint8)
+        """The kind of each token's first character, or one of the two openings of this module: uint8 (size,)."""
+        self._opening[self._first < 0] = _NOTHING
+        self._known: _Mask = self._opening != _NOTHING
         # Candidates that are certainly cut off from a text, by the kind of its last character; new words always are.
         openings = {before: np.append(self._breaks[before], [True, False]) for before in Kind}
-        self._apart: dict[Kind, _Mask] = {before: openings[before][self.pieces.opening] for before in Kind}
-        self._known: _Mask = self.pieces.opening != _NOTHING
+        self._apart: dict[Kind, _Mask] = {before: openings[before][self._opening] for before in Kind}
 
     def check_size(self, size: int) -> None:
         """Refuse a model that cannot write what its tokenizer reads.
@@ -178,16 +136,24 @@ class Bridge:
         chances = probabilities[: len(self.vocabulary)]
         likely = np.flatnonzero(chances > UNLIKELY)
         merging, bases = self._separate(reading, likely)
-        joined = self._joined(reading, _likeliest(merging, chances, JOINED))
+        if len(merging) > JOINED:
+            merging = merging[np.argpartition(chances[merging], -JOINED)[-JOINED:]]
+        joined = self._joined(reading, merging)
         others = chances > NEGLIGIBLE
         others[list(joined)] = False
         nodes = _nodes(reading, joined)
-        found = [
-            self._branch_at(base, others & follows[: len(others)], likely, chances, nodes)
-            for base, follows in bases.items()
-        ]
-        found += [_inner_branch(path, node, chances) for path, node in nodes.items()]
-        return [branch for branch in found if branch is not None]
+        found = []
+        for base, follows in bases.items():
+            members = others & follows[: len(others)]
+            self._deepen(nodes, base, likely[self._several[likely] & members[likely]], chances)
+            own = np.flatnonzero(members)
+            behind = np.stack([own, self._first[own]], axis=1)
+            found.append(_branch(base, np.concatenate([behind, _pairs(nodes.pop(base, []))]), chances))
+        for path, node in nodes.items():  # inside candidates: of use where these differ, and have enough mass
+            branch = _branch(path, _pairs(node), chances)
+            if len(set(branch.tokens.tolist())) > 1 and branch.mass.sum() >= MINOR:
+                found.append(branch)
+        return [branch for branch in found if len(branch.candidates)]
 
     def _separate(
         self, reading: Reading, likely: NDArray[np.int64]
@@ -200,57 +166,27 @@ class Bridge:
             return likely, {}
         before = kind(reading.tail[-1])
         merging = likely[~self._apart[before][likely]]
-        if before in (Kind.SPACE, Kind.WHITE):
-            return merging, self._bases(reading, before)
-        return merging, {reading.tokens: self._known}
-
-    def _branch_at(
-        self,
-        base: tuple[int, ...],
-        members: _Mask,
-        likely: NDArray[np.int64],
-        chances: NDArray[np.float32],
-        nodes: _Nodes,
-    ) -> Branch | None:
-        """The branch behind a base path, of the candidates that follow it and of those in ``nodes``; None where empty.
-
-        Where candidates of several proxy tokens differ behind their first, it is added to ``nodes``.
-        """
-        own = np.flatnonzero(members)
-        several = likely[self._several[likely] & members[likely]]
-        self._deepen(nodes, base, _likeliest(several, chances, DEEP), chances)
-        joined = np.array(nodes.pop(base, []), dtype=np.int64).reshape(-1, 2)
-        candidates = np.concatenate([own, joined[:, 0]])
-        if not len(candidates):
-            return None
-        tokens = np.concatenate([self._first[own], joined[:, 1]])
-        return Branch(base, candidates, tokens, chances[candidates].astype(np.float64))
-
-    def _bases(self, reading: Reading, before: Kind) -> dict[tuple[int, ...], _Mask]:
-        """After white space: the token paths that candidates follow, by what they begin with.
-
-        How white space is tokenized depends on the character behind it.
-        """
+        if before not in (Kind.SPACE, Kind.WHITE):
+            return merging, {reading.tokens: self._known}
+        # How white space is tokenized depends on the character behind it.
         probes = {_SPACED: " x"}
         if before is Kind.WHITE:
             probes |= {Kind.LETTER: "x", Kind.DIGIT: "1", Kind.MARK: "<", Kind.APOSTROPHE: "'"}
-        found = self.proxy.tokenizer.encode_within(
+        encoded = self.proxy.tokenizer.encode_within(
             [*(reading.tail + probe for probe in probes.values()), *probes.values()]
         )
         bases: dict[tuple[int, ...], _Mask] = {}
-        for kind_of, whole, probe in zip(probes, found, found[len(probes) :], strict=False):
+        for opening, whole, probe in zip(probes, encoded, encoded[len(probes) :], strict=False):
             base = tuple(whole[: len(whole) - len(probe)])
-            mask = self._apart[before] & (self.pieces.opening == kind_of)
-            bases[base] = bases[base] | mask if base in bases else mask
-        return bases
+            bases[base] = bases.get(base, False) | (self._apart[before] & (self._opening == opening))
+        return merging, bases
 
     def _joined(self, reading: Reading, candidates: NDArray[np.int64]) -> dict[int, tuple[int, ...]]:
         """Candidates that may merge with the tail, each with the proxy tokens of the longer tail."""
-        chosen = candidates.tolist()
-        texts = [append_normalized(reading, self.vocabulary[i] or b"")[0] for i in chosen]
-        kept = [(i, text) for i, text in zip(chosen, texts, strict=True) if text != reading.tail]
-        found = self.proxy.tokenizer.encode_within([text for _, text in kept])
-        return {i: tuple(ids) for (i, _), ids in zip(kept, found, strict=True)}
+        texts = {i: append_normalized(reading, self.vocabulary[i] or b"")[0] for i in candidates.tolist()}
+        texts = {i: text for i, text in texts.items() if text != reading.tail}
+        found = self.proxy.tokenizer.encode_within(list(texts.values()))
+        return {i: tuple(ids) for i, ids in zip(texts, found, strict=True)}
 
     def _deepen(
         self,
@@ -268,20 +204,13 @@ class Bridge:
         for token, share in zip(shown, chances[candidates].tolist(), strict=True):
             behind[token] += share
         chosen = candidates[[behind[token] >= MINOR or (*base, token) in nodes for token in shown]]
-        for candidate, (first, *rest) in zip(chosen.tolist(), self.pieces.tokens[chosen].tolist(), strict=True):
+        for candidate, (first, *rest) in zip(chosen.tolist(), self._tokens[chosen].tolist(), strict=True):
             path = (*base, first)
             for token in rest:
                 if token < 0:
                     break
                 nodes.setdefault(path, []).append((candidate, token))
                 path = (*path, token)
-
-
-def _likeliest(candidates: NDArray[np.int64], chances: NDArray[np.float32], most: int) -> NDArray[np.int64]:
-    """The likeliest of the candidates, at most so many, in any order."""
-    if len(candidates) <= most:
-        return candidates
-    return candidates[np.argpartition(chances[candidates], -most)[-most:]]
 
 
 def _nodes(reading: Reading, joined: dict[int, tuple[int, ...]]) -> _Nodes:
@@ -294,13 +223,15 @@ def _nodes(reading: Reading, joined: dict[int, tuple[int, ...]]) -> _Nodes:
     return nodes
 
 
-def _inner_branch(path: tuple[int, ...], node: list[tuple[int, int]], chances: NDArray[np.float32]) -> Branch | None:
-    """The branch at a place inside candidates; None where they do not differ, or have too little mass."""
-    if len({token for _, token in node}) < 2:
-        return None
-    members = np.array(node, dtype=np.int64)
-    mass = chances[members[:, 0]].astype(np.float64)
-    return Branch(path, members[:, 0], members[:, 1], mass) if mass.sum() >= MINOR else None
+def _pairs(node: list[tuple[int, int]]) -> NDArray[np.int64]:
+    """Candidates and the tokens that they show: int64 (n, 2)."""
+    return np.array(node, dtype=np.int64).reshape(-1, 2)
+
+
+def _branch(path: tuple[int, ...], pairs: NDArray[np.int64], chances: NDArray[np.float32]) -> Branch:
+    """The branch at a path, from :func:`_pairs`."""
+    candidates, tokens = pairs.T
+    return Branch(path, candidates, tokens, chances[candidates].astype(np.float64))
 
 
 def _alone(data: bytes | None) -> str | None:
@@ -312,6 +243,7 @@ def _alone(data: bytes | None) -> str | None:
 
 
 def _opening(text: str | None) -> int:
+    """The kind of a text's first character, or one of the two openings of this module."""
     if not text:
         return _NOTHING
     first = kind(text[0])
@@ -319,47 +251,3 @@ def _opening(text: str | None) -> int:
         # Behind the space a word: the space is its own. Else part of a run of white space, which what follows decides.
         return _SPACED if len(text) > 1 and kind(text[1]) <= Kind.APOSTROPHE else _NOTHING
     return _NOTHING if first in (Kind.OPEN, Kind.WHITE) else int(first)
-
-
-def _prepare(vocabulary: Vocabulary, proxy: ProxyTokenizer) -> Pieces:
-    texts = [_alone(data) for data in vocabulary]
-    tokens = np.full((len(texts), DEPTH), -1, dtype=np.int32)
-    for row, ids in zip(tokens, proxy.encode_within([text or "" for text in texts]), strict=True):
-        row[: len(ids)] = ids[:DEPTH]
-    opening = np.array([_opening(text) for text in texts], dtype=np.uint8)
-    opening[tokens[:, 0] < 0] = _NOTHING
-    return Pieces(tokens, opening)
-
-
-def _whole(pieces: Pieces, size: int, vocabulary: int) -> bool:
-    """Whether a cached table is what :func:`_prepare` makes of so many tokens."""
-    tokens, opening = pieces
-    return (
-        tokens.shape == (size, DEPTH)
-        and tokens.dtype == np.int32
-        and opening.shape == (size,)
-        and opening.dtype == np.uint8
-        and bool((tokens >= -1).all() and (tokens < vocabulary).all() and (opening <= _NOTHING).all())
-    )
-
-
-def _cached(vocabulary: Vocabulary, proxy: ProxyTokenizer, profile: Profile) -> Pieces:
-    """The pieces of a pair of vocabularies, from the cache where they are there."""
-    reader = profile.model_dump(include={"tokenizer", "normalization"})  # all profiles of a proxy share the file
-    name = hashlib.sha256(b"ctwl-bridge/2" + canonical.encode(reader))
-    for data in vocabulary:
-        name.update(b"-" if data is None else len(data).to_bytes(4, "little") + data)
-    file = cache_folder() / "bridges" / f"{name.hexdigest()}.npz"
-    try:
-        with file.open("rb") as opened, np.load(opened, allow_pickle=False) as found:
-            pieces = Pieces(found["tokens"], found["opening"])
-        if _whole(pieces, len(vocabulary), profile.tokenizer.vocabulary):
-            return pieces
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
-        pass  # not there, or not whole: made anew
-    pieces = _prepare(vocabulary, proxy)
-    with suppress(OSError, FileUnwritable):  # a cache that cannot be written only costs time
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_path(file) as scratch, scratch.open("wb") as written:
-            np.savez(written, tokens=pieces.tokens, opening=pieces.opening)
-    return pieces

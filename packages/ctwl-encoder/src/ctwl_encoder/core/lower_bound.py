@@ -13,16 +13,15 @@ from numpy.typing import NDArray
 
 from ctwl_protocol.hashing import ranks_of
 
-from .bridge import Branch
-from .strategies import by_rank
+from .strategies import Branch
 
 __all__ = ["LowerBound", "argmax_is_certain"]
 
-Permuted: TypeAlias = tuple[Branch, int]
+_Permuted: TypeAlias = tuple[Branch, int]
 """A branch, and the seed of the permutation there, ``s(c, a)``."""
 
 _MOST = 500.0
-"""Nats that several branches may add together, so that no sum overflows."""
+"""Nats that several branches may add together, so that no sum overflows. Chosen by hand: far above any useful delta."""
 
 
 class LowerBound:
@@ -40,7 +39,7 @@ class LowerBound:
         mass: sum of the bounds, in [0, 1].
     """
 
-    def __init__(self, likely: NDArray[np.float32], branches: Sequence[Permuted], delta: float) -> None:
+    def __init__(self, likely: NDArray[np.float32], branches: Sequence[_Permuted], delta: float) -> None:
         """Compute the bounds.
 
         Args:
@@ -48,50 +47,34 @@ class LowerBound:
             branches: where tokens may be preferred.
             delta: nats.
         """
-        preferred = np.zeros(len(likely), dtype=np.bool_)
-        for branch, _ in branches:
-            preferred[branch.candidates] = True
-        self._delta = delta
+        self._likely = likely.astype(np.float64)
         self._branches = branches
-        self._ids = ids = np.flatnonzero(preferred)
-        """Tokens that may be preferred at a branch; all others change by one factor."""
-        index = np.empty(len(likely), dtype=np.int64)
-        index[ids] = np.arange(len(ids))
-        self._places = [index[branch.candidates] for branch, _ in branches]
-        self._likely = likely[ids].astype(np.float64)
-        self._best = int(likely.argmax())
-        self._highest = np.log(likely[self._best])
-        self._rest = max(float(likely.sum(dtype=np.float64) - self._likely.sum()), 0.0)
-        self._factors, self._factor = self._weigh()
-        """The least factors of the probabilities: float64 (|ids|,), and the one of all other tokens."""
-        self.mass = self._sum(self._factors, self._factor)
+        self._delta = delta
+        self._factors = self._least_factors()
+        self.mass = float((self._likely * self._factors).sum())
 
-    def _weigh(self) -> tuple[NDArray[np.float64], float]:
-        times = np.zeros(len(self._ids), dtype=np.int64)
-        for at in self._places:
-            times[at] += 1
+    def _least_factors(self) -> NDArray[np.float64]:
+        """The factor of each probability where it is least: float64 (size,)."""
+        times = np.zeros(len(self._likely), dtype=np.int64)
+        for branch, _ in self._branches:
+            times[branch.candidates] += 1
         raised = self._likely * _gain(times, self._delta)
-        most = float(self._rest + raised.sum())
-        factors = np.full(len(self._ids), 1 / most)
-        left = np.ones(len(self._ids), dtype=np.bool_)
-        for (branch, seed), unordered in zip(self._branches, self._places, strict=True):
-            order, first = by_rank(branch, seed)
-            at = unordered[order]
-            elsewhere = np.ones(len(self._ids), dtype=np.bool_)
+        factors = np.full(len(raised), 1 / raised.sum())
+        left = np.ones(len(raised), dtype=np.bool_)
+        for branch, seed in self._branches:
+            order, first = branch.by_rank(seed)
+            at = branch.candidates[order]
+            elsewhere = np.ones(len(raised), dtype=np.bool_)
             elsewhere[at] = False
             high, low = raised[at], raised[at] * np.exp(-self._delta)
             widths = np.diff(np.append(first, len(at)))
             before, beside, behind = _sum_before(high)[first], _sum_before(low), _sum_before(low[::-1])[::-1]
             # Not as a difference of large sums: beside one large token the others would be lost in rounding.
-            others = self._rest + raised[elsewhere].sum() + np.repeat(before - beside[first], widths) + beside + behind
+            others = raised[elsewhere].sum() + np.repeat(before - beside[first], widths) + beside + behind
             here = left[at]
             factors[at[here]] = 1 / (self._likely[at] + others)[here]
             left[at] = False
-        return factors, 1 / most
-
-    def _sum(self, factors: NDArray[np.float64], factor: float) -> float:
-        # No dot product: BLAS has threads of its own for long ones, which then spin where the models want to compute.
-        return float((self._likely * factors).sum() + self._rest * factor)
+        return factors
 
     def known(self, logits: NDArray[np.float32]) -> NDArray[np.float32]:
         """The known part: logarithms, float32 (size,), of numbers whose sum is ``mass``.
@@ -99,7 +82,7 @@ class LowerBound:
         Args:
             logits: float32 (size,), the model's.
         """
-        return self._multiplied(logits, self._factors, self._factor)
+        return self._multiplied(logits, self._factors)
 
     def beyond(self, logits: NDArray[np.float32], insides: Sequence[NDArray[np.bool_]]) -> NDArray[np.float32]:
         """The marked distribution without the known part: logarithms, float32 (size,).
@@ -108,28 +91,23 @@ class LowerBound:
             logits: float32 (size,), the model's.
             insides: bool (|V|,) each, membership at the branches.
         """
-        times = np.zeros(len(self._ids), dtype=np.int64)
-        for at, (branch, _), inside in zip(self._places, self._branches, insides, strict=True):
-            times[at] += inside[branch.tokens]
-        gains = _gain(times, self._delta)
-        total = self._sum(gains, 1.0)
-        factors = np.maximum(gains / total - self._factors, 0.0)
-        factor = max(1 / total - self._factor, 0.0)
-        if self._sum(factors, factor) > 0:
-            return self._multiplied(logits, factors, factor)
-        return self._multiplied(logits, gains / total, 1 / total)  # nothing is left, except for rounding
+        times = np.zeros(len(self._likely), dtype=np.int64)
+        for (branch, _), inside in zip(self._branches, insides, strict=True):
+            times[branch.candidates] += inside[branch.tokens]
+        whole = _gain(times, self._delta)
+        whole /= (self._likely * whole).sum()
+        rest = np.maximum(whole - self._factors, 0.0)
+        # Where nothing is left except for rounding, the rest is drawn from the whole.
+        return self._multiplied(logits, rest if (self._likely * rest).sum() > 0 else whole)
 
-    def _multiplied(
-        self, logits: NDArray[np.float32], factors: NDArray[np.float64], factor: float
-    ) -> NDArray[np.float32]:
-        normal = float(self._highest - logits[self._best])
+    def _multiplied(self, logits: NDArray[np.float32], factors: NDArray[np.float64]) -> NDArray[np.float32]:
+        """Logarithms of the model's probabilities times factors."""
+        best = int(self._likely.argmax())
         with np.errstate(divide="ignore"):
-            found = logits + np.float32(normal + np.log(factor))
-            found[self._ids] = logits[self._ids] + (normal + np.log(factors)).astype(np.float32)
-        return found
+            return np.asarray(logits + np.log(factors) + (np.log(self._likely[best]) - logits[best]), dtype=np.float32)
 
 
-def argmax_is_certain(likely: NDArray[np.float32], branches: Sequence[Permuted], delta: float) -> bool:
+def argmax_is_certain(likely: NDArray[np.float32], branches: Sequence[_Permuted], delta: float) -> bool:
     """Whether the likeliest token stays the likeliest, whatever the proxy says.
 
     Another token gains on it only where that one ranks before it, or where the likeliest token cannot be preferred.
@@ -153,10 +131,9 @@ def argmax_is_certain(likely: NDArray[np.float32], branches: Sequence[Permuted],
 def _gain(times: NDArray[np.int64], delta: float) -> NDArray[np.float64]:
     """The factor of a probability, before normalization, whose logit gained ``delta`` so many times."""
     each = np.exp(np.minimum(delta * np.arange(int(times.max(initial=0)) + 1), _MOST))
-    found: NDArray[np.float64] = each[times]
-    return found
+    return np.asarray(each[times])
 
 
 def _sum_before(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    found: NDArray[np.float64] = np.concatenate([[0.0], np.cumsum(values[:-1])])
-    return found
+    """The sum of the values before each."""
+    return np.concatenate([[0.0], np.cumsum(values[:-1])])

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ctwl_protocol import Profile
+import numpy as np
+
+from ctwl_protocol import Profile, hashing
 from ctwl_protocol.records.beacon import NONCE_COUNT
 from ctwl_protocol.records.layouts import Layout
 from ctwl_protocol.records.record import Record, slot_seed
@@ -46,3 +48,9 @@ class Payload:
         """The colour seed of a slot at a context (spec section 6.3)."""
         nonce = self.carried[0] % NONCE_COUNT
         return slot_seed(profile, context, layout=self.layout, slot=slot, nonce=nonce, key=self.key)
+
+    def permutation_seed(self, profile: Profile, slot: int, context: tuple[int, ...]) -> int:
+        """``s(c, a)``: the seed of the permutation that the slot's code selects at a context (spec section 6.2)."""
+        code, colours = np.array([self.carried[slot]], dtype=np.uint32), profile.colours
+        colour = hashing.code_colours(self.colour_seed(profile, slot, context), code, colours)[0]
+        return int(hashing.permutation_seeds(hashing.partition_seed(profile.key, context), colours)[colour])

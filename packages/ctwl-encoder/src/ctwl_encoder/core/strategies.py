@@ -1,20 +1,138 @@
 """Encoding strategies: how a model's distribution is changed so that tokens of ``V`` are preferred (spec section 8).
 
-Each strategy acts at a branch, a place where the candidates for the next token differ (see
-:mod:`ctwl_encoder.core.bridge`), under the permutation that the code selects there. The decoder is the same for all.
+Each strategy acts at a branch under the permutation that the code selects there. The decoder is the same for all. A new
+strategy is a name in :class:`Strategy` and a row in :data:`TRAITS`; everything else reads its traits.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
+from ctwl_protocol import Profile
 from ctwl_protocol.hashing import ranks_of
 
-from ..errors import ModelFailed
-from .bridge import Branch
+from ..errors import ModelFailed, StrategyUnsuitable
 
-__all__ = ["add_delta", "by_rank", "exponential_minimum", "keep_first_half", "probabilities", "truncate"]
+__all__ = [
+    "TRAITS",
+    "Branch",
+    "Decoding",
+    "Strategy",
+    "Traits",
+    "add_delta",
+    "check_sigma",
+    "exponential_minimum",
+    "keep_first_half",
+    "multiply",
+    "probabilities",
+    "truncate",
+]
+
+
+class Strategy(StrEnum):
+    """The strategies by name; :data:`TRAITS` says what each does."""
+
+    UNBIASED = "unbiased"
+    GUMBEL = "gumbel"
+    DELTA = "delta"
+    VANILLA = "vanilla"
+
+    @property
+    def traits(self) -> Traits:
+        """What tells it from the others."""
+        return TRAITS[self]
+
+    @property
+    def keeps_distribution(self) -> bool:
+        """Whether it keeps the model's own distribution on average; see :attr:`Traits.reweigh`."""
+        return self.traits.reweigh is not None
+
+
+class Decoding(StrEnum):
+    """How the next token is chosen from the marked distribution; where this is known, ``delta`` asks the proxy less."""
+
+    ANY = "any"
+    """Beams, or not known: the proxy is asked at each position that is marked."""
+
+    SAMPLED = "sampled"
+    """One token for each row, drawn from exactly this distribution. The proxy is not asked for draws that do not depend
+    on it; the distribution is the same."""
+
+    GREEDY = "greedy"
+    """The likeliest token. The proxy is not asked where its answer cannot change which one that is."""
+
+
+class Branch(NamedTuple):
+    """A place in the reader's token sequence at which the candidates for the next token differ.
+
+    Attributes:
+        path: proxy tokens between the settled ones and the place.
+        candidates: int64 (n,), token ids of the provider's model.
+        tokens: int64 (n,), the proxy token that each shows at the place.
+        mass: float64 (n,), the probability of each.
+    """
+
+    path: tuple[int, ...]
+    candidates: NDArray[np.int64]
+    tokens: NDArray[np.int64]
+    mass: NDArray[np.float64]
+
+    def without(self, tokens: Collection[int]) -> Branch:
+        """The candidates that show none of these tokens."""
+        kept = ~np.isin(self.tokens, list(tokens))
+        return Branch(self.path, self.candidates[kept], self.tokens[kept], self.mass[kept])
+
+    def share(self, token: int) -> float:
+        """A proxy token's share of the branch's mass."""
+        return float(self.mass[self.tokens == token].sum() / max(self.mass.sum(), 1e-300))
+
+    def by_rank(self, permutation_seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The order of the candidates by rank, int64 (n,), and where in it the next proxy token begins."""
+        ranks = ranks_of(np.uint32(permutation_seed), self.tokens)
+        # Sorting ranks and places as one integer is several times faster than argsort.
+        order = np.sort(ranks.astype(np.uint64) << np.uint64(32) | np.arange(len(ranks), dtype=np.uint64))
+        order = (order & np.uint64(0xFFFFFFFF)).astype(np.int64)
+        ranks = ranks[order]
+        return order, np.flatnonzero(np.concatenate([[True], ranks[1:] != ranks[:-1]]))
+
+
+@dataclass(frozen=True)
+class Traits:
+    """What tells a strategy from the others.
+
+    Attributes:
+        summary: what it does, for help pages.
+        reweigh: the factors, float64 (n,), of the probabilities of a branch's candidates under the permutation of a
+            seed; on average over permutations the distribution stays the same. Such a strategy needs sampling, acts
+            after temperature, top-p and the like, and asks no proxy. None for a strategy that adds ``delta`` to the
+            members of ``V``: it works with any way of decoding, and asks the proxy for ``V``.
+        bits_per_token: evidence to count on for a token of news-like text, before the correction for the code space.
+            From 0.4 follow 94 tokens for one code, enough for nine texts in ten by ``unbiased``
+            (evaluation/recovery.py has 100 tokens).
+        ranks: whether a token's rank says more to the reader than its membership.
+        vanilla: whether ``V`` is a random half of the vocabulary, without the proxy LM.
+        sigma: the only share of ``V`` that suits the strategy; None for any.
+    """
+
+    summary: str
+    reweigh: Callable[[Branch, int], NDArray[np.float64]] | None = None
+    bits_per_token: float = 0.4
+    ranks: bool = False
+    vanilla: bool = False
+    sigma: tuple[int, int] | None = None
+
+
+def check_sigma(strategy: Strategy, profile: Profile) -> None:
+    """Refuse a profile whose sigma does not suit the strategy: StrategyUnsuitable."""
+    needed = strategy.traits.sigma
+    if needed not in (None, profile.sigma):
+        raise StrategyUnsuitable(f"{strategy} needs sigma {needed}; {profile.name} has {profile.sigma}. Use delta")
 
 
 def probabilities(logits: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -56,24 +174,18 @@ def truncate(logits: NDArray[np.float32], top_k: int, top_p: float, min_p: float
     return np.where(kept, logits, -np.inf).astype(np.float32)
 
 
-def keep_first_half(logits: NDArray[np.float32], branch: Branch, permutation_seed: int) -> None:
-    """Keep the first half of a branch's mass in rank order, doubled, in place; other candidates stay as they are.
+def keep_first_half(branch: Branch, permutation_seed: int) -> NDArray[np.float64]:
+    """The factor of each candidate's probability under ``unbiased`` (spec section 8.3): float64 (n,).
 
-    Averaged over permutations the distribution is unchanged. Nearly every token that is kept lies in ``V``, because
-    ``V`` is the first half of the proxy's mass in the same order.
+    The first half of the branch's mass in rank order is kept and doubled, where candidates of one proxy token go
+    together. Averaged over permutations the distribution is unchanged. Nearly every token that is kept lies in ``V``,
+    because ``V`` is the first half of the proxy's mass in the same order.
 
     Args:
-        logits: float32 (size,), after temperature, top-p and the like.
         branch: the branch.
         permutation_seed: ``s(c, a)`` at the branch.
     """
-    with np.errstate(divide="ignore"):
-        logits[branch.candidates] += np.log(_kept(branch, permutation_seed)).astype(np.float32)
-
-
-def _kept(branch: Branch, permutation_seed: int) -> NDArray[np.float64]:
-    """The factor of each candidate's probability (spec section 8.3, candidates summed by proxy token): float64 (n,)."""
-    order, first = by_rank(branch, permutation_seed)
+    order, first = branch.by_rank(permutation_seed)
     running = np.cumsum(branch.mass[order])
     last = np.append(first[1:], len(order)) - 1
     before = np.concatenate([[0.0], running[last[:-1]]])
@@ -84,26 +196,16 @@ def _kept(branch: Branch, permutation_seed: int) -> NDArray[np.float64]:
     return kept
 
 
-def by_rank(branch: Branch, permutation_seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The order of a branch's candidates by rank, int64 (n,), and where in it the next proxy token begins."""
-    ranks = ranks_of(np.uint32(permutation_seed), branch.tokens)
-    # Sorting ranks and places as one integer is several times faster than argsort.
-    order = np.sort(ranks.astype(np.uint64) << np.uint64(32) | np.arange(len(ranks), dtype=np.uint64))
-    order = (order & np.uint64(0xFFFFFFFF)).astype(np.int64)
-    ranks = ranks[order]
-    return order, np.flatnonzero(np.concatenate([[True], ranks[1:] != ranks[:-1]]))
+def exponential_minimum(branch: Branch, permutation_seed: int) -> NDArray[np.float64]:
+    """The factor of each candidate's probability under ``gumbel`` (spec section 8.4): float64 (n,).
 
-
-def exponential_minimum(logits: NDArray[np.float32], branch: Branch, permutation_seed: int) -> None:
-    """Give a branch's whole mass to the candidates of one proxy token, in place; other candidates stay as they are.
-
-    A token of probability ``p`` and rank ``r`` gets the time ``-ln(1 - u) / p``, ``u = (r + 1/2) / 2^32``; the token
-    with the least time is kept. Over random permutations these are exponential times of rate ``p``, so each token is
-    kept with its own probability: the Gumbel-max trick (Aaronson 2022; exponential minimum sampling of Kuditipudi et
-    al. 2023; spec section 8.4). The token that is kept mostly has a low rank, and so lies in ``V``.
+    The candidates of one proxy token get the branch's whole mass. A token of probability ``p`` and rank ``r`` gets the
+    time ``-ln(1 - u) / p``, ``u = (r + 1/2) / 2^32``; the token with the least time is kept. Over random permutations
+    these are exponential times of rate ``p``, so each token is kept with its own probability: the Gumbel-max trick
+    (Aaronson 2022; exponential minimum sampling of Kuditipudi et al. 2023). The token that is kept mostly has a low
+    rank, and so lies in ``V``.
 
     Args:
-        logits: float32 (size,), after temperature, top-p and the like.
         branch: the branch.
         permutation_seed: ``s(c, a)`` at the branch.
     """
@@ -112,9 +214,13 @@ def exponential_minimum(logits: NDArray[np.float32], branch: Branch, permutation
     uniforms = (ranks_of(np.uint32(permutation_seed), tokens).astype(np.float64) + 0.5) / 2.0**32
     times = -np.log1p(-uniforms) / np.maximum(mass, 1e-300)
     winner = int(times.argmin())
-    inside = shown == winner
-    logits[branch.candidates[~inside]] = -np.inf
-    logits[branch.candidates[inside]] += np.float32(np.log(mass.sum() / mass[winner]))
+    return np.where(shown == winner, mass.sum() / mass[winner], 0.0)
+
+
+def multiply(logits: NDArray[np.float32], branch: Branch, factors: NDArray[np.float64]) -> None:
+    """Multiply the probabilities of a branch's candidates by factors, float64 (n,), in the logits, float32 (size,)."""
+    with np.errstate(divide="ignore"):
+        logits[branch.candidates] += np.log(factors).astype(np.float32)
 
 
 def add_delta(logits: NDArray[np.float32], branch: Branch, inside: NDArray[np.bool_], delta: float) -> None:
@@ -127,3 +233,21 @@ def add_delta(logits: NDArray[np.float32], branch: Branch, inside: NDArray[np.bo
         delta: nats.
     """
     logits[branch.candidates[inside[branch.tokens]]] += np.float32(delta)
+
+
+TRAITS = {
+    Strategy.UNBIASED: Traits(
+        "keeps the model's distribution and needs sampling",
+        reweigh=keep_first_half,
+        sigma=(1, 2),  # with another, the split would not average out
+    ),
+    Strategy.GUMBEL: Traits(
+        "keeps it too and is the clearest in short or predictable texts, but takes most of the variety between texts",
+        reweigh=exponential_minimum,
+        bits_per_token=1.0,  # 44 tokens for one code (evaluation/gumbel.py has 30)
+        ranks=True,
+    ),
+    Strategy.DELTA: Traits("adds to logits, for any way of decoding"),
+    Strategy.VANILLA: Traits("is delta over a random half of the vocabulary, the paper's baseline", vanilla=True),
+}
+"""Every strategy: the paper's ``delta`` (Wang et al. 2024, equation 7) and ``vanilla`` (its section 4.2) among them."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import string
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from ..errors import TokenizerUnsupported
@@ -62,7 +62,8 @@ def _speller(tokenizer: Any) -> Callable[[str], bytes]:
                 f"{type(tokenizer).__name__} does not say how its tokens spell text; use one with a tokenizer.json"
             )
         return lambda token: _sentencepiece(token, {"\u2581": " "}, fallback=True)
-    steps = list(_steps(json.loads(backend.decoder.__getstate__()) if backend.decoder else {}))
+    decoder = json.loads(backend.decoder.__getstate__()) if backend.decoder else {"decoders": []}
+    steps = decoder.get("decoders", [decoder])
     kinds = {step["type"] for step in steps}
     unknown = kinds - {"ByteLevel", "Replace", "ByteFallback", "Fuse", "Strip", "Metaspace"}
     if unknown or not kinds:
@@ -77,14 +78,6 @@ def _speller(tokenizer: Any) -> Callable[[str], bytes]:
         if step["type"] == "Replace" and "String" in step["pattern"]:
             replaced[step["pattern"]["String"]] = step["content"]
     return lambda token: _sentencepiece(token, replaced, fallback="ByteFallback" in kinds)
-
-
-def _steps(decoder: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    if decoder.get("type") == "Sequence":
-        for step in decoder["decoders"]:
-            yield from _steps(step)
-    elif decoder:
-        yield decoder
 
 
 def _alphabet() -> dict[str, int]:

@@ -1,9 +1,8 @@
 """The partition's functions as compiled loops; each equals its namesake in :mod:`ctwl_protocol.partition.reference`.
 
-The loops release the interpreter's lock and a small thread pool shares out the rows, so they run beside torch and
-inside servers without a threading layer of their own. Decoding never sorts: one pass over the vocabulary for each
-position and colour. Encoding finds the weighted median of one permutation through a histogram of the ranks' leading
-bits.
+The loops release the interpreter's lock, and a small thread pool divides the rows. So they run beside torch and inside
+servers without a threading layer of their own. Decoding never sorts: it passes over the vocabulary once for each
+position and colour. Encoding finds where a permutation reaches ``sigma`` by a histogram of the ranks' leading bits.
 """
 
 from __future__ import annotations
@@ -28,10 +27,10 @@ __all__ = ["fmix32_scalar", "fold", "in_chunks", "jit", "mass_below", "members",
 
 
 def jit(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a loop, without the interpreter's lock; cached on disk where there is a place to write."""
+    """Compile a loop that releases the interpreter's lock; the result is cached on disk where that is possible."""
     try:
         compiled: Callable[..., Any] = numba.njit(nogil=True, cache=True)(function)
-    except RuntimeError:  # no folder that numba may write to
+    except RuntimeError:  # numba has no folder to write to
         compiled = numba.njit(nogil=True)(function)
     return compiled
 
@@ -44,7 +43,7 @@ _M1, _M2 = np.uint32(0x85EBCA6B), np.uint32(0xC2B2AE35)
 _S13, _S16 = np.uint32(13), np.uint32(16)
 
 
-@cache  # forgotten in a forked child, where its threads are gone
+@cache  # cleared in a forked child, where the threads do not exist
 def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(_threads(), thread_name_prefix="ctwl")
 
@@ -58,11 +57,11 @@ def _threads() -> int:
 
 
 def in_chunks(work: Callable[[int, int], T], length: int) -> list[T]:
-    """The results, in order, of ``work(start, stop)`` over ``range(length)``, a few chunks to each processor."""
+    """The results of ``work(start, stop)`` over ``range(length)`` in order, in about four chunks for each processor."""
     parts = min(length, 4 * _threads())
     chunks = [(length * i // parts, length * (i + 1) // parts) for i in range(parts)]
     pool, results = _pool(), []
-    # As many at once as there are processors and no more, so that callers in other threads get their turns.
+    # At most one chunk for each processor at once, so that callers in other threads get their turns.
     waiting = deque(pool.submit(work, *chunk) for chunk in chunks[: _threads()])
     for chunk in chunks[_threads() :]:
         results.append(waiting.popleft().result())
@@ -72,7 +71,7 @@ def in_chunks(work: Callable[[int, int], T], length: int) -> list[T]:
 
 @jit
 def fold(x: Any) -> Any:
-    """The first step of :func:`fmix32_scalar`; an XOR of two words is folded by folding each, once for many others."""
+    """The first step of :func:`fmix32_scalar`. It is linear over XOR, so a word is folded once for many partners."""
     return np.uint32(x ^ (x >> _S16))
 
 
@@ -94,7 +93,7 @@ def fmix32_scalar(x: Any) -> Any:
 @jit
 def _mass_below(weights: Any, observed: Any, seeds: Any, below: Any, start: int, stop: int) -> None:
     vocabulary = weights.shape[1]
-    folded = np.empty(vocabulary, np.uint32)  # v * GOLDEN, folded, of the tokens that weigh anything
+    folded = np.empty(vocabulary, np.uint32)  # v * GOLDEN, folded, of the tokens with a weight above 0
     weight = np.empty(vocabulary, np.uint32)
     for i in range(start, stop):
         count = 0

@@ -1,10 +1,11 @@
 """The partition: exact integers after the proxy (spec section 7).
 
-This is the reference, in NumPy, written to be read beside the specification. :mod:`ctwl_protocol.partition.kernel` computes
-masses and members in compiled loops, and the proxy runner weights where its logits are; the tests hold them equal.
+This is the reference, in NumPy, written to be read beside the specification. For speed,
+:mod:`ctwl_protocol.partition.kernel` computes masses and members in compiled loops, and the proxy runner computes
+weights on the device that has the logits; the tests hold them equal.
 
-The members of ``V(c, a)`` are the tokens that come first when the vocabulary is ordered by rank, as long as the weight
-ranked before them is less than ``sigma`` of the whole.
+In the order of rank, a token is a member of ``V(c, a)`` if the weight ranked before it is less than ``sigma`` of the
+total weight.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ from ..hashing import ranks
 __all__ = ["is_member", "mass_below", "members", "quantize"]
 
 Sigma = tuple[int, int]
-"""A share of the mass as a rational: numerator, denominator."""
+"""A share of the weight as a rational: numerator, denominator."""
 
 
 def quantize(probabilities: NDArray[np.float64] | NDArray[np.float32], weight_bits: int) -> NDArray[np.uint32]:
     """Integer weights ``w(v) = floor(P(v) * 2^bits + 1/2)`` (section 7.1).
 
     Args:
-        probabilities: float64 in [0, 1], any shape; float32 is good enough where the proxy is no more exact.
+        probabilities: float64 in [0, 1], any shape; float32 is enough where the proxy computes in it.
         weight_bits: the profile's weight bits.
 
     Returns:
@@ -65,6 +66,9 @@ def is_member(
         below: the weight ranked before the token, any shape.
         total: the sum of the position's weights, broadcastable to ``below``.
         sigma: numerator and denominator.
+
+    Returns:
+        bool, the shape of ``below``.
     """
     numerator, denominator = np.uint64(sigma[0]), np.uint64(sigma[1])
     return np.asarray(below.astype(np.uint64) * denominator < total * numerator, dtype=np.bool_)

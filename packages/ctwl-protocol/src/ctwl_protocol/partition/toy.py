@@ -1,4 +1,4 @@
-"""Toy weights: a proxy of integers alone, so that any language can play through the protocol without a model (7.3)."""
+"""Toy weights: a proxy of integers only, so that an implementation can be tried without a model (spec section 7.3)."""
 
 from __future__ import annotations
 

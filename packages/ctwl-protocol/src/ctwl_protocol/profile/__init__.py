@@ -1,44 +1,19 @@
 """Profiles: every number that encoders and decoders must share (spec section 4)."""
 
-from .document import (
-    FORMAT,
-    GPT2,
-    STANDARD,
-    TOY,
-    Architecture,
-    HubSource,
-    Llama,
-    Profile,
-    ProxyFile,
-    ProxyModel,
-    PyPISource,
-    Tokenizer,
-    Tolerance,
-    ToyProxy,
-    UniformProxy,
-    describe_error,
-    get_profile,
-    load_profile,
-    public_key,
-    published_names,
-    read_profile,
-)
+from ..schema import describe_error
+from .document import FORMAT, GPT2, Llama, Profile, ProxyFile, ProxyModel, Tokenizer, UniformProxy, public_key
+from .lookup import STANDARD, TOY, get_profile, load_profile, published_names, read_profile
 
 __all__ = [
     "FORMAT",
     "GPT2",
     "STANDARD",
     "TOY",
-    "Architecture",
-    "HubSource",
     "Llama",
     "Profile",
     "ProxyFile",
     "ProxyModel",
-    "PyPISource",
     "Tokenizer",
-    "Tolerance",
-    "ToyProxy",
     "UniformProxy",
     "describe_error",
     "get_profile",

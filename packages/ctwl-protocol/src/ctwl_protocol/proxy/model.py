@@ -17,17 +17,38 @@ from torch import nn
 from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
 from transformers.pytorch_utils import Conv1D
 
-from ..errors import ProxyDigestMismatch, ProxyMalformed
-from ..profile.document import GPT2, Architecture, ProxyModel
+from ..errors import CTWLError, ProxyDigestMismatch, ProxyMalformed
+from ..profile.document import GPT2, Architecture, Profile, ProxyModel
+from .files import ProxyFiles, find_files
 from .gguf import quiet, tensors_digest
 
-__all__ = ["Arithmetic", "build_model", "fast_arithmetic", "last_logits", "load_tensors", "to_bfloat16"]
+__all__ = [
+    "Arithmetic",
+    "build_model",
+    "fast_arithmetic",
+    "last_logits",
+    "load_proxy_model",
+    "load_tensors",
+    "to_bfloat16",
+]
 
 Arithmetic: TypeAlias = Literal["float32", "bfloat16", "integer"]
 """What a proxy LM's layers compute in: the reference, or the fast way; "integer" where there is no proxy LM."""
 
 CausalLM: TypeAlias = Any
 """GPT2LMHeadModel or LlamaForCausalLM; transformers has no types that a checker could use."""
+
+
+def load_proxy_model(profile: Profile, files: ProxyFiles | None = None) -> CausalLM:
+    """A profile's proxy LM as :func:`build_model` makes it, from verified files, by default those found.
+
+    Raises:
+        CTWLError: the profile has no proxy LM; or see :func:`find_files`, :func:`load_tensors`, :func:`build_model`.
+    """
+    files = find_files(profile) if files is None else files
+    if not isinstance(profile.proxy, ProxyModel) or files.weights is None:
+        raise CTWLError(f"{profile.name} has no proxy LM")
+    return build_model(profile.proxy.architecture, load_tensors(profile.proxy, files.weights))
 
 
 def load_tensors(spec: ProxyModel, weights: Path) -> dict[str, torch.Tensor]:
@@ -132,7 +153,7 @@ def fast_arithmetic(device: torch.device) -> Arithmetic:
     if device.type == "cuda":
         quick = torch.cuda.is_bf16_supported(including_emulation=False)
     else:
-        # With AVX-512 alone bfloat16 may take longer than float32. Before torch 2.11 nothing public tells about AMX.
+        # With AVX-512 alone bfloat16 may take longer than float32. An older torch tells of no abilities: float32.
         abilities = getattr(torch.cpu, "get_capabilities", dict[str, bool])()
         quick = device.type == "cpu" and abilities.get("amx_bf16", False)
     return "bfloat16" if quick else "float32"

@@ -14,9 +14,10 @@ from torch import nn
 
 from ..errors import CTWLError, DeviceUnavailable, ProxyMalformed, TokenOutOfRange
 from ..partition.toy import toy_weights
-from ..profile.document import Profile, ProxyModel, ToyProxy, get_profile
-from .files import ProxyFiles, find_files
-from .model import Arithmetic, CausalLM, build_model, fast_arithmetic, last_logits, load_tensors, to_bfloat16
+from ..profile.document import Profile, ProxyModel, ToyProxy
+from ..profile.lookup import get_profile
+from .files import find_files
+from .model import Arithmetic, CausalLM, fast_arithmetic, last_logits, load_proxy_model, to_bfloat16
 from .tokenizer import ProxyTokenizer
 
 __all__ = ["BATCH_SIZE", "Proxy", "choose_device", "open_proxy"]
@@ -37,8 +38,8 @@ class Proxy:
         tokenizer: its tokenizer.
         device: where the proxy LM computes.
         batch_size: prefixes in one forward pass, at most.
-        arithmetic: what the proxy LM's layers compute in: "float32", which is the reference, or "bfloat16"; "integer"
-            where there is no proxy LM. It is known before the weights are loaded.
+        arithmetic: what the proxy LM computes in: "float32", the reference, or "bfloat16"; "integer" where there is no
+            proxy LM. It is known before the weights are loaded.
     """
 
     def __init__(
@@ -69,15 +70,7 @@ class Proxy:
         self.device = torch.device(device)
         self.arithmetic: Arithmetic = "integer" if model is None else arithmetic
         self._special = np.array(profile.tokenizer.special, dtype=np.int64)
-        self._model: Callable[[], CausalLM] | None = None
-        if model is not None:
-            self._model = _once(lambda: self._prepared(model if isinstance(model, nn.Module) else model()))
-
-    def _prepared(self, model: CausalLM) -> CausalLM:
-        """A model as this proxy uses it; one that another profile's proxy has prepared stays as it is."""
-        if self.arithmetic == "bfloat16":
-            to_bfloat16(model)
-        return model.to(self.device)
+        self._model = None if model is None else _prepared_once(model, self.device, self.arithmetic)
 
     def weights(self, prefixes: NDArray[np.int64]) -> NDArray[np.uint32]:
         """Integer weights of the token after each prefix, in one forward pass (spec section 7.1).
@@ -144,15 +137,27 @@ class Proxy:
         return last_logits(self._model(), torch.tensor(prefixes, device=self.device), self.arithmetic)
 
 
-def _once(load: Callable[[], CausalLM]) -> Callable[[], CausalLM]:
-    """What ``load`` returns, loaded at the first call, whichever thread makes it; after an error it is tried again."""
-    loaded, lock = cache(load), threading.Lock()
+def _prepared_once(
+    model: CausalLM | Callable[[], CausalLM], device: torch.device, arithmetic: Arithmetic
+) -> Callable[[], CausalLM]:
+    """Load and prepare a model at the first call, whichever thread makes it; after an error the next call tries again.
 
-    def model() -> CausalLM:
+    A model that another profile's proxy has prepared stays as it is.
+    """
+    lock = threading.Lock()
+
+    @cache
+    def prepared() -> CausalLM:
+        loaded = model if isinstance(model, nn.Module) else model()
+        if arithmetic == "bfloat16":
+            to_bfloat16(loaded)
+        return loaded.to(device)
+
+    def once() -> CausalLM:
         with lock:
-            return loaded()
+            return prepared()
 
-    return model
+    return once
 
 
 def choose_device(device: str | torch.device = "auto") -> torch.device:
@@ -203,18 +208,12 @@ def open_proxy(
     profile, device = get_profile(profile), choose_device(device)
     files = find_files(profile, path, local_only=local_only)
     tokenizer = ProxyTokenizer(profile.tokenizer, files.vocab, files.merges)
-    spec = profile.proxy
-    if not isinstance(spec, ProxyModel):
-        return Proxy(profile, tokenizer, None, device=device, batch_size=batch_size)
-
-    def load(found: ProxyFiles) -> CausalLM:
-        if found.weights is None:
-            raise CTWLError(f"{profile.name} has a proxy LM and no weights")
-        return build_model(spec.architecture, load_tensors(spec, found.weights))
 
     def load_later() -> CausalLM:
-        return load(find_files(profile, path, local_only=True))  # verified again: time has passed
+        return load_proxy_model(profile, find_files(profile, path, local_only=True))  # verified again: time has passed
 
-    model = load_later if lazy else load(files)
+    model = None
+    if isinstance(profile.proxy, ProxyModel):
+        model = load_later if lazy else load_proxy_model(profile, files)
     arithmetic = fast_arithmetic(device) if fast else "float32"
     return Proxy(profile, tokenizer, model, device=device, batch_size=batch_size, arithmetic=arithmetic)

@@ -1,4 +1,4 @@
-"""Codes and what they mean: the beacon (spec section 9).
+"""The beacon: the code that says who wrote a text (spec section 9).
 
 A code is an integer of 20 bits. Layout 1, the beacon, reads it as provider, version and nonce, most significant first.
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ..errors import FieldOutOfRange
 
-__all__ = ["BEACON_BITS", "BEACON_FIELDS", "NONCE_COUNT", "Beacon"]
+__all__ = ["BEACON_BITS", "BEACON_FIELDS", "NONCE_COUNT", "Beacon", "check_field"]
 
 BEACON_FIELDS = {"provider": 10, "version": 4, "nonce": 6}
 """A beacon's fields and their widths in bits, most significant first."""
@@ -22,6 +22,17 @@ NONCE_COUNT = 1 << BEACON_FIELDS["nonce"]
 """How many nonces there are; a beacon's code modulo this is its nonce."""
 
 
+def check_field(name: str, value: object, bits: int) -> int:
+    """The value of a field, if it is an integer of at most ``bits`` bits.
+
+    Raises:
+        FieldOutOfRange: it is not.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << bits:
+        raise FieldOutOfRange(f"{name} is {value!r}; it must be an integer from 0 to {(1 << bits) - 1}")
+    return value
+
+
 @dataclass(frozen=True, slots=True)
 class Beacon:
     """Layout 1: who wrote the text.
@@ -29,10 +40,10 @@ class Beacon:
     Attributes:
         provider: 0 to 1023, a registered provider.
         version: 0 to 15, that provider's model version.
-        nonce: 0 to 63, drawn anew for each text so that no word is favoured in everything that a provider writes.
+        nonce: 0 to 63, drawn for each text, so that no word is favoured in all texts of a provider.
 
     Raises:
-        FieldOutOfRange: a field is no integer of its range.
+        FieldOutOfRange: a field is no integer in its range.
     """
 
     provider: int
@@ -41,24 +52,21 @@ class Beacon:
 
     def __post_init__(self) -> None:
         for field, width in BEACON_FIELDS.items():
-            value = getattr(self, field)
-            if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << width:
-                raise FieldOutOfRange(f"{field} is {value!r}; it must be an integer from 0 to {(1 << width) - 1}")
+            check_field(field, getattr(self, field), width)
 
     @classmethod
     def fresh(cls, provider: int, version: int) -> Beacon:
         """A beacon with a random nonce."""
-        return cls(provider, version, secrets.randbelow(1 << BEACON_FIELDS["nonce"]))
+        return cls(provider, version, secrets.randbelow(NONCE_COUNT))
 
     @classmethod
     def from_code(cls, code: int) -> Beacon:
-        """Read a 20-bit code; every code is some beacon.
+        """The beacon of a 20-bit code; every code is one.
 
         Raises:
             FieldOutOfRange: the code has more than 20 bits or is negative.
         """
-        if isinstance(code, bool) or not isinstance(code, int) or not 0 <= code < 1 << BEACON_BITS:
-            raise FieldOutOfRange(f"code is {code!r}; it must be an integer from 0 to {(1 << BEACON_BITS) - 1}")
+        check_field("code", code, BEACON_BITS)
         return cls(code >> 10, code >> 6 & 0xF, code & 0x3F)
 
     @classmethod
@@ -66,10 +74,10 @@ class Beacon:
         """The codes of a provider's model version, one for each nonce.
 
         Raises:
-            FieldOutOfRange: a field is no integer of its range.
+            FieldOutOfRange: a field is no integer in its range.
         """
         first = cls(provider, version, 0).code
-        return range(first, first + (1 << BEACON_FIELDS["nonce"]))
+        return range(first, first + NONCE_COUNT)
 
     @property
     def code(self) -> int:

@@ -1,7 +1,7 @@
-"""Layouts: which fields a record has and how they fill its codes (spec section 9.2). To add one, add it to the table.
+"""Layouts: which fields a record has and how they fill its codes (spec section 9.2). A new layout goes into the table.
 
 A layout's fields, most significant first, fill one to four codes of 20 bits. The first three are always the beacon's,
-so the first code says who wrote the text whatever the layout is, also to a reader who does not know the layout.
+so a reader who does not know the layout still learns from the first code who wrote the text.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from ..errors import FieldOutOfRange, LayoutMalformed, LayoutUnknown
-from .beacon import BEACON_BITS, BEACON_FIELDS
+from .beacon import BEACON_BITS, BEACON_FIELDS, check_field
 
 __all__ = [
     "AUTHENTICATOR",
@@ -31,14 +31,14 @@ MAX_CODES = 4
 """Most codes of a record."""
 
 REGISTERED = range(64, 128)
-"""Numbers that the registry gives away. Those below belong to the specification, 0 to slot 0 of every layout."""
+"""Numbers that the registry gives out. Those below are the specification's; 0 stands for slot 0 of every layout."""
 
 PRIVATE_USE = range(192, 256)
-"""Numbers that anyone may use and nobody owns."""
+"""Numbers that anyone may use, and that nobody owns."""
 
 
 def slots_of(codes: int) -> int:
-    """How many slots a record of so many codes has (spec section 9.4)."""
+    """The number of slots of a record with this number of codes (spec section 9.4)."""
     return codes if codes == 1 else codes + 1
 
 
@@ -50,7 +50,7 @@ class Field(NamedTuple):
 
 
 AUTHENTICATOR = "authenticator"
-"""The field whose code is coloured under a key of the provider's: only its owner can read or write it."""
+"""The field whose code is coloured under a secret key: only the provider can read or write it."""
 
 
 @dataclass(frozen=True)
@@ -58,12 +58,12 @@ class Layout:
     """A numbered list of fields.
 
     Attributes:
-        number: 1 to 255; never used for anything else again.
+        number: 1 to 255; it never gets another meaning.
         name: one word.
-        fields: most significant first; the beacon's, then others; together 20, 40, 60 or 80 bits.
+        fields: most significant first; the beacon's, then others; 20, 40, 60 or 80 bits in total.
 
     Raises:
-        LayoutMalformed: the number, or fields that do not fill whole codes.
+        LayoutMalformed: the number is out of range, or the fields break a rule of section 9.2.
     """
 
     number: int
@@ -73,30 +73,26 @@ class Layout:
     def __post_init__(self) -> None:
         names = [field.name for field in self.fields]
         bits = sum(field.bits for field in self.fields)
-        checks = [
-            (0 < self.number < 256, "its number lies outside 1 to 255"),
-            (self.fields[:3] == _hop(0), "its first fields are not those of the beacon"),
-            (all(field.bits > 0 for field in self.fields), "a field has no bits"),
-            (names[-1] != AUTHENTICATOR or self.fields[-1].bits == BEACON_BITS, "its authenticator is no whole code"),
-            (len(set(names)) == len(names), "two fields share a name"),
-            (bits % BEACON_BITS == 0 and bits <= MAX_CODES * BEACON_BITS, f"{bits} bits do not fill one to four codes"),
-            (
-                AUTHENTICATOR not in names or self.fields[-1] == (AUTHENTICATOR, BEACON_BITS),
-                "the authenticator is last",
-            ),
-        ]
-        for good, why in checks:
-            if not good:
-                raise LayoutMalformed(f"layout {self.name} ({self.number}): {why}")
+        rules = {
+            "its number is outside 1 to 255": 0 < self.number < 256,
+            "its first fields are not those of the beacon": self.fields[:3] == _hop(0),
+            "a field has no bits": all(field.bits > 0 for field in self.fields),
+            "its authenticator is not last, or no whole code": AUTHENTICATOR not in names
+            or self.fields[-1] == (AUTHENTICATOR, BEACON_BITS),
+            "two fields share a name": len(set(names)) == len(names),
+            f"{bits} bits do not fill one to four codes": bits % BEACON_BITS == 0 and bits <= MAX_CODES * BEACON_BITS,
+        }
+        for broken in (rule for rule, holds in rules.items() if not holds):
+            raise LayoutMalformed(f"layout {self.name} ({self.number}): {broken}")
 
     @cached_property
     def codes(self) -> int:
-        """How many codes a record has."""
+        """Number of codes of a record."""
         return sum(field.bits for field in self.fields) // BEACON_BITS
 
     @property
     def slots(self) -> int:
-        """How many slots a record has: one for each code and, behind several, the check's."""
+        """Number of slots of a record: one for each code and, where there are several codes, one for the check."""
         return slots_of(self.codes)
 
     @property
@@ -106,12 +102,12 @@ class Layout:
 
     @property
     def public_codes(self) -> int:
-        """How many codes anyone can read: all but the authenticator."""
+        """Number of codes that anyone can read: all but the authenticator."""
         return self.codes - self.authenticated
 
     @property
     def hops(self) -> int:
-        """How many beacons the record has, one for each model that the text went through."""
+        """Number of beacons of a record, one for each model that the text went through."""
         hops = 0
         while self.fields[3 * hops : 3 * hops + 3] == _hop(hops):
             hops += 1
@@ -124,18 +120,16 @@ class Layout:
             FieldOutOfRange: a field is missing, unknown, or does not fit its width.
         """
         if unknown := values.keys() - {field.name for field in self.fields}:
-            raise FieldOutOfRange(f"layout {self.name} has no field {min(unknown)!r}; it has {self._names}")
+            names = ", ".join(field.name for field in self.fields)
+            raise FieldOutOfRange(f"layout {self.name} has no field {min(unknown)!r}; it has {names}")
         number = 0
         for name, bits in self.fields:
-            value = values.get(name)
-            if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << bits:
-                raise FieldOutOfRange(f"{name} is {value!r}; it must be an integer from 0 to {(1 << bits) - 1}")
-            number = number << bits | value
+            number = number << bits | check_field(name, values.get(name), bits)
         mask = (1 << BEACON_BITS) - 1
         return tuple(number >> BEACON_BITS * i & mask for i in reversed(range(self.codes)))
 
     def unpack(self, codes: Sequence[int]) -> dict[str, int]:
-        """The values of a record's fields, from its codes. Every sequence of codes is some record.
+        """The values of a record's fields, from its codes. Any codes of the right number make a record.
 
         Raises:
             FieldOutOfRange: too many or too few codes, or one of more than 20 bits.
@@ -144,61 +138,51 @@ class Layout:
             raise FieldOutOfRange(f"layout {self.name} has {self.codes} codes; {len(codes)} were given")
         number = 0
         for code in codes:
-            if isinstance(code, bool) or not isinstance(code, int) or not 0 <= code < 1 << BEACON_BITS:
-                raise FieldOutOfRange(f"code is {code!r}; it must be an integer from 0 to {(1 << BEACON_BITS) - 1}")
-            number = number << BEACON_BITS | code
+            number = number << BEACON_BITS | check_field("code", code, BEACON_BITS)
         values = {}
         for name, bits in reversed(self.fields):
             values[name] = number & (1 << bits) - 1
             number >>= bits
         return dict(reversed(values.items()))
 
-    @property
-    def _names(self) -> str:
-        return ", ".join(field.name for field in self.fields)
-
 
 def _hop(back: int) -> tuple[Field, ...]:
-    """The beacon of the model that a text went through so many models before the last."""
+    """The beacon of a model that the text went through: the last one at 0, the one before it at 1."""
     suffix = f"_{back}" if back else ""
     return tuple(Field(name + suffix, bits) for name, bits in BEACON_FIELDS.items())
 
 
-_BEACON = _hop(0)
-
 SEALED_USER = Field("sealed_user", 40)
 """A user's number as :mod:`ctwl_protocol.records.sealing` seals it."""
 
-_USER = (*_BEACON, SEALED_USER)
-
 LAYOUTS = (
-    Layout(1, "beacon", _BEACON),
-    Layout(2, "tagged", (*_BEACON, Field("tag", 20))),
-    Layout(3, "attributed", _USER),
-    Layout(4, "authenticated", (*_USER, Field(AUTHENTICATOR, 20))),
+    Layout(1, "beacon", _hop(0)),
+    Layout(2, "tagged", (*_hop(0), Field("tag", 20))),
+    Layout(3, "attributed", (*_hop(0), SEALED_USER)),
+    Layout(4, "authenticated", (*_hop(0), SEALED_USER, Field(AUTHENTICATOR, 20))),
     Layout(5, "relay2", (*_hop(0), *_hop(1))),
     Layout(6, "relay3", (*_hop(0), *_hop(1), *_hop(2))),
     Layout(7, "relay4", (*_hop(0), *_hop(1), *_hop(2), *_hop(3))),
-    Layout(8, "wide", (*_BEACON, Field("provider_high", 12), Field("version_high", 8))),
+    Layout(8, "wide", (*_hop(0), Field("provider_high", 12), Field("version_high", 8))),
 )
 """The layouts of this version of the specification."""
 
 
 def find_layout(which: int | str | Layout, more: Sequence[Layout] = ()) -> Layout:
-    """A layout by number or name.
+    """A layout by number or name; a layout is returned as it is.
 
     Args:
         which: its number or its name.
-        more: layouts beside those of the specification: registered or private ones.
+        more: registered or private layouts, besides those of the specification.
 
     Raises:
         LayoutUnknown: there is no such layout.
     """
     if isinstance(which, Layout):
         return which
-    known = tuple(dict.fromkeys((*LAYOUTS, *more)))  # a registry's known layouts begin with the specification's
+    known = dict.fromkeys((*LAYOUTS, *more))  # ``more`` may repeat the specification's
     for layout in known:
         if which in (layout.number, layout.name):
             return layout
     names = ", ".join(f"{layout.name} ({layout.number})" for layout in known)
-    raise LayoutUnknown(f"no layout {which!r} is known here; there are {names}")
+    raise LayoutUnknown(f"no layout {which!r} is known here; known are {names}")

@@ -1,4 +1,4 @@
-"""Records: what a text says of its origin, as one to four codes (spec section 9.3)."""
+"""Records: what a text says about its origin, as one to four codes (spec section 9.3)."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class RecordDocument(BaseModel):
     fields: dict[str, int]
 
     def record(self, more: Sequence[Layout] = ()) -> Record:
-        """The record that this says.
+        """The record itself.
 
         Args:
-            more: layouts beside those of the specification.
+            more: layouts besides those of the specification.
 
         Raises:
-            LayoutUnknown: no such layout.
+            LayoutUnknown: there is no such layout.
             FieldOutOfRange: a field is missing, unknown, or does not fit.
         """
         layout = find_layout(self.layout, more)
@@ -60,7 +60,7 @@ class Record:
         """A record from the values of its fields; a nonce that is not given is drawn.
 
         Raises:
-            LayoutUnknown: no such layout.
+            LayoutUnknown: there is no such layout.
             FieldOutOfRange: a field is missing, unknown, or does not fit.
         """
         known = find_layout(layout)
@@ -75,12 +75,12 @@ class Record:
 
     @property
     def carried(self) -> tuple[int, ...]:
-        """What each slot carries: the codes, and behind several their check (spec section 9.4)."""
+        """What each slot carries: the codes and, where there are several, their check (spec section 9.4)."""
         return (*self.codes, check_of(self.layout, self.codes)) if len(self.codes) > 1 else self.codes
 
     @property
     def beacon(self) -> Beacon:
-        """Who wrote the text; of several hops the last."""
+        """Who wrote the text; where it went through several models, the last one."""
         return Beacon.from_code(self.codes[0])
 
     @property
@@ -89,12 +89,12 @@ class Record:
         return tuple(Beacon.from_code(code) for code in self.codes[: self.layout.hops])
 
     def document(self) -> RecordDocument:
-        """The record as JSON knows it."""
+        """The record in JSON."""
         return RecordDocument(layout=self.layout.number, fields=self.fields)
 
 
 def check_of(layout: Layout, codes: Sequence[int]) -> int:
-    """What the last slot of several carries: the codes that anyone can read, added bit by bit (spec section 9.4)."""
+    """The check: the exclusive or of the codes that anyone can read (spec section 9.4)."""
     return reduce(xor, codes[: layout.public_codes])
 
 
@@ -102,15 +102,15 @@ _RELAYS = {layout.hops: layout for layout in LAYOUTS if layout.codes == layout.h
 
 
 def relayed(chain: Sequence[Beacon], own: Beacon, *, full: Literal["drop", "refuse"] = "drop") -> Record:
-    """The record of a text that went through one model more.
+    """The record of a text that goes through one more model.
 
     Args:
-        chain: what the text carried before, the newest first; empty for a text without a record.
-        own: the new hop.
-        full: what to do with four hops: drop the oldest, or refuse.
+        chain: the beacons that the text carried before, the newest first; empty for a text without a record.
+        own: the new model's beacon.
+        full: what to do where there are four already: drop the oldest, or refuse.
 
     Raises:
-        RelayFull: the chain is full, and it is to be refused then.
+        RelayFull: the chain is full, and ``full`` is "refuse".
     """
     if len(chain) >= MAX_CODES and full == "refuse":
         raise RelayFull(f"the text went through {len(chain)} models already; drop the oldest, or write a new record")
@@ -130,7 +130,7 @@ def slot_seed(
     """``t(c, k, j, n)`` of a record's slot at a context (spec section 6.3).
 
     Slot 0 is the same for all records, so that one search finds the beacon. The others depend on the layout and on
-    the beacon's nonce, so that every code of a record changes with it.
+    the beacon's nonce, so all colours of a record change with the nonce.
 
     Args:
         profile: the profile.
@@ -146,9 +146,9 @@ def slot_seed(
     if slot == 0:
         return hashing.colour_seed(profile.key, context)
     if layout is None or not 0 < slot < layout.slots:
-        raise FieldOutOfRange(f"slot {slot} belongs to no layout that was given")
+        raise FieldOutOfRange(f"slot {slot} needs a layout that has this slot")
     if layout.authenticated and slot == layout.codes - 1:
         if key is None:
-            raise FieldOutOfRange("the authenticator's slot is coloured under the provider's key, which is not here")
+            raise FieldOutOfRange("the authenticator's slot needs the provider's colour key; give it")
         return hashing.colour_seed(key, context, layout.number, slot, nonce)
     return hashing.colour_seed(profile.key, context, layout.number, slot, nonce)

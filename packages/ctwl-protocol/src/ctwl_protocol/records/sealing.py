@@ -1,8 +1,8 @@
-"""What only a provider can write and read: sealed user ids and authenticators (spec section 9.5).
+"""What only a provider can write and read: sealed users and authenticators (spec section 9.5).
 
-A sealed user is a permutation of 40 bits, a Feistel network of ten rounds over two halves of 20 (Luby and Rackoff
-1988), with the number of rounds and the use of a tweak as in FF1 (NIST SP 800-38G) and HMAC-SHA256 as its round
-function. What is permuted is the user's number and eight bits of zero: where they do not come back, nothing is opened.
+Sealing is a permutation of 40-bit numbers: a Feistel network over two halves of 20 bits (Luby and Rackoff 1988). Its
+ten rounds and its tweak are as in FF1 (NIST SP 800-38G); the round function is HMAC-SHA256. It permutes the user's
+number followed by eight zero bits. Opening fails where these bits do not come back as zero.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import hmac
 import os
 import struct
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Self
 
@@ -18,16 +18,17 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from .. import canonical, secret_file
-from ..errors import FieldOutOfRange, KeyFileMalformed, NonCanonical, SealRefused
+from ..errors import KeyFileMalformed, NonCanonical, SealRefused
 from ..profile.document import Profile
-from .beacon import Beacon
+from .beacon import Beacon, check_field
 from .layouts import find_layout
 from .record import Record
 
 __all__ = ["CHECK_BITS", "MAX_EPOCH", "USER_BITS", "ProviderKeys", "permute", "restore"]
 
 USER_BITS, CHECK_BITS = 32, 8
-MAX_EPOCH = (1 << 16) - 1
+_EPOCH_BITS = 16
+MAX_EPOCH = (1 << _EPOCH_BITS) - 1
 _HALF = (USER_BITS + CHECK_BITS) // 2
 _MASK = (1 << _HALF) - 1
 _ROUNDS = 10
@@ -57,7 +58,7 @@ def _round(key: bytes, tweak: bytes, i: int, half: int) -> int:
 
 @dataclass(frozen=True, repr=False)
 class ProviderKeys:
-    """A provider's secret and what follows from it, by HKDF-SHA256 (RFC 5869).
+    """A provider's secret and the keys that HKDF-SHA256 (RFC 5869) derives from it.
 
     Attributes:
         secret: 32 bytes.
@@ -67,12 +68,12 @@ class ProviderKeys:
 
     @classmethod
     def new(cls) -> Self:
-        """Keys that nobody else has."""
+        """Keys from a new random secret."""
         return cls(os.urandom(32))
 
     @classmethod
     def load(cls, path: str | Path, passphrase: str | None = None) -> Self:
-        """Open a file of keys; asks for the passphrase where None is given and the environment has none.
+        """Open a file of keys.
 
         Raises:
             KeyFileMalformed, KeyFileLocked, PassphraseMissing: see :func:`ctwl_protocol.secret_file.read_secret`.
@@ -82,11 +83,11 @@ class ProviderKeys:
         except NonCanonical as error:
             raise KeyFileMalformed(f"{path}: {error}") from error
         if not isinstance(found, bytes) or len(found) != 32:
-            raise KeyFileMalformed(f"{path}: no provider's keys")
+            raise KeyFileMalformed(f"{path} holds no provider's keys; give another file")
         return cls(found)
 
     def save(self, path: str | Path, passphrase: str | None = None) -> None:
-        """Write a new file of keys, encrypted.
+        """Write a new file of keys, encrypted under the passphrase.
 
         Raises:
             FileUnwritable, PassphraseMissing: see :func:`ctwl_protocol.secret_file.write_secret`.
@@ -96,36 +97,34 @@ class ProviderKeys:
     def seal(self, user: int, beacon: Beacon, epoch: int = 0) -> int:
         """The sealed user: 40 bits that mean nothing to others.
 
-        Within an epoch and a nonce the same user gives the same value, so it is a pseudonym, one of 64 in an epoch.
+        Under one epoch and nonce a user always has the same value. So a user has 64 pseudonyms in an epoch.
 
         Raises:
-            FieldOutOfRange: a user of more than 32 bits; an epoch.
+            FieldOutOfRange: the user has more than 32 bits, or the epoch more than 16.
         """
-        if isinstance(user, bool) or not isinstance(user, int) or not 0 <= user < 1 << USER_BITS:
-            raise FieldOutOfRange(f"user is {user!r}; it must be an integer from 0 to {(1 << USER_BITS) - 1}")
+        check_field("user", user, USER_BITS)
         return permute(self._sealing(epoch), _tweak(beacon, epoch), user << CHECK_BITS)
 
     def open(self, sealed: int, beacon: Beacon, epoch: int = 0) -> int:
-        """The user whose number was sealed.
+        """The number of the user that was sealed.
 
         Raises:
-            SealRefused: the check fails: other keys, another epoch or nonce, or no sealed user at all. By chance it
-                holds in one of 256 of these cases.
-            FieldOutOfRange: a value of more than 40 bits; an epoch.
+            SealRefused: the check fails: the keys, the epoch or the nonce are others, or nothing was sealed. In one of
+                256 such cases the check passes by chance.
+            FieldOutOfRange: the value has more than 40 bits, or the epoch more than 16.
         """
-        if not 0 <= sealed < 1 << USER_BITS + CHECK_BITS:
-            raise FieldOutOfRange(f"sealed_user is {sealed!r}; it has {USER_BITS + CHECK_BITS} bits")
+        check_field("sealed_user", sealed, USER_BITS + CHECK_BITS)
         value = restore(self._sealing(epoch), _tweak(beacon, epoch), sealed)
         if value & (1 << CHECK_BITS) - 1:
-            raise SealRefused("this user does not open: other keys, another epoch, or not sealed at all")
+            raise SealRefused("this user does not open; try other keys or another epoch, or the user was never sealed")
         return value >> CHECK_BITS
 
     def colour_key(self) -> bytes:
-        """The key that the authenticator's slot is coloured under."""
+        """The key for the colours of the authenticator's slot."""
         return self._derived(b"authenticator colour")
 
     def authenticate(self, profile: Profile, record: Record) -> int:
-        """The authenticator: 20 bits over the profile, the layout and all other codes."""
+        """The authenticator: a MAC of 20 bits over the profile, the layout and all other codes."""
         layout = record.layout
         words = struct.pack(f"<{1 + layout.public_codes}I", layout.number, *record.codes[: layout.public_codes])
         digest = hmac.digest(self._derived(b"authenticator"), bytes.fromhex(profile.digest) + words, "sha256")
@@ -134,27 +133,20 @@ class ProviderKeys:
     def attributed(
         self, profile: Profile, beacon: Beacon, user: int, *, epoch: int = 0, authenticated: bool = False
     ) -> Record:
-        """The record of a text that was written for a user.
+        """The record of a text that is written for a user.
 
         Raises:
             FieldOutOfRange: see :meth:`seal`.
         """
         layout = find_layout("authenticated" if authenticated else "attributed")
-        fields = {
-            "provider": beacon.provider,
-            "version": beacon.version,
-            "nonce": beacon.nonce,
-            "sealed_user": self.seal(user, beacon, epoch),
-        }
+        fields = asdict(beacon) | {"sealed_user": self.seal(user, beacon, epoch)}
         if not authenticated:
             return Record.of(layout, **fields)
         blank = Record.of(layout, **fields, authenticator=0)
         return Record.of(layout, **fields, authenticator=self.authenticate(profile, blank))
 
     def _sealing(self, epoch: int) -> bytes:
-        if isinstance(epoch, bool) or not isinstance(epoch, int) or not 0 <= epoch <= MAX_EPOCH:
-            raise FieldOutOfRange(f"epoch is {epoch!r}; it must be an integer from 0 to {MAX_EPOCH}")
-        return self._derived(b"seal" + struct.pack("<I", epoch))
+        return self._derived(b"seal" + struct.pack("<I", check_field("epoch", epoch, _EPOCH_BITS)))
 
     def _derived(self, purpose: bytes) -> bytes:
         return HKDF(SHA256(), 32, salt=None, info=b"ctwl-provider-keys/1 " + purpose).derive(self.secret)

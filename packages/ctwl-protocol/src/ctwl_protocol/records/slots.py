@@ -1,4 +1,4 @@
-"""Framing: which of a record's slots a position carries (spec section 9.4)."""
+"""Framing: the slot of a record that a position carries (spec section 9.4)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .layouts import MAX_CODES
 __all__ = ["TAIL", "slot_of", "slot_table"]
 
 TAIL = 2
-"""The slot of a position is decided by at most this many tokens before it."""
+"""At most this many tokens before a position decide its slot."""
 
 Word = TypeVar("Word", int, NDArray[np.int64])
 
@@ -23,12 +23,15 @@ Word = TypeVar("Word", int, NDArray[np.int64])
 def slot_of(codes: int, word: Word) -> Word:
     """The slot of a position, or of many: 0 to ``n - 1`` for the codes, ``n`` for the check of several codes.
 
-    The slots are interleaved: any passage holds all of them. The beacon, which is read first, has twice the share of
+    The slots are interleaved, so any passage holds all of them. The beacon is read first, so it has twice the share of
     any other slot.
 
     Args:
         codes: n, the number of the record's codes.
         word: ``u``, :func:`ctwl_protocol.hashing.slot_word` of the last ``min(TAIL, L_prefix)`` tokens.
+
+    Returns:
+        The slot, of the type and shape of ``word``.
     """
     part = word * (codes + 2) >> 32 if codes > 1 else word * 0
     return part - (part > 0)

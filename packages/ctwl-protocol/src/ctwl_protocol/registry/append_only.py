@@ -1,8 +1,8 @@
-"""What a registry may say after another: more, and never something else about the past (spec 9.6, step 6)."""
+"""A newer registry may say more than an older one, but may not change what the older one says (spec 9.6, step 6)."""
 
 from __future__ import annotations
 
-from ..errors import EntryAltered, EntryBackdated, EntryRemoved
+from ..errors import RegistryError
 from .documents import Registry
 from .entries import CertificateEntry, Entry, Epoch, ModelVersion, ProviderEntry
 
@@ -12,28 +12,35 @@ _ORDER = ("active", "retired", "revoked")
 
 
 def check_append_only(old: Registry, new: Registry) -> None:
-    """Whether the new registry keeps all that the old one says.
+    """Check that the new registry keeps all that the old one says.
 
-    Allowed are: entries appended, a contact changed, a state moved on from active to retired to revoked, ``until`` set
-    once, models and epochs appended. Where a time decides what a thing means, the past is closed: certificates and
-    epochs that are appended do not lie before the old registry's ``issued``.
+    These changes are allowed: append an entry, a model or an epoch; change a contact; move a state on, from active to
+    retired to revoked; set ``until`` once. An appended certificate or epoch may not begin before the old registry's
+    ``issued``, because its time decides what earlier texts mean.
 
     Raises:
-        EntryRemoved, EntryAltered, EntryBackdated: it does not.
+        RegistryError: ``entry-removed``, ``entry-altered`` or ``entry-backdated``.
     """
     kept = {entry.identity for entry in new.entries}
     for was in old.entries:
         if was.identity not in kept:
-            raise EntryRemoved(f"the registry no longer has {_name(was)}; entries stay for good, so put it back")
-    # The identities of a registry are distinct, so the first entries being the old ones means that none moved.
+            raise RegistryError(
+                "entry-removed", f"the registry no longer has {was.label}; entries stay for good, so put it back"
+            )
+    # No two entries have one identity. So if the new registry begins with the old entries, none has moved.
     for was, now in zip(old.entries, new.entries, strict=False):
         if not _may_follow(was, now):
-            raise EntryAltered(f"the registry changes {_name(was)} beyond what may change; restore what it said")
+            raise RegistryError(
+                "entry-altered", f"the registry changes {was.label} beyond what may change; restore what it said"
+            )
         if isinstance(was, ProviderEntry) and isinstance(now, ProviderEntry):
             _check_epochs(now, now.epochs[len(was.epochs) :], old.issued)
     for entry in new.entries[len(old.entries) :]:
         if isinstance(entry, CertificateEntry) and entry.since < old.issued:
-            raise EntryBackdated(f"{_name(entry)} is dated before the trusted registry; date it when it is added")
+            raise RegistryError(
+                "entry-backdated",
+                f"{entry.label} is dated before the trusted registry; date it on the day when it is added",
+            )
 
 
 def _may_follow(was: Entry, now: Entry) -> bool:
@@ -56,12 +63,8 @@ def _may_end(was: ModelVersion, now: ModelVersion) -> bool:
 
 def _check_epochs(owner: ProviderEntry, appended: tuple[Epoch, ...], issued: int) -> None:
     if appended and appended[0].since < issued:  # they ascend in time
-        raise EntryBackdated(
-            f"epoch {appended[0].epoch} of {_name(owner)} begins before the trusted registry was issued; "
-            "what was written then is under another epoch, so let it begin later"
+        raise RegistryError(
+            "entry-backdated",
+            f"epoch {appended[0].epoch} of {owner.label} begins before the trusted registry was issued; texts "
+            "from that time use another epoch, so let it begin later",
         )
-
-
-def _name(entry: Entry) -> str:
-    what = entry.identity[1]
-    return f"{entry.kind} {what.hex() if isinstance(what, bytes) else what}"

@@ -1,18 +1,18 @@
-"""The two signed documents: the root, which says whose signatures count, and the registry itself (spec 9.6)."""
+"""The two signed documents: the root says whose signatures count; the registry says who owns a code (spec 9.6)."""
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Annotated, ClassVar, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
-from ..errors import CodeReused, KeyIsForTests, RegistryMalformed, RootMalformed
+from ..errors import RegistryError
 from ..records.layouts import LAYOUTS, Layout
-from .entries import CertificateEntry, Entry, LayoutEntry, ModelVersion, ProviderEntry
+from ..schema import Bytes32, Document, Many, Part
+from .entries import CertificateEntry, Entry, LayoutEntry, ModelVersion, ProviderEntry, Time
 from .keys import check_key, test_public_keys
-from .schema import Bytes32, Document, Many, Part, Time
 
 __all__ = ["REGISTRY", "ROOT", "Registry", "Role", "Root", "Use"]
 
@@ -24,11 +24,11 @@ Counter = Annotated[int, Field(ge=1, lt=1 << 63)]
 
 
 class Role(Part):
-    """Whose signatures count, and how many it takes.
+    """Whose signatures count, and how many are needed.
 
     Attributes:
         threshold: 1 to the number of keys.
-        keys: Ed25519 public keys, distinct and ascending, each enrolable (:func:`~.keys.check_key`).
+        keys: Ed25519 public keys, distinct and ascending, each one that :func:`~.keys.check_key` accepts.
     """
 
     threshold: Annotated[int, Field(ge=1)]
@@ -37,7 +37,7 @@ class Role(Part):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         if any(a >= b for a, b in pairwise(self.keys)):
-            raise ValueError("a role's keys are distinct and ascending")
+            raise ValueError("a role's keys must be distinct and ascending")
         if self.threshold > len(self.keys):
             raise ValueError("a role's threshold exceeds the number of its keys")
         for key in self.keys:
@@ -46,17 +46,17 @@ class Role(Part):
 
 
 class Root(Document):
-    """Who signs: the keys of the next root and of the registry.
+    """Whose keys sign the next root, and whose keys sign the registry.
 
     Attributes:
         use: "production", or "test" for a registry that binds nobody.
         version: 1, 2, 3 ... without a gap.
-        expires: from then on it allows no update.
+        expires: no update is allowed at or after this time.
         root, registry: the two roles.
     """
 
     MAX_BYTES: ClassVar[int] = 1 << 16
-    MALFORMED = RootMalformed
+    MALFORMED = partial(RegistryError, "root-malformed")
 
     format: Literal["ctwl-root/1"]
     use: Use
@@ -69,25 +69,26 @@ class Root(Document):
     def _consistent(self) -> Self:
         exposed = test_public_keys().intersection(self.root.keys + self.registry.keys)
         if self.use == "production" and exposed:
-            raise KeyIsForTests(
-                f"a root for production enrols the test key {min(exposed).hex()}, whose secret everyone knows; "
-                "generate keys with ctwl-registry keygen"
+            raise RegistryError(
+                "test-key-in-production",
+                f"a root for production lists the test key {min(exposed).hex()}, whose secret is public; "
+                "generate keys with ctwl-registry keygen",
             )
         return self
 
 
 class Registry(Document):
-    """Who owns which code: the entries in the order in which they were added, and what decoders ask of them.
+    """Who owns which code: the entries, in the order in which they were added, and what decoders look up in them.
 
     Attributes:
         version: grows with every change.
-        issued: when this version was made.
-        expires: from then on it still decodes, but is no longer known to be the newest.
+        issued: when this version was made, in Unix seconds.
+        expires: at this time a newer version should be there; decoders still use this one.
         entries: append-only.
     """
 
     MAX_BYTES: ClassVar[int] = 1 << 20
-    MALFORMED = RegistryMalformed
+    MALFORMED = partial(RegistryError, "registry-malformed")
 
     format: Literal["ctwl-registry/1"]
     version: Counter
@@ -98,18 +99,17 @@ class Registry(Document):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         if self.expires <= self.issued:
-            raise ValueError("expires lies after issued")
-        seen: set[tuple[str, int] | tuple[str, bytes]] = set()
+            raise ValueError("expires must lie after issued")
+        seen: set[tuple[str, int | bytes]] = set()
         for entry in self.entries:
             if entry.identity in seen:
-                what = entry.identity[1]
-                raise CodeReused(
-                    f"two entries for {entry.kind} {what.hex() if isinstance(what, bytes) else what}; "
-                    "a code belongs to its first owner for good, so take one that is free"
+                raise RegistryError(
+                    "code-reused",
+                    f"two entries for {entry.label}; a code belongs to its first owner for good, so take a free one",
                 )
             seen.add(entry.identity)
             if isinstance(entry, LayoutEntry) and ("provider", entry.owner) not in seen:
-                raise ValueError("a layout's owner is a provider that was registered before it")
+                raise ValueError("a layout's owner must be a provider that was registered before it")
             if isinstance(entry, CertificateEntry) and entry.since > self.issued:
                 raise ValueError("a certificate is dated after the registry that states it")
         if len({entry.name for entry in self.layouts()}) < len(self.layouts()):
@@ -121,28 +121,28 @@ class Registry(Document):
         return {entry.identity: entry for entry in self.entries}
 
     def provider(self, code: int) -> ProviderEntry | None:
-        """Who owns a provider code; also those who are retired or revoked."""
+        """The owner of a provider code, which may be retired or revoked; None where the code is free."""
         found = self._by_identity.get(("provider", code))
         return found if isinstance(found, ProviderEntry) else None
 
     def model(self, code: int, version: int) -> ModelVersion | None:
-        """A provider's model version."""
+        """A model version of a provider; None where there is none."""
         owner = self.provider(code)
         return next((model for model in owner.models if model.version == version), None) if owner else None
 
     def beacons(self) -> list[tuple[int, int]]:
-        """Every registered pair of provider and version, ascending; also what is no longer in use."""
+        """Every registered pair of provider and version, ascending, with those that are no longer in use."""
         owners = (entry for entry in self.entries if isinstance(entry, ProviderEntry))
         return sorted((owner.code, model.version) for owner in owners for model in owner.models)
 
     def epoch(self, code: int, at: int) -> int | None:
-        """The key epoch that a provider's sealed user ids are under at a time (Unix seconds)."""
+        """The key epoch of a provider's sealed user ids at a time in Unix seconds; None before the first."""
         owner = self.provider(code)
         begun = [epoch.epoch for epoch in owner.epochs if epoch.since <= at] if owner else []
         return begun[-1] if begun else None
 
     def layout(self, number: int) -> LayoutEntry | None:
-        """A registered layout."""
+        """A registered layout; None where there is none."""
         found = self._by_identity.get(("layout", number))
         return found if isinstance(found, LayoutEntry) else None
 
@@ -155,10 +155,10 @@ class Registry(Document):
         return [*LAYOUTS, *(entry.layout for entry in self.layouts())]
 
     def certificate(self, commitment: bytes) -> CertificateEntry | None:
-        """When a commitment to a private profile was certified, and for whom."""
+        """Who had a commitment to a private profile certified, and when; None where nobody had."""
         found = self._by_identity.get(("certificate", commitment))
         return found if isinstance(found, CertificateEntry) else None
 
     def expired(self, at: int) -> bool:
-        """Whether this version's time is over; it decodes all the same."""
+        """Whether this version has expired at a time in Unix seconds; decoders still use it."""
         return at >= self.expires

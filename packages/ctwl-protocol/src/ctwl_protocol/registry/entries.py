@@ -1,22 +1,43 @@
-"""The three kinds of entry: who owns a provider code, what a layout holds, which private profile is certified when.
+"""The three kinds of entry: the owner of a provider code, a layout, and a certificate for a private profile.
 
-Entries are append-only and stay for good: a retired provider's code still decodes, and says that it is retired
-(spec 9.6, Registry).
+Entries are append-only and stay for good: a retired provider's code can still be read, and the report says that it is
+retired (spec 9.6, Registry).
 """
 
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from ..errors import LayoutMalformed
 from ..records import layouts
 from ..records.sealing import MAX_EPOCH
-from .schema import Bytes32, Line, Many, Part, Time, as_tuple
+from ..schema import Bytes32, Many, Part, as_tuple
 
-__all__ = ["CertificateEntry", "Entry", "Epoch", "LayoutEntry", "ModelVersion", "ProviderEntry", "State"]
+__all__ = [
+    "CertificateEntry",
+    "Entry",
+    "Epoch",
+    "LayoutEntry",
+    "ModelVersion",
+    "ProviderEntry",
+    "Time",
+]
+
+
+def _on_one_line(text: str) -> str:
+    if not text.isprintable() or text != text.strip():
+        raise ValueError("a name has printable characters only, and no space at its ends")
+    return text
+
+
+Line = Annotated[str, Field(min_length=1, max_length=100), AfterValidator(_on_one_line)]
+"""A name for people. Nothing in it can steer a terminal: no controls, no direction marks, no line ends."""
+
+Time = Annotated[int, Field(ge=0, lt=253_402_300_800)]
+"""Unix seconds, up to the year 9999."""
 
 ProviderCode = Annotated[int, Field(ge=0, lt=1 << 10)]
 Version = Annotated[int, Field(ge=0, lt=1 << 4)]
@@ -25,10 +46,10 @@ _PAGE = r"https://[A-Za-z0-9.~:/?#@!$&*+,;=%_-]+"
 _MAIL = r"[A-Za-z0-9.+_-]+@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+"
 
 Contact = Annotated[str, Field(max_length=200, pattern=f"^({_PAGE}|{_MAIL})$")]
-"""A page (https) or a mail address."""
+"""A web page (https) or a mail address."""
 
 State = Literal["active", "retired", "revoked"]
-"""A retired code writes no new texts; a revoked one is no evidence from ``until`` on, whoever wrote."""
+"""No new texts are written with a retired code; from ``until`` on, a revoked code is no evidence, whoever wrote it."""
 
 
 class ModelVersion(Part):
@@ -46,24 +67,45 @@ class ModelVersion(Part):
 
 
 class Epoch(Part):
-    """A key epoch of a provider's sealed user ids, in force from ``since`` until the next."""
+    """A key epoch of a provider's sealed user ids, in force from ``since`` until the next epoch begins."""
 
     epoch: Annotated[int, Field(ge=0, le=MAX_EPOCH)]
     since: Time
 
 
-class ProviderEntry(Part):
+class _Entry(Part):
+    """What the three kinds share; ``KEY`` is the field that no other entry of the kind has the same value in."""
+
+    KEY: ClassVar[str]
+
+    kind: str
+
+    @property
+    def identity(self) -> tuple[str, int | bytes]:
+        """The kind, and the value of the key; no other entry of a registry has the same."""
+        return (self.kind, getattr(self, self.KEY))
+
+    @property
+    def label(self) -> str:
+        """The identity in words, for messages."""
+        kind, value = self.identity
+        return f"{kind} {value.hex() if isinstance(value, bytes) else value}"
+
+
+class ProviderEntry(_Entry):
     """Who owns a provider code.
 
     Attributes:
-        code: 0 to 1023, never given to another.
+        code: 0 to 1023, never given to anyone else.
         name, contact: for people.
-        state: "active", "retired" or "revoked", and never back.
+        state: "active", "retired" or "revoked"; it never moves back.
         since: when the code was given.
         until: when it was retired or revoked; None while it is active.
         models: the model versions, each number once.
         epochs: ascending in number and in time.
     """
+
+    KEY = "code"
 
     kind: Literal["provider"]
     code: ProviderCode
@@ -79,32 +121,30 @@ class ProviderEntry(Part):
     def _consistent(self) -> Self:
         _check_span(self.since, self.until)
         if (self.state == "active") != (self.until is None):
-            raise ValueError("until stands where the state is not active, and nowhere else")
+            raise ValueError("until is set where the state is not active, and nowhere else")
         if len({model.version for model in self.models}) < len(self.models):
             raise ValueError("two models have one version")
         if any(a.epoch >= b.epoch or a.since >= b.since for a, b in pairwise(self.epochs)):
-            raise ValueError("epochs ascend in number and in time")
+            raise ValueError("epochs must ascend in number and in time")
         return self
-
-    @property
-    def identity(self) -> tuple[str, int]:
-        """What no other entry of a registry shares."""
-        return (self.kind, self.code)
 
 
 _Word = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,31}$")]
 _Field = Annotated[tuple[_Word, Annotated[int, Field(ge=1, le=64)]], as_tuple]
 
 
-class LayoutEntry(Part):
+class LayoutEntry(_Entry):
     """A registered layout: what the codes of a record mean, field by field, most significant first.
 
     Attributes:
         number: 64 to 127; the other numbers are the specification's, reserved, or for private use.
-        name: one word, no other registered layout's.
-        owner: the provider code of who registered it.
-        fields: names and widths in bits, of a sound :class:`~ctwl_protocol.records.layouts.Layout` of two codes or more.
+        name: one word, which no other registered layout has.
+        owner: the provider code of the one who registered it.
+        fields: names and widths in bits; they make a valid :class:`~ctwl_protocol.records.layouts.Layout` of two to
+            four codes.
     """
+
+    KEY = "number"
 
     kind: Literal["layout"]
     number: Annotated[int, Field(ge=layouts.REGISTERED.start, lt=layouts.REGISTERED.stop)]
@@ -123,34 +163,26 @@ class LayoutEntry(Part):
         return self
 
     @property
-    def identity(self) -> tuple[str, int]:
-        """What no other entry of a registry shares."""
-        return (self.kind, self.number)
-
-    @property
     def layout(self) -> layouts.Layout:
         """The layout itself."""
         return layouts.Layout(self.number, self.name, tuple(layouts.Field(*field) for field in self.fields))
 
 
-class CertificateEntry(Part):
-    """A commitment to a private profile: at ``since`` somebody had fixed the profile that opens it.
+class CertificateEntry(_Entry):
+    """A commitment to a private profile: at ``since`` the profile that opens it already existed.
 
     Attributes:
-        commitment: 32 bytes.
+        commitment: 32 bytes (spec section 4.6).
         owner: who had it certified, for people.
-        since: when.
+        since: when, in Unix seconds.
     """
+
+    KEY = "commitment"
 
     kind: Literal["certificate"]
     commitment: Bytes32
     owner: Line
     since: Time
-
-    @property
-    def identity(self) -> tuple[str, bytes]:
-        """What no other entry of a registry shares."""
-        return (self.kind, self.commitment)
 
 
 Entry = Annotated[ProviderEntry | LayoutEntry | CertificateEntry, Field(discriminator="kind")]

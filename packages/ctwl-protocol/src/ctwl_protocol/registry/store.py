@@ -1,21 +1,25 @@
-"""Where the trusted state rests: one file, written as a whole; without one, what the wheel brings (spec 9.6)."""
+"""The trusted state on disk: one file, written as a whole. Without it, the wheel's registry is trusted (spec 9.6)."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from functools import cache
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import cache, partial
 from importlib import resources
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from ..errors import FileUnwritable, RegistryError, RegistryUnreadable, StateMalformed
-from ..files import write_atomically
+import platformdirs
+from filelock import FileLock
+
+from ..errors import FileUnwritable, RegistryError
+from ..files import read_bounded, write_atomically
+from ..schema import Document
 from . import workflow
+from .entries import Time
 from .envelope import Envelope
-from .schema import Document, Time
 from .workflow import Trusted
 
 __all__ = [
@@ -32,14 +36,14 @@ __all__ = [
 VARIABLE = "CTWL_REGISTRY"
 """Environment variable that names the folder of the trusted state."""
 
-_FILE = "trusted.state"
+_FILE, _LOCK = "trusted.state", ".lock"
 
 
 class State(Document):
-    """Root, registry and time in one file, so that no crash can part them."""
+    """Root, registry and the latest time seen, in one file, so that a crash cannot separate them."""
 
     MAX_BYTES: ClassVar[int] = 2 * Envelope.MAX_BYTES + 1024
-    MALFORMED = StateMalformed
+    MALFORMED = partial(RegistryError, "registry-state-malformed")
 
     format: Literal["ctwl-registry-state/1"]
     root: bytes
@@ -51,35 +55,36 @@ def state_folder() -> Path:
     """The folder of the trusted state: ``$CTWL_REGISTRY``, else ``ctwl/registry`` in the user's data folder.
 
     Raises:
-        RegistryUnreadable: nothing says where the user's folders are.
+        RegistryError: ``registry-unreadable``: the user has no data folder.
     """
     given = os.environ.get(VARIABLE)
     if given:
         return Path(given)
-    try:
-        return Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share").expanduser() / "ctwl" / "registry"
-    except RuntimeError as error:
-        raise RegistryUnreadable(f"this user has no home folder; name the registry's folder in {VARIABLE}") from error
+    with suppress(RuntimeError):  # no home folder
+        folder = Path(platformdirs.user_data_dir("ctwl", appauthor=False)) / "registry"
+        if folder.is_absolute():  # a relative one would be trusted in whatever folder a program runs
+            return folder
+    raise RegistryError("registry-unreadable", f"this user has no home folder; set {VARIABLE} to a folder")
 
 
 @cache
 def bundled() -> Trusted:
-    """What the wheel brings: today a test root and a test registry, for there has been no ceremony yet."""
+    """The root and the registry in the wheel. Both are for tests, until a registry for production exists."""
     folder = resources.files(__package__) / "bundled"
     return workflow.begin((folder / "root.ctwl").read_bytes(), (folder / "registry.ctwl").read_bytes())
 
 
 def load_trusted(folder: str | Path | None = None) -> Trusted:
-    """Step 1: the stored state, else the bundled one.
+    """Step 1: the stored state; where there is none, the bundled one.
 
     Raises:
-        RegistryUnreadable: there is a state, but it cannot be read.
-        StateMalformed: what is stored does not hold together.
+        RegistryError: ``registry-unreadable``: the state's file cannot be read; ``registry-state-malformed``: it is
+            damaged.
     """
     path = Path(folder or state_folder()) / _FILE
     try:
         data = read_file(path, State.MAX_BYTES)
-    except RegistryUnreadable as error:
+    except RegistryError as error:
         if isinstance(error.__cause__, FileNotFoundError):
             return bundled()
         raise
@@ -87,17 +92,17 @@ def load_trusted(folder: str | Path | None = None) -> Trusted:
         state = State.from_bytes(data)
         return workflow.resume(state.root, state.registry, seen=state.seen)
     except RegistryError as error:
-        raise StateMalformed(f"{path}: {error}; remove the file to start from what the wheel brings") from error
+        message = f"{path}: {error}; remove the file to start again from the wheel's registry"
+        raise RegistryError("registry-state-malformed", message) from error
 
 
 def save_trusted(trusted: Trusted, folder: str | Path | None = None) -> None:
-    """Step 9: persist root, registry and time, all or nothing.
+    """Step 9: store root, registry and time together.
 
     Raises:
         FileUnwritable: the folder cannot be made or written.
     """
-    folder = Path(folder or state_folder())
-    _make(folder)
+    folder = _made(folder)
     state = State(
         format="ctwl-registry-state/1", root=trusted.root_bytes, registry=trusted.registry_bytes, seen=trusted.seen
     )
@@ -112,62 +117,48 @@ def update_trusted(
     start: Trusted | None = None,
     now: int | None = None,
 ) -> Trusted:
-    """Steps 1 to 9: take what is offered into the stored state, or refuse it and leave the state alone.
+    """Steps 1 to 9: update the stored state by what is offered, or refuse it and leave the state alone.
 
     Args:
-        roots: envelopes of the roots offered, in sequence.
-        registry: envelope of the registry offered.
-        folder: of the state; the default is :func:`state_folder`.
-        start: what to trust first where nothing is stored, instead of what the wheel brings (:func:`~.client.begin`).
+        roots: envelopes of the offered roots, in sequence.
+        registry: envelope of the offered registry.
+        folder: the state's folder; the default is :func:`state_folder`.
+        start: what to trust first where nothing is stored, instead of the wheel's registry (:func:`~.workflow.begin`).
         now: Unix seconds; the default is the clock.
 
     Raises:
-        RegistryError: see :func:`load_trusted` and :func:`~.client.update`.
+        RegistryError: see :func:`load_trusted` and :func:`~.workflow.update`.
         FileUnwritable: see :func:`save_trusted`; also where ``start`` is given and a state is stored already.
     """
-    folder = Path(folder or state_folder())
+    folder = _made(folder)
     now = int(time.time()) if now is None else now
-    with _locked(folder):
+    with FileLock(folder / _LOCK):  # else, of two updates at once, the older one could be stored last
         if start is not None and (folder / _FILE).exists():
-            raise FileUnwritable(f"{folder / _FILE} is there already; remove it to start from another root")
+            raise FileUnwritable(f"{folder / _FILE} exists already; remove it to start from another root")
         trusted = workflow.update(start or load_trusted(folder), now=now, roots=roots, registry=registry)
         save_trusted(trusted, folder)
     return trusted
 
 
 def read_file(path: str | Path, limit: int = Envelope.MAX_BYTES) -> bytes:
-    """The bytes of a file, at most one more than the limit, so that nothing large is ever read.
+    """The bytes of a file.
 
     Raises:
-        RegistryUnreadable: there is no such file, or it cannot be read.
+        RegistryError: ``registry-unreadable``: the file does not exist, cannot be read, or has more than ``limit``
+            bytes.
     """
     try:
-        with Path(path).open("rb") as file:
-            return file.read(limit + 1)
+        return read_bounded(path, limit)
     except OSError as error:
-        raise RegistryUnreadable(f"cannot read {path}: {error.strerror}") from error
+        raise RegistryError("registry-unreadable", f"cannot read {path}: {error.strerror}") from error
 
 
-def _make(folder: Path) -> None:
+def _made(folder: str | Path | None) -> Path:
+    """The state's folder, made where it was missing, with the file that an update locks."""
+    folder = Path(folder or state_folder())
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        (folder / _LOCK).touch()
     except OSError as error:
-        raise FileUnwritable(f"cannot make the folder {folder}: {error.strerror}") from error
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """One update at a time: of two at once, the older must not be the one that stays."""
-    try:
-        import fcntl
-    except ImportError:  # Windows: updates there are for people to keep apart
-        yield
-        return
-    _make(folder)
-    try:
-        file = (folder / ".lock").open("wb")
-    except OSError as error:
-        raise FileUnwritable(f"cannot write in {folder}: {error.strerror}") from error
-    with file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+        raise FileUnwritable(f"cannot write in the folder {folder}: {error.strerror}") from error
+    return folder

@@ -1,8 +1,8 @@
 """Text normalization ``ctwl-n1``: what both sides do to a text before they tokenize it (spec section 5.1).
 
-Pasting changes a text in ways that no reader sees: composed letters come apart, quotes turn curly, spaces become
-non-breaking, invisible characters creep in. The rule undoes exactly that, is idempotent, and leaves everything that a
-reader would call a change of the text alone.
+Pasting changes a text in ways that no reader sees: letters and accents are split, quotes become curly, spaces become
+non-breaking, invisible characters are added. The rule undoes exactly these changes, and leaves those that a reader
+would see. It is idempotent.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ DELETED = "".join(map(chr, _DELETED))
 """The characters that the table deletes."""
 
 WHITE_SPACE = " \t\n\v\f\r"
-"""All white space that the table leaves."""
+"""All white space that the table does not replace."""
 
 
 def normalize(text: str) -> str:
@@ -44,7 +44,7 @@ def normalize(text: str) -> str:
 
 
 def normalize_within(text: str) -> str:
-    """``ctwl-n1`` for part of a text: the same, white space at the ends kept."""
+    """``ctwl-n1`` for part of a text: the same, but white space at the ends stays."""
     if text.isascii():
         return text.replace("\r\n", "\n").replace("\r", "\n")  # nothing else applies
     text = unicodedata.normalize("NFC", text).translate(_TABLE)

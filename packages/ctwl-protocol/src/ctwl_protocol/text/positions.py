@@ -11,7 +11,7 @@ __all__ = ["Positions", "positions"]
 
 
 class Positions(NamedTuple):
-    """The positions of a text that can carry evidence, in order; ``n = max(0, tokens - L_prefix)``.
+    """The positions of a text that can carry evidence, in order; there are ``n = max(0, tokens - L_prefix)``.
 
     Attributes:
         prefixes: int64 (n, L_prefix), the tokens that the proxy LM sees.
@@ -28,7 +28,7 @@ class Positions(NamedTuple):
 
 
 def positions(ids: NDArray[np.int64], prefix_length: int, context_length: int) -> Positions:
-    """Cut a text's proxy tokens into positions.
+    """The positions of a text, from its proxy tokens.
 
     Args:
         ids: int64 (tokens,).

@@ -1,4 +1,4 @@
-"""Named splitting rules of byte-level BPE, and which of them a tokenizer follows (spec section 5.2)."""
+"""Named splitting rules of byte-level BPE, and how to find the rule of a tokenizer (spec section 5.2)."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ SplittingRule: TypeAlias = Literal["gpt2", "digits-gpt2"]
 _GPT2_SPLIT = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 
 SPLITS: dict[SplittingRule, tuple[str, ...]] = {"gpt2": (_GPT2_SPLIT,), "digits-gpt2": (r"\p{N}", _GPT2_SPLIT)}
-"""Splitting rules by name: patterns applied one after the other, each match a piece of its own."""
+"""Splitting rules by name: patterns, applied one after the other. Each match becomes a piece of its own."""
 
 ONE_PIECE = re.compile(r" ?[A-Za-z]+")
-"""A text that is one piece under each of the rules: a word."""
+"""A word: a text that is one piece under every rule."""
 
-_TELLING = (
+_SAMPLES = (
     "The river rose by 1234567 litres in 2026, they'll say; we've seen 3.14159 of it.",
     " leading and  double   spaces\tand tabs\n\n  and lines \n",
     "It's JOHN'S, I'M sure: don't, DON'T, we'd... what?!! (a)[b]{c} <d> e@f.gh #i $5.00 100% x=y+z*2;",
     "CamelCase snake_case kebab-case http://example.com/a?b=c&d=e 12:34 1/2 -5 +6 ~7 §8",
     "Übermäßig naïve façade, Владимир пишет, 東京は大きい, ١٢٣ ४५६ ½ Ⅷ 你好123世界, 👍🏽 e\u0301",
 )
-"""Texts on which rules that are in use differ: numbers, contractions, capitals, white space, scripts."""
+"""Texts that common rules split differently: numbers, contractions, capitals, white space, scripts."""
 
 
 def build_bpe(vocabulary: Mapping[str, int], merges: Sequence[tuple[str, str]], rule: SplittingRule) -> Any:
     """A byte-level BPE tokenizer: no special tokens, no prefix space, no clean-up.
 
     Raises:
-        ProxyMalformed: a merge is of tokens that the vocabulary lacks.
+        ProxyMalformed: the vocabulary lacks a token of a merge.
     """
     from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
 
     try:
         backend = Tokenizer(models.BPE(vocab=dict(vocabulary), merges=list(merges)))
     except Exception as error:  # the binding raises plain Exception
-        raise ProxyMalformed(f"vocabulary and merges are no BPE tokenizer: {error}") from error
+        raise ProxyMalformed(f"vocabulary and merges do not make a BPE tokenizer: {error}") from error
     splits = [pre_tokenizers.Split(Regex(pattern), "isolated") for pattern in SPLITS[rule]]
     backend.pre_tokenizer = pre_tokenizers.Sequence(
         [*splits, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
@@ -51,7 +51,7 @@ def build_bpe(vocabulary: Mapping[str, int], merges: Sequence[tuple[str, str]], 
 
 
 def find_rule(vocabulary: Mapping[str, int], merges: Sequence[tuple[str, str]], tokenizer: bytes) -> SplittingRule:
-    """The rule under which vocabulary and merges cut telling texts as a model's own tokenizer does.
+    """The rule under which vocabulary and merges tokenize the samples as the model's own tokenizer does.
 
     Args:
         vocabulary: token strings to ids.
@@ -59,24 +59,24 @@ def find_rule(vocabulary: Mapping[str, int], merges: Sequence[tuple[str, str]], 
         tokenizer: the content of the model's ``tokenizer.json``.
 
     Raises:
-        ProxyMalformed: the tokenizer cannot be read, or follows none of the named rules.
+        ProxyMalformed: the tokenizer cannot be read, or follows no named rule.
     """
     try:
         from tokenizers import Tokenizer
     except ImportError as error:
         raise ProxyMalformed(
-            "comparing tokenizers takes the package tokenizers: install ctwl-protocol[proxy], or name the rule"
+            "comparing tokenizers needs the package tokenizers: install ctwl-protocol[proxy], or name the rule"
         ) from error
     try:
         own = Tokenizer.from_buffer(tokenizer)
         own.no_truncation()
         own.no_padding()
-        wanted = [own.encode(text, add_special_tokens=False).ids for text in _TELLING]
+        wanted = [own.encode(text, add_special_tokens=False).ids for text in _SAMPLES]
     except Exception as error:  # the binding raises plain Exception
         raise ProxyMalformed(f"tokenizer.json cannot be read: {error}") from error
     for rule in SPLITS:
         bpe = build_bpe(vocabulary, merges, rule)
-        if [bpe.encode(text, add_special_tokens=False).ids for text in _TELLING] == wanted:
+        if [bpe.encode(text, add_special_tokens=False).ids for text in _SAMPLES] == wanted:
             return rule
     raise ProxyMalformed(
         f"the model's tokenizer splits text by none of the named rules ({', '.join(SPLITS)}), so its LM cannot be a "

@@ -6,24 +6,24 @@ import argparse
 import dataclasses
 import datetime
 import json
-import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ctwl_protocol import CTWLError, Profile, canonical, get_profile
+from ctwl_protocol import Profile, canonical, get_profile
+from ctwl_protocol.command import closed_output_is_fine
 from ctwl_protocol.errors import ProxyNotFound
 from ctwl_protocol.files import write_atomically
 from ctwl_protocol.profile.private import check_private
-from ctwl_protocol.registry import Trusted, load_trusted
+from ctwl_protocol.registry import load_trusted
 from ctwl_protocol.registry.store import read_file
 from ctwl_protocol.registry.workflow import update
 
 from ...errors import OptionOutOfRange, OutputExists, ProofUnfounded
-from ...options import ALPHA, add_proxy_options, check_alpha
-from ...report.model import format_p_value
+from ...options import ALPHA, add_alpha, add_proxy_options, check_alpha, command_parser
+from ...report.wording import describe, format_p_value
 from ...text.input import read_bytes, read_text
 from .document import Proof
 from .verification import TRIED, has_public_proxy, verify
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 __all__ = ["main_prove", "main_verify"]
 
 _REVEALS = """\
-A proof reveals the profile's key to whoever reads it. They can then read every text of that profile, and write others,
-so afterwards it proves nothing about texts that appear later. Make a proof from a user's profile (ctwl-profile
-for-user), not from the provider's own, from which all users' profiles follow; and have every profile certified
-(ctwl-profile commit) long before it is needed.
+A proof reveals the profile's key to everyone who reads it. They can then read every text of that profile and write
+others, so the proof proves nothing about texts that appear later. Make proofs from a user's profile (ctwl-profile
+for-user), not from the provider's own, from which all users' profiles follow. Have every profile certified
+(ctwl-profile commit) long before you need it.
 """
 
 _PROVE_EPILOG = f"""\
@@ -49,14 +49,14 @@ exit status: 0 the proof was written; 1 the text carries no code of the profile;
 """
 
 _VERIFY_EPILOG = f"""\
-The proof holds where its profile was certified in the signed registry before the text appeared, and the text, decoded
-anew, carries the code. When the text appeared is for you to know: a proof cannot say it. Give the text in question with
---text, or read the one in the proof.
+A proof is verified if the signed registry certified its profile before the text appeared, and the text, decoded anew,
+carries the code. You must know when the text appeared: a proof cannot say it. Give the text in question with --text, or
+read the one in the proof. The proxy LM runs in float32, as everywhere a proof is made or verified.
 
-The p-value is multiplied by the number of keys that the owner had certified, and by those that may have been tried for
-each: who foresees a text can try keys until one happens to fit. The default charges 2^64, more than anybody can try;
-most texts must then have 200 to 300 tokens. Verified means that somebody who held the key wrote the code: the owner, or
-a user whom the owner gave the profile.
+The p-value is multiplied by the number of keys that the owner had certified, and by those that the owner may have tried
+for each: whoever foresees a text can try keys until one happens to fit. The default charges 2^64, more than anybody can
+try; most texts must then have 200 to 300 tokens. Verified means that somebody who held the key wrote the code: the
+owner, or a user who got the profile from the owner.
 
 {_REVEALS}
 examples:
@@ -68,26 +68,18 @@ exit status: 0 verified; 1 not; 2 an error.
 
 
 def _prove_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="ctwl-decode prove",
-        description="Write a proof that a text carries a code of a private profile, for others to verify.",
-        epilog=_PROVE_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    what = "Write a proof that a text carries a code of a private profile, for others to verify."
+    parser = command_parser("ctwl-decode prove", what, _PROVE_EPILOG)
     parser.add_argument("file", metavar="TEXT", help="a UTF-8 text file; - reads standard input")
     parser.add_argument("--out", metavar="FILE", type=Path, required=True, help="the proof to write; never overwritten")
-    parser.add_argument("--alpha", type=float, default=ALPHA, help="level of the test, on the p-value (default 1e-4)")
+    add_alpha(parser)
     add_proxy_options(parser)
     return parser
 
 
 def _verify_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="ctwl-decode verify",
-        description="Verify a proof that a text carries a code of a certified private profile.",
-        epilog=_VERIFY_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    what = "Verify a proof that a text carries a code of a certified private profile."
+    parser = command_parser("ctwl-decode verify", what, _VERIFY_EPILOG)
     parser.add_argument("file", metavar="PROOF", help="the proof; - reads standard input")
     parser.add_argument(
         "--appeared",
@@ -100,13 +92,10 @@ def _verify_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--registry",
         metavar="FILE",
-        help="a signed registry; it must stand under the root that is trusted here (default: the stored one)",
+        help="a signed registry, signed under the root that is trusted here (default: the stored registry)",
     )
-    parser.add_argument(
-        "--proxy", metavar="PATH", help="folder with the proxy LM's files; needed where that is the provider's own LM"
-    )
-    parser.add_argument("--device", default="auto", help="torch device (default: cuda where there is one)")
-    parser.add_argument("--alpha", type=float, default=ALPHA, help="level of the test, on the p-value (default 1e-4)")
+    add_proxy_options(parser, profile=False)
+    add_alpha(parser)
     parser.add_argument(
         "--tried",
         metavar="BITS",
@@ -123,101 +112,69 @@ def _day(given: str) -> int:
     try:
         found = datetime.datetime.combine(datetime.date.fromisoformat(given), datetime.time(), datetime.UTC)
     except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{given!r} is no day such as 2026-11-01") from error
+        raise argparse.ArgumentTypeError(f"{given!r} is not a day such as 2026-11-01") from error
     return int(found.timestamp())
 
 
-def _prove(arguments: argparse.Namespace) -> int:
+def main_prove(argv: Sequence[str]) -> int:
+    """``ctwl-decode prove``; returns the exit status."""
+    arguments = _prove_parser().parse_args(argv)
     check_alpha(arguments.alpha)
     if arguments.out.exists():
-        raise OutputExists(f"{arguments.out} is there already; name another file")
+        raise OutputExists(f"{arguments.out} exists already; name another file")
     text, profile = read_text(arguments.file), get_profile(arguments.profile)
     check_private(profile)
-    from ...decoder import Decoder
-
-    decoder = Decoder.open(profile, proxy_path=arguments.proxy, device=arguments.device)
+    decoder = _open_decoder(profile, arguments)
     report = decoder.decode(text, alpha=arguments.alpha)
     try:
         proof = Proof.of(profile, text, report)
     except ProofUnfounded as error:
-        print(f"No proof written ({error.code}): {error}", flush=True)
+        with closed_output_is_fine():
+            print(f"No proof written ({error.code}): {error}")
         return 1
-    write_atomically(arguments.out, proof.to_bytes(), mode=0o600)
-    print(f"{report}\nproof     {arguments.out}", flush=True)
-    notes = [f"{arguments.out} reveals the key of {profile.name} to whoever reads it"]
+    write_atomically(arguments.out, proof.to_bytes(), mode=0o600, new=True)
+    print(f"{describe(report)}\nproof     {arguments.out}", flush=True)
+    notes = [f"{arguments.out} reveals the key of {profile.name} to everyone who reads it"]
     if report.p_value * 2.0**TRIED > ALPHA:
         notes.append(
-            "it convinces only who trusts that the key was drawn at random (verify --tried 0); others want a p-value "
-            f"of at most {format_p_value(ALPHA / 2.0**TRIED)}, so prove a longer text"
+            "it convinces only those who trust that the key was drawn at random (verify --tried 0); others want a "
+            f"p-value of at most {format_p_value(ALPHA / 2.0**TRIED)}, so prove a longer text"
         )
     for note in notes:
         print(f"ctwl-decode: note: {note}", file=sys.stderr)
     return 0
 
 
-def _trusted(file: str | None) -> Trusted:
-    """The stored registry; or the one given, verified under the stored root and not stored."""
-    trusted = load_trusted()
-    return trusted if file is None else update(trusted, now=int(time.time()), registry=read_file(file))
+def _open_decoder(profile: Profile, arguments: argparse.Namespace) -> Decoder:
+    """A decoder in the reference arithmetic, so that owner and verifier compute the same."""
+    from ...decoder import Decoder
+
+    return Decoder.open(profile, proxy_path=arguments.proxy, device=arguments.device, reference=True)
 
 
-def _opener(arguments: argparse.Namespace) -> Callable[[Profile], Decoder]:
-    def opened(profile: Profile) -> Decoder:
-        if arguments.proxy is None and not has_public_proxy(profile):
-            raise ProxyNotFound(
-                "the proof's proxy LM is none of the published ones, and what a proof names is not fetched; get its "
-                "files from the owner and give their folder: --proxy FOLDER"
-            )
-        from ...decoder import Decoder
-
-        return Decoder.open(profile, proxy_path=arguments.proxy, device=arguments.device)
-
-    return opened
-
-
-def _verify(arguments: argparse.Namespace) -> int:
+def main_verify(argv: Sequence[str]) -> int:
+    """``ctwl-decode verify``; returns the exit status."""
+    arguments = _verify_parser().parse_args(argv)
     if arguments.appeared > time.time() + 86_400:
         raise OptionOutOfRange("--appeared lies in the future; give the day on which the text appeared")
     proof = Proof.from_bytes(read_bytes(arguments.file, canonical.MAX_BYTES))
     text = None if arguments.text is None else read_text(arguments.text)
-    trusted = _trusted(arguments.registry)
+    trusted = load_trusted()
+    if arguments.registry is not None:  # verified under the stored root, and not stored
+        trusted = update(trusted, now=int(time.time()), registry=read_file(arguments.registry))
+
+    def opened(profile: Profile) -> Decoder:
+        if arguments.proxy is None and not has_public_proxy(profile):
+            raise ProxyNotFound(
+                "the proof's proxy LM is not a published one, and what a proof names is not downloaded; ask the owner "
+                "for its files and name their folder: --proxy FOLDER"
+            )
+        return _open_decoder(profile, arguments)
+
     outcome = verify(
-        proof,
-        trusted,
-        arguments.appeared,
-        _opener(arguments),
-        text=text,
-        alpha=arguments.alpha,
-        tried=arguments.tried,
+        proof, trusted, arguments.appeared, opened, text=text, alpha=arguments.alpha, tried=arguments.tried
     )
-    if arguments.json:
-        print(json.dumps({"verified": outcome.verified, **dataclasses.asdict(outcome)}, indent=2), flush=True)
-    else:
-        print(outcome, flush=True)
+    told = {"verified": outcome.verified, **dataclasses.asdict(outcome)}
+    with closed_output_is_fine():
+        print(json.dumps(told, indent=2) if arguments.json else outcome)
     return 0 if outcome.verified else 1
-
-
-def _main(run: Callable[[], int]) -> int:
-    try:
-        return run()
-    except CTWLError as error:
-        print(f"ctwl-decode: {error.code}: {error}", file=sys.stderr)
-    except BrokenPipeError:  # the reader of our output went away
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except OSError as error:  # a full disk, a cache that cannot be written
-        print(f"ctwl-decode: {error}", file=sys.stderr)
-    except KeyboardInterrupt:
-        print("ctwl-decode: interrupted", file=sys.stderr)
-    return 2
-
-
-def main_prove(argv: Sequence[str] | None = None) -> int:
-    """Entry point of ``ctwl-decode prove``; returns the exit status."""
-    arguments = _prove_parser().parse_args(argv)
-    return _main(lambda: _prove(arguments))
-
-
-def main_verify(argv: Sequence[str] | None = None) -> int:
-    """Entry point of ``ctwl-decode verify``; returns the exit status."""
-    arguments = _verify_parser().parse_args(argv)
-    return _main(lambda: _verify(arguments))

@@ -11,13 +11,14 @@ from ctwl_protocol.errors import NonCanonical, ProfileMalformed
 from ctwl_protocol.profile.private import check_private
 
 from ...errors import InputTooLarge, ProofMalformed, ProofUnfounded
-from ...report.model import Report, format_p_value
+from ...report.model import Report
+from ...report.wording import format_p_value
 
 __all__ = ["Proof"]
 
 
 class Proof(BaseModel):
-    """What an owner hands over. Whoever reads it has the profile's key from then on.
+    """What an owner hands over. Everyone who reads it has the profile's key from then on.
 
     Attributes:
         format: version of this schema.
@@ -38,14 +39,14 @@ class Proof(BaseModel):
         """A proof of what the decoder found.
 
         Raises:
-            ProfileNotPrivate: a public profile proves nothing about anybody.
-            ProofUnfounded: nothing was found.
+            ProfileNotPrivate: a public profile proves nothing.
+            ProofUnfounded: nothing was detected.
         """
         check_private(profile)
         if not report.detected or report.code is None:
             raise ProofUnfounded(
                 f"the text carries no code of {profile.name} (p = {format_p_value(report.p_value)}, above "
-                f"{format_p_value(report.alpha)}), so there is nothing to prove; look whether it is the right profile"
+                f"{format_p_value(report.alpha)}), so there is nothing to prove; check that it is the right profile"
             )
         return cls(profile=profile.to_bytes(), text=text, code=report.code)
 
@@ -53,7 +54,7 @@ class Proof(BaseModel):
         """The canonical MessagePack.
 
         Raises:
-            InputTooLarge: it would have more bytes than a reader takes.
+            InputTooLarge: it has more bytes than are read.
         """
         data = canonical.encode(self.model_dump())
         if len(data) > canonical.MAX_BYTES:
@@ -65,10 +66,10 @@ class Proof(BaseModel):
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
-        """Read a proof; says nothing of whether it is good.
+        """Read a proof; whether it is good, :func:`verify` tells.
 
         Raises:
-            ProofMalformed: these bytes are no proof, or the profile in it is none.
+            ProofMalformed: these bytes are not a proof, or the profile in it is malformed.
         """
         try:
             found = cls.model_validate(canonical.decode(data))
@@ -76,15 +77,11 @@ class Proof(BaseModel):
                 raise ProofMalformed("the proof, or the profile in it, is not in its one form; ask for the file anew")
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
-            raise ProofMalformed(f"this is no proof: {first['msg']}; ask for the file anew") from error
+            raise ProofMalformed(f"this is not a proof: {first['msg']}; ask for the file anew") from error
         except (NonCanonical, ProfileMalformed) as error:
-            raise ProofMalformed(f"this is no proof: {error}; ask for the file anew") from error
+            raise ProofMalformed(f"this is not a proof: {error}; ask for the file anew") from error
         return found
 
     def opened(self) -> Profile:
-        """The profile.
-
-        Raises:
-            ProfileMalformed: the bytes are no profile.
-        """
+        """The profile."""
         return Profile.from_bytes(self.profile)

@@ -1,4 +1,4 @@
-"""Checking a proof in front of anyone, in the steps of spec section 4.6; the first that fails refuses it."""
+"""Verification of a proof, in the steps of spec section 4.6; the first that fails refuses it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ...errors import (
     ProofUnfounded,
 )
 from ...options import ALPHA, check_alpha
-from ...report.model import format_p_value
+from ...report.wording import format_p_value
 from ...text.alignment import AlignedText, normalize_aligned
 from .document import Proof
 
@@ -32,29 +32,23 @@ if TYPE_CHECKING:
 __all__ = ["TRIED", "Step", "Verification", "day", "has_public_proxy", "verify"]
 
 TRIED = 64
-"""Logarithm to base 2 of the keys that an owner is charged with having tried for each one certified.
+"""Logarithm to base 2 of the keys that an owner may have tried for each one certified, and is charged with.
 
-Who foresees a text, or a passage in it, can try keys until one happens to show a code there, and have that one
-certified in time. Each key that was tried is one more chance, and 2^64 are more than anybody can try.
+Whoever foresees a text, or a passage in it, can try keys until one happens to show a code there, and have that one
+certified in time. Each key tried is one more chance. Nobody can try more than 2^64.
 """
 
-_SPENT = "Whoever has read this proof holds its key: it proves nothing about texts that appear from then on."
+_SPENT = "Everyone who has read this proof holds its key: it proves nothing about texts that appear from now on."
 _MADE = (
-    "Its weights or tokenizer are the owner's own: who foresaw the text could have made them to fit. Believe it only "
-    "of a text that nobody could foresee."
+    "Its weights or tokenizer are the owner's own: an owner who foresaw the text could have made them to fit. Believe "
+    "it only of a text that nobody could foresee."
 )
 _STEPS = ("registry", "profile", "date", "text", "code")
 
 
 @dataclass(frozen=True)
 class Step:
-    """One step and its outcome.
-
-    Attributes:
-        name: what was looked at.
-        words: what was found.
-        code: None where the step was passed, else the status code of the refusal.
-    """
+    """One step: its name, what was found in words, and the status code if that refuses the proof."""
 
     name: str
     words: str
@@ -63,14 +57,14 @@ class Step:
 
 @dataclass(frozen=True)
 class Verification:
-    """The outcome of all steps; those after a refusal were not done.
+    """The outcome of all steps; after a refusal, none was done.
 
     Attributes:
         steps: in order.
-        owner: who had the profile certified, where anybody had.
+        owner: for whom the profile was certified; None if for nobody.
         binding: whether the registry is for production; one for tests binds nobody.
         appeared: the instant before which the profile had to be certified, Unix seconds.
-        own_making: whether the profile's proxy or tokenizer is no published profile's.
+        own_making: whether the profile's proxy or tokenizer is not a published profile's.
     """
 
     steps: tuple[Step, ...]
@@ -86,15 +80,12 @@ class Verification:
 
     def __str__(self) -> str:
         """The verdict first, then the steps."""
-        *_, last = self.steps
-        if last.code is not None:
-            verdict = f"Not verified: {last.code}."
+        if (refusal := self.steps[-1].code) is not None:
+            verdict = f"Not verified: {refusal}."
         else:
             verified = "Verified" if self.binding else "Verified, but in a test registry, which binds nobody"
-            verdict = (
-                f"{verified}: the text carries a code under a key that {self.owner} had certified before "
-                f"{day(self.appeared)}."
-            )
+            before = f"that {self.owner} had certified before {day(self.appeared)}"
+            verdict = f"{verified}: the text carries a code under a key {before}."
         lines = [f"{step.name:<10} {'no: ' if step.code else ''}{step.words}" for step in self.steps]
         return "\n".join([verdict, *lines, *([_MADE] if self.verified and self.own_making else []), _SPENT])
 
@@ -114,15 +105,16 @@ def verify(
     Args:
         proof: the proof.
         trusted: the registry, verified.
-        appeared: when the text appeared, in Unix seconds, as the verifier knows it; nothing in a proof can say it.
-        open_decoder: a decoder of the profile; called for a certified profile only.
+        appeared: when the text appeared, in Unix seconds, as the verifier knows it; a proof cannot say it.
+        open_decoder: opens a decoder of the profile, in the reference arithmetic (``reference=True``): owner and
+            verifier must compute the same. Called for a certified profile only.
         text: the text in question; where None, the verdict is about the text in the proof.
         alpha: level of the test, on the p-value times the keys that the owner is charged with.
         tried: see :data:`TRIED`; 0 to believe that the owner drew the key at random.
 
     Raises:
         OptionOutOfRange: alpha, tried.
-        CTWLError: what keeps the decoder from opening.
+        CTWLError: the decoder cannot be opened.
     """
     check_alpha(alpha)
     if not 0 <= tried <= 256:
@@ -168,7 +160,7 @@ def _certified(profile: Profile, registry: Registry) -> tuple[CertificateEntry, 
     if found is None:
         raise ProofUncertified(
             f"the registry of {day(registry.issued)} (version {registry.version}) certifies no profile with the "
-            f"commitment {committed.hex()}; a newer registry may, if it was certified since"
+            f"commitment {committed.hex()}; a newer registry may"
         )
     return found, f"{profile.name}, certified for {found.owner} as {committed.hex()[:16]}..."
 
@@ -178,19 +170,19 @@ def _early(certificate: CertificateEntry, appeared: int) -> str:
     if certificate.since >= appeared:
         raise ProofLate(
             f"the profile was certified on {day(certificate.since)}, not before the text appeared on {day(appeared)}; "
-            "keys could have been tried until one fitted"
+            "the owner could have tried keys until one fitted"
         )
     return f"certified on {day(certificate.since)}, before {day(appeared)}"
 
 
 def _same(proved: str, asked: str | None) -> str:
-    """Step 3: it is the text in question; what normalization takes away makes no other text."""
+    """Step 3: it is the text in question; texts that normalization makes equal are one."""
     if asked is None:
         start = "".join(letter if letter.isprintable() else " " for letter in proved[:60])
-        return f'compared with none: the verdict is about the one in the proof, "{start}..."'
+        return f'compared with none: the verdict is about the text in the proof, "{start}..."'
     if normalize_aligned(AlignedText.of(asked)).text != normalize_aligned(AlignedText.of(proved)).text:
-        raise ProofTextDiffers("the text in the proof is another than the one given; ask for a proof of this one")
-    return "the one given"
+        raise ProofTextDiffers("the text in the proof is not the given one; ask for a proof of the given text")
+    return "the given one"
 
 
 def _carried(proof: Proof, decoder: Decoder, charge: tuple[int, int], alpha: float) -> str:
@@ -209,6 +201,6 @@ def _carried(proof: Proof, decoder: Decoder, charge: tuple[int, int], alpha: flo
 
 
 def _certificates(registry: Registry, owner: str, appeared: int) -> int:
-    """How many profiles an owner had certified in time, each of them a chance to find a code in any text."""
+    """How many profiles an owner had certified in time; each is a chance to find a code in any text."""
     entries = (entry for entry in registry.entries if isinstance(entry, CertificateEntry))
     return sum(entry.owner == owner and entry.since < appeared for entry in entries)

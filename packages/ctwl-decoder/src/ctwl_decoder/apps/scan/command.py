@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 import argparse
-import os
-import sys
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from ctwl_protocol import CTWLError, get_profile
+from ctwl_protocol import get_profile
+from ctwl_protocol.command import run_command
 from ctwl_protocol.registry import load_trusted
 
-from ...errors import OptionOutOfRange
-from ...options import ALPHA, add_proxy_options, beacons
-from .corpus import Columns, require_arrow
-from .job import here, parts_of, scan
-from .work import Decoded, Engine, Settings, Watch
+from ...errors import ExtraMissing, OptionOutOfRange
+from ...options import add_alpha, add_beacons, add_proxy_options, command_parser
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from .job import Watch
+    from .settings import Settings
 
 __all__ = ["main"]
 
 _DESCRIPTION = """\
-Decode every document of a corpus: .txt (one document each), .jsonl and .ndjson (one a line), these also as .gz, and
-.parquet; folders with all below them. One row for each document goes to a Parquet file. A document that cannot be read
-becomes a row with an error. A job that was ended, in whatever way, goes on where it was with the same command.
+Decode every document of a corpus: .txt (one document a file), .jsonl and .ndjson (one a line), these also as .gz, and
+.parquet (one a row); folders with all below them. One row for each document goes to a Parquet file. A document that
+cannot be read becomes a row with an error. If a job ends early, for whatever reason, the same command goes on where it
+was.
 """
 
 _EPILOG = """\
@@ -36,39 +42,27 @@ examples:
   ctwl-decode scan a.jsonl.gz b.parquet --out results.parquet --beacon 700 --beacon 31 --text-column body
       look for all versions of two providers, in records whose text is called body
   ctwl-decode scan corpus/ --out results.parquet --all-codes
-      look for all 2^20 codes: slower, and a text must be some tokens longer to be told
+      look for all 2^20 codes: slower, and a text must have some more tokens
   ctwl-decode scan corpus/ --out results.parquet --beacon 700 --ray
       on a Ray cluster, or on all cores of this machine; needs the extra [ray]
 
 Read the results with any Parquet reader, in Python with pyarrow.parquet.read_table("results.parquet"). The fewer codes
-are searched, the shorter a text may be, and the smaller its p-value: ctwl-decode looks for all codes beside the
-registered ones, and says twice as much. Each document is tested at the level alpha: of a million human texts, a
-hundred pass the default by chance, so read the p_value.
+are searched, the shorter a text may be, and the smaller its p-value. ctwl-decode, without scan, searches all codes
+beside the registered ones, so its p-values are twice as large. Each document is tested at the level alpha: of a million
+human texts, a hundred pass the default by chance, so read the p_value.
 exit status: 0 done; 2 an error; 130 interrupted.
 """
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="ctwl-decode scan",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command_parser("ctwl-decode scan", _DESCRIPTION, _EPILOG)
     parser.add_argument("paths", metavar="PATH", nargs="+", type=Path, help="a file or a folder")
     parser.add_argument("--out", metavar="FILE", type=Path, required=True, help="the Parquet file to write")
-    what = parser.add_argument_group("what to look for")
-    what.add_argument(
-        "--beacon",
-        metavar="PROVIDER[:VERSION]",
-        type=beacons,
-        action="extend",
-        help="search for this provider's codes, of one model version (0 to 15) or of all; may be given again (default: "
-        "every registered provider)",
-    )
-    what.add_argument("--all-codes", action="store_true", help="search the whole code space")
-    what.add_argument("--alpha", type=float, default=ALPHA, help="level of each document's test (default 1e-4)")
-    add_proxy_options(parser)
+    search = parser.add_argument_group("what to look for")
+    add_beacons(search, "every registered provider's codes")
+    search.add_argument("--all-codes", action="store_true", help="search the whole code space")
+    add_alpha(search, "each document's test")
+    add_proxy_options(parser, reference=True)
     records = parser.add_argument_group("records")
     records.add_argument("--text-column", metavar="NAME", default="text", help="field that holds the text")
     records.add_argument("--id-column", metavar="NAME", help="field that is copied to the results' id")
@@ -81,125 +75,87 @@ def _parser() -> argparse.ArgumentParser:
         metavar="ADDRESS",
         nargs="?",
         const="",
-        help="decode on a Ray cluster, whose nodes see the inputs at the same paths; without an address that of "
-        "$RAY_ADDRESS, else this machine",
+        help="decode on the Ray cluster at this address; without an address, at that of $RAY_ADDRESS, else on all "
+        "cores of this machine",
     )
     return parser
 
 
 def _settings(arguments: argparse.Namespace) -> Settings:
+    from .corpus import Columns
+    from .settings import Settings
+
     if arguments.beacon is not None and arguments.all_codes:
-        raise OptionOutOfRange("say what to look for in one way: --beacon or --all-codes")
+        raise OptionOutOfRange("--beacon and --all-codes exclude each other; give one of them")
     profile = get_profile(arguments.profile)
     registry = load_trusted()
     searched = arguments.beacon or registry.registry.beacons()
-    if arguments.all_codes or (arguments.beacon is None and not profile.is_public):  # whose codes are its owner's
+    if arguments.all_codes or (arguments.beacon is None and not profile.is_public):  # private codes are not registered
         searched = None
     return Settings(
         profile=profile,
         alpha=arguments.alpha,
         beacons=None if searched is None else tuple(searched),
         columns=Columns(arguments.text_column, arguments.id_column),
+        reference=arguments.reference,
         registry=registry,
     )
 
 
-def _engine(arguments: argparse.Namespace, settings: Settings, watch: Watch) -> Engine:
-    if arguments.ray is not None:
-        from .ray import cluster
-
-        return cluster(arguments.ray or None, proxy_path=arguments.proxy, device=arguments.device)
-
-    return here(lambda: settings.open_decoder(arguments.proxy, arguments.device), watch)
-
-
-class _Bar(Watch):
+@contextmanager
+def _progress(*, quiet: bool) -> Iterator[Watch]:
     """A progress bar on stderr where that is a terminal."""
+    from rich.console import Console
+    from rich.progress import Progress
 
-    def __init__(self, *, quiet: bool) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+    console = Console(stderr=True)
+    hidden = quiet or not console.is_terminal
+    counts = Counter(documents=0, found=0, errors=0)
+    with Progress(console=console, transient=True, disable=hidden, speed_estimate_period=600) as bar:  # slow chunks
+        task = bar.add_task("", total=None)
 
-        console = Console(stderr=True)
-        words = "{task.fields[documents]} documents  {task.fields[rate]:.0f} tokens/s  {task.fields[found]} found  "
-        self._bar = Progress(
-            BarColumn(),
-            TaskProgressColumn(),
-            TextColumn(words + "{task.fields[errors]} errors"),
-            TimeRemainingColumn(),
-            console=console,
-            transient=True,
-            disable=quiet or not console.is_terminal,
-            speed_estimate_period=600,  # a chunk may take minutes
+        def watch(done: float, total: int, rows: pa.Table | None) -> None:
+            if rows is not None:
+                found = rows["outcome"].to_pylist().count("found")
+                counts.update(documents=len(rows), found=found, errors=len(rows) - rows["error"].null_count)
+            description = "  ".join(f"{count} {name}" for name, count in counts.items())
+            bar.update(task, completed=done, total=total, description=description)
+
+        yield watch
+
+
+def _scan(arguments: argparse.Namespace) -> int:
+    begun = time.monotonic()
+    try:
+        import pyarrow.parquet  # noqa: F401
+    except ImportError as error:
+        raise ExtraMissing("scan needs pyarrow; install it with: pip install 'ctwl-decoder[scan]'") from error
+    settings = _settings(arguments)  # a wrong option fails before torch is loaded, which takes seconds
+    from .decoding import DocumentDecoder
+    from .job import Engine, in_process, scan
+
+    engine: Engine = in_process
+    if arguments.ray is not None:
+        from .ray import on_cluster
+
+        engine = on_cluster(arguments.ray or None)
+    with _progress(quiet=arguments.quiet) as watch:
+        summary = scan(
+            arguments.paths,
+            arguments.out,
+            DocumentDecoder(settings, arguments.proxy, arguments.device),
+            engine=engine,
+            restart=arguments.restart,
+            overwrite=arguments.overwrite,
+            watch=watch,
         )
-        self._counts: dict[str, Any] = {"documents": 0, "found": 0, "errors": 0}
-        self._task = self._bar.add_task("scan", total=None, rate=0.0, **self._counts)
-        self._size = self._tokens = 0
-        self._begun = 0.0
-
-    def __enter__(self) -> _Bar:
-        self._bar.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._bar.stop()
-
-    def begin(self, total: int, done: int) -> None:
-        self._size, self._begun = done, time.monotonic()
-        self._bar.reset(self._task, total=total, completed=done)
-
-    def inside(self, size: float) -> None:
-        self._bar.update(self._task, completed=self._size + size)
-
-    def add(self, decoded: Decoded) -> None:
-        import pyarrow.compute as pc
-
-        table = decoded.table
-        self._size += decoded.size
-        self._tokens += pc.sum(table["tokens"]).as_py() or 0
-        self._counts["documents"] += table.num_rows
-        self._counts["found"] += pc.sum(table["detected"]).as_py() or 0
-        self._counts["errors"] += table.num_rows - table["error"].null_count
-        rate = self._tokens / max(time.monotonic() - self._begun, 1e-9)
-        self._bar.update(self._task, completed=self._size, rate=rate, **self._counts)
+    if not arguments.quiet:
+        print(f"{summary}\ntime       {timedelta(seconds=round(time.monotonic() - begun))}\nresult     {arguments.out}")
+    return 0
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit status."""
     arguments = _parser().parse_args(argv)
-    begun = time.monotonic()
-    try:
-        require_arrow()
-        settings = _settings(arguments)
-        with _Bar(quiet=arguments.quiet) as bar:
-            summary = scan(
-                arguments.paths,
-                arguments.out,
-                settings,
-                _engine(arguments, settings, bar),
-                restart=arguments.restart,
-                overwrite=arguments.overwrite,
-                watch=bar,
-            )
-        if not arguments.quiet:
-            print(f"{summary}\ntime       {_span(time.monotonic() - begun)}\nresult     {arguments.out}", flush=True)
-    except CTWLError as error:
-        print(f"ctwl-decode: {error.code}: {error}", file=sys.stderr)
-        return 2
-    except BrokenPipeError:  # the reader of the summary went away; the result is there
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except OSError as error:  # a full disk, a folder that cannot be written
-        print(f"ctwl-decode: {error}; when that is mended, the same command goes on where it was", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print(
-            f"ctwl-decode: interrupted; what is done lies in {parts_of(arguments.out)}: the same command goes on there",
-            file=sys.stderr,
-        )
-        return 130
-    return 0
-
-
-def _span(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}"
+    advice = f"what is done is kept beside {arguments.out}, and the same command goes on there"
+    return run_command("ctwl-decode", lambda: _scan(arguments), advice=advice, interrupted=130)

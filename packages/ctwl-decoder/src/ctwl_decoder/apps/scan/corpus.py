@@ -1,7 +1,7 @@
 """Corpora: the documents in files and folders, read one at a time (plain text, JSON lines, Parquet; gzip).
 
 A document that cannot be read is a document all the same, with an error in place of its text, so that one bad line
-does not end a job of days. Everything here may come from strangers: sizes are bounded before anything is parsed.
+does not end a job of days. All files may come from strangers: sizes are bounded before anything is parsed.
 """
 
 from __future__ import annotations
@@ -10,56 +10,46 @@ import gzip
 import itertools
 import json
 import os
+import re
 import stat
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any, TypeAlias, cast
 
-from ...errors import (
-    DecoderError,
-    ExtraMissing,
-    InputTooLarge,
-    InputUnreadable,
-    NotText,
-    RecordMalformed,
-    TextMissing,
-)
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import types
+
+from ...errors import DecoderError, InputTooLarge, InputUnreadable, NotText, RecordMalformed, TextMissing
 from ...text.input import text_of
 
-__all__ = [
-    "Columns",
-    "CorpusFile",
-    "Document",
-    "changed_files",
-    "corpus_files",
-    "documents",
-    "require_arrow",
-]
+__all__ = ["DOCUMENTS", "Columns", "CorpusFile", "corpus_files", "documents", "look_at"]
 
 MAX_BYTES = 1 << 22
 """Longest text in bytes: the decoder's 2^20 characters, four bytes each."""
 
 MAX_LINE = 1 << 23
-"""Longest JSON line in bytes: such a text with its escapes and some fields beside it."""
+"""Longest JSON line in bytes: such a text with its escapes, and some other fields."""
 
-_LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 _TEXT = (".txt", ".txt.gz")
-_PARQUET = (".parquet",)
-_READ = _TEXT + _LINES + _PARQUET
+_LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
+_KINDS = (*_TEXT, *_LINES, ".parquet")
 
-_BATCH = 64  # most rows of a Parquet file in memory
-_UNPACKED = 1 << 28  # bytes of them
-_BUFFER = 1 << 16  # bytes that Parquet reads ahead in a column
+# Bounds on the memory that reading a Parquet file takes; chosen by hand.
+_BATCH_ROWS = 64
+_BATCH_BYTES = 1 << 28
+_READ_AHEAD = 1 << 16  # bytes for each column
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Which fields of a record are read: the text, and what names the document, if anything does."""
+    """Which fields of a record are read: the text, and the document's id, if any."""
 
     text: str = "text"
     id: str | None = None
@@ -70,10 +60,10 @@ class CorpusFile:
     """A file of the corpus, as it was when the corpus was listed.
 
     Attributes:
-        path: where it is.
-        name: the path as text, for the results; bytes that are no UTF-8 are escaped.
-        size: bytes; -1 where the file could not be looked at.
-        mtime_ns: when it was last changed.
+        path: the file.
+        name: the path as text, for the results; bytes that are not UTF-8 are escaped.
+        size: bytes; -1 where the file system does not tell.
+        mtime_ns: when the file was last changed.
     """
 
     path: Path
@@ -82,41 +72,15 @@ class CorpusFile:
     mtime_ns: int
 
 
-@dataclass(frozen=True)
-class Document:
-    """One document, or what is wrong with it.
-
-    Attributes:
-        source: name of its file.
-        row: its index in the file: of the line (empty ones counted), of the row; 0 for plain text.
-        id: the record's own name: a string or a whole number; None for all else.
-        text: the text; empty where there is an error.
-        error: code of the error that keeps it from being read, None if there is none.
-        message: that error in words.
-        read: bytes of the file that were read when the document ended.
-    """
-
-    source: str
-    row: int
-    id: str | None = None
-    text: str = ""
-    error: str | None = None
-    message: str | None = None
-    read: int = 0
-
-
-def require_arrow() -> None:
-    """Make sure that pyarrow, the extra ``[scan]``, is there.
-
-    Raises:
-        ExtraMissing: it is not.
-    """
-    try:
-        import pyarrow.parquet  # noqa: F401
-    except ImportError as error:
-        raise ExtraMissing(
-            "scanning corpora needs pyarrow; install it with: pip install 'ctwl-decoder[scan]'"
-        ) from error
+DOCUMENTS = pa.schema(
+    [
+        pa.field("source", pa.string(), nullable=False),
+        pa.field("row", pa.int64(), nullable=False),
+        *((name, pa.string()) for name in ("id", "text", "error", "message")),
+    ]
+)
+"""A corpus as a table: the name of each document's file; its line or row there, from 0, where empty lines count; the
+record's own id, if it is a string or an integer; the text; or the code and message of an error."""
 
 
 def corpus_files(paths: Iterable[Path], without: Collection[Path] = ()) -> list[CorpusFile]:
@@ -124,46 +88,44 @@ def corpus_files(paths: Iterable[Path], without: Collection[Path] = ()) -> list[
 
     Args:
         paths: files and folders.
-        without: files and folders inside those that do not belong to it, such as the job's own output.
+        without: files and folders that are left out, such as the job's own output.
 
     Raises:
-        InputUnreadable: a path that is not there, a folder that cannot be listed or holds nothing to read, or a named
-            file of an unknown kind. Files that cannot be opened become documents with an error later.
+        InputUnreadable: a path does not exist; a folder cannot be listed or holds nothing to read; a named file is of
+            an unknown kind. Files that cannot be opened become documents with an error later.
     """
     apart = {path.absolute() for path in without}
     found: dict[Path, CorpusFile] = {}
     for path in paths:
         try:
-            files = [_looked_at(each) for each in _below(path, apart)]
+            files = [look_at(each) for each in _below(path) if not apart & {each.absolute(), *each.absolute().parents}]
         except OSError as error:
             raise InputUnreadable(f"cannot read {error.filename or path}: {error.strerror}") from error
-        for file in files:
-            if file is not None:
-                found.setdefault(file.path.absolute(), file)
         if not any(files):
-            raise InputUnreadable(f"{path} is or holds no file of a kind that is read: {', '.join(_READ)}")
+            raise InputUnreadable(f"{path} is or holds no file of a kind that is read: {', '.join(_KINDS)}")
+        for file in filter(None, files):
+            found.setdefault(file.path.absolute(), file)
     return list(found.values())
 
 
-def _below(path: Path, apart: Collection[Path]) -> list[Path]:
-    """The files of a folder and of those in it, sorted; of a file, itself."""
+def _below(path: Path) -> list[Path]:
+    """The readable files of a folder and of those in it, sorted; of a file, itself.
+
+    Raises:
+        OSError: the path does not exist, or a folder cannot be listed: its documents must not be left out unnoticed.
+    """
 
     def refuse(error: OSError) -> None:
-        raise error  # a folder that is left out in silence would be documents lost
+        raise error
 
-    path.stat()  # what is named and not there is a slip, to be told before any work
-    if not path.is_dir():
-        return [path] if path.name.lower().endswith(_READ) and path.absolute() not in apart else []
-    paths = []
-    for place, folders, names in os.walk(path, onerror=refuse):
-        here = Path(place)
-        folders[:] = [name for name in folders if (here / name).absolute() not in apart]
-        paths += [here / name for name in names if name.lower().endswith(_READ)]
-    return sorted(each for each in paths if each.absolute() not in apart)
+    path.stat()
+    folders = os.walk(path, onerror=refuse) if path.is_dir() else [(str(path.parent), [], [path.name])]
+    paths = (Path(folder, name) for folder, _, names in folders for name in names)
+    return sorted(each for each in paths if each.name.lower().endswith(_KINDS))
 
 
-def _looked_at(path: Path) -> CorpusFile | None:
-    """A file with its size and date; None for a pipe or a device, which would never end."""
+def look_at(path: Path) -> CorpusFile | None:
+    """A file with its size and date; None for a pipe or a device, which may never end."""
     name = str(path).encode(errors="backslashreplace").decode()
     try:
         found = path.stat()
@@ -172,175 +134,165 @@ def _looked_at(path: Path) -> CorpusFile | None:
     return CorpusFile(path, name, found.st_size, found.st_mtime_ns) if stat.S_ISREG(found.st_mode) else None
 
 
-def changed_files(files: Iterable[CorpusFile]) -> list[CorpusFile]:
-    """Those that are no longer as they were when the corpus was listed."""
-    return [file for file in files if _looked_at(file.path) != file]
+_Record: TypeAlias = tuple[int, int, Mapping[str, object] | DecoderError]
+"""A record's row, the bytes of the file that are read when it ends, and its fields. A field that cannot be read, or the
+whole record, is an error."""
 
 
-def documents(file: CorpusFile, columns: Columns) -> Iterator[Document]:
-    """The documents of one file, lazily; where it cannot be read any further, the last is an error that says so."""
+def documents(file: CorpusFile, columns: Columns) -> Iterator[tuple[dict[str, Any], int]]:
+    """The documents of one file, lazily; where the file cannot be read any further, the last is an error.
+
+    Yields:
+        a row of :data:`DOCUMENTS`, and the bytes of the file that are read when it ends.
+    """
     name = file.name.lower()
-    read = _text if name.endswith(_TEXT) else _lines if name.endswith(_LINES) else _rows
+    read_records = _text_file if name.endswith(_TEXT) else _lines if name.endswith(_LINES) else _rows
     following = 0
     try:
-        for document in read(file, columns):
-            following = document.row + 1
-            yield document
+        for row, read, record in read_records(file, columns):
+            following = row + 1
+            yield {"source": file.name, "row": row} | _fields(record, columns), read
     except DecoderError as error:
-        yield Document(file.name, following, error=error.code, message=str(error), read=max(file.size, 0))
+        yield {"source": file.name, "row": following} | _failed(error), max(file.size, 0)
+
+
+def _failed(error: DecoderError) -> dict[str, Any]:
+    return {"text": "", "error": error.code, "message": str(error)}
+
+
+def _fields(record: Mapping[str, object] | DecoderError, columns: Columns) -> dict[str, Any]:
+    """A record's id and text, or the error that keeps it from being read."""
+    if isinstance(record, DecoderError):
+        return _failed(record)
+    own = {"id": _id_of(record.get(columns.id)) if columns.id is not None else None}
+    text = record.get(columns.text)
+    if columns.text not in record:
+        return own | _failed(TextMissing(f"there is no field {columns.text!r}; {_say_fields(record)}"))
+    if isinstance(text, DecoderError):
+        return own | _failed(text)
+    if not isinstance(text, str):
+        kind = "null" if text is None else f"of type {type(text).__name__}"
+        return own | _failed(TextMissing(f"the field {columns.text!r} is {kind}, not text"))
+    if _SURROGATE.search(text):  # JSON can spell it
+        error = f"the field {columns.text!r} holds lone surrogates, so it is not Unicode text"
+        return own | _failed(NotText(error))
+    return own | {"text": text}
+
+
+def _say_fields(names: Iterable[str]) -> str:
+    some = ", ".join(repr(name[:40]) for name in itertools.islice(names, 8))
+    return f"the fields are {some or 'missing'}; --text-column names another"
+
+
+def _id_of(value: object) -> str | None:
+    if isinstance(value, bool) or not isinstance(value, (str, int)):
+        return None
+    return str(value).encode(errors="backslashreplace").decode()
 
 
 @contextmanager
 def _opened(file: CorpusFile) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
-    """A file's bytes, unpacked, and the file itself, whose place tells how far it is read."""
+    """A file's bytes, unpacked, and the file itself, whose position tells how much is read."""
     try:
         with file.path.open("rb") as raw:
             packed = file.name.lower().endswith(".gz")
             yield cast(IO[bytes], gzip.GzipFile(fileobj=raw)) if packed else raw, raw
     except (OSError, EOFError, zlib.error) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise InputUnreadable(f"cannot read {file.name}: {reason}") from error
+        raise InputUnreadable(f"cannot read {file.name}: {getattr(error, 'strerror', None) or error}") from error
 
 
-def _text(file: CorpusFile, columns: Columns) -> Iterator[Document]:  # noqa: ARG001
+def _text_file(file: CorpusFile, columns: Columns) -> Iterator[_Record]:
     with _opened(file) as (stream, raw):
         data = stream.read(MAX_BYTES + 1)
         read = raw.tell()
     if len(data) > MAX_BYTES:
         raise InputTooLarge(f"{file.name} has more than {MAX_BYTES} bytes; cut it into parts")
-    yield Document(file.name, 0, text=text_of(data, file.name), read=read)
+    yield 0, read, {columns.text: text_of(data, file.name)}
 
 
-def _lines(file: CorpusFile, columns: Columns) -> Iterator[Document]:
+def _lines(file: CorpusFile, columns: Columns) -> Iterator[_Record]:  # noqa: ARG001
     with _opened(file) as (stream, raw):
         for row in itertools.count():
-            line = stream.readline(MAX_LINE + 1)
+            line = rest = stream.readline(MAX_LINE + 1)
+            while _is_cut(rest):
+                rest = stream.readline(MAX_LINE + 1)
             if not line:
                 return
-            too_long = len(line) > MAX_LINE and not line.endswith(b"\n")
-            rest = line
-            while too_long and rest and not rest.endswith(b"\n"):
-                rest = stream.readline(MAX_LINE)
-            if too_long or line.strip():
-                yield _line(b"" if too_long else line, Document(file.name, row, read=raw.tell()), columns)
+            if line.strip():
+                yield row, raw.tell(), _parse_line(line.removeprefix(_BOM) if row == 0 else line)
 
 
-def _line(line: bytes, place: Document, columns: Columns) -> Document:
-    """The document in a line of JSON; an empty line stands for one that is too long."""
-    where = f"line {place.row + 1} of {place.source}"
+def _is_cut(line: bytes) -> bool:
+    return len(line) > MAX_LINE and not line.endswith(b"\n")
+
+
+def _parse_line(line: bytes) -> Mapping[str, object] | DecoderError:
+    if _is_cut(line):
+        return InputTooLarge(f"the line has more than {MAX_LINE} bytes; cut the document into parts")
     try:
-        if not line:
-            raise InputTooLarge(f"{where} has more than {MAX_LINE} bytes; cut the document into parts")
-        text = text_of(line.removeprefix(_BOM) if place.row == 0 else line, where)
-        try:
-            record = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise RecordMalformed(f"{where} is no JSON: {error}") from error
-        if not isinstance(record, dict):
-            raise RecordMalformed(f"{where} is no JSON object with a field {columns.text!r}")
-    except DecoderError as error:
-        return _failed(place, error)
-    return _document(record, where, place, columns)
+        record = json.loads(text_of(line, "the line"))
+    except NotText as error:
+        return error
+    except (ValueError, RecursionError) as error:
+        return RecordMalformed(f"the line is not JSON: {error}")
+    return record if isinstance(record, dict) else RecordMalformed("the line is not a JSON object")
 
 
-def _document(record: Mapping[str, Any], where: str, place: Document, columns: Columns) -> Document:
-    """A document from its fields."""
-    name = _name(record.get(columns.id)) if columns.id else None
+def _rows(file: CorpusFile, columns: Columns) -> Iterator[_Record]:
     try:
-        text = record.get(columns.text)
-        if columns.text not in record:
-            raise TextMissing(f"{where} has no field {columns.text!r}; {_fields(list(record))}")
-        if not isinstance(text, str):
-            kind = "null" if text is None else f"of type {type(text).__name__}"
-            raise TextMissing(f"the field {columns.text!r} of {where} is {kind}, no text")
-        if not _is_text(text):
-            raise NotText(f"the field {columns.text!r} of {where} holds lone surrogates, so it is no Unicode text")
-    except DecoderError as error:
-        return _failed(place, error, name)
-    return Document(place.source, place.row, name, text, read=place.read)
-
-
-def _failed(place: Document, error: DecoderError, name: str | None = None) -> Document:
-    return Document(place.source, place.row, name, error=error.code, message=str(error), read=place.read)
-
-
-def _fields(names: Sequence[str]) -> str:
-    some = ", ".join(repr(name[:40]) for name in names[:8]) + (", ..." if len(names) > 8 else "")
-    return f"it has {some or 'none at all'}; --text-column names another"
-
-
-def _name(value: object) -> str | None:
-    if isinstance(value, str):
-        return value if _is_text(value) else None
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _is_text(value: str) -> bool:
-    try:
-        value.encode()
-    except UnicodeEncodeError:  # a lone surrogate, which JSON can spell
-        return False
-    return True
-
-
-def _rows(file: CorpusFile, columns: Columns) -> Iterator[Document]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        with pq.ParquetFile(file.path, pre_buffer=False, buffer_size=_BUFFER) as table:
-            names = table.schema_arrow.names
-            if names.count(columns.text) != 1:
-                raise TextMissing(f"{file.name} has no column {columns.text!r}; {_fields(names)}")
-            kind = table.schema_arrow.field(columns.text).type
-            if not _holds_text(kind):
-                raise TextMissing(f"the column {columns.text!r} of {file.name} is of type {kind}, no text")
-            wanted = [columns.text] + [name for name in names if name == columns.id and name != columns.text]
-            row, rows = 0, max(table.metadata.num_rows, 1)  # which the file says of itself
+        with pq.ParquetFile(file.path, pre_buffer=False, buffer_size=_READ_AHEAD) as table:
+            wanted = _wanted(table.schema_arrow, columns)
+            rows = max(table.metadata.num_rows, 1)  # as the file says
+            row = 0
             for group in range(table.num_row_groups):
-                size = _batch_size(table.metadata.row_group(group), wanted, file.name)
+                size = _batch_rows(table.metadata.row_group(group), wanted)
                 for batch in table.iter_batches(size, row_groups=[group], columns=wanted):
-                    for place in range(batch.num_rows):
-                        at = Document(file.name, row, read=min(file.size * (row + 1) // rows, file.size))
-                        yield _row(batch, place, at, columns)
+                    for i in range(batch.num_rows):
+                        yield row, min(file.size * (row + 1) // rows, file.size), _values(batch, i)
                         row += 1
-    except (OSError, ValueError, pa.ArrowException) as error:  # ValueError: names that are no UTF-8
+    except (OSError, ValueError, pa.ArrowException) as error:  # ValueError: names that are not UTF-8
         raise InputUnreadable(f"cannot read {file.name} as Parquet: {str(error)[:400]}") from error
 
 
-def _batch_size(group: Any, wanted: Sequence[str], name: str) -> int:
+def _wanted(schema: Any, columns: Columns) -> list[str]:
+    """The columns that are read.
+
+    Raises:
+        TextMissing: there is no column of texts with the asked name.
+    """
+    if schema.names.count(columns.text) != 1:
+        raise TextMissing(f"there is no column {columns.text!r}; {_say_fields(schema.names)}")
+    kind = schema.field(columns.text).type
+    value = kind.value_type if types.is_dictionary(kind) else kind
+    if not (types.is_string(value) or types.is_large_string(value) or types.is_string_view(value)):
+        raise TextMissing(f"the column {columns.text!r} is of type {kind}, not text")
+    return [name for name in schema.names if name in (columns.text, columns.id)]
+
+
+def _batch_rows(group: Any, wanted: Collection[str]) -> int:
     """How many rows of a row group are unpacked at once: where a value repeats, each row may be as long as all of it.
 
     Raises:
-        InputTooLarge: the values are longer on average than any may be.
+        InputTooLarge: the average text is longer than any may be.
     """
     parts = (group.column(i) for i in range(group.num_columns))
     size = sum(part.total_uncompressed_size for part in parts if part.path_in_schema in wanted)
     if size > MAX_BYTES * max(group.num_rows, 1):
-        raise InputTooLarge(f"the texts of {name} have more than {MAX_BYTES} bytes each; cut them into parts")
-    return int(min(max(_UNPACKED // max(size, 1), 1), _BATCH))
+        raise InputTooLarge(f"the texts have more than {MAX_BYTES} bytes each; cut them into parts")
+    return int(min(max(_BATCH_BYTES // max(size, 1), 1), _BATCH_ROWS))
 
 
-def _holds_text(kind: Any) -> bool:
-    from pyarrow import types
-
-    value = kind.value_type if types.is_dictionary(kind) else kind
-    return bool(types.is_string(value) or types.is_large_string(value) or types.is_string_view(value))
-
-
-def _row(batch: Any, place: int, at: Document, columns: Columns) -> Document:
-    """The document in a row of a batch."""
-    where = f"row {at.row} of {at.source}"
+def _values(batch: Any, i: int) -> dict[str, object]:
+    """The fields of a row of a batch."""
     record: dict[str, object] = {}
-    for name in sorted(batch.schema.names, key=lambda name: name == columns.text):  # a bad text has its id all the same
-        value = batch.column(name)[place]
+    for name in batch.schema.names:
+        value = batch.column(name)[i]
         value = value.value if hasattr(value, "dictionary") else value
         try:
             if hasattr(value, "as_buffer") and value.is_valid and value.as_buffer().size > MAX_BYTES:
-                raise InputTooLarge(f"the field {name!r} of {where} has more than {MAX_BYTES} bytes; cut it into parts")
-            record[name] = value.as_py()
-        except (InputTooLarge, UnicodeDecodeError) as error:
-            if name == columns.text:
-                told = error if isinstance(error, InputTooLarge) else NotText(f"the text of {where} is not UTF-8")
-                return _failed(at, told, _name(record.get(columns.id)) if columns.id else None)
-    return _document(record, where, at, columns)
+                record[name] = InputTooLarge(f"the field {name!r} has more than {MAX_BYTES} bytes; cut it into parts")
+            else:
+                record[name] = value.as_py()
+        except UnicodeDecodeError:
+            record[name] = NotText(f"the field {name!r} is not UTF-8")
+    return record

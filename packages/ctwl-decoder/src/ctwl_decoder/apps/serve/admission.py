@@ -1,7 +1,7 @@
 """Admission: how many requests are decoded at once, how many wait, and how many of them one client may have.
 
-A request keeps its place until its thread has ended, which may be later than its answer: a client that hangs up or runs
-out of time does not stop a thread in the middle of its work, and must not be able to start ever more threads.
+A request keeps its place until its thread has ended, which may be later than its answer: a thread goes on for a while
+after its client has hung up, and nobody may start more threads than there are places.
 """
 
 from __future__ import annotations
@@ -22,69 +22,54 @@ T = TypeVar("T")
 
 
 class Admission:
-    """The places of a service, for one event loop.
-
-    Attributes:
-        waiting: requests that wait for their turn.
-        working: requests that are decoded.
-    """
+    """The places of a service, for one event loop."""
 
     def __init__(self, limits: Limits) -> None:
-        self.waiting = 0
-        self.working = 0
         self._limits = limits
-        self._turns = asyncio.Semaphore(limits.working)
         self._clients: Counter[str] = Counter()
         self._threads = ThreadPoolExecutor(limits.working, thread_name_prefix="ctwl-request")
 
     @property
-    def full(self) -> bool:
-        """Whether a further request would be refused."""
-        return self._turns.locked() and self.waiting >= self._limits.waiting
+    def working(self) -> int:
+        """Requests that are decoded."""
+        return min(self._clients.total(), self._limits.working)
 
-    async def run(self, client: str, work: Callable[[], T], cancel: Callable[[], None]) -> T:
+    @property
+    def waiting(self) -> int:
+        """Requests that wait for their turn."""
+        return self._clients.total() - self.working
+
+    def check(self) -> None:
+        """Check that there is a place for a further request.
+
+        Raises:
+            ServiceBusy: every place is taken, also those to wait.
+        """
+        if self.waiting >= self._limits.waiting:
+            raise ServiceBusy("the service is busy; try again in a few seconds")
+
+    async def run(self, client: str, work: Callable[[], T]) -> T:
         """Do a client's work in a thread when it is its turn.
 
         Args:
             client: see :func:`client_of`.
-            work: the work.
-            cancel: ends the work early; called when nobody waits for it any more.
+            work: the work. Work that waits ends when this call is cancelled; work that has begun goes on.
 
         Raises:
-            ServiceBusy: every place is taken, also those to wait.
+            ServiceBusy: see :meth:`check`.
             TooManyAtOnce: the client has too many requests already.
             Exception: what the work raises.
         """
-        if self.full:
-            raise ServiceBusy("the service is busy; try again in a few seconds")
-        if self._clients[client] >= self._limits.per_client:
+        self.check()
+        if (taken := self._clients[client]) >= self._limits.per_client:
             raise TooManyAtOnce(
-                f"your address has {self._clients[client]} requests under way, which is the most allowed; wait until "
-                "one has been answered"
+                f"your address has {taken} requests under way, which is the most allowed; wait until one is answered"
             )
         self._clients[client] += 1
-        self.waiting += 1
-        try:
-            await self._turns.acquire()
-        except asyncio.CancelledError:
-            self._leave(client)
-            raise
-        finally:
-            self.waiting -= 1
-        self.working += 1
-        future = asyncio.get_running_loop().run_in_executor(self._threads, work)
-        future.add_done_callback(lambda done: self._end(client, done))
-        try:
-            return await asyncio.shield(future)
-        finally:
-            cancel()
-
-    def _end(self, client: str, work: asyncio.Future[T]) -> None:
-        self.working -= 1
-        self._turns.release()
-        self._leave(client)
-        if not work.cancelled():
-            work.exception()  # asyncio warns of exceptions that nobody has retrieved
+        loop = asyncio.get_running_loop()
+        future = self._threads.submit(work)
+        future.add_done_callback(lambda _: loop.call_soon_threadsafe(self._leave, client))
+        return await asyncio.wrap_future(future)
 
     def _leave(self, client: str) -> None:
         self._clients[client] -= 1
@@ -97,7 +82,7 @@ class Admission:
 
 
 def client_of(address: tuple[str, int] | None) -> str:
-    """The client at an address: an IPv4 address, or an IPv6 network of 64 bits: providers assign whole networks."""
+    """The client at an address: an IPv4 address, or an IPv6 network of 64 bits, which providers assign as a whole."""
     host = address[0] if address else ""
     try:
         ip = ipaddress.ip_address(host.partition("%")[0])

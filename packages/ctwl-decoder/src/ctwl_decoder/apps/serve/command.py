@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import signal
 import socket
 from collections.abc import Sequence
 from contextlib import closing, suppress
-from dataclasses import fields
 
 from ctwl_protocol import get_profile
 from ctwl_protocol.command import run_command
@@ -31,29 +31,11 @@ examples:
 The API is described at /docs (/openapi.json for programs). /metrics is for Prometheus, /healthz and /readyz are for
 whatever restarts the service. Texts are neither kept nor logged. An updated registry is loaded within ten minutes.
 
-A service that everyone can reach needs a reverse proxy such as nginx or Caddy in front. It must limit how long a client
-takes to send a request and to fetch the answer, limit the connections of one address, end TLS, and set X-Forwarded-For
-to the client's address; name its own address with --trust-proxy, else all its clients share the limits of one. The
-README of ctwl-decoder has both configurations.
+A service that everyone can reach needs a reverse proxy such as nginx or Caddy in front; the README of ctwl-decoder has
+configurations of both. Name the proxy's address with --trust-proxy, else all its clients share the limits of one.
+
 exit status: 0 the service was stopped; 2 an error.
 """
-
-_HELP = {
-    "body": ("BYTES", "bytes of a request's body"),
-    "characters": ("N", "characters of a text"),
-    "tokens": ("N", "tokens of a text"),
-    "working": ("N", "requests that are decoded at once"),
-    "waiting": ("N", "requests that wait for their turn; more are refused"),
-    "per_client": ("N", "requests of one address that are decoded or wait"),
-    "seconds": ("S", "seconds for a request, from the end of its head to the end of its answer"),
-    "connections": ("N", "connections open at once"),
-}
-
-
-def _port(given: str) -> int:
-    if not given.isdecimal() or int(given) >= 1 << 16:
-        raise argparse.ArgumentTypeError(f"{given} is not a port; ports are numbers from 0 to {(1 << 16) - 1}")
-    return int(given)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -64,7 +46,7 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen at (default 127.0.0.1, this machine)")
-    parser.add_argument("--port", type=_port, default=8000, help="port; 0 takes a free one (default 8000)")
+    parser.add_argument("--port", type=int, default=8000, help="port; 0 takes a free one (default 8000)")
     add_proxy_options(parser)
     parser.add_argument(
         "--trust-proxy",
@@ -73,15 +55,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--access-log", action="store_true", help="log a line per request, without what was sent")
     limits = parser.add_argument_group("limits")
-    for field in fields(Limits):
-        metavar, text = _HELP[field.name]
+    for name, field in Limits.model_fields.items():
         limits.add_argument(
-            f"--max-{field.name.replace('_', '-')}",
-            dest=field.name,
-            metavar=metavar,
+            f"--max-{name.replace('_', '-')}",
+            dest=name,
+            metavar="N",
             type=type(field.default),
             default=field.default,
-            help=f"{text} (default {field.default:g})",
+            help=f"{field.description} (default {field.default:g})",
         )
     return parser
 
@@ -92,24 +73,19 @@ def _bind(host: str, port: int) -> socket.socket:
     Raises:
         CannotServe: the address is not this machine's, or the port is in use or reserved.
     """
+    if not 0 <= port < 1 << 16:
+        raise CannotServe(f"{port} is not a port; ports are numbers from 0 to 65535")
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family, backlog=512)
-    except socket.gaierror as error:
-        raise CannotServe(f"{host} is not an address of this machine ({error.strerror}); try 127.0.0.1") from error
     except OSError as error:
         raise CannotServe(
-            f"cannot listen at {host} port {port}: {error}; try another --port, or --port 0 for a free one"
+            f"cannot listen at {host} port {port}: {error}; try --host 127.0.0.1, or --port 0 for a free port"
         ) from error
 
 
-def _url(listener: socket.socket) -> str:
-    host, port = listener.getsockname()[:2]
-    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
-
-
 def _serve(arguments: argparse.Namespace) -> int:
-    limits = Limits(**{field.name: getattr(arguments, field.name) for field in fields(Limits)})
+    limits = Limits(**{name: getattr(arguments, name) for name in Limits.model_fields})
     profile = get_profile(arguments.profile)  # a wrong name fails before torch is loaded
     with closing(_bind(arguments.host, arguments.port)) as listener:
         try:
@@ -126,24 +102,25 @@ def _serve(arguments: argparse.Namespace) -> int:
         class Server(uvicorn.Server):
             async def startup(self, sockets: list[socket.socket] | None = None) -> None:
                 await super().startup(sockets)
-                print(f"ctwl-decode: serving {profile.name} at {_url(listener)} (Ctrl+C ends it)", flush=True)
+                host, port = listener.getsockname()[:2]
+                url = f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
+                print(f"ctwl-decode: serving {profile.name} at {url} (Ctrl+C ends it)", flush=True)
 
+        logging.basicConfig(format="%(asctime)s %(message)s", level=logging.ERROR)
+        logging.getLogger("python_multipart").setLevel(logging.CRITICAL)  # it would log bytes of a malformed form
+        logging.getLogger(__package__).setLevel(logging.INFO if arguments.access_log else logging.ERROR)
         proxy = open_proxy(profile, path=arguments.proxy, device=arguments.device, fast=True)
-        app = create_app(proxy, limits)
-        config = configure(app, limits, access_log=arguments.access_log, trusted=arguments.trust_proxy)
+        config = configure(create_app(proxy, limits), limits, trusted=arguments.trust_proxy)
         with suppress(KeyboardInterrupt):  # uvicorn raises the signal again when it has shut down
             Server(config).run(sockets=[listener])
     return 0
 
 
-def _interrupt(*_: object) -> None:
-    raise KeyboardInterrupt
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit status when the service was stopped."""
     arguments = _parser().parse_args(argv)
-    before = signal.signal(signal.SIGTERM, _interrupt)  # a stop is no error, before and while uvicorn handles signals
+    # A stop is not an error, neither before uvicorn handles signals nor while it does.
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         return run_command("ctwl-decode", lambda: _serve(arguments), interrupted=0)
     finally:

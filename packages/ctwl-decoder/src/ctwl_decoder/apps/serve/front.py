@@ -5,18 +5,21 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+import traceback
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ctwl_protocol import CTWLError
 
-from ...errors import BodyTooSlow, InputTooLarge, ServiceClosing, TimedOut
+from ...errors import BodyTooSlow, InputTooLarge, RequestCancelled, ServiceClosing, TimedOut
+from .admission import client_of
 from .limits import Limits
 from .metrics import Metrics
 from .problems import Problem, answer, problem_of
 
-__all__ = ["ClientGone", "Front"]
+__all__ = ["Front"]
 
 _HEADERS = {
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
@@ -25,24 +28,22 @@ _HEADERS = {
     "cache-control": "no-store",
 }
 
-_DISCARDED_BYTES = 16 << 20
-"""A body above the limit is read and dropped up to here, so that the client receives the answer; a server that closes
-the connection before it has read the body resets it. Chosen by hand: memory does not depend on it, only traffic."""
+_DOCS_POLICY = "default-src 'self' 'unsafe-inline' data:; frame-ancestors 'none'"
+"""FastAPI writes the page /docs with a script in it; no text of a client is on that page."""
+
+_CLIENT_GONE = 499
+"""The status that metrics and the log show where the client closed the connection before an answer was begun."""
 
 _FAILED = Problem(code="internal", message="the service failed; its operator finds the reason in the log")
 
-_logger = logging.getLogger("ctwl_decoder.apps.serve")
-
-
-class ClientGone(Exception):
-    """The client closed the connection."""
+_logger = logging.getLogger(__name__)
 
 
 class Front:
     """ASGI middleware; an endpoint starts when the whole body has been read."""
 
     def __init__(self, app: ASGIApp, limits: Limits, metrics: Metrics, endpoints: frozenset[str]) -> None:
-        """Wrap an app; ``endpoints`` are the paths that metrics name."""
+        """Wrap an app; ``endpoints`` are the paths that metrics and the log name."""
         self._app = app
         self._limits = limits
         self._metrics = metrics
@@ -54,102 +55,87 @@ class Front:
             await self._app(scope, receive, send)
             return
         endpoint = scope["path"] if scope["path"] in self._endpoints else "other"
-        sending = _Sending(send)
-        started = time.perf_counter()
-        try:
-            await self._serve(scope, receive, sending)
-        finally:
-            self._metrics.requests.labels(endpoint, sending.status or 499).inc()
-            self._metrics.seconds.labels(endpoint).observe(time.perf_counter() - started)
+        status, started = _CLIENT_GONE, time.perf_counter()
 
-    async def _serve(self, scope: Scope, receive: Receive, sending: _Sending) -> None:
-        """Run the app within the limits; turn every error into an answer."""
+        async def send_with_headers(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                if endpoint == "/docs":
+                    headers["content-security-policy"] = _DOCS_POLICY
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        try:
+            await self._run(scope, receive, send_with_headers)
+        except RequestCancelled:
+            pass
+        except (Exception, asyncio.CancelledError) as error:
+            if status == _CLIENT_GONE:  # else the server closes the connection, so the client sees a cut answer
+                await self._refusal(scope, error)(scope, receive, send_with_headers)
+        finally:
+            self._metrics.requests.labels(endpoint, status).inc()
+            self._metrics.seconds.labels(endpoint).observe(time.perf_counter() - started)
+            _logger.info('%s "%s %s" %d', client_of(scope["client"]), scope["method"], endpoint, status)
+
+    async def _run(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Run the app on the whole body, within the limits.
+
+        Raises:
+            InputTooLarge, RequestCancelled: see :func:`_read`.
+            BodyTooSlow, TimedOut: the time has run out, while the body was read or afterwards.
+            Exception: what the app raises.
+        """
         bodies: list[bytes] = []
+        read = False
 
         async def receive_whole() -> Message:
             return {"type": "http.request", "body": bodies.pop()} if bodies else await receive()
 
-        read = False
-        error: CTWLError | None = None
         try:
             async with asyncio.timeout(self._limits.seconds):
                 bodies.append(await _read(scope, receive, self._limits.body))
                 read = True
-                await self._app(scope, receive_whole, sending)
-            return
-        except ClientGone:
-            return
-        except TimeoutError:
+                await self._app(scope, receive_whole, send)
+        except TimeoutError as error:
             slow = f"within {self._limits.seconds:g} seconds"
             if read:
-                error = TimedOut(f"the text was not decoded {slow}; try again later, or send a shorter text")
-            else:
-                error = BodyTooSlow(f"the request did not arrive {slow}; send it again")
-        except CTWLError as refusal:
-            error = refusal
-        except asyncio.CancelledError:  # the server has waited long enough for its last requests, and stops
+                raise TimedOut(f"the text was not decoded {slow}; try again later, or send a shorter text") from error
+            raise BodyTooSlow(f"the request did not arrive {slow}; send it again") from error
+
+    def _refusal(self, scope: Scope, error: BaseException) -> Response:
+        """The answer to a request that failed."""
+        if isinstance(error, asyncio.CancelledError):  # the server stops, and has waited long enough for this request
             error = ServiceClosing("the service is shutting down; try again later")
-        except Exception as fault:
-            _log(fault)
-        if sending.status:  # an answer was begun: the server closes the connection, so the client sees that it is cut
-            return
-        status, problem = (500, _FAILED) if error is None else problem_of(error)
-        if error is not None:
-            self._metrics.rejected.labels(problem.code).inc()
-        headers = {} if read else {"connection": "close"}
-        await answer(scope, status, problem, headers)(scope, receive, sending)
-
-
-class _Sending:
-    """The ASGI channel of an answer, which adds the headers that every answer has.
-
-    Attributes:
-        status: the answer's; 0 before there is one.
-    """
-
-    def __init__(self, send: Send) -> None:
-        self.status = 0
-        self._send = send
-
-    async def __call__(self, message: Message) -> None:
-        """Send a message."""
-        if message["type"] == "http.response.start":
-            self.status = message["status"]
-            headers = MutableHeaders(scope=message)
-            for name, value in _HEADERS.items():
-                headers.setdefault(name, value)
-        await self._send(message)
+        if not isinstance(error, CTWLError):
+            place = traceback.extract_tb(error.__traceback__)[-1]  # not the message, which may quote a text
+            _logger.error("%s at %s:%s", type(error).__name__, place.filename, place.lineno)
+            return answer(scope, 500, _FAILED)
+        status, problem = problem_of(error)
+        self._metrics.rejected.labels(problem.code).inc()
+        return answer(scope, status, problem)
 
 
 async def _read(scope: Scope, receive: Receive, limit: int) -> bytes:
-    """The whole body.
+    """The whole body. Of a body that is refused, uvicorn reads and drops the rest, so that the client gets the answer.
 
     Raises:
         InputTooLarge: it has more than ``limit`` bytes.
-        ClientGone: the client closed the connection.
+        RequestCancelled: the client closed the connection.
     """
     too_large = InputTooLarge(f"a request may have at most {limit >> 10} KiB; cut the text into parts")
     announced = Headers(scope=scope).get("content-length", "0")
-    if not announced.isdecimal() or int(announced[:20]) > _DISCARDED_BYTES:
+    if not announced.isdecimal() or int(announced[:20]) > limit:
         raise too_large
-    body, size, more = bytearray(), 0, True
-    while more and size <= _DISCARDED_BYTES:
+    body, more = bytearray(), True
+    while more:
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise ClientGone
-        part, more = message.get("body", b""), message.get("more_body", False)
-        size += len(part)
-        if size <= limit:
-            body += part
-    if size > limit:
-        raise too_large
+            raise RequestCancelled("the client closed the connection")
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+        if len(body) > limit:
+            raise too_large
     return bytes(body)
-
-
-def _log(error: Exception) -> None:
-    """Log the place of an error without its message: a message may quote a text."""
-    last = error.__traceback__
-    while last is not None and last.tb_next is not None:
-        last = last.tb_next
-    place = f"{last.tb_frame.f_code.co_filename}:{last.tb_lineno}" if last is not None else "?"
-    _logger.error("%s at %s", type(error).__name__, place)

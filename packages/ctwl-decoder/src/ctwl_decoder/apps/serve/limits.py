@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from ctwl_protocol.profile import describe_error
 
 from ...errors import OptionOutOfRange
 from ...options import MAX_CHARACTERS, MAX_TOKENS
@@ -13,37 +17,26 @@ _IN_MEMORY = 1 << 20
 """Starlette keeps uploads of up to this many bytes in memory and writes larger ones to disk; texts are never stored."""
 
 
-@dataclass(frozen=True)
-class Limits:
-    """The service's limits; all are above 0.
-
-    Attributes:
-        body: bytes of a request's body, at most 1 MiB.
-        characters: characters of a text.
-        tokens: tokens of a text.
-        working: requests that are decoded at once.
-        waiting: requests that wait for their turn.
-        per_client: requests of one address that are decoded or wait.
-        seconds: from the end of a request's head to the end of its answer.
-        connections: open at once.
+class Limits(BaseModel):
+    """The service's limits. The defaults were chosen by hand; ``evaluation/load.py`` shows how they hold.
 
     Raises:
-        OptionOutOfRange: a limit is too low, or higher than the decoder's own.
+        OptionOutOfRange: a limit is not above 0, or higher than the decoder's own.
     """
 
-    body: int = 256 << 10
-    characters: int = 20_000
-    tokens: int = 4096
-    working: int = 8
-    waiting: int = 32
-    per_client: int = 4
-    seconds: float = 60.0
-    connections: int = 512
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
-    def __post_init__(self) -> None:
-        highest = {"body": _IN_MEMORY, "characters": MAX_CHARACTERS, "tokens": MAX_TOKENS}
-        for name, value in vars(self).items():
-            if not value > 0:
-                raise OptionOutOfRange(f"the limit {name} is {value}; it must be above 0")
-            if value > highest.get(name, value):
-                raise OptionOutOfRange(f"the limit {name} is {value}; it may be at most {highest[name]}")
+    body: int = Field(256 << 10, gt=0, le=_IN_MEMORY, description="bytes of a request's body")
+    characters: int = Field(20_000, gt=0, le=MAX_CHARACTERS, description="characters of a text")
+    tokens: int = Field(4096, gt=0, le=MAX_TOKENS, description="tokens of a text")
+    working: int = Field(8, gt=0, description="requests that are decoded at once")
+    waiting: int = Field(32, gt=0, description="requests that wait for their turn; more are refused")
+    per_client: int = Field(4, gt=0, description="requests of one address that are decoded or wait")
+    seconds: float = Field(60.0, gt=0, description="seconds from the end of a request's head to the end of its answer")
+    connections: int = Field(512, gt=0, description="connections open at once")
+
+    def __init__(self, **given: Any) -> None:
+        try:
+            super().__init__(**given)
+        except ValidationError as error:
+            raise OptionOutOfRange(f"a limit is out of range: {describe_error(error)}") from error

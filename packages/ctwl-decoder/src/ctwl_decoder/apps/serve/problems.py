@@ -6,7 +6,6 @@ import base64
 import hashlib
 import re
 from collections.abc import Mapping
-from html import escape
 
 from pydantic import BaseModel, Field
 from starlette.datastructures import Headers
@@ -25,37 +24,24 @@ from ...errors import (
     TooManyAtOnce,
     UnsupportedType,
 )
+from ...report.html import render_page
 
 __all__ = ["Problem", "answer", "page", "problem_of"]
 
-_STATUS: list[tuple[type[CTWLError], int]] = [
-    (InputTooLarge, 413),
-    (UnsupportedType, 415),
-    (NotText, 422),
-    (OptionOutOfRange, 422),
-    (FieldOutOfRange, 422),
-    (BodyTooSlow, 408),
-    (TooManyAtOnce, 429),
-    (ServiceError, 503),
-]
-_RETRY_SECONDS = "5"
+_STATUS: dict[type[CTWLError], int] = {
+    InputTooLarge: 413,
+    UnsupportedType: 415,
+    NotText: 422,
+    OptionOutOfRange: 422,
+    FieldOutOfRange: 422,
+    BodyTooSlow: 408,
+    TooManyAtOnce: 429,
+    ServiceError: 503,  # the base of the two before it: the first that fits counts
+}
 
-_PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>Not read</title>
-<style>body { margin: 2rem auto; max-width: 44rem; padding: 0 1rem; font: 16px/1.55 system-ui, sans-serif; }</style>
-</head>
-<body>
-<h1>The text was not read</h1>
-<p id="problem" role="alert">MESSAGE</p>
-<p><a href="/">Back to the form</a></p>
-</body>
-</html>
-"""
+_LATER = {"retry-after": "5"}
+_ADVICE = {408: {"connection": "close"}, 429: _LATER, 503: _LATER}
+"""The headers that go with a status."""
 
 
 class Problem(BaseModel):
@@ -67,20 +53,17 @@ class Problem(BaseModel):
 
 def problem_of(error: CTWLError) -> tuple[int, Problem]:
     """The status and the body of an error; status 500 where the service is at fault."""
-    status = next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
+    status = next((status for kind, status in _STATUS.items() if isinstance(error, kind)), 500)
     return status, Problem(code=error.code, message=str(error))
 
 
 def answer(scope: Scope, status: int, problem: Problem, headers: Mapping[str, str] | None = None) -> Response:
     """A problem as an answer: a page for a browser that posted the form, JSON for all others."""
-    headers = dict(headers or {})
-    if status in {429, 503}:
-        headers["retry-after"] = _RETRY_SECONDS
-    message = problem.message.encode(
-        "utf-8", "backslashreplace"
-    ).decode()  # it may quote a client, who may send lone surrogates
+    headers = {**(headers or {}), **_ADVICE.get(status, {})}
+    # A message may quote what a client sent, with lone surrogates in it.
+    message = problem.message.encode("utf-8", "backslashreplace").decode()
     if scope["path"] == "/report" and "text/html" in Headers(scope=scope).get("accept", ""):
-        document = _PAGE.replace("MESSAGE", escape(f"{message[:1].upper()}{message[1:]}."))
+        document = render_page("problem.html", message=f"{message[:1].upper()}{message[1:]}.")
         return page(document, status, headers, frame_ancestors="'self'")
     return JSONResponse({"code": problem.code, "message": message}, status, headers)
 

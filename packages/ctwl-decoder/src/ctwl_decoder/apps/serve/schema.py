@@ -1,8 +1,8 @@
-"""What the API takes and gives, beside the report: the question, the facts about the service, and its state."""
+"""What the API takes and gives, beside the report: the question, and the facts about the service."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict
 
@@ -11,7 +11,7 @@ from ctwl_protocol import Profile
 from ...options import ALPHA, ScoreName
 from .limits import Limits
 
-__all__ = ["FORM", "PROBLEMS", "About", "Question", "State"]
+__all__ = ["PROBLEMS", "About", "Question"]
 
 PROBLEMS = {
     400: "The body cannot be parsed.",
@@ -24,18 +24,6 @@ PROBLEMS = {
     503: "The service is busy, or the request took too long.",
 }
 """The statuses of refusals."""
-
-FORM = {
-    "schema": {
-        "type": "object",
-        "properties": {
-            "text": {"type": "string", "description": "The text."},
-            "file": {"type": "string", "format": "binary", "description": "A UTF-8 text file, instead of the text."},
-        },
-    },
-    "encoding": {"file": {"contentType": "text/plain"}},
-}
-"""The form that ``POST /report`` takes, for OpenAPI."""
 
 
 def _whole(value: object) -> object:
@@ -90,9 +78,3 @@ class About(BaseModel):
             max_tokens=limits.tokens,
             max_seconds=limits.seconds,
         )
-
-
-class State(BaseModel):
-    """The state of the service."""
-
-    status: Literal["ok", "ready"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
@@ -14,13 +15,12 @@ from ctwl_protocol import CTWLError
 from ctwl_protocol.proxy import Proxy
 
 from ...decoder import Decoder
-from ...errors import InputTooLarge, ServiceBusy, ServiceClosing
-from ...report.model import Analysis
+from ...errors import InputTooLarge, RequestCancelled
+from ...report.analysis import Analysis
 from .admission import Admission, client_of
-from .batching import SharedObserver
-from .front import ClientGone
 from .limits import Limits
 from .metrics import Metrics
+from .observer import Observer
 
 __all__ = ["Service"]
 
@@ -30,28 +30,28 @@ _WARM_UP = "The council said on Tuesday that the bridge over the river would be 
 
 _REFRESH_SECONDS = 600.0
 
-_log = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 
 class Service:
     """A proxy LM that many requests share.
 
     Attributes:
-        proxy: the proxy LM.
         limits: the limits.
+        admission: the places.
         metrics: the metrics.
     """
 
     def __init__(self, proxy: Proxy, limits: Limits) -> None:
-        self.proxy = proxy
         self.limits = limits
-        self._admission = Admission(limits)
-        self.metrics = Metrics(self._admission)
-        self._observer = SharedObserver(proxy, self.metrics.windows.inc)
-        self._decoder = Decoder(proxy, self._observer)
+        self.admission = Admission(limits)
+        self.metrics = Metrics(self.admission)
+        self._proxy = proxy
+        self._proxy_thread = ThreadPoolExecutor(1, thread_name_prefix="ctwl-proxy")
+        self._decoder = Decoder(proxy)
 
     async def decode(self, request: Request, text: str, then: Callable[[Analysis], T], **options: Any) -> T:
-        """What ``then`` makes of a text's analysis; both run in a thread of their own.
+        """Decode a text in a thread, and make an answer of the analysis there.
 
         Args:
             request: the request, whose body has been read.
@@ -62,7 +62,7 @@ class Service:
         Raises:
             InputTooLarge: the text is longer than the limits allow.
             ServiceBusy, TooManyAtOnce: see :meth:`Admission.run`.
-            ClientGone: the client closed the connection.
+            RequestCancelled: the client closed the connection.
             CTWLError: see :meth:`ctwl_decoder.Decoder.analyse`.
         """
         limit = self.limits.characters
@@ -70,57 +70,44 @@ class Service:
             raise InputTooLarge(
                 f"the text has {len(text):,} characters, and at most {limit:,} are allowed here; cut it into parts"
             )
-        caller = self._observer.caller(self.limits.tokens)
-        decoder = self._decoder.observing(caller)
-        client = client_of(request.scope["client"])
-        work = self._admission.run(client, lambda: then(decoder.analyse(text, **options)), caller.cancel)
-        return await _while_connected(request, work)
-
-    def check_ready(self) -> None:
-        """Check that a further request would be taken.
-
-        Raises:
-            ServiceClosing: the proxy's thread has ended.
-            ServiceBusy: every place is taken.
-        """
-        if not self._observer.working:
-            raise ServiceClosing("the proxy has stopped; restart the service")
-        if self._admission.full:
-            raise ServiceBusy("every place is taken")
+        observer = Observer(self._proxy, self._proxy_thread, self.limits.tokens, self.metrics.windows.inc)
+        decoder, client = self._decoder.observing(observer), client_of(request.scope["client"])
+        try:
+            work = self.admission.run(client, lambda: then(decoder.analyse(text, **options)))
+            return await _while_connected(request, work)
+        finally:
+            observer.cancel()
 
     @asynccontextmanager
     async def lifespan(self, _: object) -> AsyncIterator[None]:
-        """Compile and load what the first request would wait for; end the threads afterwards, whatever happened."""
-        refreshing: asyncio.Task[None] | None = None
+        """Compile and load what the first request would wait for; end the threads afterwards, whatever happened.
+
+        Work that then still waits for the proxy LM fails with :class:`ServiceClosing`.
+        """
+        refreshing = asyncio.create_task(self._refresh())
         try:
             await asyncio.to_thread(self._decoder.decode, _WARM_UP)
-            refreshing = asyncio.create_task(self._refresh())
             yield
         finally:
-            if refreshing is not None:
-                refreshing.cancel()
-            await asyncio.to_thread(self.close)
+            refreshing.cancel()
+            await asyncio.to_thread(self._proxy_thread.shutdown, cancel_futures=True)
+            await asyncio.to_thread(self.admission.close)  # meanwhile the loop sends the last answers
 
     async def _refresh(self) -> None:
         """Reload the trusted registry from time to time; keep the old one where the new one is damaged."""
         while True:
             await asyncio.sleep(_REFRESH_SECONDS)
             try:
-                self._decoder = await asyncio.to_thread(Decoder, self.proxy, self._observer)
+                self._decoder = await asyncio.to_thread(Decoder, self._proxy)
             except (CTWLError, OSError) as error:
-                _log.error("the registry cannot be reloaded: %s", error)
-
-    def close(self) -> None:
-        """End the threads; requests that still wait for the proxy fail with :class:`ServiceClosing`."""
-        self._observer.close()
-        self._admission.close()
+                _logger.error("the registry cannot be reloaded: %s", error)
 
 
 async def _while_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:
     """The result of the work; where the client closes the connection first, the work is cancelled.
 
     Raises:
-        ClientGone: the client closed the connection.
+        RequestCancelled: the client closed the connection.
         Exception: what the work raises.
     """
     working = asyncio.ensure_future(work)
@@ -128,7 +115,7 @@ async def _while_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:
     try:
         await asyncio.wait({working, gone}, return_when=asyncio.FIRST_COMPLETED)
         if not working.done():
-            raise ClientGone
+            raise RequestCancelled("the client closed the connection")
         return working.result()
     finally:
         working.cancel()

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-import copy
 import json
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import torch
-from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, ValidationError, model_validator
+from pydantic import Field, ValidationError
 from transformers.generation import BaseWatermarkingConfig
 
 from ctwl_protocol import Beacon, Profile, get_profile
 from ctwl_protocol.files import read_bounded
-from ctwl_protocol.profile import STANDARD, describe_error
-from ctwl_protocol.records.layouts import Layout
+from ctwl_protocol.profile import describe_error
 from ctwl_protocol.records.record import Record, RecordDocument
 from ctwl_protocol.records.sealing import ProviderKeys
 
 from ...core.bridge import Bridge
 from ...core.expected_evidence import needed_tokens
 from ...core.payload import Payload
-from ...errors import ConfigMalformed, OptionOutOfRange, TokenizerUnsupported
-from ...options import Decoding, Strategy, check_beacon, check_delta, check_strategy, named
-from ..loading import open_bridge
+from ...core.strategies import Decoding, Strategy, check_sigma
+from ...errors import ConfigMalformed, EncoderError, OptionOutOfRange, TokenizerUnsupported
+from ...models import open_bridge
+from ...options import BeaconOptions, MarkingOptions, ProxyOptions, check_beacon
 from .processor import CTWLLogitsProcessor
 
 __all__ = ["CTWLWatermarkingConfig"]
@@ -32,96 +30,63 @@ __all__ = ["CTWLWatermarkingConfig"]
 _MAX_JSON = 1 << 20
 
 
-class CTWLWatermarkingConfig(BaseModel, BaseWatermarkingConfig):  # type: ignore[misc]  # transformers has no types
+class CTWLWatermarkingConfig(BeaconOptions, MarkingOptions, ProxyOptions, BaseWatermarkingConfig):  # type: ignore[misc]  # transformers has no types
     """What ``model.generate(watermarking_config=...)`` writes into its text; plain data, saved and loaded as JSON.
 
     At its first use a config loads the tokenizer and the profile's proxy that it names. Where they are loaded already,
     use :meth:`attach`.
 
-    ``generate`` does not tell a config how it chooses tokens, and it is greedy unless it is given ``do_sample=True``.
-    So these mistakes are not noticed, and the mark is weaker or missing: ``unbiased`` or ``gumbel`` without
-    ``do_sample=True`` or with beams; ``decoding="sampled"`` or ``"greedy"`` where tokens are chosen otherwise.
-    :meth:`ctwl_encoder.Encoder.generate` is told, and refuses what does not fit.
+    ``generate`` does not tell a config how it chooses tokens, and it is greedy unless it is given ``do_sample=True``:
+    see :class:`CTWLLogitsProcessor` for the mistakes that go unnoticed. :meth:`ctwl_encoder.Encoder.generate` is told,
+    and refuses what does not fit.
 
     Attributes:
-        provider: 0 to 1023.
-        version: 0 to 15, the provider's model version.
-        nonce: 0 to 63; None draws one for each text; under ``delta`` and ``vanilla``, which may be used with beams
-            that change places, for each distinct prompt of a call.
-        records: instead of provider, version and nonce, one record for each prompt: ``{"layout": number, "fields":
-            {name: value}}``, as :meth:`ctwl_protocol.records.record.Record.document` gives.
+        nonce: None draws one for each text; under ``delta`` and ``vanilla``, which may be used with beams that change
+            places, for each distinct prompt of a call.
+        records: instead of provider, version and nonce, one record for each prompt, as
+            :meth:`ctwl_protocol.records.record.Record.document` gives.
         codes: instead of records, one code for each prompt.
-        profile: name of a published profile, or the path of a private one.
-        strategy: ``unbiased`` or ``gumbel`` (for sampling, not for greedy decoding or beams), ``delta`` or ``vanilla``.
-        delta: nats, for ``delta`` and ``vanilla``.
-        skip_repeats: leave positions alone whose context has been marked in this text.
         decoding: ``sampled`` (with ``do_sample=True``, no beams) and ``greedy`` let ``delta`` ask the proxy only where
             its answer can matter, which is quicker and changes nothing else; ``any`` always asks it.
-        tokenizer: the model's tokenizer: a folder, or a name on the hub.
-        proxy_path: folder of the proxy LM's files where they are not in the cache.
-        device: the proxy's torch device; "auto" takes CUDA where there is one.
+        tokenizer: the model's tokenizer: a folder, or a name on the hub. A loaded one goes to :meth:`attach`.
+
+    The other fields are those of :mod:`ctwl_encoder.options`.
     """
 
-    model_config = ConfigDict(strict=True, extra="forbid")
+    failure: ClassVar[type[EncoderError]] = ConfigMalformed
 
-    provider: int = 0
-    version: int = 0
-    nonce: int | None = None
-    records: list[dict[str, Any]] | None = None
+    strategy: Strategy = Field(Strategy.UNBIASED, strict=False)
+    decoding: Decoding = Field(Decoding.ANY, strict=False)
+    records: list[RecordDocument] | None = Field(None, strict=False)
     codes: list[int] | None = None
-    profile: str = STANDARD
-    strategy: str = "unbiased"
-    delta: float = 2.0
-    skip_repeats: bool = False
-    decoding: str = "any"
     tokenizer: str | None = None
-    proxy_path: str | None = None
-    device: str = "auto"
 
     _bridge: Bridge | None = None
     _key: bytes | None = None
-    _layouts: tuple[Layout, ...] = ()
-
-    @model_validator(mode="wrap")
-    @classmethod
-    def _check_types(cls, given: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
-        try:
-            return handler(given)
-        except ValidationError as error:
-            hint = "; pass a loaded tokenizer to attach(Bridge(tokenizer, proxy))"
-            about_tokenizer = error.errors(include_url=False, include_input=False)[0]["loc"] == ("tokenizer",)
-            raise ConfigMalformed(describe_error(error) + (hint if about_tokenizer else "")) from error
 
     def model_post_init(self, context: Any) -> None:  # noqa: ARG002
         """Check the values; pydantic calls this when the types are right."""
         self.validate()
 
     def validate(self) -> None:  # type: ignore[override]  # pydantic has a deprecated function of this name
-        """Check every value that can be checked without loading anything; ``generate`` calls this.
+        """Check what can be checked without loading anything; ``generate`` calls this.
 
         Raises:
-            ConfigMalformed: a record that is none.
             ProfileUnknown, ProfileMalformed: the profile.
-            FieldOutOfRange: provider, version or nonce.
-            LayoutUnknown: a record's layout.
-            OptionOutOfRange: codes, strategy, delta or decoding; two of nonce, records and codes.
+            LayoutUnknown, FieldOutOfRange: a record.
+            OptionOutOfRange: codes; two of nonce, records and codes.
             StrategyUnsuitable: a record where the codes are no beacons, or ``unbiased`` where sigma is not 1/2.
         """
         if sum(given is not None for given in (self.nonce, self.records, self.codes)) > 1:
             raise OptionOutOfRange("codes and records have their own nonces: give one of nonce, records and codes")
         profile = self._profile_used()
-        named(Strategy, self.strategy)
-        named(Decoding, self.decoding)
-        check_delta(self.delta)
-        check_strategy(self.strategy, profile)
+        check_sigma(self.strategy, profile)
         if self.codes is not None:
             if not self.codes or not all(0 <= code < profile.codes for code in self.codes):
                 raise OptionOutOfRange(f"codes are integers from 0 to {profile.codes - 1}, one for each prompt")
             return
         check_beacon(profile)
-        if self.records is None:
-            Beacon(self.provider, self.version, self.nonce or 0)
-        elif not self._records():
+        if self.records is not None and not self._records():
             raise OptionOutOfRange("there are no records; give one for each prompt")
 
     def _profile_used(self) -> Profile:
@@ -129,10 +94,7 @@ class CTWLWatermarkingConfig(BaseModel, BaseWatermarkingConfig):  # type: ignore
         return self._bridge.proxy.profile if self._bridge else get_profile(self.profile)
 
     def _records(self) -> list[Record]:
-        try:
-            return [RecordDocument.model_validate(given).record(self._layouts) for given in self.records or []]
-        except ValidationError as error:
-            raise ConfigMalformed(f"records: {describe_error(error)}") from error
+        return [document.record() for document in self.records or []]
 
     def payloads(self) -> list[Payload] | None:
         """What the text of each prompt carries; None where the nonces are still to be drawn.
@@ -151,25 +113,23 @@ class CTWLWatermarkingConfig(BaseModel, BaseWatermarkingConfig):  # type: ignore
     def needed_tokens(self, alpha: float = 1e-4) -> int:
         """Tokens of news-like text that a reader needs to find the whole record at level ``alpha``."""
         codes = max((record.layout.codes for record in self._records()), default=1)
-        return needed_tokens(self._profile_used(), Strategy(self.strategy), codes, alpha)
+        return needed_tokens(self._profile_used(), self.strategy, codes, alpha)
 
-    def attach(self, bridge: Bridge, keys: ProviderKeys | None = None, layouts: Sequence[Layout] = ()) -> Self:
+    def attach(self, bridge: Bridge, keys: ProviderKeys | None = None) -> Self:
         """A copy of this config with a bridge that is loaded already, so that nothing is loaded by name.
 
         Args:
             bridge: from the model's vocabulary to the proxy's.
             keys: the provider's, for records with an authenticator. They are not saved with the config.
-            layouts: what the records may have beside those of the specification.
 
         Raises:
             CTWLError: see :meth:`validate`, with the bridge's profile.
         """
-        other = copy.deepcopy(self)
-        other._key = keys.colour_key() if keys else self._key
-        other._layouts = (*self._layouts, *layouts)
-        if self._profile_used() != bridge.proxy.profile:  # else keep the given name: a path is loaded by it alone
-            other.profile = bridge.proxy.profile.name
+        # Keep the given name where it is this profile's: a path is loaded by it alone.
+        same = self._profile_used() == bridge.proxy.profile
+        other = self.model_copy(update={} if same else {"profile": bridge.proxy.profile.name})
         other._bridge = bridge
+        other._key = keys.colour_key() if keys else self._key
         other.validate()
         return other
 
@@ -202,21 +162,11 @@ class CTWLWatermarkingConfig(BaseModel, BaseWatermarkingConfig):  # type: ignore
 
     def to_dict(self) -> dict[str, Any]:
         """The fields, as JSON knows them."""
-        return self.model_dump()
+        return self.model_dump(mode="json")
 
     def to_json_string(self) -> str:
         """The fields as JSON."""
         return json.dumps(self.to_dict(), indent=2) + "\n"
-
-    @classmethod
-    def from_dict(cls, config_dict: dict[str, Any], **kwargs: Any) -> Self:
-        """A config from its fields.
-
-        Raises:
-            ConfigMalformed: an unknown field, or one of another type.
-            CTWLError: see :meth:`validate`.
-        """
-        return cls.model_validate({**config_dict, **kwargs})
 
     @classmethod
     def from_json_file(cls, path: str | Path) -> Self:
@@ -236,5 +186,4 @@ class CTWLWatermarkingConfig(BaseModel, BaseWatermarkingConfig):  # type: ignore
             raise ConfigMalformed(f"{path} is no watermarking config: {describe_error(error)}") from error
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
-        # generate copies its configuration, but must not copy the bridge with its proxy
-        return self.model_copy(update={"codes": copy.copy(self.codes), "records": copy.deepcopy(self.records)})
+        return self  # it is frozen; generate copies its configuration, but must not copy the bridge with its proxy

@@ -12,10 +12,12 @@ from transformers import LogitsProcessor
 from transformers.generation import BaseWatermarkingConfig
 
 from ...core.bridge import Bridge
-from ...core.marker import Marker, TextState
+from ...core.marker import Marker
 from ...core.payload import Payload
+from ...core.strategies import Decoding, Strategy
+from ...core.text_state import TextState
 from ...errors import OptionOutOfRange, StrategyUnsuitable
-from ...options import Decoding, Strategy
+from ...options import MarkingOptions
 
 __all__ = ["CTWLLogitsProcessor", "ProcessorConfig"]
 
@@ -45,11 +47,8 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
         bridge: Bridge,
         payloads: Sequence[Payload] | Callable[[], Payload],
         *,
-        strategy: Strategy | str = Strategy.UNBIASED,
-        delta: float = 2.0,
-        skip_repeats: bool = False,
         decoding: Decoding | str = Decoding.ANY,
-        on_step: Callable[[int], None] | None = None,
+        **marking: Any,
     ) -> None:
         """Say what to write and how.
 
@@ -58,26 +57,25 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
             payloads: one for each prompt, which its rows (beams, several sequences) share; or a function that draws
                 one. It is called for each row under ``unbiased`` and ``gumbel``, and for each distinct prompt under
                 ``delta`` and ``vanilla``, because beams of a prompt change places.
-            strategy: see :class:`ctwl_encoder.options.Strategy`.
-            delta: nats, for ``delta`` and ``vanilla``.
-            skip_repeats: see :class:`ctwl_encoder.core.marker.Marker`.
-            decoding: see :class:`ctwl_encoder.options.Decoding`.
-            on_step: called with the number of tokens generated so far.
+            decoding: see :class:`ctwl_encoder.core.strategies.Decoding`.
+            marking: the fields of :class:`ctwl_encoder.options.MarkingOptions`; ``strategy`` is ``unbiased`` where it
+                is not named.
 
         Raises:
-            OptionOutOfRange, StrategyUnsuitable: see :class:`ctwl_encoder.core.marker.Marker`.
+            OptionOutOfRange: an option outside its bounds.
+            StrategyUnsuitable: see :class:`ctwl_encoder.core.marker.Marker`.
         """
+        options = MarkingOptions(**marking)
         self.marker = Marker(
             bridge,
-            strategy=strategy,
-            delta=delta,
-            skip_repeats=skip_repeats,
-            decoding=decoding,
+            options.strategy or Strategy.UNBIASED,
+            skip_repeats=options.skip_repeats,
+            decoding=Decoding(decoding),
             uniform=lambda: torch.rand((), dtype=torch.float64, device="cpu").item(),
         )
         self.payloads: list[Payload] = []
+        self._delta = options.delta
         self._given = payloads
-        self._on_step = on_step
         self._prompts: NDArray[np.int64] | None = None
         self._texts: dict[tuple[Payload, int, int], TextState] = {}
 
@@ -109,13 +107,11 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
             )
         generated = ids[:, start:]
         texts = [self.text(payload, row) for payload, row in zip(self.payloads, generated, strict=True)]
-        marked = self.marker.mark(texts, self.payloads, scores.float().cpu().numpy())
+        marked = self.marker.mark(texts, scores.float().cpu().numpy())
         if marked:
             scores = scores.clone()
             rows = torch.tensor(list(marked), device=scores.device)
             scores[rows] = torch.from_numpy(np.stack(list(marked.values()))).to(scores)
-        if self._on_step is not None:
-            self._on_step(generated.shape[1])
         return scores
 
     def text(self, payload: Payload, generated: NDArray[np.int64]) -> TextState:
@@ -128,7 +124,7 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
         known = len(generated)
         while known and _key(payload, generated[:known]) not in self._texts:
             known -= 1
-        text = self._texts.setdefault(_key(payload, generated[:known]), self.marker.start())
+        text = self._texts.setdefault(_key(payload, generated[:known]), self.marker.start(payload, self._delta))
         for count in range(known, len(generated)):
             text = self.marker.extend(text, int(generated[count]))
             self._texts[_key(payload, generated[: count + 1])] = text

@@ -1,15 +1,7 @@
-"""The vLLM plug-in: every request of a server carries a record, its own or the server's.
+"""The vLLM plug-in: every request of a server carries a record, its own or the server's; the README says how to ask.
 
-Installed with ``ctwl-encoder`` through the entry point group ``vllm.logits_processors``. It serves where the server's
-configuration has a ``ctwl`` object, and marks every request, whoever sends it, where that object names a provider::
-
-    vllm serve MODEL --additional-config '{"ctwl": {"provider": 42, "version": 3}}'
-
-For one request, over or without the server's: ``extra_args={"ctwl_provider": 42, "ctwl_version": 3}`` in
-``SamplingParams``, or ``"vllm_xargs": {...}`` in the body of an OpenAI request. Both have the fields of
-:class:`~ctwl_encoder.integrations.vllm.request.Request`; ``"ctwl_strategy": "off"`` leaves a request unmarked.
-
-One class serves both of vLLM's model runners, which load the same entry point: V1 constructs it with a device and calls
+vLLM finds it through the entry point group ``vllm.logits_processors``. It serves where the server's configuration has a
+``ctwl`` object. One class serves both of vLLM's model runners: V1 constructs it with a device and calls
 ``update_state`` and ``apply(logits)``, V2 constructs it with its request buffers and calls ``add_request`` and
 ``apply(logits, context)``. Nothing that a client sends may raise in a worker, where it would end the engine: requests
 are checked in :meth:`CTWLLogitsProcessor.validate_params`, which runs where they come in.
@@ -20,8 +12,9 @@ from __future__ import annotations
 import inspect
 import logging
 import secrets
+import sys
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -31,13 +24,12 @@ from vllm.v1.sample import logits_processor as v1
 from ctwl_protocol import CTWLError, get_profile
 from ctwl_protocol.records.beacon import NONCE_COUNT
 
-from ...core.expected_evidence import needed_tokens
-from ...core.marker import Marker, TextState
-from ...core.payload import Payload
-from ...core.strategies import truncate
+from ...core.expected_evidence import warn_of_short_text
+from ...core.marker import Marker
+from ...core.strategies import Strategy, truncate
+from ...core.text_state import TextState
 from ...errors import OptionOutOfRange
-from ...options import Strategy
-from ..loading import open_bridge
+from ...models import open_bridge
 from .request import ADMITTED, PREFIX, Admitted, Request
 
 try:
@@ -57,7 +49,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass
-class _Request:
+class _Served:
     """A request that is being served.
 
     Attributes:
@@ -66,17 +58,15 @@ class _Request:
     """
 
     marker: Marker
-    payload: Payload
-    delta: float
+    text: TextState
     temperature: float
     admitted: Admitted
-    text: TextState
     output: list[int] = field(default_factory=list)
     tokens: list[int] = field(default_factory=list)
 
     def restart(self) -> None:
         """Begin the text anew: the runner went back."""
-        self.tokens, self.text = [], self.marker.start()
+        self.tokens, self.text = [], self.marker.start(self.text.payload, self.text.delta)
 
     def extend(self, tokens: list[int]) -> None:
         """Add the tokens that were generated since the last step."""
@@ -85,26 +75,16 @@ class _Request:
         self.tokens += tokens
 
 
-class _Row(NamedTuple):
-    """A row of one step's logits, and the request that it is of."""
-
-    row: int
-    request: _Request
-
-
 class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
     """Marks the rows of requests that carry a record; see the module's text."""
-
-    _warned = False
-    """Whether this process has said that a text is too short."""
 
     def __init__(self, vllm_config: Any, *runner: Any) -> None:
         """Called by vLLM: ``runner`` is (request states,) from V2, (device, pinned memory) from V1."""
         self._server = _server_config(vllm_config)
         self._states = runner[0] if len(runner) == 1 else None
-        self._requests: dict[int, _Request] = {}
+        self._requests: dict[int, _Served] = {}
         """By row (V1) or slot (V2)."""
-        self._markers: dict[str, Marker] = {}
+        self._markers: dict[tuple[Strategy, bool], Marker] = {}
         if self._server is not None:
             Request.of(self._server, None, 1.0)  # a wrong configuration is refused when the server starts
             config = Request(**self._server)
@@ -129,29 +109,22 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
         except CTWLError as error:
             raise ValueError(f"ctwl: {error}") from error
         if request is not None:
-            cls._warn_of_short_text(request, sampling_params.max_tokens)
+            profile, codes = get_profile(request.profile), len(request.codes or (0,))
+            warn_of_short_text(profile, request.strategy, codes, sampling_params.max_tokens or sys.maxsize)
             _admit(request, sampling_params)
-
-    @classmethod
-    def _warn_of_short_text(cls, request: Request, max_tokens: int | None) -> None:
-        """Log that a text may be too short for a reader: the first time as a warning, because a server may get many."""
-        codes = len(request.codes or (0,))
-        needed = needed_tokens(get_profile(request.profile), Strategy(str(request.strategy)), codes)
-        if max_tokens is not None and max_tokens < needed:
-            level = logging.INFO if cls._warned else logging.WARNING
-            _log.log(level, "ctwl: a request for at most %d tokens; a reader needs about %d", max_tokens, needed)
-            cls._warned = True
 
     def is_argmax_invariant(self) -> bool:
         """V1: marking changes the best token."""
         return False
 
-    def add_request(self, req_idx: int, sampling_params: Any) -> bool:
-        """V2: a request enters the batch in a slot; whether it is marked."""
+    def add_request(self, req_idx: int, sampling_params: Any, output: list[int] | None = None) -> bool:
+        """V2: a request enters the batch in a slot; whether it is marked. V1: in a row, with its output."""
         self._requests.pop(req_idx, None)
-        if (request := self._serve(sampling_params)) is not None:
-            self._requests[req_idx] = request
-        return request is not None
+        served = self._serve(sampling_params)
+        if served is not None:
+            served.output = [] if output is None else output
+            self._requests[req_idx] = served
+        return served is not None
 
     def update_state(self, batch_update: Any) -> None:
         """V1: requests that left, came and moved, in this order."""
@@ -160,10 +133,7 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
         for index in batch_update.removed:
             self._requests.pop(index, None)
         for index, params, _, output in batch_update.added:
-            self._requests.pop(index, None)
-            if (request := self._serve(params)) is not None:
-                request.output = output
-                self._requests[index] = request
+            self.add_request(index, params, output)
         for one, other, direction in batch_update.moved:
             first, second = self._requests.pop(one, None), self._requests.pop(other, None)
             if first is not None:
@@ -180,79 +150,48 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
         """
         if not self._requests:
             return logits
-        groups: dict[int, list[_Row]] = {}
-        for row in self._rows_v1(len(logits)) if ctx is None else self._rows_v2(ctx):
-            groups.setdefault(id(row.request.marker), []).append(row)
+        groups: dict[int, dict[int, _Served]] = {}
+        for row, request in (self._rows_v1(len(logits)) if ctx is None else self._rows_v2(ctx)).items():
+            groups.setdefault(id(request.marker), {})[row] = request
         for group in groups.values():
-            self._mark(logits, group)
+            _mark(logits, group)
         return logits
 
-    def _rows_v1(self, count: int) -> list[_Row]:
+    def _rows_v1(self, count: int) -> dict[int, _Served]:
         """V1: the rows to mark, their texts up to date."""
-        rows = [_Row(i, request) for i, request in self._requests.items() if i < count]
-        for _, request in rows:
-            known = len(request.tokens)
-            if request.output[:known] != request.tokens:
+        rows = {row: request for row, request in self._requests.items() if row < count}
+        for request in rows.values():
+            if request.output[: len(request.tokens)] != request.tokens:
                 request.restart()
-                known = 0
-            request.extend(request.output[known:])
+            request.extend(request.output[len(request.tokens) :])
         return rows
 
-    def _rows_v2(self, ctx: Any) -> list[_Row]:
+    def _rows_v2(self, ctx: Any) -> dict[int, _Served]:
         """V2: the rows to mark, their texts up to date.
 
         The tokens are on the device, so only those that are new since the last step are copied, all rows at once.
         """
         layout = zip(ctx.expanded_idx_mapping.tolist(), (ctx.pos + 1).tolist(), strict=True)
-        found = [(i, slot, length) for i, (slot, length) in enumerate(layout) if slot in self._requests]
-        rows = [_Row(i, self._requests[slot]) for i, slot, _ in found]
-        if not rows:
-            return rows
+        found = [(row, slot, length) for row, (slot, length) in enumerate(layout) if slot in self._requests]
+        rows = {row: self._requests[slot] for row, slot, _ in found}
         buffers: Any = self._states
-        starts = []
-        for (_, slot, length), (_, request) in zip(found, rows, strict=True):
+        starts, new = [], []
+        for row, slot, length in found:
             prompt = int(buffers.prompt_len.np[slot])
-            if length < prompt + len(request.tokens):
-                request.restart()
-            starts.append(prompt + len(request.tokens))
-        new = [length - start for (_, _, length), start in zip(found, starts, strict=True)]
-        tokens, width = buffers.all_token_ids.gpu, max(new)
+            if length < prompt + len(rows[row].tokens):
+                rows[row].restart()
+            starts.append(prompt + len(rows[row].tokens))
+            new.append(length - starts[-1])
+        tokens, width = buffers.all_token_ids.gpu, max(new, default=0)
         if width > 0:
             slots = torch.tensor([[slot] for _, slot, _ in found], device=tokens.device)
             places = torch.tensor(starts, device=tokens.device)[:, None] + torch.arange(width, device=tokens.device)
             copied = tokens[slots, places.clamp(max=tokens.shape[1] - 1)].tolist()
-            for (_, request), some, count in zip(rows, copied, new, strict=True):
+            for request, some, count in zip(rows.values(), copied, new, strict=True):
                 request.extend(some[:count])
         return rows
 
-    def _mark(self, logits: torch.Tensor, group: list[_Row]) -> None:
-        """Mark the rows that share a marker, in place."""
-        index = torch.tensor([row.row for row in group], device=logits.device)
-        values: NDArray[np.float32] = logits[index].float().cpu().numpy()
-        # Rows without a finite maximum, which masks or an overflow left, are the engine's to deal with.
-        finite = np.isfinite(values.max(axis=1))
-        values = values[finite]
-        requests = [request for (_, request), good in zip(group, finite, strict=True) if good]
-        if not requests:
-            return
-        marker = requests[0].marker
-        scale = np.ones((len(requests), 1), dtype=np.float32)
-        if marker.strategy.keeps_distribution:
-            # What is marked is what is sampled from: the distribution after temperature and truncation.
-            scale[:, 0] = [request.temperature for request in requests]
-            cuts = [request.admitted.truncation for request in requests]
-            values = np.stack([truncate(row, *cut) for row, cut in zip(values / scale, cuts, strict=True)])
-        marked = marker.mark(
-            [request.text for request in requests],
-            [request.payload for request in requests],
-            values,
-            [request.delta for request in requests],
-        )
-        for i, row in marked.items():
-            values[i] = row
-        logits[index[torch.from_numpy(finite).to(index.device)]] = torch.from_numpy(values * scale).to(logits)
-
-    def _serve(self, params: Any) -> _Request | None:
+    def _serve(self, params: Any) -> _Served | None:
         """A request that enters the batch; None where it is not marked."""
         if self._server is None:
             return None
@@ -263,13 +202,33 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
             return None
         if request is None:
             return None
-        admitted = Admitted.of(params.extra_args) or Admitted(0)
-        strategy = str(request.strategy)
-        if strategy not in self._markers:
-            self._markers[strategy] = Marker(self._bridge, strategy=strategy)
-        marker = self._markers[strategy]
-        payload = request.payload(admitted.nonce_of(params.seed))
-        return _Request(marker, payload, request.delta, params.temperature, admitted, marker.start())
+        admitted = Admitted.of(params.extra_args) or Admitted()
+        how = request.strategy, request.skip_repeats
+        if how not in self._markers:
+            self._markers[how] = Marker(self._bridge, request.strategy, skip_repeats=request.skip_repeats)
+        text = self._markers[how].start(request.payload(admitted.nonce_of(params.seed)), request.delta)
+        return _Served(self._markers[how], text, params.temperature, admitted)
+
+
+def _mark(logits: torch.Tensor, group: dict[int, _Served]) -> None:
+    """Mark the rows, all of one marker, in place."""
+    index = torch.tensor(list(group), device=logits.device)
+    values: NDArray[np.float32] = logits[index].float().cpu().numpy()
+    # Rows without a finite maximum, which masks or an overflow left, are the engine's to deal with.
+    finite = np.isfinite(values.max(axis=1))
+    requests = [request for request, good in zip(group.values(), finite, strict=True) if good]
+    if not requests:
+        return
+    values, marker = values[finite], requests[0].marker
+    scale = np.ones((len(requests), 1), dtype=np.float32)
+    if marker.strategy.keeps_distribution:
+        # What is marked is what is sampled from: the distribution after temperature and truncation.
+        scale[:, 0] = [request.temperature for request in requests]
+        cuts = [request.admitted.truncation for request in requests]
+        values = np.stack([truncate(row, *cut) for row, cut in zip(values / scale, cuts, strict=True)])
+    for row, marked in marker.mark([request.text for request in requests], values).items():
+        values[row] = marked
+    logits[index[torch.from_numpy(finite).to(index.device)]] = torch.from_numpy(values * scale).to(logits)
 
 
 def _restore(params: Any) -> None:
@@ -288,8 +247,7 @@ def _refuse_unsupported(config: Any, *, served: bool) -> None:
     """Refuse to mark where this engine cannot: OptionOutOfRange, with what to change."""
     if not served:
         raise OptionOutOfRange(
-            "this server was not told to serve CTWL records; start it with --additional-config "
-            """'{"ctwl": {}}'"""
+            """this server was not told to serve CTWL records; start it with --additional-config '{"ctwl": {}}'"""
         )
     if config.speculative_config is not None:
         raise OptionOutOfRange(
@@ -308,11 +266,11 @@ def _admit(request: Request, params: Any) -> None:
     drawn = params.n > 1 and params.seed is None
     if drawn:
         params.seed = secrets.randbits(31)
-    admitted = Admitted(secrets.randbelow(NONCE_COUNT), params.seed, drawn)
-    if Strategy(str(request.strategy)).keeps_distribution:
-        admitted = admitted._replace(top_k=params.top_k, top_p=params.top_p, min_p=params.min_p)
+    noted = {"nonce": secrets.randbelow(NONCE_COUNT), "seed": params.seed, "drawn": drawn}
+    if request.strategy.keeps_distribution:
+        noted |= {"top_k": params.top_k, "top_p": params.top_p, "min_p": params.min_p}
         params.top_k, params.top_p, params.min_p = _OPEN
-    params.extra_args = {**(params.extra_args or {}), ADMITTED: list(admitted)}
+    params.extra_args = {**(params.extra_args or {}), ADMITTED: noted}
 
 
 def _server_config(vllm_config: Any) -> dict[str, Any] | None:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NamedTuple, Self
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from ctwl_protocol import Beacon, get_profile
-from ctwl_protocol.profile import STANDARD, describe_error
 from ctwl_protocol.records.beacon import NONCE_COUNT
 from ctwl_protocol.records.layouts import find_layout
 from ctwl_protocol.records.record import Record
 
 from ...core.payload import Payload
-from ...errors import OptionOutOfRange, StrategyUnsuitable
-from ...options import Strategy, check_beacon, check_delta, check_strategy
+from ...core.strategies import Strategy, check_sigma
+from ...errors import OptionOutOfRange
+from ...options import BeaconOptions, MarkingOptions, Options, ProxyOptions, check_beacon, strategy_for
 
 __all__ = ["ADMITTED", "PREFIX", "Admitted", "Request"]
 
@@ -24,55 +24,27 @@ PREFIX = "ctwl_"
 ADMITTED = f"{PREFIX}admitted"
 """The extra argument in which the plug-in notes an :class:`Admitted`; whatever a client writes there is replaced."""
 
-_OF_SERVER = frozenset({"profile", "proxy_path", "device"})
-"""Fields that only the server's configuration sets."""
 
-
-class Request(BaseModel):
-    """What one request writes.
+class Request(BeaconOptions, MarkingOptions, ProxyOptions):
+    """What one request writes: a beacon, or the codes of a record. The fields of a proxy are the server's alone.
 
     Attributes:
-        provider: 0 to 1023; None, and no codes, writes nothing.
-        version: 0 to 15.
-        nonce: 0 to 63; None draws one for each text.
+        strategy: ``unbiased`` where none is named, and ``delta`` for greedy requests. A greedy request that itself
+            names a strategy that needs sampling is refused.
         layout: the number of the record's layout, where there are ``codes``.
         codes: a record as its codes, in place of provider, version and nonce.
-        strategy: ``unbiased``, ``gumbel``, ``delta``, ``vanilla`` or ``off``; None takes ``unbiased``. Greedy requests
-            get ``delta`` in place of the first two; those that ask for one of these themselves are refused.
-        delta: nats, for ``delta`` and ``vanilla``.
-        profile: a published profile or the path of a private one.
-        proxy_path: folder of the proxy LM's files where they are not in the cache.
-        device: the proxy's torch device.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-    provider: int | None = None
-    version: int = 0
-    nonce: int | None = None
+    strategy: Strategy = Field(Strategy.UNBIASED, strict=False)
     layout: int = 1
-    codes: list[int] | tuple[int, ...] | None = None
-    strategy: str | None = None
-    delta: float = 2.0
-    profile: str = STANDARD
-    proxy_path: str | None = None
-    device: str = "auto"
+    codes: Annotated[tuple[int, ...], Field(strict=False)] | None = None
 
     @model_validator(mode="after")
-    def _check_values(self) -> Self:
-        if self.strategy not in (None, "off", *Strategy):
-            raise OptionOutOfRange(f"{PREFIX}strategy is {self.strategy!r}; choose one of {', '.join(Strategy)}, off")
+    def _check_record(self) -> Self:
         if self.codes is None and self.layout != 1:
             raise OptionOutOfRange(f"{PREFIX}layout is of a record's codes; give them as {PREFIX}codes")
-        check_delta(self.delta)
-        if self.marks:
-            self.payload(0)
+        self.payload(0)
         return self
-
-    @property
-    def marks(self) -> bool:
-        """Whether there is something to write."""
-        return self.provider is not None or self.codes is not None
 
     @classmethod
     def of(cls, server: dict[str, Any], given: dict[str, Any] | None, temperature: float) -> Request | None:
@@ -88,30 +60,23 @@ class Request(BaseModel):
                 change.
         """
         own = _own_options(given or {})
-        for name in server.keys() - cls.model_fields.keys():
-            known = ", ".join(sorted(cls.model_fields))
-            raise OptionOutOfRange(f"{name} is no field of the server's ctwl; there are {known}")
-        if own.keys() & {"provider", "version", "nonce"}:  # the request's beacon, not the server's record
+        if own.keys() & BeaconOptions.model_fields.keys():  # the request's beacon, not the server's record
             server = {name: value for name, value in server.items() if name not in ("layout", "codes")}
-        try:
-            request = cls(**{**server, **own})
-        except ValidationError as error:
-            raise OptionOutOfRange(f"{PREFIX}{describe_error(error)}") from error
-        if request.strategy == "off":
+        asked = {**server, **own}
+        if asked.get("strategy") == "off":
             return None
-        if not request.marks:
+        request = cls(**asked)
+        if not asked.keys() & {"provider", "codes"}:
             if own:  # a client that asks for a mark must know that there would be none
                 raise OptionOutOfRange(f"name {PREFIX}provider or {PREFIX}codes; the server has none of its own")
             return None
-        strategy = Strategy(request.strategy or Strategy.UNBIASED)
-        if strategy.keeps_distribution and temperature <= 0:
-            if "strategy" in own:
-                raise StrategyUnsuitable(f"{strategy} needs sampling; at temperature 0 use delta")
-            strategy = Strategy.DELTA
+        sample = temperature > 0
+        named = request.strategy if sample or "strategy" in own or not request.strategy.keeps_distribution else None
+        strategy = strategy_for(named, sample=sample)
         profile = get_profile(request.profile)
         check_beacon(profile)
-        check_strategy(strategy, profile)
-        return request.model_copy(update={"strategy": str(strategy)})
+        check_sigma(strategy, profile)
+        return request.model_copy(update={"strategy": strategy})
 
     def payload(self, nonce: int) -> Payload:
         """The request's codes.
@@ -123,9 +88,7 @@ class Request(BaseModel):
             OptionOutOfRange, FieldOutOfRange, LayoutUnknown: what the client should change.
         """
         if self.codes is not None:
-            return Payload.of(Record(find_layout(self.layout), tuple(self.codes)))
-        if self.provider is None:
-            raise OptionOutOfRange(f"name {PREFIX}provider or {PREFIX}codes")
+            return Payload.of(Record(find_layout(self.layout), self.codes))
         return Payload((Beacon(self.provider, self.version, nonce if self.nonce is None else self.nonce).code,))
 
 
@@ -140,17 +103,17 @@ def _own_options(given: dict[str, Any]) -> dict[str, Any]:
         for name, value in given.items()
         if name.startswith(PREFIX) and name != ADMITTED
     }
-    allowed = Request.model_fields.keys() - _OF_SERVER
+    allowed = Request.model_fields.keys() - ProxyOptions.model_fields.keys()
     for name in own.keys() - allowed:
         names = ", ".join(sorted(PREFIX + field for field in allowed))
         raise OptionOutOfRange(f"{PREFIX}{name} is no option of a request; there are {names}")
-    beacon = own.keys() & {"provider", "version", "nonce"}
+    beacon = own.keys() & BeaconOptions.model_fields.keys()
     if beacon and "codes" in own:
         raise OptionOutOfRange(f"a request has {PREFIX}codes or {PREFIX}{min(beacon)}, not both")
     return own
 
 
-class Admitted(NamedTuple):
+class Admitted(Options):
     """What is noted of a request where it comes in, so that all workers agree.
 
     vLLM gives completion ``i`` of one request (``n``) the seed of the request plus ``i``, and nothing else that tells
@@ -160,23 +123,20 @@ class Admitted(NamedTuple):
     truncates by itself, and vLLM's truncation is switched off.
     """
 
-    nonce: Annotated[int, Field(ge=0, lt=NONCE_COUNT)]
+    nonce: int = Field(0, ge=0, lt=NONCE_COUNT)
     seed: int | None = None
     drawn: bool = False
     """Whether the seed is the plug-in's."""
-    top_k: Annotated[int, Field(ge=-1, lt=1 << 31)] = 0
-    top_p: Annotated[float, Field(gt=0, le=1)] = 1.0
-    min_p: Annotated[float, Field(ge=0, le=1)] = 0.0
+    top_k: int = Field(0, ge=-1, lt=1 << 31)
+    top_p: float = Field(1.0, gt=0, le=1)
+    min_p: float = Field(0.0, ge=0, le=1)
 
     @classmethod
     def of(cls, extra_args: dict[str, Any] | None) -> Admitted | None:
         """What was noted; None where nothing was, or something else (a client can write there too)."""
-        noted = (extra_args or {}).get(ADMITTED)
-        if not isinstance(noted, list | tuple) or len(noted) != len(cls._fields):
-            return None
         try:
-            return _ADMITTED.validate_python(list(noted), strict=True)
-        except ValidationError:
+            return cls.model_validate((extra_args or {}).get(ADMITTED))
+        except OptionOutOfRange:
             return None
 
     @property
@@ -187,6 +147,3 @@ class Admitted(NamedTuple):
     def nonce_of(self, seed: int | None) -> int:
         """The nonce of the request's completion that has this seed."""
         return self.nonce if self.seed is None or seed is None else (self.nonce + seed - self.seed) % NONCE_COUNT
-
-
-_ADMITTED = TypeAdapter(Admitted)

@@ -1,15 +1,15 @@
-"""``ctwl-registry``: keep a signed registry, or follow one. All of it works on files, without a network."""
+"""``ctwl-registry``: keep a signed registry, or follow one. It works on files and needs no network."""
 
 from __future__ import annotations
 
 import argparse
-import os
-import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any, TypeAlias
 
-from ...errors import CTWLError
+from ...command import command_parser, run_command
+from ...records.beacon import BEACON_FIELDS
 from ...secret_file import VARIABLE as PASSPHRASE
 from ..store import VARIABLE as FOLDER
 from . import actions
@@ -18,17 +18,17 @@ __all__ = ["main"]
 
 _DESCRIPTION = """\
 The registry says who owns a provider code. Keep one (keygen, init, add, retire, sign, rotate), or follow one (update,
-verify, show). Everything works on files: carry them as you like, what counts is their signatures.
+verify, show). Everything works on files. You may send them by any channel, because only their signatures count.
 """
 
 _EPILOG = f"""\
-a whole ceremony, with two of three people for the root and one key for the registry:
+a whole ceremony: two of three people sign the root, one key signs the registry:
   A=$(ctwl-registry keygen a.key)                     each person on a machine of their own; prints the public key
   B=$(ctwl-registry keygen b.key)
   C=$(ctwl-registry keygen c.key)
   X=$(ctwl-registry keygen x.key)
   ctwl-registry init --use production --root-threshold 2 --root-key $A --root-key $B --root-key $C --registry-key $X
-  ctwl-registry sign root.ctwl a.key                  it says what is signed; b.key signs elsewhere
+  ctwl-registry sign root.ctwl a.key                  prints what is signed; b.key signs on another machine
   ctwl-registry sign root.ctwl b.key
   ctwl-registry add provider registry.ctwl --code 42 --name Example --contact https://example.org/
   ctwl-registry add model registry.ctwl --code 42 --version 0 --name "Example 1"
@@ -38,16 +38,16 @@ later, a change, and another key for the registry:
   ctwl-registry retire registry.ctwl --code 42 --version 0
   ctwl-registry sign registry.ctwl x.key
   ctwl-registry rotate root.ctwl root-2.ctwl --registry-key $Y
-  ctwl-registry sign root-2.ctwl a.key b.key          with new root keys: the old ones and the new ones sign
+  ctwl-registry sign root-2.ctwl a.key b.key          where the root's keys change: old and new keys sign
   ctwl-registry sign registry.ctwl y.key              x.key's signature stays, for clients that lack root 2
-who follows it:
-  ctwl-registry update --root root.ctwl registry.ctwl   at first: this root came to you by a way that you trust
-  ctwl-registry update root-2.ctwl registry.ctwl      from then on
+to follow the registry:
+  ctwl-registry update --root root.ctwl registry.ctwl   the first time: get this root over a channel that you trust
+  ctwl-registry update root-2.ctwl registry.ctwl      after that
   ctwl-registry show
 
-A change to a signed file begins the next version, unsigned, in the same file; keep what you published. Passphrases come
-from ${PASSPHRASE} or the terminal. The trusted state lies in ${FOLDER}, else in the user's data folder. Where
-there is none, the wheel's own registry is trusted, which is one for tests.
+A change to a signed file starts the next version in the same file, unsigned; keep what you published. Passphrases come
+from ${PASSPHRASE} or the terminal. The trusted state is in ${FOLDER}, else in the user's data folder. Where
+there is none, the wheel's own registry is trusted, which is for tests.
 exit status: 0 done; 1 verify refuses the files; 2 an error.
 """
 
@@ -76,105 +76,123 @@ def _field(text: str) -> tuple[str, int]:
     return name, int(bits)
 
 
+def _shared(flag: str, *, required: bool = True, **how: Any) -> argparse.ArgumentParser:
+    """An option that several subcommands have."""
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument(flag, required=required, **how)
+    return parser
+
+
+_DAYS = _shared(
+    "--days", required=False, metavar="N", type=int, default=90, help="days until the registry expires (default 90)"
+)
+_CODE = _shared("--code", type=int, help="the provider's code, 0 to 1023")
+_NAME = _shared("--name", help="a name on one line")
+_CONTACT = _shared("--contact", help="a web page (https://...) or a mail address")
+_VERSION = _shared("--version", type=int, help="the model version, 0 to 15")
+_EPOCH = _shared("--epoch", type=int, help="greater than the last one")
+_SINCE = _shared("--since", required=False, type=_day, metavar="DAY", help="YYYY-MM-DD (default now)")
+_NUMBER = _shared("--number", type=int, help="64 to 127, used by no other layout")
+_OWNER_CODE = _shared("--owner", type=int, metavar="CODE", help="the code of the provider that owns the layout")
+_FIELD = _shared(
+    "--field",
+    metavar="NAME:BITS",
+    type=_field,
+    action="append",
+    dest="fields",
+    default=list(BEACON_FIELDS.items()),
+    help="a field after the beacon's three, most significant first; 20, 40 or 60 bits in total; may be repeated",
+)
+_COMMITMENT = _shared("--commitment", type=_hex, metavar="HEX", help="the output of ctwl-profile commit")
+_OWNER_NAME = _shared("--owner", help="who has the profile certified")
+
+_PROVIDER_DEFAULTS: dict[str, Any] = {"state": "active", "until": None, "models": [], "epochs": []}
+
+_ADDITIONS: dict[str, tuple[str, list[argparse.ArgumentParser], dict[str, Any]]] = {
+    "provider": ("give a code to an owner", [_CODE, _NAME, _CONTACT, _SINCE], _PROVIDER_DEFAULTS),
+    "model": ("a model version of a provider", [_CODE, _VERSION, _NAME, _SINCE], {"until": None}),
+    "epoch": ("a key epoch of a provider's sealed user ids", [_CODE, _EPOCH, _SINCE], {}),
+    "layout": ("the meaning of a record's codes", [_NUMBER, _NAME, _OWNER_CODE, _FIELD], {}),
+    "certificate": ("a commitment to a private profile, now", [_COMMITMENT, _OWNER_NAME], {"since": None}),
+}
+"""What ``add`` adds: a text for the help, the options, and the fields that no option sets."""
+
+_Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="ctwl-registry",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command_parser("ctwl-registry", _DESCRIPTION, _EPILOG)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    _add_keeping(commands)
+    _add_roots(commands)
+    _add_changes(commands)
+    _add_signing(commands)
     _add_following(commands)
     return parser
 
 
-def _add_keeping(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    keygen = commands.add_parser("keygen", help="make a signing key; prints its public half")
-    keygen.set_defaults(action=actions.keygen)
-    keygen.add_argument("key", metavar="KEYFILE", type=Path, help="the file to write, which opens with a passphrase")
+def _command(
+    commands: _Commands, name: str, action: actions.Action, text: str, options: Sequence[argparse.ArgumentParser] = ()
+) -> argparse.ArgumentParser:
+    parser = commands.add_parser(name, help=text, description=text, parents=options)
+    parser.set_defaults(action=action)
+    return parser
 
-    init = commands.add_parser("init", help="make the first root and an empty registry, to be signed")
-    init.set_defaults(action=actions.init)
-    init.add_argument("--use", choices=["production", "test"], default="test", help="for good, or test (default)")
-    init.add_argument("--root", metavar="FILE", type=Path, default=Path("root.ctwl"), help="default root.ctwl")
-    init.add_argument("--registry", metavar="FILE", type=Path, default=Path("registry.ctwl"))
+
+def _add_roots(commands: _Commands) -> None:
+    keygen = _command(commands, "keygen", actions.keygen, "make a signing key and print its public half")
+    keygen.add_argument("key", metavar="KEYFILE", type=Path, help="the file to write; a passphrase opens it")
+    init = _command(commands, "init", actions.init, "make the first root and an empty registry, unsigned", [_DAYS])
+    init.add_argument("--use", choices=["production", "test"], default="test", help="what it is for (default test)")
+    for name in ("root", "registry"):
+        path = Path(f"{name}.ctwl")
+        init.add_argument(f"--{name}", metavar="FILE", type=Path, default=path, help=f"to write (default {path})")
     _add_roles(init, needed=True)
-
-    add = commands.add_parser("add", help="add a provider, model, epoch, layout or certificate")
-    kinds = add.add_subparsers(metavar="KIND", required=True)
-    provider = _change(kinds, "provider", actions.add_provider, "give a code to an owner")
-    provider.add_argument("--code", type=int, required=True, help="0 to 1023, never given before")
-    provider.add_argument("--name", required=True)
-    provider.add_argument("--contact", required=True, help="a page (https://...) or a mail address")
-    model = _change(kinds, "model", actions.add_model, "a model version of a provider")
-    model.add_argument("--code", type=int, required=True)
-    model.add_argument("--version", type=int, required=True, help="0 to 15")
-    model.add_argument("--name", required=True)
-    epoch = _change(kinds, "epoch", actions.add_epoch, "a key epoch of a provider's sealed user ids")
-    epoch.add_argument("--code", type=int, required=True)
-    epoch.add_argument("--epoch", type=int, required=True, help="greater than the one before")
-    for dated in (provider, model, epoch):
-        dated.add_argument("--since", type=_day, metavar="DAY", help="YYYY-MM-DD; default now")
-    layout = _change(kinds, "layout", actions.add_layout, "what the codes of a record mean")
-    layout.add_argument("--number", type=int, required=True, help="64 to 127, never given before")
-    layout.add_argument("--name", required=True)
-    layout.add_argument("--owner", type=int, required=True, metavar="CODE")
-    layout.add_argument(
-        "--field",
-        metavar="NAME:BITS",
-        type=_field,
-        action="append",
-        required=True,
-        dest="fields",
-        help="a field after the beacon's three, most significant first; in all 20, 40 or 60 bits",
-    )
-    certificate = _change(kinds, "certificate", actions.add_certificate, "a commitment to a private profile, as of now")
-    certificate.add_argument("--commitment", type=_hex, required=True, metavar="HEX")
-    certificate.add_argument("--owner", required=True, help="who has it certified")
-
-    contact = _change(commands, "contact", actions.contact, "change how a provider is reached")
-    contact.add_argument("--code", type=int, required=True)
-    contact.add_argument("--contact", required=True)
-    retire = _change(commands, "retire", actions.retire, "end a provider, or one model version; the code stays taken")
-    retire.add_argument("--code", type=int, required=True)
-    which = retire.add_mutually_exclusive_group()
-    which.add_argument("--version", type=int, help="this model version alone")
-    which.add_argument("--revoke", action="store_true", help="what is found from then on is no evidence")
-    retire.add_argument("--at", type=_day, metavar="DAY", help="YYYY-MM-DD; default now; not of what has ended already")
-    _change(commands, "renew", actions.renew, "date a registry anew before it expires, without a change")
-
-    rotate = commands.add_parser("rotate", help="make the next root; the keys of both must sign it")
-    rotate.set_defaults(action=actions.rotate)
+    rotate = _command(commands, "rotate", actions.rotate, "make the next root; the keys of both roots must sign it")
     rotate.add_argument("file", metavar="ROOT", type=Path, help="the newest root")
     rotate.add_argument("out", metavar="NEXT", type=Path, help="the file to write")
     _add_roles(rotate, needed=False)
 
-    sign = commands.add_parser("sign", help="say what a file holds, and sign it with one key or more")
-    sign.set_defaults(action=actions.sign)
+
+def _add_changes(commands: _Commands) -> None:
+    changed = argparse.ArgumentParser(add_help=False, parents=[_DAYS])
+    changed.add_argument("file", metavar="REGISTRY", type=Path, help="the file to change; sign it afterwards")
+    add = commands.add_parser("add", help="add a provider, model, epoch, layout or certificate")
+    kinds = add.add_subparsers(metavar="KIND", required=True)
+    for kind, (text, options, fixed) in _ADDITIONS.items():
+        _command(kinds, kind, actions.add, text, [*options, changed]).set_defaults(kind=kind, **fixed)
+    text = "change the contact of a provider"
+    _command(commands, "contact", actions.contact, text, [_CODE, _CONTACT, changed])
+    text = "end a provider, or one of its model versions; nobody else can get the code"
+    retire = _command(commands, "retire", actions.retire, text, [_CODE, changed])
+    which = retire.add_mutually_exclusive_group()
+    which.add_argument("--version", type=int, help="end only this model version")
+    which.add_argument("--revoke", action="store_true", help="texts found from then on are no evidence")
+    retire.add_argument("--at", type=_day, metavar="DAY", help="YYYY-MM-DD (default now)")
+    _command(commands, "renew", actions.renew, "give a registry new dates, and change nothing else", [changed])
+
+
+def _add_signing(commands: _Commands) -> None:
+    sign = _command(commands, "sign", actions.sign, "print what a file holds, and sign it with one key or more")
     sign.add_argument("file", metavar="FILE", type=Path)
     sign.add_argument("keys", metavar="KEYFILE", type=Path, nargs="+")
 
 
-def _add_following(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    verify = commands.add_parser("verify", help="would an update take these files? changes nothing")
-    verify.set_defaults(action=actions.verify)
-    update = commands.add_parser("update", help="take files into the trusted state")
-    update.set_defaults(action=actions.update)
+def _add_following(commands: _Commands) -> None:
+    verify = _command(commands, "verify", actions.verify, "check whether an update would accept files")
+    update = _command(commands, "update", actions.update, "update the trusted state by files")
     for parser in (verify, update):
         parser.add_argument("files", metavar="FILE", type=Path, nargs="+", help="roots in sequence, and a registry")
-        parser.add_argument("--root", metavar="FILE", type=Path, help="trust this root on your word, to start from")
-    shown = commands.add_parser("show", help="the trusted registry, or a file as it stands, unverified")
-    shown.set_defaults(action=actions.show)
-    shown.add_argument("file", metavar="FILE", type=Path, nargs="?")
-    for parser in (verify, shown):
+        parser.add_argument("--root", metavar="FILE", type=Path, help="start from this root, which you trust")
+    show = _command(commands, "show", actions.show, "print the trusted registry, or a file, unverified")
+    show.add_argument("file", metavar="FILE", type=Path, nargs="?")
+    for parser in (verify, show):
         parser.add_argument("--json", action="store_true", help="print JSON")
-    for parser in (verify, update, shown):
-        parser.add_argument("--folder", metavar="FOLDER", type=Path, help=f"the trusted state's; default ${FOLDER}")
+    for parser in (verify, update, show):
+        parser.add_argument("--folder", metavar="FOLDER", type=Path, help=f"of the trusted state (default ${FOLDER})")
 
 
 def _add_roles(parser: argparse.ArgumentParser, *, needed: bool) -> None:
-    otherwise = "" if needed else "; without one the keys stay"
+    usual_keys, usual_threshold = ("", "1") if needed else (" (default: the same keys)", "as before")
     for name in ("root", "registry"):
         parser.add_argument(
             f"--{name}-key",
@@ -183,48 +201,18 @@ def _add_roles(parser: argparse.ArgumentParser, *, needed: bool) -> None:
             action="append",
             required=needed,
             dest=f"{name}_keys",
-            help=f"a public key of the {name}'s role; may be given again{otherwise}",
+            help=f"a public key that may sign the {name}; may be repeated{usual_keys}",
         )
-        usual = "1" if needed else "as it was"
-        parser.add_argument(
-            f"--{name}-threshold", metavar="N", type=int, help=f"so many of them sign the {name}; default {usual}"
-        )
-    parser.add_argument("--root-days", metavar="N", type=int, default=730, help="the root expires then (default 730)")
-    if needed:
-        _add_days(parser)
-
-
-def _add_days(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--days", metavar="N", type=int, default=90, help="the registry expires then (default 90)")
-
-
-def _change(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, action: actions.Action, text: str
-) -> argparse.ArgumentParser:
-    parser = commands.add_parser(name, help=text, description=text)
-    parser.set_defaults(action=action)
-    parser.add_argument("file", metavar="REGISTRY", type=Path, help="changed in place, and then to be signed")
-    _add_days(parser)
-    return parser
+        threshold_help = f"number of keys that must sign the {name} (default {usual_threshold})"
+        default = 1 if needed else None
+        parser.add_argument(f"--{name}-threshold", metavar="N", type=int, default=default, help=threshold_help)
+    parser.add_argument(
+        "--root-days", metavar="N", type=int, default=730, help="days until the root expires (default 730)"
+    )
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit status."""
     arguments = _parser().parse_args(argv)
     action: actions.Action = arguments.action
-    try:
-        status = action(arguments)
-        sys.stdout.flush()
-    except CTWLError as error:
-        print(f"ctwl-registry: {error.code}: {error}", file=sys.stderr)
-        return 2
-    except BrokenPipeError:  # the reader of our output went away
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except OSError as error:
-        print(f"ctwl-registry: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("ctwl-registry: interrupted", file=sys.stderr)
-        return 2
-    return status
+    return run_command("ctwl-registry", lambda: action(arguments) or 0)

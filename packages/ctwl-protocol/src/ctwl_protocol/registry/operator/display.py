@@ -1,4 +1,4 @@
-"""The registry in words: plain columns for people, JSON for programs."""
+"""What the command prints: plain columns for people, JSON for programs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..documents import Registry, Role, Root
-from ..entries import CertificateEntry, LayoutEntry, ProviderEntry
+from ..entries import CertificateEntry, ProviderEntry
 from ..envelope import Envelope
 from ..workflow import Trusted, date
 
@@ -14,7 +14,7 @@ __all__ = ["document_json", "document_text", "summary", "trusted_json", "trusted
 
 
 def trusted_text(trusted: Trusted, now: int) -> str:
-    """What is trusted, readably."""
+    """What is trusted, for people."""
     return f"{trusted.label(now)}\n{_root_text(trusted.root)}\n\n{_registry_text(trusted.registry)}"
 
 
@@ -30,11 +30,11 @@ def trusted_json(trusted: Trusted, now: int) -> dict[str, Any]:
 
 
 def document_text(envelope: Envelope) -> str:
-    """What an envelope says of itself, unverified."""
+    """What an envelope holds, unverified, for people."""
     document = envelope.document()
     signers = ", ".join(f"{signature.key.hex()[:16]}..." for signature in envelope.signatures) or "nobody"
     body = _root_text(document) if isinstance(document, Root) else _registry_text(document)
-    return f"NOT VERIFIED: {summary(envelope)}\nsaid to be signed by: {signers}\n{body}"
+    return f"NOT VERIFIED: {summary(envelope)}\nsignatures claim the keys: {signers}\n{body}"
 
 
 def document_json(envelope: Envelope) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def document_json(envelope: Envelope) -> dict[str, Any]:
 
 
 def summary(envelope: Envelope) -> str:
-    """One line: what is it that is signed?"""
+    """The document of an envelope in one line: its kind, version and dates."""
     document = envelope.document()
     if isinstance(document, Root):
         return f"root {document.version} for {document.use}, expires {date(document.expires)}"
@@ -62,26 +62,23 @@ def _root_text(root: Root) -> str:
 
 
 def _registry_text(registry: Registry) -> str:
-    parts = []
-    providers = [entry for entry in registry.entries if isinstance(entry, ProviderEntry)]
-    if providers:
-        rows = [
+    owners = [entry for entry in registry.entries if isinstance(entry, ProviderEntry)]
+    tables = {
+        ("code", "provider", "state", "versions", "epochs", "contact"): [
             [str(owner.code), owner.name, _state(owner), _versions(owner), _epochs(owner), owner.contact]
-            for owner in sorted(providers, key=lambda owner: owner.code)
-        ]
-        parts.append(_table(("code", "provider", "state", "versions", "epochs", "contact"), rows))
-    layouts = [entry for entry in registry.entries if isinstance(entry, LayoutEntry)]
-    if layouts:
-        rows = [
+            for owner in sorted(owners, key=lambda owner: owner.code)
+        ],
+        ("number", "layout", "owner", "fields"): [
             [str(entry.number), entry.name, str(entry.owner), " ".join(f"{name}:{bits}" for name, bits in entry.fields)]
-            for entry in layouts
-        ]
-        parts.append(_table(("number", "layout", "owner", "fields"), rows))
-    certificates = [entry for entry in registry.entries if isinstance(entry, CertificateEntry)]
-    if certificates:
-        rows = [[date(entry.since), entry.owner, entry.commitment.hex()] for entry in certificates]
-        parts.append(_table(("since", "certificate of", "commitment"), rows))
-    return "\n\n".join(parts) or "no entries"
+            for entry in registry.layouts()
+        ],
+        ("since", "certificate of", "commitment"): [
+            [date(entry.since), entry.owner, entry.commitment.hex()]
+            for entry in registry.entries
+            if isinstance(entry, CertificateEntry)
+        ],
+    }
+    return "\n\n".join(_table(head, rows) for head, rows in tables.items() if rows) or "no entries"
 
 
 def _state(owner: ProviderEntry) -> str:
@@ -89,7 +86,7 @@ def _state(owner: ProviderEntry) -> str:
 
 
 def _versions(owner: ProviderEntry) -> str:
-    """The versions, those that are no longer in use in brackets."""
+    """The versions; those in brackets are no longer in use."""
     return " ".join(f"{model.version}" if model.until is None else f"({model.version})" for model in owner.models)
 
 

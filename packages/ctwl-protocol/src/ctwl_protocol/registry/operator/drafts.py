@@ -1,6 +1,6 @@
-"""An operator's changes: from a signed document to the unsigned draft of the next (spec 9.6).
+"""An operator's changes: from a signed document to the unsigned draft of the next one (spec 9.6).
 
-Each function takes a document and gives another; what clients would refuse is refused here already.
+Each function takes a document and returns another. It refuses what clients would refuse.
 """
 
 from __future__ import annotations
@@ -9,35 +9,43 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from ... import canonical
-from ...errors import EntryUnknown, RegistryMalformed
+from ...errors import RegistryError
 from ..append_only import check_append_only
 from ..documents import REGISTRY, ROOT, Registry, Root, Use
 from ..entries import ProviderEntry
 from ..envelope import Envelope
 
-__all__ = ["Change", "add_entry", "add_to_provider", "first", "next_root", "retire", "revise", "role", "set_contact"]
+__all__ = ["Change", "add", "first", "next_root", "retire", "revise", "role", "set_contact"]
 
 _DAY = 86_400
 
 _Kind = TypeVar("_Kind", Root, Registry)
 
 Change = Callable[[Registry], Registry]
-"""One change of the entries."""
+"""A change of a registry's entries."""
 
 
 def role(threshold: int, keys: Sequence[bytes]) -> dict[str, Any]:
-    """A role as it stands in a root, its keys in order; the root says whether it is sound."""
+    """A role as a root states it, with its keys in order; :class:`~ctwl_protocol.registry.Root` validates it."""
     return {"threshold": threshold, "keys": sorted(keys)}
 
 
 def first(
     *, use: Use, root: dict[str, Any], registry: dict[str, Any], now: int, root_days: int, days: int
 ) -> tuple[Root, Registry]:
-    """The first root, with two roles (:func:`role`), and an empty registry.
+    """The first root, with two roles, and an empty registry.
+
+    Args:
+        use: what the registry is for.
+        root: its role, see :func:`role`.
+        registry: its role.
+        now: Unix seconds.
+        root_days: days until the root expires.
+        days: days until the registry expires.
 
     Raises:
-        KeyUnsuitable, KeyIsForTests: a key may not be enrolled, or not for production.
-        RootMalformed, RegistryMalformed: a key stands twice, or a threshold or a time is out of range.
+        RegistryError: ``key-unsuitable`` or ``test-key-in-production``: the root may not list a key; ``root-malformed``
+            or ``registry-malformed``: a key is given twice, or a threshold or a time is out of range.
     """
     head = {"format": ROOT, "use": use, "version": 1, "expires": now + root_days * _DAY}
     empty = {"format": REGISTRY, "version": 1, "issued": now, "expires": now + days * _DAY, "entries": []}
@@ -48,23 +56,28 @@ def first(
 def next_root(
     old: Root, *, root: dict[str, Any] | None, registry: dict[str, Any] | None, now: int, root_days: int
 ) -> Root:
-    """The root after another; a role that is None stays as it is.
+    """The next root after ``old``; a role that is None stays as it is.
 
     Raises:
-        KeyUnsuitable, KeyIsForTests, RootMalformed: see :func:`first`.
+        RegistryError: as for :func:`first`.
     """
     roles = {name: new for name, new in (("root", root), ("registry", registry)) if new is not None}
     return _changed(old, version=old.version + 1, expires=now + root_days * _DAY, **roles)
 
 
 def revise(envelope: Envelope, change: Change | None, *, now: int, days: int) -> Envelope:
-    """The registry of an envelope, changed, dated anew and unsigned.
+    """The registry of an envelope, changed and with new dates, unsigned.
 
-    Where the envelope is signed the draft has the next version; an unsigned one is a draft that goes on. Without a
-    change the registry is only dated anew, before it expires.
+    The draft of a signed envelope has the next version. An unsigned envelope is itself a draft and keeps its version.
+
+    Args:
+        envelope: the registry.
+        change: None only sets new dates, before the registry expires.
+        now: Unix seconds.
+        days: days until the draft expires.
 
     Raises:
-        RegistryError: the change is one that clients refuse.
+        RegistryError: clients would refuse the change.
     """
     old = Registry.from_bytes(envelope.payload)
     issued = max(now, old.issued)
@@ -76,33 +89,34 @@ def revise(envelope: Envelope, change: Change | None, *, now: int, days: int) ->
     return Envelope.unsigned(new)
 
 
-def add_entry(registry: Registry, **entry: Any) -> Registry:
-    """Append a provider, a layout or a certificate, given by its fields.
+def add(registry: Registry, kind: str, **fields: Any) -> Registry:
+    """Append an entry, or a model or an epoch of a provider.
+
+    Args:
+        registry: the registry.
+        kind: "provider", "layout", "certificate", "model" or "epoch".
+        fields: the fields; for a model or an epoch also the provider's ``code``. Where ``since`` is None, it is the
+            registry's own date.
 
     Raises:
-        CodeReused: its code, number or commitment is taken.
-        RegistryMalformed: a field is missing or out of range.
+        RegistryError: ``code-reused``: the code, number or commitment is taken; ``entry-unknown``: there is no such
+            provider; ``registry-malformed``: a field is missing or out of range, the version is taken, or an epoch does
+            not ascend.
     """
-    return _changed(registry, entries=[*registry.model_dump()["entries"], entry])
-
-
-def add_to_provider(registry: Registry, code: int, field: str, **item: Any) -> Registry:
-    """Append to a provider's ``models`` or ``epochs``.
-
-    Raises:
-        EntryUnknown: no such provider.
-        RegistryMalformed: the version is taken, an epoch does not ascend, or a field is out of range.
-    """
-    owner = _provider(registry, code).model_dump()
-    return _with_provider(registry, code, {field: [*owner[field], item]})
+    if "since" in fields and fields["since"] is None:
+        fields["since"] = registry.issued
+    if kind in ("model", "epoch"):
+        owner = _provider(registry, fields.pop("code"))
+        return _with_provider(registry, owner.code, {f"{kind}s": [*owner.model_dump()[f"{kind}s"], fields]})
+    return _changed(registry, entries=[*registry.model_dump()["entries"], {"kind": kind, **fields}])
 
 
 def set_contact(registry: Registry, code: int, contact: str) -> Registry:
-    """Change how a provider is reached.
+    """Change the contact of a provider.
 
     Raises:
-        EntryUnknown: no such provider.
-        RegistryMalformed: neither a page (https) nor a mail address.
+        RegistryError: ``entry-unknown``: there is no such provider; ``registry-malformed``: the contact is neither a
+            web page (https) nor a mail address.
     """
     _provider(registry, code)
     return _with_provider(registry, code, {"contact": contact})
@@ -111,25 +125,27 @@ def set_contact(registry: Registry, code: int, contact: str) -> Registry:
 def retire(
     registry: Registry, code: int, *, at: int | None = None, version: int | None = None, revoke: bool = False
 ) -> Registry:
-    """End a provider, all its models included, or one model version; the code stays taken and still decodes.
+    """End a provider with all its models, or one model version. The code stays taken, and decoders still read it.
 
     Args:
         registry: the registry.
         code: the provider's.
-        at: when, in seconds since 1970; None for the registry's own date, or for when it ended already.
-        version: this model version alone.
-        revoke: what is found from then on is no evidence.
+        at: when, in Unix seconds; None is the registry's own date, or the old date where the provider ended before.
+        version: end only this model version.
+        revoke: texts found from then on are no evidence.
 
     Raises:
-        EntryUnknown: no such provider or version.
-        RegistryMalformed: ``at`` lies before it began; it ended already, and what has ended keeps its day.
+        RegistryError: ``entry-unknown``: there is no such provider or version; ``registry-malformed``: ``at`` lies
+            before it began, or it ended before, and its date may not change.
     """
     owner = _provider(registry, code)
     ended = owner if version is None else registry.model(code, version)
     if ended is None:
-        raise EntryUnknown(f"provider {code} has no model version {version}; ctwl-registry show lists them")
+        raise RegistryError(
+            "entry-unknown", f"provider {code} has no model version {version}; ctwl-registry show lists them"
+        )
     if ended.until is not None and (at is not None or version is not None):
-        raise RegistryMalformed("that has ended already, and what has ended keeps its day")
+        raise RegistryError("registry-malformed", "that has ended already, and its date may not change; leave it out")
     at = registry.issued if at is None else at
     models = [model.model_dump() for model in owner.models]
     for model in models:
@@ -145,18 +161,18 @@ def retire(
 def _provider(registry: Registry, code: int) -> ProviderEntry:
     owner = registry.provider(code)
     if owner is None:
-        raise EntryUnknown(f"the registry has no provider {code}; add it first, or look for it with ctwl-registry show")
+        raise RegistryError(
+            "entry-unknown",
+            f"the registry has no provider {code}; add it first, or look for it with ctwl-registry show",
+        )
     return owner
 
 
 def _with_provider(registry: Registry, code: int, changes: dict[str, Any]) -> Registry:
-    entries: Sequence[dict[str, Any]] = registry.model_dump()["entries"]
-    return _changed(
-        registry,
-        entries=[
-            entry | changes if (entry["kind"], entry.get("code")) == ("provider", code) else entry for entry in entries
-        ],
-    )
+    entries = [
+        entry.model_dump() | (changes if entry.identity == ("provider", code) else {}) for entry in registry.entries
+    ]
+    return _changed(registry, entries=entries)
 
 
 def _changed(document: _Kind, **changes: Any) -> _Kind:

@@ -1,0 +1,103 @@
+"""Vectors as files: one JSON document for each family, as Wycheproof has it.
+
+Beside them lie a JSON Schema for each, the numeric vectors in a folder of their own, and a signed manifest.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any, Literal
+
+from ..families import FAMILIES as _FAMILIES
+from ..families import agree
+from . import manifest
+from .numeric import Numeric, is_numeric
+
+__all__ = ["FAMILIES", "Vector", "files_of", "load", "load_numeric", "published"]
+
+FAMILIES = tuple(_FAMILIES)
+"""Names of the families."""
+
+
+@dataclass(frozen=True)
+class Vector:
+    """One question and its answer.
+
+    Attributes:
+        id: stable: the family and a name within it.
+        family: its family.
+        section: of the specification.
+        level: of the claim; bytes and integers are exact.
+        comment: what it is about.
+    """
+
+    id: str
+    family: str
+    section: str
+    level: Literal["exact"]
+    comment: str
+    input: dict[str, Any]
+    expected: dict[str, Any]
+
+    def agrees(self, answer: Any) -> bool:
+        """Whether an answer is the expected one; decimal numbers need only be near (see the schemas)."""
+        return agree(self.expected, answer)
+
+
+def load(families: Iterable[str] = FAMILIES) -> list[Vector]:
+    """The published vectors, in order, after a check against the manifest.
+
+    Args:
+        families: which ones.
+
+    Raises:
+        VectorsAltered: a file is not the one that was signed.
+    """
+    files, found = _verified(published()), []
+    for family in families:
+        document = json.loads(files[f"{family}.json"])
+        head = {name: document[name] for name in ("family", "section", "level")}
+        found += [Vector(**head, **test) for test in document["tests"]]
+    return found
+
+
+def load_numeric(folder: Path | None = None) -> list[Numeric]:
+    """The numeric vectors, one item for each profile, after a check against the manifest.
+
+    Args:
+        folder: where the files are; None for the published ones.
+
+    Raises:
+        VectorsAltered: see :func:`load`.
+    """
+    files = _verified(folder or published())
+    return [Numeric.of(json.loads(files[name])) for name in sorted(files) if is_numeric(name)]
+
+
+def published() -> Traversable:
+    """The folder of the vectors: inside the wheel, or beside the sources of an editable installation."""
+    inside = resources.files("ctwl_conformance") / "v1"
+    return inside if inside.is_dir() else Path(__file__).parents[3] / "vectors" / "v1"
+
+
+def files_of(folder: Traversable, prefix: str = "") -> dict[str, bytes]:
+    """The files of a folder by name, those of the folders inside it included."""
+    found: dict[str, bytes] = {}
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            found |= files_of(entry, f"{prefix}{entry.name}/")
+        else:
+            found[prefix + entry.name] = entry.read_bytes()
+    return found
+
+
+def _verified(folder: Traversable) -> dict[str, bytes]:
+    """The files of a folder, without the manifest that they agree with."""
+    files = files_of(folder)
+    manifest.verify(files.pop(manifest.NAME, b""), files)
+    return files

@@ -1,0 +1,174 @@
+"""What the reference answers: it checks the published vectors, and writes the expected answers of the files anew.
+
+The files are the source of the inputs, the heads and the schemas. The reference fills in ids and expected answers.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ctwl_protocol import CTWLError
+
+from ..families import FAMILIES, Family
+from . import manifest
+from .files import Vector, files_of, load, published
+from .manifest import VectorsAltered
+from .numeric import Numeric, head, is_numeric, measure, name_of, profile_of
+
+__all__ = ["check", "differences", "unanswerable", "write"]
+
+
+def unanswerable() -> dict[str, tuple[str, ...]]:
+    """The families that the reference cannot answer here, and the packages that are missing."""
+    return {family.name: family.missing for family in FAMILIES.values() if family.missing}
+
+
+def check(families: Iterable[str] = tuple(FAMILIES)) -> list[tuple[Vector, dict[str, Any]]]:
+    """The vectors that the installed reference answers otherwise, with its answers.
+
+    Args:
+        families: which ones; those of :func:`unanswerable` are left out.
+
+    Raises:
+        VectorsAltered: see :func:`~.files.load`.
+    """
+    left_out = unanswerable()
+    asked = load(family for family in families if family not in left_out)
+    answers = [(vector, _answered(vector)) for vector in asked]
+    return [(vector, answer) for vector, answer in answers if not vector.agrees(answer)]
+
+
+def _answered(vector: Vector) -> dict[str, Any]:
+    try:
+        return FAMILIES[vector.family].answer(vector.input)
+    except Exception as error:  # a fault of the implementation is a wrong answer, whatever it raises
+        return {"error": f"{type(error).__name__}: {error}"}
+
+
+def write(folder: Path, anew: Iterable[str] = ()) -> None:
+    """Write the files of all families, their schemas and the manifest.
+
+    Args:
+        folder: where to. Its own files are the source of inputs; the published ones stand in for those that it lacks.
+        anew: profiles whose numeric vectors are measured anew by the reference on this machine.
+
+    Raises:
+        VectorsAltered: a file in the folder holds no vectors.
+        CTWLError: see :func:`~.numeric.measure`.
+    """
+    measured = {name_of(profile): _document(head(profile), measure(profile)) for profile in anew}
+    there = files_of(folder) if folder.is_dir() else {}
+    kept = {name: data for name, data in there.items() if name not in measured}
+    for name, text in _documents(kept, measured).items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="ascii")
+
+
+def differences(folder: Path) -> list[str]:
+    """What the reference would write differently: names of files and, inside a family's file, ids of vectors.
+
+    Numeric vectors are compared in form only; :func:`~.numeric.reweigh` compares their numbers.
+    """
+    files = files_of(folder)
+    wanted = _documents({name: data for name, data in files.items() if _is_sound(name, data)})
+    there = {name: data.decode("utf-8", "replace") for name, data in files.items()}
+    found = []
+    for name in sorted(wanted.keys() | there.keys()):
+        if wanted.get(name) == there.get(name):
+            continue
+        old, new = _by_id(there.get(name)), _by_id(wanted.get(name))
+        ids = sorted(vector for vector in old.keys() | new.keys() if old.get(vector) != new.get(vector))
+        what = "missing" if name not in there else "not one of the files" if name not in wanted else "differs"
+        found.append(f"{name}: {what}" + (f" in {', '.join(ids)}" if ids and what == "differs" else ""))
+    return found
+
+
+def _documents(there: dict[str, bytes], measured: dict[str, str] | None = None) -> dict[str, str]:
+    """What the files should hold, by file name.
+
+    Args:
+        there: files that stand for the published ones of the same name, and numeric ones of more profiles.
+        measured: files of numeric vectors that were measured just now.
+    """
+    sources = files_of(published()) | there
+    made = {name: _as_written(name, data) for name, data in sources.items() if is_numeric(name)} | (measured or {})
+    counts = {name: len(json.loads(text)["tests"]) for name, text in made.items()}
+    for name in (*FAMILIES, "numeric"):
+        made[f"schemas/{name}.json"] = sources[f"schemas/{name}.json"].decode("ascii")
+    for family in FAMILIES.values():
+        name = f"{family.name}.json"
+        told = _parsed(name, sources[name])
+        tests = [_answered_anew(family, test) for test in told.pop("tests")]
+        made[name], counts[name] = _document(told, tests), len(tests)
+    encoded = {name: text.encode("ascii") for name, text in made.items()}
+    return made | {manifest.NAME: manifest.make(encoded, counts)}
+
+
+def _answered_anew(family: Family, test: Mapping[str, Any]) -> dict[str, Any]:
+    """A test of a family's file with a new id and answer; its comment and input stay."""
+    comment, asked = test["comment"], test["input"]
+    name = f"{family.name}/{_slug(comment)}"
+    return {"id": name, "comment": comment, "input": asked, "expected": family.answer(asked)}
+
+
+def _slug(comment: str) -> str:
+    """A comment as part of an id: a vector keeps its id as long as it keeps its comment."""
+    return re.sub("[^a-z0-9]+", "-", comment.lower()).strip("-")
+
+
+def _document(told: Mapping[str, Any], tests: Iterable[dict[str, Any]]) -> str:
+    """A file: its head, then one test on each line."""
+    lines = ",\n".join(f"  {json.dumps(test)}" for test in tests)
+    return f'{json.dumps(told, indent=1)[:-2]},\n "tests": [\n{lines}\n ]\n}}\n'
+
+
+def _parsed(name: str, data: bytes) -> dict[str, Any]:
+    """A family's file.
+
+    Raises:
+        VectorsAltered: it is none.
+    """
+    try:
+        document: dict[str, Any] = json.loads(data)
+        if not all(isinstance(test["comment"], str) and isinstance(test["input"], dict) for test in document["tests"]):
+            raise ValueError("a comment or an input is missing")
+    except (ValueError, KeyError, TypeError) as error:
+        raise VectorsAltered(f"{name} holds no vectors ({error}); take the published file") from error
+    return document
+
+
+def _as_written(name: str, data: bytes) -> str:
+    """A file of numeric vectors as it would be written today, with the numbers that it has.
+
+    Raises:
+        VectorsAltered: it is none.
+    """
+    try:
+        told, tests = head(profile_of(name)), json.loads(data)["tests"]
+        Numeric.of(told | {"tests": tests})
+    except (ValueError, KeyError, TypeError, CTWLError) as error:
+        raise VectorsAltered(f"{name} holds no numeric vectors; make it anew with generate --numeric") from error
+    return _document(told, tests)
+
+
+def _is_sound(name: str, data: bytes) -> bool:
+    """Whether a file can be read as what its name says."""
+    try:
+        if is_numeric(name):
+            _as_written(name, data)
+        elif name.removesuffix(".json") in FAMILIES:
+            _parsed(name, data)
+    except VectorsAltered:
+        return False
+    return data.isascii()
+
+
+def _by_id(text: str | None) -> dict[str, Any]:
+    try:
+        return {str(test["id"]): test for test in json.loads(text or "{}")["tests"]}
+    except (ValueError, KeyError, TypeError):
+        return {}

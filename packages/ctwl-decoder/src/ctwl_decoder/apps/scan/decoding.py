@@ -1,0 +1,142 @@
+"""Documents in, rows out: what decodes a corpus, on this machine or in the workers of a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from ctwl_protocol.proxy import open_proxy
+
+from ...decoder import Decoder
+from ...errors import InputTooLarge, NotText, ScanSettingsDiffer, TextMissing
+from .chunks import Chunk
+from .corpus import DOCUMENTS
+from .settings import Settings
+
+__all__ = ["SCHEMA", "DocumentDecoder"]
+
+_CODE = [(name, pa.int32()) for name in ("code", "provider", "version", "nonce")]
+_RECORD = pa.struct([("layout", pa.string()), ("codes", pa.list_(pa.int32())), ("p_value", pa.float64())])
+_SPAN = [("start", pa.int32()), ("end", pa.int32()), *_CODE, ("p_value", pa.float64()), ("record", _RECORD)]
+_RESULTS = pa.schema(
+    [
+        ("detected", pa.bool_()),
+        ("outcome", pa.string()),
+        *_CODE,
+        ("p_value", pa.float64()),
+        ("record", _RECORD),
+        ("tokens", pa.int32()),
+        ("spans", pa.list_(pa.struct(_SPAN))),
+        ("error", pa.string()),
+        ("message", pa.string()),
+    ]
+)
+
+SCHEMA = pa.schema([*list(DOCUMENTS)[:3], *_RESULTS])
+"""A scan's results: file, row and id of the document; fields of :class:`ctwl_decoder.Report`, or an error.
+
+``code``, the fields read from it and ``record`` are null unless ``detected``. ``spans`` count in characters.
+"""
+
+
+@dataclass
+class DocumentDecoder:
+    """Decodes tables of documents. It can be pickled; each process opens the proxy LM once, when it first needs it.
+
+    ``scan`` calls it, and so can ``ray.data.Dataset.map_batches``, ``datasets.Dataset.map`` and Spark's ``mapInArrow``;
+    the README of ctwl-decoder shows how.
+
+    Attributes:
+        settings: the settings.
+        proxy_path: see :meth:`ctwl_decoder.Decoder.open`; a path on every machine.
+        device: a torch device.
+        arithmetic: what the proxy LM must compute in; None for what this machine chooses, and set to it when the proxy
+            is opened.
+    """
+
+    settings: Settings
+    proxy_path: str | Path | None = None
+    device: str = "auto"
+    arithmetic: str | None = None
+
+    @cached_property
+    def decoder(self) -> Decoder:
+        """The decoder.
+
+        Raises:
+            ScanSettingsDiffer: this machine chooses another arithmetic.
+            CTWLError: see :meth:`ctwl_decoder.Decoder.open`.
+        """
+        settings = self.settings
+        proxy = open_proxy(
+            settings.profile,
+            path=self.proxy_path,
+            device=self.device,
+            lazy=True,
+            fast=not settings.reference,
+        )
+        if self.arithmetic not in (None, proxy.arithmetic):
+            raise ScanSettingsDiffer(
+                f"the proxy LM computes in {proxy.arithmetic} on this machine and in {self.arithmetic} where the scan "
+                "began; use --reference, or machines of one kind"
+            )
+        self.arithmetic = proxy.arithmetic
+        return Decoder(proxy, registry=settings.registry)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the decoder, which each process opens for itself."""
+        return {name: value for name, value in vars(self).items() if name != "decoder"}
+
+    def __call__(
+        self, documents: pa.Table, progress: Callable[[int, int], None] = lambda done, total: None
+    ) -> pa.Table:
+        """Decode a table of documents.
+
+        Args:
+            documents: with a column ``text`` and any others. If there is a column ``error``, documents where it is not
+                null are not decoded, and keep their ``error`` and ``message``.
+            progress: called with the positions done and their number.
+
+        Returns:
+            The table with the columns of :data:`SCHEMA` from ``detected`` on.
+        """
+        names = documents.column_names
+        records = documents.select([name for name in ("text", "error", "message") if name in names]).to_pylist()
+        for record in records:
+            if record.get("error") is None and not isinstance(record["text"], str):
+                record |= {"error": TextMissing.code, "message": "the column 'text' holds no text here"}
+        decoded = iter(self._decode([r["text"] for r in records if r.get("error") is None], progress))
+        rows = [next(decoded) if record.get("error") is None else record for record in records]
+        results = pa.Table.from_pylist(rows, _RESULTS)
+        table = documents.drop_columns([name for name in results.column_names if name in names])
+        for field, column in zip(results.schema, results.columns, strict=True):
+            table = table.append_column(field, column)
+        return table
+
+    def decode_chunk(self, chunk: Chunk, progress: Callable[[float], None] = lambda size: None) -> Chunk:
+        """A chunk's rows, of :data:`SCHEMA`.
+
+        Args:
+            chunk: its documents.
+            progress: called with the part of the chunk's size that is done.
+        """
+        rows = self(chunk.table, lambda done, total: progress(chunk.size * done / max(total, 1)))
+        return Chunk(chunk.number, chunk.size, rows.select(SCHEMA.names))
+
+    def _decode(self, texts: Sequence[str], progress: Callable[[int, int], None]) -> list[dict[str, Any]]:
+        if not texts:
+            return []
+        alpha, beacons = self.settings.alpha, self.settings.beacons
+        try:
+            analyses = self.decoder.analyse_all(texts, alpha=alpha, beacons=beacons, progress=progress)
+        except (NotText, InputTooLarge) as error:
+            if len(texts) == 1:
+                return [{"error": error.code, "message": str(error)}]
+            # The error does not say which text it is about, and nothing is decoded yet: decode each alone.
+            return [row for text in texts for row in self._decode([text], progress)]
+        return [analysis.report.model_dump(include=set(_RESULTS.names)) for analysis in analyses]

@@ -1,0 +1,61 @@
+"""What a scan found, counted in its output."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+__all__ = ["Summary"]
+
+_NAMED = 20  # providers that the summary for people names
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The counts of a finished job.
+
+    Attributes:
+        documents: rows.
+        found: documents in which a code was found, by "provider P:V", or by "code N" where codes are not beacons.
+        too_short: documents that are too short for a verdict.
+        errors: documents that could not be decoded, by the code of the error.
+        examples: the place of the first document with each error.
+    """
+
+    documents: int
+    found: Counter[str]
+    too_short: int
+    errors: Counter[str]
+    examples: dict[str, str]
+
+    @classmethod
+    def of(cls, output: Path) -> Summary:
+        """Count the rows of a finished job."""
+        outcomes, found, errors = Counter[str](), Counter[str](), Counter[str]()
+        examples: dict[str, str] = {}
+        with pq.ParquetFile(output) as table:
+            for batch in table.iter_batches(
+                columns=["source", "row", "outcome", "provider", "version", "code", "error"]
+            ):
+                for row in batch.to_pylist():
+                    outcomes[row["outcome"]] += 1
+                    if row["error"] is not None:
+                        errors[row["error"]] += 1
+                        examples.setdefault(row["error"], f"{row['source']}, row {row['row']}")
+                    elif row["outcome"] == "found":
+                        beacon = f"provider {row['provider']}:{row['version']}"
+                        found[beacon if row["provider"] is not None else f"code {row['code']}"] += 1
+        return cls(outcomes.total(), found, outcomes["too-short"], errors, examples)
+
+    def __str__(self) -> str:
+        """The summary for people."""
+        lines = [f"documents  {self.documents}", f"found      {self.found.total()}"]
+        lines += [f"           {count} of {who}" for who, count in self.found.most_common(_NAMED)]
+        if len(self.found) > _NAMED:
+            lines.append(f"           and of {len(self.found) - _NAMED} more")
+        lines += [f"too short  {self.too_short}", f"errors     {self.errors.total()}"]
+        lines += [f"           {n} {code}, first in {self.examples[code]}" for code, n in self.errors.most_common()]
+        return "\n".join(lines)

@@ -1,0 +1,118 @@
+"""From a finding to the report, in characters of the text as given (spec section 10, step 9)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..search.candidates import Candidate
+from ..search.finding import Finding
+from ..search.plan import SearchPlan
+from ..search.records import RecordReader
+from ..search.spans import PositionSpan
+from ..statistics.scores import NAT
+from .analysis import Analysis
+from .interpretation import Interpreter
+from .model import Likeliest, Outcome, Report, Span
+
+__all__ = ["Assembler"]
+
+
+@dataclass(frozen=True)
+class Assembler:
+    """Makes the report of a text.
+
+    Attributes:
+        reader: gives the positions of each slot.
+        interpreter: says what codes mean.
+        arithmetic: what the proxy LM computes in.
+    """
+
+    reader: RecordReader
+    interpreter: Interpreter
+    arithmetic: str
+
+    def analysis(self, text: str, finding: Finding, plan: SearchPlan) -> Analysis:
+        """The report on a text, with the evidence at each token."""
+        spans = [self._span(text, finding, plan, span) for span in finding.spans]
+        clearest = min(finding.spans, key=lambda span: span.candidate.p_value, default=None)
+        best = clearest.candidate if clearest else finding.best
+        report = self._report(finding, plan, spans, best)
+        return Analysis(text, report, finding.variant.starts, self._contributions(finding, best))
+
+    def _report(self, finding: Finding, plan: SearchPlan, spans: list[Span], best: Candidate) -> Report:
+        profile, tokens = self.reader.profile, finding.variant.tokens
+        window = finding.scored[best.by][best.start : best.end]
+        slots = [(part[part.first_occurrences()], code) for _, part, code in self.reader.parts(window, best)]
+        scored = sum(len(part) for part, _ in slots)
+        needed = plan.minimum_tokens(profile)
+        detected = bool(spans)
+        likeliest = None
+        if not detected and len(finding.variant.positions):
+            likeliest = Likeliest(code=best.code, **self.interpreter.beacon(best.code), p_value=best.p_value)
+        return Report(
+            outcome=_outcome(detected, tokens, scored, needed),
+            detected=detected,
+            spans=spans,
+            code=best.code if detected else None,
+            **self.interpreter.beacon(best.code if detected else None),
+            p_value=best.p_value,
+            record=self.interpreter.record(best, plan.alpha) if detected else None,
+            likeliest=likeliest,
+            alpha=plan.alpha,
+            test=plan.test,
+            score=best.by.value,
+            posterior=finding.best.posterior,
+            hits=sum(int((part.contributions(code) > 0).sum()) for part, code in slots),
+            expected=sum(float((part.scores > 0).mean(axis=1).sum()) for part, _ in slots if len(part)),
+            scored=scored,
+            tokens=tokens,
+            needed=needed,
+            form=finding.variant.name,
+            searched=plan.searched,
+            registry=self.interpreter.label(),
+            profile=profile.name,
+            profile_digest=profile.digest,
+            arithmetic=self.arithmetic,
+        )
+
+    def _span(self, text: str, finding: Finding, plan: SearchPlan, span: PositionSpan) -> Span:
+        tokens, starts = finding.variant.tokens, finding.variant.starts
+        first, last = self._tokens_of(span, tokens)
+        return Span(
+            start=int(starts[first]),
+            end=len(text[: starts[last]].rstrip()) if last < tokens else int(starts[last]),
+            tokens=last - first,
+            code=span.code,
+            **self.interpreter.beacon(span.code),
+            p_value=span.candidate.p_value,
+            record=self.interpreter.record(span.candidate, plan.alpha),
+        )
+
+    def _contributions(self, finding: Finding, best: Candidate) -> NDArray[np.float64]:
+        """Log-likelihood ratio of each token in nats: float64 (tokens,), NaN for the first prefix."""
+        tokens, prefix = finding.variant.tokens, self.reader.profile.prefix_length
+        values = np.full(tokens, np.nan)
+        values[prefix:] = self.reader.contributions(finding.scored[best.by], best) / NAT
+        for span in finding.spans:
+            first, last = self._tokens_of(span, tokens)
+            first = max(first, prefix)
+            own = self.reader.contributions(finding.scored[span.by], span.candidate) / NAT
+            values[first:last] = own[first - prefix : last - prefix]
+        return values
+
+    def _tokens_of(self, span: PositionSpan, tokens: int) -> tuple[int, int]:
+        """The first token of a span and the one after its last. An end that is near the text's own end moves there."""
+        prefix = self.reader.profile.prefix_length
+        first = 0 if span.start <= prefix else span.start + prefix
+        last = span.end + prefix
+        return first, tokens if tokens - last <= prefix else last
+
+
+def _outcome(detected: bool, tokens: int, scored: int, needed: int) -> Outcome:
+    """A text is too short where it has few tokens, or few that are not repeats."""
+    if detected:
+        return "found"
+    return "too-short" if tokens < needed or 2 * scored < needed else "none"

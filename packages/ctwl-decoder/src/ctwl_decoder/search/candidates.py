@@ -1,0 +1,153 @@
+"""Candidates: a window, its best code, and the exact p-value of that (spec section 10, steps 6 and 7)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ctwl_protocol.records.layouts import Layout
+
+from ..statistics.null import Null, null_of
+from ..statistics.scored_positions import ScoredPositions, ScoreTable
+from ..statistics.scores import Score
+
+__all__ = ["Candidate", "CodeSet", "RecordReading", "ScoredText", "Window"]
+
+
+@dataclass(frozen=True)
+class ScoredText:
+    """A text's positions by one score.
+
+    Attributes:
+        positions: the positions.
+        score: how they are scored.
+        share: the share of the level that its tests may use; the shares of all scores of a text add up to 1.
+    """
+
+    positions: ScoredPositions
+    score: Score = Score.SOFT
+    share: float = 1.0
+
+
+@dataclass(frozen=True)
+class CodeSet:
+    """Codes that are searched.
+
+    Attributes:
+        codes: uint32, ascending.
+        share: the share of the level that their tests may use; the shares of all sets of a text add up to 1.
+    """
+
+    codes: NDArray[np.uint32]
+    share: float = 1.0
+
+
+@dataclass(frozen=True)
+class RecordReading:
+    """The record that a window carries, as far as it was read.
+
+    Attributes:
+        layout: the record's; None where it was not read, or is none that is known here.
+        codes: the codes that were read, the beacon first.
+        p_values: for each code, how often a record with another code in its place would fit as well (spec section
+            10.4).
+        p_value: how often some other record would fit as well, at most.
+        authenticator: p-value of the provider's own test; None where there is none or the key is not here.
+    """
+
+    layout: Layout | None
+    codes: tuple[int, ...]
+    p_values: tuple[float, ...]
+    p_value: float
+    authenticator: float | None = None
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A window's best code.
+
+    Attributes:
+        start, end: positions of the window.
+        count: the number of codes of the record whose slot 0 carries the code.
+        code: its best code.
+        by: how positions were scored.
+        score: the code's score there.
+        expected: the mean score of a wrong code.
+        tests: the number of tests (spec section 10.2).
+        chance: the probability that one wrong code scores as high in slot 0.
+        p_value: corrected for all that was searched.
+        codes: uint32, ascending: the codes that were searched.
+        reading: the whole record, where it was read.
+        beacons: the number of its best beacons whose nonces were tried, with or without success.
+        posterior: of the code, in the paper's test.
+    """
+
+    start: int
+    end: int
+    count: int
+    code: int
+    by: Score
+    score: int
+    expected: float
+    tests: float
+    chance: float
+    p_value: float
+    codes: NDArray[np.uint32] = field(repr=False, compare=False)
+    reading: RecordReading | None = None
+    beacons: int = 0
+    posterior: float | None = None
+
+    @property
+    def order(self) -> tuple[float, float]:
+        """By p-value, then by the expected number of wrong codes that score as high."""
+        return self.p_value, self.tests * self.chance
+
+    def overlaps(self, other: Candidate) -> bool:
+        """Whether the windows have positions in common."""
+        return self.start < other.end and other.start < self.end
+
+
+@dataclass(frozen=True)
+class Window:
+    """A window's slot 0, in records of one number of codes.
+
+    Attributes:
+        start, end: its positions.
+        count: how many codes the record has.
+        by: how positions are scored.
+        table: the scores of slot 0 by context.
+        null: of a wrong code's score there.
+    """
+
+    start: int
+    end: int
+    count: int
+    by: Score
+    table: ScoreTable
+    null: Null
+
+    @classmethod
+    def of(cls, text: ScoredText, start: int, end: int, count: int = 1) -> Window:
+        """The window of a text."""
+        part = text.positions[start:end]
+        table = ScoreTable.of(part[part.indices_of_slot(count, 0)])
+        return cls(start, end, count, text.score, table, null_of(table.scores))
+
+    def candidate(self, code: int, codes: NDArray[np.uint32], tests: float) -> Candidate:
+        """A code, the best of ``codes``, with its exact p-value for so many tests."""
+        score = self.table.score(code)
+        return Candidate(
+            self.start,
+            self.end,
+            self.count,
+            code=code,
+            by=self.by,
+            score=score,
+            expected=self.table.expected,
+            tests=tests,
+            chance=self.null.tail(score),
+            p_value=self.null.p_value(score, tests),
+            codes=codes,
+        )

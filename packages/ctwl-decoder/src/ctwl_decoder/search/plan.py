@@ -1,0 +1,122 @@
+"""The search plan: what is searched, by which scores, and how the tests divide the level (spec section 10.2)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ctwl_protocol.profile.document import Profile
+from ctwl_protocol.records.beacon import BEACON_BITS
+from ctwl_protocol.registry import Trusted
+
+from ..options import ScoreName, beacon_codes, check_alpha, codes_of
+from ..statistics.code_scores import code_space
+from ..statistics.scores import Score
+from .candidates import CodeSet
+
+__all__ = ["NO_CODES", "SCORE_SHARES", "SearchPlan", "TestName", "minimum_tokens", "registered_codes"]
+
+TestName: TypeAlias = Literal["exact", "posterior"]
+"""Which test decides: the exact p-value, or the paper's posterior."""
+
+SCORE_SHARES: Mapping[Score, float] = {Score.SOFT: 31 / 32, Score.RANK: 1 / 32}
+"""The share of the level of each score, where a text is read by both. Texts by ``gumbel`` show so clearly by rank that
+a small share is enough, and other texts lose next to nothing (``evaluation/gumbel.py``)."""
+
+NO_CODES = np.array([], dtype=np.uint32)
+"""No registered codes."""
+
+_BITS_PER_RANK = 4
+"""What one position shows by rank, in bits: few texts show more on average."""
+
+
+@dataclass(frozen=True)
+class SearchPlan:
+    """What is searched in a text, and by which test.
+
+    Attributes:
+        alpha: the level.
+        test: the exact p-value, or the paper's posterior.
+        code_sets: the codes, each set with its share of the level.
+        score_shares: the scores, each with its share of the level.
+    """
+
+    alpha: float
+    test: TestName
+    code_sets: tuple[CodeSet, ...]
+    score_shares: Mapping[Score, float]
+
+    @classmethod
+    def of(
+        cls,
+        profile: Profile,
+        registered: NDArray[np.uint32],
+        *,
+        alpha: float,
+        test: TestName = "exact",
+        score: Score | ScoreName = "both",
+        beacons: Iterable[tuple[int, int]] | None = None,
+    ) -> SearchPlan:
+        """The plan that a caller's options ask for.
+
+        Args:
+            profile: the profile.
+            registered: uint32, ascending: the codes of registered beacons, which have half of the level.
+            alpha: the level.
+            test: which test decides. The posterior counts members, and knows no registered codes.
+            score: how positions are scored; "both" for ``soft`` and ``rank`` side by side.
+            beacons: the (provider, version) pairs whose codes alone are searched; None for all codes.
+
+        Raises:
+            OptionOutOfRange: the level is not strictly between 0 and 1; there is no beacon to search for.
+            FieldOutOfRange: a provider or version is out of range.
+        """
+        check_alpha(alpha)
+        if beacons is not None:
+            code_sets = [CodeSet(beacon_codes(profile, beacons))]
+        elif test == "posterior" or not len(registered):
+            code_sets = [CodeSet(code_space(profile))]
+        else:
+            code_sets = [CodeSet(registered, 1 / 2), CodeSet(code_space(profile), 1 / 2)]
+        if test == "posterior":
+            score = Score.COUNT
+        shares = SCORE_SHARES if score == "both" else {Score(score): 1.0}
+        return cls(alpha, test, tuple(code_sets), shares)
+
+    @property
+    def searched(self) -> int:
+        """The number of codes that are searched."""
+        return max(len(code_set.codes) for code_set in self.code_sets)
+
+    def minimum_tokens(self, profile: Profile) -> int:
+        """Number of tokens below which hardly any text passes the test."""
+        bits = min(math.log2(len(each.codes) / each.share) for each in self.code_sets) - math.log2(self.alpha)
+        per_member = math.log2(profile.sigma[1] / profile.sigma[0])  # a token that lies wholly in the half
+        positions = min(
+            (bits - math.log2(share)) / (_BITS_PER_RANK if score is Score.RANK else per_member)
+            for score, share in self.score_shares.items()
+        )
+        return profile.prefix_length + math.ceil(positions)
+
+
+def registered_codes(profile: Profile, registry: Trusted) -> NDArray[np.uint32]:
+    """The codes of registered beacons: uint32, ascending; none where the profile's codes are its owner's affair."""
+    public = profile.is_public and profile.code_bits == BEACON_BITS
+    return codes_of(registry.registry.beacons()) if public else NO_CODES
+
+
+def minimum_tokens(
+    profile: Profile,
+    alpha: float,
+    registry: Trusted,
+    beacons: Iterable[tuple[int, int]] | None = None,
+    score: Score | ScoreName = "both",
+) -> int:
+    """:meth:`SearchPlan.minimum_tokens` of the plan with these options, without a decoder."""
+    registered = registered_codes(profile, registry)
+    return SearchPlan.of(profile, registered, alpha=alpha, score=score, beacons=beacons).minimum_tokens(profile)

@@ -1,0 +1,150 @@
+"""The search for candidates in the whole text and in its windows (spec section 10, step 6; the tests of 10.2).
+
+Two questions share the level: does the whole text carry one code, and does a window of it, one of a fixed grid of
+lengths and places? Both are asked for each score, each set of codes, and each number of codes that a record may have.
+Every answer is a code with the exact p-value of its own window, times the number of codes and windows that were
+searched, divided by the share of the level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..statistics.scores import Score
+from ..statistics.window_scores import search_windows
+from .candidates import Candidate, CodeSet, ScoredText, Window
+
+__all__ = ["find_candidates", "windows_of"]
+
+LENGTHS = (96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096)
+"""Lengths of the windows, in positions; the last is also the longest text that is tested as a whole."""
+
+POSITIONS_PER_CODE = 96
+"""Fewest positions of a window for each code of a record."""
+
+ONE_CODE = 1 / 2
+"""Share of the level for texts that carry one code, as most do, where records of several codes are searched too; the
+records of several share the rest."""
+
+WHOLE = 3 / 4
+"""Share of the level for the whole text, where its windows are tested too: most texts come whole."""
+
+RECORD_TESTS = 2
+"""Records of several codes are tested in two ways: by slot 0, and by all slots together (:mod:`.records`)."""
+
+REPEAT_DISTANCE = 256
+"""In the search for candidates a (context, token) pair counts again after so many positions."""
+
+_EVALUATED = 24
+"""Fewest windows that get an exact p-value. Chosen by hand: more cost time, fewer cost power, and every p-value holds
+for any number. ``evaluation/documents.py`` measures what is found with it."""
+
+_STANDARD_SCORE = {Score.SOFT: 5.5, Score.RANK: 6.5, Score.COUNT: 5.5}
+"""A window whose best code lies at least so many standard deviations above the mean gets an exact p-value too. The best
+of 2^20 wrong codes lies 4.9 above it if scores are normal; scores by rank have a heavier tail. Chosen by hand, like
+:data:`_EVALUATED`: every p-value holds for any number."""
+
+
+def windows_of(length: int, count: int = 1) -> NDArray[np.int64]:
+    """The grid of windows inside a text: int64 (windows, 2), starts and ends; none in a text that is hardly longer.
+
+    Records of ``count`` codes have no window of less than :data:`POSITIONS_PER_CODE` positions for each code.
+    """
+    rows = [
+        (start, start + size)
+        for size in LENGTHS
+        if count * POSITIONS_PER_CODE <= size <= length * 3 // 4
+        for start in range(0, length - size + 1, size // 4)
+    ]
+    return np.array(rows, dtype=np.int64).reshape(-1, 2)
+
+
+def find_candidates(
+    texts: Sequence[ScoredText], code_sets: Sequence[CodeSet], counts: Sequence[int] = (1,)
+) -> list[Candidate]:
+    """The whole text's best code, and the best codes of the windows that are most likely to carry one, by each score.
+
+    Args:
+        texts: the text by one or several scores.
+        code_sets: the codes; each set has a best code of its own.
+        counts: how many codes a record may have; each number is searched by itself.
+    """
+    windows = [cache(partial(Window.of, text)) for text in texts]  # several sets of codes share their sums
+    return [candidate for codes in code_sets for candidate in _find_in_set(texts, codes, counts, windows)]
+
+
+def _find_in_set(
+    texts: Sequence[ScoredText],
+    codes: CodeSet,
+    counts: Sequence[int],
+    window_of: Sequence[Callable[[int, int, int], Window]],
+) -> list[Candidate]:
+    positions = texts[0].positions  # all texts are the same but for the scores
+    length = len(positions)
+    whole = np.array([(0, length)] if length <= LENGTHS[-1] else [], dtype=np.int64).reshape(-1, 2)
+    grids = [np.concatenate([whole, windows_of(length, count)]) for count in counts]
+    windows = np.concatenate([np.insert(grid, 0, count, axis=1) for grid, count in zip(grids, counts, strict=True)])
+    counted = np.flatnonzero(positions.first_occurrences(REPEAT_DISTANCE if length > REPEAT_DISTANCE else None))
+    every = search_windows([text.positions[counted] for text in texts], counted, windows, codes.codes)
+    found: list[Candidate] = []
+    for (text, window, best, scores), (count, grid) in product(
+        zip(texts, window_of, *every, strict=True), zip(counts, grids, strict=True)
+    ):
+        rows = np.flatnonzero(windows[:, 0] == count)
+        both = len(grid) > len(whole) > 0
+        tests = len(codes.codes) / (codes.share * text.share * _share_of_count(count, counts))
+        paid = tests / (WHOLE if both else 1)
+        found += [window(0, length, count).candidate(int(best[w]), codes.codes, paid) for w in rows[: len(whole)]]
+        rows = rows[len(whole) :]
+        paid = tests / (1 - WHOLE if both else 1) * len(rows)
+        slot = counted[positions.slots[counted, count - 1] == 0]
+        likely = rows[_most_promising(text, slot, windows[rows, 1:], scores[rows])]
+        places = _outermost([(int(best[w]), *windows[w, 1:].tolist()) for w in likely])
+        found += [window(start, end, count).candidate(code, codes.codes, paid) for code, start, end in places]
+    return found
+
+
+def _outermost(found: Sequence[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+    """Codes with their windows, best first; windows inside a better window of the same code are left out."""
+    kept: dict[int, list[tuple[int, int, int]]] = {}
+    for code, start, end in found:
+        same = kept.setdefault(code, [])
+        if not any(other_start <= start and end <= other_end for _, other_start, other_end in same):
+            same.append((code, start, end))
+    return [each for same in kept.values() for each in same]
+
+
+def _share_of_count(count: int, counts: Sequence[int]) -> float:
+    """Share of the level for one test of records of ``count`` codes, where those of all ``counts`` are searched."""
+    if count == 1:
+        return ONE_CODE if len(counts) > 1 else 1.0
+    return (1 - ONE_CODE) / (len(counts) - 1) / RECORD_TESTS
+
+
+def _most_promising(
+    text: ScoredText, slot: NDArray[np.int64], windows: NDArray[np.int64], scores: NDArray[np.int32]
+) -> NDArray[np.int64]:
+    """The windows that get an exact p-value, best first, by the distance of their best codes from a wrong code's mean.
+
+    To leave a window out loses power, never validity.
+
+    Args:
+        text: the text by one score.
+        slot: int64, the positions that carry slot 0 and are counted.
+        windows: int64 (windows, 2).
+        scores: int32 (windows,), of their best codes.
+    """
+    values = text.positions.scores
+    moments = np.zeros((2, len(values) + 1))
+    moments[:, slot + 1] = values[slot].mean(axis=1), values[slot].var(axis=1)
+    mean, variance = moments.cumsum(axis=1)
+    starts, ends = windows[:, 0], windows[:, 1]
+    spread = np.sqrt(np.maximum(variance[ends] - variance[starts], 1e-9))
+    standard = (scores - (mean[ends] - mean[starts])) / spread
+    order = np.argsort(-standard, kind="stable")
+    return order[: max(_EVALUATED, int((standard > _STANDARD_SCORE[text.score]).sum()))]

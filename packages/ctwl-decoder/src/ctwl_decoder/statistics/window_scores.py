@@ -1,0 +1,138 @@
+"""The best code of each window of a text by its scores in slot 0 (spec section 10, step 6), in one pass over the text.
+
+The windows cut the text into pieces. The scores of a code are summed over each piece, then over all pieces before each
+cut; a window's score is the difference at its two ends. So each position is hashed once for all windows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ctwl_protocol.partition.kernel import in_chunks, jit
+
+from .code_scores import BLOCK, colours_of, fold_codes
+from .scored_positions import ScoredPositions
+
+__all__ = ["search_windows"]
+
+_CACHE = 1 << 19
+"""Bytes of sums for one block of codes: they fit into the second-level cache."""
+
+
+def search_windows(
+    texts: Sequence[ScoredPositions],
+    places: NDArray[np.int64],
+    windows: NDArray[np.int64],
+    codes: NDArray[np.uint32],
+) -> tuple[NDArray[np.uint32], NDArray[np.int32]]:
+    """The best code in slot 0 of each window by each score, and its score. All given positions count.
+
+    Two scores are summed as the two halves of one word, which costs little more than one score.
+
+    Args:
+        texts: the positions that count, by one score or by two; they differ in the scores alone.
+        places: int64 (positions,), where they stand in the text, ascending.
+        windows: int64 (windows, 3): the number of codes of the record, and the window's start and end in the text.
+        codes: uint32, ascending.
+
+    Returns:
+        The best codes, uint32 (texts, windows), and their scores, int32 (texts, windows).
+    """
+    pieces, ends, count = _pieces(texts[0], places, windows)
+    reach = max(int(np.abs(text.scores.astype(np.int64)).max(axis=1, initial=0).sum()) for text in texts)
+    half, word = (16, np.int32) if reach < 1 << 15 else (32, np.int64)
+    packed = np.asarray(sum(text.scores.astype(np.int64) << half * v for v, text in enumerate(texts)), word)
+    block = int(np.clip(_CACHE // (np.dtype(word).itemsize * count), 64, BLOCK // 2))
+
+    def work(start: int, stop: int) -> tuple[NDArray[np.int32], NDArray[np.uint32]]:
+        best, which = np.empty((len(ends), len(texts)), np.int32), np.zeros((len(ends), len(texts)), np.uint32)
+        sums = np.empty((count, block), word)
+        _search(texts[0].seeds, packed, pieces, ends, codes[start:stop], half, sums, best, which)
+        return best, which
+
+    parts = in_chunks(work, len(codes))
+    best, which = (np.stack(column) for column in zip(*parts, strict=True))
+    top = best.argmax(axis=0)[None]
+    return np.take_along_axis(which, top, 0)[0].T, np.take_along_axis(best, top, 0)[0].T
+
+
+def _pieces(
+    positions: ScoredPositions, places: NDArray[np.int64], windows: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+    """The pieces into which the windows of each number of codes cut the text, numbered through all numbers of codes.
+
+    Returns:
+        The piece of each position for each number of codes, -1 where it does not carry slot 0: int64 (positions,
+        numbers). The first piece of each window and the one after its last: int64 (windows, 2). The number of cuts in
+        all.
+    """
+    counts = np.unique(windows[:, 0])
+    pieces, ends = np.full((len(places), len(counts)), -1, np.int64), np.empty((len(windows), 2), np.int64)
+    before = 0
+    for column, count in enumerate(counts):
+        rows = windows[:, 0] == count
+        cuts = np.unique(windows[rows, 1:])
+        ends[rows] = before + np.searchsorted(cuts, windows[rows, 1:])
+        piece = np.searchsorted(cuts, places, side="right") - 1
+        counted = (positions.slots[:, count - 1] == 0) & (piece >= 0) & (piece < len(cuts) - 1)
+        pieces[counted, column] = before + piece[counted]
+        before += len(cuts)
+    return pieces, ends, before
+
+
+@jit
+def _sum_pieces(
+    seeds: Any, scores_by_colour: Any, pieces: Any, folded: Any, found: Any, values: Any, sums: Any
+) -> None:
+    colours = np.uint32(scores_by_colour.shape[1])
+    sums[:] = 0
+    for i in range(len(seeds)):
+        row = scores_by_colour[i]
+        colours_of(seeds[i], folded, colours, found)
+        for k in range(len(folded)):
+            values[k] = row[found[k]]
+        for piece in pieces[i]:
+            if piece >= 0:
+                into = sums[piece + 1]
+                for k in range(len(folded)):
+                    into[k] += values[k]
+    for piece in range(1, len(sums)):  # sums over all pieces before each cut
+        for k in range(len(folded)):
+            sums[piece, k] += sums[piece - 1, k]
+
+
+@jit
+def _keep_best(left: Any, right: Any, codes: Any, half: Any, values: Any, scores: Any, best: Any, which: Any) -> None:
+    bias, mask = np.int64(1) << (half - 1), (np.int64(1) << half) - 1
+    for k in range(len(codes)):
+        values[k] = right[k] - left[k]
+    for v in range(len(best)):
+        highest = best[v]
+        for k in range(len(codes)):
+            both = values[k] + bias
+            scores[k] = (both & mask) - bias if v == 0 else both >> half
+            highest = max(highest, scores[k])
+        if highest > best[v]:
+            best[v] = highest
+            for k in range(len(codes)):
+                if scores[k] == highest:
+                    which[v] = codes[k]
+                    break
+
+
+@jit
+def _search(
+    seeds: Any, scores_by_colour: Any, pieces: Any, ends: Any, codes: Any, half: int, sums: Any, best: Any, which: Any
+) -> None:
+    block = sums.shape[1]
+    found, values, scores = np.empty(block, np.uint32), np.empty(block, sums.dtype), np.empty(block, np.int32)
+    best[:] = -(1 << 30)
+    for start in range(0, len(codes), block):
+        some = codes[start : start + block]
+        _sum_pieces(seeds, scores_by_colour, pieces, fold_codes(some), found, values, sums)
+        for w in range(len(ends)):
+            _keep_best(sums[ends[w, 0]], sums[ends[w, 1]], some, half, values, scores, best[w], which[w])

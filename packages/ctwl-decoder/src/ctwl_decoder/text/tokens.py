@@ -1,0 +1,70 @@
+"""The variants of a text as proxy tokens and positions (spec section 10, steps 1 to 3)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ctwl_protocol.profile.document import Profile
+from ctwl_protocol.proxy.tokenizer import ProxyTokenizer
+from ctwl_protocol.text.positions import Positions, positions
+
+from ..errors import InputTooLarge, NotText
+from ..options import MAX_CHARACTERS, MAX_TOKENS
+from .variants import variants_of
+
+__all__ = ["TokenizedVariant", "tokenize_variants"]
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True)
+class TokenizedVariant:
+    """One variant of a text, cut into tokens and positions.
+
+    Attributes:
+        name: what was done to the text.
+        starts: int64 (tokens + 1,), the place of each token, and of the end, in the text as given.
+        positions: its positions.
+        share: the share of the level that its tests may use.
+    """
+
+    name: str
+    starts: NDArray[np.int64]
+    positions: Positions
+    share: float
+
+    @property
+    def tokens(self) -> int:
+        """How many proxy tokens it has."""
+        return len(self.starts) - 1
+
+
+def tokenize_variants(text: str, tokenizer: ProxyTokenizer, profile: Profile) -> list[TokenizedVariant]:
+    """The text as given, and perhaps a second variant, as tokens and positions.
+
+    Raises:
+        TypeError: the text is no ``str``.
+        InputTooLarge: it exceeds ``MAX_CHARACTERS`` or ``MAX_TOKENS``.
+        NotText: it has lone surrogates, or too many combining marks, see
+            :func:`ctwl_decoder.text.alignment.normalize_aligned`.
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"a text is a str, not {type(text).__name__}; decode its bytes as UTF-8 first")
+    if len(text) > MAX_CHARACTERS:
+        raise InputTooLarge(f"the text has {len(text)} characters; at most {MAX_CHARACTERS} are decoded at once")
+    if not text.isascii() and _SURROGATE.search(text):
+        raise NotText("the text has lone surrogates, so it is not Unicode text; decode its bytes as UTF-8 first")
+    variants = variants_of(text)
+    found = []
+    for name, variant in variants:
+        ids, starts = tokenizer.locate(variant.text)
+        if len(ids) > MAX_TOKENS:
+            raise InputTooLarge(f"the text has {len(ids)} tokens; at most {MAX_TOKENS} are decoded at once")
+        places = variant.source[np.append(starts, len(variant.text))]
+        cut = positions(ids, profile.prefix_length, profile.context_length)
+        found.append(TokenizedVariant(name, places, cut, 1 / len(variants)))
+    return found

@@ -1,0 +1,132 @@
+"""What ARCHITECTURE.md says of the imports, and of the way of a text through the modules."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import re
+import sys
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
+from pathlib import Path
+from types import FrameType
+
+import pytest
+
+from ctwl_decoder import Decoder
+from ctwl_protocol.proxy import open_proxy
+
+PAGE = Path(__file__).parents[3] / "ARCHITECTURE.md"
+PACKAGES = ("ctwl_protocol", "ctwl_encoder", "ctwl_decoder", "ctwl_conformance")
+
+
+def modules() -> dict[str, Path]:
+    """The modules of the installed packages, by name."""
+    found = {}
+    for package in PACKAGES:
+        spec = importlib.util.find_spec(package)
+        assert spec is not None and spec.submodule_search_locations
+        root = Path(spec.submodule_search_locations[0])
+        for path in root.rglob("*.py"):
+            parts = path.relative_to(root.parent).with_suffix("").parts
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def imports(name: str, path: Path, known: dict[str, Path]) -> Iterator[str]:
+    """The modules of ours that a module imports anywhere, for types too."""
+    base = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in known)
+        elif isinstance(node, ast.ImportFrom):
+            above = base[: len(base) - node.level + 1] if node.level else []
+            module = ".".join([*above, *([node.module] if node.module else [])])
+            for alias in node.names:
+                inner = f"{module}.{alias.name}"
+                if inner in known:
+                    yield inner
+                elif module in known and module != name:
+                    yield module
+
+
+def test_no_two_modules_import_each_other() -> None:
+    known = modules()
+    graph = {name: set(imports(name, path, known)) for name, path in known.items()}
+    assert len(graph) > 100 and sum(map(len, graph.values())) > 400
+    for package in PACKAGES:  # a package's __init__ re-exports its modules, which name it for its version alone
+        graph[package] = set()
+    tuple(TopologicalSorter(graph).static_order())
+
+
+def test_decoding_goes_through_eight_modules_at_most() -> None:
+    """The modules of ours that are on the stack at once while a text is decoded."""
+    decoder = Decoder(open_proxy("org.ctwl.toy.1"))
+    deepest: tuple[str, ...] = ()
+
+    def watch(frame: FrameType, event: str, _: object) -> None:
+        nonlocal deepest
+        if event != "call":
+            return
+        stack: dict[str, None] = {}
+        above: FrameType | None = frame
+        while above is not None:
+            name = str(above.f_globals.get("__name__"))
+            if name.startswith(PACKAGES):
+                stack[name] = None
+            above = above.f_back
+        if len(stack) > len(deepest):
+            deepest = tuple(reversed(stack))
+
+    sys.setprofile(watch)
+    try:
+        decoder.decode("The council said on Tuesday that the new bridge over the river would be closed. " * 4)
+    finally:
+        sys.setprofile(None)
+    assert deepest[0] == "ctwl_decoder.decoder"
+    assert 4 <= len(deepest) <= 8, deepest
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_packages_depend_on_the_protocol_and_not_on_each_other(package: str) -> None:
+    allowed = {
+        "ctwl_protocol": {"ctwl_protocol"},
+        "ctwl_encoder": {"ctwl_protocol", "ctwl_encoder", "ctwl_decoder"},  # relays read the text before them
+        "ctwl_decoder": {"ctwl_protocol", "ctwl_decoder"},
+        "ctwl_conformance": set(PACKAGES),
+    }[package]
+    known = modules()
+    used = {
+        other.split(".")[0]
+        for name, path in known.items()
+        if name.split(".")[0] == package
+        for other in imports(name, path, known)
+    }
+    assert used <= allowed
+
+
+@pytest.mark.skipif(not PAGE.exists(), reason="the page is in the repository, not in the wheel")
+def test_the_page_has_each_module_with_the_first_line_of_its_docstring() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    missing = []
+    for name, path in modules().items():
+        parts = name.split(".")[1:]
+        if parts and parts[-1] != "__main__":
+            label = f"**{'/'.join(parts)}/**" if path.name == "__init__.py" else f"`{'/'.join(parts)}`"
+            docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+            first = re.sub(r":\w+:`~?([^`]+)`", r"`\1`", docstring.split("\n")[0]).replace("``", "`")
+            row = f"| {label} | {first} |"
+            missing += [row] * (row not in page)
+    assert not missing, "ARCHITECTURE.md lacks these rows:\n" + "\n".join(missing)
+    rows = re.findall(r"^\| (?:\*\*(.+)/\*\*|`([\w/]+)`) \|", page, flags=re.MULTILINE)
+    known = {"/".join(name.split(".")[1:]) for name in modules()}
+    assert {(package or module).rstrip("/") for package, module in rows} <= known
+
+
+@pytest.mark.skipif(not PAGE.exists(), reason="the page is in the repository, not in the wheel")
+def test_every_file_that_the_page_names_is_there() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    roots = [path.parent.parent for name, path in modules().items() if name in PACKAGES]
+    named = set(re.findall(r"`(ctwl_\w+/[\w./-]+)`", page))
+    assert len(named) > 10
+    assert [name for name in named if not any((root / name).exists() for root in roots)] == []

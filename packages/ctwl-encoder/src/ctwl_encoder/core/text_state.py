@@ -1,0 +1,121 @@
+"""The state of one text that is being marked: what a reader sees of it so far, and which positions were marked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ctwl_protocol import hashing
+
+from .expected_evidence import HIT_RATE, MarkedPosition, expected_rank_nats, marked_positions, null_hit
+from .payload import Payload
+from .reading import Reading, common_prefix_length
+from .strategies import Branch, Strategy
+
+__all__ = ["Half", "HalfKey", "Offer", "TextState"]
+
+HalfKey: TypeAlias = tuple[int, tuple[int, ...]]
+"""What decides a half: the permutation's seed, and the prefix that the proxy reads."""
+
+_Place: TypeAlias = tuple[int, tuple[int, ...]]
+"""What decides a position's colours: its slot, and the context that is hashed there."""
+
+
+class Half(NamedTuple):
+    """What the proxy says of a position: membership, bool (|V|,), and weights, uint32 (|V|,)."""
+
+    inside: NDArray[np.bool_]
+    weights: NDArray[np.uint32]
+
+
+class Offer(NamedTuple):
+    """A branch that is marked for the next token.
+
+    The half is None where the proxy was not asked: ``unbiased`` and ``gumbel`` need none, ``delta`` not always.
+    """
+
+    branch: Branch
+    slot: int
+    context: tuple[int, ...]
+    prefix: tuple[int, ...]
+    seed: int
+    strategy: Strategy
+    half: Half | None = None
+
+    @property
+    def mass(self) -> float:
+        """The branch's probability."""
+        return float(self.branch.mass.sum())
+
+    @property
+    def half_key(self) -> HalfKey:
+        """What decides the half."""
+        return self.seed, self.prefix
+
+    def mark(self, index: int, token: int, previous: MarkedPosition | None) -> MarkedPosition:
+        """The marked position, where the reader sees this token there."""
+        if self.half is not None:
+            chance = float(self.half.weights[token]) / max(float(self.half.weights.sum(dtype=np.uint64)), 1.0)
+            hit = float(self.half.inside[token])
+        else:
+            chance = self.branch.share(token)
+            hit = HIT_RATE if self.strategy.keeps_distribution or self._leads(token) else 1 - HIT_RATE
+        rank_nats = expected_rank_nats(chance) if self.strategy.traits.ranks else 0.0
+        return MarkedPosition(index, self.slot, self.context, token, null_hit(chance), hit, rank_nats, previous)
+
+    def _leads(self, token: int) -> bool:
+        """Whether a token would be a member if the proxy had the model's own distribution."""
+        ranks = hashing.ranks_of(np.uint32(self.seed), np.append(token, self.branch.tokens))
+        if self.strategy.traits.vanilla:
+            return bool(ranks[0] < 1 << 31)
+        return bool(self.branch.mass[ranks[1:] < ranks[0]].sum() < self.branch.mass.sum() / 2)
+
+
+@dataclass(slots=True)
+class TextState:
+    """A text so far.
+
+    Attributes:
+        payload: what it is to carry.
+        delta: nats, where its strategy adds them.
+        reading: the reader's tokens.
+        last: the last marked position.
+        ended: whether its last token became no text, as a token that ends a text.
+        offers: the branches that were marked for the next token.
+    """
+
+    payload: Payload
+    delta: float
+    reading: Reading
+    last: MarkedPosition | None = None
+    ended: bool = False
+    offers: list[Offer] = field(default_factory=list)
+    _seen: dict[_Place, list[int]] | None = None
+
+    def seen(self) -> dict[_Place, list[int]]:
+        """The tokens that were marked at each place. Do not keep it: the longer text takes it over and changes it."""
+        if self._seen is None:
+            self._seen = {}
+            for mark in marked_positions(self.last):
+                self._seen.setdefault((mark.slot, mark.context), []).append(mark.token)
+        return self._seen
+
+    def after(self, reading: Reading, *, ended: bool) -> TextState:
+        """The text with one more token; its marked positions follow the tokens that the reader sees now."""
+        last, old, seen = self.last, self.reading, self.seen()
+        self._seen = None
+        if reading is not old:
+            now = (*reading.settled, *reading.tokens)
+            same = common_prefix_length(old.tokens, now)
+            while last is not None and last.index >= old.count + same:
+                seen[last.slot, last.context].remove(last.token)
+                last = last.previous
+            for offer in sorted(self.offers, key=lambda offer: len(offer.branch.path)):
+                path = offer.branch.path
+                if same <= len(path) < len(now) and now[: len(path)] == path:
+                    last = offer.mark(old.count + len(path), now[len(path)], last)
+                    seen.setdefault((last.slot, last.context), []).append(last.token)
+        return TextState(self.payload, self.delta, reading, last, ended, [], seen)

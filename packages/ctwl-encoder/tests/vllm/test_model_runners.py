@@ -1,0 +1,319 @@
+"""The plug-in as vLLM's model runners drive it.
+
+V2 needs Triton, which CPU machines lack, so its loader, its classes and its calls are used here around a model that
+transformers runs: slots that are not rows, rows that are shuffled at every step, a slot that is used again.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("vllm", reason="the plug-in is tested in an environment of its own: make test-vllm")
+
+import torch
+from vllm import SamplingParams
+from vllm.exceptions import VLLMValidationError
+from vllm.v1.sample.logits_processor import MoveDirectionality
+from vllm.v1.worker.gpu.sample.logits_processor import (
+    LogitsContext,
+    build_custom_logits_processors,
+    build_custom_logits_processors_params_validator,
+)
+
+from ctwl_decoder import Decoder
+from ctwl_encoder.errors import OptionOutOfRange
+from ctwl_encoder.integrations.vllm import CTWLLogitsProcessor
+from ctwl_encoder.integrations.vllm.request import Admitted, Request
+from ctwl_encoder.models import load_model
+from ctwl_protocol import Beacon
+
+PROFILE = "org.ctwl.smollm2-135m.1"
+PROMPTS = ["The council said on Tuesday that the new bridge", "Farmers in the north are waiting for rain after"]
+TOKENS = 150
+
+
+class Runner:
+    """As much of the model runner as a plug-in sees: request slots, and one call of ``apply`` a step."""
+
+    def __init__(self, tokenizer: Path, told: dict[str, Any]) -> None:
+        self.slots = SimpleNamespace(
+            device=torch.device("cpu"), max_num_reqs=4, vocab_size=49152,
+            all_token_ids=SimpleNamespace(gpu=torch.zeros((4, 512), dtype=torch.int32)),
+            prompt_len=SimpleNamespace(np=np.zeros(4, dtype=np.int32)), prefill_len=None, total_len=None,
+        )  # fmt: skip
+        self.vllm_config = SimpleNamespace(
+            additional_config={"ctwl": told}, model_config=SimpleNamespace(tokenizer=str(tokenizer)), instance_id="17",
+            speculative_config=None, scheduler_config=SimpleNamespace(async_scheduling=True), use_v2_model_runner=True,
+        )  # fmt: skip
+        (self.processor,) = build_custom_logits_processors(self.vllm_config, self.slots, False)
+
+    def validate(self, params: SamplingParams) -> None:
+        """As the input processor admits a request."""
+        build_custom_logits_processors_params_validator(None)(params)
+
+    def add(self, slot: int, prompt: list[int], params: SamplingParams) -> bool:
+        self.slots.all_token_ids.gpu[slot, : len(prompt)] = torch.tensor(prompt)
+        self.slots.prompt_len.np[slot] = len(prompt)
+        return bool(self.processor.add_request(slot, params))
+
+    def apply(self, logits: torch.Tensor, slots: list[int], lengths: list[int]) -> torch.Tensor:
+        index = torch.tensor(slots)
+        context = LogitsContext(
+            expanded_idx_mapping=index, idx_mapping=index, idx_mapping_np=index.numpy(),
+            expanded_local_pos=torch.zeros(len(slots)), input_ids=torch.zeros(len(slots)),
+            pos=torch.tensor(lengths) - 1, seq_lens_upper_bound_np=np.array(lengths),
+        )  # fmt: skip
+        return self.processor.apply(logits, context)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("tokenizer")
+    load_model("smollm2")[1].save_pretrained(path)
+    return path
+
+
+def write(runner: Runner, params: list[SamplingParams], seed: int) -> list[str]:
+    """One text for each of the prompts, side by side."""
+    model, tokenizer = load_model("smollm2")
+    generator = torch.Generator().manual_seed(seed)
+    ids = [tokenizer(prompt)["input_ids"] for prompt in PROMPTS]
+    slots = [3, 1]
+    for slot, prompt, wanted in zip(slots, ids, params, strict=True):
+        runner.add(slot, prompt, wanted)
+    starts, caches = [len(prompt) for prompt in ids], [None] * len(ids)
+    for _ in range(TOKENS):
+        order = torch.randperm(len(ids), generator=generator).tolist()
+        rows = []
+        for i in order:
+            given = ids[i] if caches[i] is None else ids[i][-1:]
+            with torch.inference_mode():
+                out = model(torch.tensor([given]), past_key_values=caches[i], use_cache=True)
+            caches[i] = out.past_key_values
+            rows.append(out.logits[0, -1].float())
+        marked = runner.apply(torch.stack(rows), [slots[i] for i in order], [len(ids[i]) for i in order])
+        for i, row in zip(order, marked, strict=True):
+            row[[0, 1, 2]] = -torch.inf  # no end
+            chances = torch.softmax(row / params[i].temperature, dim=-1)
+            token = int(torch.multinomial(chances, 1, generator=generator))
+            ids[i].append(token)
+            runner.slots.all_token_ids.gpu[slots[i], len(ids[i]) - 1] = token
+    return [tokenizer.decode(tokens[start:]) for tokens, start in zip(ids, starts, strict=True)]
+
+
+def test_requests_side_by_side_in_slots_that_come_back(folder: Path) -> None:
+    runner, decoder = Runner(folder, {"provider": 42, "version": 3, "profile": PROFILE}), Decoder.open(PROFILE)
+    params = [
+        SamplingParams(temperature=0.9, top_p=0.98),
+        SamplingParams(temperature=1.0, extra_args={"ctwl_provider": 7, "ctwl_version": 1, "ctwl_strategy": "gumbel"}),
+    ]
+    for request in params:
+        runner.validate(request)
+    assert (params[0].top_p, params[1].top_p) == (1.0, 1.0)  # truncation is the plug-in's now
+    noted = [Admitted.of(request.extra_args) for request in params]
+    assert [each and each.truncation for each in noted] == [(0, 0.98, 0.0), (0, 1.0, 0.0)]
+    reports = [decoder.decode(text) for text in write(runner, params, 1)]
+    assert [(report.provider, report.version) for report in reports] == [(42, 3), (7, 1)]
+    off = [SamplingParams(temperature=1.0, extra_args={"ctwl_strategy": "off"})] * 2
+    assert not any(decoder.decode(text).detected for text in write(runner, off, 2))
+
+
+def test_a_request_without_a_record_is_left_alone(folder: Path) -> None:
+    runner = Runner(folder, {"profile": PROFILE})
+    assert not runner.add(0, [1, 2, 3], SamplingParams())
+    logits = torch.randn(1, 49152)
+    assert torch.equal(runner.apply(logits.clone(), [0], [50]), logits)
+    with pytest.raises(VLLMValidationError, match="provider"):
+        runner.validate(SamplingParams(extra_args={"ctwl_provider": 5000}))
+
+
+def test_a_requests_own_beacon_stands_over_the_servers_record() -> None:
+    server = {"layout": 2, "codes": [43_211, 7], "profile": PROFILE}
+    own = Request.of(server, {"ctwl_provider": 7, "ctwl_nonce": 5}, 1.0)
+    assert own is not None and own.payload(0).carried == (Beacon(7, 0, 5).code,)
+    servers = Request.of(server, {}, 1.0)
+    assert servers is not None and servers.payload(0).carried[:2] == (43_211, 7)
+    with pytest.raises(OptionOutOfRange, match="not both"):
+        Request.of(server, {"ctwl_provider": 7, "ctwl_codes": [1, 2]}, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("server", "given", "says"),
+    [
+        ({}, {"ctwl_version": 3}, "ctwl_provider or ctwl_codes"),
+        ({}, {"ctwl_strategy": "loud"}, "strategy: Input should be 'unbiased', 'gumbel', 'delta' or 'vanilla'"),
+        ({"layout": 2, "codes": [43_211, 7]}, {"ctwl_nonce": 5}, "ctwl_provider or ctwl_codes"),
+        ({}, {"ctwl_provider": 42, "ctwl_layout": 3}, "ctwl_codes"),
+        ({}, {"ctwl_provider": 42, "ctwl_layout": "foo"}, "layout: Input should be a valid integer"),
+        ({"provider": 42}, {"ctwl_proxy_path": "/tmp"}, "no option of a request"),
+        ({"proxy": "/tmp"}, {}, "proxy: Extra inputs are not permitted; there are .*proxy_path"),
+    ],
+)
+def test_who_asks_for_a_mark_and_would_get_none_is_told(
+    server: dict[str, Any], given: dict[str, Any], says: str
+) -> None:
+    with pytest.raises(OptionOutOfRange, match=says):
+        Request.of({"profile": PROFILE, **server}, given, 1.0)
+    assert Request.of({"profile": PROFILE}, {"ctwl_strategy": "off"}, 1.0) is None
+    assert Request.of({"profile": PROFILE}, {}, 1.0) is None
+
+
+def test_parameters_that_are_used_again_are_as_they_were(folder: Path) -> None:
+    runner, params = Runner(folder, {"provider": 42, "profile": PROFILE}), SamplingParams(top_k=5, top_p=0.9, min_p=0.1)
+    nonces = set()
+    for _ in range(40):
+        runner.validate(params)
+        noted = Admitted.of(params.extra_args)
+        assert noted is not None and noted.truncation == (5, 0.9, 0.1)
+        nonces.add(noted.nonce)
+    assert len(nonces) > 10  # drawn anew for each request
+    params.extra_args["ctwl_strategy"] = "off"
+    runner.validate(params)
+    assert (params.top_k, params.top_p, params.min_p) == (5, 0.9, 0.1)
+    assert params.extra_args == {"ctwl_strategy": "off"}
+
+
+def test_the_alternatives_of_a_request_have_nonces_of_their_own(folder: Path) -> None:
+    runner = Runner(folder, {"provider": 42, "profile": PROFILE})
+
+    def nonces(params: SamplingParams) -> list[int]:
+        """What vLLM makes of a request for several: a request for each, whose seed counts on."""
+        runner.validate(params)
+        found = []
+        for slot in range(params.n):
+            one = params.clone()
+            one.n, one.seed = 1, None if params.seed is None else params.seed + slot
+            assert runner.add(slot, [1, 2, 3], one)
+            found.append(runner.processor._requests[slot].text.payload.carried[0] % 64)
+        return found
+
+    for several in (SamplingParams(n=4), SamplingParams(n=4, seed=7)):
+        told = several.seed
+        assert len(set(nonces(several))) == 4
+        seeds = {several.seed}
+        for _ in range(3):  # used again: drawn again, or still the client's own
+            nonces(several)
+            seeds.add(several.seed)
+        assert seeds == {7} if told else len(seeds) == 4
+    assert len(set(nonces(SamplingParams(n=3, extra_args={"ctwl_nonce": 5})))) == 1
+    alone = SamplingParams()
+    nonces(alone)
+    assert alone.seed is None
+
+
+@pytest.mark.parametrize(
+    "noted",
+    [
+        1, "abc", None, [1, None], {"nonce": 70}, {"nonce": 1, "min_p": "4"}, {"nonce": 1, "top_p": 0.0},
+        {"nonce": 1, "seed": "7"}, {"nonce": 1, "drawn": 1}, {"nonce": 1, "more": 2},
+    ],
+)  # fmt: skip
+def test_a_client_cannot_write_what_the_plug_in_notes(folder: Path, noted: Any) -> None:
+    runner = Runner(folder, {"provider": 42, "profile": PROFILE})
+    params = SamplingParams(extra_args={"ctwl_admitted": noted})
+    runner.validate(params)
+    admitted = Admitted.of(params.extra_args)
+    assert admitted is not None and (admitted.seed, admitted.drawn, *admitted.truncation) == (None, False, 0, 1.0, 0.0)
+    for given in ({"ctwl_admitted": noted}, {"ctwl_provider": "x"}, {"ctwl_delta": "y"}):  # not judged: never raises
+        runner.add(2, [1, 2, 3], SamplingParams(extra_args=given))
+
+
+def test_a_row_without_a_finite_maximum_harms_no_other(folder: Path) -> None:
+    runner = Runner(folder, {"provider": 42, "profile": PROFILE})
+    words = load_model("smollm2")[1](" ".join(PROMPTS))["input_ids"]
+    for slot in (0, 1, 2):
+        assert runner.add(slot, words, SamplingParams())
+        runner.slots.prompt_len.np[slot] = 1
+    logits = torch.randn(3, 49152)
+    logits[0], logits[2, 7] = -torch.inf, torch.nan
+    marked = runner.apply(logits.clone(), [0, 1, 2], [len(words)] * 3)
+    assert torch.equal(marked[0], logits[0])
+    assert torch.equal(marked[2].nan_to_num(), logits[2].nan_to_num())
+    assert torch.isinf(marked[1]).any()
+
+
+class Counted:
+    """The device's token buffer, which counts what is copied from it."""
+
+    def __init__(self, tokens: torch.Tensor) -> None:
+        self.tokens, self.copied = tokens, 0
+        self.device, self.shape = tokens.device, tokens.shape
+
+    def __getitem__(self, index: Any) -> torch.Tensor:
+        found = self.tokens[index]
+        self.copied += found.numel()
+        return found
+
+
+def test_only_new_tokens_are_copied_from_the_device(folder: Path) -> None:
+    """One token for each row and step. A request that comes back, or goes back, is read anew."""
+    runner = Runner(folder, {"provider": 42, "profile": PROFILE})
+    words = load_model("smollm2")[1](" ".join(PROMPTS * 3))["input_ids"]
+    runner.slots.all_token_ids.gpu = counted = Counted(runner.slots.all_token_ids.gpu)
+    for slot in (0, 2):
+        counted.tokens[slot, : len(words)] = torch.tensor(words)
+        runner.slots.prompt_len.np[slot] = 3
+        assert runner.processor.add_request(slot, SamplingParams())
+    logits = torch.randn(2, 49152)
+    for length in range(3, len(words)):
+        counted.copied = 0
+        runner.apply(logits.clone(), [2, 0], [length, length])
+        assert counted.copied == (0 if length == 3 else 2)
+    last = len(words) - 1
+    assert all(request.tokens == words[3:last] for request in runner.processor._requests.values())
+    counted.copied = 0
+    runner.apply(logits.clone(), [0, 2], [last - 5, last])
+    assert runner.processor._requests[0].tokens == words[3 : last - 5]
+    assert runner.processor._requests[2].tokens == words[3:last]
+    assert runner.processor.add_request(0, SamplingParams())
+    runner.apply(logits[:1].clone(), [0], [last])
+    assert runner.processor._requests[0].tokens == words[3:last]
+
+
+def test_rows_of_v1_come_move_and_go(folder: Path) -> None:
+    """V1 tells what left, came and moved, and appends to the lists of output tokens that it gave."""
+    config = Runner(folder, {"provider": 42, "profile": PROFILE}).vllm_config
+    processor = CTWLLogitsProcessor(config, torch.device("cpu"), False)
+    words = load_model("smollm2")[1](" ".join(PROMPTS))["input_ids"]
+    logits, outputs = torch.randn(3, 49152), [list(words), [], list(words)]
+    params = [SamplingParams(), SamplingParams(extra_args={"ctwl_strategy": "off"}), SamplingParams()]
+    added = [(row, params[row], None, outputs[row]) for row in range(3)]
+
+    def changed(removed: list[int], added: list[Any], moved: list[Any]) -> list[bool]:
+        processor.update_state(SimpleNamespace(removed=removed, added=added, moved=moved))
+        return (processor.apply(logits.clone()) != logits).any(dim=1).tolist()
+
+    assert changed([], added, []) == [True, False, True]
+    outputs[0].append(words[3])
+    assert changed([2], [], [(0, 1, MoveDirectionality.UNIDIRECTIONAL)]) == [False, True, False]
+    assert processor._requests[1].tokens == [*words, words[3]]
+    outputs[0][-3:] = [words[5]]  # the runner went back
+    assert changed([], [added[2]], [(1, 2, MoveDirectionality.SWAP)]) == [False, True, True]
+    assert processor._requests[2].tokens == [*words[:-2], words[5]]
+    processor.update_state(None)
+
+
+def test_a_server_that_was_not_told_refuses_records_and_serves_the_rest(folder: Path) -> None:
+    runner = Runner(folder, {"provider": 42, "profile": PROFILE})
+    runner.vllm_config.additional_config = {}
+    runner.validate(SamplingParams())
+    with pytest.raises(VLLMValidationError, match="not told"):
+        runner.validate(SamplingParams(extra_args={"ctwl_provider": 7}))
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [({"speculative_config": object()}, "speculative"), ({"use_v2_model_runner": False}, "async")],
+    ids=["speculative decoding", "V1 under async scheduling"],
+)
+def test_what_the_engine_cannot_do_is_refused(folder: Path, changed: dict[str, Any], message: str) -> None:
+    runner = Runner(folder, {"provider": 42, "profile": PROFILE})
+    vars(runner.vllm_config).update(changed)
+    with pytest.raises(VLLMValidationError, match=message):
+        runner.validate(SamplingParams())
+    runner.validate(SamplingParams(extra_args={"ctwl_strategy": "off"}))

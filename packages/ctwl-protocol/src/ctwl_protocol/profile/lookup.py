@@ -1,0 +1,94 @@
+"""From a name to a profile: the published ones come with this package, a private one is a file (spec section 4.2)."""
+
+from __future__ import annotations
+
+import errno
+import os
+from functools import cache, lru_cache
+from importlib import resources
+from pathlib import Path
+
+from .. import secret_file
+from ..errors import ProfileMalformed, ProfileUnknown
+from ..files import read_bounded
+from .document import FORMAT, Profile, ProxyModel
+
+__all__ = ["STANDARD", "TOY", "get_profile", "load_profile", "published_names", "read_profile"]
+
+STANDARD = "org.ctwl.gpt2.1"
+"""Name of the standard profile, the protocol's default."""
+
+TOY = "org.ctwl.toy.1"
+"""Name of the toy profile, for implementers."""
+
+
+@cache
+def _published() -> dict[str, Profile]:
+    folder = resources.files(__package__) / "published"
+    read = [Profile.from_bytes(file.read_bytes()) for file in folder.iterdir() if file.name.endswith(".json")]
+    found = {profile.name: profile for profile in read}
+    twins = [profile.vanilla() for profile in read if isinstance(profile.proxy, ProxyModel)]
+    return found | {twin.name: twin for twin in twins}
+
+
+def published_names() -> list[str]:
+    """Names of the published profiles, the vanilla twins included, the standard one first."""
+    return sorted(_published(), key=lambda name: (name != STANDARD, name))
+
+
+def load_profile(path: str | Path) -> Profile:
+    """Read a private profile from a file: locked by a passphrase, or unlocked as canonical MessagePack or JSON.
+
+    Raises:
+        ProfileUnknown: there is no such file, or it cannot be read.
+        ProfileMalformed: its content is no profile, or it takes a published profile's name.
+        KeyFileMalformed, KeyFileLocked, PassphraseMissing: see :func:`ctwl_protocol.secret_file.read_secret`.
+    """
+    try:
+        data = read_bounded(path, Profile.MAX_BYTES)
+    except OSError as error:
+        refused = ProfileMalformed if error.errno == errno.EFBIG else ProfileUnknown
+        raise refused(f"cannot read the profile file {path}: {error.strerror}") from error
+    if secret_file.is_locked(data):
+        data = _unlocked(Path(path), data)
+    try:
+        return read_profile(data)
+    except ProfileMalformed as error:
+        raise ProfileMalformed(f"{path}: {error}") from error
+
+
+def read_profile(data: bytes) -> Profile:
+    """Read a profile from canonical MessagePack or from JSON; the bytes may come from anyone (section 4.2).
+
+    Raises:
+        ProfileMalformed: the bytes are no profile, or it takes a published profile's name.
+    """
+    profile = Profile.from_bytes(data)
+    known = _published().get(profile.name)
+    if known and known != profile:
+        raise ProfileMalformed(f"{profile.name} is a published profile with other content; choose another name")
+    return profile
+
+
+@lru_cache(maxsize=64)
+def _unlocked(path: Path, locked: bytes) -> bytes:  # noqa: ARG001 - another content of the file is another call
+    """Open a locked profile once in a process, because a name is looked up in many places: the user types once."""
+    return secret_file.read_secret(path, FORMAT)
+
+
+def get_profile(name: str | Path | Profile = STANDARD) -> Profile:
+    """A published profile by name, or a private one by the path of its file.
+
+    Raises:
+        ProfileUnknown: neither a published name nor a readable file.
+        CTWLError: the file's content is no profile, or stays locked; see :func:`load_profile`.
+    """
+    if isinstance(name, Profile):
+        return name
+    if str(name) in _published():
+        return _published()[str(name)]
+    if os.path.isfile(name):  # noqa: PTH113 - a name that no file can have is False here, and an error in pathlib
+        return load_profile(name)
+    raise ProfileUnknown(
+        f"no profile named {str(name)[:200]!r} and no such file; published: {', '.join(published_names())}"
+    )
