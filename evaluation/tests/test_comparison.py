@@ -26,7 +26,7 @@ SIZE = 4096
 @pytest.mark.parametrize("name", BASELINES)
 def test_a_text_that_prefers_what_carries_a_message_is_read(name: str) -> None:
     rng, scheme = np.random.default_rng(1), BASELINES[name](20, SIZE)
-    for message in rng.integers(1 << 20, size=4).tolist():
+    for message in rng.integers(1 << 20, size=2).tolist():
         ids = [7]
         while len(ids) < 160:
             allowed = scheme.preferred(message, ids[-1]) if rng.random() < 0.85 else np.ones(SIZE)
