@@ -143,3 +143,16 @@ def test_a_token_that_was_drawn_without_asking_counts_by_where_it_ranks(bridge: 
             found.append(text.last.hit)
     assert {0.0, 1.0} == set(members)
     assert np.round(hits).tolist() == members
+
+
+@pytest.mark.parametrize("strategy", [Strategy.UNBIASED, Strategy.VANILLA])
+def test_rows_that_share_a_text_are_marked_by_their_own_logits(bridge: Bridge, strategy: Strategy) -> None:
+    """As two prompts with one record do, whose texts have been the same so far."""
+    marker = Marker(bridge, strategy)
+    text = marker.start(PAYLOAD, 2.0)
+    for token in bridge.proxy.tokenizer.encode(WRITTEN):
+        text = marker.extend(text, int(token))
+    logits = np.stack([words(bridge, 2.5), words(bridge, 2.5)[::-1]])
+    alone = [marker.mark([text], row[None].copy())[0] for row in logits]
+    together = marker.mark([text, text], logits.copy())
+    np.testing.assert_array_equal(np.stack([together[0], together[1]]), np.stack(alone))
