@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from transformers import PreTrainedTokenizerFast
 
 from ctwl_encoder import Bridge
 from ctwl_encoder.core.marker import Marker
@@ -19,11 +18,6 @@ WRITTEN = "The council said on Tuesday that the new bridge over the river will n
 PAYLOAD = Payload((77,))
 
 UNASKED: dict[str, Any] = {"decoding": Decoding.SAMPLED, "uniform": lambda: 0.0}
-
-
-@pytest.fixture(scope="module")
-def bridge(offline_proxy: Proxy) -> Bridge:
-    return Bridge(PreTrainedTokenizerFast(tokenizer_object=offline_proxy.tokenizer.backend), offline_proxy)
 
 
 @pytest.fixture
