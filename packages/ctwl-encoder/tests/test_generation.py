@@ -366,9 +366,10 @@ def test_another_models_tokenizer_is_refused_before_it_writes(toy: Encoder) -> N
 
 
 def test_the_command_prints_the_text_and_nothing_else(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    smollm2: tuple[Any, Any], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With the real model, once; its text is too short for a reader, which is said once."""
+    """With the real model; its text is too short for a reader, which is said once."""
+    monkeypatch.setattr("ctwl_encoder.encoder.load_model", lambda *_: smollm2)
     assert main(["--provider", "42", "--version", "3", "--seed", "1", "--max-new-tokens", "6", "The harvest"]) == 0
     plain = capsys.readouterr()
     assert plain.err.count("\n") == 1 and "a reader needs about 94 tokens" in plain.err

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from transformers import PreTrainedTokenizerFast
 
 from ctwl_encoder import Bridge
 from ctwl_encoder.core.marker import Marker
@@ -19,11 +18,6 @@ WRITTEN = "The council said on Tuesday that the new bridge over the river will n
 PAYLOAD = Payload((77,))
 
 UNASKED: dict[str, Any] = {"decoding": Decoding.SAMPLED, "uniform": lambda: 0.0}
-
-
-@pytest.fixture(scope="module")
-def bridge(offline_proxy: Proxy) -> Bridge:
-    return Bridge(PreTrainedTokenizerFast(tokenizer_object=offline_proxy.tokenizer.backend), offline_proxy)
 
 
 @pytest.fixture
@@ -143,3 +137,16 @@ def test_a_token_that_was_drawn_without_asking_counts_by_where_it_ranks(bridge: 
             found.append(text.last.hit)
     assert {0.0, 1.0} == set(members)
     assert np.round(hits).tolist() == members
+
+
+@pytest.mark.parametrize("strategy", [Strategy.UNBIASED, Strategy.VANILLA])
+def test_rows_that_share_a_text_are_marked_by_their_own_logits(bridge: Bridge, strategy: Strategy) -> None:
+    """As two prompts with one record do, whose texts have been the same so far."""
+    marker = Marker(bridge, strategy)
+    text = marker.start(PAYLOAD, 2.0)
+    for token in bridge.proxy.tokenizer.encode(WRITTEN):
+        text = marker.extend(text, int(token))
+    logits = np.stack([words(bridge, 2.5), words(bridge, 2.5)[::-1]])
+    alone = [marker.mark([text], row[None].copy())[0] for row in logits]
+    together = marker.mark([text, text], logits.copy())
+    np.testing.assert_array_equal(np.stack([together[0], together[1]]), np.stack(alone))

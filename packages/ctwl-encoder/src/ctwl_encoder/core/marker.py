@@ -43,9 +43,10 @@ class _Row:
 
     Attributes:
         index: of the row.
-        text: the text so far, with the branches to mark.
+        text: the text so far; rows with the same tokens share it.
         logits: float32 (size,).
         likely: float32 (size,), their softmax.
+        offers: the branches to mark.
         lower_bound: what ``delta`` leaves whatever the proxy says, where tokens are sampled.
         marked: float32 (size,), the logits to return; None where they stay.
     """
@@ -54,6 +55,7 @@ class _Row:
     text: TextState
     logits: NDArray[np.float32]
     likely: NDArray[np.float32]
+    offers: list[Offer]
     lower_bound: LowerBound | None = None
     marked: NDArray[np.float32] | None = None
 
@@ -131,17 +133,20 @@ class Marker:
         if not long_enough:
             return {}
         likely = probabilities(logits[long_enough])
-        rows = [_Row(i, texts[i], logits[i], chances) for i, chances in zip(long_enough, likely, strict=True)]
-        for row in rows:
-            row.text.offers = self._offers(row.text, row.likely)
+        rows = [
+            _Row(i, texts[i], logits[i], chances, self._offers(texts[i], chances))
+            for i, chances in zip(long_enough, likely, strict=True)
+        ]
         reweigh = self.strategy.traits.reweigh
         if reweigh is None:
             self._add_delta(rows)
         else:
             for row in rows:
                 row.marked = row.logits.copy()
-                for offer in row.text.offers:
+                for offer in row.offers:
                     multiply(row.marked, offer.branch, reweigh(offer.branch, offer.seed))
+        for row in rows:
+            row.text.offers = row.offers
         return {row.index: row.marked for row in rows if row.marked is not None}
 
     def _offers(self, text: TextState, likely: NDArray[np.float32]) -> list[Offer]:
@@ -170,17 +175,17 @@ class Marker:
     def _add_delta(self, rows: list[_Row]) -> None:
         """Mark rows under a strategy that adds ``delta`` (spec section 8.2); ask the proxy where it has to be asked."""
         for row in rows:  # the branches with enough mass, and those that were marked at the steps before
-            row.text.offers = [
+            row.offers = [
                 offer
-                for k, offer in enumerate(row.text.offers)
+                for k, offer in enumerate(row.offers)
                 if offer.half_key in self._halves or offer.mass >= (SECOND_QUESTION if k else MINOR)
             ]
-        for offer in (offer for row in rows for offer in row.text.offers):
+        for offer in (offer for row in rows for offer in row.offers):
             # Whether the proxy is asked or not: the way of decoding must not change what is marked.
             self._halves.setdefault(offer.half_key)
             self._halves.move_to_end(offer.half_key)
         undecided = [row for row in rows if not self._decide_without_proxy(row)]
-        self._ask({offer.half_key: None for row in undecided for offer in row.text.offers})
+        self._ask(dict.fromkeys(offer.half_key for row in undecided for offer in row.offers))
         for row in undecided:
             self._decide_with_proxy(row)
         while len(self._halves) > _HALVES * len(rows):
@@ -188,13 +193,12 @@ class Marker:
 
     def _decide_without_proxy(self, row: _Row) -> bool:
         """Mark a row if its next token does not depend on what the proxy would say; whether it was so."""
-        text = row.text
-        if self.decoding is Decoding.ANY or all(self._halves[offer.half_key] for offer in text.offers):
+        if self.decoding is Decoding.ANY or all(self._halves[offer.half_key] for offer in row.offers):
             return False
-        branches = [(offer.branch, offer.seed) for offer in text.offers]
+        branches = [(offer.branch, offer.seed) for offer in row.offers]
         if self.decoding is Decoding.GREEDY:
-            return argmax_is_certain(row.likely, branches, text.delta)
-        row.lower_bound = LowerBound(row.likely, branches, text.delta)
+            return argmax_is_certain(row.likely, branches, row.text.delta)
+        row.lower_bound = LowerBound(row.likely, branches, row.text.delta)
         if self._uniform() >= row.lower_bound.mass:
             return False
         row.marked = row.lower_bound.known(row.logits)
@@ -202,15 +206,14 @@ class Marker:
 
     def _decide_with_proxy(self, row: _Row) -> None:
         """Mark a row whose halves are known."""
-        text = row.text
-        text.offers = [offer._replace(half=self._halves[offer.half_key]) for offer in text.offers]
-        insides = [offer.half.inside for offer in text.offers if offer.half]
+        row.offers = [offer._replace(half=self._halves[offer.half_key]) for offer in row.offers]
+        insides = [offer.half.inside for offer in row.offers if offer.half]
         if row.lower_bound is not None:
             row.marked = row.lower_bound.beyond(row.logits, insides)
             return
         row.marked = row.logits.copy()
-        for offer, inside in zip(text.offers, insides, strict=True):
-            add_delta(row.marked, offer.branch, inside, text.delta)
+        for offer, inside in zip(row.offers, insides, strict=True):
+            add_delta(row.marked, offer.branch, inside, row.text.delta)
 
     def _ask(self, keys: Iterable[HalfKey]) -> None:
         """Ask the proxy for the halves that are not known yet."""
