@@ -4,20 +4,37 @@ from __future__ import annotations
 
 import io
 import re
+from dataclasses import replace
+from functools import cache
 from html import unescape
 from html.parser import HTMLParser
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from rich.console import Console
 
 from ctwl_decoder.report.analysis import Analysis, evidence_level
+from ctwl_decoder.report.assembly import Assembler
 from ctwl_decoder.report.html import html_report
+from ctwl_decoder.report.interpretation import Interpreter
 from ctwl_decoder.report.model import Hop, Likeliest, ReadRecord, Report, Span
 from ctwl_decoder.report.terminal import show
 from ctwl_decoder.report.wording import caveats, describe, describe_record, format_p_value
+from ctwl_decoder.search.finding import Finding, find
+from ctwl_decoder.search.plan import NO_CODES, SearchPlan
+from ctwl_decoder.search.records import RecordReader
+from ctwl_decoder.search.spans import PositionSpan
+from ctwl_decoder.statistics.evidence import observe
 from ctwl_decoder.statistics.scores import NAT, rank_table, soft_table
+from ctwl_decoder.text.tokens import tokenize_variants
+from ctwl_protocol import get_profile
+from ctwl_protocol.profile import TOY
+from ctwl_protocol.proxy import open_proxy
+from ctwl_protocol.registry import load_trusted
 
 HOP = Hop(provider=42, version=3, nonce=7, name=None, model=None, state="unregistered")
 RECORD = ReadRecord(
@@ -199,3 +216,25 @@ def test_a_page_of_hardly_any_text_is_whole(tokens: int) -> None:
     page = html_report(analysis_of("abc"[:tokens], nothing(outcome="too-short", tokens=tokens), float("nan")))
     assert '<h1 class="none">No verdict: the text is too short</h1>' in page and page.rstrip().endswith("</html>")
     assert ("<svg" in page) == bool(tokens)
+
+
+@cache
+def found_in_a_short_text() -> tuple[Assembler, SearchPlan, Finding, str]:
+    profile, text = get_profile(TOY), "Caf\u00e9 au lait, \U0001f600 and tea!"
+    proxy, reader = open_proxy(profile), RecordReader(profile)
+    assembler = Assembler(reader, Interpreter(profile, load_trusted(), None, (0,)), proxy.arithmetic)
+    plan = SearchPlan.of(profile, NO_CODES, alpha=0.01, score="soft")
+    (variant,) = tokenize_variants(text, proxy.tokenizer, profile)
+    return assembler, plan, find(variant, observe(proxy, variant.positions), plan, reader), text
+
+
+@given(st.lists(st.integers(0, 24), min_size=2, max_size=6, unique=True).map(sorted))
+@example([0, 3, 24])  # the first two spans are near the beginning
+@example([0, 21, 23])  # the last two spans are near the end
+def test_spans_do_not_overlap_in_characters(cuts: list[int]) -> None:
+    assembler, plan, found, text = found_in_a_short_text()
+    assert len(found.variant.positions) == 24
+    finding = replace(found, spans=[PositionSpan(*cut, found.best) for cut in pairwise(cuts)])
+    spans = assembler.analysis(text, finding, plan).report.spans
+    assert len(spans) == len(cuts) - 1
+    assert all(before.end <= after.start for before, after in pairwise(spans))

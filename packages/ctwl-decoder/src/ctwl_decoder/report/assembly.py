@@ -80,7 +80,7 @@ class Assembler:
 
     def _span(self, text: str, finding: Finding, plan: SearchPlan, span: PositionSpan) -> Span:
         tokens, starts = finding.variant.tokens, finding.variant.starts
-        first, last = self._tokens_of(span, tokens)
+        first, last = self._tokens_of(span, finding)
         return Span(
             start=int(starts[first]),
             end=len(text[: starts[last]].rstrip()) if last < tokens else int(starts[last]),
@@ -97,18 +97,21 @@ class Assembler:
         values = np.full(tokens, np.nan)
         values[prefix:] = self.reader.contributions(finding.scored[best.by], best) / NAT
         for span in finding.spans:
-            first, last = self._tokens_of(span, tokens)
+            first, last = self._tokens_of(span, finding)
             first = max(first, prefix)
             own = self.reader.contributions(finding.scored[span.by], span.candidate) / NAT
             values[first:last] = own[first - prefix : last - prefix]
         return values
 
-    def _tokens_of(self, span: PositionSpan, tokens: int) -> tuple[int, int]:
+    def _tokens_of(self, span: PositionSpan, finding: Finding) -> tuple[int, int]:
         """The first token of a span and the one after its last. An end that is near the text's own end moves there."""
-        prefix = self.reader.profile.prefix_length
-        first = 0 if span.start <= prefix else span.start + prefix
-        last = span.end + prefix
-        return first, tokens if tokens - last <= prefix else last
+        prefix, tokens = self.reader.profile.prefix_length, finding.variant.tokens
+        first, last = span.start + prefix, span.end + prefix
+        if span is finding.spans[0] and span.start <= prefix:
+            first = 0
+        if span is finding.spans[-1] and tokens - last <= prefix:
+            last = tokens
+        return first, last
 
 
 def _outcome(detected: bool, tokens: int, scored: int, needed: int) -> Outcome:
