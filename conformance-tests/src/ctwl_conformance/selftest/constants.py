@@ -72,6 +72,7 @@ MODULES: dict[str, Module] = {
         ("layout", "record", "relay", "decode-record"),
         {
             "PRIVATE_USE = range(192, 256)": "numbers that nobody hands out",
+            "else codes + 1": "one slot more, which no position carries",
             "hops = 0": "every layout begins with a beacon",
             "number = 0": "bits above the codes are not looked at",
             "all(field.bits > 0": "the registry refuses such a field before",
