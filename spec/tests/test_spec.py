@@ -71,7 +71,7 @@ def test_sections_that_the_code_cites_exist() -> None:
 
 
 def test_the_units_and_the_windows_are_the_ones_in_the_text() -> None:
-    from ctwl_decoder.search import posterior, spans
+    from ctwl_decoder.search import posterior, spans, windows
     from ctwl_decoder.statistics import scores
 
     part = " ".join(SPEC.split("### 10.1 Units")[1].split("### 10.3")[0].split())
@@ -83,8 +83,8 @@ def test_the_units_and_the_windows_are_the_ones_in_the_text() -> None:
     assert f"round({scores.NAT} * ln({1 - share} * {ratio} + {share}))" in part
     assert f"`r = {odds} / (1 + {odds - 1} sigma)` for a member and `1 / (1 + {odds - 1} sigma)`" in part
     assert f"T * ({scores.MARGIN}n + d) - {scores.MARGIN}d * S" in part
-    lengths = ", ".join(map(str, spans.LENGTHS[:-1])) + f" and {spans.LENGTHS[-1]}"
-    assert lengths in part and f"at most {spans.LENGTHS[-1]} positions" in part
+    lengths = ", ".join(map(str, windows.LENGTHS[:-1])) + f" and {windows.LENGTHS[-1]}"
+    assert lengths in part and f"at most {windows.LENGTHS[-1]} positions" in part
     assert f"without falling by more than {spans.DROP} inside" in " ".join(SPEC.split())
     paper = " ".join(SPEC.split("## 10. Decoding")[1].split("### 10.1")[0].split())
     assert f"windows of {posterior.LENGTH} positions that start every {posterior.STEP}" in paper
@@ -123,8 +123,9 @@ def worked() -> list[tuple[str, str, str]]:
 
     from ctwl_decoder import Decoder
     from ctwl_decoder.statistics.code_scores import code_space, score_all
-    from ctwl_decoder.statistics.evidence import ScoredPositions, ScoreTable, observe
+    from ctwl_decoder.statistics.evidence import observe
     from ctwl_decoder.statistics.null import null_of
+    from ctwl_decoder.statistics.scored_positions import ScoredPositions, ScoreTable
     from ctwl_decoder.statistics.scores import MARGIN, STEPS, Score, position_scores
     from ctwl_protocol import Beacon, hashing
     from ctwl_protocol.partition.toy import toy_weights
