@@ -5,6 +5,7 @@ import pydoc_data.topics
 from dataclasses import replace
 from pathlib import Path
 
+import common
 import pytest
 from everything import NAMES, experiments
 from experiment import RESULTS, Experiment, Options, experiment
@@ -36,9 +37,13 @@ def test_a_result_says_how_it_came_about(tmp_path: Path, capsys: pytest.CaptureF
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("each", [e for e in experiments() if e.takes != "reference"], ids=lambda each: each.name)
-def test_an_experiment_runs(each: Experiment, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("name", ["asked", "recovery", "gumbel", "preservation", "false_positives", "pasted"])
+def test_an_experiment_runs(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(common, "_made", common._made.func)  # nothing is kept, so all of it runs
+    each = next(each for each in experiments() if each.name == name)
     human = tmp_path / "human.txt"
     human.write_text("\n".join(text for _, text in sorted(pydoc_data.topics.topics.items())), encoding="utf-8")
     each(["--quick", *[str(human)] * (each.takes == "human")])
-    assert json.loads(capsys.readouterr().out)["experiment"] == each.name
+    assert json.loads(capsys.readouterr().out)["experiment"] == name
