@@ -140,6 +140,19 @@ def test_the_authenticators_p_value_is_that_of_the_record_that_is_reported() -> 
     assert [mine for mine, _ in told] == [own for _, own in told]
 
 
+def test_wrong_keys_never_change_what_anyone_can_read() -> None:
+    rng, layout = np.random.default_rng(3), find_layout("authenticated")
+    codes = [700_000, 5, 9, 0]
+    carried = dict(enumerate(codes[:3])) | {layout.codes: check_of(layout, codes)}
+    marks = marks_with(RecordReader(get_profile(), [layout]), layout.name, carried, 300, 0.9, rng)
+    every = np.arange(1 << 20, dtype=np.uint32)
+    beacon = Window.of(ScoredText(marks), 0, len(marks), layout.codes).candidate(700_000, every, 1 << 20)
+    for secret in range(40):  # one in twenty confirms some record by chance
+        reader = RecordReader(get_profile(), [layout], ProviderKeys(bytes([secret] * 32)))
+        reading = reader.read(marks, beacon).reading
+        assert reading is not None and reading.codes[:3] == (700_000, 5, 9)
+
+
 @pytest.mark.parametrize("bits", [20, 60])
 def test_a_field_of_another_width_is_no_sealed_user(bits: int) -> None:
     """The registry leaves names to providers; what is no sealed user is a number like any other."""

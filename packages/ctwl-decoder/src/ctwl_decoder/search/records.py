@@ -50,8 +50,7 @@ _SHORT, _POSSIBLE = 512, 0.5
 0.5: its other slots may show what one slot cannot. Most texts without a code are not read."""
 
 _CONFIRMED = 0.05
-"""A layout is reported where the codes behind the beacon have at most this p-value by themselves. The record that the
-authenticator confirms best is reported where that test has at most this p-value, and else the likeliest record."""
+"""A layout is reported where the codes behind the beacon have at most this p-value by themselves."""
 
 _WINDOWS_READ = 6
 """At most this number of windows of a text are read as records."""
@@ -277,18 +276,19 @@ class RecordReader:
         )
 
     def _authenticate(self, keys: ProviderKeys, window: ScoredPositions, found: _Hypothesis) -> tuple[int, int, float]:
-        """The rank of the record that the authenticator confirms best, the authenticator, and its p-value."""
+        """The rank of the likeliest record with its authenticator, the authenticator, and its p-value.
+
+        The authenticator's score is a log-likelihood ratio as the record's own. So it decides between records that are
+        about as likely, and wrong keys do not outweigh a record that is clear.
+        """
         layout, nonce = found.layout, int(found.carried[0, 0]) % NONCE_COUNT
         table = ScoreTable.of(self.slot(window, layout, layout.codes - 1, nonce))
         values = [
             keys.authenticate(self.profile, Record(layout, (*codes, 0))) for codes in found.carried[:, :-1].tolist()
         ]
-        scores, null = score_codes(table, np.array(values, dtype=np.uint32)), null_of(table.scores)
-        p_values = [null.p_value(int(score), len(values)) for score in scores]
-        best = int(scores.argmax())
-        if p_values[best] > _CONFIRMED:
-            best = 0  # other keys, or an edited text: the likeliest record stays
-        return best, values[best], p_values[best]
+        scores = score_codes(table, np.array(values, dtype=np.uint32)).tolist()
+        best = max(range(len(values)), key=lambda rank: sum(found.scores(rank)) + scores[rank])
+        return best, values[best], null_of(table.scores).p_value(scores[best], len(values))
 
 
 def _beacons_worth_reading(length: int, candidate: Candidate) -> int:
