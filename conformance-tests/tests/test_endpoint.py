@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 from ctwl_conformance.adapter.endpoint import EndpointEncoder, EndpointError
 from ctwl_conformance.adapter.messages import Encode
 from ctwl_conformance.adapter.serving import NotDone
-from ctwl_conformance.cli import main
+from ctwl_conformance.command import main
 from ctwl_conformance.run.plan import record
 
 if TYPE_CHECKING:

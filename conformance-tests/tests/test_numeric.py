@@ -20,7 +20,7 @@ from jsonschema import Draft202012Validator
 from ctwl_conformance import VectorsAltered
 from ctwl_conformance.adapter import Weigh
 from ctwl_conformance.adapter.reference import ReferenceDecoder
-from ctwl_conformance.cli import main
+from ctwl_conformance.command import main
 from ctwl_conformance.run import page
 from ctwl_conformance.run.bench import Bench
 from ctwl_conformance.run.cases import all_cases

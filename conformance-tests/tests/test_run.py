@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 import jsonschema
 import pytest
 
-from ctwl_conformance.cli import main
+from ctwl_conformance.command import main
 from ctwl_conformance.run import results
 from ctwl_conformance.run.cases import Case, Outcome
 from ctwl_conformance.run.results import Report
@@ -302,7 +302,7 @@ for line in sys.stdin:
 SUITE = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background would ignore it
-from ctwl_conformance.cli import main
+from ctwl_conformance.command import main
 sys.exit(main(sys.argv[1:]))
 """
 

@@ -13,7 +13,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from ctwl_conformance import FAMILIES, VectorsAltered, check, load
-from ctwl_conformance.cli import main
+from ctwl_conformance.command import main
 from ctwl_conformance.families.agreement import agree, decimal
 from ctwl_conformance.vectors import command, files, reference
 from ctwl_conformance.vectors.sections import ELSEWHERE, table

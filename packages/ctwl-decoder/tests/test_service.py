@@ -513,7 +513,7 @@ def test_each_of_many_texts_gets_its_own_report(small: Proxy) -> None:
     texts = [HUMAN[i * 97 : i * 97 + 60 + 150 * (i % 4)] for i in range(6)]
     decoder = Decoder(small)
     with thread() as one, ThreadPoolExecutor(3) as threads:
-        reports = list(threads.map(lambda text: decoder.observing(observer(small, one)).decode(text), texts))
+        reports = list(threads.map(lambda text: decoder.with_observer(observer(small, one)).decode(text), texts))
     assert reports == [decoder.decode(text) for text in texts]
 
 

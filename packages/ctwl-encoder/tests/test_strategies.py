@@ -157,3 +157,10 @@ def test_a_race_says_more_than_a_hit() -> None:
     for mark in reversed(list(marked_positions(hit))):
         last = replace(mark, rank_nats=expected_rank_nats(0.01), previous=last)
     assert expected_log2_p(last, 20) < expected_log2_p(hit, 20) - 40
+
+
+def test_the_level_of_readers_is_the_decoders_default() -> None:
+    from ctwl_decoder.options import ALPHA
+    from ctwl_encoder.core.expected_evidence import READERS_LEVEL
+
+    assert READERS_LEVEL == ALPHA

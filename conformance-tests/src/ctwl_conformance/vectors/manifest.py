@@ -95,5 +95,8 @@ def verify(manifest: bytes, files: Mapping[str, bytes]) -> int:
     there = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
     wrong = sorted(name for name in stated.keys() | there.keys() if stated.get(name) != there.get(name))
     if wrong:
-        raise VectorsAltered(f"{', '.join(wrong)}: not as the manifest says; install the package anew")
+        raise VectorsAltered(
+            f"{', '.join(wrong)}: not as the manifest says; install the package anew, or, where you changed them, run "
+            "ctwl-conformance generate"
+        )
     return found.payload.vectors

@@ -62,8 +62,8 @@ class Decoder:
 
         Args:
             proxy: the proxy runner.
-            observer: finds the evidence in place of the proxy alone, see
-                :data:`ctwl_decoder.statistics.evidence.Observe`.
+            observer: computes the evidence, see :data:`ctwl_decoder.statistics.evidence.Observe`; by default the proxy
+                LM alone.
             layouts: the layouts of records that are tried; None for the specification's and the registered ones.
             keys: the provider's keys, where the provider reads: they open users and test authenticators.
             epochs: key epochs in which a user may have been sealed.
@@ -101,12 +101,12 @@ class Decoder:
             profile: a profile, its name, or its file.
             proxy_path: folder with the proxy LM's files; by default the cache, then the profile's source.
             device: a torch device; "auto" takes CUDA where there is one.
-            reference: compute in float32, the reference arithmetic, also where this machine has a quicker one that the
-                profile's tolerance allows.
-            layouts: see :class:`Decoder`, as for the rest.
-            keys: the provider's keys.
-            epochs: key epochs.
-            registry: gives names and layouts.
+            reference: always compute in float32, the reference arithmetic. Otherwise the machine's quickest arithmetic
+                within the profile's tolerance is used.
+            layouts: see :class:`Decoder`.
+            keys: see :class:`Decoder`.
+            epochs: see :class:`Decoder`.
+            registry: see :class:`Decoder`.
 
         Raises:
             CTWLError: see :func:`ctwl_protocol.proxy.open_proxy`.
@@ -114,7 +114,7 @@ class Decoder:
         proxy = open_proxy(profile, path=proxy_path, device=device, fast=not reference)
         return cls(proxy, layouts=layouts, keys=keys, epochs=epochs, registry=registry)
 
-    def observing(self, observer: Observe) -> Decoder:
+    def with_observer(self, observer: Observe) -> Decoder:
         """The same decoder with another source of evidence; all else is shared."""
         twin = copy(self)
         twin._observer = observer
@@ -137,9 +137,9 @@ class Decoder:
             alpha: level of the test, on the p-value corrected for all that is searched.
             test: "exact", or "posterior" for the paper's rule on sliding windows.
             score: how positions are scored, see :mod:`ctwl_decoder.statistics.scores`; "both" for ``soft`` and ``rank``
-                side by side. The posterior is of the count.
-            beacons: the (provider, version) pairs whose codes alone are searched; None for the whole code space, where
-                registered beacons need less evidence than others.
+                side by side. The test "posterior" always counts, and ignores this.
+            beacons: search only the codes of these (provider, version) pairs. None searches all codes, where registered
+                beacons need less evidence than others.
             progress: called with the number of positions that are done, and of all.
 
         Raises:
@@ -163,8 +163,8 @@ class Decoder:
     ) -> Analysis:
         """:meth:`decode`, with the evidence at each token beside the report.
 
-        A batch of the proxy LM has prefixes of this text alone. So a text has the same evidence, and the same p-value
-        to the last digit, whatever else is decoded.
+        Texts never share a batch of the proxy LM. So a text has the same p-value to the last digit, whatever else is
+        decoded.
         """
         plan = SearchPlan.of(
             self.profile, self._reader.registered, alpha=alpha, test=test, score=score, beacons=beacons

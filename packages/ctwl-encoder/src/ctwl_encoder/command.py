@@ -9,7 +9,8 @@ import math
 import os
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, fields
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar, get_args
@@ -22,6 +23,7 @@ from ctwl_protocol.records.record import Record, relayed
 from ctwl_protocol.records.sealing import ProviderKeys
 
 from . import __version__
+from .core.expected_evidence import READERS_LEVEL
 from .core.strategies import Strategy
 from .errors import OptionOutOfRange, ShortText, StrategyUnsuitable
 from .options import (
@@ -47,7 +49,7 @@ T = TypeVar("T", bound=Options)
 
 _MAX_PROMPT = 1 << 20
 
-_ENOUGH = math.log2(1e-4)
+_ENOUGH = math.log2(READERS_LEVEL)
 """log2 of the decoder's default level."""
 
 _EPILOG = """\
@@ -164,20 +166,21 @@ def _write(arguments: argparse.Namespace) -> None:
     record = _record(asked, keys, profile)
     if record:
         record(Beacon(asked.provider, asked.version, asked.nonce or 0))
-    from rich.console import Console
     from transformers.utils import logging
 
     from .encoder import Encoder
 
     logging.set_verbosity_error()
     logging.disable_progress_bar()
-    with warnings.catch_warnings(record=True) as caught, Console(stderr=True).status("writing"):
+    with warnings.catch_warnings(record=True) as caught, _progress(options.max_new_tokens) as progress:
         warnings.simplefilter("always", ShortText)
         encoder = Encoder.open(arguments.model, profile, proxy_path=arguments.proxy, device=arguments.device)
         if asked.relay is not None:
             record = partial(relayed, chain_of(asked.relay, encoder.proxy))
         beacon = asked.model_dump(include=set(BeaconOptions.model_fields))
-        (written,) = encoder.generate(prompt, record=record, keys=keys, **beacon, **options.model_dump())
+        (written,) = encoder.generate(
+            prompt, record=record, keys=keys, progress=progress, **beacon, **options.model_dump()
+        )
     if arguments.json:
         found = {field.name: getattr(written, field.name) for field in fields(written)}
         found |= {"code": written.beacon.code, **asdict(written.beacon)}
@@ -186,6 +189,18 @@ def _write(arguments: argparse.Namespace) -> None:
     else:
         print(written.text, flush=True)
     _warn(written, [str(warning.message) for warning in caught if warning.category is ShortText])
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Callable[[int], None]]:
+    """A progress bar on stderr where that is a terminal."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("writing", total=total)
+        yield lambda done: bar.update(task, completed=done)
 
 
 def _record(asked: RecordOptions, keys: ProviderKeys | None, profile: Profile) -> Callable[[Beacon], Record] | None:

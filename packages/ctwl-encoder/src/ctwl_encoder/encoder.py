@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from transformers import StoppingCriteriaList
 
 from ctwl_protocol import Beacon, Profile
 from ctwl_protocol.proxy import Proxy, open_proxy
@@ -43,7 +44,7 @@ class Generation:
         profile: name of the profile with which a decoder reads it.
         strategy: how the text was marked.
         tokens: tokens generated, special ones left out.
-        marked: positions at which the code was favoured, or would have been had it mattered.
+        marked: positions at which the code was favoured, those included where this could not change the choice.
         lost: marked positions that a reader, who tokenizes the text anew, will not see.
         expected_log2_p: log2 of the p-value that the decoder may be expected to find, after correction for all codes.
             It is 0.0 (p = 1) where the text is too short, or too predictable, for any code to be clear; it says nothing
@@ -119,6 +120,7 @@ class Encoder:
         nonce: int | None = None,
         record: Callable[[Beacon], Record] | None = None,
         keys: ProviderKeys | None = None,
+        progress: Callable[[int], None] = lambda tokens: None,
         **options: Any,
     ) -> list[Generation]:
         """Write one text for each prompt, each with a beacon of its own, or with a record that begins with it.
@@ -133,6 +135,7 @@ class Encoder:
             nonce: 0 to 63; drawn for each text where None.
             record: makes a text's record from its beacon; the beacon alone where None.
             keys: the provider's, for records with an authenticator.
+            progress: called after each step with the number of tokens generated so far.
             options: the fields of :class:`ctwl_encoder.options.GenerationOptions`, such as ``strategy`` and
                 ``max_new_tokens``.
 
@@ -148,12 +151,12 @@ class Encoder:
         # Section 8.1: a nonce drawn anew for each text, and the record that begins with this beacon.
         beacons = _beacons(provider, version, nonce, asked.seed, prompts)
         records = [record(beacon) if record else Record(find_layout("beacon"), (beacon.code,)) for beacon in beacons]
-        longest = max(each.layout.codes for each in records)
-        warn_of_short_text(self.proxy.profile, asked.chosen_strategy, longest, asked.max_new_tokens)
+        most_codes = max(each.layout.codes for each in records)
+        warn_of_short_text(self.proxy.profile, asked.chosen_strategy, most_codes, asked.max_new_tokens)
         payloads = [Payload.of(each, keys.colour_key() if keys else None) for each in records]
         # Sections 8.2 to 8.4: the strategy, which is told how tokens are chosen; 8.5: the bridge to the proxy's tokens.
         processor = CTWLLogitsProcessor(self.bridge, payloads, **asked.marking)
-        rows = self._run(self._tokenize(prompts, asked.max_new_tokens), processor, asked)
+        rows = self._run(self._tokenize(prompts, asked.max_new_tokens), processor, asked, progress)
         return [self._generation(*each, processor) for each in zip(rows, records, payloads, strict=True)]
 
     def _tokenize(self, prompts: Sequence[str], max_new_tokens: int) -> dict[str, torch.Tensor]:
@@ -174,10 +177,19 @@ class Encoder:
         return {name: batch[name] for name in ("input_ids", "attention_mask")}
 
     def _run(
-        self, batch: dict[str, torch.Tensor], processor: CTWLLogitsProcessor, options: GenerationOptions
+        self,
+        batch: dict[str, torch.Tensor],
+        processor: CTWLLogitsProcessor,
+        options: GenerationOptions,
+        progress: Callable[[int], None],
     ) -> NDArray[np.int64]:
         """The ids that the model writes, without the prompts: int64 (rows, tokens)."""
-        device, seed = self.model.device, options.seed
+        device, seed, prompt = self.model.device, options.seed, batch["input_ids"].shape[1]
+
+        def after_step(ids: torch.Tensor, _: object, **__: object) -> torch.Tensor:
+            progress(ids.shape[1] - prompt)
+            return torch.zeros(len(ids), dtype=torch.bool, device=ids.device)  # no row stops for this
+
         with torch.random.fork_rng([device] if device.type == "cuda" else [], enabled=seed is not None):
             if seed is not None:
                 torch.manual_seed(seed)
@@ -186,8 +198,9 @@ class Encoder:
                 **options.for_transformers(),
                 pad_token_id=self.tokenizer.pad_token_id,
                 watermarking_config=ProcessorConfig(processor),
+                stopping_criteria=StoppingCriteriaList([after_step]),
             )
-        ids: NDArray[np.int64] = output[:, batch["input_ids"].shape[1] :].cpu().numpy()
+        ids: NDArray[np.int64] = output[:, prompt:].cpu().numpy()
         return ids
 
     def _stop_ids(self) -> list[int]:
@@ -205,7 +218,7 @@ class Encoder:
         text = self.tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
         profile, last = processor.marker.profile, processor.text(payload, ids).last
         read = positions(self.proxy.tokenizer.encode(text), profile.prefix_length, profile.context_length)
-        # A prefix that differs in some other token still has nearly the same half: only the pair must survive.
+        # A changed prefix gives nearly the same half, so a mark is kept where its (context, token) pair is still there.
         seen = {(tuple(c), token) for c, token in zip(read.contexts.tolist(), read.observed.tolist(), strict=True)}
         marked = list(marked_positions(last))
         return Generation(

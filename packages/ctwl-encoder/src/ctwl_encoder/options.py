@@ -103,6 +103,9 @@ class RecordOptions(BeaconOptions):
         return self
 
 
+_ADDING = " and ".join(strategy for strategy in Strategy if not strategy.keeps_distribution)
+
+
 class MarkingOptions(Options):
     """How a text is marked."""
 
@@ -112,7 +115,7 @@ class MarkingOptions(Options):
         description="; ".join(f"{strategy} {strategy.traits.summary}" for strategy in Strategy)
         + " (default: unbiased when sampling, else delta)",
     )
-    delta: float = Field(2.0, gt=0, le=_MAX_DELTA, description="nats, for delta and vanilla")
+    delta: float = Field(2.0, gt=0, le=_MAX_DELTA, description=f"nats, for {_ADDING}")
     skip_repeats: bool = Field(False, description="mark each context only once in a text")
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from .analysis import Analysis, evidence_level
-from .wording import caveats, describe_origin, describe_record, format_p_value, headline
+from .wording import NONE_FOUND, caveats, describe_origin, describe_record, format_p_value, headline
 
 __all__ = ["html_report", "render_page"]
 
@@ -26,6 +26,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 40, 890, 10, 160
 """The curve's edges in the coordinates of the template's SVG."""
 
 _PAGES = Environment(loader=PackageLoader("ctwl_decoder"), autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+_PAGES.globals["none_found"] = NONE_FOUND
 _PAGES.filters |= {"p_value": format_p_value, "origin": describe_origin, "record": describe_record}
 
 

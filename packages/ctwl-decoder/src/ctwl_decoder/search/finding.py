@@ -25,8 +25,8 @@ class Finding:
 
     Attributes:
         variant: the variant.
-        scored: for each score, the positions by which its spans are shown and cut.
-        best: the likeliest candidate.
+        scored: for each score, the scored positions that show its spans and say where they end.
+        best: the candidate with the smallest p-value, or with the highest posterior.
         spans: the spans, in the text's order; empty where nothing passed the test.
     """
 
@@ -67,8 +67,9 @@ def find(variant: TokenizedVariant, evidence: Evidence, plan: SearchPlan, reader
         candidates = reader.read_all(texts, find_candidates(texts, code_sets, reader.counts))
         best = min(candidates, key=lambda candidate: candidate.order)
         passed = [candidate for candidate in candidates if candidate.p_value <= plan.alpha]
-    # 8. spans of the windows that passed. A count never falls, so the soft score says where its spans end.
+    # 8. spans of the windows that passed. Counts are never negative, so their spans would grow without end: the soft
+    # score says where they end.
     shown = scored | {Score.COUNT: soft}
     spans = merge(len(soft), passed, profile.prefix_length, lambda each: reader.contributions(shown[each.by], each))
-    spans = [replace(span, candidate=reader.read_once(scored[span.by], span.candidate)) for span in spans]
+    spans = [replace(span, candidate=reader.read_if_needed(scored[span.by], span.candidate)) for span in spans]
     return Finding(variant, shown, best, spans)

@@ -169,7 +169,7 @@ class RecordReader:
             done.append(self.read(positions[candidate.by], candidate, beacons) if beacons else candidate)
         return done
 
-    def read_once(self, positions: ScoredPositions, candidate: Candidate) -> Candidate:
+    def read_if_needed(self, positions: ScoredPositions, candidate: Candidate) -> Candidate:
         """:meth:`read`, where the candidate was not read yet, or only with fewer beacons."""
         if candidate.count == 1 or candidate.reading is not None or candidate.beacons >= _BEACONS:
             return candidate

@@ -22,6 +22,7 @@ from .strategies import Strategy
 
 __all__ = [
     "HIT_RATE",
+    "READERS_LEVEL",
     "MarkedPosition",
     "expected_log2_p",
     "expected_rank_nats",
@@ -30,6 +31,9 @@ __all__ = [
     "null_hit",
     "warn_of_short_text",
 ]
+
+READERS_LEVEL = 1e-4
+"""The decoder's default level, ``ctwl_decoder.options.ALPHA``; a test holds the two equal."""
 
 _THETA = np.linspace(0.0, 8.0, 65)
 """Where Chernoff's bound is tried. Chosen by hand; fewer values only make the bound looser."""
@@ -112,7 +116,7 @@ def expected_log2_p(last: MarkedPosition | None, bits: int) -> float:
     return min(0.0, bits + min(float(bound), by_rank))
 
 
-def needed_tokens(profile: Profile, strategy: Strategy, codes: int = 1, alpha: float = 1e-4) -> int:
+def needed_tokens(profile: Profile, strategy: Strategy, codes: int = 1, alpha: float = READERS_LEVEL) -> int:
     """Tokens of news-like text that a reader needs to find all codes at level ``alpha``."""
     bits = codes * profile.code_bits - math.log2(alpha) + (SEVERAL if codes > 1 else 0)
     return profile.prefix_length + math.ceil(bits / strategy.traits.bits_per_token)

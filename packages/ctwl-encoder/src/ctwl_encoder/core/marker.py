@@ -28,13 +28,13 @@ from .text_state import Half, HalfKey, Offer, TextState
 
 __all__ = ["Marker"]
 
-_HALVES = 4
-"""Positions kept for each row, with their halves where the proxy was asked: they come back while a word goes on. Chosen
-by hand: a word rarely has more tokens. With fewer the proxy is asked more often; more take memory."""
+_HALVES_PER_ROW = 4
+"""Positions whose halves are kept for each row: they are needed again until a word is complete. Chosen by hand: a word
+rarely has more tokens. With fewer the proxy LM is asked more often; more take memory."""
 
-SECOND_QUESTION = 0.2
-"""Mass of a branch for which ``delta`` asks the proxy once more at one step. Chosen by hand: with less, more is marked
-and each step takes longer. evaluation/asked.py counts the questions."""
+FURTHER_BRANCH_MASS = 0.2
+"""Smallest mass of a second or later branch that ``delta`` marks in one step. Chosen by hand: with less, more is marked
+and each step takes longer. evaluation/asked.py counts how often the proxy LM is asked."""
 
 
 @dataclass(slots=True)
@@ -152,8 +152,8 @@ class Marker:
     def _offers(self, text: TextState, likely: NDArray[np.float32]) -> list[Offer]:
         """The branches that may be marked, the one with most mass first.
 
-        A token that a slot has behind the same context already brings no evidence again, and its colours are the
-        same: preferring it once more would only make the text repeat itself. So it keeps the probability it has.
+        If the slot has this token after this context already, it adds no evidence again: to prefer it once more would
+        only make the text repeat itself. So it keeps its probability.
         """
         reading, payload, profile, seen = text.reading, text.payload, self.profile, text.seen()
         found = []
@@ -178,7 +178,7 @@ class Marker:
             row.offers = [
                 offer
                 for k, offer in enumerate(row.offers)
-                if offer.half_key in self._halves or offer.mass >= (SECOND_QUESTION if k else MINOR)
+                if offer.half_key in self._halves or offer.mass >= (FURTHER_BRANCH_MASS if k else MINOR)
             ]
         for offer in (offer for row in rows for offer in row.offers):
             # Whether the proxy is asked or not: the way of decoding must not change what is marked.
@@ -188,11 +188,14 @@ class Marker:
         self._ask(dict.fromkeys(offer.half_key for row in undecided for offer in row.offers))
         for row in undecided:
             self._decide_with_proxy(row)
-        while len(self._halves) > _HALVES * len(rows):
+        while len(self._halves) > _HALVES_PER_ROW * len(rows):
             self._halves.popitem(last=False)
 
     def _decide_without_proxy(self, row: _Row) -> bool:
-        """Mark a row if its next token does not depend on what the proxy would say; whether it was so."""
+        """Decide a row without the proxy LM where its next token cannot depend on it; return whether that was possible.
+
+        A greedy row is then left as it is, because its most likely token stays the same.
+        """
         if self.decoding is Decoding.ANY or all(self._halves[offer.half_key] for offer in row.offers):
             return False
         branches = [(offer.branch, offer.seed) for offer in row.offers]

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ctwl_protocol.proxy import ProxyTokenizer
 from ctwl_protocol.text.normalization import DELETED, WHITE_SPACE, normalize_within
+from ctwl_protocol.text.splitting import DIGITS_ALONE, SPLITS, SplittingRule
 
 __all__ = ["Kind", "Reading", "append_normalized", "breaks", "common_prefix_length", "extend", "kind", "visible"]
 
@@ -72,14 +73,14 @@ _BREAKS[Kind.OPEN, [Kind.SPACE, Kind.WHITE]] = True
 _BREAKS[Kind.WHITE, [Kind.LETTER, Kind.DIGIT, Kind.MARK, Kind.APOSTROPHE]] = True
 
 
-def breaks(rule: str) -> NDArray[np.bool_]:
+def breaks(rule: SplittingRule) -> NDArray[np.bool_]:
     """Where a splitting rule cuts for certain: bool (7, 7), by the kind before and the kind behind.
 
     The rules of spec section 5.2 match from left to right and look at most one character ahead, so where a match ends
     for certain, what lies before it is settled.
     """
     table = _BREAKS.copy()
-    table[Kind.DIGIT, Kind.DIGIT] = rule == "digits-gpt2"
+    table[Kind.DIGIT, Kind.DIGIT] = DIGITS_ALONE in SPLITS[rule]
     return table
 
 

@@ -1,4 +1,4 @@
-"""``ctwl-profile``: make, derive, show and commit to private profiles, whose files a passphrase opens."""
+"""``ctwl-profile``: make and show private profiles, commit to them, derive those of users; a passphrase opens them."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ from pydantic import Field, model_validator
 
 from ..errors import ProfileMalformed
 from ..schema import Bytes32, Document, Many, Part, as_tuple
+from ..text.splitting import SplittingRule
 
 __all__ = [
     "FORMAT",
@@ -169,7 +170,7 @@ class Tokenizer(Part):
     vocabulary: Annotated[int, Field(ge=2, le=1 << 20)]
     vocab: ProxyFile
     merges: ProxyFile
-    pre_tokenizer: Literal["gpt2", "digits-gpt2"]
+    pre_tokenizer: SplittingRule
     unicode: Literal["16.0"]
     special: Annotated[Many[Annotated[int, Field(ge=0, le=1 << 20)]], Field(max_length=4096)]
 

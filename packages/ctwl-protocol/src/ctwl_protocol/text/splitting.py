@@ -8,13 +8,16 @@ from typing import Any, Literal, TypeAlias
 
 from ..errors import ProxyMalformed
 
-__all__ = ["ONE_PIECE", "SPLITS", "SplittingRule", "build_bpe", "find_rule"]
+__all__ = ["DIGITS_ALONE", "ONE_PIECE", "SPLITS", "SplittingRule", "build_bpe", "find_rule"]
 
 SplittingRule: TypeAlias = Literal["gpt2", "digits-gpt2"]
 
 _GPT2_SPLIT = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 
-SPLITS: dict[SplittingRule, tuple[str, ...]] = {"gpt2": (_GPT2_SPLIT,), "digits-gpt2": (r"\p{N}", _GPT2_SPLIT)}
+DIGITS_ALONE = r"\p{N}"
+"""The pattern of rules that make each digit a piece of its own."""
+
+SPLITS: dict[SplittingRule, tuple[str, ...]] = {"gpt2": (_GPT2_SPLIT,), "digits-gpt2": (DIGITS_ALONE, _GPT2_SPLIT)}
 """Splitting rules by name: patterns, applied one after the other. Each match becomes a piece of its own."""
 
 ONE_PIECE = re.compile(r" ?[A-Za-z]+")

@@ -71,7 +71,7 @@ class Service:
                 f"the text has {len(text):,} characters, and at most {limit:,} are allowed here; cut it into parts"
             )
         observer = Observer(self._proxy, self._proxy_thread, self.limits.tokens, self.metrics.windows.inc)
-        decoder, client = self._decoder.observing(observer), client_of(request.scope["client"])
+        decoder, client = self._decoder.with_observer(observer), client_of(request.scope["client"])
         try:
             work = self.admission.run(client, lambda: then(decoder.analyse(text, **options)))
             return await _while_connected(request, work)

@@ -17,7 +17,7 @@ from ctwl_protocol.records.record import Record, RecordDocument
 from ctwl_protocol.records.sealing import ProviderKeys
 
 from ...core.bridge import Bridge
-from ...core.expected_evidence import needed_tokens
+from ...core.expected_evidence import READERS_LEVEL, needed_tokens
 from ...core.payload import Payload
 from ...core.strategies import Decoding, Strategy, check_sigma
 from ...errors import ConfigMalformed, EncoderError, OptionOutOfRange, TokenizerUnsupported
@@ -110,7 +110,7 @@ class CTWLWatermarkingConfig(BeaconOptions, MarkingOptions, ProxyOptions, BaseWa
             return [Payload((Beacon(self.provider, self.version, self.nonce).code,))]
         return None
 
-    def needed_tokens(self, alpha: float = 1e-4) -> int:
+    def needed_tokens(self, alpha: float = READERS_LEVEL) -> int:
         """Tokens of news-like text that a reader needs to find the whole record at level ``alpha``."""
         codes = max((record.layout.codes for record in self._records()), default=1)
         return needed_tokens(self._profile_used(), self.strategy, codes, alpha)
