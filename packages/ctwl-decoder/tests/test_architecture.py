@@ -63,10 +63,12 @@ def test_decoding_goes_through_eight_modules_at_most() -> None:
     """The modules of ours that are on the stack at once while a text is decoded."""
     decoder = Decoder(open_proxy("org.ctwl.toy.1"))
     deepest: tuple[str, ...] = ()
+    text = "The council said on Tuesday that the bridge would be closed."
+    decoder.decode(text)  # compiles
 
     def watch(frame: FrameType, event: str, _: object) -> None:
         nonlocal deepest
-        if event != "call":
+        if event != "call" or not str(frame.f_globals.get("__name__")).startswith(PACKAGES):
             return
         stack: dict[str, None] = {}
         above: FrameType | None = frame
@@ -80,7 +82,7 @@ def test_decoding_goes_through_eight_modules_at_most() -> None:
 
     sys.setprofile(watch)
     try:
-        decoder.decode("The council said on Tuesday that the new bridge over the river would be closed. " * 4)
+        decoder.decode(text)
     finally:
         sys.setprofile(None)
     assert deepest[0] == "ctwl_decoder.decoder"

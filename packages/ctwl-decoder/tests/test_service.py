@@ -609,7 +609,7 @@ def test_an_updated_registry_is_loaded_and_a_damaged_one_is_not(
             assert isinstance(service._decoder, Decoder)
 
     def damaged() -> None:
-        raise RegistryError("damaged")
+        raise RegistryError("registry-malformed", "damaged")
 
     asyncio.run(live())
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ctwl_decoder import Decoder
+from ctwl_decoder import Decoder, describe
 from ctwl_decoder.report.terminal import render
 from ctwl_encoder import CTWLWatermarkingConfig, Encoder
 from ctwl_encoder.command import main
@@ -51,7 +51,7 @@ def test_the_provider_opens_the_user_and_tests_the_authenticator(toy: Encoder, w
     assert tuple(report.record.codes) == written[0].record.codes
     assert (report.record.layout, report.record.user, report.record.authenticated) == ("authenticated", USER, True)
     assert report.record.p_value < 1e-4
-    assert "31337, opened" in str(report)
+    assert "31337, opened" in describe(report)
 
 
 def test_others_see_a_pseudonym_and_cannot_test_it(toy: Encoder, written: list[Generation]) -> None:
@@ -82,7 +82,7 @@ def test_the_chain_of_models_is_read(toy_decoder: Decoder, written: list[Generat
     report = toy_decoder.decode(written[1].text)
     assert report.record is not None
     assert [(hop.provider, hop.version) for hop in report.record.chain] == [(42, 3), (7, 1), (3, 0)]
-    assert "before    Example Seven (provider 7)" in str(report)
+    assert "before    Example Seven (provider 7)" in describe(report)
 
 
 def test_a_decoder_that_does_not_know_a_layout_reads_its_beacon_and_says_so(
@@ -91,7 +91,7 @@ def test_a_decoder_that_does_not_know_a_layout_reads_its_beacon_and_says_so(
     old = toy_decoder.decode(written[2].text)
     assert old.record is not None
     assert (old.provider, old.version, old.record.layout) == (42, 3, None)
-    assert "more codes follow the beacon; they are in a layout unknown here" in str(old)
+    assert "more codes follow the beacon; their layout is unknown here" in describe(old)
     new = Decoder(toy_decoder.proxy, layouts=[*LAYOUTS, OWN]).analyse(written[2].text)
     assert new.report.record is not None
     assert (new.report.record.layout, new.report.record.fields["till"]) == ("shop", 12_345)
