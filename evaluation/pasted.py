@@ -59,11 +59,12 @@ def main(options: Options) -> Result:
             right = [span for span in spans if span.code == generation.beacon.code]
             found[test].append((right, len(spans) - len(right)))
         overlaps.append(overlap(found["exact"][-1][0], len(head) + 1, len(head) + 1 + len(generation.text)))
+    seen = [each for each in overlaps if each]
     return {
         "pasted": {
             **summary(found["exact"]),
             "overlap, mean": round(float(np.mean(overlaps)), 4),
-            "overlap of those found, median": round(float(np.median([each for each in overlaps if each])), 4),
+            "overlap of those found, median": round(float(np.median(seen)), 4) if seen else None,
             "the paper's windows": summary(found["posterior"]),
         }
     }
