@@ -14,6 +14,7 @@ from ctwl_decoder.apps.scan.decoding import DocumentDecoder
 from ctwl_decoder.apps.scan.job import parts_of, scan
 from ctwl_decoder.apps.scan.ray import on_cluster
 from ctwl_decoder.apps.scan.settings import Settings
+from ctwl_decoder.errors import ClusterFailed
 from ctwl_protocol import Profile, get_profile
 from ctwl_protocol.errors import ProxyNotFound
 
@@ -82,3 +83,18 @@ def test_a_decoder_that_an_actor_cannot_open_is_an_error_of_ours(corpus: Path, t
     decode.decoder = DocumentDecoder(SETTINGS).decoder  # here it is open
     with pytest.raises(ProxyNotFound, match="nowhere"):
         scan([corpus], tmp_path / "o", decode, engine=on_cluster())
+
+
+def test_a_machine_of_more_gpus_than_cpus_has_an_actor_for_each_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An actor that waited for a CPU would keep its chunk for ever, and the scan would not end."""
+    monkeypatch.setattr(ray, "available_resources", lambda: {"CPU": 1.0, "GPU": 4.0})
+    asked: list[dict[str, Any]] = []
+
+    def remote(**options: Any) -> Any:
+        asked.append(options)
+        raise ConnectionError("enough")
+
+    monkeypatch.setattr(ray, "remote", remote)
+    with pytest.raises(ClusterFailed):
+        list(on_cluster()(DocumentDecoder(SETTINGS), [], lambda size: None))
+    assert [(each["num_cpus"], each["num_gpus"]) for each in asked] == [(0, 1)]

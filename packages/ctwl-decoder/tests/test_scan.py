@@ -313,6 +313,27 @@ def test_columns_of_every_kind(
         assert [row["id"] for row in rows(tmp_path / "o")] == ["0", "1"]
 
 
+@pytest.mark.parametrize(
+    "ids",
+    [
+        {"id": pa.array([2**31 - 1], pa.int32()).cast(pa.date32())},
+        {"id": pa.array([2**62]).cast(pa.timestamp("ms"))},
+        {"id": pa.array([2**62]).cast(pa.duration("s"))},
+        {"id": pa.array([1], pa.timestamp("ms", tz="No/Where"))},
+    ],
+)
+def test_ids_that_python_cannot_hold_are_no_ids(tmp_path: Path, ids: dict[str, pa.Array]) -> None:
+    pq.write_table(pa.table({"text": [PLAIN], **ids}), tmp_path / "a.parquet")
+    (file,) = corpus_files([tmp_path])
+    assert [(row["text"], row["id"]) for row, _ in documents(file, Columns(id="id"))] == [(PLAIN, None)]
+
+
+def test_two_columns_of_ids_are_none(tmp_path: Path) -> None:
+    pq.write_table(pa.table([[PLAIN], ["a"], ["b"]], names=["text", "id", "id"]), tmp_path / "a.parquet")
+    (file,) = corpus_files([tmp_path])
+    assert [(row["text"], row["id"]) for row, _ in documents(file, Columns(id="id"))] == [(PLAIN, None)]
+
+
 def test_a_column_whose_name_is_no_text_is_a_row_with_an_error(
     decoder: Decoder, settings: Settings, tmp_path: Path
 ) -> None:
@@ -429,6 +450,14 @@ def test_a_part_that_does_not_hold_its_documents_is_made_again(
     counting = Counting(decoder.proxy)
     begun(decoder=counting)
     assert counting.texts == 20
+    assert [row["row"] for row in rows(tmp_path / "o")] == list(range(20))
+
+
+def test_parts_beyond_the_last_chunk_are_no_rows(begun: Callable[..., Summary], tmp_path: Path) -> None:
+    # An input that could be read for longer when the job began has left parts that no chunk has now.
+    first, _ = sorted(parts_of(tmp_path / "o").glob("part-*"))
+    first.with_name(f"part-{99:012d}.parquet").write_bytes(first.read_bytes())
+    assert begun().documents == 20
     assert [row["row"] for row in rows(tmp_path / "o")] == list(range(20))
 
 

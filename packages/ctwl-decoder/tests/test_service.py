@@ -643,6 +643,15 @@ def test_the_command_serves_until_it_is_told_to_stop(
     assert [record.getMessage() for record in caplog.records] == ['127.0.0.1 "POST /v1/decode" 200']
 
 
+def test_a_service_that_cannot_start_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(Decoder, "decode", lambda *_: 1 / 0)  # the first text, before any request
+    assert main(["--port", "0", "--profile", VANILLA]) == 2
+    said = capfd.readouterr()
+    assert "ctwl-decode: cannot-serve: the service did not start" in said.err and "serving" not in said.out
+
+
 @pytest.mark.slow
 def test_a_process_that_serves_ends_cleanly() -> None:
     command = "from ctwl_decoder.apps.serve.command import main; raise SystemExit(main())"

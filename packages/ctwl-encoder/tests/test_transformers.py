@@ -117,6 +117,14 @@ def test_a_private_profile_is_saved_as_it_can_be_loaded(
     assert CTWLWatermarkingConfig.from_json_file(tmp_path / "config.json").profile == str(tmp_path / "mine.ctwl")
 
 
+def test_fields_by_name_replace_those_of_a_dictionary() -> None:
+    """As transformers' own ``from_dict`` has it."""
+    config = CTWLWatermarkingConfig.from_dict({"provider": 7, "profile": PROFILE}, provider=42, version=3)
+    assert config == CTWLWatermarkingConfig(provider=42, version=3, profile=PROFILE)
+    with pytest.raises(ConfigMalformed, match="colour"):
+        CTWLWatermarkingConfig.from_dict({"provider": 7}, colour="blue")
+
+
 @pytest.mark.parametrize(
     ("decoding", "options"),
     [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ctwl_protocol.command import FAILED, command_parser, run_command
-from ctwl_protocol.errors import ProfileUnknown
+from ctwl_protocol.errors import FileUnwritable, ProfileUnknown
 
 
 @pytest.mark.parametrize(
@@ -13,6 +13,7 @@ from ctwl_protocol.errors import ProfileUnknown
     [
         (ProfileUnknown("no such profile"), FAILED, "prog: profile-unknown: no such profile\n"),
         (OSError("disk full"), FAILED, "prog: disk full; try again\n"),
+        (FileUnwritable("disk full"), FAILED, "prog: file-unwritable: disk full; try again\n"),
         (KeyboardInterrupt(), 130, "prog: interrupted; try again\n"),
     ],
 )

@@ -26,6 +26,13 @@ def test_a_secret_comes_back_with_its_passphrase(tmp_path: Path, monkeypatch: py
         secret_file.write_secret(path, b"other", "test/1")
 
 
+def test_another_file_is_refused_in_words_for_people(tmp_path: Path) -> None:
+    (tmp_path / "letter.txt").write_text("Dear all,")
+    with pytest.raises(KeyFileMalformed, match=r"letter\.txt: not a valid secret file: ") as refused:
+        secret_file.read_secret(tmp_path / "letter.txt", "test/1", "open sesame")
+    assert "_" not in str(refused.value).removeprefix(str(tmp_path))
+
+
 @pytest.mark.parametrize("links", [True, False])
 def test_a_secret_that_came_meanwhile_is_not_overwritten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool

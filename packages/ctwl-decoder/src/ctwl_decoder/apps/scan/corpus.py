@@ -255,7 +255,7 @@ def _rows(file: CorpusFile, columns: Columns) -> Iterator[_Record]:
 
 
 def _wanted(schema: Any, columns: Columns) -> list[str]:
-    """The columns that are read.
+    """The columns that are read: the texts, and the ids where there is one column of them, of strings or integers.
 
     Raises:
         TextMissing: there is no column of texts with the asked name.
@@ -263,10 +263,18 @@ def _wanted(schema: Any, columns: Columns) -> list[str]:
     if schema.names.count(columns.text) != 1:
         raise TextMissing(f"there is no column {columns.text!r}; {_say_fields(schema.names)}")
     kind = schema.field(columns.text).type
-    value = kind.value_type if types.is_dictionary(kind) else kind
-    if not (types.is_string(value) or types.is_large_string(value) or types.is_string_view(value)):
+    if not _holds(kind, ids=False):
         raise TextMissing(f"the column {columns.text!r} is of type {kind}, not text")
-    return [name for name in schema.names if name in (columns.text, columns.id)]
+    # Other ids are null in the results, so their values, which Python may be unable to hold, are not read.
+    named = schema.names.count(columns.id) == 1 and _holds(schema.field(columns.id).type, ids=True)
+    return [name for name in schema.names if name == columns.text or (named and name == columns.id)]
+
+
+def _holds(kind: Any, *, ids: bool) -> bool:
+    """Whether a column's values are text, or else, where they are to be ids, integers."""
+    value = kind.value_type if types.is_dictionary(kind) else kind
+    text = types.is_string(value) or types.is_large_string(value) or types.is_string_view(value)
+    return bool(text or (ids and types.is_integer(value)))
 
 
 def _batch_rows(group: Any, wanted: Collection[str]) -> int:

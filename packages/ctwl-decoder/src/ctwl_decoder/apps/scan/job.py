@@ -91,8 +91,8 @@ def scan(
             if restart:
                 _clear(folder)
             _take_up(folder, job)
-            _decode(folder, files, decode, engine, watch)
-            _merge(output, folder, settings)
+            chunks = _decode(folder, files, decode, engine, watch)
+            _merge(output, folder, chunks, settings)
             _clear(folder)
             shutil.rmtree(folder, ignore_errors=True)  # Windows cannot delete the lock while it is held
     except Timeout as error:
@@ -137,18 +137,19 @@ def _take_up(folder: Path, job: dict[str, Any]) -> None:
         )
 
 
-def _decode(folder: Path, files: list[CorpusFile], decode: DocumentDecoder, engine: Engine, watch: Watch) -> None:
-    """Write the parts that do not exist yet.
+def _decode(folder: Path, files: list[CorpusFile], decode: DocumentDecoder, engine: Engine, watch: Watch) -> int:
+    """Write the parts that do not exist yet; returns the number of chunks.
 
     Raises:
         InputUnreadable: a file changed meanwhile.
     """
-    total, done = sum(max(file.size, 0) for file in files), 0
+    total, done, chunks = sum(max(file.size, 0) for file in files), 0, 0
 
     def left() -> Iterator[Chunk]:
-        nonlocal done
+        nonlocal done, chunks
         for chunk in chunks_of(files, decode.settings.columns):
-            if _is_done(_part(folder, chunk), chunk):
+            chunks += 1
+            if _is_done(_part(folder, chunk.number), chunk):
                 done += chunk.size
             else:
                 yield chunk
@@ -157,7 +158,7 @@ def _decode(folder: Path, files: list[CorpusFile], decode: DocumentDecoder, engi
         watch(done + size, total, None)
 
     for chunk in engine(decode, left(), inside):
-        with atomic_path(_part(folder, chunk), scratch=folder / _SCRATCH) as scratch:
+        with atomic_path(_part(folder, chunk.number), scratch=folder / _SCRATCH) as scratch:
             pq.write_table(chunk.table, scratch)
         done += chunk.size
         watch(done, total, chunk.table)
@@ -167,10 +168,11 @@ def _decode(folder: Path, files: list[CorpusFile], decode: DocumentDecoder, engi
                 f"{file.name} changed while it was read, so the rows do not belong together; run the command again "
                 "with --restart when nothing writes to it"
             )
+    return chunks
 
 
-def _part(folder: Path, chunk: Chunk) -> Path:
-    return folder / f"part-{chunk.number:012d}.parquet"
+def _part(folder: Path, number: int) -> Path:
+    return folder / f"part-{number:012d}.parquet"
 
 
 def _is_done(part: Path, chunk: Chunk) -> bool:
@@ -188,16 +190,19 @@ def _read(part: Path) -> pa.Table:
         return file.read()
 
 
-def _merge(output: Path, folder: Path, metadata: dict[str, Any]) -> None:
-    """Write the rows of all parts to the output, in row groups of a good size for readers."""
+def _merge(output: Path, folder: Path, chunks: int, metadata: dict[str, Any]) -> None:
+    """Write the rows of all chunks to the output, in row groups of a good size for readers.
+
+    Parts beyond the last chunk are left out: an input may have been readable for longer when the job began.
+    """
     told = {f"ctwl.{name}": value if isinstance(value, str) else json.dumps(value) for name, value in metadata.items()}
     with (
         atomic_path(output, scratch=folder / _SCRATCH) as scratch,
         pq.ParquetWriter(scratch, SCHEMA.with_metadata(told), compression="zstd") as writer,
     ):
         held: list[pa.Table] = []
-        for part in sorted(folder.glob("part-*.parquet")):
-            held.append(_read(part))
+        for number in range(chunks):
+            held.append(_read(_part(folder, number)))
             if sum(t.num_rows for t in held) >= _GROUP_ROWS or sum(t.nbytes for t in held) >= _GROUP_BYTES:
                 writer.write_table(pa.concat_tables(held))
                 held = []

@@ -41,7 +41,9 @@ def on_cluster(address: str | None = None) -> Engine:
                 ray.init(address=address, logging_level="WARNING", log_to_driver=False)
             free = ray.available_resources()
             gpus, cpus = int(free.get("GPU", 0)), int(free.get("CPU", 0))
-            actor = ray.remote(num_cpus=1, num_gpus=min(gpus, 1), max_restarts=-1, max_task_retries=-1)(DocumentDecoder)
+            # An actor that never gets what it asks for never gives back its chunk, so it asks for one thing only.
+            needs = {"num_cpus": 0, "num_gpus": 1} if gpus else {"num_cpus": 1}
+            actor = ray.remote(**needs, max_restarts=-1, max_task_retries=-1)(DocumentDecoder)
             given = decode.settings, decode.proxy_path, decode.device, decode.arithmetic
             pool = ActorPool([actor.remote(*given) for _ in range(gpus or max(cpus, 1))])
             for chunk in chunks:

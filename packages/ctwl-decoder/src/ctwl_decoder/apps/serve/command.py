@@ -102,6 +102,8 @@ def _serve(arguments: argparse.Namespace) -> int:
         class Server(uvicorn.Server):
             async def startup(self, sockets: list[socket.socket] | None = None) -> None:
                 await super().startup(sockets)
+                if not self.started:  # some versions of uvicorn return, others exit
+                    return
                 host, port = listener.getsockname()[:2]
                 url = f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
                 print(f"ctwl-decode: serving {profile.name} at {url} (Ctrl+C ends it)", flush=True)
@@ -111,8 +113,12 @@ def _serve(arguments: argparse.Namespace) -> int:
         logging.getLogger(__package__).setLevel(logging.INFO if arguments.access_log else logging.ERROR)
         proxy = open_proxy(profile, path=arguments.proxy, device=arguments.device, fast=True)
         config = configure(create_app(proxy, limits), limits, trusted=arguments.trust_proxy)
+        server = Server(config)
         with suppress(KeyboardInterrupt):  # uvicorn raises the signal again when it has shut down
-            Server(config).run(sockets=[listener])
+            with suppress(SystemExit):  # of uvicorn, with a status of its own
+                server.run(sockets=[listener])
+            if not server.started:
+                raise CannotServe("the service did not start; the log above says why")
     return 0
 
 

@@ -169,6 +169,16 @@ class CTWLWatermarkingConfig(BeaconOptions, MarkingOptions, ProxyOptions, BaseWa
         return json.dumps(self.to_dict(), indent=2) + "\n"
 
     @classmethod
+    def from_dict(cls, config_dict: dict[str, Any], **kwargs: Any) -> Self:
+        """A config from its fields; those given by name count. The base would set them, and a config is frozen.
+
+        Raises:
+            ConfigMalformed: an unknown field, or a value of another type.
+            CTWLError: see :meth:`validate`.
+        """
+        return cls(**{**config_dict, **kwargs})
+
+    @classmethod
     def from_json_file(cls, path: str | Path) -> Self:
         """A config that :meth:`to_json_file` saved.
 
