@@ -188,7 +188,7 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
             places = torch.tensor(starts, device=tokens.device)[:, None] + torch.arange(width, device=tokens.device)
             copied = tokens[slots, places.clamp(max=tokens.shape[1] - 1)].tolist()
             for request, some, count in zip(rows.values(), copied, new, strict=True):
-                request.extend(some[:count])
+                request.extend(some[: max(count, 0)])  # below 0 while the prompt is read in chunks
         return rows
 
     def _serve(self, params: Any) -> _Served | None:
