@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 
 from ctwl_protocol import CTWLError
+from ctwl_protocol.command import command_parser
 
 from .adapter.command import add_commands as add_adapters
 from .run.command import add_commands as add_run
@@ -27,10 +27,10 @@ _EXTRAS = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point; the exit status: 0 all is well, 1 something failed, 2 an error."""
-    parser = argparse.ArgumentParser(
-        prog="ctwl-conformance",
-        description="Hold implementations of the CTWL protocol to its specification.",
-        epilog="exit status: 0 all is well; 1 something failed; 2 an error.",
+    parser = command_parser(
+        "ctwl-conformance",
+        "Hold implementations of the CTWL protocol to its specification.",
+        "exit status: 0 all is well; 1 something failed; 2 an error.",
     )
     commands = parser.add_subparsers(dest="command", required=True)
     for add_commands in (add_run, add_vectors, add_selftest, add_adapters):

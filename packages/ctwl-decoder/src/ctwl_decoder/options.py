@@ -27,7 +27,6 @@ __all__ = [
     "beacon_codes",
     "check_alpha",
     "codes_of",
-    "command_parser",
 ]
 
 ALPHA = 1e-4
@@ -91,12 +90,6 @@ def _beacons(given: str) -> list[tuple[int, int]]:
     except CTWLError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
     return [(beacon.provider, beacon.version) for beacon in found]
-
-
-def command_parser(prog: str, description: str, epilog: str) -> argparse.ArgumentParser:
-    """A command's parser, whose texts keep their lines."""
-    layout = argparse.RawDescriptionHelpFormatter
-    return argparse.ArgumentParser(prog=prog, description=description, epilog=epilog, formatter_class=layout)
 
 
 def add_alpha(parser: argparse._ActionsContainer, what: str = "the test") -> None:

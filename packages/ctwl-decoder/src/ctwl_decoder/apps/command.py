@@ -15,15 +15,14 @@ from pathlib import Path
 from typing import get_args
 
 from ctwl_protocol import get_profile
-from ctwl_protocol.command import closed_output_is_fine, run_command
+from ctwl_protocol.command import closed_output_is_fine, command_parser, run_command
 from ctwl_protocol.errors import FileUnwritable
 from ctwl_protocol.records.layouts import LAYOUTS, find_layout
 from ctwl_protocol.records.sealing import MAX_EPOCH, ProviderKeys
 from ctwl_protocol.registry import load_trusted
 
-from .. import __version__
 from ..errors import OptionOutOfRange
-from ..options import ScoreName, add_alpha, add_beacons, add_proxy_options, check_alpha, command_parser
+from ..options import ScoreName, add_alpha, add_beacons, add_proxy_options, check_alpha
 from ..report.analysis import Analysis
 from ..report.model import Report
 from ..report.wording import describe
@@ -84,7 +83,6 @@ def _parser() -> argparse.ArgumentParser:
         version=json.dumps(schema, indent=2),
         help="print the JSON schema of the report and exit",
     )
-    parser.add_argument("--version", action="version", version=f"ctwl-decode {__version__}")
     return parser
 
 

@@ -54,7 +54,8 @@ def find(variant: TokenizedVariant, evidence: Evidence, plan: SearchPlan, reader
     # 5. scores of positions
     soft = ScoredPositions.of(profile, variant.positions, position_scores(Score.SOFT, evidence, profile.sigma))
     scored = {
-        score: replace(soft, scores=position_scores(score, evidence, profile.sigma)) for score in plan.score_shares
+        score: soft if score is Score.SOFT else replace(soft, scores=position_scores(score, evidence, profile.sigma))
+        for score in plan.score_shares
     }
     # 6. and 7. best codes of windows, with their p-values
     if plan.test == "posterior":

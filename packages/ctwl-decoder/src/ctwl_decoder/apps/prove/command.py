@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ctwl_protocol import Profile, canonical, get_profile
-from ctwl_protocol.command import closed_output_is_fine
+from ctwl_protocol.command import closed_output_is_fine, command_parser
 from ctwl_protocol.errors import ProxyNotFound
 from ctwl_protocol.files import write_atomically
 from ctwl_protocol.profile.private import check_private
@@ -22,7 +22,7 @@ from ctwl_protocol.registry.store import read_file
 from ctwl_protocol.registry.workflow import update
 
 from ...errors import OptionOutOfRange, OutputExists, ProofUnfounded
-from ...options import ALPHA, add_alpha, add_proxy_options, check_alpha, command_parser
+from ...options import ALPHA, add_alpha, add_proxy_options, check_alpha
 from ...report.wording import describe, format_p_value
 from ...text.input import read_bytes, read_text
 from .document import Proof

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ctwl_protocol import get_profile
-from ctwl_protocol.command import run_command
+from ctwl_protocol.command import command_parser, run_command
 from ctwl_protocol.registry import load_trusted
 
 from ...errors import ExtraMissing, OptionOutOfRange
-from ...options import add_alpha, add_beacons, add_proxy_options, command_parser
+from ...options import add_alpha, add_beacons, add_proxy_options
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -44,7 +44,8 @@ class Settings:
 
     def __post_init__(self) -> None:
         check_alpha(self.alpha)
-        _ = self.searched  # refuses beacons that do not exist
+        if self.beacons is not None:
+            beacon_codes(self.profile, self.beacons)  # refuses beacons that do not exist
 
     @property
     def searched(self) -> int:
