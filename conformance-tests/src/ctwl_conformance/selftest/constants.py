@@ -61,7 +61,11 @@ MODULES: dict[str, Module] = {
     ),
     "ctwl_protocol.secret_file": Module(
         ("secret-file",),
-        {"mode=0o600": "permissions of files"},
+        {
+            "mode=0o600": "permissions of files",
+            "return _SecretFile(format=": "the document refuses to be made with another format",
+            'found.get("format") ==': "how the reference tells a secret file from a profile, before it opens either",
+        },
     ),
     "ctwl_protocol.records.layouts": Module(
         ("layout", "record", "relay", "decode-record"),
