@@ -217,7 +217,7 @@ def main(options: Options) -> Result:
     with get_context("spawn").Pool(1) as fresh_process:
         megabytes = fresh_process.apply(memory)
     encoder = Encoder.open("smollm2", OFFLINE)
-    exact = Encoder(encoder.model, encoder.tokenizer, open_proxy(OFFLINE))
+    exact = Encoder(encoder.model, encoder.tokenizer, open_proxy(OFFLINE, packed=True))
     decoder = Decoder.open(OFFLINE)
     settings = {
         "fast arithmetic": encoder.proxy.arithmetic,

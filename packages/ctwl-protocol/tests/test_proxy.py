@@ -27,7 +27,7 @@ from ctwl_protocol.partition.reference import quantize
 from ctwl_protocol.profile import GPT2, ProxyFile, ProxyModel
 from ctwl_protocol.proxy import Proxy, ProxyTokenizer, fast_arithmetic, find_files, open_proxy, runner
 from ctwl_protocol.proxy.gguf import tensors_digest
-from ctwl_protocol.proxy.model import last_logits, to_bfloat16
+from ctwl_protocol.proxy.model import last_logits, pack, to_bfloat16
 from ctwl_protocol.text.positions import positions
 from ctwl_protocol.text.splitting import ONE_PIECE, SPLITS, SplittingRule, build_bpe
 
@@ -374,17 +374,31 @@ def test_a_fast_proxy_stays_inside_the_profiles_tolerance(offline_proxy: Proxy) 
     assert 0 < variation < numerator / denominator
 
 
-@pytest.mark.parametrize("family", ["gpt2", "llama"])
-def test_bfloat16_layers_say_nearly_what_the_model_says(family: str) -> None:
+def small_model(family: str) -> GPT2LMHeadModel | LlamaForCausalLM:
     torch.manual_seed(1)
     if family == "gpt2":
-        made = GPT2LMHeadModel(GPT2Config(n_layer=2, n_head=4, n_embd=64, vocab_size=512, initializer_range=0.2))
-    else:
-        numbers = {"hidden_size": 64, "intermediate_size": 192, "num_hidden_layers": 2, "num_attention_heads": 4}
-        made = LlamaForCausalLM(LlamaConfig(**numbers, num_key_value_heads=2, vocab_size=512, initializer_range=0.2))
+        return GPT2LMHeadModel(GPT2Config(n_layer=2, n_head=4, n_embd=64, vocab_size=512, initializer_range=0.2)).eval()
+    numbers = {"hidden_size": 64, "intermediate_size": 192, "num_hidden_layers": 2, "num_attention_heads": 4}
+    config = LlamaConfig(**numbers, num_key_value_heads=2, vocab_size=512, initializer_range=0.2)
+    return LlamaForCausalLM(config).eval()
+
+
+@pytest.mark.parametrize("family", ["gpt2", "llama"])
+def test_packed_layers_say_what_the_model_says_up_to_rounding(family: str) -> None:
+    made, prefixes = small_model(family), torch.randint(512, (5, 10))
+    expected = last_logits(made, prefixes)
+    pack(made)
+    pack(made)  # as for a second profile that shares the model
+    assert not any(isinstance(layer, torch.nn.Linear) for layer in made.modules())
+    torch.testing.assert_close(last_logits(made, prefixes), expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("family", ["gpt2", "llama"])
+def test_bfloat16_layers_say_nearly_what_the_model_says(family: str) -> None:
+    made = small_model(family)
     windows = torch.randint(512, (8, 10))
     with torch.inference_mode():
-        expected = made.eval()(windows).logits[:, -1]
+        expected = made(windows).logits[:, -1]
     assert torch.equal(last_logits(made, windows), expected)
     to_bfloat16(made)
     to_bfloat16(made)  # as for a second profile that shares the model

@@ -108,7 +108,9 @@ class Encoder:
             ModelNotFound: see :func:`ctwl_encoder.models.load_model`.
             CTWLError: see :func:`ctwl_protocol.proxy.open_proxy`.
         """
-        proxy = open_proxy(profile or default_profile(model), path=proxy_path, device=device, lazy=True, fast=True)
+        proxy = open_proxy(
+            profile or default_profile(model), path=proxy_path, device=device, lazy=True, fast=True, packed=True
+        )
         return cls(*load_model(model, device), proxy)
 
     def generate(

@@ -134,7 +134,7 @@ def open_bridge(profile: str, tokenizer: str, proxy_path: str | None, device: st
         TokenizerUnsupported: there is no such tokenizer, or see :class:`ctwl_encoder.core.bridge.Bridge`.
         CTWLError: see :func:`ctwl_protocol.proxy.open_proxy`.
     """
-    proxy = open_proxy(profile, path=proxy_path, device=device, lazy=True, fast=True)
+    proxy = open_proxy(profile, path=proxy_path, device=device, lazy=True, fast=True, packed=True)
     return Bridge(load_tokenizer(tokenizer), proxy)
 
 

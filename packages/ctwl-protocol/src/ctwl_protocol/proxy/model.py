@@ -29,6 +29,7 @@ __all__ = [
     "last_logits",
     "load_proxy_model",
     "load_tensors",
+    "pack",
     "to_bfloat16",
 ]
 
@@ -164,6 +165,38 @@ def to_bfloat16(model: CausalLM) -> None:
     for module in model.base_model.modules():
         if isinstance(module, nn.Linear | Conv1D):
             module.to(torch.bfloat16)
+
+
+class _PackedLinear(nn.Module):
+    """A float32 linear layer whose weight lies in the blocked layout of oneDNN, torch's own library for CPUs."""
+
+    def __init__(self, weight: torch.Tensor, bias: torch.Tensor | None) -> None:
+        super().__init__()
+        self.weight = torch.ops.mkldnn._reorder_linear_weight(weight.contiguous(), _FEW_ROWS)
+        self.bias = bias
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        found: torch.Tensor = torch.ops.mkldnn._linear_pointwise.default(x, self.weight, self.bias, "none", [], "")
+        return found
+
+
+_FEW_ROWS = 64
+"""Rows that the packed layout is made for: some five prefixes of ten tokens, which ``delta`` asks about at a step."""
+
+
+def pack(model: nn.Module) -> None:
+    """Lay the weights of linear layers out for few rows, where torch can: float32 on a CPU.
+
+    A pass of five prefixes then takes about a third of the processor's time. Sums are added in another order.
+    """
+    if not torch.backends.mkldnn.is_available() or not hasattr(torch.ops.mkldnn, "_reorder_linear_weight"):  # type: ignore[no-untyped-call]
+        return
+    for name, child in model.named_children():
+        if isinstance(child, nn.Linear | Conv1D):
+            weight = child.weight if isinstance(child, nn.Linear) else child.weight.t()
+            setattr(model, name, _PackedLinear(weight.detach(), child.bias))
+        else:
+            pack(child)
 
 
 def last_logits(model: CausalLM, prefixes: torch.Tensor, arithmetic: Arithmetic = "float32") -> torch.Tensor:

@@ -17,7 +17,7 @@ from ..partition.toy import toy_weights
 from ..profile.document import Profile, ProxyModel, ToyProxy
 from ..profile.lookup import get_profile
 from .files import find_files
-from .model import Arithmetic, CausalLM, fast_arithmetic, last_logits, load_proxy_model, to_bfloat16
+from .model import Arithmetic, CausalLM, fast_arithmetic, last_logits, load_proxy_model, pack, to_bfloat16
 from .tokenizer import ProxyTokenizer
 
 __all__ = ["BATCH_SIZE", "Proxy", "choose_device", "open_proxy"]
@@ -51,6 +51,7 @@ class Proxy:
         device: str | torch.device = "cpu",
         batch_size: int = BATCH_SIZE,
         arithmetic: Arithmetic = "float32",
+        packed: bool = False,
     ) -> None:
         """Take over a model, which is moved to ``device`` at first use and changed where the arithmetic asks for it.
 
@@ -61,6 +62,7 @@ class Proxy:
             device: a torch device.
             batch_size: prefixes in one forward pass.
             arithmetic: "float32", or "bfloat16", which stays within the profiles' tolerance (evaluation/numerics.py).
+            packed: lay float32 weights out for passes of few prefixes, see :func:`ctwl_protocol.proxy.model.pack`.
         """
         if batch_size < 1:
             raise ValueError(f"batch_size is {batch_size}; it must be at least 1")
@@ -70,7 +72,7 @@ class Proxy:
         self.device = torch.device(device)
         self.arithmetic: Arithmetic = "integer" if model is None else arithmetic
         self._special = np.array(profile.tokenizer.special, dtype=np.int64)
-        self._model = None if model is None else _prepared_once(model, self.device, self.arithmetic)
+        self._model = None if model is None else _prepared_once(model, self.device, self.arithmetic, packed)
 
     def weights(self, prefixes: NDArray[np.int64]) -> NDArray[np.uint32]:
         """Integer weights of the token after each prefix, in one forward pass (spec section 7.1).
@@ -138,7 +140,10 @@ class Proxy:
 
 
 def _prepared_once(
-    model: CausalLM | Callable[[], CausalLM], device: torch.device, arithmetic: Arithmetic
+    model: CausalLM | Callable[[], CausalLM],
+    device: torch.device,
+    arithmetic: Arithmetic,
+    packed: bool,
 ) -> Callable[[], CausalLM]:
     """Load and prepare a model at the first call, whichever thread makes it; after an error the next call tries again.
 
@@ -151,6 +156,8 @@ def _prepared_once(
         loaded = model if isinstance(model, nn.Module) else model()
         if arithmetic == "bfloat16":
             to_bfloat16(loaded)
+        elif packed and device.type == "cpu":
+            pack(loaded)
         return loaded.to(device)
 
     def once() -> CausalLM:
@@ -187,6 +194,7 @@ def open_proxy(
     local_only: bool = False,
     lazy: bool = False,
     fast: bool = False,
+    packed: bool = False,
 ) -> Proxy:
     """Find, verify and load a profile's proxy.
 
@@ -199,6 +207,8 @@ def open_proxy(
         lazy: load the weights at first use: what never asks the proxy, as ``unbiased`` encoding, saves their memory.
         fast: compute in bfloat16 where the device is quicker in it, see :func:`fast_arithmetic`; else in float32, which
             proofs need.
+        packed: for an encoder, which asks about few prefixes at once: see :func:`ctwl_protocol.proxy.model.pack`. A
+            decoder gains nothing, and its digits would change.
 
     Raises:
         ProfileUnknown, ProfileMalformed: see :func:`ctwl_protocol.get_profile`.
@@ -216,4 +226,4 @@ def open_proxy(
     if isinstance(profile.proxy, ProxyModel):
         model = load_later if lazy else load_proxy_model(profile, files)
     arithmetic = fast_arithmetic(device) if fast else "float32"
-    return Proxy(profile, tokenizer, model, device=device, batch_size=batch_size, arithmetic=arithmetic)
+    return Proxy(profile, tokenizer, model, device=device, batch_size=batch_size, arithmetic=arithmetic, packed=packed)
