@@ -177,7 +177,7 @@ def test_tokens_are_the_bytes_of_the_text(families: dict[str, Any], family: str)
 def test_likely_candidates_show_what_their_branch_says(families: dict[str, Any], proxy: Proxy, family: str) -> None:
     """At every place of a text in many scripts, for candidates of every kind: words, pieces, spaces, bytes, marks."""
     tokenizer = families[family]
-    bridge = Bridge(tokenizer, proxy)
+    bridge = Bridge(tokenizer, proxy, joined=10_000)
     rng = np.random.default_rng(5)
     ids = tokenizer(TEXT, add_special_tokens=False)["input_ids"]
     reading, right, told, likely_ones = bridge.start(), 0, 0, 0

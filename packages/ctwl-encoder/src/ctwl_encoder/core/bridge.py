@@ -3,20 +3,17 @@
 The model writes in its own vocabulary, the reader reads in the proxy's. The candidates for the next token differ at
 *branches*: places in the reader's token sequence where some show one proxy token and some another (spec section 8.5).
 Most of the mass is at one branch, the place behind the text so far. A candidate that continues the last word differs
-before it; candidates of several proxy tokens differ once more behind it.
+before it.
 
 Where the proxy's tokenizer certainly cuts between the text and a candidate, the candidate has the same proxy tokens as
 alone, and these are known before generation starts. Of the other candidates only the likely ones are tokenized together
-with the tail of the text.
-
-The thresholds below were chosen by hand and trade time for evidence: a candidate that they leave out keeps its
-probability, so no result is wrong. No experiment varies them. evaluation/lookahead.py states what the two costly steps
-add (merging candidates, and branches behind a first token), and evaluation/bench.py the time.
+with the tail of the text, see :mod:`.continuations`. All that is left out keeps its probability, so no result is wrong.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import OrderedDict
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -26,36 +23,32 @@ from ctwl_protocol.proxy import Proxy
 from ctwl_protocol.text.normalization import normalize_within
 
 from ..errors import TokenizerUnsupported
-from .reading import Kind, Reading, append_normalized, breaks, common_prefix_length, extend, kind
+from .continuations import MOST_JOINED, Continuations, follow
+from .reading import Kind, Reading, append_normalized, breaks, extend, kind
 from .strategies import Branch
 from .vocabulary import Vocabulary, read_vocabulary
 
-__all__ = ["Branch", "Bridge"]
-
-_Mask = NDArray[np.bool_]
-_Nodes = dict[tuple[int, ...], list[tuple[int, int]]]
-"""By path: the candidates that reach it, each with the proxy token that it shows there."""
-
-DEPTH = 4
-"""Proxy tokens of a candidate that are told apart; the rest of a longer candidate carries nothing."""
-
-JOINED = 64
-"""Largest number of candidates that are tokenized together with the tail at one step, the likeliest first."""
+__all__ = ["Bridge"]
 
 NEGLIGIBLE = 1e-6
-"""Candidates below this probability keep it; together they have about 0.4 % of the mass at temperature 1."""
+"""Candidates below this probability keep it; together they have about 0.4 % of the mass at temperature 1. Chosen by
+hand: it bounds the work of a step."""
 
-UNLIKELY = 1e-4
-"""Candidates below this probability are not tokenized with the tail, and only their first proxy token is used."""
+JOINED = 64
+"""Candidates that may merge with the tail are tokenized with it from a probability of 1 / JOINED on, so there are never
+more than this at one step. ``evaluation/lookahead.py`` measures what fewer cost."""
 
-MINOR = 0.01
-"""Branches with less mass stay unmarked, except the one behind the text."""
+_CACHED = 1 << 16
+"""Tails, and steps from one to another, that are remembered. Chosen by hand: only speed and memory depend on it."""
 
 _SPACED = len(Kind)
 """Opening of a candidate that starts with a space and goes on with something else: a new word."""
 
 _NOTHING = len(Kind) + 1
 """Opening of a candidate that adds no text, or none that can be told without the text before."""
+
+OPENINGS = len(Kind) + 2
+"""Ways in which a candidate may begin: the kinds of characters, and the two of this module."""
 
 
 class Bridge:
@@ -64,35 +57,35 @@ class Bridge:
     Attributes:
         proxy: the profile's proxy.
         vocabulary: bytes of each of the provider's tokens.
+        first: int32 (size,), the first proxy token of each token alone; 0 for those of which nothing is known.
+        opening: uint8 (size,), the kind of each token's first character, or one of the two openings of this module.
     """
 
-    def __init__(self, tokenizer: Any, proxy: Proxy) -> None:
+    def __init__(self, tokenizer: Any, proxy: Proxy, *, joined: int = JOINED) -> None:
         """Tokenize each token of the provider alone: about a second for 50,000 tokens.
 
         Args:
             tokenizer: the provider's, a Hugging Face tokenizer.
             proxy: the profile's proxy.
+            joined: most candidates that are tokenized with the tail at one step, see :data:`JOINED`; 0 for none.
 
         Raises:
             TokenizerUnsupported: see :func:`ctwl_encoder.core.vocabulary.read_vocabulary`.
         """
         self.vocabulary: Vocabulary = read_vocabulary(tokenizer)
         self.proxy = proxy
+        self.floor = 1 / joined if joined else 2.0
         self._breaks = breaks(proxy.profile.tokenizer.pre_tokenizer)
         texts = [_alone(data) for data in self.vocabulary]
-        self._tokens = np.full((len(texts), DEPTH), -1, dtype=np.int32)
-        """The proxy tokens of each token alone: int32 (size, DEPTH), -1 behind the last."""
-        for row, ids in zip(self._tokens, proxy.tokenizer.encode_within([text or "" for text in texts]), strict=True):
-            row[: len(ids)] = ids[:DEPTH]
-        self._first = self._tokens[:, 0].astype(np.int64)
-        self._several = self._tokens[:, 1] >= 0
-        self._opening = np.array([_opening(text) for text in texts], dtype=np.uint8)
-        """The kind of each token's first character, or one of the two openings of this module: uint8 (size,)."""
-        self._opening[self._first < 0] = _NOTHING
-        self._known: _Mask = self._opening != _NOTHING
+        tokens = proxy.tokenizer.encode_within([text or "" for text in texts])
+        self.first: NDArray[np.int32] = np.array([ids[0] if ids else 0 for ids in tokens], dtype=np.int32)
+        self.opening: NDArray[np.uint8] = np.array(
+            [_opening(text) if ids else _NOTHING for text, ids in zip(texts, tokens, strict=True)], dtype=np.uint8
+        )
         # Candidates that are certainly cut off from a text, by the kind of its last character; new words always are.
-        openings = {before: np.append(self._breaks[before], [True, False]) for before in Kind}
-        self._apart: dict[Kind, _Mask] = {before: openings[before][self._opening] for before in Kind}
+        self._apart = {before: np.append(self._breaks[before], [True, False]) for before in Kind}
+        self._continuations: OrderedDict[tuple[str, bytes, bool], Continuations] = OrderedDict()
+        self._steps: OrderedDict[tuple[str, bytes, bool, int], Reading] = OrderedDict()
 
     def check_size(self, size: int) -> None:
         """Refuse a model that cannot write what its tokenizer reads.
@@ -116,12 +109,46 @@ class Bridge:
 
     def extend(self, reading: Reading, token: int) -> Reading:
         """The reading after one more token of the provider's model."""
-        data = self.vocabulary[token] if token < len(self.vocabulary) else None
-        return extend(reading, data, self.proxy.tokenizer, self._breaks) if data else reading
+        data = self.vocabulary[token] if 0 <= token < len(self.vocabulary) else None
+        if not data:
+            return reading
+        key = reading.tail, reading.pending, reading.count > 0, token
+        step = self._steps.get(key)
+        if step is None:
+            alone = Reading(reading.keep, min(reading.count, 1), (), reading.tail, reading.tokens, reading.pending)
+            step = self._steps[key] = extend(alone, data, self.proxy.tokenizer, self._breaks)
+            if len(self._steps) > _CACHED:
+                self._steps.popitem(last=False)
+        return reading.stepped(step)
 
     def writes(self, token: int) -> bool:
         """Whether a token of the provider's model becomes text."""
         return 0 <= token < len(self.vocabulary) and bool(self.vocabulary[token])
+
+    def continuations(self, reading: Reading) -> Continuations:
+        """What is known of the candidates behind a text; it stays known for the next text with the same tail."""
+        key = reading.tail, reading.pending, reading.count > 0
+        found = self._continuations.get(key)
+        if found is None:
+            found = self._continuations[key] = Continuations(reading, *self._follow(reading))
+            if len(self._continuations) > _CACHED:
+                self._continuations.popitem(last=False)
+        return found
+
+    def join(self, reading: Reading, candidates: Iterable[int]) -> bool:
+        """Tokenize candidates together with the tail, those of which this is not known yet; whether there were any.
+
+        Args:
+            reading: the text so far.
+            candidates: token ids that may merge with the tail.
+        """
+        known = self.continuations(reading)
+        new = [i for i in candidates if i not in known.joined and i < len(self.vocabulary)]
+        if not new or len(known.joined) >= MOST_JOINED:
+            return False
+        texts = [append_normalized(reading, self.vocabulary[i] or b"")[0] for i in new]
+        known.add(dict(zip(new, map(tuple, self.proxy.tokenizer.encode_within(texts)), strict=True)))
+        return True
 
     def branches(self, reading: Reading, probabilities: NDArray[np.float32]) -> list[Branch]:
         """The places at which the candidates for the next token differ (spec section 8.5).
@@ -134,104 +161,38 @@ class Bridge:
             The branches. Candidates that are in none are negligible, or their proxy tokens are not known.
         """
         chances = probabilities[: len(self.vocabulary)]
-        likely = np.flatnonzero(chances > UNLIKELY)
-        merging, bases = self._separate(reading, likely)
-        if len(merging) > JOINED:
-            merging = merging[np.argpartition(chances[merging], -JOINED)[-JOINED:]]
-        joined = self._joined(reading, merging)
-        others = chances > NEGLIGIBLE
-        others[list(joined)] = False
-        nodes = _nodes(reading, joined)
+        likely = np.flatnonzero(chances >= self.floor)
+        known = self.continuations(reading)
+        self.join(reading, likely[known.place_of[self.opening[likely]] < 0].tolist())
+        candidates = np.flatnonzero(chances > NEGLIGIBLE)
+        places = known.place_of[self.opening[candidates]]
+        joined = known.entries[chances[known.entries[:, 0]] >= self.floor]
         found = []
-        for base, follows in bases.items():
-            members = others & follows[: len(others)]
-            self._deepen(nodes, base, likely[self._several[likely] & members[likely]], chances)
-            own = np.flatnonzero(members)
-            behind = np.stack([own, self._first[own]], axis=1)
-            found.append(_branch(base, np.concatenate([behind, _pairs(nodes.pop(base, []))]), chances))
-        for path, node in nodes.items():  # inside candidates: of use where these differ, and have enough mass
-            branch = _branch(path, _pairs(node), chances)
-            if len(set(branch.tokens.tolist())) > 1 and branch.mass.sum() >= MINOR:
-                found.append(branch)
-        return [branch for branch in found if len(branch.candidates)]
+        for place, path in enumerate(known.paths):
+            own, inside = candidates[places == place], joined[joined[:, 1] == place]
+            chosen = np.concatenate([own, inside[:, 0]])
+            tokens = np.concatenate([self.first[own], inside[:, 2]]).astype(np.int64)
+            if len(chosen):
+                found.append(Branch(path, chosen, tokens, chances[chosen].astype(np.float64)))
+        return found
 
-    def _separate(
-        self, reading: Reading, likely: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], dict[tuple[int, ...], _Mask]]:
-        """Which likely candidates may merge with the tail, and the paths behind which the other candidates follow.
+    def _follow(self, reading: Reading) -> tuple[list[tuple[int, ...]], NDArray[np.int32]]:
+        """The paths behind which the candidates follow that are cut off from the tail, and the place of each opening.
 
-        A candidate that may merge, but is not tokenized with the tail (unlikely, or one too many), is taken to follow.
+        Returns:
+            The paths; int32 (OPENINGS,), an index of these for each opening, -1 where a candidate may merge.
         """
         if reading.pending or not reading.tail:
-            return likely, {}
+            return [], np.full(OPENINGS, -1, dtype=np.int32)
         before = kind(reading.tail[-1])
-        merging = likely[~self._apart[before][likely]]
+        apart = self._apart[before]
         if before not in (Kind.SPACE, Kind.WHITE):
-            return merging, {reading.tokens: self._known}
+            return [reading.tokens], np.where(apart, 0, -1).astype(np.int32)
         # How white space is tokenized depends on the character behind it.
         probes = {_SPACED: " x"}
         if before is Kind.WHITE:
             probes |= {Kind.LETTER: "x", Kind.DIGIT: "1", Kind.MARK: "<", Kind.APOSTROPHE: "'"}
-        encoded = self.proxy.tokenizer.encode_within(
-            [*(reading.tail + probe for probe in probes.values()), *probes.values()]
-        )
-        bases: dict[tuple[int, ...], _Mask] = {}
-        for opening, whole, probe in zip(probes, encoded, encoded[len(probes) :], strict=False):
-            base = tuple(whole[: len(whole) - len(probe)])
-            bases[base] = bases.get(base, False) | (self._apart[before] & (self._opening == opening))
-        return merging, bases
-
-    def _joined(self, reading: Reading, candidates: NDArray[np.int64]) -> dict[int, tuple[int, ...]]:
-        """Candidates that may merge with the tail, each with the proxy tokens of the longer tail."""
-        texts = {i: append_normalized(reading, self.vocabulary[i] or b"")[0] for i in candidates.tolist()}
-        texts = {i: text for i, text in texts.items() if text != reading.tail}
-        found = self.proxy.tokenizer.encode_within(list(texts.values()))
-        return {i: tuple(ids) for i, ids in zip(texts, found, strict=True)}
-
-    def _deepen(
-        self,
-        nodes: _Nodes,
-        base: tuple[int, ...],
-        candidates: NDArray[np.int64],
-        chances: NDArray[np.float32],
-    ) -> None:
-        """Add to ``nodes`` where candidates of several proxy tokens differ behind a first one that they share.
-
-        Only behind first tokens that have enough mass, or that merging candidates share.
-        """
-        shown = self._first[candidates].tolist()
-        behind: defaultdict[int, float] = defaultdict(float)
-        for token, share in zip(shown, chances[candidates].tolist(), strict=True):
-            behind[token] += share
-        chosen = candidates[[behind[token] >= MINOR or (*base, token) in nodes for token in shown]]
-        for candidate, (first, *rest) in zip(chosen.tolist(), self._tokens[chosen].tolist(), strict=True):
-            path = (*base, first)
-            for token in rest:
-                if token < 0:
-                    break
-                nodes.setdefault(path, []).append((candidate, token))
-                path = (*path, token)
-
-
-def _nodes(reading: Reading, joined: dict[int, tuple[int, ...]]) -> _Nodes:
-    """The places, behind what the tail and they have in common, at which merging candidates show a token."""
-    nodes: _Nodes = {}
-    for candidate, tokens in joined.items():
-        common = common_prefix_length(reading.tokens, tokens)
-        for depth in range(common, min(len(tokens), common + DEPTH)):
-            nodes.setdefault(tokens[:depth], []).append((candidate, tokens[depth]))
-    return nodes
-
-
-def _pairs(node: list[tuple[int, int]]) -> NDArray[np.int64]:
-    """Candidates and the tokens that they show: int64 (n, 2)."""
-    return np.array(node, dtype=np.int64).reshape(-1, 2)
-
-
-def _branch(path: tuple[int, ...], pairs: NDArray[np.int64], chances: NDArray[np.float32]) -> Branch:
-    """The branch at a path, from :func:`_pairs`."""
-    candidates, tokens = pairs.T
-    return Branch(path, candidates, tokens, chances[candidates].astype(np.float64))
+        return follow(reading, apart, probes, self.proxy.tokenizer)
 
 
 def _alone(data: bytes | None) -> str | None:

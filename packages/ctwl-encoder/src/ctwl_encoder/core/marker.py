@@ -11,18 +11,23 @@ import random
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from ctwl_protocol import Profile, hashing
 from ctwl_protocol.partition import kernel
 from ctwl_protocol.records import slots
 
-from .bridge import MINOR, Bridge
+from .bridge import Bridge
+from .continuations import Path
 from .lower_bound import LowerBound, argmax_is_certain
+from .device import plain
+from .device.step import DeviceStep, Tables, Written, to_host
 from .payload import Payload
+from .places import Place, Places, PlacesOfRow
 from .strategies import Decoding, Strategy, add_delta, check_sigma, multiply, probabilities
 from .text_state import Half, HalfKey, Offer, TextState
 
@@ -31,6 +36,9 @@ __all__ = ["Marker"]
 _HALVES_PER_ROW = 4
 """Positions whose halves are kept for each row: they are needed again until a word is complete. Chosen by hand: a word
 rarely has more tokens. With fewer the proxy LM is asked more often; more take memory."""
+
+FIRST_BRANCH_MASS = 0.01
+"""Smallest mass of the likeliest branch that ``delta`` marks. Chosen by hand, as the next."""
 
 FURTHER_BRANCH_MASS = 0.2
 """Smallest mass of a second or later branch that ``delta`` marks in one step. Chosen by hand: with less, more is marked
@@ -97,6 +105,7 @@ class Marker:
         self.profile: Profile = self._proxy.profile
         check_sigma(strategy, self.profile)
         self._offered: list[TextState] = []
+        self._tables: dict[torch.device, Tables] = {}
         profile, cached = self.profile, lru_cache(maxsize=1 << 16)  # by hand: only speed and memory depend on it
         self._seed = cached(lambda payload, slot, context: payload.permutation_seed(profile, slot, context))
         self._slot_word = cached(lambda tail: hashing.slot_word(profile.key, tail))
@@ -109,7 +118,7 @@ class Marker:
 
     def extend(self, text: TextState, token: int) -> TextState:
         """A text with one more token of the provider's model."""
-        return text.after(self.bridge.extend(text.reading, token), ended=not self.bridge.writes(token))
+        return text.after(self.bridge.extend(text.reading, token), token, ended=not self.bridge.writes(token))
 
     def mark(self, texts: Sequence[TextState], logits: NDArray[np.float32]) -> dict[int, NDArray[np.float32]]:
         """Mark the next token of each row.
@@ -144,33 +153,106 @@ class Marker:
             for row in rows:
                 row.marked = row.logits.copy()
                 for offer in row.offers:
-                    multiply(row.marked, offer.branch, reweigh(offer.branch, offer.seed))
+                    multiply(row.marked, offer.branch, reweigh(offer.branch, offer.place.seed))
         for row in rows:
             row.text.offers = row.offers
         return {row.index: row.marked for row in rows if row.marked is not None}
 
-    def _offers(self, text: TextState, likely: NDArray[np.float32]) -> list[Offer]:
-        """The branches that may be marked, the one with most mass first.
+    def plan(self, texts: Sequence[TextState]) -> Places:
+        """The places of a step: what can be known before its logits.
 
-        If the slot has this token after this context already, it adds no evidence again: to prefer it once more would
-        only make the text repeat itself. So it keeps its probability.
+        Args:
+            texts: one for each row of the logits.
         """
-        reading, payload, profile, seen = text.reading, text.payload, self.profile, text.seen()
+        length = self.profile.prefix_length
+        return Places.of(
+            [
+                self._plan_row(row, text)
+                for row, text in enumerate(texts)
+                if not text.ended and len(text.reading) >= length
+            ]
+        )
+
+    def _plan_row(self, row: int, text: TextState) -> PlacesOfRow:
+        behind, seen = self.bridge.continuations(text.reading), text.seen()
+        places = [self._place(text, path) for path in behind.paths]
+        left = [seen.get((place.slot, place.context), ()) if place else () for place in places]
+        return PlacesOfRow(row, behind, places, left)
+
+    def reweigh(
+        self, texts: Sequence[TextState], logits: torch.Tensor, places: Places | None = None, *, wait: bool = True
+    ) -> None:
+        """Mark the next token of each row on the device where the logits are, in place.
+
+        Args:
+            texts: one for each row; what is offered to each is noted in it.
+            logits: float (rows, size), contiguous, after temperature, top-p and the like.
+            places: of :meth:`plan`, where they are known already.
+            wait: whether candidates that merge with the tail are tokenized before the row is marked, which waits for
+                the device. Otherwise those that are not known yet keep their probability at this step, and are known at
+                the next one.
+        """
+        device = logits.device
+        if device not in self._tables or len(self._tables[device].first) != logits.shape[1]:
+            self._tables[device] = Tables.of(self.bridge, logits.shape[1], device)
+        tables = self._tables[device]
+        places = self.plan(texts) if places is None else places
+        if not len(places.rows):
+            return
+        step = DeviceStep.of(places, device)
+        every = len(places.rows) == len(logits)
+        likely = torch.softmax(logits if every else logits[step.rows.long()], dim=-1, dtype=torch.float32)
+        if wait and self._join(texts, places, plain.merging(likely, tables, step)):
+            places = self.plan(texts)
+            step = DeviceStep.of(places, device)
+        plain.reweigh(logits, likely, tables, step, self.strategy)
+        for text in self._offered:
+            text.offers = []
+        self._offered = list(texts)
+        written = Written(likely)
+        for row, place in places.places:
+            texts[places.rows[row]].offers.append(Offer(place, self.strategy, chance=partial(written.chance, row)))
+
+    def _join(self, texts: Sequence[TextState], places: Places, news: torch.Tensor) -> bool:
+        """Tokenize candidates with the tails that they may merge with; whether there were any that were not known.
+
+        Args:
+            texts: one for each row of the logits.
+            places: of the step.
+            news: of :func:`ctwl_encoder.core.device.plain.merging`.
+        """
+        by_row: dict[int, list[int]] = {}
+        for row, candidate in to_host(news).tolist():
+            by_row.setdefault(row, []).append(candidate)
+        return any([self.bridge.join(texts[places.rows[row]].reading, found) for row, found in by_row.items()])
+
+    def _offers(self, text: TextState, likely: NDArray[np.float32]) -> list[Offer]:
+        """The branches that may be marked, the one with most mass first."""
         found = []
-        for branch in self.bridge.branches(reading, likely):
-            if reading.count + len(branch.path) < profile.prefix_length:
-                continue
-            prefix = reading.before(branch.path, profile.prefix_length)
-            context = reading.before(branch.path, profile.context_length)
-            slot = self._slot(payload, prefix)
-            marked = seen.get((slot, context))
-            if self._skip_repeats and marked:
-                continue
-            fresh = branch.without(marked) if marked else branch
-            if len(fresh.candidates):
-                seed = self._seed(payload, slot, context)
-                found.append(Offer(fresh, slot, context, prefix, seed, self.strategy))
+        for branch in self.bridge.branches(text.reading, likely):
+            place = self._place(text, branch.path)
+            if place is not None:
+                seen = text.seen().get((place.slot, place.context))
+                fresh = branch.without(seen) if seen else branch
+                if len(fresh.candidates):
+                    found.append(Offer(place, self.strategy, fresh))
         return sorted(found, key=lambda offer: -offer.mass)
+
+    def _place(self, text: TextState, path: Path) -> Place | None:
+        """The place behind a path; None where nothing is marked there.
+
+        If the slot has a token after this context already, it adds no evidence again: to prefer it once more would
+        only make the text repeat itself. So such a token keeps its probability.
+        """
+        reading, profile = text.reading, self.profile
+        if reading.count + len(path) < profile.prefix_length:
+            return None
+        prefix = reading.before(path, profile.prefix_length)
+        context = prefix[-profile.context_length :]
+        slot = self._slot(text.payload, prefix)
+        if self._skip_repeats and text.seen().get((slot, context)):
+            return None
+        return Place(path, slot, context, prefix, self._seed(text.payload, slot, context))
 
     def _add_delta(self, rows: list[_Row]) -> None:
         """Mark rows under a strategy that adds ``delta`` (spec section 8.2); ask the proxy where it has to be asked."""
@@ -178,7 +260,7 @@ class Marker:
             row.offers = [
                 offer
                 for k, offer in enumerate(row.offers)
-                if offer.half_key in self._halves or offer.mass >= (FURTHER_BRANCH_MASS if k else MINOR)
+                if offer.half_key in self._halves or offer.mass >= (FURTHER_BRANCH_MASS if k else FIRST_BRANCH_MASS)
             ]
         for offer in (offer for row in rows for offer in row.offers):
             # Whether the proxy is asked or not: the way of decoding must not change what is marked.
@@ -198,7 +280,7 @@ class Marker:
         """
         if self.decoding is Decoding.ANY or all(self._halves[offer.half_key] for offer in row.offers):
             return False
-        branches = [(offer.branch, offer.seed) for offer in row.offers]
+        branches = [(offer.branch, offer.place.seed) for offer in row.offers]
         if self.decoding is Decoding.GREEDY:
             return argmax_is_certain(row.likely, branches, row.text.delta)
         row.lower_bound = LowerBound(row.likely, branches, row.text.delta)

@@ -110,6 +110,13 @@ class Reading:
         """Proxy tokens of the text so far."""
         return self.count + len(self.tokens)
 
+    def stepped(self, step: Reading) -> Reading:
+        """This text after a step that was read behind the same tail in another text."""
+        recent = (*self.recent, *step.settled)[-self.keep :] if step.settled else self.recent
+        return Reading(
+            self.keep, self.count + len(step.settled), recent, step.tail, step.tokens, step.pending, step.settled
+        )
+
     def before(self, path: tuple[int, ...], count: int) -> tuple[int, ...]:
         """The last ``count`` tokens where the settled ones are followed by ``path``; fewer at the text's start."""
         return (*self.recent, *path)[-count:]

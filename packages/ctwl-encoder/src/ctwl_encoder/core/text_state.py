@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
@@ -12,6 +13,7 @@ from ctwl_protocol import hashing
 
 from .expected_evidence import HIT_RATE, MarkedPosition, expected_rank_nats, marked_positions, null_hit
 from .payload import Payload
+from .places import Place
 from .reading import Reading, common_prefix_length
 from .strategies import Branch, Strategy
 
@@ -32,43 +34,49 @@ class Half(NamedTuple):
 
 
 class Offer(NamedTuple):
-    """A branch that is marked for the next token.
+    """A place that is marked for the next token.
 
-    The half is None where the proxy was not asked: ``unbiased`` and ``gumbel`` need none, ``delta`` not always.
+    Attributes:
+        place: the place.
+        strategy: how it is marked.
+        branch: its candidates; None where they stayed on a device.
+        half: what the proxy says of it; None where the proxy was not asked: ``unbiased`` and ``gumbel`` need none,
+            ``delta`` not always.
+        chance: without a branch, the probability of the provider's token that was written.
     """
 
-    branch: Branch
-    slot: int
-    context: tuple[int, ...]
-    prefix: tuple[int, ...]
-    seed: int
+    place: Place
     strategy: Strategy
+    branch: Branch | None = None
     half: Half | None = None
+    chance: Callable[[int], float] | None = None
 
     @property
     def mass(self) -> float:
         """The branch's probability."""
-        return float(self.branch.mass.sum())
+        return float(self.branch.mass.sum()) if self.branch else 0.0
 
     @property
     def half_key(self) -> HalfKey:
         """What decides the half."""
-        return self.seed, self.prefix
+        return self.place.seed, self.place.prefix
 
-    def mark(self, index: int, token: int, previous: MarkedPosition | None) -> MarkedPosition:
-        """The marked position, where the reader sees this token there."""
+    def mark(self, index: int, token: int, written: int, previous: MarkedPosition | None) -> MarkedPosition:
+        """The marked position, where the reader sees ``token`` there and the provider's token was ``written``."""
         if self.half is not None:
             chance = float(self.half.weights[token]) / max(float(self.half.weights.sum(dtype=np.uint64)), 1.0)
             hit = float(self.half.inside[token])
         else:
-            chance = self.branch.share(token)
+            chance = self.branch.share(token) if self.branch else self.chance(written) if self.chance else 0.0
             hit = HIT_RATE if self.strategy.keeps_distribution or self._leads(token) else 1 - HIT_RATE
         rank_nats = expected_rank_nats(chance) if self.strategy.traits.ranks else 0.0
-        return MarkedPosition(index, self.slot, self.context, token, null_hit(chance), hit, rank_nats, previous)
+        slot, context = self.place.slot, self.place.context
+        return MarkedPosition(index, slot, context, token, null_hit(chance), hit, rank_nats, previous)
 
     def _leads(self, token: int) -> bool:
         """Whether a token would be a member if the proxy had the model's own distribution."""
-        ranks = hashing.ranks_of(np.uint32(self.seed), np.append(token, self.branch.tokens))
+        assert self.branch is not None  # noqa: S101  # only ``delta`` asks, and it keeps the branch
+        ranks = hashing.ranks_of(np.uint32(self.place.seed), np.append(token, self.branch.tokens))
         if self.strategy.traits.vanilla:
             return bool(ranks[0] < 1 << 31)
         return bool(self.branch.mass[ranks[1:] < ranks[0]].sum() < self.branch.mass.sum() / 2)
@@ -84,7 +92,7 @@ class TextState:
         reading: the reader's tokens.
         last: the last marked position.
         ended: whether its last token became no text, as a token that ends a text.
-        offers: the branches that were marked for the next token.
+        offers: the places that were marked for the next token.
     """
 
     payload: Payload
@@ -103,8 +111,8 @@ class TextState:
                 self._seen.setdefault((mark.slot, mark.context), []).append(mark.token)
         return self._seen
 
-    def after(self, reading: Reading, *, ended: bool) -> TextState:
-        """The text with one more token; its marked positions follow the tokens that the reader sees now."""
+    def after(self, reading: Reading, token: int, *, ended: bool) -> TextState:
+        """The text with one more token of the provider's; its marked positions follow what the reader sees now."""
         last, old, seen = self.last, self.reading, self.seen()
         self._seen = None
         if reading is not old:
@@ -113,9 +121,9 @@ class TextState:
             while last is not None and last.index >= old.count + same:
                 seen[last.slot, last.context].remove(last.token)
                 last = last.previous
-            for offer in sorted(self.offers, key=lambda offer: len(offer.branch.path)):
-                path = offer.branch.path
+            for offer in sorted(self.offers, key=lambda offer: len(offer.place.path)):
+                path = offer.place.path
                 if same <= len(path) < len(now) and now[: len(path)] == path:
-                    last = offer.mark(old.count + len(path), now[len(path)], last)
+                    last = offer.mark(old.count + len(path), now[len(path)], token, last)
                     seen.setdefault((last.slot, last.context), []).append(last.token)
         return TextState(self.payload, self.delta, reading, last, ended, [], seen)

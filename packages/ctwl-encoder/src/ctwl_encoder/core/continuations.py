@@ -1,0 +1,97 @@
+"""What candidates do behind a tail: which begin a token of their own, and which make the tail's last word go on.
+
+It depends on the tail alone, so it is found once for all texts that come to the same tail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ctwl_protocol.proxy import ProxyTokenizer
+
+from .reading import Reading, common_prefix_length
+
+__all__ = ["MOST_JOINED", "Continuations", "Path", "follow"]
+
+Path: TypeAlias = tuple[int, ...]
+"""Proxy tokens between the settled ones and a place."""
+
+DEPTH = 4
+"""Proxy tokens of a joined candidate that are told apart; the rest of a longer candidate carries nothing. Chosen by
+hand: the tokens of a model rarely have more."""
+
+MOST_JOINED = 512
+"""Candidates that are remembered behind one tail. Chosen by hand: it bounds the memory of a tail."""
+
+
+class Continuations:
+    """The candidates behind one tail.
+
+    Attributes:
+        paths: the places; the first ``bases`` of them are those behind the tail.
+        bases: how many.
+        place_of: int32 (openings,), by a candidate's opening the place at which it shows its first proxy token; -1
+            where it may merge with the tail.
+        joined: the tokens of the longer tail, for candidates that were tokenized with it.
+        entries: int32 (n, 3), candidate, place and the token that it shows there, for these candidates.
+    """
+
+    __slots__ = ("_tokens", "bases", "entries", "joined", "paths", "place_of")
+
+    def __init__(self, reading: Reading, paths: list[Path], place_of: NDArray[np.int32]) -> None:
+        """Begin with the places behind the tail; :meth:`add` brings candidates that merge with it."""
+        self._tokens = reading.tokens
+        self.paths = paths
+        self.bases = len(paths)
+        self.place_of = place_of
+        self.joined: dict[int, Path] = {}
+        self.entries: NDArray[np.int32] = np.empty((0, 3), dtype=np.int32)
+
+    def add(self, tokenized: Mapping[int, Path]) -> None:
+        """Add candidates, each with the tokens of the longer tail; those beyond :data:`MOST_JOINED` are left out."""
+        for candidate, tokens in tokenized.items():
+            if len(self.joined) < MOST_JOINED:
+                self.joined[candidate] = tokens
+        nodes: dict[Path, list[tuple[int, int]]] = {path: [] for path in self.paths[: self.bases]}
+        for candidate, tokens in self.joined.items():
+            if tokens != self._tokens:  # else the candidate adds no text
+                common = common_prefix_length(self._tokens, tokens)
+                for depth in range(common, min(len(tokens), common + DEPTH)):
+                    nodes.setdefault(tokens[:depth], []).append((candidate, tokens[depth]))
+        # Inside candidates a place is of use where they differ.
+        self.paths = [
+            path for k, (path, node) in enumerate(nodes.items()) if k < self.bases or len({t for _, t in node}) > 1
+        ]
+        rows = [(i, place, token) for place, path in enumerate(self.paths) for i, token in nodes[path]]
+        self.entries = np.array(rows, dtype=np.int32).reshape(-1, 3)
+
+
+def follow(
+    reading: Reading, apart: NDArray[np.bool_], probes: Mapping[int, str], tokenizer: ProxyTokenizer
+) -> tuple[list[Path], NDArray[np.int32]]:
+    """Where candidates follow behind white space, whose tokens depend on what follows.
+
+    Args:
+        reading: the text so far.
+        apart: bool (openings,), which openings are certainly cut off.
+        probes: by opening, a text that begins in this way.
+        tokenizer: the proxy's.
+
+    Returns:
+        The paths; int32 (openings,), an index of these for each opening, -1 where a candidate may merge.
+    """
+    place_of: NDArray[np.int32] = np.full(len(apart), -1, dtype=np.int32)
+    texts: Sequence[str] = [*(reading.tail + probe for probe in probes.values()), *probes.values()]
+    encoded = tokenizer.encode_within(texts)
+    paths: list[Path] = []
+    for opening, whole, probe in zip(probes, encoded, encoded[len(probes) :], strict=False):
+        path = tuple(whole[: len(whole) - len(probe)])
+        if path not in paths:
+            paths.append(path)
+        if apart[opening]:
+            place_of[opening] = paths.index(path)
+    return paths, place_of

@@ -1,0 +1,90 @@
+"""What one step has on the device: the bridge's tables, copied once, and the step's places, copied at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ..bridge import OPENINGS, Bridge
+from ..places import Places
+
+__all__ = ["DeviceStep", "Tables", "Written", "to_host"]
+
+
+class Tables(NamedTuple):
+    """The bridge's tables on a device, for a model of ``size`` tokens.
+
+    Attributes:
+        first: int32 (size,), the first proxy token of each token alone.
+        opening: int32 (size,), how each begins; a row that is no token begins with nothing.
+        proxy_size: number of the proxy's tokens.
+        floor: smallest probability of a candidate that is tokenized with the tail.
+    """
+
+    first: torch.Tensor
+    opening: torch.Tensor
+    proxy_size: int
+    floor: float
+
+    @classmethod
+    def of(cls, bridge: Bridge, size: int, device: torch.device) -> Tables:
+        """Copy the tables of a bridge."""
+        first, opening = np.zeros(size, dtype=np.int32), np.full(size, OPENINGS - 1, dtype=np.int32)
+        known = min(size, len(bridge.first))
+        first[:known], opening[:known] = bridge.first[:known], bridge.opening[:known]
+        return cls(
+            torch.from_numpy(first).to(device),
+            torch.from_numpy(opening).to(device),
+            bridge.proxy.profile.tokenizer.vocabulary,
+            bridge.floor,
+        )
+
+
+class DeviceStep(NamedTuple):
+    """The arrays of :class:`ctwl_encoder.core.places.Places` on a device, all int32."""
+
+    rows: torch.Tensor
+    place_of: torch.Tensor
+    seeds: torch.Tensor
+    joined: torch.Tensor
+    seen: torch.Tensor
+
+    @classmethod
+    def of(cls, places: Places, device: torch.device) -> DeviceStep:
+        """Copy the places in one piece, without waiting for the device."""
+        parts = [places.rows, places.place_of, places.seeds, places.joined, places.seen]
+        packed = torch.from_numpy(np.concatenate([part.reshape(-1) for part in parts]))
+        if device.type == "cuda":
+            packed = packed.pin_memory().to(device, non_blocking=True)
+        pieces = packed.split([part.size for part in parts])
+        return cls(*(piece.view(part.shape) for piece, part in zip(pieces, parts, strict=True)))
+
+
+def to_host(tensor: torch.Tensor) -> NDArray[np.generic]:
+    """Copy to the host, and wait for it. Everything that leaves the device in a step passes through here."""
+    copied: NDArray[np.generic] = tensor.cpu().numpy()
+    return copied
+
+
+class Written:
+    """The probabilities of the tokens that are written after a step; they stay on the device until they are asked for."""
+
+    def __init__(self, likely: torch.Tensor) -> None:
+        """Keep a step's probabilities, float32 (n, size), until the next one."""
+        self._likely = likely
+        self._known: dict[tuple[int, int], float] = {}
+
+    def fetch(self, rows: Sequence[int], tokens: Sequence[int]) -> None:
+        """Copy the probabilities of some rows' tokens at once."""
+        found = to_host(self._likely[torch.tensor(rows, device=self._likely.device), torch.tensor(tokens)])
+        self._known.update(zip(zip(rows, tokens, strict=True), found.tolist(), strict=True))
+
+    def chance(self, row: int, token: int) -> float:
+        """The probability of the token that was written in a row."""
+        if (row, token) not in self._known:
+            self.fetch([row], [token])
+        return self._known[row, token]

@@ -1,0 +1,56 @@
+"""The device path marks as the NumPy reference does, and lets next to nothing leave the device."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from ctwl_encoder import Bridge
+from ctwl_encoder.core import marker as marker_module
+from ctwl_encoder.core.marker import Marker
+from ctwl_encoder.core.payload import Payload
+from ctwl_encoder.core.strategies import Strategy, probabilities
+
+WORDS = " The council said that Washington's new bridge, in 2023, will cost $12.50 more:\n\n - the\tstate of the river"
+
+
+def made_logits(bridge: Bridge, rows: int, seed: int, spread: float = 3.0) -> np.ndarray:
+    """Logits in which some tokens are likely and most are not."""
+    rng = np.random.default_rng(seed)
+    logits = rng.normal(scale=spread, size=(rows, len(bridge.vocabulary))).astype(np.float32)
+    logits[:, rng.choice(logits.shape[1], 40)] += 12.0
+    return logits
+
+
+@pytest.mark.parametrize("strategy", [Strategy.UNBIASED, Strategy.GUMBEL])
+def test_the_device_path_keeps_the_tokens_that_the_reference_keeps(
+    bridge: Bridge, smollm2: tuple[Any, Any], strategy: Strategy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Along a text with words, white space, digits and signs; several texts in a batch, each at another place."""
+    monkeypatch.setattr(marker_module, "probabilities", lambda logits: torch.from_numpy(logits).softmax(1).numpy())
+    ids = smollm2[1](WORDS * 3)["input_ids"]
+    payloads = [Payload((code,)) for code in (5, 77, 4242)]
+    reference, device = Marker(bridge, strategy), Marker(bridge, strategy)
+    texts = {marker: [marker.start(payload, 2.0) for payload in payloads] for marker in (reference, device)}
+    changed = 0
+    for step in range(len(ids) - 2):
+        logits = made_logits(bridge, 3, step)
+        expected, found = logits.copy(), torch.from_numpy(logits.copy())
+        for row, marked in reference.mark(texts[reference], logits).items():
+            expected[row] = marked
+        device.reweigh(texts[device], found)
+        assert np.array_equal(np.isneginf(expected), np.isneginf(found.numpy())), step
+        kept = ~np.isneginf(expected)
+        np.testing.assert_allclose(np.expm1(found.numpy()[kept] - expected[kept]), 0, atol=1e-5)
+        changed += int((expected != logits).any(axis=1).sum())
+        for marker, rows in texts.items():
+            texts[marker] = [marker.extend(text, ids[step + place]) for place, text in enumerate(rows)]
+        assert [text.seen() for text in texts[device]] == [text.seen() for text in texts[reference]]
+    assert changed > 2 * len(ids)
+
+
+def test_probabilities_are_added_exactly() -> None:
+    shares = probabilities(np.random.default_rng(1).normal(scale=4, size=(1, 5000)).astype(np.float32))[0]
+    whole = (torch.from_numpy(shares[shares > 1e-6]) * 2.0**60).long()
+    assert [int(each) for each in whole] == [int(float(share) * 2**60) for share in shares[shares > 1e-6]]
