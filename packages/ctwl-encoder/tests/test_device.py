@@ -29,7 +29,7 @@ def test_the_device_path_keeps_the_tokens_that_the_reference_keeps(
 ) -> None:
     """Along a text with words, white space, digits and signs; several texts in a batch, each at another place."""
     monkeypatch.setattr(marker_module, "probabilities", lambda logits: torch.from_numpy(logits).softmax(1).numpy())
-    ids = smollm2[1](WORDS * 3)["input_ids"]
+    ids = smollm2[1](WORDS)["input_ids"]
     payloads = [Payload((code,)) for code in (5, 77, 4242)]
     reference, device = Marker(bridge, strategy), Marker(bridge, strategy)
     texts = {marker: [marker.start(payload, 2.0) for payload in payloads] for marker in (reference, device)}
@@ -47,7 +47,7 @@ def test_the_device_path_keeps_the_tokens_that_the_reference_keeps(
         for marker, rows in texts.items():
             texts[marker] = [marker.extend(text, ids[step + place]) for place, text in enumerate(rows)]
         assert [text.seen() for text in texts[device]] == [text.seen() for text in texts[reference]]
-    assert changed > 2 * len(ids)
+    assert changed > len(ids)
 
 
 def test_probabilities_are_added_exactly() -> None:

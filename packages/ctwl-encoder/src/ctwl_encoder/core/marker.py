@@ -24,8 +24,8 @@ from ctwl_protocol.records import slots
 from .bridge import Bridge
 from .continuations import Path
 from .lower_bound import LowerBound, argmax_is_certain
-from .device import plain
-from .device.step import DeviceStep, Tables, Written, to_host
+from .device import operations
+from .device.step import DeviceStep, Reported, Tables, Written
 from .payload import Payload
 from .places import Place, Places, PlacesOfRow
 from .strategies import Decoding, Strategy, add_delta, check_sigma, multiply, probabilities
@@ -105,7 +105,8 @@ class Marker:
         self.profile: Profile = self._proxy.profile
         check_sigma(strategy, self.profile)
         self._offered: list[TextState] = []
-        self._tables: dict[torch.device, Tables] = {}
+        self._tables: dict[tuple[torch.device, int], Tables] = {}
+        self._reported: Reported | None = None
         profile, cached = self.profile, lru_cache(maxsize=1 << 16)  # by hand: only speed and memory depend on it
         self._seed = cached(lambda payload, slot, context: payload.permutation_seed(profile, slot, context))
         self._slot_word = cached(lambda tail: hashing.slot_word(profile.key, tail))
@@ -192,20 +193,21 @@ class Marker:
                 the device. Otherwise those that are not known yet keep their probability at this step, and are known at
                 the next one.
         """
-        device = logits.device
-        if device not in self._tables or len(self._tables[device].first) != logits.shape[1]:
-            self._tables[device] = Tables.of(self.bridge, logits.shape[1], device)
-        tables = self._tables[device]
+        self._learn()
+        tables = self._tables_for(logits)
         places = self.plan(texts) if places is None else places
         if not len(places.rows):
             return
+        device, on = logits.device, operations(logits.device)
         step = DeviceStep.of(places, device)
         every = len(places.rows) == len(logits)
         likely = torch.softmax(logits if every else logits[step.rows.long()], dim=-1, dtype=torch.float32)
-        if wait and self._join(texts, places, plain.merging(likely, tables, step)):
-            places = self.plan(texts)
-            step = DeviceStep.of(places, device)
-        plain.reweigh(logits, likely, tables, step, self.strategy)
+        if tables.most:
+            self._reported = Reported(on.merging(likely, tables, step), [texts[row] for row in places.rows.tolist()])
+            if wait and self._learn():
+                places = self.plan(texts)
+                step = DeviceStep.of(places, device)
+        on.reweigh(logits, likely, tables, step, self.strategy)
         for text in self._offered:
             text.offers = []
         self._offered = list(texts)
@@ -213,18 +215,19 @@ class Marker:
         for row, place in places.places:
             texts[places.rows[row]].offers.append(Offer(place, self.strategy, chance=partial(written.chance, row)))
 
-    def _join(self, texts: Sequence[TextState], places: Places, news: torch.Tensor) -> bool:
-        """Tokenize candidates with the tails that they may merge with; whether there were any that were not known.
+    def _tables_for(self, logits: torch.Tensor) -> Tables:
+        """The bridge's tables on the device of the logits."""
+        key = logits.device, logits.shape[1]
+        if key not in self._tables:
+            self._tables[key] = Tables.of(self.bridge, logits.shape[1], logits.device)
+        return self._tables[key]
 
-        Args:
-            texts: one for each row of the logits.
-            places: of the step.
-            news: of :func:`ctwl_encoder.core.device.plain.merging`.
-        """
-        by_row: dict[int, list[int]] = {}
-        for row, candidate in to_host(news).tolist():
-            by_row.setdefault(row, []).append(candidate)
-        return any([self.bridge.join(texts[places.rows[row]].reading, found) for row, found in by_row.items()])
+    def _learn(self) -> bool:
+        """Tokenize the candidates that the device reported with their tails; whether any was not known."""
+        reported, self._reported = self._reported, None
+        if reported is None:
+            return False
+        return any([self.bridge.join(text.reading, found) for text, found in reported.candidates()])
 
     def _offers(self, text: TextState, likely: NDArray[np.float32]) -> list[Offer]:
         """The branches that may be marked, the one with most mass first."""

@@ -66,10 +66,15 @@ def merging(likely: torch.Tensor, tables: Tables, step: DeviceStep) -> torch.Ten
         step: the places.
 
     Returns:
-        int64 (m, 2), row (of the n) and candidate.
+        int32 (n, most), the candidates of each row in any order; -1 behind the last.
     """
-    found = torch.nonzero(likely >= tables.floor)
-    return found[step.place_of[found[:, 0], tables.opening[found[:, 1]]] == -1]
+    row, candidate = torch.nonzero(likely >= tables.floor, as_tuple=True)
+    found = step.place_of[row, tables.opening[candidate]] == -1
+    row, candidate = row[found], candidate[found]
+    reported = torch.full((len(step.rows), tables.most), -1, dtype=torch.int32, device=likely.device)
+    before = torch.searchsorted(row, torch.arange(len(step.rows), device=row.device))
+    reported[row, torch.arange(len(row), device=row.device) - before[row]] = candidate.int()
+    return reported
 
 
 def entries_of(likely: torch.Tensor, tables: Tables, step: DeviceStep) -> Entries:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from ..bridge import OPENINGS, Bridge
 from ..places import Places
+from ..text_state import TextState
 
-__all__ = ["DeviceStep", "Tables", "Written", "to_host"]
+__all__ = ["DeviceStep", "Reported", "Tables", "Written", "to_host"]
 
 
 class Tables(NamedTuple):
@@ -29,6 +30,11 @@ class Tables(NamedTuple):
     opening: torch.Tensor
     proxy_size: int
     floor: float
+
+    @property
+    def most(self) -> int:
+        """Most candidates of a row that are so likely."""
+        return int(1 / self.floor)
 
     @classmethod
     def of(cls, bridge: Bridge, size: int, device: torch.device) -> Tables:
@@ -62,6 +68,29 @@ class DeviceStep(NamedTuple):
             packed = packed.pin_memory().to(device, non_blocking=True)
         pieces = packed.split([part.size for part in parts])
         return cls(*(piece.view(part.shape) for piece, part in zip(pieces, parts, strict=True)))
+
+
+class Reported:
+    """Candidates that may merge with the tails of some texts, on their way from the device to the host."""
+
+    def __init__(self, candidates: torch.Tensor, texts: Sequence[TextState]) -> None:
+        """Begin to copy candidates, int32 (n, most), of n texts; nobody waits for it yet."""
+        self._texts = texts
+        self._copy, self._done = candidates, None
+        if candidates.is_cuda:
+            self._copy = torch.empty(candidates.shape, dtype=candidates.dtype, pin_memory=True)
+            self._copy.copy_(candidates, non_blocking=True)
+            self._done = torch.cuda.Event()
+            self._done.record()
+
+    def candidates(self) -> Iterator[tuple[TextState, list[int]]]:
+        """Wait for the copy; each text that has any with its candidates, ascending."""
+        if self._done is not None:
+            self._done.synchronize()
+        for text, row in zip(self._texts, to_host(self._copy), strict=True):
+            found = row[row >= 0]
+            if len(found):
+                yield text, sorted(found.tolist())
 
 
 def to_host(tensor: torch.Tensor) -> NDArray[np.generic]:

@@ -1,0 +1,67 @@
+"""The Triton kernels, in Triton's interpreter: equal to plain torch on the same inputs."""
+
+import os
+
+os.environ["TRITON_INTERPRET"] = "1"  # before triton is imported
+
+import numpy as np
+import pytest
+import torch
+
+from ctwl_encoder.core.bridge import OPENINGS
+from ctwl_encoder.core.device import kernels, plain
+from ctwl_encoder.core.device.step import DeviceStep, Tables
+from ctwl_encoder.core.strategies import Strategy
+
+
+def made_step(seed: int, rows: int = 3, size: int = 2500, proxy: int = 700) -> tuple[torch.Tensor, Tables, DeviceStep]:
+    """Tables and places of every kind: rows of one place and of several, joined candidates, tokens that were seen."""
+    rng = np.random.default_rng(seed)
+    logits = rng.normal(scale=3, size=(rows + 1, size)).astype(np.float32)
+    logits[:, rng.choice(size, 30)] += 6
+    tables = Tables(
+        torch.from_numpy(rng.integers(0, proxy, size).astype(np.int32)),
+        torch.from_numpy(rng.integers(0, OPENINGS, size).astype(np.int32)),
+        proxy,
+        1 / 64,
+    )
+    place_of = np.full((rows, OPENINGS), -1, dtype=np.int32)
+    for row in range(rows):
+        place_of[row, rng.choice(OPENINGS, 5, replace=False)] = [2 * row, 2 * row, 2 * row + 1, 2 * row, -2]
+    joined = []
+    for row in range(rows):
+        for candidate in np.sort(np.argsort(-logits[row])[:12]).tolist():
+            if place_of[row, int(tables.opening[candidate])] == -1:
+                places = rng.choice([2 * row, 2 * row + 1, 2 * rows + row], int(rng.integers(1, 3)), replace=False)
+                joined += [(row, candidate, place, rng.integers(proxy)) for place in places]
+    seen = [(place, token) for place in range(2 * rows) for token in rng.choice(proxy, 40, replace=False)]
+    step = DeviceStep(
+        torch.tensor([0, 1, 3], dtype=torch.int32)[:rows],
+        torch.from_numpy(place_of),
+        torch.from_numpy(rng.integers(0, 2**32, 3 * rows).astype(np.uint32).view(np.int32)),
+        torch.tensor(joined, dtype=torch.int32).reshape(-1, 4),
+        torch.tensor(seen if seed % 2 else [], dtype=torch.int32).reshape(-1, 2),
+    )
+    return torch.from_numpy(logits), tables, step
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("strategy", [Strategy.UNBIASED, Strategy.GUMBEL])
+def test_the_kernels_mark_as_plain_torch_does(strategy: Strategy, seed: int) -> None:
+    logits, tables, step = made_step(seed)
+    likely = torch.softmax(logits[step.rows.long()], dim=1)
+    expected, found = logits.clone(), logits.clone()
+    plain.reweigh(expected, likely, tables, step, strategy)
+    kernels.reweigh(found, likely, tables, step, strategy)
+    assert torch.equal(expected.isneginf(), found.isneginf())
+    torch.testing.assert_close(found, expected, rtol=0, atol=1e-5)
+    assert not torch.equal(expected, logits)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_kernels_report_the_candidates_that_may_merge(seed: int) -> None:
+    logits, tables, step = made_step(seed)
+    likely = torch.softmax(logits[step.rows.long()], dim=1)
+    expected, found = (on.merging(likely, tables, step).sort(dim=1).values for on in (plain, kernels))
+    assert torch.equal(expected, found)
+    assert (found >= 0).any()
