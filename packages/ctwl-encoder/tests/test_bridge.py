@@ -131,7 +131,7 @@ def test_a_step_that_settles_many_tokens_keeps_their_marks(proxy: Proxy) -> None
     for token in ids:
         chances = np.full((1, len(tokenizer)), -20.0, dtype=np.float32)
         chances[0, [token, *ids[:40]]] = 0.0
-        marker.mark([text], chances)
+        marker.reweigh([text], torch.from_numpy(chances))
         text = marker.extend(text, token)
     before = sum(1 for _ in marked_positions(text.last))
     assert len(text.reading) - text.reading.count > 10 and before > 10
@@ -263,7 +263,7 @@ def test_the_text_that_is_handed_out_is_the_text_that_was_marked(mistral: Any, f
     read = fast_proxy.tokenizer.encode(mistral.decode(ids)).tolist()
     marks = list(marked_positions(processor.text(Payload((9,)), ids).last))
     assert len(marks) > 150
-    assert all(read[mark.index] == mark.token and read[mark.index - 1] == mark.context[0] for mark in marks)
+    assert all(read[mark.position] == mark.token and read[mark.position - 1] == mark.context[0] for mark in marks)
 
 
 def test_what_cannot_be_bridged_is_refused_before_generation(fast_proxy: Proxy) -> None:

@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from ctwl_encoder import Bridge
-from ctwl_encoder.core import marker as marker_module
+from ctwl_encoder.core.expected_evidence import marked_positions
 from ctwl_encoder.core.marker import Marker
 from ctwl_encoder.core.payload import Payload
-from ctwl_encoder.core.strategies import Strategy, probabilities
+from ctwl_encoder.core.strategies import TRAITS, Strategy, multiply, probabilities
 
 WORDS = " The council said that Washington's new bridge, in 2023, will cost $12.50 more:\n\n - the\tstate of the river"
 
@@ -25,20 +25,22 @@ def made_logits(bridge: Bridge, rows: int, seed: int, spread: float = 3.0) -> np
 
 @pytest.mark.parametrize("strategy", [Strategy.UNBIASED, Strategy.GUMBEL])
 def test_the_device_path_keeps_the_tokens_that_the_reference_keeps(
-    bridge: Bridge, smollm2: tuple[Any, Any], strategy: Strategy, monkeypatch: pytest.MonkeyPatch
+    bridge: Bridge, smollm2: tuple[Any, Any], strategy: Strategy
 ) -> None:
     """Along a text with words, white space, digits and signs; several texts in a batch, each at another place."""
-    monkeypatch.setattr(marker_module, "probabilities", lambda logits: torch.from_numpy(logits).softmax(1).numpy())
     ids = smollm2[1](WORDS)["input_ids"]
     payloads = [Payload((code,)) for code in (5, 77, 4242)]
     reference, device = Marker(bridge, strategy), Marker(bridge, strategy)
     texts = {marker: [marker.start(payload, 2.0) for payload in payloads] for marker in (reference, device)}
-    changed = 0
+    change, changed = TRAITS[strategy].reweigh, 0
     for step in range(len(ids) - 2):
         logits = made_logits(bridge, 3, step)
         expected, found = logits.copy(), torch.from_numpy(logits.copy())
-        for row, marked in reference.mark(texts[reference], logits).items():
-            expected[row] = marked
+        likely = torch.from_numpy(logits).softmax(1).numpy()
+        for text, chances, row in zip(texts[reference], likely, expected, strict=True):
+            text.offers = reference.offers(text, chances) if len(text.reading) >= 10 else []
+            for offer in text.offers:
+                multiply(row, offer.branch, change(offer.branch, offer.place.seed))
         device.reweigh(texts[device], found)
         assert np.array_equal(np.isneginf(expected), np.isneginf(found.numpy())), step
         kept = ~np.isneginf(expected)
@@ -54,3 +56,44 @@ def test_probabilities_are_added_exactly() -> None:
     shares = probabilities(np.random.default_rng(1).normal(scale=4, size=(1, 5000)).astype(np.float32))[0]
     whole = (torch.from_numpy(shares[shares > 1e-6]) * 2.0**60).long()
     assert [int(each) for each in whole] == [int(float(share) * 2**60) for share in shares[shares > 1e-6]]
+
+
+def test_rows_that_share_a_text_are_marked_once(bridge: Bridge, smollm2: tuple[Any, Any]) -> None:
+    """As several sequences of one prompt do until they differ."""
+    marker = Marker(bridge, Strategy.UNBIASED)
+    text = marker.start(Payload((5,)), 2.0)
+    ids = smollm2[1](WORDS)["input_ids"]
+    for token in ids[:14]:
+        text = marker.extend(text, token)
+    marker.reweigh([text, text], torch.from_numpy(made_logits(bridge, 2, 1)))
+    (mark,) = marked_positions(marker.extend(text, ids[14]).last)
+    assert mark.position == len(text.reading)
+
+
+def test_what_leaves_the_device_is_a_few_bytes_a_row(
+    bridge: Bridge, smollm2: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every way by which a tensor's values reach Python is counted; with joined candidates, and without."""
+    copied = 0
+
+    def counted(method: Any) -> Any:
+        def wrapper(tensor: torch.Tensor, *arguments: Any, **named: Any) -> Any:
+            nonlocal copied
+            copied += tensor.nbytes
+            return method(tensor, *arguments, **named)
+
+        return wrapper
+
+    for name in ("numpy", "tolist", "item", "__array__", "__bool__", "__float__", "__int__", "__index__"):
+        monkeypatch.setattr(torch.Tensor, name, counted(getattr(torch.Tensor, name)))
+    rows, ids = 8, smollm2[1](WORDS)["input_ids"]
+    for joined, most in ((64, 64 * 1024), (0, 64)):
+        marker = Marker(Bridge(smollm2[1], bridge.proxy, joined=joined), Strategy.UNBIASED)
+        texts = [marker.start(Payload((code,)), 2.0) for code in range(rows)]
+        for step in range(len(ids) - rows):
+            logits = torch.from_numpy(made_logits(bridge, rows, step))
+            copied = 0
+            marker.reweigh(texts, logits)
+            texts = [marker.extend(text, ids[step + row]) for row, text in enumerate(texts)]
+            assert copied <= most * rows
+        assert copied > 0

@@ -27,7 +27,7 @@ from ctwl_decoder import Decoder
 from ctwl_encoder import Bridge, CTWLLogitsProcessor, CTWLWatermarkingConfig, Encoder, Strategy
 from ctwl_encoder.command import main
 from ctwl_encoder.core.expected_evidence import expected_log2_p, marked_positions
-from ctwl_encoder.core.payload import Payload
+from ctwl_encoder.core.payload import Payload, Seeds
 from ctwl_encoder.errors import (
     ModelNotFound,
     ModelUnsuitable,
@@ -163,9 +163,9 @@ def test_the_hit_rate_rises_with_delta(toy: Encoder, prompts: list[str]) -> None
 
 def hit_rate(proxy: Proxy, text: str, code: int) -> float:
     """Share of positions whose token a reader finds in the code's half."""
-    profile, payload = proxy.profile, Payload((code,))
+    profile, payload, seeds_of = proxy.profile, Payload((code,)), Seeds(proxy.profile).of
     read = positions(proxy.tokenizer.encode(text), profile.prefix_length, profile.context_length)
-    seeds = [payload.permutation_seed(profile, 0, tuple(context)) for context in read.contexts.tolist()]
+    seeds = [seeds_of(payload, 0, tuple(context)) for context in read.contexts.tolist()]
     inside = kernel.members(proxy.weights(read.prefixes), np.array(seeds, dtype=np.uint32), profile.sigma)
     return float(inside[np.arange(len(inside)), read.observed].mean())
 

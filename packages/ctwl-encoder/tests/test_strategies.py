@@ -1,7 +1,6 @@
 """The strategies and the expectation, without a model."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -155,7 +154,7 @@ def test_a_race_says_more_than_a_hit() -> None:
     hit = marks([(0.5, 1.0)] * 40)
     last = None
     for mark in reversed(list(marked_positions(hit))):
-        last = replace(mark, rank_nats=expected_rank_nats(0.01), previous=last)
+        last = mark._replace(rank_nats=expected_rank_nats(0.01), previous=last)
     assert expected_log2_p(last, 20) < expected_log2_p(hit, 20) - 40
 
 

@@ -1,4 +1,4 @@
-"""The Triton kernels compile for a GPU; that needs none. In a process of its own: the others' interpreter would stay."""
+"""The Triton kernels compile for a GPU, which need not be there."""
 
 import os
 import subprocess

@@ -85,6 +85,8 @@ class Bridge:
         # Candidates that are certainly cut off from a text, by the kind of its last character; new words always are.
         self._apart = {before: np.append(self._breaks[before], [True, False]) for before in Kind}
         self._continuations: OrderedDict[tuple[str, bytes, bool], Continuations] = OrderedDict()
+        self._begun = Reading(proxy.profile.prefix_length, count=1)
+        """Some text, all of it settled."""
         self._steps: OrderedDict[tuple[str, bytes, bool, int], Reading] = OrderedDict()
 
     def check_size(self, size: int) -> None:
@@ -109,17 +111,26 @@ class Bridge:
 
     def extend(self, reading: Reading, token: int) -> Reading:
         """The reading after one more token of the provider's model."""
-        data = self.vocabulary[token] if 0 <= token < len(self.vocabulary) else None
-        if not data:
+        if not self.writes(token):
             return reading
+        behind = self.continuations(reading)
+        place = int(behind.place_of[self.opening[token]])
+        if place >= 0:  # cut off from the tail: the tail is settled, and the token reads as it does alone
+            step = self._step(self._begun, token)
+            return reading.stepped(step, behind.paths[place])
+        return reading.stepped(self._step(reading, token))
+
+    def _step(self, reading: Reading, token: int) -> Reading:
+        """A step from a tail; it is remembered for the next text with this tail."""
         key = reading.tail, reading.pending, reading.count > 0, token
         step = self._steps.get(key)
         if step is None:
             alone = Reading(reading.keep, min(reading.count, 1), (), reading.tail, reading.tokens, reading.pending)
-            step = self._steps[key] = extend(alone, data, self.proxy.tokenizer, self._breaks)
+            step = extend(alone, self.vocabulary[token] or b"", self.proxy.tokenizer, self._breaks)
+            self._steps[key] = step
             if len(self._steps) > _CACHED:
                 self._steps.popitem(last=False)
-        return reading.stepped(step)
+        return step
 
     def writes(self, token: int) -> bool:
         """Whether a token of the provider's model becomes text."""

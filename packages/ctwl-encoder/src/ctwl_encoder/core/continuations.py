@@ -37,7 +37,8 @@ class Continuations:
         place_of: int32 (openings,), by a candidate's opening the place at which it shows its first proxy token; -1
             where it may merge with the tail.
         joined: the tokens of the longer tail, for candidates that were tokenized with it.
-        entries: int32 (n, 3), candidate, place and the token that it shows there, for these candidates.
+        entries: int32 (n, 3), candidate, place and the token that it shows there, for these candidates;
+            ascending.
     """
 
     __slots__ = ("_tokens", "bases", "entries", "joined", "paths", "place_of")
@@ -67,7 +68,7 @@ class Continuations:
             path for k, (path, node) in enumerate(nodes.items()) if k < self.bases or len({t for _, t in node}) > 1
         ]
         rows = [(i, place, token) for place, path in enumerate(self.paths) for i, token in nodes[path]]
-        self.entries = np.array(rows, dtype=np.int32).reshape(-1, 3)
+        self.entries = np.array(sorted(rows), dtype=np.int32).reshape(-1, 3)
 
 
 def follow(

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -57,12 +57,11 @@ SEVERAL = 13
 one sum over all slots is tested (evaluation/records.py)."""
 
 
-@dataclass(frozen=True, slots=True)
-class MarkedPosition:
+class MarkedPosition(NamedTuple):
     """A position at which the encoder preferred the code, linked to the one before, so that beams share their past.
 
     Attributes:
-        index: position in the reader's token sequence.
+        position: in the reader's token sequence.
         slot: of the record, whose code it carries.
         context: the proxy tokens that are hashed there.
         token: the proxy token that the reader sees there.
@@ -72,7 +71,7 @@ class MarkedPosition:
         previous: the mark before, None at the first.
     """
 
-    index: int
+    position: int
     slot: int
     context: tuple[int, ...]
     token: int

@@ -23,12 +23,12 @@ from ctwl_protocol.records import slots
 
 from .bridge import Bridge
 from .continuations import Path
-from .lower_bound import LowerBound, argmax_is_certain
 from .device import operations
 from .device.step import DeviceStep, Reported, Tables, Written
-from .payload import Payload
+from .lower_bound import LowerBound, argmax_is_certain
+from .payload import Payload, Seeds
 from .places import Place, Places, PlacesOfRow
-from .strategies import Decoding, Strategy, add_delta, check_sigma, multiply, probabilities
+from .strategies import Decoding, Strategy, add_delta, check_sigma, probabilities
 from .text_state import Half, HalfKey, Offer, TextState
 
 __all__ = ["Marker"]
@@ -108,7 +108,7 @@ class Marker:
         self._tables: dict[tuple[torch.device, int], Tables] = {}
         self._reported: Reported | None = None
         profile, cached = self.profile, lru_cache(maxsize=1 << 16)  # by hand: only speed and memory depend on it
-        self._seed = cached(lambda payload, slot, context: payload.permutation_seed(profile, slot, context))
+        self._seeds = Seeds(profile)
         self._slot_word = cached(lambda tail: hashing.slot_word(profile.key, tail))
         self._halves: OrderedDict[HalfKey, Half | None] = OrderedDict()
         """The positions that were marked lately, and what the proxy said of them where it was asked."""
@@ -122,12 +122,11 @@ class Marker:
         return text.after(self.bridge.extend(text.reading, token), token, ended=not self.bridge.writes(token))
 
     def mark(self, texts: Sequence[TextState], logits: NDArray[np.float32]) -> dict[int, NDArray[np.float32]]:
-        """Mark the next token of each row.
+        """Mark the next token of each row under a strategy that adds ``delta``.
 
         Args:
             texts: one for each row; what is offered to each is noted in it.
-            logits: float32 (rows, size), after temperature, top-p and the like where the strategy keeps the
-                distribution.
+            logits: float32 (rows, size).
 
         Returns:
             The rows that were changed: float32 (size,) each, minus infinity for tokens that were cut.
@@ -144,17 +143,10 @@ class Marker:
             return {}
         likely = probabilities(logits[long_enough])
         rows = [
-            _Row(i, texts[i], logits[i], chances, self._offers(texts[i], chances))
+            _Row(i, texts[i], logits[i], chances, self.offers(texts[i], chances))
             for i, chances in zip(long_enough, likely, strict=True)
         ]
-        reweigh = self.strategy.traits.reweigh
-        if reweigh is None:
-            self._add_delta(rows)
-        else:
-            for row in rows:
-                row.marked = row.logits.copy()
-                for offer in row.offers:
-                    multiply(row.marked, offer.branch, reweigh(offer.branch, offer.place.seed))
+        self._add_delta(rows)
         for row in rows:
             row.text.offers = row.offers
         return {row.index: row.marked for row in rows if row.marked is not None}
@@ -177,13 +169,13 @@ class Marker:
     def _plan_row(self, row: int, text: TextState) -> PlacesOfRow:
         behind, seen = self.bridge.continuations(text.reading), text.seen()
         places = [self._place(text, path) for path in behind.paths]
-        left = [seen.get((place.slot, place.context), ()) if place else () for place in places]
+        left: list[Sequence[int]] = [seen.get((place.slot, place.context), ()) if place else () for place in places]
         return PlacesOfRow(row, behind, places, left)
 
     def reweigh(
         self, texts: Sequence[TextState], logits: torch.Tensor, places: Places | None = None, *, wait: bool = True
     ) -> None:
-        """Mark the next token of each row on the device where the logits are, in place.
+        """Mark the next token of each row under a strategy that keeps the distribution, in place, where the logits are.
 
         Args:
             texts: one for each row; what is offered to each is noted in it.
@@ -207,13 +199,17 @@ class Marker:
             if wait and self._learn():
                 places = self.plan(texts)
                 step = DeviceStep.of(places, device)
-        on.reweigh(logits, likely, tables, step, self.strategy)
+        if len(places):
+            on.reweigh(logits, likely, tables, step, self.strategy)
         for text in self._offered:
             text.offers = []
         self._offered = list(texts)
         written = Written(likely)
+        offers: list[list[Offer]] = [[] for _ in places.rows]
         for row, place in places.places:
-            texts[places.rows[row]].offers.append(Offer(place, self.strategy, chance=partial(written.chance, row)))
+            offers[row].append(Offer(place, self.strategy, chance=partial(written.chance, row)))
+        for row, offered in zip(places.rows.tolist(), offers, strict=True):
+            texts[row].offers = offered  # rows with the same tokens share their text
 
     def _tables_for(self, logits: torch.Tensor) -> Tables:
         """The bridge's tables on the device of the logits."""
@@ -227,10 +223,16 @@ class Marker:
         reported, self._reported = self._reported, None
         if reported is None:
             return False
-        return any([self.bridge.join(text.reading, found) for text, found in reported.candidates()])
+        new = [self.bridge.join(text.reading, found) for text, found in reported.candidates()]
+        return any(new)
 
-    def _offers(self, text: TextState, likely: NDArray[np.float32]) -> list[Offer]:
-        """The branches that may be marked, the one with most mass first."""
+    def offers(self, text: TextState, likely: NDArray[np.float32]) -> list[Offer]:
+        """The branches of a text that may be marked, the one with most mass first.
+
+        Args:
+            text: the text so far, of at least ``L_prefix`` tokens.
+            likely: float32 (size,), the model's distribution.
+        """
         found = []
         for branch in self.bridge.branches(text.reading, likely):
             place = self._place(text, branch.path)
@@ -255,7 +257,7 @@ class Marker:
         slot = self._slot(text.payload, prefix)
         if self._skip_repeats and text.seen().get((slot, context)):
             return None
-        return Place(path, slot, context, prefix, self._seed(text.payload, slot, context))
+        return Place(path, slot, context, prefix, self._seeds.of(text.payload, slot, context))
 
     def _add_delta(self, rows: list[_Row]) -> None:
         """Mark rows under a strategy that adds ``delta`` (spec section 8.2); ask the proxy where it has to be asked."""

@@ -1,11 +1,9 @@
-"""What one text is to carry, as the marker needs it."""
+"""What one text is to carry, as the marker needs it, and the permutations that follow."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-
-import numpy as np
+from functools import lru_cache
 
 from ctwl_protocol import Profile, hashing
 from ctwl_protocol.records.beacon import NONCE_COUNT
@@ -14,7 +12,7 @@ from ctwl_protocol.records.record import Record, slot_seed
 
 from ..errors import OptionOutOfRange
 
-__all__ = ["Payload"]
+__all__ = ["Payload", "Seeds"]
 
 
 @dataclass(frozen=True)
@@ -44,13 +42,23 @@ class Payload:
             )
         return cls(record.carried, record.layout, key)
 
-    def colour_seed(self, profile: Profile, slot: int, context: Sequence[int]) -> int:
-        """The colour seed of a slot at a context (spec section 6.3)."""
-        nonce = self.carried[0] % NONCE_COUNT
-        return slot_seed(profile, context, layout=self.layout, slot=slot, nonce=nonce, key=self.key)
 
-    def permutation_seed(self, profile: Profile, slot: int, context: tuple[int, ...]) -> int:
-        """``s(c, a)``: the seed of the permutation that the slot's code selects at a context (spec section 6.2)."""
-        code, colours = np.array([self.carried[slot]], dtype=np.uint32), profile.colours
-        colour = hashing.code_colours(self.colour_seed(profile, slot, context), code, colours)[0]
-        return int(hashing.permutation_seeds(hashing.partition_seed(profile.key, context), colours)[colour])
+class Seeds:
+    """Seeds of permutations under one profile. What depends on a context alone is remembered for all texts."""
+
+    def __init__(self, profile: Profile) -> None:
+        """Remember nothing yet."""
+        cached = lru_cache(maxsize=1 << 16)  # by hand: only speed and memory depend on it
+        self._colours = profile.colours
+        self._partition = cached(lambda context: hashing.partition_seed(profile.key, context))
+        self._colour = cached(lambda context, **of_slot: slot_seed(profile, context, **of_slot))
+
+    def of(self, payload: Payload, slot: int, context: tuple[int, ...]) -> int:
+        """``s(c, a)``: the seed of the permutation that a slot's code selects at a context (spec section 6.2)."""
+        if slot == 0:  # coloured alike in all texts (spec section 6.3)
+            seed = self._colour(context)
+        else:
+            nonce = payload.carried[0] % NONCE_COUNT
+            seed = self._colour(context, layout=payload.layout, slot=slot, nonce=nonce, key=payload.key)
+        colour = hashing.code_colour(seed, payload.carried[slot], self._colours)
+        return hashing.permutation_seed(self._partition(context), colour)

@@ -15,6 +15,9 @@ from .continuations import Continuations, Path
 __all__ = ["Place", "Places", "PlacesOfRow"]
 
 
+_NO_ENTRIES: NDArray[np.int32] = np.empty((0, 3), dtype=np.int32)
+
+
 class Place(NamedTuple):
     """A place in the reader's token sequence at which the next token may be marked.
 
@@ -61,7 +64,7 @@ class Places:
             where it keeps its probability.
         seeds: int32 (p,), the bits of the permutations' seeds.
         joined: int32 (m, 4), row (of the n), candidate, place, and proxy token there, of candidates that merge with the
-            tail; sorted by row.
+            tail; those of one row and candidate stand together.
         seen: int32 (k, 2), place and proxy token: what is left alone.
         places: the p places, with the row (of the n) of each.
     """
@@ -79,28 +82,27 @@ class Places:
     @classmethod
     def of(cls, rows: Sequence[PlacesOfRow]) -> Places:
         """Lay the places of several rows out."""
-        places: list[tuple[int, Place]] = []
-        seen: list[tuple[int, int]] = []
-        joined: list[NDArray[np.int32]] = []
-        maps = np.empty((len(rows), OPENINGS), dtype=np.int32)
-        for n, row in enumerate(rows):
-            number: list[int] = []
-            for place, tokens in zip(row.places, row.seen, strict=True):
-                number.append(-2 if place is None else len(places))
-                if place is not None:
-                    seen += [(len(places), token) for token in tokens]
-                    places.append((n, place))
-            numbers = np.array([*number, -1], dtype=np.int32)  # index -1 of place_of stays -1
-            maps[n] = numbers[row.behind.place_of]
-            if len(row.behind.entries):
-                entries = np.column_stack([np.full(len(row.behind.entries), n, dtype=np.int32), row.behind.entries])
-                entries[:, 2] = numbers[entries[:, 2]]
-                joined.append(entries[entries[:, 2] >= 0])
+        places = [(n, place) for n, row in enumerate(rows) for place in row.places if place is not None]
+        seen = [token for row in rows for tokens in row.seen for token in tokens]
+        lengths = [len(tokens) for row in rows for place, tokens in zip(row.places, row.seen, strict=True) if place]
+        # The number of each row's paths among all places, -2 where a path is not marked; then -1 for index -1.
+        marked = np.array([place is not None for row in rows for place in (*row.places, None)], dtype=np.bool_)
+        numbers = np.where(marked, np.cumsum(marked) - 1, -2).astype(np.int32)
+        ends = np.cumsum([len(row.places) + 1 for row in rows], dtype=np.int64)
+        numbers[ends - 1] = -1
+        starts = np.concatenate([[0], ends[:-1]]).astype(np.int64) if rows else ends
+        local = np.array([row.behind.place_of for row in rows], dtype=np.int64).reshape(-1, OPENINGS)
+        maps = numbers[np.where(local < 0, ends[:, None] - 1, starts[:, None] + local)]
+        entries = np.concatenate([_NO_ENTRIES, *(row.behind.entries for row in rows)])
+        owner = np.repeat(np.arange(len(rows), dtype=np.int32), [len(row.behind.entries) for row in rows])
+        joined = np.column_stack([owner, entries])
+        joined[:, 2] = numbers[starts[owner] + entries[:, 1]]
+        joined = joined[joined[:, 2] >= 0]
         return cls(
             np.array([row.row for row in rows], dtype=np.int32),
             maps,
             np.array([place.seed for _, place in places], dtype=np.uint32).view(np.int32),
-            np.concatenate(joined) if joined else np.empty((0, 4), dtype=np.int32),
-            np.array(seen, dtype=np.int32).reshape(-1, 2),
+            joined,
+            np.column_stack([np.repeat(np.arange(len(places)), lengths), seen]).astype(np.int32).reshape(-1, 2),
             places,
         )

@@ -110,12 +110,16 @@ class Reading:
         """Proxy tokens of the text so far."""
         return self.count + len(self.tokens)
 
-    def stepped(self, step: Reading) -> Reading:
-        """This text after a step that was read behind the same tail in another text."""
-        recent = (*self.recent, *step.settled)[-self.keep :] if step.settled else self.recent
-        return Reading(
-            self.keep, self.count + len(step.settled), recent, step.tail, step.tokens, step.pending, step.settled
-        )
+    def stepped(self, step: Reading, before: tuple[int, ...] = ()) -> Reading:
+        """This text after a step that was read behind the same tail in another text.
+
+        Args:
+            step: the other text after the step.
+            before: where the step was read behind no tail, the tokens of this text's tail, which it settles.
+        """
+        settled = before + step.settled
+        recent = (self.recent + settled)[-self.keep :] if settled else self.recent
+        return Reading(self.keep, self.count + len(settled), recent, step.tail, step.tokens, step.pending, settled)
 
     def before(self, path: tuple[int, ...], count: int) -> tuple[int, ...]:
         """The last ``count`` tokens where the settled ones are followed by ``path``; fewer at the text's start."""
@@ -189,6 +193,8 @@ def _force(tokens: list[int], tail: str, tokenizer: ProxyTokenizer) -> tuple[lis
 
 def common_prefix_length(one: tuple[int, ...], other: tuple[int, ...]) -> int:
     """How many tokens two sequences begin with in common."""
+    if one == other[: len(one)]:
+        return len(one)
     count = 0
     for a, b in zip(one, other, strict=False):
         if a != b:

@@ -33,13 +33,16 @@ class Half(NamedTuple):
     weights: NDArray[np.uint32]
 
 
+_ON_DEVICE = Branch((), np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float64))
+
+
 class Offer(NamedTuple):
     """A place that is marked for the next token.
 
     Attributes:
         place: the place.
         strategy: how it is marked.
-        branch: its candidates; None where they stayed on a device.
+        branch: its candidates; empty where they stayed on a device.
         half: what the proxy says of it; None where the proxy was not asked: ``unbiased`` and ``gumbel`` need none,
             ``delta`` not always.
         chance: without a branch, the probability of the provider's token that was written.
@@ -47,14 +50,14 @@ class Offer(NamedTuple):
 
     place: Place
     strategy: Strategy
-    branch: Branch | None = None
+    branch: Branch = _ON_DEVICE
     half: Half | None = None
     chance: Callable[[int], float] | None = None
 
     @property
     def mass(self) -> float:
         """The branch's probability."""
-        return float(self.branch.mass.sum()) if self.branch else 0.0
+        return float(self.branch.mass.sum())
 
     @property
     def half_key(self) -> HalfKey:
@@ -67,7 +70,7 @@ class Offer(NamedTuple):
             chance = float(self.half.weights[token]) / max(float(self.half.weights.sum(dtype=np.uint64)), 1.0)
             hit = float(self.half.inside[token])
         else:
-            chance = self.branch.share(token) if self.branch else self.chance(written) if self.chance else 0.0
+            chance = self.chance(written) if self.chance else self.branch.share(token)
             hit = HIT_RATE if self.strategy.keeps_distribution or self._leads(token) else 1 - HIT_RATE
         rank_nats = expected_rank_nats(chance) if self.strategy.traits.ranks else 0.0
         slot, context = self.place.slot, self.place.context
@@ -75,7 +78,6 @@ class Offer(NamedTuple):
 
     def _leads(self, token: int) -> bool:
         """Whether a token would be a member if the proxy had the model's own distribution."""
-        assert self.branch is not None  # noqa: S101  # only ``delta`` asks, and it keeps the branch
         ranks = hashing.ranks_of(np.uint32(self.place.seed), np.append(token, self.branch.tokens))
         if self.strategy.traits.vanilla:
             return bool(ranks[0] < 1 << 31)
@@ -116,12 +118,13 @@ class TextState:
         last, old, seen = self.last, self.reading, self.seen()
         self._seen = None
         if reading is not old:
-            now = (*reading.settled, *reading.tokens)
+            now = reading.settled + reading.tokens
             same = common_prefix_length(old.tokens, now)
-            while last is not None and last.index >= old.count + same:
+            while last is not None and last.position >= old.count + same:
                 seen[last.slot, last.context].remove(last.token)
                 last = last.previous
-            for offer in sorted(self.offers, key=lambda offer: len(offer.place.path)):
+            offers = sorted(self.offers, key=lambda offer: len(offer.place.path)) if self.offers[1:] else self.offers
+            for offer in offers:
                 path = offer.place.path
                 if same <= len(path) < len(now) and now[: len(path)] == path:
                     last = offer.mark(old.count + len(path), now[len(path)], token, last)

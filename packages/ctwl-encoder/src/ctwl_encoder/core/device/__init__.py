@@ -13,9 +13,9 @@ __all__ = ["operations"]
 def operations(device: torch.device) -> ModuleType:
     """The module that marks on a device: Triton's kernels on a GPU, where Triton is installed, else plain torch."""
     if device.type == "cuda" and find_spec("triton"):
-        from . import kernels  # noqa: PLC0415  # Triton is no dependency
+        from . import kernels  # Triton is no dependency
 
         return kernels
-    from . import plain  # noqa: PLC0415
+    from . import plain
 
     return plain

@@ -13,6 +13,7 @@ import triton
 import triton.language as tl
 
 from ..bridge import NEGLIGIBLE
+from ..continuations import DEPTH
 from ..strategies import Strategy
 from .plain import DIGITS, UNIT
 from .step import DeviceStep, Tables
@@ -24,6 +25,7 @@ _GOLDEN = tl.constexpr(0x9E3779B1)
 _M1, _M2 = tl.constexpr(0x85EBCA6B), tl.constexpr(0xC2B2AE35)
 _UNIT = tl.constexpr(UNIT)
 _NEGLIGIBLE = tl.constexpr(NEGLIGIBLE)
+_DEPTH = tl.constexpr(DEPTH)
 _SERIES = tl.constexpr(1e-4)
 """Below it a series is closer to ``-ln(1 - u)`` than float64's logarithm of ``1 - u``."""
 
@@ -32,7 +34,7 @@ _DIGIT, _SUM, _KEEP_HALF, _KEEP_WINNER, _REPORT = (tl.constexpr(mode) for mode i
 
 
 @triton.jit
-def _fmix32(x):  # type: ignore[no-untyped-def]
+def _fmix32(x):
     x = x ^ (x >> 16)
     x = x * _M1
     x = x ^ (x >> 13)
@@ -41,9 +43,7 @@ def _fmix32(x):  # type: ignore[no-untyped-def]
 
 
 @triton.jit
-def _factor(  # type: ignore[no-untyped-def]
-    place, token, live, seeds, seen, at, value, PROXY: tl.constexpr, SEEN: tl.constexpr, MODE: tl.constexpr
-):
+def _factor(place, token, live, seeds, seen, at, value, PROXY: tl.constexpr, SEEN: tl.constexpr, MODE: tl.constexpr):
     """The logarithm of the factor of candidates at their places, 0 for those that keep their probability."""
     if SEEN:
         live = live & (tl.load(seen + place.to(tl.int64) * PROXY + token, mask=live, other=0) == 0)
@@ -60,7 +60,31 @@ def _factor(  # type: ignore[no-untyped-def]
 
 
 @triton.jit
-def _visit(  # type: ignore[no-untyped-def]
+def _combined(
+    joined, index, count, row, candidate, place, token, live, seeds, seen, at, value,
+    PROXY: tl.constexpr, SEEN: tl.constexpr, MODE: tl.constexpr,
+):  # fmt: skip
+    """Which entries are the first of their candidate, and the logarithms of the factors of all its entries together.
+
+    Entries of one candidate stand together, and the first adds them up. So no two threads change one logit.
+    """
+    earlier = live & (index > 0)
+    new = (index == 0) | (tl.load(joined + 4 * index - 4, mask=earlier, other=-1) != row)
+    new = new | (tl.load(joined + 4 * index - 3, mask=earlier, other=-1) != candidate)
+    total = _factor(place, token, live & new, seeds, seen, at, value, PROXY, SEEN, MODE)
+    for further in range(1, _DEPTH):
+        beyond = index + further
+        same = live & new & (beyond < count)
+        same = same & (tl.load(joined + 4 * beyond, mask=same, other=-1) == row)
+        same = same & (tl.load(joined + 4 * beyond + 1, mask=same, other=-1) == candidate)
+        other_place = tl.load(joined + 4 * beyond + 2, mask=same, other=0)
+        other_token = tl.load(joined + 4 * beyond + 3, mask=same, other=0)
+        total += _factor(other_place, other_token, same, seeds, seen, at, value, PROXY, SEEN, MODE)
+    return new, total
+
+
+@triton.jit
+def _visit(
     likely, logits, rows, place_of, seeds, first, opening, joined, seen, at, value, sums, reported,
     size, stride, count, floor, shift,
     BITS: tl.constexpr, PROXY: tl.constexpr, OPENINGS: tl.constexpr, MOST: tl.constexpr, SEEN: tl.constexpr,
@@ -86,7 +110,9 @@ def _visit(  # type: ignore[no-untyped-def]
         live = candidate < size
         chance = tl.load(likely + row.to(tl.int64) * size + candidate, mask=live, other=0.0)
         live = live & (chance > _NEGLIGIBLE)
-        place = tl.load(place_of + row * OPENINGS + tl.load(opening + candidate, mask=live, other=0), mask=live, other=-2)
+        place = tl.load(
+            place_of + row * OPENINGS + tl.load(opening + candidate, mask=live, other=0), mask=live, other=-2
+        )
         token = tl.load(first + candidate, mask=live, other=0)
         if MODE == _REPORT:
             live = live & (place == -1) & (chance >= floor)
@@ -95,18 +121,9 @@ def _visit(  # type: ignore[no-untyped-def]
         live = live & (place >= 0)
     if MODE == _KEEP_HALF or MODE == _KEEP_WINNER:
         if JOINED:
-            # Entries of one candidate stand together, the first adds them up: so no two threads change one logit.
-            new = (index == 0) | (tl.load(joined + 4 * index - 4, mask=live & (index > 0), other=-1) != row)
-            new = new | (tl.load(joined + 4 * index - 3, mask=live & (index > 0), other=-1) != candidate)
-            total = _factor(place, token, live & new, seeds, seen, at, value, PROXY, SEEN, MODE)
-            for further in range(1, 4):
-                beyond = index + further
-                same = live & new & (beyond < count)
-                same = same & (tl.load(joined + 4 * beyond, mask=same, other=-1) == row)
-                same = same & (tl.load(joined + 4 * beyond + 1, mask=same, other=-1) == candidate)
-                other_place = tl.load(joined + 4 * beyond + 2, mask=same, other=0)
-                other_token = tl.load(joined + 4 * beyond + 3, mask=same, other=0)
-                total += _factor(other_place, other_token, same, seeds, seen, at, value, PROXY, SEEN, MODE)
+            new, total = _combined(
+                joined, index, count, row, candidate, place, token, live, seeds, seen, at, value, PROXY, SEEN, MODE
+            )
             live = live & new
         else:
             total = _factor(place, token, live, seeds, seen, at, value, PROXY, SEEN, MODE)
@@ -128,7 +145,7 @@ def _visit(  # type: ignore[no-untyped-def]
 
 
 @triton.jit
-def _select(sums, totals, before, border, share, BITS: tl.constexpr, FIRST: tl.constexpr):  # type: ignore[no-untyped-def]
+def _select(sums, totals, before, border, share, BITS: tl.constexpr, FIRST: tl.constexpr):
     """The digit at which the running mass of a place reaches half of its total, and what lies before it."""
     place = tl.program_id(0)
     buckets = tl.arange(0, 1 << BITS)
@@ -150,7 +167,7 @@ def _select(sums, totals, before, border, share, BITS: tl.constexpr, FIRST: tl.c
 
 
 @triton.jit
-def _race(sums, seeds, times, winners, parts, blocks, PROXY: tl.constexpr, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
+def _race(sums, seeds, times, winners, parts, blocks, PROXY: tl.constexpr, BLOCK: tl.constexpr):
     """The earliest token of a block of the proxy's vocabulary at a place, and the block's mass."""
     place, block = tl.program_id(0), tl.program_id(1)
     token = block * BLOCK + tl.arange(0, BLOCK)
@@ -212,9 +229,7 @@ def merging(likely: torch.Tensor, tables: Tables, step: DeviceStep) -> torch.Ten
     return reported
 
 
-def reweigh(
-    logits: torch.Tensor, likely: torch.Tensor, tables: Tables, step: DeviceStep, strategy: Strategy
-) -> None:
+def reweigh(logits: torch.Tensor, likely: torch.Tensor, tables: Tables, step: DeviceStep, strategy: Strategy) -> None:
     """See :func:`ctwl_encoder.core.device.plain.reweigh`."""
     visit = _Pass(likely, logits, tables, step)
     device, places = likely.device, len(step.seeds)
@@ -224,10 +239,8 @@ def reweigh(
         blocks = triton.cdiv(tables.proxy_size, _BLOCK)
         times = torch.empty((places, blocks), dtype=torch.float64, device=device)
         winners, parts = torch.empty((2, places, blocks), dtype=torch.int64, device=device)
-        _race[(places, blocks)](
-            sums, step.seeds, times, winners, parts, blocks, PROXY=tables.proxy_size, BLOCK=_BLOCK
-        )
-        earliest, block = times.min(dim=1, keepdim=True)
+        _race[(places, blocks)](sums, step.seeds, times, winners, parts, blocks, PROXY=tables.proxy_size, BLOCK=_BLOCK)
+        block = times.argmin(dim=1, keepdim=True)
         visit.at = winners.gather(1, block)[:, 0]
         won = sums.view(places, -1).gather(1, visit.at.clamp(max=tables.proxy_size - 1)[:, None])[:, 0]
         visit.value = parts.sum(dim=1).double() / won.clamp(min=1)

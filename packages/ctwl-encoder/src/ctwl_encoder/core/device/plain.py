@@ -147,9 +147,7 @@ def race_factors(entries: Entries, places: int, proxy_size: int) -> torch.Tensor
     return torch.where(token == winner[place], total[place].double() / mass, 0.0)
 
 
-def reweigh(
-    logits: torch.Tensor, likely: torch.Tensor, tables: Tables, step: DeviceStep, strategy: Strategy
-) -> None:
+def reweigh(logits: torch.Tensor, likely: torch.Tensor, tables: Tables, step: DeviceStep, strategy: Strategy) -> None:
     """Mark rows of logits in place.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -66,7 +66,7 @@ class DeviceStep(NamedTuple):
         packed = torch.from_numpy(np.concatenate([part.reshape(-1) for part in parts]))
         if device.type == "cuda":
             packed = packed.pin_memory().to(device, non_blocking=True)
-        pieces = packed.split([part.size for part in parts])
+        pieces = torch.split(packed, [part.size for part in parts])
         return cls(*(piece.view(part.shape) for piece, part in zip(pieces, parts, strict=True)))
 
 
@@ -80,7 +80,7 @@ class Reported:
         if candidates.is_cuda:
             self._copy = torch.empty(candidates.shape, dtype=candidates.dtype, pin_memory=True)
             self._copy.copy_(candidates, non_blocking=True)
-            self._done = torch.cuda.Event()
+            self._done = torch.cuda.Event()  # type: ignore[no-untyped-call]
             self._done.record()
 
     def candidates(self) -> Iterator[tuple[TextState, list[int]]]:
@@ -93,14 +93,14 @@ class Reported:
                 yield text, sorted(found.tolist())
 
 
-def to_host(tensor: torch.Tensor) -> NDArray[np.generic]:
+def to_host(tensor: torch.Tensor) -> NDArray[Any]:
     """Copy to the host, and wait for it. Everything that leaves the device in a step passes through here."""
-    copied: NDArray[np.generic] = tensor.cpu().numpy()
+    copied: NDArray[Any] = tensor.cpu().numpy()
     return copied
 
 
 class Written:
-    """The probabilities of the tokens that are written after a step; they stay on the device until they are asked for."""
+    """The probabilities of the tokens that are written after a step; they stay on the device until asked for."""
 
     def __init__(self, likely: torch.Tensor) -> None:
         """Keep a step's probabilities, float32 (n, size), until the next one."""

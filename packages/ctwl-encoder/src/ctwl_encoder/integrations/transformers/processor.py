@@ -16,7 +16,7 @@ from ...core.marker import Marker
 from ...core.payload import Payload
 from ...core.strategies import Decoding, Strategy
 from ...core.text_state import TextState
-from ...errors import OptionOutOfRange, StrategyUnsuitable
+from ...errors import ModelFailed, OptionOutOfRange, StrategyUnsuitable
 from ...options import MarkingOptions
 
 __all__ = ["CTWLLogitsProcessor", "ProcessorConfig"]
@@ -107,6 +107,11 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
             )
         generated = ids[:, start:]
         texts = [self.text(payload, row) for payload, row in zip(self.payloads, generated, strict=True)]
+        if self.marker.strategy.keeps_distribution:
+            check_finite(scores)
+            scores = scores.clone(memory_format=torch.contiguous_format)
+            self.marker.reweigh(texts, scores)
+            return scores
         marked = self.marker.mark(texts, scores.float().cpu().numpy())
         if marked:
             scores = scores.clone()
@@ -148,6 +153,12 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
         if count > 1 and (groups != groups[:, :1]).any():
             raise OptionOutOfRange(f"there are {count} records and more prompts; give one for each prompt")
         return [payload for payload in self._given for _ in range(groups.shape[1])]
+
+
+def check_finite(scores: torch.Tensor) -> None:
+    """Refuse logits, float (rows, size), of which a row has no finite maximum: ModelFailed."""
+    if not bool(scores.amax(dim=1).isfinite().all()):
+        raise ModelFailed("the model's logits are not numbers; run it in float32 or bfloat16")
 
 
 def _key(payload: Payload, generated: NDArray[np.int64]) -> tuple[Payload, int, int]:

@@ -20,16 +20,19 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from vllm.v1.sample import logits_processor as v1
+from vllm.v1.sample.ops.topk_topp_sampler import apply_top_k_top_p
 
 from ctwl_protocol import CTWLError, get_profile
 from ctwl_protocol.records.beacon import NONCE_COUNT
 
+from ...core.device.step import to_host
 from ...core.expected_evidence import warn_of_short_text
 from ...core.marker import Marker
-from ...core.strategies import Strategy, truncate
+from ...core.strategies import Strategy
 from ...core.text_state import TextState
 from ...errors import OptionOutOfRange
 from ...models import open_bridge
+from . import metrics
 from .request import ADMITTED, PREFIX, Admitted, Request
 
 try:
@@ -82,6 +85,8 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
         """Called by vLLM: ``runner`` is (request states,) from V2, (device, pinned memory) from V1."""
         self._server = _server_config(vllm_config)
         self._states = runner[0] if len(runner) == 1 else None
+        self._sampled: torch.cuda.Event | None = None
+        self._stream: torch.cuda.Stream | None = None
         self._requests: dict[int, _Served] = {}
         """By row (V1) or slot (V2)."""
         self._markers: dict[tuple[Strategy, bool], Marker] = {}
@@ -119,7 +124,7 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
 
     def add_request(self, req_idx: int, sampling_params: Any, output: list[int] | None = None) -> bool:
         """V2: a request enters the batch in a slot; whether it is marked. V1: in a row, with its output."""
-        self._requests.pop(req_idx, None)
+        self._leave(req_idx)
         served = self._serve(sampling_params)
         if served is not None:
             served.output = [] if output is None else output
@@ -131,7 +136,7 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
         if batch_update is None:
             return
         for index in batch_update.removed:
-            self._requests.pop(index, None)
+            self._leave(index)
         for index, params, _, output in batch_update.added:
             self.add_request(index, params, output)
         for one, other, direction in batch_update.moved:
@@ -140,6 +145,12 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
                 self._requests[other] = first
             if second is not None and direction == v1.MoveDirectionality.SWAP:
                 self._requests[one] = second
+
+    def _leave(self, index: int) -> None:
+        """A request has left its row or slot: its text is finished, or is begun anew."""
+        served = self._requests.pop(index, None)
+        if served is not None:
+            metrics.finish(served.marker, served.text)
 
     def apply(self, logits: torch.Tensor, ctx: Any = None) -> torch.Tensor:
         """Mark the rows of one step.
@@ -166,12 +177,19 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
             request.extend(request.output[len(request.tokens) :])
         return rows
 
+    def apply_staged_writes(self) -> None:
+        """V2, once a step before the forward pass: the tokens of the step before are on the device from here on."""
+        if self._states is not None and self._states.device.type == "cuda":
+            self._sampled = self._sampled or torch.cuda.Event()  # type: ignore[no-untyped-call]
+            self._sampled.record()
+
     def _rows_v2(self, ctx: Any) -> dict[int, _Served]:
         """V2: the rows to mark, their texts up to date.
 
-        The tokens are on the device, so only those that are new since the last step are copied, all rows at once.
+        The layout of the batch is known on the host. The tokens are on the device, so those that are new since the last
+        step are copied, all rows at once.
         """
-        layout = zip(ctx.expanded_idx_mapping.tolist(), (ctx.pos + 1).tolist(), strict=True)
+        layout = zip(ctx.idx_mapping_np.tolist(), ctx.seq_lens_upper_bound_np.tolist(), strict=True)
         found = [(row, slot, length) for row, (slot, length) in enumerate(layout) if slot in self._requests]
         rows = {row: self._requests[slot] for row, slot, _ in found}
         buffers: Any = self._states
@@ -182,14 +200,30 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
                 rows[row].restart()
             starts.append(prompt + len(rows[row].tokens))
             new.append(length - starts[-1])
-        tokens, width = buffers.all_token_ids.gpu, max(new, default=0)
+        width = max(new, default=0)
         if width > 0:
-            slots = torch.tensor([[slot] for _, slot, _ in found], device=tokens.device)
-            places = torch.tensor(starts, device=tokens.device)[:, None] + torch.arange(width, device=tokens.device)
-            copied = tokens[slots, places.clamp(max=tokens.shape[1] - 1)].tolist()
+            copied = self._tokens([slot for _, slot, _ in found], starts, width)
             for request, some, count in zip(rows.values(), copied, new, strict=True):
                 request.extend(some[: max(count, 0)])  # below 0 while the prompt is read in chunks
         return rows
+
+    def _tokens(self, slots: list[int], starts: list[int], width: int) -> list[list[int]]:
+        """Tokens of some slots from the device: it waits for the step before, and not for this one's forward pass."""
+        buffers: Any = self._states
+        tokens: torch.Tensor = buffers.all_token_ids.gpu
+
+        def copied() -> list[list[int]]:
+            rows = torch.tensor(slots, device=tokens.device)[:, None]
+            places = torch.tensor(starts, device=tokens.device)[:, None] + torch.arange(width, device=tokens.device)
+            found: list[list[int]] = to_host(tokens[rows, places.clamp(max=tokens.shape[1] - 1)]).tolist()
+            return found
+
+        if self._sampled is None:
+            return copied()
+        self._stream = self._stream or torch.cuda.Stream(tokens.device)  # type: ignore[no-untyped-call]
+        self._stream.wait_event(self._sampled)
+        with torch.cuda.stream(self._stream):
+            return copied()
 
     def _serve(self, params: Any) -> _Served | None:
         """A request that enters the batch; None where it is not marked."""
@@ -212,23 +246,42 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
 
 def _mark(logits: torch.Tensor, group: dict[int, _Served]) -> None:
     """Mark the rows, all of one marker, in place."""
-    index = torch.tensor(list(group), device=logits.device)
-    values: NDArray[np.float32] = logits[index].float().cpu().numpy()
-    # Rows without a finite maximum, which masks or an overflow left, are the engine's to deal with.
-    finite = np.isfinite(values.max(axis=1))
-    requests = [request for request, good in zip(group.values(), finite, strict=True) if good]
-    if not requests:
-        return
-    values, marker = values[finite], requests[0].marker
-    scale = np.ones((len(requests), 1), dtype=np.float32)
+    requests = list(group.values())
+    marker = requests[0].marker
+    texts = [request.text for request in requests]
+    every = list(group) == list(range(len(logits)))
+    index = slice(None) if every else torch.tensor(list(group), device=logits.device)
+    values = logits[index].float()
     if marker.strategy.keeps_distribution:
-        # What is marked is what is sampled from: the distribution after temperature and truncation.
-        scale[:, 0] = [request.temperature for request in requests]
-        cuts = [request.admitted.truncation for request in requests]
-        values = np.stack([truncate(row, *cut) for row, cut in zip(values / scale, cuts, strict=True)])
-    for row, marked in marker.mark([request.text for request in requests], values).items():
-        values[row] = marked
-    logits[index[torch.from_numpy(finite).to(index.device)]] = torch.from_numpy(values * scale).to(logits)
+        # What is marked is what is sampled from: the distribution after temperature and truncation. A row without a
+        # finite maximum, which a mask or an overflow left, has no probabilities, so it stays as it is.
+        scale = torch.tensor([[request.temperature] for request in requests], device=logits.device)
+        values = _truncated(values / scale, [request.admitted for request in requests]).contiguous()
+        marker.reweigh(texts, values, wait=logits.device.type == "cpu")
+        logits[index] = (values * scale).to(logits.dtype)
+    else:
+        rows: NDArray[np.float32] = to_host(values)
+        finite = np.isfinite(rows.max(axis=1))
+        kept = [text for text, good in zip(texts, finite, strict=True) if good]
+        changed = marker.mark(kept, rows[finite]) if kept else {}
+        places = np.array(list(group))[finite]
+        for row, marked in changed.items():
+            logits[int(places[row])] = torch.from_numpy(marked).to(logits)
+    metrics.count(marker.strategy, texts)
+
+
+def _truncated(logits: torch.Tensor, admitted: list[Admitted]) -> torch.Tensor:
+    """Min-p, then the engine's own top-k and top-p: float32 (rows, size), minus infinity for what they leave out."""
+    device, size = logits.device, logits.shape[1]
+    if any(each.min_p > 0 for each in admitted):
+        least = torch.tensor([[each.min_p] for each in admitted], device=device)
+        logits = logits.masked_fill(logits < logits.amax(dim=1, keepdim=True) + least.log(), -torch.inf)
+    top_k = torch.tensor([each.top_k if 0 < each.top_k < size else size for each in admitted], device=device)
+    top_p = torch.tensor([each.top_p for each in admitted], device=device)
+    some_k = any(0 < each.top_k < size for each in admitted)
+    some_p = any(each.top_p < 1 for each in admitted)
+    truncated: torch.Tensor = apply_top_k_top_p(logits, top_k if some_k else None, top_p if some_p else None)
+    return truncated
 
 
 def _restore(params: Any) -> None:

@@ -1,0 +1,145 @@
+"""What does marking cost a server at each step, on the device and on the host?
+
+Rows of a batch are texts at different places, with the logits of SmolLM2 over a provider's vocabulary at those places.
+At each step all texts grow by a token, and all rows are marked. The time is split in three:
+
+- before the logits: reading the new tokens and planning the places, which a server does during its forward pass;
+- on the device: softmax, and the strategy's passes over the vocabulary;
+- after the logits: tokenizing candidates that merge with a tail and were not known. A server on a GPU does this
+  during the next step.
+
+Beside them the plain sampler on the same logits, torch's softmax and multinomial; and the bytes that are copied to the
+device and back, for a row.
+
+    python evaluation/serving.py --out evaluation/results/serving.json
+"""
+
+from __future__ import annotations
+
+import pydoc_data.topics
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+from unittest.mock import patch
+
+import numpy as np
+import torch
+from experiment import OFFLINE, Options, Result, experiment, tracked
+from transplant import provider
+
+from ctwl_encoder import Bridge
+from ctwl_encoder.core.device import operations, plain, step
+from ctwl_encoder.core.marker import Marker
+from ctwl_encoder.core.payload import Payload
+from ctwl_encoder.core.strategies import Strategy
+from ctwl_encoder.models import load_model
+from ctwl_protocol.proxy import open_proxy
+from ctwl_protocol.text.normalization import normalize
+
+T = TypeVar("T")
+BATCHES = (1, 8, 64, 256)
+WARM_UP = 24
+"""Steps before the clock runs: texts need ten tokens before they are marked, and caches fill."""
+
+
+class Clock:
+    """Seconds and bytes of each part of a step."""
+
+    def __init__(self) -> None:
+        self.parts: dict[str, float] = {}
+
+    def add(self, part: str, amount: float) -> None:
+        """Add to a part of this step."""
+        self.parts[part] = self.parts.get(part, 0.0) + amount
+
+    def timed(self, part: str, call: Callable[..., T]) -> Callable[..., T]:
+        """A function whose time counts."""
+
+        def wrapped(*given: Any, **named: Any) -> T:
+            start = time.perf_counter()
+            found = call(*given, **named)
+            self.add(part, time.perf_counter() - start)
+            return found
+
+        return wrapped
+
+
+def recorded(family: str, rows: int, steps: int) -> tuple[Bridge, np.ndarray, torch.Tensor]:
+    """A bridge, tokens of some texts, int64 (rows, steps), and logits at all places, float32 (rows, steps, size)."""
+    model, tokenizer = load_model("smollm2") if family == "smollm2" else provider(family)
+    text = normalize(" ".join(pydoc_data.topics.topics.values()))
+    ids = np.array(tokenizer(text, add_special_tokens=False)["input_ids"])
+    tokens = ids[: len(ids) // rows * rows].reshape(rows, -1)[:, :steps]
+    with torch.inference_mode():
+        logits = torch.cat([model(torch.from_numpy(part)).logits.float() for part in np.array_split(tokens, rows)])
+    return Bridge(tokenizer, open_proxy(OFFLINE, lazy=True)), tokens, logits
+
+
+def measured(
+    bridge: Bridge, strategy: Strategy, tokens: np.ndarray, logits: torch.Tensor, batch: int
+) -> dict[str, Any]:
+    """Medians over the steps for one batch."""
+    marker, clock, steps = Marker(bridge, strategy), Clock(), []
+    rows = np.arange(batch) % len(tokens)
+    texts = [marker.start(Payload((code,)), 2.0) for code in range(batch)]
+
+    def counted(tensor: torch.Tensor) -> Any:
+        clock.add("bytes to the host", tensor.nbytes)
+        return tensor.cpu().numpy()
+
+    with (
+        patch.object(marker, "plan", clock.timed("before", marker.plan)),
+        patch.object(marker, "_learn", clock.timed("after", marker._learn)),
+        patch.object(step, "to_host", counted),
+        torch.inference_mode(),
+    ):
+        for place in range(tokens.shape[1]):
+            clock.parts = {}
+            given = logits[rows, place].clone()
+            start = time.perf_counter()
+            torch.multinomial(torch.softmax(given, dim=-1), 1)
+            plainly = time.perf_counter() - start
+            planned = marker.plan(texts)
+            start = time.perf_counter()
+            marker.reweigh(texts, given, planned)
+            whole, again = time.perf_counter() - start, clock.parts.get("after", 0.0)
+            extend = time.perf_counter()
+            written = tokens[rows, place].tolist()
+            texts = [marker.extend(text, token) for text, token in zip(texts, written, strict=True)]
+            clock.add("before", time.perf_counter() - extend)
+            arrays = (planned.rows, planned.place_of, planned.seeds, planned.joined, planned.seen)
+            steps.append(
+                {
+                    "plain sampler": plainly,
+                    "host, before the logits": clock.parts["before"],
+                    "device": whole - again,
+                    "host, after the logits": again,
+                    "bytes to the device": sum(array.nbytes for array in arrays),
+                    "bytes to the host": clock.parts.get("bytes to the host", 0.0),
+                }
+            )
+    kept = {name: float(np.median([each[name] for each in steps[WARM_UP:]])) for name in steps[0]}
+    times = {name: round(1e3 * kept[name], 2) for name in kept if not name.startswith("bytes")}
+    sizes = {f"{name}, a row": round(kept[name] / batch) for name in kept if name.startswith("bytes")}
+    ratio = round(kept["device"] / kept["plain sampler"], 3)
+    return {"milliseconds": times, **sizes, "device, over the plain sampler": ratio}
+
+
+@experiment(quick={"steps": 28}, steps=48)
+def main(options: Options) -> Result:
+    """Run the benchmark."""
+    found = []
+    for family in tracked(("smollm2", "tekken", "qwen"), "vocabularies"):
+        bridge, tokens, logits = recorded(family, 32, options.steps)
+        for strategy in (Strategy.UNBIASED, Strategy.GUMBEL):
+            for batch in BATCHES:
+                row = measured(bridge, strategy, tokens, logits, batch)
+                found.append(
+                    {"family": family, "vocabulary": logits.shape[2], "strategy": strategy, "batch": batch, **row}
+                )
+    on = operations(torch.device("cpu"))
+    return {"settings": {"device": "cpu", "kernels": "plain torch" if on is plain else "Triton"}, "rows": found}
+
+
+if __name__ == "__main__":
+    main()

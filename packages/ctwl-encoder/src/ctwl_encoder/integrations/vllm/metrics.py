@@ -1,0 +1,44 @@
+"""Counters for Prometheus: whether texts are being marked, and how clearly. They hold nothing of any text.
+
+The plug-in runs in vLLM's worker processes. Its server's ``/metrics`` shows their counters where the environment
+variable PROMETHEUS_MULTIPROC_DIR names a folder; see the README.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from prometheus_client import Counter, Histogram
+
+from ...core.expected_evidence import expected_log2_p
+from ...core.marker import Marker
+from ...core.strategies import Strategy
+from ...core.text_state import TextState
+
+__all__ = ["count", "finish"]
+
+_MARKED = Counter("ctwl_marked_steps", "Tokens that were drawn from a marked distribution", ["strategy"])
+_UNMARKED = Counter("ctwl_unmarked_steps", "Tokens of marked requests that were drawn unmarked", ["strategy", "reason"])
+_EVIDENCE = Histogram(
+    "ctwl_text_evidence_bits",
+    "Expected evidence of finished texts: minus log2 of the p-value that a reader may expect",
+    ["strategy"],
+    buckets=(0.5, 7, 14, 20, 30, 50, 100, 200, 500),
+)
+"""At the decoder's default level a text of 14 bits or more is found."""
+
+
+def count(strategy: Strategy, texts: Sequence[TextState]) -> None:
+    """Count one step of some texts, after they were marked."""
+    marked = sum(bool(text.offers) for text in texts)
+    begun = sum(not text.offers and text.reading.count + len(text.reading.tokens) < text.reading.keep for text in texts)
+    _MARKED.labels(strategy).inc(marked)
+    _UNMARKED.labels(strategy, "first tokens of a text").inc(begun)
+    _UNMARKED.labels(strategy, "no place whose tokens are known").inc(len(texts) - marked - begun)
+
+
+def finish(marker: Marker, text: TextState) -> None:
+    """Observe a finished text."""
+    if len(text.reading):
+        bits = marker.profile.code_bits * len(text.payload.carried)
+        _EVIDENCE.labels(marker.strategy).observe(-expected_log2_p(text.last, bits))
