@@ -32,7 +32,7 @@ def _decoder(profile: Profile) -> Decoder:
 
 @refusing
 def _decode(data: JSON) -> JSON:
-    report = _toy_decoder().decode(data["text"], alpha=data["alpha"])
+    report = _toy_decoder().decode(data["text"], alpha=data["alpha"], score="both")
     return {
         "detected": report.detected,
         "code": report.code if report.detected else None,
@@ -42,12 +42,12 @@ def _decode(data: JSON) -> JSON:
 
 
 def _spans(data: JSON) -> JSON:
-    report = _toy_decoder().decode(data["text"], alpha=data["alpha"])
+    report = _toy_decoder().decode(data["text"], alpha=data["alpha"], score="both")
     return {"codes": [span.code for span in report.spans]}
 
 
 def _decode_record(data: JSON) -> JSON:
-    report = _toy_decoder().decode(data["text"], alpha=data["alpha"])
+    report = _toy_decoder().decode(data["text"], alpha=data["alpha"], score="both")
     read = report.record
     if read is None or read.number is None:
         return {"code": report.code, "record": None}

@@ -38,8 +38,9 @@ MAX_CHARACTERS = 1 << 20
 MAX_TOKENS = 1 << 17
 """Longest text that is decoded, in proxy tokens: about 20 minutes on two cores."""
 
-ScoreName: TypeAlias = Literal["both", "soft", "rank", "count"]
-"""How positions may be scored, see :mod:`ctwl_decoder.statistics.scores`; "both" is by halves and by ranks."""
+ScoreName: TypeAlias = Literal["auto", "light", "both", "soft", "rank", "count"]
+"""How positions may be scored, see :mod:`ctwl_decoder.statistics.scores`: "light" by ranks alone, without the proxy LM;
+"both" by the proxy LM's halves and by its ranks; "auto" light where that is conclusive, else by both."""
 
 
 def check_alpha(alpha: float) -> None:

@@ -44,6 +44,7 @@ examples:
   ctwl-decode --html report.html letter.txt           a page to pass on
   ctwl-decode --json --profile org.ctwl.smollm2-135m.1 - < letter.txt
   ctwl-decode --beacon 42:3 letter.txt                is it this model's? needs less text
+  ctwl-decode --light letter.txt                      at once, without the language model: finds less
   ctwl-decode --keys our.keys letter.txt              a provider opens its users, tests its authenticators
 
 other commands:
@@ -112,13 +113,19 @@ def _add_search_options(parser: argparse.ArgumentParser) -> None:
         default="exact",
         help="exact p-value (default), or the paper's posterior with its threshold 1 - 1e-5, for comparison",
     )
-    parser.add_argument(
+    way = parser.add_mutually_exclusive_group()
+    way.add_argument(
         "--score",
         choices=get_args(ScoreName),
-        default="both",
-        help="how positions are scored: log-likelihood ratio by halves (soft), for all strategies; by ranks (rank), "
-        "for gumbel; both (default); or the paper's count",
+        default="auto",
+        help="how positions are scored: by the tokens' ranks alone, in a moment (light); log-likelihood ratio by the "
+        "proxy LM's halves (soft), for all strategies; by ranks and the proxy LM (rank), for gumbel; both of these; "
+        "light where that is conclusive, else both (auto, the default); or the paper's count",
     )
+    way.add_argument(
+        "--light", dest="score", action="store_const", const="light", help="never load the proxy LM; as --score light"
+    )
+    way.add_argument("--full", dest="score", action="store_const", const="both", help="always; as --score both")
     only = parser.add_mutually_exclusive_group()
     add_beacons(only, "all codes, registered ones before others")
     only.add_argument("--registered", action="store_true", help="search for registered providers' beacons only")
@@ -132,8 +139,10 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
 
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("reading")
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        task = bar.add_task("reading by ranks", total=None)
+        yield lambda done, total: bar.update(
+            task, completed=done, total=total, description="the ranks show too little: reading by the proxy LM"
+        )
 
 
 def _analyse(arguments: argparse.Namespace) -> Analysis:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +12,10 @@ from numpy.typing import NDArray
 from ctwl_protocol import hashing
 from ctwl_protocol.partition import kernel
 from ctwl_protocol.profile.document import Profile
-from ctwl_protocol.proxy import Proxy
 from ctwl_protocol.text.positions import Positions
+
+if TYPE_CHECKING:
+    from ctwl_protocol.proxy import Proxy
 
 __all__ = ["Evidence", "Observe", "observe", "observe_again", "permutations"]
 

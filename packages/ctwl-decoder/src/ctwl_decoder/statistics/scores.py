@@ -64,11 +64,13 @@ UNRACED = (3, 10)
 
 
 class Score(StrEnum):
-    """How positions are scored."""
+    """How positions are scored; the light scores, which need no proxy LM, are those of :mod:`.light`."""
 
     SOFT = "soft"
     RANK = "rank"
     COUNT = "count"
+    LIGHT_SOFT = "light-soft"
+    LIGHT_RANK = "light-rank"
 
 
 @cache
