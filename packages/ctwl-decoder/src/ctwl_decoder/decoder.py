@@ -214,12 +214,20 @@ class Decoder:
         return self._assembler.analysis(text, finding, plan, self.proxy.arithmetic)
 
     def _read_light(self, variants: Sequence[TokenizedVariant], plan: SearchPlan) -> list[Finding]:
-        """Steps 4 to 8 by ranks alone; the second variant is read where the first shows nothing."""
+        """Steps 4 to 8 by ranks alone; the second variant is read where the first shows nothing.
+
+        The registered codes are few, so they are searched first, and all codes only where these are not conclusive.
+        """
         findings: list[Finding] = []
         for variant in variants:
             ranks = light_ranks(self.profile, variant.positions)
             units = partial(light_scores, ranks=ranks, sigma=self.profile.sigma)
-            findings.append(find(variant, units, plan, self._reader))
+            finding = None
+            for part in plan.by_codes():
+                finding = find(variant, units, part, self._reader, finding)
+                if finding.is_conclusive(plan.alpha):
+                    return [*findings, finding]
+            findings += [finding] if finding else []
             if findings[-1].spans:
                 break
         return findings

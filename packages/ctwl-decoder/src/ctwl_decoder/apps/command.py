@@ -69,21 +69,24 @@ def _epoch(given: str) -> int:
     return int(given)
 
 
+class _Schema(argparse.Action):
+    """Print the schema, which takes a while to make, and exit."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **Report.model_json_schema()}
+        print(json.dumps(schema, indent=2))
+        parser.exit()
+
+
 def _parser() -> argparse.ArgumentParser:
     what = "Read the public watermark code that a language model's provider put in a text."
     parser = command_parser("ctwl-decode", what, _EPILOG)
-    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **Report.model_json_schema()}
     parser.add_argument("file", metavar="FILE", help="a UTF-8 text file; - reads standard input")
     add_proxy_options(parser, reference=True)
     _add_search_options(parser)
     parser.add_argument("--json", action="store_true", help="print the report as JSON (schema: ctwl-decode --schema)")
     parser.add_argument("--html", metavar="FILE", help="also write the report as an HTML page")
-    parser.add_argument(
-        "--schema",
-        action="version",
-        version=json.dumps(schema, indent=2),
-        help="print the JSON schema of the report and exit",
-    )
+    parser.add_argument("--schema", action=_Schema, nargs=0, help="print the JSON schema of the report and exit")
     return parser
 
 
@@ -134,11 +137,13 @@ def _add_search_options(parser: argparse.ArgumentParser) -> None:
 @contextmanager
 def _progress() -> Iterator[Callable[[int, int], None]]:
     """A progress bar on stderr where that is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
     from rich.console import Console
     from rich.progress import Progress
 
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+    with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("reading by ranks", total=None)
         yield lambda done, total: bar.update(
             task, completed=done, total=total, description="the ranks show too little: reading by the proxy LM"

@@ -114,6 +114,10 @@ class SearchPlan:
         """The tests by the other scores."""
         return replace(self, score_shares={s: share for s, share in self.score_shares.items() if s not in LIGHT_SHARES})
 
+    def by_codes(self) -> list[SearchPlan]:
+        """The tests of each set of codes by itself."""
+        return [replace(self, code_sets=(each,)) for each in self.code_sets]
+
     @property
     def searched(self) -> int:
         """The number of codes that are searched."""

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ctwl_protocol import hashing
-from ctwl_protocol.partition import kernel
 from ctwl_protocol.profile.document import Profile
 from ctwl_protocol.text.positions import Positions
 
@@ -66,7 +65,7 @@ def observe(
     positions: Positions,
     progress: Callable[[int], None] = lambda done: None,
     *,
-    mass_below: MassBelow = kernel.mass_below,
+    mass_below: MassBelow | None = None,
 ) -> Evidence:
     """Weigh the vocabulary at each position and look the observed tokens up.
 
@@ -74,8 +73,10 @@ def observe(
         proxy: the proxy runner; its forward pass is nearly the whole cost.
         positions: the positions of one text.
         progress: called with the number of positions done after each batch.
-        mass_below: the partition kernel, or the NumPy reference.
+        mass_below: the NumPy reference, in place of the partition kernel.
     """
+    if mass_below is None:
+        from ctwl_protocol.partition.kernel import mass_below  # numba takes half a second, and ranks do not need it
     profile = proxy.profile
     below, ranks = np.empty((2, len(positions), profile.colours), dtype=np.uint32)
     weight = np.empty(len(positions), dtype=np.uint32)

@@ -111,5 +111,5 @@ class ProxyTokenizer:
 
 def _pairs(merges: bytes) -> list[tuple[str, str]]:
     """The merges of a file, behind its header."""
-    split = (line.split(" ") for line in merges.decode().split("\n")[1:] if line)
-    return [(left, right) for left, right in split]
+    lines = merges.decode().split("\n")[1:]
+    return [(left, right) for left, _, right in (line.partition(" ") for line in lines if line)]
