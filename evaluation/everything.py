@@ -22,8 +22,9 @@ from experiment import FILES, RESULTS, Experiment
 from plots import draw_all
 
 NAMES = (
-    "curves", "ablations", "entropy", "gumbel", "lengths", "attacks", "preservation", "diversity", "approximations",
-    "detection", "reference", "recovery", "quality", "modes", "asked", "records", "private", "substitution",
+    "curves", "ablations", "entropy", "gumbel", "lengths", "light", "attacks", "preservation", "diversity",
+    "approximations", "detection", "reference", "recovery", "quality", "modes", "asked", "records", "private",
+    "substitution",
     "false_positives", "pasted", "documents", "numerics", "lookahead", "bridge", "load", "bench",
 )  # fmt: skip
 """The modules of the experiments; the results have the same names."""

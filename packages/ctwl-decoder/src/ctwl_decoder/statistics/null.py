@@ -114,4 +114,5 @@ def _chances(table: NDArray[np.int32]) -> NDArray[np.float64]:
     steps = (table - table.min(axis=1, keepdims=True)).astype(np.int64)
     width = int(steps.max()) + 1
     cells = steps + width * np.arange(contexts)[:, None]
-    return np.bincount(cells.reshape(-1), minlength=contexts * width).reshape(contexts, width) / colours
+    counts = np.bincount(cells.reshape(-1), minlength=contexts * width).reshape(contexts, width)
+    return counts.astype(np.float64) / colours
