@@ -22,8 +22,8 @@ from experiment import FILES, RESULTS, Experiment
 from plots import draw_all
 
 NAMES = (
-    "curves", "ablations", "entropy", "gumbel", "lengths", "light", "attacks", "preservation", "diversity",
-    "approximations", "detection", "reference", "recovery", "quality", "modes", "asked", "records", "private",
+    "curves", "ablations", "entropy", "gumbel", "lengths", "light", "light_speed", "attacks", "preservation",
+    "diversity", "approximations", "detection", "reference", "recovery", "quality", "modes", "asked", "records", "private",
     "substitution",
     "false_positives", "pasted", "documents", "numerics", "lookahead", "bridge", "load", "bench",
 )  # fmt: skip

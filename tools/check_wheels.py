@@ -107,7 +107,9 @@ def check_light_reader(there: Environment, folder: Path) -> None:
 def size_of(there: Environment) -> int:
     """Megabytes of an environment's packages, pip left aside."""
     (packages,) = (there.home / "env" / "lib").glob("python*/site-packages")
-    files = (file for part in packages.iterdir() if not part.name.startswith("pip") for file in [part, *part.rglob("*")])
+    files = (
+        file for part in packages.iterdir() if not part.name.startswith("pip") for file in [part, *part.rglob("*")]
+    )
     return round(sum(file.lstat().st_size for file in files if file.is_file()) / 1e6)
 
 
