@@ -16,7 +16,7 @@ from .windows import find_candidates
 
 __all__ = ["screen"]
 
-_SLACK = 30
+_SLACK = 10
 """A normal distribution must give this many times the level before an exact p-value is left out: tails differ."""
 
 
