@@ -104,7 +104,7 @@ def letter(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_the_code_is_read_back_with_its_p_value(decoder: Decoder, marked: str) -> None:
-    report = decoder.decode(marked)
+    report = decoder.decode(marked, score="both")
     assert (report.detected, report.provider, report.version, report.nonce) == (True, 700, 9, 21)
     assert report.p_value < 1e-6
     assert report.hits > report.expected

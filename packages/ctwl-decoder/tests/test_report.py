@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from html import unescape
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -29,7 +29,7 @@ from ctwl_decoder.search.plan import NO_CODES, SearchPlan
 from ctwl_decoder.search.records import RecordReader
 from ctwl_decoder.search.spans import PositionSpan
 from ctwl_decoder.statistics.evidence import observe
-from ctwl_decoder.statistics.scores import NAT, rank_table, soft_table
+from ctwl_decoder.statistics.scores import NAT, position_scores, rank_table, soft_table
 from ctwl_decoder.text.tokens import tokenize_variants
 from ctwl_protocol import get_profile
 from ctwl_protocol.profile import TOY
@@ -50,7 +50,7 @@ def report(*records: ReadRecord) -> Report:
         outcome="found", detected=True, spans=spans, **codes, record=records[0], likeliest=None,
         alpha=1e-4, test="exact", score="soft", posterior=None, hits=90, expected=50.0, scored=100, tokens=450,
         needed=40, form="as given", searched=1 << 20, registry="a registry", profile="org.example.1",
-        profile_digest="0" * 64, arithmetic="float32",
+        profile_digest="0" * 64, read="whole", arithmetic="float32",
     )  # fmt: skip
 
 
@@ -222,10 +222,12 @@ def test_a_page_of_hardly_any_text_is_whole(tokens: int) -> None:
 def found_in_a_short_text() -> tuple[Assembler, SearchPlan, Finding, str]:
     profile, text = get_profile(TOY), "Caf\u00e9 au lait, \U0001f600 and tea!"
     proxy, reader = open_proxy(profile), RecordReader(profile)
-    assembler = Assembler(reader, Interpreter(profile, load_trusted(), None, (0,)), proxy.arithmetic)
+    assembler = Assembler(reader, Interpreter(profile, load_trusted(), None, (0,)))
     plan = SearchPlan.of(profile, NO_CODES, alpha=0.01, score="soft")
     (variant,) = tokenize_variants(text, proxy.tokenizer, profile)
-    return assembler, plan, find(variant, observe(proxy, variant.positions), plan, reader), text
+    evidence = observe(proxy, variant.positions)
+    units = partial(position_scores, evidence=evidence, sigma=profile.sigma)
+    return assembler, plan, find(variant, units, plan, reader), text
 
 
 @given(st.lists(st.integers(0, 24), min_size=2, max_size=6, unique=True).map(sorted))

@@ -1,6 +1,9 @@
 """Decoding, in the steps of spec section 10.
 
 text -> tokens -> evidence -> scores -> candidates -> records -> spans -> report
+
+The ranks of a text's tokens need no proxy LM. So a text is read by them first, and the proxy LM is loaded and asked
+only where they show too little.
 """
 
 from __future__ import annotations
@@ -9,27 +12,37 @@ from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from functools import lru_cache, partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import torch
+import numpy as np
+from numpy.typing import NDArray
 
 from ctwl_protocol.profile import STANDARD
 from ctwl_protocol.profile.document import Profile
-from ctwl_protocol.proxy import Proxy, open_proxy
+from ctwl_protocol.proxy.later import LaterProxy, open_later
 from ctwl_protocol.records.layouts import Layout
 from ctwl_protocol.records.sealing import ProviderKeys
 from ctwl_protocol.registry import Trusted, load_trusted
 
-from .options import ALPHA, ScoreName
+from .errors import ExtraMissing
+from .options import ALPHA, ScoreName, check_alpha
 from .report.analysis import Analysis
 from .report.assembly import Assembler
 from .report.interpretation import Interpreter
-from .report.model import Report
-from .search.finding import find
+from .report.model import Outcome, Report
+from .search.finding import Finding, find
 from .search.plan import SearchPlan, TestName, registered_codes
 from .search.records import RecordReader
-from .statistics.evidence import Observe, observe, observe_again
-from .statistics.scores import Score
-from .text.tokens import tokenize_variants
+from .search.screen import screen
+from .statistics.evidence import Evidence, Observe, observe, observe_again
+from .statistics.light import light_ranks, light_scores
+from .statistics.scores import Score, position_scores
+from .text.tokens import TokenizedVariant, tokenize_variants
+
+if TYPE_CHECKING:
+    import torch
+
+    from ctwl_protocol.proxy import Proxy
 
 __all__ = ["Decoder", "decode"]
 
@@ -41,16 +54,16 @@ def _silent(done: int, total: int) -> None:
 
 
 class Decoder:
-    """A profile's decoder, with its proxy LM loaded once for many texts.
+    """A profile's decoder, with its proxy LM loaded once for many texts, when a text first needs it.
 
     Attributes:
-        proxy: the proxy runner.
         profile: its profile.
+        tokenizer: the profile's tokenizer.
     """
 
     def __init__(
         self,
-        proxy: Proxy,
+        proxy: Proxy | LaterProxy,
         observer: Observe | None = None,
         *,
         layouts: Sequence[Layout] | None = None,
@@ -58,10 +71,10 @@ class Decoder:
         epochs: Iterable[int] = (0,),
         registry: Trusted | None = None,
     ) -> None:
-        """Make a decoder of a loaded proxy LM.
+        """Make a decoder of a proxy LM.
 
         Args:
-            proxy: the proxy runner.
+            proxy: the proxy runner, or one that is opened when it is first needed.
             observer: computes the evidence, see :data:`ctwl_decoder.statistics.evidence.Observe`; by default the proxy
                 LM alone.
             layouts: the layouts of records that are tried; None for the specification's and the registered ones.
@@ -73,14 +86,14 @@ class Decoder:
         Raises:
             RegistryError: see :func:`ctwl_protocol.registry.load_trusted`.
         """
-        self.proxy = proxy
-        self.profile = proxy.profile
+        self._proxy = proxy if isinstance(proxy, LaterProxy) else LaterProxy.of(proxy)
+        self.profile, self.tokenizer = proxy.profile, proxy.tokenizer
         registry = registry or load_trusted()
         registered = registered_codes(self.profile, registry)
         interpreter = Interpreter(self.profile, registry, keys, tuple(epochs))
         self._reader = RecordReader(self.profile, layouts or registry.registry.known_layouts(), keys, registered)
-        self._assembler = Assembler(self._reader, interpreter, proxy.arithmetic)
-        self._observer = observer or partial(observe, proxy)
+        self._assembler = Assembler(self._reader, interpreter)
+        self._observer = observer
 
     @classmethod
     def open(
@@ -95,7 +108,7 @@ class Decoder:
         epochs: Iterable[int] = (0,),
         registry: Trusted | None = None,
     ) -> Decoder:
-        """Load a profile's proxy LM and make its decoder.
+        """Make a profile's decoder, which loads the proxy LM when it first needs it.
 
         Args:
             profile: a profile, its name, or its file.
@@ -109,10 +122,27 @@ class Decoder:
             registry: see :class:`Decoder`.
 
         Raises:
+            CTWLError: see :func:`ctwl_protocol.proxy.open_later`.
+        """
+        proxy = open_later(profile, path=proxy_path, device=device, fast=not reference)
+        return cls(proxy, layouts=layouts, keys=keys, epochs=epochs, registry=registry)
+
+    @property
+    def proxy(self) -> Proxy:
+        """The proxy runner, opened at the first use.
+
+        Raises:
+            ExtraMissing: torch and transformers are not installed: this is the light reader.
             CTWLError: see :func:`ctwl_protocol.proxy.open_proxy`.
         """
-        proxy = open_proxy(profile, path=proxy_path, device=device, fast=not reference)
-        return cls(proxy, layouts=layouts, keys=keys, epochs=epochs, registry=registry)
+        try:
+            return self._proxy.open()
+        except ImportError as error:
+            raise ExtraMissing(
+                f"the proxy LM needs {error.name or error}. The whole decoder also reads texts of fewer tokens, lower "
+                "temperatures and other strategies; install it with: pip install ctwl-decoder. To be content with "
+                "what the ranks alone show, ask for the light scores (--light)"
+            ) from error
 
     def with_observer(self, observer: Observe) -> Decoder:
         """The same decoder with another source of evidence; all else is shared."""
@@ -126,7 +156,7 @@ class Decoder:
         *,
         alpha: float = ALPHA,
         test: TestName = "exact",
-        score: Score | ScoreName = "both",
+        score: Score | ScoreName = "auto",
         beacons: Iterable[tuple[int, int]] | None = None,
         progress: Progress = _silent,
     ) -> Report:
@@ -136,20 +166,58 @@ class Decoder:
             text: the text. A text that is too short gives a report that says so.
             alpha: level of the test, on the p-value corrected for all that is searched.
             test: "exact", or "posterior" for the paper's rule on sliding windows.
-            score: how positions are scored, see :mod:`ctwl_decoder.statistics.scores`; "both" for ``soft`` and ``rank``
-                side by side. The test "posterior" always counts, and ignores this.
+            score: how positions are scored, see :mod:`ctwl_decoder.statistics.scores`: "auto" by the light scores and,
+                where these are not conclusive, by ``soft`` and ``rank``, too; "light" by the light scores alone, which
+                need no proxy LM; "both" by ``soft`` and ``rank`` alone. The test "posterior" always counts, and ignores
+                this.
             beacons: search only the codes of these (provider, version) pairs. None searches all codes, where registered
                 beacons need less evidence than others.
-            progress: called with the number of positions that are done, and of all.
+            progress: called with the number of positions that the proxy LM has read, and of all: first with 0, before
+                the proxy LM is loaded; never where it is not needed.
 
         Raises:
             NotText: the string has lone surrogates, or too many combining marks on one letter.
             InputTooLarge: the text exceeds ``MAX_CHARACTERS`` or ``MAX_TOKENS`` of :mod:`ctwl_decoder.options`.
             OptionOutOfRange: alpha is not strictly between 0 and 1; there is no beacon to search for.
             FieldOutOfRange: a provider or version is out of range.
+            CTWLError: the proxy LM is needed and cannot be opened, see :attr:`proxy`.
             TypeError: the text is no ``str``.
         """
         return self.analyse(text, alpha=alpha, test=test, score=score, beacons=beacons, progress=progress).report
+
+    def screened(
+        self,
+        text: str,
+        level: float,
+        *,
+        alpha: float = ALPHA,
+        score: Score | ScoreName = "both",
+        beacons: Iterable[tuple[int, int]] | None = None,
+    ) -> tuple[Outcome | None, int]:
+        """Whether a text need be read no further, in milliseconds; for scans of many texts.
+
+        Args:
+            text: the text.
+            level: of the screen: a text with a larger p-value by the light scores is read no further.
+            alpha: as for :meth:`decode`.
+            score: what the text is decoded by if it passes.
+            beacons: as for :meth:`decode`.
+
+        Returns:
+            The outcome, "none" or "too-short", or None for a text that passes; and the number of its tokens.
+
+        Raises:
+            As :meth:`decode` does.
+        """
+        check_alpha(level, "the screen's level")
+        registered = self._reader.registered
+        light = SearchPlan.of(self.profile, registered, alpha=alpha, score="light", beacons=beacons)
+        variants = tokenize_variants(text, self.tokenizer, self.profile)
+        tokens = variants[0].tokens
+        if screen(self.profile, variants, light, self._reader.counts, level) <= level:
+            return None, tokens
+        plan = SearchPlan.of(self.profile, registered, alpha=alpha, score=score, beacons=beacons)
+        return ("too-short" if tokens < plan.minimum_tokens(self.profile) else "none"), tokens
 
     def analyse(
         self,
@@ -157,7 +225,7 @@ class Decoder:
         *,
         alpha: float = ALPHA,
         test: TestName = "exact",
-        score: Score | ScoreName = "both",
+        score: Score | ScoreName = "auto",
         beacons: Iterable[tuple[int, int]] | None = None,
         progress: Progress = _silent,
     ) -> Analysis:
@@ -169,14 +237,54 @@ class Decoder:
         plan = SearchPlan.of(
             self.profile, self._reader.registered, alpha=alpha, test=test, score=score, beacons=beacons
         )
-        given, *second = tokenize_variants(text, self.proxy.tokenizer, self.profile)  # steps 1 to 3
-        evidence = self._observer(given.positions, lambda done: progress(done, len(given.positions)))  # step 4
-        finding = find(given, evidence, plan, self._reader)  # steps 5 to 8
-        if second and not finding.spans:  # the second variant, read where the first shows nothing
-            (other,) = second
-            more = observe_again(self._observer, other.positions, (given.positions, evidence), progress)
-            finding = min(finding, find(other, more, plan, self._reader), key=lambda each: each.order)
-        return self._assembler.analysis(text, finding, plan)  # step 9
+        variants = tokenize_variants(text, self.tokenizer, self.profile)  # steps 1 to 3
+        findings: list[Finding] = []
+        if plan.light.score_shares:
+            findings = self._read_light(variants, plan.light)
+            finding = min(findings, key=lambda each: each.order)
+            if not plan.whole.score_shares or finding.is_conclusive(alpha):
+                return self._assembler.analysis(text, finding, plan)  # step 9
+        findings = self._read_whole(variants, plan.whole, findings, progress)
+        finding = min(findings, key=lambda each: each.order)
+        return self._assembler.analysis(text, finding, plan, self.proxy.arithmetic)
+
+    def _read_light(self, variants: Sequence[TokenizedVariant], plan: SearchPlan) -> list[Finding]:
+        """Steps 4 to 8 by ranks alone; the second variant is read where the first shows nothing.
+
+        The registered codes are few, so they are searched first, and all codes only where these are not conclusive.
+        """
+        findings: list[Finding] = []
+        for variant in variants:
+            ranks = light_ranks(self.profile, variant.positions)
+            units = partial(light_scores, ranks=ranks, sigma=self.profile.sigma)
+            finding = None
+            for part in plan.by_codes():
+                finding = find(variant, units, part, self._reader, finding)
+                if finding.is_conclusive(plan.alpha):
+                    return [*findings, finding]
+            findings += [finding] if finding else []
+            if findings[-1].spans:
+                break
+        return findings
+
+    def _read_whole(
+        self, variants: Sequence[TokenizedVariant], plan: SearchPlan, light: Sequence[Finding], progress: Progress
+    ) -> list[Finding]:
+        """Steps 4 to 8 by the proxy LM, with what the light scores found; the variants are read as there."""
+        given, *second = variants
+        if len(given.positions):
+            progress(0, len(given.positions))
+        observer = self._observer or partial(observe, self.proxy)
+        evidence = observer(given.positions, lambda done: progress(done, len(given.positions)))
+        finding = find(given, self._units(evidence), plan, self._reader, light[0] if light else None)
+        if not second or finding.spans:
+            return [finding]
+        (other,) = second
+        more = observe_again(observer, other.positions, (given.positions, evidence), progress)
+        return [finding, find(other, self._units(more), plan, self._reader, light[1] if light else None)]
+
+    def _units(self, evidence: Evidence) -> Callable[[Score], NDArray[np.int8]]:
+        return partial(position_scores, evidence=evidence, sigma=self.profile.sigma)
 
 
 def decode(
@@ -194,9 +302,9 @@ def decode(
     Raises:
         CTWLError: see :meth:`Decoder.open` and :meth:`Decoder.decode`.
     """
-    return Decoder(_loaded(profile, proxy_path, device)).decode(text, alpha=alpha)
+    return Decoder(_opened(profile, proxy_path, device)).decode(text, alpha=alpha)
 
 
 @lru_cache(maxsize=1)
-def _loaded(profile: str | Path | Profile, proxy_path: str | Path | None, device: str | torch.device) -> Proxy:
-    return open_proxy(profile, path=proxy_path, device=device, fast=True)
+def _opened(profile: str | Path | Profile, proxy_path: str | Path | None, device: str | torch.device) -> LaterProxy:
+    return open_later(profile, path=proxy_path, device=device, fast=True)

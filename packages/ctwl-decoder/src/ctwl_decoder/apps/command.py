@@ -44,6 +44,7 @@ examples:
   ctwl-decode --html report.html letter.txt           a page to pass on
   ctwl-decode --json --profile org.ctwl.smollm2-135m.1 - < letter.txt
   ctwl-decode --beacon 42:3 letter.txt                is it this model's? needs less text
+  ctwl-decode --light letter.txt                      at once, without the language model: finds less
   ctwl-decode --keys our.keys letter.txt              a provider opens its users, tests its authenticators
 
 other commands:
@@ -68,21 +69,24 @@ def _epoch(given: str) -> int:
     return int(given)
 
 
+class _Schema(argparse.Action):
+    """Print the schema, which takes a while to make, and exit."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **Report.model_json_schema()}
+        print(json.dumps(schema, indent=2))
+        parser.exit()
+
+
 def _parser() -> argparse.ArgumentParser:
     what = "Read the public watermark code that a language model's provider put in a text."
     parser = command_parser("ctwl-decode", what, _EPILOG)
-    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **Report.model_json_schema()}
     parser.add_argument("file", metavar="FILE", help="a UTF-8 text file; - reads standard input")
     add_proxy_options(parser, reference=True)
     _add_search_options(parser)
     parser.add_argument("--json", action="store_true", help="print the report as JSON (schema: ctwl-decode --schema)")
     parser.add_argument("--html", metavar="FILE", help="also write the report as an HTML page")
-    parser.add_argument(
-        "--schema",
-        action="version",
-        version=json.dumps(schema, indent=2),
-        help="print the JSON schema of the report and exit",
-    )
+    parser.add_argument("--schema", action=_Schema, nargs=0, help="print the JSON schema of the report and exit")
     return parser
 
 
@@ -112,13 +116,19 @@ def _add_search_options(parser: argparse.ArgumentParser) -> None:
         default="exact",
         help="exact p-value (default), or the paper's posterior with its threshold 1 - 1e-5, for comparison",
     )
-    parser.add_argument(
+    way = parser.add_mutually_exclusive_group()
+    way.add_argument(
         "--score",
         choices=get_args(ScoreName),
-        default="both",
-        help="how positions are scored: log-likelihood ratio by halves (soft), for all strategies; by ranks (rank), "
-        "for gumbel; both (default); or the paper's count",
+        default="auto",
+        help="how positions are scored: by the tokens' ranks alone, in a moment (light); log-likelihood ratio by the "
+        "proxy LM's halves (soft), for all strategies; by ranks and the proxy LM (rank), for gumbel; both of these; "
+        "light where that is conclusive, else both (auto, the default); or the paper's count",
     )
+    way.add_argument(
+        "--light", dest="score", action="store_const", const="light", help="never load the proxy LM; as --score light"
+    )
+    way.add_argument("--full", dest="score", action="store_const", const="both", help="always; as --score both")
     only = parser.add_mutually_exclusive_group()
     add_beacons(only, "all codes, registered ones before others")
     only.add_argument("--registered", action="store_true", help="search for registered providers' beacons only")
@@ -127,13 +137,17 @@ def _add_search_options(parser: argparse.ArgumentParser) -> None:
 @contextmanager
 def _progress() -> Iterator[Callable[[int, int], None]]:
     """A progress bar on stderr where that is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
     from rich.console import Console
     from rich.progress import Progress
 
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("reading")
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("reading by ranks", total=None)
+        yield lambda done, total: bar.update(
+            task, completed=done, total=total, description="the ranks show too little: reading by the proxy LM"
+        )
 
 
 def _analyse(arguments: argparse.Namespace) -> Analysis:

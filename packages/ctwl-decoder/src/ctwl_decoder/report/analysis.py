@@ -15,6 +15,7 @@ __all__ = ["Analysis", "evidence_level"]
 
 _HARDLY = 0.1
 _FOR = {"soft": (0.3, 0.5), "count": (0.3, 0.5), "rank": (0.7, 2.0)}
+_FOR |= {"light-soft": _FOR["soft"], "light-rank": _FOR["rank"]}
 _AGAINST = (0.5, 1.0)
 """Nats from which a token is shown more strongly: chosen so that each score reaches every shade."""
 

@@ -27,22 +27,29 @@ class Assembler:
     Attributes:
         reader: gives the positions of each slot.
         interpreter: says what codes mean.
-        arithmetic: what the proxy LM computes in.
     """
 
     reader: RecordReader
     interpreter: Interpreter
-    arithmetic: str
 
-    def analysis(self, text: str, finding: Finding, plan: SearchPlan) -> Analysis:
-        """The report on a text, with the evidence at each token."""
+    def analysis(self, text: str, finding: Finding, plan: SearchPlan, arithmetic: str | None = None) -> Analysis:
+        """The report on a text, with the evidence at each token.
+
+        Args:
+            text: the text.
+            finding: what was found in it.
+            plan: what was searched.
+            arithmetic: what the proxy LM computes in; None where it was not asked.
+        """
         spans = [self._span(text, finding, plan, span) for span in finding.spans]
         clearest = min(finding.spans, key=lambda span: span.candidate.p_value, default=None)
         best = clearest.candidate if clearest else finding.best
-        report = self._report(finding, plan, spans, best)
+        report = self._report(finding, plan, spans, best, arithmetic)
         return Analysis(text, report, finding.variant.starts, self._contributions(finding, best))
 
-    def _report(self, finding: Finding, plan: SearchPlan, spans: list[Span], best: Candidate) -> Report:
+    def _report(
+        self, finding: Finding, plan: SearchPlan, spans: list[Span], best: Candidate, arithmetic: str | None
+    ) -> Report:
         profile, tokens = self.reader.profile, finding.variant.tokens
         window = finding.scored[best.by][best.start : best.end]
         slots = [(part[part.first_occurrences()], code) for _, part, code in self.reader.parts(window, best)]
@@ -75,7 +82,8 @@ class Assembler:
             registry=self.interpreter.label(),
             profile=profile.name,
             profile_digest=profile.digest,
-            arithmetic=self.arithmetic,
+            read="light" if arithmetic is None else "whole",
+            arithmetic=arithmetic or "integer",
         )
 
     def _span(self, text: str, finding: Finding, plan: SearchPlan, span: PositionSpan) -> Span:

@@ -12,7 +12,7 @@ import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from .analysis import Analysis, evidence_level
-from .wording import NONE_FOUND, caveats, describe_origin, describe_record, format_p_value, headline
+from .wording import NONE_FOUND, caveats, describe_origin, describe_record, format_p_value, headline, means
 
 __all__ = ["html_report", "render_page"]
 
@@ -27,7 +27,9 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 40, 890, 10, 160
 
 _PAGES = Environment(loader=PackageLoader("ctwl_decoder"), autoescape=True, undefined=StrictUndefined, trim_blocks=True)
 _PAGES.globals["none_found"] = NONE_FOUND
-_PAGES.filters |= {"p_value": format_p_value, "origin": describe_origin, "record": describe_record}
+_PAGES.filters |= {
+    "p_value": format_p_value, "origin": describe_origin, "record": describe_record, "means": means,
+}  # fmt: skip
 
 
 def render_page(template: str, **values: object) -> str:

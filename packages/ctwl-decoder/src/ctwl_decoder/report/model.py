@@ -112,8 +112,11 @@ class Report(_Data):
     )
     alpha: float = Field(description="Level of the test.")
     test: Literal["exact", "posterior"] = Field(description="Which test decided.")
-    score: Literal["soft", "rank", "count"] = Field(
-        description="The score that shows the code; where two were asked for, the clearer one."
+    read: Literal["light", "whole"] = Field(
+        description='How far the text was read: "light", by the ranks of its tokens alone; or "whole", by the proxy LM.'
+    )
+    score: Literal["soft", "rank", "count", "light-soft", "light-rank"] = Field(
+        description="The score that shows the code; where several were asked for, the clearest one."
     )
     posterior: float | None = Field(
         description="The paper's posterior of the code; only where that test was asked for."
@@ -132,7 +135,9 @@ class Report(_Data):
     registry: str | None = Field(description="Which registry the names are from; None under a private profile.")
     profile: str = Field(description="Name of the profile.")
     profile_digest: str = Field(description="SHA-256 of the profile's canonical encoding.")
-    arithmetic: str = Field(description='What the proxy LM computed in; "float32" is the reference.')
+    arithmetic: str = Field(
+        description='What the proxy LM computed in; "float32" is the reference, "integer" where it was not asked.'
+    )
 
     @property
     def short(self) -> bool:

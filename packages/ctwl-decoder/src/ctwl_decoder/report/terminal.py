@@ -10,7 +10,7 @@ from rich.text import Text
 from ..text.variants import AS_GIVEN
 from .analysis import Analysis, evidence_level
 from .model import ReadRecord
-from .wording import caveats, describe_origin, describe_record, format_p_value, headline
+from .wording import caveats, describe_origin, describe_record, format_p_value, headline, means
 
 __all__ = ["render", "show"]
 
@@ -87,7 +87,7 @@ def _details(analysis: Analysis) -> Table:
 
 def _numbers(analysis: Analysis) -> Text:
     report = analysis.report
-    by_rank = ", by rank" if report.score == "rank" else ""
+    by_rank = ", by rank" if report.score.endswith("rank") else ""
     words = f"{report.hits} hits in {report.scored} tokens scored{by_rank}, where a wrong code has "
     words += f"{report.expected:.1f}; "
     words += f"{report.tokens} tokens, {report.searched:,} codes searched"
@@ -95,7 +95,7 @@ def _numbers(analysis: Analysis) -> Text:
         words += f"; read {report.form}"
     if report.registry and report.detected:
         words += f"\nnames from the {report.registry}"
-    return Text(f"{words}\nprofile {report.profile} ({report.arithmetic})")
+    return Text(f"{words}\nprofile {report.profile} ({means(report)})")
 
 
 def _heat(analysis: Analysis, *, colours: bool) -> Text:

@@ -8,12 +8,22 @@ from ..search.posterior import THRESHOLD
 from ..text.variants import AS_GIVEN
 from .model import ENOUGH_TOKENS, Hop, ReadRecord, Report, Span
 
-__all__ = ["caveats", "describe", "describe_hop", "describe_origin", "describe_record", "format_p_value", "headline"]
+__all__ = [
+    "caveats",
+    "describe",
+    "describe_hop",
+    "describe_origin",
+    "describe_record",
+    "format_p_value",
+    "headline",
+    "means",
+]
 
 NONE_FOUND = "No watermark found"
 TOO_SHORT = "No verdict: the text is too short"
 NO_PROOF = "That does not show that a person wrote the text: marks wear off, and other models write none."
 PRIVATE = "Only someone with the profile's key can have written it, or can read it."
+LIGHT = "It was read by the ranks of its tokens alone; with the proxy LM the decoder finds more."
 FORGEABLE = "Anyone can write open codes: they say what the text carries, not who put it there."
 CONFIRMED = "Its authenticator was written with the provider's keys, or copied together with a text that was."
 NOTHING_ELSE = "It says nothing about the words outside the passages found, and nothing about whether the text is true."
@@ -62,13 +72,13 @@ def caveats(report: Report) -> list[str]:
 
 def describe(report: Report) -> str:
     """The whole report for people, in lines of plain text: the verdict first."""
-    size = f"{report.tokens} tokens, {report.scored} scored; profile {report.profile} ({report.arithmetic})"
+    size = f"{report.tokens} tokens, {report.scored} scored; profile {report.profile} ({means(report)})"
     if report.outcome == "too-short":
         return f"{TOO_SHORT}. {_shortage(report)}\n{size}"
     if report.outcome == "none":
         return "\n".join([f"{NONE_FOUND} ({_why(report)}).", size, *_caution(report), NO_PROOF])
     clearest = "" if len(report.spans) == 1 else ", the clearest passage's"
-    by = ", by rank" if report.score == "rank" else ""
+    by = ", by rank" if report.score.endswith("rank") else ""
     lines = [
         *_describe_spans(report.spans),
         f"p-value   {format_p_value(report.p_value)}{clearest}   how often chance would do as well, over all codes and "
@@ -138,6 +148,11 @@ def describe_record(record: ReadRecord | None) -> list[tuple[str, str]]:
     return rows
 
 
+def means(report: Report) -> str:
+    """By what a text was read."""
+    return "ranks alone" if report.read == "light" else f"the proxy LM in {report.arithmetic}"
+
+
 def format_p_value(p: float) -> str:
     """A p-value for people: three digits, or two and a power of ten."""
     if p >= 0.001 or p == 0:
@@ -155,9 +170,8 @@ def _shortage(report: Report) -> str:
 
 
 def _caution(report: Report) -> list[str]:
-    if not report.short:
-        return []
-    return [f"{report.tokens} tokens are few: texts of fewer than {ENOUGH_TOKENS} often hold too little."]
+    few = f"{report.tokens} tokens are few: texts of fewer than {ENOUGH_TOKENS} often hold too little."
+    return [few] * report.short + [LIGHT] * (report.read == "light")
 
 
 def _why(report: Report) -> str:

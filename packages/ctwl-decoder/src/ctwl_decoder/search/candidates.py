@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ctwl_protocol.records.layouts import Layout
 
-from ..statistics.null import Null, null_of
+from ..statistics.null import FLOOR, tail_of
 from ..statistics.scored_positions import ScoredPositions, ScoreTable
 from ..statistics.scores import Score
 
@@ -118,7 +118,6 @@ class Window:
         count: how many codes the record has.
         by: how positions are scored.
         table: the scores of slot 0 by context.
-        null: of a wrong code's score there.
     """
 
     start: int
@@ -126,18 +125,18 @@ class Window:
     count: int
     by: Score
     table: ScoreTable
-    null: Null
 
     @classmethod
     def of(cls, text: ScoredText, start: int, end: int, count: int = 1) -> Window:
         """The window of a text."""
         part = text.positions[start:end]
         table = ScoreTable.of(part[part.indices_of_slot(count, 0)])
-        return cls(start, end, count, text.score, table, null_of(table.scores))
+        return cls(start, end, count, text.score, table)
 
     def candidate(self, code: int, codes: NDArray[np.uint32], tests: float) -> Candidate:
         """A code, the best of ``codes``, with its exact p-value for so many tests."""
         score = self.table.score(code)
+        chance = tail_of(self.table.scores, score)
         return Candidate(
             self.start,
             self.end,
@@ -147,7 +146,7 @@ class Window:
             score=score,
             expected=self.table.expected,
             tests=tests,
-            chance=self.null.tail(score),
-            p_value=self.null.p_value(score, tests),
+            chance=chance,
+            p_value=min(1.0, max(tests * chance, FLOOR)),
             codes=codes,
         )

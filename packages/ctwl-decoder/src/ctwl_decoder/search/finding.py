@@ -1,22 +1,27 @@
-"""From a variant's evidence to its spans (spec section 10, steps 5 to 8)."""
+"""From a variant's scores to its spans (spec section 10, steps 5 to 8)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from ..statistics.evidence import Evidence
+import numpy as np
+from numpy.typing import NDArray
+
 from ..statistics.scored_positions import ScoredPositions
-from ..statistics.scores import Score, position_scores
+from ..statistics.scores import Score
 from ..text.tokens import TokenizedVariant
 from .candidates import Candidate, CodeSet, ScoredText
 from .plan import SearchPlan
 from .posterior import THRESHOLD, posterior_windows
 from .records import RecordReader
 from .spans import PositionSpan, merge
-from .windows import find_candidates
+from .windows import LENGTHS, find_candidates
 
 __all__ = ["Finding", "find"]
+
+Units = Callable[[Score], NDArray[np.int8]]
+"""Gives the score of every colour at every position: int8 (positions, colours)."""
 
 
 @dataclass(frozen=True)
@@ -27,12 +32,14 @@ class Finding:
         variant: the variant.
         scored: for each score, the scored positions that show its spans and say where they end.
         best: the candidate with the smallest p-value, or with the highest posterior.
+        passed: the candidates that passed the test.
         spans: the spans, in the text's order; empty where nothing passed the test.
     """
 
     variant: TokenizedVariant
     scored: Mapping[Score, ScoredPositions]
     best: Candidate
+    passed: list[Candidate]
     spans: list[PositionSpan]
 
     @property
@@ -40,23 +47,39 @@ class Finding:
         """Of two variants the one with spans comes first, then the one with the clearer candidate."""
         return not self.spans, self.best.order
 
+    def is_conclusive(self, alpha: float) -> bool:
+        """Whether more evidence could hardly show more.
 
-def find(variant: TokenizedVariant, evidence: Evidence, plan: SearchPlan, reader: RecordReader) -> Finding:
+        Something was found, every code of a record of several is clear at the level, and no stretch outside the spans
+        is as long as the shortest window.
+        """
+        bounds = [0, *(end for span in self.spans for end in (span.start, span.end)), len(self.variant.positions)]
+        gaps = [end - start for start, end in zip(bounds[::2], bounds[1::2], strict=True)]
+        return bool(self.spans) and max(gaps) < LENGTHS[0] and all(_is_clear(s.candidate, alpha) for s in self.spans)
+
+
+def _is_clear(candidate: Candidate, alpha: float) -> bool:
+    reading = candidate.reading
+    return candidate.count == 1 or (reading is not None and max(reading.p_values) <= alpha)
+
+
+def find(
+    variant: TokenizedVariant, units: Units, plan: SearchPlan, reader: RecordReader, earlier: Finding | None = None
+) -> Finding:
     """Search one variant of a text.
 
     Args:
         variant: the variant.
-        evidence: the evidence at its positions.
+        units: the scores of its positions.
         plan: what is searched.
         reader: reads records, and knows the profile.
+        earlier: what other scores found in the variant; it is part of the finding.
     """
     profile = reader.profile
     # 5. scores of positions
-    soft = ScoredPositions.of(profile, variant.positions, position_scores(Score.SOFT, evidence, profile.sigma))
-    scored = {
-        score: soft if score is Score.SOFT else replace(soft, scores=position_scores(score, evidence, profile.sigma))
-        for score in plan.score_shares
-    }
+    first, *others = plan.score_shares
+    positions = ScoredPositions.of(profile, variant.positions, units(first))
+    scored = {first: positions} | {score: replace(positions, scores=units(score)) for score in others}
     # 6. and 7. best codes of windows, with their p-values
     if plan.test == "posterior":
         candidates = posterior_windows(scored[Score.COUNT], plan.code_sets[0].codes, variant.share)
@@ -70,7 +93,14 @@ def find(variant: TokenizedVariant, evidence: Evidence, plan: SearchPlan, reader
         passed = [candidate for candidate in candidates if candidate.p_value <= plan.alpha]
     # 8. spans of the windows that passed. Counts are never negative, so their spans would grow without end: the soft
     # score says where they end.
-    shown = scored | {Score.COUNT: soft}
-    spans = merge(len(soft), passed, profile.prefix_length, lambda each: reader.contributions(shown[each.by], each))
+    if earlier is not None:
+        scored, passed = {**earlier.scored, **scored}, earlier.passed + passed
+        best = min(earlier.best, best, key=lambda candidate: candidate.order)
+    shown = scored
+    if Score.COUNT in scored:
+        shown = scored | {Score.COUNT: replace(positions, scores=units(Score.SOFT))}
+    spans = merge(
+        len(positions), passed, profile.prefix_length, lambda each: reader.contributions(shown[each.by], each)
+    )
     spans = [replace(span, candidate=reader.read_if_needed(scored[span.by], span.candidate)) for span in spans]
-    return Finding(variant, shown, best, spans)
+    return Finding(variant, shown, best, passed, spans)

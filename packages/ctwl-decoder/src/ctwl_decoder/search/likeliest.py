@@ -9,12 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from ctwl_protocol.partition.kernel import jit
 
 __all__ = ["NOWHERE", "likeliest"]
 
@@ -38,6 +35,8 @@ def likeliest(slots: Sequence[NDArray[np.int32]], most: int = 1) -> tuple[NDArra
     Returns:
         int64 (records, slots), what the slots carry, the check included; int64 (records,), the sums of their scores.
     """
+    from ..statistics.compiled import combine
+
     best = np.array([[int(scores.argmax()) for scores in slots]])
     if most == 1 and not np.bitwise_xor.reduce(best[0]):  # the best of every slot, and they agree
         return best, _sums(slots, best)
@@ -51,7 +50,7 @@ def likeliest(slots: Sequence[NDArray[np.int32]], most: int = 1) -> tuple[NDArra
         known = np.zeros((2, len(others), _LIKELY), dtype=np.int32)
         for i, pair in enumerate(others):
             known[:, i, : len(pair[0])] = pair
-        sums = _combined(ranks, known[0], known[1], scores)
+        sums = combine(ranks, known[0], known[1], scores)
         least = np.partition(sums, len(sums) - most)[len(sums) - most] if most < len(sums) else sums.min()
         carried = list(known[0, np.arange(len(others)), ranks[sums >= least]].T)
         carried.insert(follows, np.bitwise_xor.reduce(carried))
@@ -61,19 +60,6 @@ def likeliest(slots: Sequence[NDArray[np.int32]], most: int = 1) -> tuple[NDArra
     order = np.argsort(-sums, kind="stable")[:most]
     order = order[sums[order] > NOWHERE // 2]
     return records[order].astype(np.int64), sums[order]
-
-
-@jit
-def _combined(ranks: Any, codes: Any, worth: Any, follows: Any) -> Any:
-    """The scores of records whose codes have such ranks in all slots but the one that follows."""
-    sums = np.empty(len(ranks), np.int32)
-    for i in range(len(ranks)):
-        check, total = 0, 0
-        for slot in range(ranks.shape[1]):
-            check ^= codes[slot, ranks[i, slot]]
-            total += worth[slot, ranks[i, slot]]
-        sums[i] = total + follows[check]
-    return sums
 
 
 def _sums(slots: Sequence[NDArray[np.int32]], records: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -19,7 +19,7 @@ from ..statistics.code_scores import code_space
 from ..statistics.scores import Score
 from .candidates import CodeSet
 
-__all__ = ["NO_CODES", "SCORE_SHARES", "SearchPlan", "TestName", "registered_codes"]
+__all__ = ["LIGHT_SHARES", "NO_CODES", "SCORE_SHARES", "SearchPlan", "TestName", "registered_codes"]
 
 TestName: TypeAlias = Literal["exact", "posterior"]
 """Which test decides: the exact p-value, or the paper's posterior."""
@@ -27,6 +27,21 @@ TestName: TypeAlias = Literal["exact", "posterior"]
 SCORE_SHARES: Mapping[Score, float] = {Score.SOFT: 31 / 32, Score.RANK: 1 / 32}
 """The share of the level of each score, where a text is read by both. Texts by ``gumbel`` show so clearly by rank that
 a small share is enough, and other texts lose next to nothing (``evaluation/gumbel.py``)."""
+
+LIGHT_SHARES: Mapping[Score, float] = {Score.LIGHT_SOFT: 1 / 2, Score.LIGHT_RANK: 1 / 2}
+"""The share of the level of each light score, where a text is read by these alone (``evaluation/light.py``)."""
+
+LIGHT_FIRST = 1 / 4
+"""The share of the level of the light scores, where the others follow if these show too little. It costs the others 0.4
+bits (``evaluation/light.py``)."""
+
+_SHARES: Mapping[str, Mapping[Score, float]] = {
+    "both": SCORE_SHARES,
+    "light": LIGHT_SHARES,
+    "auto": {score: LIGHT_FIRST * share for score, share in LIGHT_SHARES.items()}
+    | {score: (1 - LIGHT_FIRST) * share for score, share in SCORE_SHARES.items()},
+}
+"""The shares of the level, where a text is read by several scores."""
 
 NO_CODES = np.array([], dtype=np.uint32)
 """No registered codes."""
@@ -59,7 +74,7 @@ class SearchPlan:
         *,
         alpha: float,
         test: TestName = "exact",
-        score: Score | ScoreName = "both",
+        score: Score | ScoreName = "auto",
         beacons: Iterable[tuple[int, int]] | None = None,
     ) -> SearchPlan:
         """The plan that a caller's options ask for.
@@ -69,7 +84,8 @@ class SearchPlan:
             registered: uint32, ascending: the codes of registered beacons, which have half of the level.
             alpha: the level.
             test: which test decides. The posterior counts members, and knows no registered codes.
-            score: how positions are scored; "both" for ``soft`` and ``rank`` side by side.
+            score: how positions are scored: "light" for the two light scores, "both" for ``soft`` and ``rank``, "auto"
+                for the light ones first.
             beacons: the (provider, version) pairs whose codes alone are searched; None for all codes.
 
         Raises:
@@ -85,8 +101,22 @@ class SearchPlan:
             code_sets = [CodeSet(registered, 1 / 2), CodeSet(code_space(profile), 1 / 2)]
         if test == "posterior":
             score = Score.COUNT
-        shares = SCORE_SHARES if score == "both" else {Score(score): 1.0}
+        shares = _SHARES.get(score, {}) or {Score(score): 1.0}
         return cls(alpha, test, tuple(code_sets), shares)
+
+    @property
+    def light(self) -> SearchPlan:
+        """The tests by the light scores, which need no proxy LM."""
+        return replace(self, score_shares={s: share for s, share in self.score_shares.items() if s in LIGHT_SHARES})
+
+    @property
+    def whole(self) -> SearchPlan:
+        """The tests by the other scores."""
+        return replace(self, score_shares={s: share for s, share in self.score_shares.items() if s not in LIGHT_SHARES})
+
+    def by_codes(self) -> list[SearchPlan]:
+        """The tests of each set of codes by itself."""
+        return [replace(self, code_sets=(each,)) for each in self.code_sets]
 
     @property
     def searched(self) -> int:
@@ -98,7 +128,7 @@ class SearchPlan:
         bits = min(math.log2(len(each.codes) / each.share) for each in self.code_sets) - math.log2(self.alpha)
         per_member = math.log2(profile.sigma[1] / profile.sigma[0])  # a token that lies wholly in the half
         positions = min(
-            (bits - math.log2(share)) / (_BITS_PER_RANK if score is Score.RANK else per_member)
+            (bits - math.log2(share)) / (_BITS_PER_RANK if score in (Score.RANK, Score.LIGHT_RANK) else per_member)
             for score, share in self.score_shares.items()
         )
         return profile.prefix_length + math.ceil(positions)

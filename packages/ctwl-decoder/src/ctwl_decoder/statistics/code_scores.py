@@ -8,23 +8,16 @@ window of a long text is found in :mod:`.window_scores`.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ctwl_protocol import hashing
-from ctwl_protocol.partition.kernel import fold, in_chunks, jit, mix
 from ctwl_protocol.profile.document import Profile
 
 from .scored_positions import ScoreTable
 
-__all__ = ["BLOCK", "best_codes", "code_space", "colours_of", "fold_codes", "score_all", "score_codes"]
-
-BLOCK = 1 << 11
-"""Codes that are scored together: their scores fit into the first-level cache."""
-
-_GOLDEN, _S32 = np.uint32(hashing.GOLDEN), np.uint64(32)
+__all__ = ["best_codes", "code_space", "score_all", "score_codes"]
 
 
 def code_space(profile: Profile) -> NDArray[np.uint32]:
@@ -45,44 +38,12 @@ def score_codes(table: ScoreTable, codes: NDArray[np.uint32]) -> NDArray[np.int3
     return scores
 
 
-@jit
-def fold_codes(codes: Any) -> Any:
-    """The part of the hash that depends on the code alone: uint32 (codes,)."""
-    folded = np.empty(len(codes), np.uint32)
-    for k in range(len(codes)):
-        folded[k] = fold(np.uint32(codes[k] * _GOLDEN))
-    return folded
-
-
-@jit
-def colours_of(seed: Any, folded: Any, colours: Any, found: Any) -> None:
-    """Write the colours of codes at a context to ``found``: uint32 (codes,)."""
-    start = fold(seed)
-    for k in range(len(folded)):
-        mixed = mix(np.uint32(start ^ folded[k]))
-        found[k] = np.uint32((np.uint64(mixed) * np.uint64(colours)) >> _S32)
-
-
-@jit
-def _score(seeds: Any, table: Any, codes: Any, scores: Any, start: int, stop: int) -> None:
-    colours = np.uint32(table.shape[1])
-    found = np.empty(BLOCK, np.uint32)
-    for block in range(start, stop, BLOCK):  # a block of scores stays in the first-level cache
-        end = min(block + BLOCK, stop)
-        folded = fold_codes(codes[block:end])
-        sums = np.zeros(end - block, np.int32)
-        for c in range(len(seeds)):
-            row = table[c]
-            colours_of(seeds[c], folded, colours, found)
-            for k in range(len(sums)):
-                sums[k] += row[found[k]]
-        scores[block:end] = sums
-
-
 def score_all(table: ScoreTable, codes: NDArray[np.uint32]) -> NDArray[np.int32]:
     """:func:`score_codes` for many codes: int32 (codes,)."""
+    from .compiled import in_chunks, score
+
     scores = np.empty(len(codes), dtype=np.int32)
-    in_chunks(lambda start, stop: _score(table.seeds, table.scores, codes, scores, start, stop), len(codes))
+    in_chunks(lambda start, stop: score(table.seeds, table.scores, codes, scores, start, stop), len(codes))
     return scores
 
 

@@ -7,17 +7,18 @@ cut; a window's score is the difference at its two ends. So each position is has
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ctwl_protocol.partition.kernel import in_chunks, jit
+from ctwl_protocol import hashing
 
-from .code_scores import BLOCK, colours_of, fold_codes
 from .scored_positions import ScoredPositions
 
 __all__ = ["search_windows"]
+
+_FEW = 1 << 21
+"""So many pairs of a position and a code are scored by NumPy, in less time than it takes to import numba."""
 
 _CACHE = 1 << 19
 """Bytes of sums for one block of codes: they fit into the second-level cache."""
@@ -43,6 +44,10 @@ def search_windows(
         The best codes, uint32 (texts, windows), and their scores, int32 (texts, windows).
     """
     pieces, ends, count = _pieces(texts[0], places, windows)
+    if len(places) * len(codes) <= _FEW:
+        return _search_few(texts, pieces, ends, count, codes)
+    from .compiled import BLOCK, in_chunks, search
+
     reach = max(int(np.abs(text.scores.astype(np.int64)).max(axis=1, initial=0).sum()) for text in texts)
     half, word = (16, np.int32) if reach < 1 << 15 else (32, np.int64)
     packed = np.asarray(sum(text.scores.astype(np.int64) << half * v for v, text in enumerate(texts)), word)
@@ -51,13 +56,36 @@ def search_windows(
     def work(start: int, stop: int) -> tuple[NDArray[np.int32], NDArray[np.uint32]]:
         best, which = np.empty((len(ends), len(texts)), np.int32), np.zeros((len(ends), len(texts)), np.uint32)
         sums = np.empty((count, block), word)
-        _search(texts[0].seeds, packed, pieces, ends, codes[start:stop], half, sums, best, which)
+        search(texts[0].seeds, packed, pieces, ends, codes[start:stop], half, sums, best, which)
         return best, which
 
     parts = in_chunks(work, len(codes))
     best, which = (np.stack(column) for column in zip(*parts, strict=True))
     top = best.argmax(axis=0)[None]
     return np.take_along_axis(which, top, 0)[0].T, np.take_along_axis(best, top, 0)[0].T
+
+
+def _search_few(
+    texts: Sequence[ScoredPositions],
+    pieces: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    count: int,
+    codes: NDArray[np.uint32],
+) -> tuple[NDArray[np.uint32], NDArray[np.int32]]:
+    """:func:`search_windows` in NumPy."""
+    units = np.stack([text.scores for text in texts])
+    sums = np.zeros((len(texts), count + 1, len(codes)), dtype=np.int32)
+    for i, seed in enumerate(texts[0].seeds.tolist()):
+        chosen = units[:, i, hashing.code_colours(seed, codes, units.shape[2])]
+        for piece in pieces[i][pieces[i] >= 0].tolist():
+            sums[:, piece + 1] += chosen
+    sums = sums.cumsum(axis=1, dtype=np.int32)
+    best, which = np.empty((2, len(texts), len(ends)), dtype=np.int32)
+    for w, (first, last) in enumerate(ends.tolist()):
+        scores = sums[:, last] - sums[:, first]
+        which[:, w] = scores.argmax(axis=1)
+        best[:, w] = np.take_along_axis(scores, which[:, w, None], 1)[:, 0]
+    return codes[which], best
 
 
 def _pieces(
@@ -82,57 +110,3 @@ def _pieces(
         pieces[counted, column] = before + piece[counted]
         before += len(cuts)
     return pieces, ends, before
-
-
-@jit
-def _sum_pieces(
-    seeds: Any, scores_by_colour: Any, pieces: Any, folded: Any, found: Any, values: Any, sums: Any
-) -> None:
-    colours = np.uint32(scores_by_colour.shape[1])
-    sums[:] = 0
-    for i in range(len(seeds)):
-        row = scores_by_colour[i]
-        colours_of(seeds[i], folded, colours, found)
-        for k in range(len(folded)):
-            values[k] = row[found[k]]
-        for piece in pieces[i]:
-            if piece >= 0:
-                into = sums[piece + 1]
-                for k in range(len(folded)):
-                    into[k] += values[k]
-    for piece in range(1, len(sums)):  # sums over all pieces before each cut
-        for k in range(len(folded)):
-            sums[piece, k] += sums[piece - 1, k]
-
-
-@jit
-def _keep_best(left: Any, right: Any, codes: Any, half: Any, values: Any, scores: Any, best: Any, which: Any) -> None:
-    bias, mask = np.int64(1) << (half - 1), (np.int64(1) << half) - 1
-    for k in range(len(codes)):
-        values[k] = right[k] - left[k]
-    for v in range(len(best)):
-        highest = best[v]
-        for k in range(len(codes)):
-            both = values[k] + bias
-            scores[k] = (both & mask) - bias if v == 0 else both >> half
-            highest = max(highest, scores[k])
-        if highest > best[v]:
-            best[v] = highest
-            for k in range(len(codes)):
-                if scores[k] == highest:
-                    which[v] = codes[k]
-                    break
-
-
-@jit
-def _search(
-    seeds: Any, scores_by_colour: Any, pieces: Any, ends: Any, codes: Any, half: int, sums: Any, best: Any, which: Any
-) -> None:
-    block = sums.shape[1]
-    found, values, scores = np.empty(block, np.uint32), np.empty(block, sums.dtype), np.empty(block, np.int32)
-    best[:] = -(1 << 30)
-    for start in range(0, len(codes), block):
-        some = codes[start : start + block]
-        _sum_pieces(seeds, scores_by_colour, pieces, fold_codes(some), found, values, sums)
-        for w in range(len(ends)):
-            _keep_best(sums[ends[w, 0]], sums[ends[w, 1]], some, half, values, scores, best[w], which[w])

@@ -1,14 +1,22 @@
 """The proxy runner: from a profile to integer weights, shared by encoder and decoder (spec section 5).
 
-Needs the extra ``ctwl-protocol[proxy]`` (torch, transformers, numba).
+The tokenizer needs the extra ``ctwl-protocol[light]`` (tokenizers, numba), all else ``ctwl-protocol[proxy]`` (torch and
+transformers, too). What needs torch is loaded when it is asked for: that takes seconds.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from .files import ProxyFiles, cache_folder, find_files, hub_answers
-from .model import build_model, fast_arithmetic, load_proxy_model, load_tensors
-from .runner import Proxy, choose_device, open_proxy
+from .later import LaterProxy, open_later
 from .tokenizer import ProxyTokenizer
 
+if TYPE_CHECKING:
+    from .model import build_model, fast_arithmetic, load_proxy_model, load_tensors
+    from .runner import Proxy, choose_device, open_proxy
+
 __all__ = [
+    "LaterProxy",
     "Proxy",
     "ProxyFiles",
     "ProxyTokenizer",
@@ -20,5 +28,14 @@ __all__ = [
     "hub_answers",
     "load_proxy_model",
     "load_tensors",
+    "open_later",
     "open_proxy",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("Proxy", "choose_device", "open_proxy"):
+        return getattr(import_module(".runner", __name__), name)
+    if name in ("build_model", "fast_arithmetic", "load_proxy_model", "load_tensors"):
+        return getattr(import_module(".model", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import lzma
 from collections.abc import Sequence
+from functools import cache
+from importlib import resources
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +15,13 @@ from numpy.typing import NDArray
 
 from ..errors import ProxyMalformed
 from ..profile.document import Tokenizer as TokenizerSpec
+from ..profile.lookup import get_profile, published_names
 from ..text.normalization import normalize
 from ..text.splitting import ONE_PIECE, SPLITS, build_bpe
 
 __all__ = ["SPLITS", "ProxyTokenizer"]
+
+_MERGES, _ALPHABET = "merges.txt.xz", "alphabet.json"
 
 _FEW = 64
 """So many short texts are tokenized in less time than it takes to wake other threads for them."""
@@ -37,15 +44,43 @@ class ProxyTokenizer:
             ProxyMalformed: the files are no byte-level BPE of the profile's size.
         """
         try:
-            self.vocabulary: dict[str, int] = json.loads(vocab.read_bytes())
-            lines = merges.read_bytes().decode().split("\n")[1:]  # after the header
-            pairs = [tuple(line.split(" ")) for line in lines if line]
-            self.backend = build_bpe(self.vocabulary, [(left, right) for left, right in pairs], spec.pre_tokenizer)
+            self._build(spec, json.loads(vocab.read_bytes()), _pairs(merges.read_bytes()))
         except Exception as error:  # whatever may be wrong with the files
             raise ProxyMalformed(f"{vocab} and {merges} are no BPE tokenizer: {error}") from error
-        self._bpe = self.backend.model
         if sorted(self.vocabulary.values()) != list(range(spec.vocabulary)):
             raise ProxyMalformed(f"{vocab} does not hold the ids 0 to {spec.vocabulary - 1}")
+
+    def _build(self, spec: TokenizerSpec, vocabulary: dict[str, int], pairs: list[tuple[str, str]]) -> None:
+        self.vocabulary = vocabulary
+        self.backend = build_bpe(vocabulary, pairs, spec.pre_tokenizer)
+        self._bpe = self.backend.model
+
+    @classmethod
+    @cache
+    def shipped(cls, spec: TokenizerSpec) -> ProxyTokenizer | None:
+        """The tokenizer of a published profile, which comes with this package; None for others.
+
+        A folder beside the profile holds the merges, and the few tokens that no merge makes. The merges make the other
+        tokens, in the order of their ids.
+
+        Raises:
+            ProxyMalformed: the package's files are not what the profile states.
+        """
+        named = (name for name in published_names() if get_profile(name).tokenizer == spec)
+        folders = [resources.files("ctwl_protocol.profile") / "published" / name for name in named]
+        folder = next((each for each in folders if (each / _MERGES).is_file()), None)
+        if folder is None:
+            return None
+        merges = lzma.decompress((folder / _MERGES).read_bytes())
+        if hashlib.sha256(merges).digest() != spec.merges.sha256:
+            raise ProxyMalformed(f"{folder} does not hold the merges of the profile; install ctwl-protocol again")
+        pairs, alone = _pairs(merges), json.loads((folder / _ALPHABET).read_bytes())
+        taken = set(alone.values())
+        ids = (i for i in range(spec.vocabulary) if i not in taken)
+        made = {left + right: i for (left, right), i in zip(pairs, ids, strict=True)}
+        tokenizer = cls.__new__(cls)
+        tokenizer._build(spec, dict(sorted((alone | made).items(), key=lambda item: item[1])), pairs)
+        return tokenizer
 
     def encode(self, text: str) -> NDArray[np.int64]:
         """Token ids of the normalized text: int64 (tokens,)."""
@@ -72,3 +107,9 @@ class ProxyTokenizer:
     def decode(self, ids: NDArray[np.int64]) -> str:
         """The text of token ids; bytes that are no UTF-8 become U+FFFD."""
         return str(self.backend.decode([int(i) for i in ids], skip_special_tokens=False))
+
+
+def _pairs(merges: bytes) -> list[tuple[str, str]]:
+    """The merges of a file, behind its header."""
+    lines = merges.decode().split("\n")[1:]
+    return [(left, right) for left, _, right in (line.partition(" ") for line in lines if line)]

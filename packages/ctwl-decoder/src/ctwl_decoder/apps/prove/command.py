@@ -125,7 +125,7 @@ def main_prove(argv: Sequence[str]) -> int:
     text, profile = read_text(arguments.file), get_profile(arguments.profile)
     check_private(profile)
     decoder = _open_decoder(profile, arguments)
-    report = decoder.decode(text, alpha=arguments.alpha)
+    report = decoder.decode(text, alpha=arguments.alpha, score="both")
     try:
         proof = Proof.of(profile, text, report)
     except ProofUnfounded as error:

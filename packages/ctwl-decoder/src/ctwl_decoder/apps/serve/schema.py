@@ -43,8 +43,10 @@ class Question(BaseModel):
     text: str = Field(description="The text; GET /v1/profile says how long it may be.")
     alpha: float = Field(default=ALPHA, gt=0, lt=1, description="Level of the test.")
     score: ScoreName = Field(
-        default="both",
-        description="How positions are scored: by halves (soft), by ranks (rank), by both, or by the paper's count.",
+        default="auto",
+        description="How positions are scored: by the tokens' ranks alone (light), by the proxy LM's halves (soft), by "
+        "ranks and the proxy LM (rank), by both of these, light where that is conclusive and else by both (auto), or "
+        "by the paper's count.",
     )
     beacons: list[Annotated[tuple[_Provider, _Version], Strict(False)]] | None = Field(
         default=None,

@@ -1,0 +1,120 @@
+"""The loops over all codes, compiled. Importing numba takes half a second, so what needs none does not import this."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ctwl_protocol import hashing
+from ctwl_protocol.partition.kernel import fold, in_chunks, jit, mix
+
+__all__ = ["BLOCK", "colours_of", "combine", "fold_codes", "in_chunks", "score", "search"]
+
+BLOCK = 1 << 11
+"""Codes that are scored together: their scores fit into the first-level cache."""
+
+_GOLDEN, _S32 = np.uint32(hashing.GOLDEN), np.uint64(32)
+
+
+@jit
+def fold_codes(codes: Any) -> Any:
+    """The part of the hash that depends on the code alone: uint32 (codes,)."""
+    folded = np.empty(len(codes), np.uint32)
+    for k in range(len(codes)):
+        folded[k] = fold(np.uint32(codes[k] * _GOLDEN))
+    return folded
+
+
+@jit
+def colours_of(seed: Any, folded: Any, colours: Any, found: Any) -> None:
+    """Write the colours of codes at a context to ``found``: uint32 (codes,)."""
+    start = fold(seed)
+    for k in range(len(folded)):
+        mixed = mix(np.uint32(start ^ folded[k]))
+        found[k] = np.uint32((np.uint64(mixed) * np.uint64(colours)) >> _S32)
+
+
+@jit
+def score(seeds: Any, table: Any, codes: Any, scores: Any, start: int, stop: int) -> None:
+    """Write the scores of the codes from ``start`` to ``stop``; see :func:`.code_scores.score_all`."""
+    colours = np.uint32(table.shape[1])
+    found = np.empty(BLOCK, np.uint32)
+    for block in range(start, stop, BLOCK):  # a block of scores stays in the first-level cache
+        end = min(block + BLOCK, stop)
+        folded = fold_codes(codes[block:end])
+        sums = np.zeros(end - block, np.int32)
+        for c in range(len(seeds)):
+            row = table[c]
+            colours_of(seeds[c], folded, colours, found)
+            for k in range(len(sums)):
+                sums[k] += row[found[k]]
+        scores[block:end] = sums
+
+
+@jit
+def _sum_pieces(
+    seeds: Any, scores_by_colour: Any, pieces: Any, folded: Any, found: Any, values: Any, sums: Any
+) -> None:
+    colours = np.uint32(scores_by_colour.shape[1])
+    sums[:] = 0
+    for i in range(len(seeds)):
+        row = scores_by_colour[i]
+        colours_of(seeds[i], folded, colours, found)
+        for k in range(len(folded)):
+            values[k] = row[found[k]]
+        for piece in pieces[i]:
+            if piece >= 0:
+                into = sums[piece + 1]
+                for k in range(len(folded)):
+                    into[k] += values[k]
+    for piece in range(1, len(sums)):  # sums over all pieces before each cut
+        for k in range(len(folded)):
+            sums[piece, k] += sums[piece - 1, k]
+
+
+@jit
+def _keep_best(left: Any, right: Any, codes: Any, half: Any, values: Any, scores: Any, best: Any, which: Any) -> None:
+    bias, mask = np.int64(1) << (half - 1), (np.int64(1) << half) - 1
+    for k in range(len(codes)):
+        values[k] = right[k] - left[k]
+    for v in range(len(best)):
+        highest = best[v]
+        for k in range(len(codes)):
+            both = values[k] + bias
+            scores[k] = (both & mask) - bias if v == 0 else both >> half
+            highest = max(highest, scores[k])
+        if highest > best[v]:
+            best[v] = highest
+            for k in range(len(codes)):
+                if scores[k] == highest:
+                    which[v] = codes[k]
+                    break
+
+
+@jit
+def search(
+    seeds: Any, scores_by_colour: Any, pieces: Any, ends: Any, codes: Any, half: int, sums: Any, best: Any, which: Any
+) -> None:
+    """Write the best codes of windows and their scores; see :func:`.window_scores.search_windows`."""
+    block = sums.shape[1]
+    found, values, scores = np.empty(block, np.uint32), np.empty(block, sums.dtype), np.empty(block, np.int32)
+    best[:] = -(1 << 30)
+    for start in range(0, len(codes), block):
+        some = codes[start : start + block]
+        _sum_pieces(seeds, scores_by_colour, pieces, fold_codes(some), found, values, sums)
+        for w in range(len(ends)):
+            _keep_best(sums[ends[w, 0]], sums[ends[w, 1]], some, half, values, scores, best[w], which[w])
+
+
+@jit
+def combine(ranks: Any, codes: Any, worth: Any, follows: Any) -> Any:
+    """The scores of records whose codes have such ranks in all slots but the one that follows."""
+    sums = np.empty(len(ranks), np.int32)
+    for i in range(len(ranks)):
+        check, total = 0, 0
+        for slot in range(ranks.shape[1]):
+            check ^= codes[slot, ranks[i, slot]]
+            total += worth[slot, ranks[i, slot]]
+        sums[i] = total + follows[check]
+    return sums
