@@ -16,12 +16,10 @@ from numpy.typing import NDArray
 
 __all__ = [
     "GOLDEN",
-    "code_colour",
     "code_colours",
     "colour_seed",
     "fmix32",
     "partition_seed",
-    "permutation_seed",
     "permutation_seeds",
     "ranks",
     "ranks_of",
@@ -30,9 +28,6 @@ __all__ = [
 
 GOLDEN = 0x9E3779B1
 """The odd 32-bit multiplier that spreads small integers (a prime near 2^32 divided by the golden ratio)."""
-
-
-_WORD = 0xFFFFFFFF
 
 
 def fmix32(x: NDArray[np.uint32]) -> NDArray[np.uint32]:
@@ -81,20 +76,6 @@ def permutation_seeds(
     return fmix32(first ^ fmix32(second + a))
 
 
-def _fmix32(x: int) -> int:
-    """:func:`fmix32` of one integer in [0, 2^32): for few values, where arrays take longer."""
-    x ^= x >> 16
-    x = x * 0x85EBCA6B & _WORD
-    x ^= x >> 13
-    x = x * 0xC2B2AE35 & _WORD
-    return x ^ x >> 16
-
-
-def permutation_seed(seed: tuple[int, int], colour: int) -> int:
-    """``s(c, a)`` of one colour: an entry of :func:`permutation_seeds`."""
-    return _fmix32(seed[0] ^ _fmix32(seed[1] + (colour + 1) * GOLDEN & _WORD))
-
-
 def ranks_of(permutation_seeds: np.uint32 | NDArray[np.uint32], tokens: NDArray[np.integer]) -> NDArray[np.uint32]:
     """``r(v)`` of tokens under permutations: uint32; the two arguments broadcast against each other (section 6.2)."""
     return fmix32(permutation_seeds ^ (tokens.astype(np.uint32) * np.uint32(GOLDEN)))
@@ -126,11 +107,6 @@ def slot_word(key: bytes, tail: Sequence[int]) -> int:
         tail: the last tokens before the position, oldest first.
     """
     return int.from_bytes(_digest(key, b"ctwl-h1/slot", *tail)[:4], "little")
-
-
-def code_colour(seed: int, code: int, colours: int) -> int:
-    """The colour of one code at a context: see :func:`code_colours`."""
-    return _fmix32(seed ^ code * GOLDEN & _WORD) * colours >> 32
 
 
 def code_colours(seed: int | NDArray[np.uint32], codes: NDArray[np.uint32], colours: int) -> NDArray[np.uint32]:
