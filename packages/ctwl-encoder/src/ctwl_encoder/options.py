@@ -213,7 +213,9 @@ def check_prompts(given: str | Sequence[str]) -> list[str]:
     if not all(isinstance(prompt, str) for prompt in prompts):
         raise OptionOutOfRange("prompts are strings")
     if not prompts or not all(prompt.strip() for prompt in prompts):
-        raise OptionOutOfRange("the prompt is empty; give at least a word")
+        raise OptionOutOfRange(
+            "the prompt is empty; give at least a word, as an argument in quotes or in --prompt-file; see --help"
+        )
     try:
         "".join(prompts).encode()
     except UnicodeEncodeError as error:  # as arguments of a command bring that are not UTF-8

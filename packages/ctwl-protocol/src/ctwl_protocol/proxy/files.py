@@ -100,7 +100,8 @@ def _locate(profile: Profile, file: ProxyFile, path: str | Path | None, local_on
     if path is not None:
         given = Path(path) / file.name if Path(path).is_dir() else Path(path)
         if not given.is_file():
-            raise ProxyNotFound(f"there is no file {given}, which the proxy of {profile.name} needs")
+            what = "file" if Path(path).is_dir() or given.suffix else "file or folder"
+            raise ProxyNotFound(f"there is no {what} {given}, which the proxy of {profile.name} needs")
         return given
     if isinstance(profile.proxy, ToyProxy):
         return Path(str(resources.files("ctwl_protocol.profile") / "published" / TOY / file.name))
@@ -134,7 +135,8 @@ def _from_hub(source: HubSource, file: ProxyFile, local_only: bool) -> Path:
     raise ProxyNotFound(
         f"{file.name} of {source.repository} is not in the local cache and {reason}; where there is a "
         f"network, fetch it with: hf download {source.repository} {file.name} --revision {source.revision}. "
-        "On a machine with a package registry only, use the profile org.ctwl.smollm2-135m.1"
+        "On a machine with a package registry only, use another profile: add --profile org.ctwl.smollm2-135m.1, or set "
+        "CTWL_PROFILE=org.ctwl.smollm2-135m.1"
     )
 
 

@@ -15,7 +15,7 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ProxyMalformed
+from ..errors import ProxyMalformed, ProxyNotFound
 
 if TYPE_CHECKING:
     import torch
@@ -92,7 +92,7 @@ def _reader(source: Path) -> Any:
     try:
         import gguf
     except ImportError as error:
-        raise ProxyMalformed(
+        raise ProxyNotFound(
             "reading a GGUF file needs two more packages; install them with: pip install 'ctwl-protocol[offline]'"
         ) from error
     return gguf.GGUFReader(source)

@@ -180,7 +180,7 @@ def choose_device(device: str | torch.device = "auto") -> torch.device:
         torch.empty(1, dtype=torch.float64, device=chosen).cpu()  # weights take float64
     except (RuntimeError, AssertionError, NotImplementedError, TypeError) as error:
         raise DeviceUnavailable(
-            f"device {str(device)!r} cannot be used on this machine; try cpu, cuda or auto"
+            f"device {str(device)!r} cannot be used on this machine; auto takes what can"
         ) from error
     return chosen
 

@@ -76,7 +76,7 @@ def _bind(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), family=family, backlog=512)
     except OSError as error:
         raise CannotServe(
-            f"cannot listen at {host} port {port}: {error}; try --host 127.0.0.1, or --port 0 for a free port"
+            f"cannot listen at {host} port {port}: {error}; if another program has the port, --port 0 takes a free one"
         ) from error
 
 
