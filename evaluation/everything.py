@@ -24,7 +24,7 @@ from plots import draw_all
 NAMES = (
     "curves", "ablations", "entropy", "gumbel", "lengths", "light", "light_speed", "attacks", "preservation",
     "diversity", "approximations", "detection", "reference", "recovery", "quality", "modes", "asked", "records",
-    "private", "substitution", "false_positives", "pasted", "documents", "numerics", "lookahead", "bridge", "load",
+    "private", "substitution", "false_positives", "pasted", "documents", "numerics", "lookahead", "bridge", "serving", "load",
     "bench",
 )  # fmt: skip
 """The modules of the experiments; the results have the same names."""
