@@ -1,18 +1,18 @@
 /** 10 Decoding: from a text to the codes in it. The numbers are the specification's steps. */
-import { CODE_BITS } from "./beacon.js";
+import { CODE_BITS } from "../../../packages/ctwl-web/src/beacon.js";
 import { countedIn, evidence, rowsOf } from "./evidence.js";
-import { MAX_CODES } from "./framing.js";
-import { colourSeed } from "./hashing.js";
-import { LAYOUTS, recordFields } from "./layouts.js";
-import { normalize, pilesMarks } from "./normalization.js";
-import { greatestTail, pValue, tail } from "./null.js";
+import { MAX_CODES } from "../../../packages/ctwl-web/src/framing.js";
+import { colourSeed } from "../../../packages/ctwl-web/src/hashing.js";
+import { LAYOUTS, recordFields } from "../../../packages/ctwl-web/src/layouts.js";
+import { normalize, pilesMarks } from "../../../packages/ctwl-web/src/normalization.js";
+import { greatestTail, pValue, tail } from "../../../packages/ctwl-web/src/null.js";
 import { bestRecord } from "./records.js";
-import { require } from "./refusal.js";
+import { require } from "../../../packages/ctwl-web/src/refusal.js";
 import { bestBeacons, score, windowBests } from "./search.js";
 import { apart, charactersOf, extent, joined } from "./spans.js";
 import { tailBounds } from "./bounds.js";
 import { tokenizerOf } from "./toy.js";
-import { isWholeTested, tests, windows } from "./windows.js";
+import { isWholeTested, tests, windows } from "../../../packages/ctwl-web/src/windows.js";
 
 /** Bounds on the work that a text may ask for. */
 const MAX_CHARACTERS = 2 ** 20;

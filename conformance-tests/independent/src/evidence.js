@@ -1,9 +1,9 @@
 /** 10, steps 1 to 6: what the positions of a text say, before any code is looked for. */
-import { slots } from "./framing.js";
-import { colourSeed, permutationSeeds, rank } from "./hashing.js";
+import { slots } from "../../../packages/ctwl-web/src/framing.js";
+import { colourSeed, permutationSeeds, rank } from "../../../packages/ctwl-web/src/hashing.js";
 import { rankedBelow, total, toyWeights, uniformWeights } from "./partition.js";
-import { positions } from "./positions.js";
-import { Refusal } from "./refusal.js";
+import { positions } from "../../../packages/ctwl-web/src/positions.js";
+import { Refusal } from "../../../packages/ctwl-web/src/refusal.js";
 import { rankUnits, softUnits } from "./units.js";
 
 /** Weights behind a window under a profile, as far as they need no language model. */
