@@ -44,10 +44,12 @@ function begin() {
   reader.postMessage({ begin: { profile, alphabet, merges, root, registry, sample: examples.human } });
 }
 
-function hear({ ready, progress, report, refused }) {
+function hear({ ready, early, progress, report, refused }) {
   if (ready) {
     button.disabled = false;
     if (message.textContent === say("loading")) tell("");
+  } else if (early) {
+    show(early, true);
   } else if (progress !== undefined) {
     tell(say("progress", { percent: Math.floor(100 * progress) }));
   } else {
@@ -82,8 +84,9 @@ function read() {
 
 let given = "";
 
-function show(report) {
-  const { title, says, means } = verdict(report, say, words.language);
+/** Shows a report; an early one knows the registered marks alone. */
+function show(report, early = false) {
+  const { title, says, means } = verdict(report, say, words.language, early);
   element("verdict").textContent = title;
   element("says").textContent = says;
   element("means").textContent = means;
@@ -94,7 +97,8 @@ function show(report) {
   element("expert").replaceChildren(...expert(report, say, words.language));
   result.hidden = false;
   result.dataset.p = report.p_value;
-  element("verdict").focus();
+  result.toggleAttribute("data-early", early);
+  if (!early) element("verdict").focus();
 }
 
 /** The text with its passages marked. */

@@ -16,8 +16,14 @@ export function nameOf({ provider, name, model, state }, say) {
   return state === "retired" || state === "revoked" ? `${whole}, ${say(state)}` : whole;
 }
 
-export function verdict(report, say, language) {
+/**
+ * The words of a verdict: `{title, says, means}`.
+ *
+ * @param early whether the registered marks alone were tried so far
+ */
+export function verdict(report, say, language, early = false) {
   const { outcome, spans, tokens, p_value: p } = report;
+  if (early && outcome !== "found") return { title: say("early"), says: say("says-early"), means: say("means-none") };
   if (outcome === "none") return { title: say("none"), says: say("says-none"), means: say("means-none") };
   if (outcome === "too-short") return { title: say("short"), says: say("says-short", { tokens }), means: say("means-short") };
   const kind = spans.length > 1 ? "parts" : spans[0].tokens === tokens ? "whole" : "part";

@@ -1,7 +1,8 @@
 /**
  * The page's threads. One is the reader: it knows the profile and reads texts. The others help it to search all codes.
  *
- * In: `{begin: data}`, `{helper: port}`, `{read: text}`; out: `{ready}`, `{progress}`, `{report}`, `{refused}`.
+ * In: `{begin: data}`, `{helper: port}`, `{read: text}`; out: `{ready}`, `{early}` (a report on the registered
+ * codes), `{progress}`, `{report}`, `{refused}`.
  */
 import { bestOf, Names, publish, Reader, Refusal, searchWindows, Tokenizer } from "../src/index.js";
 
@@ -92,7 +93,11 @@ async function answer({ begin: data, helper, help: port, read: text }) {
   if (port) return void help(port);
   if (helper) return void helpers.push(new Helper(helper));
   const progress = (share) => postMessage({ progress: share });
-  return { report: await reader.read(text, { search: (job) => search(job, job.codes ? () => {} : progress) }) };
+  const options = {
+    search: (job) => search(job, job.codes ? () => {} : progress),
+    onRegistered: (report) => postMessage({ early: report }),
+  };
+  return { report: await reader.read(text, options) };
 }
 
 onmessage = async ({ data }) => {

@@ -47,9 +47,9 @@ export class Reader {
    *
    * @param text a string; refused as `not-text` or `input-too-large`
    * @param options `alpha`, the level; `search`, which asks a job of ./search.js and may leave it to other threads;
-   *   `onProgress`, called before all codes are searched
+   *   `onRegistered`, called with the report on the registered codes, where it does not answer yet
    */
-  async read(text, { alpha = ALPHA, search = async (job) => searchWindows(job), onProgress = () => {} } = {}) {
+  async read(text, { alpha = ALPHA, search = async (job) => searchWindows(job), onRegistered = () => {} } = {}) {
     require(typeof text === "string" && text.isWellFormed(), "not-text", "the text has lone surrogates, so it is not Unicode text");
     const characters = text.length > MAX_CHARACTERS ? Array.from(text).length : text.length;
     const most = MAX_CHARACTERS;
@@ -64,7 +64,8 @@ export class Reader {
     });
     const findings = [];
     for (const variant of tokenized) {
-      const finding = await this.find(variant, alpha, search, onProgress); // 3 to 8
+      const early = variant === tokenized[0] ? (finding) => onRegistered(this.report(text, finding, alpha)) : () => {};
+      const finding = await this.find(variant, alpha, search, early); // 3 to 8
       findings.push(finding);
       if (finding.spans.length > 0) break;
     }
@@ -81,13 +82,12 @@ export class Reader {
   }
 
   /** What the tests find in one variant of a text. All codes are searched where the registered ones are not conclusive. */
-  async find(variant, alpha, search, onProgress) {
+  async find(variant, alpha, search, early) {
     const text = new ScoredText(this.profile, variant.ids);
     const records = new RecordReader(text, this.layouts, this.registered);
     const numbers = [...new Set([1, ...this.layouts.map(({ codes }) => codes)])].sort();
     const finding = { variant, text, records, passed: [], best: null, spans: [] };
     for (const set of this.codeSets(variant.share)) {
-      if (!set.codes) onProgress();
       const candidates = records.readAll(await findCandidates(text, [set], LIGHT_SHARES, numbers, search));
       const least = candidates.reduce((a, b) => (before(b, a) < 0 ? b : a));
       if (!finding.best || before(least, finding.best) < 0) finding.best = least;
@@ -96,6 +96,7 @@ export class Reader {
       finding.spans = passages(text.length, finding.passed, this.profile.prefix_length, worth);
       for (const { candidate } of finding.spans) records.readIfNeeded(candidate);
       if (isConclusive(finding, alpha)) break;
+      if (set.codes) early(finding);
     }
     return finding;
   }
