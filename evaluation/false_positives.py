@@ -43,7 +43,8 @@ def judge(proxy: Proxy, text: str, rng: np.random.Generator) -> dict[str, float]
     """The p-values of one passage."""
     profile = proxy.profile
     ids, codes = proxy.tokenizer.encode(text), code_space(profile)
-    scored = dict(zip(Score, scored_positions(proxy, ids, *Score), strict=True))
+    by = (*SCORE_SHARES, Score.COUNT)
+    scored = dict(zip(by, scored_positions(proxy, ids, *by), strict=True))
     code, u = int(rng.integers(profile.codes)), float(rng.random())
     randomised, reported = {}, []
     for score, share in SCORE_SHARES.items():

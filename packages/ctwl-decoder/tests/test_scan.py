@@ -142,13 +142,44 @@ def test_every_row_is_the_decoders_own_report(
     out = tmp_path / "out.parquet"
     scan([jsonl(tmp_path / "a.jsonl", texts)], out, by(decoder, settings))
     for text, row in zip(texts, rows(out), strict=True):
-        report = decoder.decode(text, beacons=settings.beacons)
+        report = decoder.decode(text, beacons=settings.beacons, score="both")
         assert (row["detected"], row["p_value"], row["tokens"]) == (report.detected, report.p_value, report.tokens)
         known = {"layout", "codes", "p_value"}
         spans = [span.model_dump(exclude={"tokens", "record"}) for span in report.spans]
         records = [span.record.model_dump(include=known) if span.record else None for span in report.spans]
         assert row["spans"] == [span | {"record": record} for span, record in zip(spans, records, strict=True)]
         assert row["record"] == (report.record.model_dump(include=known) if report.record else None)
+
+
+def test_the_screen_lets_marked_documents_pass_and_hardly_any_other(
+    decoder: Decoder, settings: Settings, marked: str, tmp_path: Path
+) -> None:
+    corpus = jsonl(tmp_path / "a.jsonl", [PLAIN, PLAIN + marked, "short"])
+    scan([corpus], tmp_path / "full", by(decoder, settings))
+    summary = scan([corpus], tmp_path / "screened", by(decoder, replace(settings, screen=0.01)))
+    whole, screened = rows(tmp_path / "full"), rows(tmp_path / "screened")
+    assert [row["read"] for row in whole] == ["whole"] * 3
+    assert [row["read"] for row in screened] == ["screen", "whole", "screen"]
+    assert screened[1] == whole[1]
+    for row, other in zip(screened, whole, strict=True):
+        assert (row["outcome"], row["detected"], row["tokens"]) == tuple(
+            other[k] for k in ("outcome", "detected", "tokens")
+        )
+    assert (screened[0]["p_value"], screened[0]["spans"]) == (None, [])
+    assert "2 by the screen" in str(summary)
+
+
+def test_a_light_scan_never_asks_the_proxy_lm(settings: Settings, marked: str, tmp_path: Path) -> None:
+    decode = DocumentDecoder(replace(settings, screen=0.01, light=True))
+    scan([jsonl(tmp_path / "a.jsonl", [PLAIN, marked])], tmp_path / "o", decode)
+    plain, found = rows(tmp_path / "o")
+    assert (plain["read"], found["read"], found["code"]) == ("screen", "light", Beacon(700, 9, 21).code)
+    assert pq.read_metadata(tmp_path / "o").metadata[b"ctwl.arithmetic"] == b"integer"
+
+
+@pytest.mark.parametrize("level", ["0", "1", "-1", "nan"])
+def test_a_level_that_is_none_is_refused_for_the_screen(level: str, tmp_path: Path) -> None:
+    assert main([str(jsonl(tmp_path / "a.jsonl", ["a"])), "--out", str(tmp_path / "o"), f"--screen={level}"]) == 2
 
 
 def test_codes_that_are_no_beacons_are_numbers(decoder: Decoder, tmp_path: Path) -> None:
@@ -168,7 +199,7 @@ def test_the_result_says_what_it_follows_from(decoder: Decoder, settings: Settin
     assert told["ctwl.profile"] == "org.example.scan.1"
     assert told["ctwl.profile_digest"] == settings.profile.digest
     assert (float(told["ctwl.alpha"]), told["ctwl.searched"]) == (1e-4, "64")
-    assert (told["ctwl.format"], told["ctwl.arithmetic"]) == ("ctwl-scan/3", decoder.proxy.arithmetic)
+    assert (told["ctwl.format"], told["ctwl.arithmetic"]) == ("ctwl-scan/4", decoder.proxy.arithmetic)
 
 
 # ---- other engines ----
@@ -799,6 +830,7 @@ def test_an_interrupted_command_says_how_to_go_on(
 ) -> None:
     jsonl(tmp_path / "a.jsonl", ["a"] * 70)
     command = [str(tmp_path / "a.jsonl"), "--out", str(tmp_path / "o"), "--profile", str(profile_file), "--beacon", "1"]
+    command.append("--full")  # the screen would let none of them pass
     ways, decode = iter([True, False]), Decoder.decode
 
     def interrupted(self: Decoder, *arguments: Any, **options: Any) -> Any:

@@ -14,7 +14,7 @@ from .agreement import decimal
 from .family import JSON, Family, refusing
 
 if TYPE_CHECKING:
-    from ctwl_decoder import Decoder
+    from ctwl_decoder import Decoder, Report
 
 __all__ = ["FAMILIES"]
 
@@ -32,7 +32,15 @@ def _decoder(profile: Profile) -> Decoder:
 
 @refusing
 def _decode(data: JSON) -> JSON:
-    report = _toy_decoder().decode(data["text"], alpha=data["alpha"], score="both")
+    return _told(_toy_decoder().decode(data["text"], alpha=data["alpha"], score="both"))
+
+
+@refusing
+def _decode_light(data: JSON) -> JSON:
+    return _told(_toy_decoder().decode(data["text"], alpha=data["alpha"], score="light"))
+
+
+def _told(report: Report) -> JSON:
     return {
         "detected": report.detected,
         "code": report.code if report.detected else None,
@@ -79,6 +87,7 @@ _DECODER = ("ctwl_decoder",)
 
 FAMILIES = (
     Family("decode", _decode, _DECODER),
+    Family("decode-light", _decode_light, _DECODER),
     Family("decode-spans", _spans, _DECODER),
     Family("decode-record", _decode_record, _DECODER),
     Family("proof", _proof, _DECODER),

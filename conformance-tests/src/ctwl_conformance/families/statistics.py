@@ -29,6 +29,14 @@ def _units(data: JSON) -> JSON:
     return {name: position_scores(Score(name), seen, sigma)[0].tolist() for name in ("count", "soft", "rank")}
 
 
+def _light_units(data: JSON) -> JSON:
+    from ctwl_decoder.statistics.light import light_scores
+    from ctwl_decoder.statistics.scores import Score
+
+    ranks, sigma = np.array([data["ranks"]], dtype=np.uint32), (data["sigma"][0], data["sigma"][1])
+    return {name: light_scores(Score(name), ranks, sigma)[0].tolist() for name in ("light-soft", "light-rank")}
+
+
 def _positions(pairs: list[list[int]], slots: list[list[int]]) -> ScoredPositions:
     """Positions of these contexts and tokens, in these slots; every score is 0 under both colours."""
     from ctwl_decoder.statistics.scored_positions import ScoredPositions
@@ -133,6 +141,7 @@ FAMILIES = (
     Family("counted-positions", _counted, _DECODER),
     Family("scores", _scores, _DECODER),
     Family("units", _units, _DECODER),
+    Family("light-units", _light_units, _DECODER),
     Family("windows", _windows, _DECODER),
     Family("tests", _tests, _DECODER),
     Family("posterior", _posterior, _DECODER),

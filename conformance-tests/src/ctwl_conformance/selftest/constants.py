@@ -151,6 +151,14 @@ MODULES: dict[str, Module] = {
         {"count: int = 1)": _DEFAULT, "reshape(-1, 2)": "NumPy accepts any negative number"},
         ("LENGTHS", "POSITIONS_PER_CODE", "ONE_CODE", "WHOLE", "RECORD_TESTS", "windows_of"),
     ),
+    "ctwl_decoder.statistics.light": Module(
+        ("light-units",),
+        {
+            "range(1, 2**STEP_BITS + 1)": "one step more than is looked at",
+            "np.where(ranks >> (32": "the doublings reach a step further",
+        },
+        ("STEP_BITS", "DOUBLINGS", "RAMP", "LIKELIER", "RAREST", "light_table", "light_scores", "_places"),
+    ),
     "ctwl_decoder.statistics.scores": Module(
         ("units",),
         {

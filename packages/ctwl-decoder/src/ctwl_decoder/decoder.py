@@ -25,14 +25,15 @@ from ctwl_protocol.records.sealing import ProviderKeys
 from ctwl_protocol.registry import Trusted, load_trusted
 
 from .errors import ExtraMissing
-from .options import ALPHA, ScoreName
+from .options import ALPHA, ScoreName, check_alpha
 from .report.analysis import Analysis
 from .report.assembly import Assembler
 from .report.interpretation import Interpreter
-from .report.model import Report
+from .report.model import Outcome, Report
 from .search.finding import Finding, find
 from .search.plan import SearchPlan, TestName, registered_codes
 from .search.records import RecordReader
+from .search.screen import screen
 from .statistics.evidence import Evidence, Observe, observe, observe_again
 from .statistics.light import light_ranks, light_scores
 from .statistics.scores import Score, position_scores
@@ -184,6 +185,40 @@ class Decoder:
         """
         return self.analyse(text, alpha=alpha, test=test, score=score, beacons=beacons, progress=progress).report
 
+    def screened(
+        self,
+        text: str,
+        level: float,
+        *,
+        alpha: float = ALPHA,
+        score: Score | ScoreName = "both",
+        beacons: Iterable[tuple[int, int]] | None = None,
+    ) -> tuple[Outcome | None, int]:
+        """Whether a text need be read no further, in milliseconds; for scans of many texts.
+
+        Args:
+            text: the text.
+            level: of the screen: a text with a larger p-value by the light scores is read no further.
+            alpha: as for :meth:`decode`.
+            score: what the text is decoded by if it passes.
+            beacons: as for :meth:`decode`.
+
+        Returns:
+            The outcome, "none" or "too-short", or None for a text that passes; and the number of its tokens.
+
+        Raises:
+            As :meth:`decode` does.
+        """
+        check_alpha(level, "the screen's level")
+        registered = self._reader.registered
+        light = SearchPlan.of(self.profile, registered, alpha=alpha, score="light", beacons=beacons)
+        variants = tokenize_variants(text, self.tokenizer, self.profile)
+        tokens = variants[0].tokens
+        if screen(self.profile, variants, light, self._reader.counts, level) <= level:
+            return None, tokens
+        plan = SearchPlan.of(self.profile, registered, alpha=alpha, score=score, beacons=beacons)
+        return ("too-short" if tokens < plan.minimum_tokens(self.profile) else "none"), tokens
+
     def analyse(
         self,
         text: str,
@@ -237,7 +272,8 @@ class Decoder:
     ) -> list[Finding]:
         """Steps 4 to 8 by the proxy LM, with what the light scores found; the variants are read as there."""
         given, *second = variants
-        progress(0, len(given.positions))
+        if len(given.positions):
+            progress(0, len(given.positions))
         observer = self._observer or partial(observe, self.proxy)
         evidence = observer(given.positions, lambda done: progress(done, len(given.positions)))
         finding = find(given, self._units(evidence), plan, self._reader, light[0] if light else None)

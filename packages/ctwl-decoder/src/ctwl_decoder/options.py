@@ -20,6 +20,7 @@ __all__ = [
     "ALPHA",
     "MAX_CHARACTERS",
     "MAX_TOKENS",
+    "SCREEN",
     "ScoreName",
     "add_alpha",
     "add_beacons",
@@ -38,15 +39,19 @@ MAX_CHARACTERS = 1 << 20
 MAX_TOKENS = 1 << 17
 """Longest text that is decoded, in proxy tokens: about 20 minutes on two cores."""
 
+SCREEN = 0.05
+"""Default level of the screen of a scan: of what the whole reading finds, at most one in 200 is lost
+(``evaluation/light.py``)."""
+
 ScoreName: TypeAlias = Literal["auto", "light", "both", "soft", "rank", "count"]
 """How positions may be scored, see :mod:`ctwl_decoder.statistics.scores`: "light" by ranks alone, without the proxy LM;
 "both" by the proxy LM's halves and by its ranks; "auto" light where that is conclusive, else by both."""
 
 
-def check_alpha(alpha: float) -> None:
+def check_alpha(alpha: float, name: str = "alpha") -> None:
     """Refuse a level that is not strictly between 0 and 1: OptionOutOfRange."""
     if not 0 < alpha < 1:
-        raise OptionOutOfRange(f"alpha is {alpha}; it must lie between 0 and 1")
+        raise OptionOutOfRange(f"{name} is {alpha}; it must lie between 0 and 1")
 
 
 def beacon_codes(profile: Profile, given: Iterable[tuple[int, int]]) -> NDArray[np.uint32]:

@@ -61,14 +61,19 @@ def partition_seed(key: bytes, context: Sequence[int]) -> tuple[int, int]:
     return word0, word1
 
 
-def permutation_seeds(seed: tuple[int, int], colours: int) -> NDArray[np.uint32]:
+def permutation_seeds(
+    seed: tuple[int, int] | tuple[NDArray[np.uint32], NDArray[np.uint32]], colours: int
+) -> NDArray[np.uint32]:
     """``s(c, a)`` for every colour of a context: uint32 of shape (colours,) (section 6.2).
+
+    Of many contexts it takes the two words as uint32 (contexts, 1), and returns uint32 (contexts, colours).
 
     Both steps are bijections in ``a``, so two colours of a context never share a seed. As there are two seed words, two
     contexts share a run of seeds only by a 64-bit coincidence.
     """
     a = np.arange(1, colours + 1, dtype=np.uint32) * np.uint32(GOLDEN)
-    return fmix32(np.uint32(seed[0]) ^ fmix32(np.uint32(seed[1]) + a))
+    first, second = (np.asarray(word, dtype=np.uint32) for word in seed)
+    return fmix32(first ^ fmix32(second + a))
 
 
 def ranks_of(permutation_seeds: np.uint32 | NDArray[np.uint32], tokens: NDArray[np.integer]) -> NDArray[np.uint32]:

@@ -135,7 +135,9 @@ class Report(_Data):
     registry: str | None = Field(description="Which registry the names are from; None under a private profile.")
     profile: str = Field(description="Name of the profile.")
     profile_digest: str = Field(description="SHA-256 of the profile's canonical encoding.")
-    arithmetic: str = Field(description='What the proxy LM computed in; "float32" is the reference, "integer" where it was not asked.')
+    arithmetic: str = Field(
+        description='What the proxy LM computed in; "float32" is the reference, "integer" where it was not asked.'
+    )
 
     @property
     def short(self) -> bool:

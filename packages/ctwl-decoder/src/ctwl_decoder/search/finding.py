@@ -99,6 +99,8 @@ def find(
     shown = scored
     if Score.COUNT in scored:
         shown = scored | {Score.COUNT: replace(positions, scores=units(Score.SOFT))}
-    spans = merge(len(positions), passed, profile.prefix_length, lambda each: reader.contributions(shown[each.by], each))
+    spans = merge(
+        len(positions), passed, profile.prefix_length, lambda each: reader.contributions(shown[each.by], each)
+    )
     spans = [replace(span, candidate=reader.read_if_needed(scored[span.by], span.candidate)) for span in spans]
     return Finding(variant, shown, best, passed, spans)

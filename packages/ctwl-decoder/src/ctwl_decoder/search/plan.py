@@ -35,7 +35,7 @@ LIGHT_FIRST = 1 / 4
 """The share of the level of the light scores, where the others follow if these show too little. It costs the others 0.4
 bits (``evaluation/light.py``)."""
 
-_SHARES: Mapping[ScoreName, Mapping[Score, float]] = {
+_SHARES: Mapping[str, Mapping[Score, float]] = {
     "both": SCORE_SHARES,
     "light": LIGHT_SHARES,
     "auto": {score: LIGHT_FIRST * share for score, share in LIGHT_SHARES.items()}
@@ -101,7 +101,7 @@ class SearchPlan:
             code_sets = [CodeSet(registered, 1 / 2), CodeSet(code_space(profile), 1 / 2)]
         if test == "posterior":
             score = Score.COUNT
-        shares = _SHARES[score] if score in ("both", "light", "auto") else {Score(score): 1.0}
+        shares = _SHARES.get(score, {}) or {Score(score): 1.0}
         return cls(alpha, test, tuple(code_sets), shares)
 
     @property

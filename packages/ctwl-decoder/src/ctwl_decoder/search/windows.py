@@ -8,6 +8,7 @@ searched, divided by the share of the level.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from itertools import product
@@ -67,7 +68,11 @@ def windows_of(length: int, count: int = 1) -> NDArray[np.int64]:
 
 
 def find_candidates(
-    texts: Sequence[ScoredText], code_sets: Sequence[CodeSet], counts: Sequence[int] = (1,)
+    texts: Sequence[ScoredText],
+    code_sets: Sequence[CodeSet],
+    counts: Sequence[int] = (1,),
+    *,
+    at_most: float | None = None,
 ) -> list[Candidate]:
     """The whole text's best code, and the best codes of the windows that are most likely to carry one, by each score.
 
@@ -75,9 +80,10 @@ def find_candidates(
         texts: the text by one or several scores.
         code_sets: the codes; each set has a best code of its own.
         counts: how many codes a record may have; each number is searched by itself.
+        at_most: leave out what a normal distribution gives a p-value above this, for a screen.
     """
     windows = [cache(partial(Window.of, text)) for text in texts]  # several sets of codes share their sums
-    return [candidate for codes in code_sets for candidate in _find_in_set(texts, codes, counts, windows)]
+    return [candidate for codes in code_sets for candidate in _find_in_set(texts, codes, counts, windows, at_most)]
 
 
 def _find_in_set(
@@ -85,6 +91,7 @@ def _find_in_set(
     codes: CodeSet,
     counts: Sequence[int],
     window_of: Sequence[Callable[[int, int, int], Window]],
+    at_most: float | None,
 ) -> list[Candidate]:
     positions = texts[0].positions  # all texts are the same but for the scores
     length = len(positions)
@@ -100,13 +107,19 @@ def _find_in_set(
         rows = np.flatnonzero(windows[:, 0] == count)
         both = len(grid) > len(whole) > 0
         tests = len(codes.codes) / (codes.share * text.share * _share_of_count(count, counts))
-        paid = tests / (WHOLE if both else 1)
-        found += [window(0, length, count).candidate(int(best[w]), codes.codes, paid) for w in rows[: len(whole)]]
-        rows = rows[len(whole) :]
-        paid = tests / (1 - WHOLE if both else 1) * len(rows)
         slot = counted[positions.slots[counted, count - 1] == 0]
-        likely = rows[_most_promising(text, slot, windows[rows, 1:], scores[rows])]
-        places = _outermost([(int(best[w]), *windows[w, 1:].tolist()) for w in likely])
+        standard = _standard(text, slot, windows[rows, 1:], scores[rows])
+        paid = tests / (WHOLE if both else 1)
+        if len(whole) and (at_most is None or _chance(standard[0]) * paid <= at_most):
+            found.append(window(0, length, count).candidate(int(best[rows[0]]), codes.codes, paid))
+        rows, standard = rows[len(whole) :], standard[len(whole) :]
+        paid = tests / (1 - WHOLE if both else 1) * len(rows)
+        order = np.argsort(-standard, kind="stable")
+        if at_most is None:
+            evaluated = max(_EVALUATED, int((standard > _STANDARD_SCORE[text.score]).sum()))
+        else:
+            evaluated = next((i for i, w in enumerate(order) if _chance(standard[w]) * paid > at_most), len(order))
+        places = _outermost([(int(best[w]), *windows[w, 1:].tolist()) for w in rows[order[:evaluated]]])
         found += [window(start, end, count).candidate(code, codes.codes, paid) for code, start, end in places]
     return found
 
@@ -128,12 +141,17 @@ def _share_of_count(count: int, counts: Sequence[int]) -> float:
     return (1 - ONE_CODE) / (len(counts) - 1) / RECORD_TESTS
 
 
-def _most_promising(
-    text: ScoredText, slot: NDArray[np.int64], windows: NDArray[np.int64], scores: NDArray[np.int32]
-) -> NDArray[np.int64]:
-    """The windows that get an exact p-value, best first, by the distance of their best codes from a wrong code's mean.
+def _chance(standard: float) -> float:
+    """The part of a normal distribution above so many standard deviations."""
+    return math.erfc(standard / math.sqrt(2)) / 2
 
-    To leave a window out loses power, never validity.
+
+def _standard(
+    text: ScoredText, slot: NDArray[np.int64], windows: NDArray[np.int64], scores: NDArray[np.int32]
+) -> NDArray[np.float64]:
+    """How many standard deviations the windows' best codes lie above a wrong code's mean: float64 (windows,).
+
+    It decides which windows get an exact p-value. To leave one out loses power, never validity.
 
     Args:
         text: the text by one score.
@@ -147,6 +165,5 @@ def _most_promising(
     mean, variance = moments.cumsum(axis=1)
     starts, ends = windows[:, 0], windows[:, 1]
     spread = np.sqrt(np.maximum(variance[ends] - variance[starts], 1e-9))
-    standard = (scores - (mean[ends] - mean[starts])) / spread
-    order = np.argsort(-standard, kind="stable")
-    return order[: max(_EVALUATED, int((standard > _STANDARD_SCORE[text.score]).sum()))]
+    standard: NDArray[np.float64] = (scores - (mean[ends] - mean[starts])) / spread
+    return standard

@@ -19,6 +19,7 @@ from .scored_positions import ScoreTable
 
 __all__ = ["best_codes", "code_space", "score_all", "score_codes"]
 
+
 def code_space(profile: Profile) -> NDArray[np.uint32]:
     """Every code of a profile: uint32 (2^code_bits,), made once and for all; not to be written to."""
     return _first_codes(profile.codes)

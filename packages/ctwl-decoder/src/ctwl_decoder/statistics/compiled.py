@@ -37,6 +37,7 @@ def colours_of(seed: Any, folded: Any, colours: Any, found: Any) -> None:
 
 @jit
 def score(seeds: Any, table: Any, codes: Any, scores: Any, start: int, stop: int) -> None:
+    """Write the scores of the codes from ``start`` to ``stop``; see :func:`.code_scores.score_all`."""
     colours = np.uint32(table.shape[1])
     found = np.empty(BLOCK, np.uint32)
     for block in range(start, stop, BLOCK):  # a block of scores stays in the first-level cache
@@ -95,6 +96,7 @@ def _keep_best(left: Any, right: Any, codes: Any, half: Any, values: Any, scores
 def search(
     seeds: Any, scores_by_colour: Any, pieces: Any, ends: Any, codes: Any, half: int, sums: Any, best: Any, which: Any
 ) -> None:
+    """Write the best codes of windows and their scores; see :func:`.window_scores.search_windows`."""
     block = sums.shape[1]
     found, values, scores = np.empty(block, np.uint32), np.empty(block, sums.dtype), np.empty(block, np.int32)
     best[:] = -(1 << 30)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -49,15 +50,17 @@ class Evidence:
         return cls(*(np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(cls)))
 
 
+_partition_seed = lru_cache(maxsize=1 << 16)(hashing.partition_seed)  # with h = 1 there are |V| contexts
+
 Observe = Callable[[Positions, Callable[[int], None]], Evidence]
 """Turns positions into evidence: :func:`observe` with a proxy, or a service that does so for many callers in turn."""
 
 
 def permutations(profile: Profile, contexts: NDArray[np.int64]) -> NDArray[np.uint32]:
     """The seeds of every colour's permutation at some contexts: uint32 (contexts, colours)."""
-    words = [hashing.partition_seed(profile.key, context) for context in contexts.tolist()]
-    seeds = [hashing.permutation_seeds(seed, profile.colours) for seed in words]
-    return np.array(seeds, dtype=np.uint32).reshape(-1, profile.colours)
+    words = [_partition_seed(profile.key, tuple(context)) for context in contexts.tolist()]
+    first, second = np.array(words, dtype=np.uint32).reshape(-1, 2, 1).transpose(1, 0, 2)
+    return hashing.permutation_seeds((first, second), profile.colours)
 
 
 def observe(
@@ -75,8 +78,9 @@ def observe(
         progress: called with the number of positions done after each batch.
         mass_below: the NumPy reference, in place of the partition kernel.
     """
-    if mass_below is None:
-        from ctwl_protocol.partition.kernel import mass_below  # numba takes half a second, and ranks do not need it
+    from ctwl_protocol.partition import kernel  # importing numba takes half a second, and ranks do not need it
+
+    mass_below = mass_below or kernel.mass_below
     profile = proxy.profile
     below, ranks = np.empty((2, len(positions), profile.colours), dtype=np.uint32)
     weight = np.empty(len(positions), dtype=np.uint32)

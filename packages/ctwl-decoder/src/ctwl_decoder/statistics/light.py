@@ -8,10 +8,11 @@ mass comes before the token, so it is in the half where ``x`` is below ``sigma``
 border is a ramp.
 
 ``light-rank`` is for ``gumbel``. A token of probability ``1/f`` that was written so has the density ``f (1 - x)^(f -
-1)``. Nothing is known of ``f``, so the ratio mixes powers of 2. The first, ``f = 1``, stands for unmarked positions too.
+1)``. Nothing is known of ``f``, so the ratio mixes powers of 2. The first, ``f = 1``, stands for unmarked positions,
+too.
 
-The constants were chosen on texts of all strategies, and checked on others; ``evaluation/light.py`` measures what is
-found with them, and that a prior of the token's frequency would add next to nothing.
+The constants were chosen on texts of all strategies. ``evaluation/light.py`` measures on others what is found with
+them, and that a prior of the token's frequency would add next to nothing.
 """
 
 from __future__ import annotations

@@ -55,12 +55,14 @@ def null_of(table: NDArray[np.int32]) -> Null:
     Args:
         table: int32 (contexts, colours), the scores by context.
     """
+    if not len(table):
+        return Null(0, np.ones(1))
     lowest, probability = 0, np.ones(1)
     for row in _chances(table):
         probability = np.convolve(probability, row)
         above = np.flatnonzero(probability >= _NOTHING)
         lowest, probability = lowest + int(above[0]), probability[above[0] : above[-1] + 1]
-    return Null(lowest + int(table.min(axis=1, initial=1 << 30).sum()), probability)
+    return Null(lowest + int(table.min(axis=1).sum()), probability)
 
 
 def tail_of(table: NDArray[np.int32], score: int) -> float:
@@ -73,14 +75,16 @@ def tail_of(table: NDArray[np.int32], score: int) -> float:
         table: int32 (contexts, colours), the scores by context.
         score: of one code chosen before the text was seen.
     """
-    least = table.min(axis=1, initial=1 << 30).astype(np.int64)
+    if not len(table):
+        return float(score <= 0)
+    least = table.min(axis=1).astype(np.int64)
     above = score - int(least.sum())
-    chances = _chances(table)
-    steps = np.arange(chances.shape[1])
     if above <= 0:
         return 1.0
-    if above > int((table.max(axis=1, initial=-(1 << 30)) - least).sum()):
+    if above > int((table.max(axis=1) - least).sum()):
         return 0.0
+    chances = _chances(table)
+    steps = np.arange(chances.shape[1])
     tilt = _tilt(chances, above)
     tilted = chances * np.exp(tilt * steps)
     mass = tilted.sum(axis=1, keepdims=True)
@@ -109,9 +113,9 @@ def _tilt(chances: NDArray[np.float64], above: int) -> float:
 def _chances(table: NDArray[np.int32]) -> NDArray[np.float64]:
     """For each context the probability of each step above its lowest score: float64 (contexts, steps)."""
     contexts, colours = table.shape
-    if not contexts:
-        return np.ones((0, 1))
     steps = (table - table.min(axis=1, keepdims=True)).astype(np.int64)
     width = int(steps.max()) + 1
     cells = steps + width * np.arange(contexts)[:, None]
-    return np.bincount(cells.reshape(-1), minlength=contexts * width).reshape(contexts, width) / colours
+    counts = np.bincount(cells.reshape(-1), minlength=contexts * width)
+    chances: NDArray[np.float64] = counts.reshape(contexts, width) / colours
+    return chances

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from ctwl_protocol import hashing
 from ctwl_protocol.profile.document import Profile
 from ctwl_protocol.records import slots
-from ctwl_protocol.records.record import slot_seed
 from ctwl_protocol.text.positions import Positions
 
 __all__ = ["ScoreTable", "ScoredPositions"]
+
+_colour_seed = lru_cache(maxsize=1 << 16)(hashing.colour_seed)  # of slot 0; with h = 1 there are |V| contexts
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class ScoredPositions:
         pairs = np.column_stack([positions.contexts, positions.observed])
         seeds = np.zeros(len(pairs), dtype=np.uint32)
         return cls(pairs, seeds, scores, slots.slot_table(profile, positions)).with_colour_seeds(
-            partial(slot_seed, profile)
+            lambda context: _colour_seed(profile.key, tuple(context))
         )
 
     def with_colour_seeds(self, seed: Callable[[Sequence[int]], int]) -> ScoredPositions:

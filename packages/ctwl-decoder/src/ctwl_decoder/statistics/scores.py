@@ -116,12 +116,14 @@ def position_scores(score: Score, evidence: Evidence, sigma: Sigma) -> NDArray[n
     """The score of every colour at every position: int8 (positions, colours).
 
     Args:
-        score: which score.
+        score: which score; not a light one, see :func:`.light.light_scores`.
         evidence: where the observed tokens lie in the permutations.
         sigma: the profile's share of the weight in a half, as numerator and denominator.
     """
     if score is Score.RANK:
         return _by_rank(evidence)
+    if score not in (Score.SOFT, Score.COUNT):
+        raise ValueError(f"{score} needs no evidence of the proxy LM")
     members = is_member(evidence.below, evidence.total[:, None], sigma).astype(np.int8)
     if score is Score.COUNT:
         return members

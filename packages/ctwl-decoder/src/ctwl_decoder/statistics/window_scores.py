@@ -17,7 +17,7 @@ from .scored_positions import ScoredPositions
 
 __all__ = ["search_windows"]
 
-_FEW = 1 << 22
+_FEW = 1 << 21
 """So many pairs of a position and a code are scored by NumPy, in less time than it takes to import numba."""
 
 _CACHE = 1 << 19

@@ -16,7 +16,7 @@ from ctwl_protocol.command import command_parser, run_command
 from ctwl_protocol.registry import load_trusted
 
 from ...errors import ExtraMissing, OptionOutOfRange
-from ...options import add_alpha, add_beacons, add_proxy_options
+from ...options import SCREEN, add_alpha, add_beacons, add_proxy_options
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,6 +41,8 @@ examples:
       look for the texts of provider 700's model version 9
   ctwl-decode scan a.jsonl.gz b.parquet --out results.parquet --beacon 700 --beacon 31 --text-column body
       look for all versions of two providers, in records whose text is called body
+  ctwl-decode scan corpus/ --out results.parquet --full
+      read every document by the proxy LM, a hundred times slower: the screen loses one find in 200 or fewer
   ctwl-decode scan corpus/ --out results.parquet --all-codes
       look for all 2^20 codes: slower, and a text must have some more tokens
   ctwl-decode scan corpus/ --out results.parquet --beacon 700 --ray
@@ -62,6 +64,19 @@ def _parser() -> argparse.ArgumentParser:
     add_beacons(search, "every registered provider's codes")
     search.add_argument("--all-codes", action="store_true", help="search the whole code space")
     add_alpha(search, "each document's test")
+    way = search.add_mutually_exclusive_group()
+    way.add_argument(
+        "--screen",
+        metavar="LEVEL",
+        type=float,
+        default=SCREEN,
+        help="read a document whole only where the ranks of its tokens, which take a thousandth of the time, give a "
+        f"p-value of at most this (default {SCREEN:g})",
+    )
+    way.add_argument("--full", dest="screen", action="store_const", const=None, help="read every document whole")
+    search.add_argument(
+        "--light", action="store_true", help="read by the ranks alone, without the proxy LM; finds less"
+    )
     add_proxy_options(parser, reference=True)
     records = parser.add_argument_group("records")
     records.add_argument("--text-column", metavar="NAME", default="text", help="field that holds the text")
@@ -98,6 +113,8 @@ def _settings(arguments: argparse.Namespace) -> Settings:
         beacons=None if searched is None else tuple(searched),
         columns=Columns(arguments.text_column, arguments.id_column),
         reference=arguments.reference,
+        screen=arguments.screen,
+        light=arguments.light,
         registry=registry,
     )
 

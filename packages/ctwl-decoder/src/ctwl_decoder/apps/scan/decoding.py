@@ -6,17 +6,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from ctwl_protocol.proxy import open_proxy
+from ctwl_protocol.proxy import LaterProxy, open_later, open_proxy
 
 from ...decoder import Decoder
 from ...errors import InputTooLarge, NotText, ScanSettingsDiffer, TextMissing
 from .chunks import Chunk
 from .corpus import DOCUMENTS
 from .settings import Settings
+
+if TYPE_CHECKING:
+    from ctwl_protocol.proxy import Proxy
 
 __all__ = ["SCHEMA", "DocumentDecoder"]
 
@@ -27,6 +30,7 @@ _RESULTS = pa.schema(
     [
         ("detected", pa.bool_()),
         ("outcome", pa.string()),
+        ("read", pa.string()),
         *_CODE,
         ("p_value", pa.float64()),
         ("record", _RECORD),
@@ -40,7 +44,9 @@ _RESULTS = pa.schema(
 SCHEMA = pa.schema([*list(DOCUMENTS)[:3], *_RESULTS])
 """A scan's results: file, row and id of the document; fields of :class:`ctwl_decoder.Report`, or an error.
 
-``code``, the fields read from it and ``record`` are null unless ``detected``. ``spans`` count in characters.
+``code``, the fields read from it and ``record`` are null unless ``detected``. ``spans`` count in characters. ``read``
+says how far a document was read: "screen" where the screen showed nothing, and then ``p_value`` is null; else "light"
+or "whole".
 """
 
 
@@ -73,20 +79,30 @@ class DocumentDecoder:
             CTWLError: see :meth:`ctwl_decoder.Decoder.open`.
         """
         settings = self.settings
-        proxy = open_proxy(
-            settings.profile,
-            path=self.proxy_path,
-            device=self.device,
-            lazy=True,
-            fast=not settings.reference,
-        )
-        if self.arithmetic not in (None, proxy.arithmetic):
+        proxy: Proxy | LaterProxy
+        if settings.light:
+            proxy, arithmetic = open_later(settings.profile, path=self.proxy_path), "integer"
+        else:
+            proxy = open_proxy(
+                settings.profile,
+                path=self.proxy_path,
+                device=self.device,
+                lazy=True,
+                fast=not settings.reference,
+            )
+            arithmetic = proxy.arithmetic
+        if self.arithmetic not in (None, arithmetic):
             raise ScanSettingsDiffer(
-                f"the proxy LM computes in {proxy.arithmetic} on this machine and in {self.arithmetic} where the scan "
+                f"the proxy LM computes in {arithmetic} on this machine and in {self.arithmetic} where the scan "
                 "began; use --reference, or machines of one kind"
             )
-        self.arithmetic = proxy.arithmetic
+        self.arithmetic = arithmetic
         return Decoder(proxy, registry=settings.registry)
+
+    @property
+    def computes_in(self) -> str:
+        """What the proxy LM computes in; "integer" where it is not asked."""
+        return "integer" if self.settings.light else self.decoder.proxy.arithmetic
 
     def __getstate__(self) -> dict[str, Any]:
         """All but the decoder, which each process opens for itself."""
@@ -132,9 +148,14 @@ class DocumentDecoder:
 
     def _row(self, text: str, progress: Callable[[int, int], None]) -> dict[str, Any]:
         """A document's results, or its error."""
-        alpha, beacons = self.settings.alpha, self.settings.beacons
+        settings = self.settings
+        options: Any = {"score": "light" if settings.light else "both", "beacons": settings.beacons}
         try:
-            report = self.decoder.decode(text, alpha=alpha, beacons=beacons, progress=progress)
+            if settings.screen is not None:
+                outcome, tokens = self.decoder.screened(text, settings.screen, alpha=settings.alpha, **options)
+                if outcome is not None:
+                    return {"detected": False, "outcome": outcome, "read": "screen", "tokens": tokens, "spans": []}
+            report = self.decoder.decode(text, alpha=settings.alpha, progress=progress, **options)
         except (NotText, InputTooLarge) as error:
             return {"error": error.code, "message": str(error)}
         return report.model_dump(include=set(_RESULTS.names))

@@ -83,7 +83,7 @@ def scan(
     folder = parts_of(output)
     files = corpus_files(paths, without=[output, folder])
     _check_output(output, replace=restart or overwrite)
-    settings = decode.settings.document(decode.decoder.proxy.arithmetic)
+    settings = decode.settings.document(decode.computes_in)
     job = settings | {f"input {i}": [each.name, each.size, each.mtime_ns] for i, each in enumerate(files, 1)}
     folder.mkdir(parents=True, exist_ok=True)
     try:

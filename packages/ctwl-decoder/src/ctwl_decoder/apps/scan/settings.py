@@ -14,7 +14,7 @@ from .corpus import Columns
 
 __all__ = ["FORMAT", "Settings"]
 
-FORMAT = "ctwl-scan/3"
+FORMAT = "ctwl-scan/4"
 """Version of the results' columns and metadata."""
 
 
@@ -28,6 +28,9 @@ class Settings:
         beacons: (provider, version) pairs whose codes are searched; None for the whole code space.
         columns: the fields that are read.
         reference: compute the proxy LM in float32, see :meth:`ctwl_decoder.Decoder.open`.
+        screen: level of the screen: documents with a larger p-value by the light scores are read no further; None
+            where all are.
+        light: read by the light scores alone, which need no proxy LM.
         registry: which beacons and layouts are registered, and by whom.
 
     Raises:
@@ -40,10 +43,14 @@ class Settings:
     beacons: tuple[tuple[int, int], ...] | None = None
     columns: Columns = field(default_factory=Columns)
     reference: bool = False
+    screen: float | None = None
+    light: bool = False
     registry: Trusted = field(default_factory=load_trusted, repr=False)
 
     def __post_init__(self) -> None:
         check_alpha(self.alpha)
+        if self.screen is not None:
+            check_alpha(self.screen, "the screen's level")
         if self.beacons is not None:
             beacon_codes(self.profile, self.beacons)  # refuses beacons that do not exist
 
@@ -67,6 +74,8 @@ class Settings:
             "alpha": self.alpha,
             "beacons": None if self.beacons is None else [list(pair) for pair in sorted(set(self.beacons))],
             "searched": self.searched,
+            "screen": self.screen,
+            "light": self.light,
             "registry": hashlib.sha256(self.registry.registry_bytes).hexdigest(),
             "columns": asdict(self.columns),
         }

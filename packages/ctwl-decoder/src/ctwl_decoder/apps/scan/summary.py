@@ -12,6 +12,8 @@ __all__ = ["Summary"]
 
 _NAMED = 20  # providers that the summary for people names
 
+_WAYS = {"screen": "by the screen alone", "light": "by ranks alone", "whole": "whole"}
+
 
 @dataclass(frozen=True)
 class Summary:
@@ -20,6 +22,7 @@ class Summary:
     Attributes:
         documents: rows.
         found: documents in which a code was found, by "provider P:V", or by "code N" where codes are not beacons.
+        read: documents by how far they were read.
         too_short: documents that are too short for a verdict.
         errors: documents that could not be decoded, by the code of the error.
         examples: the place of the first document with each error.
@@ -27,6 +30,7 @@ class Summary:
 
     documents: int
     found: Counter[str]
+    read: Counter[str]
     too_short: int
     errors: Counter[str]
     examples: dict[str, str]
@@ -34,21 +38,22 @@ class Summary:
     @classmethod
     def of(cls, output: Path) -> Summary:
         """Count the rows of a finished job."""
-        outcomes, found, errors = Counter[str](), Counter[str](), Counter[str]()
+        outcomes, found, read, errors = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
         examples: dict[str, str] = {}
         with pq.ParquetFile(output) as table:
             for batch in table.iter_batches(
-                columns=["source", "row", "outcome", "provider", "version", "code", "error"]
+                columns=["source", "row", "outcome", "read", "provider", "version", "code", "error"]
             ):
                 for row in batch.to_pylist():
                     outcomes[row["outcome"]] += 1
+                    read[row["read"]] += row["read"] is not None
                     if row["error"] is not None:
                         errors[row["error"]] += 1
                         examples.setdefault(row["error"], f"{row['source']}, row {row['row']}")
                     elif row["outcome"] == "found":
                         beacon = f"provider {row['provider']}:{row['version']}"
                         found[beacon if row["provider"] is not None else f"code {row['code']}"] += 1
-        return cls(outcomes.total(), found, outcomes["too-short"], errors, examples)
+        return cls(outcomes.total(), found, read, outcomes["too-short"], errors, examples)
 
     def __str__(self) -> str:
         """The summary for people."""
@@ -56,6 +61,9 @@ class Summary:
         lines += [f"           {count} of {who}" for who, count in self.found.most_common(_NAMED)]
         if len(self.found) > _NAMED:
             lines.append(f"           and of {len(self.found) - _NAMED} more")
+        lines.append(
+            "read       " + ", ".join(f"{self.read[way]} {how}" for way, how in _WAYS.items() if self.read[way])
+        )
         lines += [f"too short  {self.too_short}", f"errors     {self.errors.total()}"]
         lines += [f"           {n} {code}, first in {self.examples[code]}" for code, n in self.errors.most_common()]
         return "\n".join(lines)

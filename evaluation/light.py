@@ -1,0 +1,209 @@
+"""What do the light scores find alone, what does it cost to read by them first, and what does their screen let pass?
+
+- Texts of several strategies that were not used to choose the scores, at several lengths: what the test of the whole
+  text finds over all codes, for one code, by the light scores alone, by the proxy LM, and light first. The shares of
+  the two light scores, and of light reading before the whole, are varied. So are the levels of a scan's screen, among
+  the codes of registered providers.
+- The same through the token bridge, by a provider with another vocabulary.
+- A prior of the token's frequency: its id in the order of the merges sets the probabilities that the ranks are weighed
+  with. What is found with it, and without it?
+- Human text of many kinds, in passages of 100 to 400 tokens: the p-values that the decoder reports by the light scores
+  must not lie below uniform (one-sided Kolmogorov-Smirnov), and few passages should pass the screen. Beside the given
+  files: source code, licences, tables, lists and other scripts from the installed packages.
+
+    python evaluation/light.py --out evaluation/results/light.json FILE...
+"""
+
+from __future__ import annotations
+
+import sysconfig
+import tempfile
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from common import generated, kept, rate, recalled, sources
+from documents import cut
+from experiment import Options, Result, experiment, tracked
+from numpy.typing import NDArray
+from scipy import stats
+from texts import Recipe, Writer
+from transplant import encoder_of
+
+from ctwl_decoder import Decoder
+from ctwl_decoder.search.plan import LIGHT_FIRST, LIGHT_SHARES, SCORE_SHARES, registered_codes
+from ctwl_decoder.search.windows import ONE_CODE, WHOLE
+from ctwl_decoder.statistics.light import STEP_BITS, light_ranks, light_scores
+from ctwl_decoder.statistics.null import tail_of
+from ctwl_decoder.statistics.scored_positions import ScoredPositions, ScoreTable
+from ctwl_decoder.statistics.scores import NAT, Score, position_scores
+from ctwl_protocol.proxy import Proxy
+from ctwl_protocol.registry import load_trusted
+from ctwl_protocol.text.positions import Positions, positions
+
+ALPHA = 1e-4
+METHODS: dict[str, dict[str, Any]] = {
+    "unbiased, T = 1": {"method": "unbiased"},
+    "gumbel, T = 1": {"method": "gumbel"},
+    "gumbel, T = 0.7, top-p 0.95": {"method": "gumbel", "temperature": 0.7, "top_p": 0.95},
+    "delta 2, T = 1": {"method": "delta", "delta": 2.0},
+}
+SOFT_SHARES = (1 / 2, 3 / 4, 7 / 8)
+FIRST_SHARES = (1 / 8, 1 / 4, 1 / 2)
+LEVELS = (0.01, 0.02, 0.05, 0.1, 0.2)
+PRIOR = "light-rank with a prior by id"
+
+
+def read(proxy: Proxy, text: str, code: int, lengths: Sequence[int]) -> list[dict[str, float]]:
+    """For each length, by each score: how often a wrong code would score as high as the one that was written."""
+    profile = proxy.profile
+    whole = positions(proxy.tokenizer.encode(text), profile.prefix_length, profile.context_length)
+    evidence, ranks = kept(proxy)(whole, lambda done: None), light_ranks(profile, whole)
+    units = {score.value: position_scores(score, evidence, profile.sigma) for score in SCORE_SHARES}
+    units |= {score.value: light_scores(score, ranks, profile.sigma) for score in LIGHT_SHARES}
+    units[PRIOR] = by_id(ranks, whole.observed)
+    rows = []
+    for length in lengths:
+        end = max(length - profile.prefix_length, 0)
+        part = Positions(*(column[:end] for column in whole))
+        tables = {name: ScoreTable.of(ScoredPositions.of(profile, part, each[:end])) for name, each in units.items()}
+        rows.append({name: tail_of(table.scores, table.score(code)) for name, table in tables.items()})
+    return rows
+
+
+def counted(rows: Sequence[Mapping[str, float]], codes: int, registered: int) -> dict[str, Any]:
+    """What the test of the whole text finds by each way of reading, and what passes the screen.
+
+    Args:
+        rows: of each text, how often a wrong code would score as high, by each score.
+        codes: how many codes are searched.
+        registered: how many a scan searches.
+    """
+    tail = {name: np.array([row[name] for row in rows]) / (ONE_CODE * WHOLE) for name in rows[0]}
+    whole = np.minimum(*(tail[score.value] / share for score, share in SCORE_SHARES.items()))
+    by_share = {
+        share: np.minimum(tail["light-soft"] / share, tail["light-rank"] / (1 - share)) for share in SOFT_SHARES
+    }
+    light = by_share[LIGHT_SHARES[Score.LIGHT_SOFT]]
+    finds = codes * whole <= ALPHA
+    with_prior = np.minimum(tail["light-soft"], tail[PRIOR]) / LIGHT_SHARES[Score.LIGHT_RANK]
+    scanned = registered * whole <= ALPHA
+    return {
+        "texts": len(rows),
+        "whole": int(finds.sum()),
+        "light": {f"{s:g} of its level for light-soft": int((codes * p <= ALPHA).sum()) for s, p in by_share.items()},
+        "light, with a prior": int((codes * with_prior <= ALPHA).sum()),
+        "light, of what the whole finds": rate(int((finds & (codes * light <= ALPHA)).sum()), max(int(finds.sum()), 1)),
+        "light first": {
+            f"{share:g} of the level for light": {
+                "found": int(((codes * light <= ALPHA * share) | (codes * whole <= ALPHA * (1 - share))).sum()),
+                "by light": int((codes * light <= ALPHA * share).sum()),
+            }
+            for share in FIRST_SHARES
+        },
+        "median p": {"light": float(codes * np.median(light)), "whole": float(codes * np.median(whole))},
+        "scan": {
+            "whole": int(scanned.sum()),
+            "pass the screen, of these": {
+                str(level): int((scanned & (registered * light <= level)).sum()) for level in LEVELS
+            },
+        },
+    }
+
+
+def kinds(files: Sequence[Path]) -> dict[str, str]:
+    """Texts by kind: the given files, and what the installed packages and the standard library hold."""
+    library, packages = Path(sysconfig.get_path("stdlib")), Path(sysconfig.get_path("purelib"))
+    found = {
+        "source code": library.glob("*.py"),
+        "licences": packages.glob("*.dist-info/**/LICEN*"),
+        "tables": packages.glob("*/**/*.csv"),
+        "lists of files": packages.glob("*.dist-info/RECORD"),
+        "other scripts": library.glob("test/cjkencodings/*-utf8.txt"),
+    }
+    texts = {file.name: file.read_text(encoding="utf-8") for file in files}
+    for kind, paths in found.items():
+        parts = [path.read_bytes()[: 1 << 17].decode(errors="replace") for path in sorted(paths) if path.is_file()]
+        texts[kind] = "\n".join(parts)
+    return {kind: text for kind, text in texts.items() if len(text) > 2000}
+
+
+def human(decoder: Decoder, options: Options) -> Result:
+    """The p-values on human text, of all registered codes."""
+    rng, by_kind, beacons = np.random.default_rng(options.seed), kinds(options.files), load_trusted().registry.beacons()
+    each = -(-options.passages // len(by_kind))
+    p_values: dict[str, list[float]] = {}
+    for kind, text in tracked(list(by_kind.items()), "human text"):
+        sizes = rng.integers(100, 401, each).tolist()[: max(1, len(text) // 2000)]
+        passages = cut(decoder.tokenizer, text, sizes, room=min(len(text) // 2, 8000))
+        p_values[kind] = [decoder.decode(passage, score="light", beacons=beacons).p_value for passage in passages]
+    every = np.array([p for values in p_values.values() for p in values])
+    return {
+        "passages": {kind: len(values) for kind, values in p_values.items()},
+        "mean": round(float(every.mean()), 4),
+        "smallest": float(every.min()),
+        "KS p, one-sided": round(float(stats.kstest(every, "uniform", alternative="greater").pvalue), 4),
+        "at most": {str(a): int((every <= a).sum()) for a in (0.05, 0.01, 1e-3, 1e-4)},
+        "pass the screen": {str(level): rate(int((every <= level).sum()), len(every)) for level in LEVELS},
+    }
+
+
+def by_id(ranks: NDArray[np.uint32], ids: NDArray[np.int64]) -> NDArray[np.int8]:
+    """``light-rank`` with a prior: a token of rank ``i`` in the order of merges has about the probability ``1 / 2i``.
+
+    The writer's probability is a power of that, 0.1, 0.3, 0.6 or 1, and one position in ten is unmarked.
+    """
+    x = (ranks >> (32 - 2 * STEP_BITS)) / 2 ** (2 * STEP_BITS)
+    y = x + 2.0 ** -(2 * STEP_BITS)
+    rarity = np.log2(2.0 * np.maximum(ids - 250, 1))[:, None]
+    ratios = [(((1 - x) ** f - (1 - y) ** f) / (y - x)) for f in (2 ** (k * rarity) for k in (0.1, 0.3, 0.6, 1))]
+    units: NDArray[np.int8] = np.round(NAT * np.log(0.9 * np.mean(ratios, axis=0) + 0.1)).astype(np.int8)
+    return units
+
+
+def bridged(proxy: Proxy, options: Options, lengths: Sequence[int]) -> list[list[dict[str, float]]]:
+    """:func:`read` for texts of a provider with GPT-2's vocabulary, read with SmolLM2's."""
+    asked: dict[str, Any] = {"batch": 10, "seed": options.seed, "strategy": "unbiased"}
+    length = round(1.2 * options.tokens)  # a provider's tokens may be shorter than the proxy's
+    with tempfile.TemporaryDirectory() as folder:
+        encoder = encoder_of("gpt2", "smollm2", Path(folder))
+    write = partial(generated, encoder, options.bridged, length, **asked)
+    written = recalled(write, "light, bridge", sources(), options.bridged, length, asked)
+    return [read(proxy, each.text, each.beacon.code, lengths) for each in tracked(written, "bridge")]
+
+
+@experiment(
+    quick={"texts": 2, "tokens": 60, "passages": 16, "bridged": 2, "batch": 2},
+    takes="human", texts=60, tokens=200, shorter=150, passages=2000, bridged=20, seed=2, batch=40,
+)  # fmt: skip
+def main(options: Options) -> Result:
+    """Run the experiment."""
+    writer, rows = Writer(), list[dict[str, Any]]()
+    proxy, every = writer.proxy, list[dict[str, float]]()
+    profile, registered = proxy.profile, len(registered_codes(proxy.profile, load_trusted()))
+    lengths = sorted({min(options.shorter, options.tokens), options.tokens})
+    for name, how in METHODS.items():
+        recipe = Recipe(**how, tokens=options.tokens, seed=options.seed, batch=options.batch)
+        texts = tracked(writer.texts(recipe, options.texts), name)
+        found = [read(proxy, text.text, text.code, lengths) for text in texts]
+        for length, at_length in zip(lengths, zip(*found, strict=True), strict=True):
+            rows.append({"method": name, "tokens": length, **counted(at_length, profile.codes, registered)})
+            every += at_length
+    for length, at_length in zip(lengths, zip(*bridged(proxy, options, lengths), strict=True), strict=True):
+        what = "unbiased, T = 1, through the bridge from GPT-2's vocabulary"
+        rows.append({"method": what, "tokens": length, **counted(at_length, profile.codes, registered)})
+    scan = counted(every, profile.codes, registered)["scan"]
+    return {
+        "settings": {"registered codes": registered, "light first": LIGHT_FIRST},
+        "rows": rows,
+        "screen, of what the whole finds": {
+            level: rate(passed, scan["whole"]) for level, passed in scan["pass the screen, of these"].items()
+        },
+        "human": human(Decoder(proxy), options),
+    }
+
+
+if __name__ == "__main__":
+    main()

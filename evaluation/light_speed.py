@@ -1,0 +1,133 @@
+"""How fast is reading without the proxy LM?
+
+- A cold process: ``ctwl-decode`` on a marked text of a registered provider, and on one of a provider that is not
+  registered, whose code is searched among all; the files are in the system's cache. Beside it, a process that only
+  imports Python's standard library.
+- A scan on one core: documents of 1,000 tokens against all registered codes, by the screen and whole; and from a file
+  to rows, by ``ctwl-decode scan --light``'s own job.
+
+    python evaluation/light_speed.py --out evaluation/results/light_speed.json
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from bench import plain_texts
+from common import news_prompts, recalled, sources
+from experiment import OFFLINE, Options, Result, experiment
+
+from ctwl_decoder import Decoder
+from ctwl_decoder.apps.scan.decoding import DocumentDecoder
+from ctwl_decoder.apps.scan.job import scan
+from ctwl_decoder.apps.scan.settings import Settings
+from ctwl_decoder.options import SCREEN
+from ctwl_protocol import get_profile
+from ctwl_protocol.registry import load_trusted
+
+LENGTH = 1000
+
+
+def marked(provider: int, version: int, tokens: int) -> str:
+    """A text that carries a beacon of these numbers."""
+
+    def write() -> str:
+        from ctwl_encoder import Encoder
+
+        (prompt,) = news_prompts(1)
+        encoder = Encoder.open("smollm2", OFFLINE)
+        (made,) = encoder.generate([prompt], provider, version, max_new_tokens=tokens, min_new_tokens=tokens, seed=1)
+        return made.text
+
+    return recalled(write, "light speed", sources(), provider, version, tokens)
+
+
+def cold(text: str, runs: int) -> dict[str, Any]:
+    """Seconds of fresh processes that read a text, after one to warm the caches."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "text"
+        file.write_text(text, encoding="utf-8")
+        command = [sys.executable, "-m", "ctwl_decoder", "--json", "--profile", OFFLINE, str(file)]
+        seconds, processor = [], []
+        for _ in range(runs + 1):
+            start, before = time.perf_counter(), os.times()
+            report = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+            after = os.times()
+            seconds.append(time.perf_counter() - start)
+            processor.append(sum(after[2:4]) - sum(before[2:4]))
+    return {
+        "read": report["read"],
+        "seconds": round(float(np.median(seconds[1:])), 3),
+        "fastest": round(min(seconds[1:]), 3),
+        "processor seconds": round(float(np.median(processor[1:])), 3),
+        "words": len(text.split()),
+    }
+
+
+def scanning(documents: int) -> dict[str, Any]:
+    """Tokens a second on one core, by the screen, by a light scan's whole job, and whole; run in a fresh process."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    torch.set_num_threads(1)
+    decoder, beacons = Decoder.open(OFFLINE), load_trusted().registry.beacons()
+    texts = plain_texts(decoder, LENGTH, documents)
+    tokens = sum(len(decoder.tokenizer.encode(text)) for text in texts)
+    decoder.screened(texts[0], SCREEN, beacons=beacons)  # compiles
+
+    def rate(count: int, start: float, before: float) -> dict[str, float]:
+        return {
+            "tokens per second": round(count / (time.perf_counter() - start), 1),
+            "tokens per processor second": round(count / (time.process_time() - before), 1),
+        }
+
+    start, before = time.perf_counter(), time.process_time()
+    passed = sum(decoder.screened(text, SCREEN, beacons=beacons)[0] is None for text in texts)
+    screened = rate(tokens, start, before)
+    with tempfile.TemporaryDirectory() as folder:
+        corpus = Path(folder) / "corpus.jsonl"
+        corpus.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+        settings = Settings(get_profile(OFFLINE), beacons=tuple(beacons), screen=SCREEN, light=True)
+        start, before = time.perf_counter(), time.process_time()
+        scan([corpus], Path(folder) / "found.parquet", DocumentDecoder(settings))
+        job = rate(tokens, start, before)
+    decoder.decode(texts[0][:200], score="both", beacons=beacons)  # loads the proxy LM
+    start, before = time.perf_counter(), time.process_time()
+    decoder.decode(texts[0], score="both", beacons=beacons)
+    whole = rate(LENGTH, start, before)
+    unit = "tokens per processor second"
+    return {
+        "documents": len(texts),
+        "tokens": tokens,
+        "passed": passed,
+        "screen": screened,
+        "light job": job,
+        "whole": whole,
+        "screen, over whole": round(screened[unit] / whole[unit], 1),
+    }
+
+
+@experiment(quick={"runs": 1, "documents": 2, "tokens": 60}, runs=5, documents=100, tokens=530)
+def main(options: Options) -> Result:
+    """Run the benchmark."""
+    registered = load_trusted().registry.beacons()[0]
+    with get_context("spawn").Pool(1) as fresh_process:
+        found = fresh_process.apply(scanning, (options.documents,))
+    return {
+        "cold, registered": cold(marked(*registered, options.tokens), options.runs),
+        "cold, not registered": cold(marked(1023, 15, options.tokens), options.runs),
+        "scan, one core": found,
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,162 @@
+"""Reading by the ranks of a text's tokens, without a proxy LM."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctwl_decoder import Decoder, describe
+from ctwl_decoder.apps.command import main
+from ctwl_decoder.errors import ExtraMissing
+from ctwl_decoder.options import ALPHA
+from ctwl_decoder.search.plan import LIGHT_FIRST, NO_CODES, SearchPlan
+from ctwl_decoder.statistics.light import light_scores, light_table
+from ctwl_decoder.statistics.null import null_of, tail_of
+from ctwl_decoder.statistics.scores import Score
+from ctwl_protocol import Beacon, get_profile
+from ctwl_protocol.proxy import LaterProxy, ProxyTokenizer, open_later
+
+OFFLINE = "org.ctwl.smollm2-135m.1"
+RECORDED = Path(__file__).parent / "recorded" / "unbiased.txt"  # provider 700, version 9, nonce 21
+PLAIN = "The council met on Tuesday and talked about the bridge, the school and the weather. Nobody was surprised. " * 3
+
+
+def refuses() -> LaterProxy:
+    """The offline profile's proxy, on a machine that has no torch."""
+
+    def missing() -> object:
+        raise ImportError(name="torch")
+
+    profile = get_profile(OFFLINE)
+    tokenizer = ProxyTokenizer.shipped(profile.tokenizer)
+    assert tokenizer is not None
+    return LaterProxy(profile, tokenizer, missing)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def marked() -> str:
+    return RECORDED.read_text(encoding="utf-8")
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([Score.LIGHT_SOFT, Score.LIGHT_RANK]))
+def test_a_unit_is_what_the_specification_says(rank: int, score: Score) -> None:
+    bounds = [Fraction(0), *(Fraction(1, 2**n) for n in range(13, 6, -1)), *(Fraction(i, 64) for i in range(1, 65))]
+    k = next(i for i in range(71) if Fraction(rank, 2**32) < bounds[i + 1])
+    x, y = float(bounds[k]), float(bounds[k + 1])
+    if score is Score.LIGHT_SOFT:
+        ratio = 0.8 * min(max((0.7 - (x + y) / 2) / 0.4, 0), 1) / 0.5 + 0.2
+    else:
+        weights = [(2 / 3) ** i for i in range(13)]
+        ratio = sum(w * ((1 - x) ** 2**i - (1 - y) ** 2**i) for i, w in enumerate(weights)) / (y - x) / sum(weights)
+    assert light_scores(score, np.array([[rank]], dtype=np.uint32), (1, 2))[0, 0] == round(8 * math.log(ratio))
+
+
+def test_units_fall_with_the_rank() -> None:
+    for row in light_table((1, 2)):
+        assert list(row) == sorted(row, reverse=True) and row[0] > 0 > row[-1]
+
+
+@given(st.integers(0, 12), st.integers(1, 9), st.integers(0, 2**32 - 1), st.integers(-300, 300))
+def test_a_tail_is_that_of_the_whole_convolution(contexts: int, colours: int, seed: int, score: int) -> None:
+    rng = np.random.default_rng(seed)
+    table = rng.integers(-40, 40, (contexts, colours), dtype=np.int32)
+    table *= rng.integers(0, 2, (contexts, 1), dtype=np.int32)  # a context may have one score for all colours
+    assert tail_of(table, score) == pytest.approx(null_of(table).tail(score), rel=1e-9, abs=1e-300)
+
+
+def test_the_tail_of_a_score_far_above_keeps_its_digits() -> None:
+    table = np.array(light_table((1, 2))[1])[np.random.default_rng(1).integers(0, 71, (200, 100))].astype(np.int32)
+    for score in (500, 1500, 2500, int(table.max(axis=1).sum())):
+        assert tail_of(table, score) == pytest.approx(null_of(table).tail(score), rel=1e-9)
+
+
+def test_a_marked_text_is_read_without_the_proxy_lm(marked: str) -> None:
+    report = Decoder(refuses()).decode(marked)
+    assert (report.read, report.arithmetic, report.code) == ("light", "integer", Beacon(700, 9, 21).code)
+    (span,) = report.spans
+    assert (span.start, span.end) == (0, len(marked))
+    assert report.record is not None and report.record.layout == "beacon"
+    assert "ranks alone" in describe(report)
+
+
+def test_a_text_that_shows_nothing_asks_for_the_proxy_lm() -> None:
+    with pytest.raises(ExtraMissing, match="pip install ctwl-decoder"):
+        Decoder(refuses()).decode(PLAIN)
+
+
+def test_light_alone_is_content_with_nothing() -> None:
+    report = Decoder(refuses()).decode(PLAIN, score="light")
+    assert (report.outcome, report.read) == ("none", "light")
+    assert "with the proxy LM the decoder finds more" in describe(report)
+
+
+def test_a_long_stretch_that_light_cannot_read_is_not_passed_over(marked: str) -> None:
+    """What another provider may have written there shows by the proxy LM alone."""
+    other = " ".join(f"{i} {word}" for i, word in enumerate(PLAIN.split() * 2))
+    asked = []
+    report = Decoder(open_later(OFFLINE)).decode(marked + "\n\n" + other, score="light")
+    assert report.detected
+    with pytest.raises(ExtraMissing):
+        Decoder(refuses()).decode(marked + "\n\n" + other, progress=lambda done, total: asked.append((done, total)))
+    assert asked == [(0, report.tokens - 10)]
+
+
+def test_all_scores_share_one_level() -> None:
+    profile = get_profile(OFFLINE)
+    for name in ("auto", "light", "both"):
+        shares = SearchPlan.of(profile, NO_CODES, alpha=ALPHA, score=name).score_shares  # type: ignore[arg-type]
+        assert sum(shares.values()) == pytest.approx(1)
+    plan = SearchPlan.of(profile, NO_CODES, alpha=ALPHA)
+    assert sum(plan.light.score_shares.values()) == pytest.approx(LIGHT_FIRST)
+    assert {**plan.light.score_shares, **plan.whole.score_shares} == plan.score_shares
+
+
+def test_the_command_reads_light_without_torch(tmp_path: Path) -> None:
+    code = (
+        "import sys\n"
+        "from ctwl_decoder.apps.command import main\n"
+        "status = main(sys.argv[1:])\n"
+        "print(status, sorted({'torch', 'transformers', 'numba', 'huggingface_hub'} & set(sys.modules)))"
+    )
+    asked = ["--json", "--profile", OFFLINE, "--beacon", "700:9", str(RECORDED)]
+    ran = subprocess.run([sys.executable, "-c", code, *asked], capture_output=True, text=True, check=True, cwd=tmp_path)
+    report, _, told = ran.stdout.rpartition("}\n")
+    assert told == "0 []\n"
+    assert json.loads(report + "}")["read"] == "light"
+
+
+def test_a_text_may_be_read_light_only_or_never(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    letter = tmp_path / "letter"
+    letter.write_text(PLAIN, encoding="utf-8")
+    vanilla = ["--json", "--profile", "org.ctwl.smollm2-135m.vanilla.1", str(letter)]
+    told = {}
+    for way in ((), ("--light",), ("--full",)):
+        main([*way, *vanilla])
+        report = json.loads(capsys.readouterr().out)
+        told[way] = report["read"], report["score"].startswith("light")
+    assert told[("--light",)] == ("light", True) and told[("--full",)] == ("whole", False)
+    assert told[()][0] == "whole"
+
+
+@pytest.mark.parametrize("name", [OFFLINE, "org.ctwl.gpt2.1", "org.ctwl.gpt2.vanilla.1"])
+def test_the_tokenizers_of_published_profiles_come_with_the_package(name: str) -> None:
+    """Written out as the profile's files are, the vocabulary has the profile's digest."""
+    from hashlib import sha256
+
+    spec = get_profile(name).tokenizer
+    tokenizer = ProxyTokenizer.shipped(spec)
+    assert tokenizer is not None
+    spaced = json.dumps(tokenizer.vocabulary)
+    compact = json.dumps(tokenizer.vocabulary, ensure_ascii=False, separators=(",", ":"))
+    assert spec.vocab.sha256 in [sha256(file.encode()).digest() for file in (spaced, compact)]
+    ids = tokenizer.encode("It's 12 o'clock in K\u00f6ln.")
+    assert tokenizer.decode(ids) == "It's 12 o'clock in K\u00f6ln."
