@@ -11,6 +11,7 @@ import { mergesFile, tensorsDigest, vocabFile } from "./files.js";
 import { carried, interleavedSlot } from "../../../packages/ctwl-web/src/framing.js";
 import { colour, colourSeed, fmix32, permutationSeeds, rank, slotWord } from "../../../packages/ctwl-web/src/hashing.js";
 import { layout, layoutOf, recordCodes, relay } from "../../../packages/ctwl-web/src/layouts.js";
+import { lightTable, lightUnits } from "../../../packages/ctwl-web/src/light.js";
 import { normalize } from "../../../packages/ctwl-web/src/normalization.js";
 import { pValue, randomised, tail } from "../../../packages/ctwl-web/src/null.js";
 import { isMember, modelWeights, ranksBelow, total, toyWeights } from "./partition.js";
@@ -47,7 +48,9 @@ function unhex(digits) {
 
 const NUMBERS = [1, 2, 3, 4];
 
-const read = ({ text, alpha }) => decodeText(TOY, text, alpha);
+const read = ({ text, alpha }, light) => decodeText(TOY, text, alpha, light);
+
+const mapped = (record, change) => Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value)]));
 
 /** A number of positions, or of tokens, that may be asked about. */
 function count(number) {
@@ -189,6 +192,7 @@ export const FAMILIES = {
     soft: softUnits(below, weight, all, sigma),
     rank: rankUnits(ranks, weight, all),
   }),
+  "light-units": ({ ranks, sigma }) => mapped(lightUnits(ranks, lightTable(sigma)), (units) => Array.from(units)),
   windows: ({ positions: all, codes }) => ({ windows: windows(count(all), codes) }),
   tests({ positions: all, codes, forms, numbers }) {
     const found = numbers.map((n) => tests(count(all), n, codes, forms, numbers.length));
@@ -202,6 +206,10 @@ export const FAMILIES = {
 
   decode(input) {
     const { detected, code, p_value: p, spans } = read(input);
+    return { detected, code, p_value: p, spans: spans.map((span) => ({ code: span.code, p_value: span.p_value })) };
+  },
+  "decode-light"(input) {
+    const { detected, code, p_value: p, spans } = read(input, true);
     return { detected, code, p_value: p, spans: spans.map((span) => ({ code: span.code, p_value: span.p_value })) };
   },
   "decode-spans": (input) => ({ codes: read(input).spans.map(({ code }) => code) }),

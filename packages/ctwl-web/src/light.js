@@ -38,7 +38,13 @@ export function lightTable([numerator, denominator]) {
 }
 
 /** The interval of a rank of 32 bits. */
-export function interval(rank) {
+function interval(rank) {
   const step = rank >>> (32 - STEP_BITS);
   return step > 0 ? step + DOUBLINGS : Math.max(32 - Math.clz32(rank) - (32 - STEP_BITS - DOUBLINGS), 0);
+}
+
+/** The units of a token of some ranks, one for each colour, by each light score. */
+export function lightUnits(ranks, tables) {
+  const intervals = Uint8Array.from(ranks, interval);
+  return Object.fromEntries(Object.entries(tables).map(([score, table]) => [score, Int8Array.from(intervals, (at) => table[at])]));
 }

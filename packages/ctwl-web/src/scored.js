@@ -1,7 +1,7 @@
 /** 10, steps 3 to 6: a text's positions, what each says for every colour, and their sums by context. */
 import { slots } from "./framing.js";
 import { colour, colourSeed, permutationSeeds, rank } from "./hashing.js";
-import { interval, lightTable } from "./light.js";
+import { lightTable, lightUnits } from "./light.js";
 import { positions } from "./positions.js";
 
 /** The positions of a text under a profile. */
@@ -34,10 +34,9 @@ export class ScoredText {
       if (!pairs.has(pair)) pairs.set(pair, pairs.size);
       this.pairOf[i] = pairs.get(pair);
       if (!known.has(pair)) {
-        const intervals = Uint8Array.from(seeds[this.contextOf[i]], (seed) => interval(rank(seed, token)));
-        known.set(pair, Object.entries(tables).map(([score, table]) => [score, Int8Array.from(intervals, (at) => table[at])]));
+        known.set(pair, lightUnits(Array.from(seeds[this.contextOf[i]], (seed) => rank(seed, token)), tables));
       }
-      for (const [score, units] of known.get(pair)) this.units[score].push(units);
+      for (const [score, units] of Object.entries(known.get(pair))) this.units[score].push(units);
     });
     this.zeros = Uint8Array.from(this.slots, (carried) => carried.filter((slot) => slot === 0).length);
     this.seeds = new Map();
