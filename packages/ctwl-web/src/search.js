@@ -141,8 +141,12 @@ function search({ seeds, contexts, cells, pieces, width, windows, codes }, units
     sums.fill(0);
     for (let r = 0; r < cells.length; r++) {
       const [into, one] = [cells[r] * block, line[contexts[r]] * block];
-      if (cells[r] !== cells[r + 1]) addRow(sums, into, units, r * width, chosen, one, length);
-      else addRows(sums, into, units, r++ * width, width, chosen, one, line[contexts[r]] * block, length);
+      if (cells[r] !== cells[r + 2]) addRow(sums, into, units, r * width, chosen, one, length);
+      else {
+        const [two, three] = [line[contexts[r + 1]] * block, line[contexts[r + 2]] * block];
+        addRows(sums, into, units, r * width, width, chosen, one, two, three, length);
+        r += 2;
+      }
     }
     running.fill(0);
     for (let piece = 0; piece < pieces; piece++) {
@@ -167,13 +171,14 @@ function addRow(sums, into, units, row, chosen, line, length) {
   }
 }
 
-/** Adds two rows that follow each other. */
-function addRows(sums, into, units, row, width, chosen, one, two, length) {
-  const next = (row + width) | 0;
+/** Adds three rows that follow each other. */
+function addRows(sums, into, units, row, width, chosen, one, two, three, length) {
+  const [next, last] = [(row + width) | 0, (row + 2 * width) | 0];
   for (let i = 0; i < length; i++) {
     const at = (into + i) | 0;
     const first = units[(row + chosen[(one + i) | 0]) | 0];
-    sums[at] = (sums[at] + first + units[(next + chosen[(two + i) | 0]) | 0]) | 0;
+    const second = (first + units[(next + chosen[(two + i) | 0]) | 0]) | 0;
+    sums[at] = (sums[at] + second + units[(last + chosen[(three + i) | 0]) | 0]) | 0;
   }
 }
 
