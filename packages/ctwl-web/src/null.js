@@ -2,8 +2,8 @@
 
 /** Below this a p-value is not told apart from it. */
 const LEAST = 1e-300;
-/** What is left out of a convolution at each end, of a whole of 1: far below the last digit of any tail. */
-const NOTHING = 1e-30;
+/** What is left out of a convolution at each end, of a whole of 1: below the last digit of any tail. */
+const NOTHING = 1e-20;
 /** The steepest tilt raises a context's highest score e^600 times, which a number holds. Any tilt gives the same tail. */
 const STEEPEST = 600;
 

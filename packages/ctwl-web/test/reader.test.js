@@ -7,6 +7,7 @@ import { sha256, sha512 } from "../src/digests.js";
 import { hex } from "../src/bytes.js";
 import { approximateLogTail, steps, tail } from "../src/null.js";
 import { bestOf, scoreAll, searchWindows } from "../src/search.js";
+import { variantsOf } from "../src/variants.js";
 import { envelopes, text, toyReader } from "./folder.js";
 
 const refused = (status) => (error) => error instanceof Refusal && error.status === status;
@@ -31,13 +32,10 @@ test("a registry of another hand is refused", () => {
   }
 });
 
-test("long tokens and many marks take no quadratic time", async () => {
-  const reader = toyReader();
+test("long tokens and many marks take no quadratic time", () => {
   const start = performance.now();
-  reader.tokenizer.encode("ab".repeat(2 ** 16));
-  for (const bad of ["<!--", "<script", "&", "*", "[x](", "\r\u00ad", "  ", "_", ">"]) {
-    await assert.rejects(reader.read(bad.repeat(2 ** 17)), refused("input-too-large"));
-  }
+  assert.equal(toyReader().tokenizer.encode("ab".repeat(2 ** 17)).length, 2 ** 18);
+  for (const bad of ["<!--", "<script", "&", "*", "[x](", "\r\u00ad", "  ", "_", ">", "a\n"]) variantsOf(bad.repeat(2 ** 17));
   assert.ok(performance.now() - start < 60_000);
 });
 
