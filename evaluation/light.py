@@ -7,7 +7,7 @@
 - The same through the token bridge, by a provider with another vocabulary.
 - A prior of the token's frequency: its id in the order of the merges sets the probabilities that the ranks are weighed
   with. What is found with it, and without it?
-- Human text of many kinds, in passages of 100 to 400 tokens: the p-values that the decoder reports by the light scores
+- Human text of many kinds, in passages of 100 to 400 tokens: the p-values by the light scores, of registered codes,
   must not lie below uniform (one-sided Kolmogorov-Smirnov), and few passages should pass the screen. Beside the given
   files: source code, licences, tables, lists and other scripts from the installed packages.
 
@@ -32,13 +32,22 @@ from scipy import stats
 from texts import Recipe, Writer
 from transplant import encoder_of
 
-from ctwl_decoder import Decoder
-from ctwl_decoder.search.plan import LIGHT_FIRST, LIGHT_SHARES, SCORE_SHARES, registered_codes
+from ctwl_decoder.search.plan import (
+    LIGHT_FIRST,
+    LIGHT_SHARES,
+    NO_CODES,
+    SCORE_SHARES,
+    SearchPlan,
+    registered_codes,
+)
+from ctwl_decoder.search.records import RecordReader
+from ctwl_decoder.search.screen import screen
 from ctwl_decoder.search.windows import ONE_CODE, WHOLE
 from ctwl_decoder.statistics.light import STEP_BITS, light_ranks, light_scores
 from ctwl_decoder.statistics.null import tail_of
 from ctwl_decoder.statistics.scored_positions import ScoredPositions, ScoreTable
 from ctwl_decoder.statistics.scores import NAT, Score, position_scores
+from ctwl_decoder.text.tokens import tokenize_variants
 from ctwl_protocol.proxy import Proxy
 from ctwl_protocol.registry import load_trusted
 from ctwl_protocol.text.positions import Positions, positions
@@ -130,15 +139,18 @@ def kinds(files: Sequence[Path]) -> dict[str, str]:
     return {kind: text for kind, text in texts.items() if len(text) > 2000}
 
 
-def human(decoder: Decoder, options: Options) -> Result:
-    """The p-values on human text, of all registered codes."""
+def human(proxy: Proxy, options: Options) -> Result:
+    """The p-values of a scan's screen on human text: of all registered codes, of the whole text and of windows."""
     rng, by_kind, beacons = np.random.default_rng(options.seed), kinds(options.files), load_trusted().registry.beacons()
+    plan = SearchPlan.of(proxy.profile, NO_CODES, alpha=ALPHA, score="light", beacons=beacons)
+    counts = RecordReader(proxy.profile).counts
     each = -(-options.passages // len(by_kind))
     p_values: dict[str, list[float]] = {}
     for kind, text in tracked(list(by_kind.items()), "human text"):
         sizes = rng.integers(100, 401, each).tolist()[: max(1, len(text) // 2000)]
-        passages = cut(decoder.tokenizer, text, sizes, room=min(len(text) // 2, 8000))
-        p_values[kind] = [decoder.decode(passage, score="light", beacons=beacons).p_value for passage in passages]
+        passages = cut(proxy.tokenizer, text, sizes, room=min(len(text) // 2, 4000))
+        variants = [tokenize_variants(passage, proxy.tokenizer, proxy.profile) for passage in passages]
+        p_values[kind] = [screen(proxy.profile, each, plan, counts, level=1.0) for each in variants]
     every = np.array([p for values in p_values.values() for p in values])
     return {
         "passages": {kind: len(values) for kind, values in p_values.items()},
@@ -201,7 +213,7 @@ def main(options: Options) -> Result:
         "screen, of what the whole finds": {
             level: rate(passed, scan["whole"]) for level, passed in scan["pass the screen, of these"].items()
         },
-        "human": human(Decoder(proxy), options),
+        "human": recalled(partial(human, proxy, options), "light, human", options.passages, options.seed),
     }
 
 

@@ -42,7 +42,7 @@ examples:
   ctwl-decode scan a.jsonl.gz b.parquet --out results.parquet --beacon 700 --beacon 31 --text-column body
       look for all versions of two providers, in records whose text is called body
   ctwl-decode scan corpus/ --out results.parquet --full
-      read every document by the proxy LM, a hundred times slower: the screen loses one find in 200 or fewer
+      read every document by the proxy LM; the screen loses one find in 200
   ctwl-decode scan corpus/ --out results.parquet --all-codes
       look for all 2^20 codes: slower, and a text must have some more tokens
   ctwl-decode scan corpus/ --out results.parquet --beacon 700 --ray
@@ -70,7 +70,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="LEVEL",
         type=float,
         default=SCREEN,
-        help="read a document whole only where the ranks of its tokens, which take a thousandth of the time, give a "
+        help="read a document whole only where the ranks of its tokens, which take a 500th of the time, give a "
         f"p-value of at most this (default {SCREEN:g})",
     )
     way.add_argument("--full", dest="screen", action="store_const", const=None, help="read every document whole")
