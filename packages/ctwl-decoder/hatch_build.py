@@ -12,6 +12,7 @@ class WebReader(BuildHookInterface[Any]):
     """In a checkout the reader is a neighbour; a source distribution has it in place already."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Name the folders to put in."""
         web = Path(self.root).parent / "ctwl-web"
         if not web.is_dir() or version == "editable":
             return

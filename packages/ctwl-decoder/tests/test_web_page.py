@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import textwrap
 import threading
 import time
@@ -34,8 +35,8 @@ READ = "Look for a watermark"
 EXAMPLES = {name: (web_folder() / "page" / "examples" / f"{name}.txt").read_text("utf-8") for name in
             ("marked", "edited", "human")}  # fmt: skip
 HOSTILE = (
-    '<script>alert(1)</script><img src="https://example.com/x.png" onerror="alert(2)"><style>* { display: none }</style>'
-    '<iframe src="https://example.com/"></iframe><a href="javascript:alert(3)">x</a> ${7*7} {{ words }} </textarea> '
+    '<script>alert(1)</script><img src="https://example.com/x.png" onerror="alert(2)"><style>* { display: none }'
+    '</style><iframe src="https://example.com/"></iframe><a href="javascript:alert(3)">x</a> {{ words }} </textarea> '
 )
 PATIENCE = 120_000  # milliseconds: the machines of tests may be busy
 
@@ -79,6 +80,13 @@ def test_modules_become_one_script_or_are_refused(tmp_path: Path) -> None:
     (tmp_path / "two.js").write_text("export default 1;\n")
     with pytest.raises(ValueError, match=r"two\.js"):
         bundle(tmp_path / "one.js")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("node") is None, reason="takes Node")
+def test_the_engine_passes_its_own_tests() -> None:
+    done = subprocess.run(["node", "--test", "test/"], cwd=web_folder(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-4000:]
 
 
 # In the browser.

@@ -8,7 +8,7 @@ const SUMMED = 64;
 function shortP(p) {
   if (p >= 0.001) return String(Number(p.toPrecision(3)));
   const [digits, exponent] = p.toExponential(1).split("e");
-  return `${digits}e${exponent}`;
+  return `${digits.replace(/\.0$/, "")}e${exponent}`;
 }
 
 function list(rows) {

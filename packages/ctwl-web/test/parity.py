@@ -13,15 +13,19 @@ from ctwl_protocol.registry import bundled
 HERE = Path(__file__).parent
 MARKED, HUMAN = ((HERE.parent / "page" / "examples" / f"{name}.txt").read_text("utf-8") for name in ("marked", "human"))
 
+LINKED = "- _item_ [words](https://example.com/x)\n- `code`\n\n---"
+
 FORMS = {
     "marked": MARKED,
     "wrapped": textwrap.fill(MARKED, 70),
     "justified": textwrap.fill(MARKED, 70).replace(" the ", "   the "),
     "quoted mail": "\n".join(f"> {line}" for line in textwrap.wrap(MARKED, 60)),
-    "html": "".join(f"<p>{part} &amp; <b>more</b></p>\n" for part in textwrap.wrap(MARKED, 300)).replace("£", "&pound;"),
-    "page": f"<html><head><title>x</title><script>if (a < b) c()</script></head><body>{MARKED}<br>&copy 2026 &#8364;&notit;"
-    "<!-- not > shown --><ul><li>one</li><li>two</li></ul></body></html>",
-    "markdown": f"# Title\n\n**{MARKED[:300]}**\n\n- _item_ [words](https://example.com/x)\n- `code`\n\n---\n\n{MARKED[300:]}",
+    "html": "".join(f"<p>{part} &amp; <b>more</b></p>\n" for part in textwrap.wrap(MARKED, 300)).replace(
+        "£", "&pound;"
+    ),
+    "page": f"<html><head><title>x</title><script>if (a < b) c()</script></head><body>{MARKED}<br>&copy 2026 "
+    "&#8364;&notit;<!-- not > shown --><ul><li>one</li><li>two</li></ul></body></html>",
+    "markdown": f"# Title\n\n**{MARKED[:300]}**\n\n{LINKED}\n\n{MARKED[300:]}",
     "joiners": MARKED.replace(" of ", " o\u200df "),
     "pasted": MARKED.replace(" ", "\u00a0", 20).replace("\n", "\r\n") + "\u200b\u2028",
     "human": HUMAN,
