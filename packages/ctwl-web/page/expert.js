@@ -67,7 +67,7 @@ export function expert(report, say, language) {
     [say("d-level"), shortP(report.alpha)],
     [say("d-tokens"), count(report.tokens)],
     [say("d-searched"), count(report.searched)],
-    [say("d-form"), report.form],
+    [say("d-form"), report.form.split(", ").map((step) => say(`form-${step.replaceAll(" ", "-")}`)).join(", ")],
     ...(registry ? [[say("d-registry"), say(registry.expired ? "registry-expired" : registry.test ? "registry-test" : "registry", registry)]] : []),
     [say("d-profile"), report.profile],
     [say("d-digest"), report.profile_digest],
