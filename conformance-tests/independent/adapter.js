@@ -8,8 +8,8 @@ import { decodeText } from "./src/decode.js";
 import { answer, FAMILIES, verifyRegistry } from "./src/families.js";
 import { stringify } from "./src/json.js";
 import { total, toyWeights } from "./src/partition.js";
-import { PUBLISHED } from "./src/profile.js";
-import { Refusal } from "./src/refusal.js";
+import { PUBLISHED } from "./src/published.js";
+import { Refusal } from "../../packages/ctwl-web/src/refusal.js";
 
 const PROTOCOL = "ctwl-adapter/1";
 const PROFILE = "org.ctwl.toy.1";

@@ -1,18 +1,19 @@
 /** 10 Decoding: from a text to the codes in it. The numbers are the specification's steps. */
-import { CODE_BITS } from "./beacon.js";
+import { CODE_BITS } from "../../../packages/ctwl-web/src/beacon.js";
 import { countedIn, evidence, rowsOf } from "./evidence.js";
-import { MAX_CODES } from "./framing.js";
-import { colourSeed } from "./hashing.js";
-import { LAYOUTS, recordFields } from "./layouts.js";
-import { normalize, pilesMarks } from "./normalization.js";
-import { greatestTail, pValue, tail } from "./null.js";
+import { MAX_CODES } from "../../../packages/ctwl-web/src/framing.js";
+import { colourSeed } from "../../../packages/ctwl-web/src/hashing.js";
+import { LIGHT_SHARES } from "../../../packages/ctwl-web/src/light.js";
+import { LAYOUTS, recordFields } from "../../../packages/ctwl-web/src/layouts.js";
+import { normalize, pilesMarks } from "../../../packages/ctwl-web/src/normalization.js";
+import { greatestTail, pValue, tail } from "../../../packages/ctwl-web/src/null.js";
 import { bestRecord } from "./records.js";
-import { require } from "./refusal.js";
+import { require } from "../../../packages/ctwl-web/src/refusal.js";
 import { bestBeacons, score, windowBests } from "./search.js";
 import { apart, charactersOf, extent, joined } from "./spans.js";
 import { tailBounds } from "./bounds.js";
 import { tokenizerOf } from "./toy.js";
-import { isWholeTested, tests, windows } from "./windows.js";
+import { isWholeTested, tests, windows } from "../../../packages/ctwl-web/src/windows.js";
 
 /** Bounds on the work that a text may ask for. */
 const MAX_CHARACTERS = 2 ** 20;
@@ -21,7 +22,7 @@ const MAX_EVALUATIONS = 128;
 
 /** This reader knows the first form alone: the text as given. */
 const FORMS = 1;
-/** The scores by which a text is read, each with its share of the level. */
+/** The scores by which a text is read by weights, each with its share of the level. */
 const SHARES = { soft: 31 / 32, rank: 1 / 32 };
 /** The bound of a tail and the tail differ by less than this, in natural logarithms. */
 const SLACK = 7;
@@ -31,18 +32,19 @@ const RIVAL = Math.exp(SLACK);
 /**
  * What is found in a text under a profile at a level.
  *
+ * @param light whether the text is read by the light scores alone, which need no weights
  * @returns `{detected, code, p_value, spans, record}`, nulls where nothing is found, and `candidate`: the code that came
  *   nearest, with its p-value, or null
  */
-export function decodeText(profile, text, alpha) {
+export function decodeText(profile, text, alpha, light = false) {
   require(text.length <= MAX_CHARACTERS, "input-too-large", `more than ${MAX_CHARACTERS} characters`);
   require(text.isWellFormed(), "not-text", "not Unicode text");
   require(!pilesMarks(text), "not-text", "more combining marks on one letter than any script has");
   require(alpha > 0 && alpha < 1, "option-out-of-range", "a level lies between 0 and 1");
   const tokens = tokenizerOf(profile).encode(normalize(text)); // 1, 2
   require(tokens.length <= MAX_TOKENS, "input-too-large", `more than ${MAX_TOKENS} tokens`);
-  const found = evidence(profile, tokens); // 3, 4
-  const readers = Object.entries(SHARES).map(([score, share]) => {
+  const found = evidence(profile, tokens, light); // 3, 4
+  const readers = Object.entries(light ? LIGHT_SHARES : SHARES).map(([score, share]) => {
     const scored = found.map((position) => ({ ...position, units: position.scores[score] }));
     return new Reader(profile, scored, alpha, share);
   });

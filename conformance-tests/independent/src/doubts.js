@@ -1,5 +1,5 @@
 /** 10.4 Records: the p-value of a record that was read, and the chance that a slot of it was read wrong. */
-import { pValue, tail } from "./null.js";
+import { pValue, tail } from "../../../packages/ctwl-web/src/null.js";
 
 /** 10.4: the sets of two of `n` slots or more. A record that agrees with its check is wrong in such a set. */
 export function wrongSets(n) {

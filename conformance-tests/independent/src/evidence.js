@@ -1,9 +1,10 @@
 /** 10, steps 1 to 6: what the positions of a text say, before any code is looked for. */
-import { slots } from "./framing.js";
-import { colourSeed, permutationSeeds, rank } from "./hashing.js";
+import { slots } from "../../../packages/ctwl-web/src/framing.js";
+import { colourSeed, permutationSeeds, rank } from "../../../packages/ctwl-web/src/hashing.js";
+import { lightTable, lightUnits } from "../../../packages/ctwl-web/src/light.js";
 import { rankedBelow, total, toyWeights, uniformWeights } from "./partition.js";
-import { positions } from "./positions.js";
-import { Refusal } from "./refusal.js";
+import { positions } from "../../../packages/ctwl-web/src/positions.js";
+import { Refusal } from "../../../packages/ctwl-web/src/refusal.js";
 import { rankUnits, softUnits } from "./units.js";
 
 /** Weights behind a window under a profile, as far as they need no language model. */
@@ -14,21 +15,28 @@ function weigh(profile, window) {
   throw new Refusal("proxy-not-found", "this reader runs no language model");
 }
 
-/** Positions of tokens under a profile, each with `scores` (by name, a row by colour) and `slots` (by number of codes). */
-export function evidence(profile, tokens) {
+/**
+ * Positions of tokens under a profile, each with `scores` (by name, a row by colour) and `slots` (by number of codes).
+ *
+ * @param light whether the scores are the light ones, which need no weights
+ */
+export function evidence(profile, tokens, light = false) {
+  const tables = lightTable(profile.sigma);
   const seeds = new Map();
   return positions(tokens, profile.prefix_length, profile.context_length).map((position) => {
     const name = position.context.join();
     if (!seeds.has(name)) seeds.set(name, permutationSeeds(profile.key, position.context, profile.colours));
+    const ranks = Array.from(seeds.get(name), (seed) => rank(seed, position.token));
+    const found = { ...position, name, slots: slots(profile, position) };
+    if (light) return { ...found, scores: lightUnits(ranks, tables) };
     const weights = weigh(profile, position.window);
     const [weight, all] = [weights[position.token], total(weights)];
     const below = Array.from(seeds.get(name), (seed) => rankedBelow(weights, seed, position.token));
-    const ranks = Array.from(seeds.get(name), (seed) => rank(seed, position.token));
     const scores = {
       soft: Int16Array.from(softUnits(below, weight, all, profile.sigma)),
       rank: Int16Array.from(rankUnits(ranks, weight, all)),
     };
-    return { ...position, name, scores, slots: slots(profile, position) };
+    return { ...found, scores };
   });
 }
 

@@ -1,52 +1,56 @@
 /** The families of vectors: each a pure function from a vector's input to an answer. Refusals are answers. */
-import { beaconCode, beaconFields } from "./beacon.js";
-import { sha256, utf8 } from "./bytes.js";
-import * as canonical from "./canonical.js";
+import { beaconCode, beaconFields } from "../../../packages/ctwl-web/src/beacon.js";
+import { concat, hex, sha256, unhex as fromHex, utf8 } from "../../../packages/ctwl-web/src/bytes.js";
+import * as canonical from "../../../packages/ctwl-web/src/canonical.js";
 import { decodeText } from "./decode.js";
 import { doubts } from "./doubts.js";
-import { isSuitable } from "./ed25519.js";
-import { preAuthentication, readEnvelope, signedPayload } from "./envelope.js";
+import { isSuitable } from "../../../packages/ctwl-web/src/ed25519.js";
+import { preAuthentication, readEnvelope, signedPayload } from "../../../packages/ctwl-web/src/envelope.js";
 import { counted } from "./evidence.js";
 import { mergesFile, tensorsDigest, vocabFile } from "./files.js";
-import { carried, interleavedSlot } from "./framing.js";
-import { colour, colourSeed, fmix32, permutationSeeds, rank, slotWord } from "./hashing.js";
-import { layout, layoutOf, recordCodes, relay } from "./layouts.js";
-import { normalize } from "./normalization.js";
-import { pValue, randomised, tail } from "./null.js";
+import { carried, interleavedSlot } from "../../../packages/ctwl-web/src/framing.js";
+import { colour, colourSeed, fmix32, permutationSeeds, rank, slotWord } from "../../../packages/ctwl-web/src/hashing.js";
+import { layout, layoutOf, recordCodes, relay } from "../../../packages/ctwl-web/src/layouts.js";
+import { lightTable, lightUnits } from "../../../packages/ctwl-web/src/light.js";
+import { normalize } from "../../../packages/ctwl-web/src/normalization.js";
+import { pValue, randomised, tail } from "../../../packages/ctwl-web/src/null.js";
 import { isMember, modelWeights, ranksBelow, total, toyWeights } from "./partition.js";
-import { positions } from "./positions.js";
+import { positions } from "../../../packages/ctwl-web/src/positions.js";
 import { posterior, posteriorWindows } from "./posterior.js";
 import { commitment, personalProfile } from "./private.js";
-import { digest, profileFromBytes, profileFromJson, publicKey, PUBLISHED } from "./profile.js";
+import { digest, profileFromBytes, profileFromJson, publicKey } from "../../../packages/ctwl-web/src/profile.js";
+import { PUBLISHED } from "./published.js";
 import { verifyProof } from "./proof.js";
-import { Refusal, require } from "./refusal.js";
-import { epochAt, readRegistry } from "./registry.js";
-import { readRoot } from "./root.js";
+import { Refusal, require } from "../../../packages/ctwl-web/src/refusal.js";
+import { epochAt, readRegistry } from "../../../packages/ctwl-web/src/registry.js";
+import { readRoot } from "../../../packages/ctwl-web/src/root.js";
 import { authenticator, authenticatorColourKey, open, seal } from "./sealing.js";
 import { openProviderSecret, openRegistrySecret, openSecret } from "./secrets.js";
-import { Tokenizer } from "./tokenizer.js";
+import { Tokenizer } from "../../../packages/ctwl-web/src/tokenizer.js";
 import { toyTokenizer } from "./toy.js";
 import { countUnits, rankUnits, softUnits } from "./units.js";
 import { update } from "./update.js";
-import { tests, windows } from "./windows.js";
+import { tests, windows } from "../../../packages/ctwl-web/src/windows.js";
 
 const MAX_BYTES = 2 ** 24;
 const TOY = PUBLISHED.get("org.ctwl.toy.1");
 
 /** Bytes from hexadecimal; long ones come in parts, some of them repeated. */
-function unhex(hex) {
-  if (Array.isArray(hex)) {
-    const sizes = hex.map((part) => (typeof part === "string" ? part.length / 2 : (part.repeat.length / 2) * part.times));
+function unhex(digits) {
+  if (Array.isArray(digits)) {
+    const sizes = digits.map((part) => (typeof part === "string" ? part.length / 2 : (part.repeat.length / 2) * part.times));
     if (!(sizes.reduce((a, b) => a + b, 0) <= MAX_BYTES)) throw new TypeError("too many bytes");
-    return Buffer.concat(hex.map((part) => unhex(typeof part === "string" ? part : part.repeat.repeat(part.times))));
+    return concat(...digits.map((part) => unhex(typeof part === "string" ? part : part.repeat.repeat(part.times))));
   }
-  if (typeof hex !== "string" || !/^(?:[0-9a-f]{2})*$/i.test(hex)) throw new TypeError("not hexadecimal");
-  return Buffer.from(hex, "hex");
+  if (typeof digits !== "string" || !/^(?:[0-9a-f]{2})*$/i.test(digits)) throw new TypeError("not hexadecimal");
+  return fromHex(digits);
 }
 
 const NUMBERS = [1, 2, 3, 4];
 
-const read = ({ text, alpha }) => decodeText(TOY, text, alpha);
+const read = ({ text, alpha }, light) => decodeText(TOY, text, alpha, light);
+
+const mapped = (record, change) => Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value)]));
 
 /** A number of positions, or of tokens, that may be asked about. */
 function count(number) {
@@ -55,30 +59,30 @@ function count(number) {
 }
 
 export const FAMILIES = {
-  canonical: ({ bytes }) => ({ encoded: canonical.encode(canonical.decode(unhex(bytes))).toString("hex") }),
+  canonical: ({ bytes }) => ({ encoded: hex(canonical.encode(canonical.decode(unhex(bytes)))) }),
 
   profile({ name }) {
     const found = PUBLISHED.get(name);
     if (!found) throw new Refusal("profile-unknown", "no published profile has this name");
-    return { digest: digest(found).toString("hex") };
+    return { digest: hex(digest(found)) };
   },
   "profile-document": ({ document, bytes }) => ({
-    digest: digest(bytes === undefined ? profileFromJson(document) : profileFromBytes(unhex(bytes))).toString("hex"),
+    digest: hex(digest(bytes === undefined ? profileFromJson(document) : profileFromBytes(unhex(bytes)))),
   }),
-  "public-key": ({ name }) => ({ key: publicKey(name).toString("hex") }),
+  "public-key": ({ name }) => ({ key: hex(publicKey(name)) }),
   "personal-profile"({ profile, user }) {
     const made = personalProfile(profileFromJson(profile), user);
-    return { name: made.name, key: made.key.toString("hex"), digest: digest(made).toString("hex") };
+    return { name: made.name, key: hex(made.key), digest: hex(digest(made)) };
   },
-  commitment: ({ profile }) => ({ commitment: commitment(profileFromJson(profile)).toString("hex") }),
+  commitment: ({ profile }) => ({ commitment: hex(commitment(profileFromJson(profile))) }),
   "locked-profile": ({ file, passphrase }) => ({
-    digest: digest(profileFromBytes(openSecret(unhex(file), passphrase, "ctwl-profile/1"))).toString("hex"),
+    digest: hex(digest(profileFromBytes(openSecret(unhex(file), passphrase, "ctwl-profile/1")))),
   }),
   "locked-keys": ({ of, file, passphrase }) => ({
-    secret: (of === "provider" ? openProviderSecret : openRegistrySecret)(unhex(file), passphrase).toString("hex"),
+    secret: hex((of === "provider" ? openProviderSecret : openRegistrySecret)(unhex(file), passphrase)),
   }),
   "secret-file": ({ file, passphrase, purpose }) => ({
-    secret: openSecret(unhex(file), passphrase, purpose).toString("hex"),
+    secret: hex(openSecret(unhex(file), passphrase, purpose)),
   }),
   proof({ proof, registry, appeared, text, alpha, tried }) {
     verifyProof(unhex(proof), readRegistry(unhex(registry)), appeared, text, alpha, tried ?? undefined);
@@ -91,10 +95,10 @@ export const FAMILIES = {
   }),
   "toy-tokenizer": ({ text }) => ({ ids: toyTokenizer.encode(normalize(text)) }),
   "tokenizer-files": ({ tokens, merges }) => ({
-    vocab: vocabFile(tokens).toString("hex"),
-    merges: mergesFile(merges).toString("hex"),
+    vocab: hex(vocabFile(tokens)),
+    merges: hex(mergesFile(merges)),
   }),
-  tensors: ({ tensors }) => ({ sha256: tensorsDigest(tensors).toString("hex") }),
+  tensors: ({ tensors }) => ({ sha256: hex(tensorsDigest(tensors)) }),
   positions({ tokens, prefix_length: prefix, context_length: length }) {
     const found = positions(tokens, count(prefix), count(length));
     return {
@@ -151,19 +155,19 @@ export const FAMILIES = {
     return {
       sealed_user: sealed,
       authenticator: authenticator(key, digest(PUBLISHED.get(profile)), 4, codes),
-      colour_key: authenticatorColourKey(key).toString("hex"),
+      colour_key: hex(authenticatorColourKey(key)),
     };
   },
   opening: ({ secret, sealed_user: sealed, ...beacon }) => ({ user: open(unhex(secret), sealed, beacon) }),
 
-  "pre-authentication": ({ type, payload }) => ({ bytes: preAuthentication(type, unhex(payload)).toString("hex") }),
+  "pre-authentication": ({ type, payload }) => ({ bytes: hex(preAuthentication(type, unhex(payload))) }),
   "registry-key"({ key }) {
     require(isSuitable(unhex(key)), "key-unsuitable", "a key that may not be enrolled");
     return { status: "ok" };
   },
   envelope({ envelope, type, role: { threshold, keys } }) {
     const payload = signedPayload(readEnvelope(unhex(envelope), type), { threshold, keys: keys.map(unhex) });
-    return { payload: sha256(payload).toString("hex") };
+    return { payload: hex(sha256(payload)) };
   },
   root({ root }) {
     readRoot(unhex(root));
@@ -188,6 +192,7 @@ export const FAMILIES = {
     soft: softUnits(below, weight, all, sigma),
     rank: rankUnits(ranks, weight, all),
   }),
+  "light-units": ({ ranks, sigma }) => mapped(lightUnits(ranks, lightTable(sigma)), (units) => Array.from(units)),
   windows: ({ positions: all, codes }) => ({ windows: windows(count(all), codes) }),
   tests({ positions: all, codes, forms, numbers }) {
     const found = numbers.map((n) => tests(count(all), n, codes, forms, numbers.length));
@@ -201,6 +206,10 @@ export const FAMILIES = {
 
   decode(input) {
     const { detected, code, p_value: p, spans } = read(input);
+    return { detected, code, p_value: p, spans: spans.map((span) => ({ code: span.code, p_value: span.p_value })) };
+  },
+  "decode-light"(input) {
+    const { detected, code, p_value: p, spans } = read(input, true);
     return { detected, code, p_value: p, spans: spans.map((span) => ({ code: span.code, p_value: span.p_value })) };
   },
   "decode-spans": (input) => ({ codes: read(input).spans.map(({ code }) => code) }),

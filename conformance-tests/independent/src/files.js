@@ -1,5 +1,5 @@
 /** 5.3 Proxy files: how a GGUF file's tokenizer and tensors become bytes. */
-import { sha256, u32, u64, utf8 } from "./bytes.js";
+import { compare, sha256, u32, u64, utf8 } from "../../../packages/ctwl-web/src/bytes.js";
 
 /** The bytes of `vocab.json`: tokens in order of their ids, unescaped, no white space. */
 export function vocabFile(tokens) {
@@ -14,11 +14,11 @@ export function mergesFile(merges) {
 /** `tensors_sha256` of tensors by name: `{shape, elements}`, the elements row by row. */
 export function tensorsDigest(tensors) {
   const parts = [];
-  for (const name of Object.keys(tensors).sort((a, b) => Buffer.compare(utf8(a), utf8(b)))) {
+  for (const name of Object.keys(tensors).sort((a, b) => compare(utf8(a), utf8(b)))) {
     const { shape, elements } = tensors[name];
-    const values = Buffer.alloc(4 * elements.length);
-    elements.forEach((element, i) => values.writeFloatLE(element, 4 * i));
-    parts.push(u32(utf8(name).length), utf8(name), u32(shape.length), ...shape.map(u64), values);
+    const view = new DataView(new ArrayBuffer(4 * elements.length));
+    elements.forEach((element, i) => view.setFloat32(4 * i, element, true));
+    parts.push(u32(utf8(name).length), utf8(name), u32(shape.length), ...shape.map(u64), new Uint8Array(view.buffer));
   }
   return sha256(...parts);
 }

@@ -1,5 +1,5 @@
 /** 7 Partition. Sums of weights stay below 2^53; products with sigma's terms need bigint. */
-import { fmix32, G, rank } from "./hashing.js";
+import { fmix32, G, rank } from "../../../packages/ctwl-web/src/hashing.js";
 
 /** 7.1 Weights of logits: `|V|` integers. */
 export function modelWeights(logits, vocabulary, weightBits, special = []) {

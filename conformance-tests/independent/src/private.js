@@ -1,13 +1,14 @@
 /** 4.5 and 4.6 Private and personal profiles, commitments. */
-import { ascii, hkdf, sha256, utf8 } from "./bytes.js";
-import { encode } from "./canonical.js";
-import { digest, profileFromBytes, publicKey, PUBLISHED } from "./profile.js";
-import { require } from "./refusal.js";
+import { ascii, concat, equal, hex, hkdf, sha256, utf8 } from "../../../packages/ctwl-web/src/bytes.js";
+import { encode } from "../../../packages/ctwl-web/src/canonical.js";
+import { digest, profileFromBytes, publicKey } from "../../../packages/ctwl-web/src/profile.js";
+import { PUBLISHED } from "./published.js";
+import { require } from "../../../packages/ctwl-web/src/refusal.js";
 
 /** Refuses (`profile-not-private`) a profile that anyone can write under. */
 export function requirePrivate(profile) {
   const names = [profile.name, ...PUBLISHED.keys()];
-  const known = names.some((name) => publicKey(name).equals(profile.key));
+  const known = names.some((name) => equal(publicKey(name), profile.key));
   require(!known && !profile.name.startsWith("org.ctwl."), "profile-not-private", "the profile is a public one");
 }
 
@@ -19,9 +20,9 @@ export function personalProfile(profile, user) {
   require(user.isWellFormed(), "user-malformed", "an id is Unicode text");
   const id = utf8(user.normalize("NFC"));
   require(id.length >= 1 && id.length <= 1024, "user-malformed", "an id has 1 to 1024 bytes");
-  const tag = derive(profile, Buffer.concat([ascii("ctwl-private/1/user-name/"), id]), 16);
-  const key = derive(profile, Buffer.concat([ascii("ctwl-private/1/user-key/"), id]), 32);
-  const name = profile.name.replace(/(\.[0-9]+)$/, `.user-${tag.toString("hex")}$1`);
+  const tag = derive(profile, concat(ascii("ctwl-private/1/user-name/"), id), 16);
+  const key = derive(profile, concat(ascii("ctwl-private/1/user-key/"), id), 32);
+  const name = profile.name.replace(/(\.[0-9]+)$/, `.user-${hex(tag)}$1`);
   return profileFromBytes(encode({ ...profile, name, key }));
 }
 

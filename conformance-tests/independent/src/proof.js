@@ -1,11 +1,12 @@
 /** 4.6 Proofs. */
-import { decode } from "./canonical.js";
+import { equal } from "../../../packages/ctwl-web/src/bytes.js";
+import { decode } from "../../../packages/ctwl-web/src/canonical.js";
 import { decodeText } from "./decode.js";
-import { normalize } from "./normalization.js";
+import { normalize } from "../../../packages/ctwl-web/src/normalization.js";
 import { commitment, requirePrivate } from "./private.js";
-import { claimedFromBytes } from "./profile.js";
-import { as, require } from "./refusal.js";
-import { checks } from "./schema.js";
+import { claimedFromBytes } from "../../../packages/ctwl-web/src/profile.js";
+import { as, require } from "../../../packages/ctwl-web/src/refusal.js";
+import { checks } from "../../../packages/ctwl-web/src/schema.js";
 
 const { map, need, integer, oneOf } = checks("proof-malformed");
 
@@ -40,7 +41,7 @@ export function verifyProof(bytes, registry, day, text, alpha, g = 64) {
   requirePrivate(profile);
   const committed = commitment(profile);
   const certificates = registry.entries.filter(({ kind }) => kind === "certificate");
-  const certificate = certificates.find((one) => committed.equals(one.commitment));
+  const certificate = certificates.find((one) => equal(committed, one.commitment));
   require(certificate, "proof-uncertified", "the registry has no certificate of this profile");
   // 2.
   require(certificate.since < day, "proof-late", "certified on the day of the text or later");

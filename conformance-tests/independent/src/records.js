@@ -1,8 +1,8 @@
 /** 10.4 Records: what follows the beacon of slot 0. */
-import { beaconFields, CODE_BITS } from "./beacon.js";
+import { beaconFields, CODE_BITS } from "../../../packages/ctwl-web/src/beacon.js";
 import { countedIn, rowsOf } from "./evidence.js";
-import { LAYOUTS } from "./layouts.js";
-import { tail } from "./null.js";
+import { LAYOUTS } from "../../../packages/ctwl-web/src/layouts.js";
+import { tail } from "../../../packages/ctwl-web/src/null.js";
 import { allScores } from "./search.js";
 
 /** How many of the best beacons lend their nonce. */

@@ -1,16 +1,16 @@
 /** 9.5 Sealing. */
-import { beaconCode, inRange } from "./beacon.js";
-import { ascii, hkdf, hmac, u32 } from "./bytes.js";
-import { require } from "./refusal.js";
+import { beaconCode, inRange } from "../../../packages/ctwl-web/src/beacon.js";
+import { ascii, concat, hkdf, hmac, u32, word } from "../../../packages/ctwl-web/src/bytes.js";
+import { require } from "../../../packages/ctwl-web/src/refusal.js";
 
 const HALF = 2 ** 20;
 const ROUNDS = 10;
 
 /** `K(x)`: a key of a provider's secret. */
 const key = (secret, ...purpose) =>
-  hkdf(secret, Buffer.alloc(0), Buffer.concat([ascii("ctwl-provider-keys/1 "), ...purpose]), 32);
+  hkdf(secret, new Uint8Array(0), concat(ascii("ctwl-provider-keys/1 "), ...purpose), 32);
 
-const roundWord = (k, i, r, tweak) => hmac(k, Buffer.from([i]), u32(r), tweak).readUInt32LE(0) % HALF;
+const roundWord = (k, i, r, tweak) => word(hmac(k, Uint8Array.of(i), u32(r), tweak)) % HALF;
 
 /** The key and the tweak of a beacon, whose fields must fit, in an epoch. */
 function setting(secret, { provider, version, nonce, epoch }) {
@@ -42,7 +42,7 @@ export function open(secret, sealed, beacon) {
 
 /** The authenticator of a record's other codes under a profile. */
 export function authenticator(secret, digest, layout, codes) {
-  return hmac(key(secret, ascii("authenticator")), digest, u32(layout, ...codes)).readUInt32LE(0) >>> 12;
+  return word(hmac(key(secret, ascii("authenticator")), digest, u32(layout, ...codes))) >>> 12;
 }
 
 /** The key that colours the authenticator's slot. */

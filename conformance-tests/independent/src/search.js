@@ -2,8 +2,8 @@
  * 10, step 6: scores of all codes. The loops are the only place that has to be quick: fmix32 is written out, and
  * `floor(x * A / 2^32)` is taken in two halves of `x`, which is exact and stays within 32 bits.
  */
-import { G } from "./hashing.js";
-import { MAX_CODES } from "./framing.js";
+import { G } from "../../../packages/ctwl-web/src/hashing.js";
+import { MAX_CODES } from "../../../packages/ctwl-web/src/framing.js";
 
 /** How many of the best codes are kept for each number of codes. */
 const KEPT = 16;

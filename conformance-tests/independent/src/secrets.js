@@ -1,9 +1,9 @@
 /** 9.7 Secrets at rest. */
 import { createDecipheriv, scryptSync } from "node:crypto";
-import { utf8 } from "./bytes.js";
-import { decode } from "./canonical.js";
-import { as, Refusal, require } from "./refusal.js";
-import { checks } from "./schema.js";
+import { utf8 } from "../../../packages/ctwl-web/src/bytes.js";
+import { decode } from "../../../packages/ctwl-web/src/canonical.js";
+import { as, Refusal, require } from "../../../packages/ctwl-web/src/refusal.js";
+import { checks } from "../../../packages/ctwl-web/src/schema.js";
 
 const PURPOSES = ["ctwl-profile/1", "ctwl-provider-keys/1", "ctwl-registry-key/1"];
 const SCRYPT = { N: 2 ** 15, r: 8, p: 1, maxmem: 2 ** 26 };

@@ -1,7 +1,7 @@
 /** 10.3 Spans: where a code is. Their ends are informative. */
-import { colour, colourSeed } from "./hashing.js";
-import { normalizeWithin } from "./normalization.js";
-import { utf8 } from "./bytes.js";
+import { colour, colourSeed } from "../../../packages/ctwl-web/src/hashing.js";
+import { normalizeWithin } from "../../../packages/ctwl-web/src/normalization.js";
+import { utf8 } from "../../../packages/ctwl-web/src/bytes.js";
 
 /** How far the sum of units may fall inside a span. */
 const MAX_FALL = 96;

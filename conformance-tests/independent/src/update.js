@@ -1,8 +1,9 @@
 /** 9.6 Update: what a registry client does with what it is offered. The numbers are the specification's steps. */
-import { readEnvelope, signedPayload } from "./envelope.js";
-import { as, require } from "./refusal.js";
-import { readRegistry, requireFollows } from "./registry.js";
-import { readRoot } from "./root.js";
+import { equal } from "../../../packages/ctwl-web/src/bytes.js";
+import { readEnvelope, signedPayload } from "../../../packages/ctwl-web/src/envelope.js";
+import { as, require } from "../../../packages/ctwl-web/src/refusal.js";
+import { readRegistry, requireFollows } from "../../../packages/ctwl-web/src/registry.js";
+import { readRoot } from "../../../packages/ctwl-web/src/root.js";
 
 const DAY = 86_400;
 
@@ -38,10 +39,10 @@ export function update(trusted, roots, registry, clock) {
 
   if (old && registry) {
     // 5. Neither version nor issued goes back.
-    const taken = first.registry.keys.some((key) => !root.registry.keys.some((one) => one.equals(key)));
+    const taken = first.registry.keys.some((key) => !root.registry.keys.some((one) => equal(one, key)));
     require(next.issued >= old.issued, "registry-rolled-back", "it was issued before the trusted one");
     require(taken || next.version >= old.version, "registry-rolled-back", "an older version");
-    const forked = BigInt(next.version) === BigInt(old.version) && !payload.equals(held.payload);
+    const forked = BigInt(next.version) === BigInt(old.version) && !equal(payload, held.payload);
     require(!forked, "registry-forked", "another registry of the same version");
     // 6. It may follow.
     requireFollows(old, next);

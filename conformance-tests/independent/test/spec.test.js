@@ -2,24 +2,25 @@
 import assert from "node:assert/strict";
 import { createHmac, hkdfSync } from "node:crypto";
 import { test } from "node:test";
-import { hkdf } from "../src/bytes.js";
-import { decode, encode } from "../src/canonical.js";
+import { hex, hkdf, utf8 } from "../../../packages/ctwl-web/src/bytes.js";
+import { decode, encode } from "../../../packages/ctwl-web/src/canonical.js";
 import { decodeText } from "../src/decode.js";
-import { isSuitable } from "../src/ed25519.js";
+import { isSuitable } from "../../../packages/ctwl-web/src/ed25519.js";
 import { counted } from "../src/evidence.js";
-import { interleavedSlot } from "../src/framing.js";
-import { layoutOf, recordCodes, recordFields } from "../src/layouts.js";
-import { normalize } from "../src/normalization.js";
-import { tail } from "../src/null.js";
+import { interleavedSlot } from "../../../packages/ctwl-web/src/framing.js";
+import { layoutOf, recordCodes, recordFields } from "../../../packages/ctwl-web/src/layouts.js";
+import { normalize } from "../../../packages/ctwl-web/src/normalization.js";
+import { tail } from "../../../packages/ctwl-web/src/null.js";
 import { toyWeights } from "../src/partition.js";
 import { commitment, personalProfile } from "../src/private.js";
-import { digest, profileFromBytes, PUBLISHED, publicKey } from "../src/profile.js";
+import { digest, profileFromBytes, publicKey } from "../../../packages/ctwl-web/src/profile.js";
+import { PUBLISHED } from "../src/published.js";
 import { openSecret } from "../src/secrets.js";
 import { allScores, bestBeacons, windowBests } from "../src/search.js";
-import { TEST_KEYS } from "../src/root.js";
-import { split } from "../src/tokenizer.js";
+import { TEST_KEYS } from "../../../packages/ctwl-web/src/root.js";
+import { split } from "../../../packages/ctwl-web/src/tokenizer.js";
 import { tokenizerOf } from "../src/toy.js";
-import { windows } from "../src/windows.js";
+import { windows } from "../../../packages/ctwl-web/src/windows.js";
 
 const TOY = PUBLISHED.get("org.ctwl.toy.1");
 const refused = (status) => (error) => error.status === status;
@@ -34,7 +35,7 @@ test("4.1: values come back, other forms do not", () => {
 });
 
 test("4.4: the digests of the published profiles", () => {
-  assert.equal(digest(TOY).toString("hex"), "1332c0bbd9b0a8433353722979b0fd2a8d6ffeb2906c18d8280a9d7f40aa5cf4");
+  assert.equal(hex(digest(TOY)), "1332c0bbd9b0a8433353722979b0fd2a8d6ffeb2906c18d8280a9d7f40aa5cf4");
   for (const [name, profile] of PUBLISHED) assert.deepEqual(publicKey(name), profile.key);
 });
 
@@ -43,16 +44,17 @@ test("4.5, 4.6: the example of a user's profile and its commitment", () => {
   const own = { ...PUBLISHED.get("org.ctwl.smollm2-135m.1"), name: "com.example.mark.1", key };
   const user = personalProfile(own, "ann@example.com");
   assert.equal(user.name, "com.example.mark.user-717c0cf7c63a37d7eb0fbc861640d89d.1");
-  assert.equal(user.key.toString("hex"), "793add0fb6a4dd7e9b7add815476032d96eb78bcca3d1e9a19dd383d8d3c5841");
-  assert.equal(commitment(own).toString("hex"), "7b4a3646ac691632c2573b0c018ccbc4197405f30135b978cfcf0ffb19109ea7");
-  assert.equal(commitment(user).toString("hex"), "011f1a8d8ddce06627e946fd885c7b2f6b157e09228aed4415c627c279cbc906");
+  assert.equal(hex(user.key), "793add0fb6a4dd7e9b7add815476032d96eb78bcca3d1e9a19dd383d8d3c5841");
+  assert.equal(hex(commitment(own)), "7b4a3646ac691632c2573b0c018ccbc4197405f30135b978cfcf0ffb19109ea7");
+  assert.equal(hex(commitment(user)), "011f1a8d8ddce06627e946fd885c7b2f6b157e09228aed4415c627c279cbc906");
   assert.throws(() => commitment(TOY), refused("profile-not-private"));
   assert.throws(() => profileFromBytes(encode({ ...TOY, colours: 33 })), refused("profile-malformed"));
 });
 
 test("HKDF is node's, as far as node's goes", () => {
   const info = Buffer.from("info");
-  assert.deepEqual(hkdf(Buffer.from("k"), Buffer.from("s"), info, 50), Buffer.from(hkdfSync("sha256", "k", "s", info, 50)));
+  const known = new Uint8Array(hkdfSync("sha256", "k", "s", info, 50));
+  assert.deepEqual(hkdf(utf8("k"), utf8("s"), info, 50), known);
   assert.equal(hkdf(Buffer.from("k"), Buffer.alloc(0), Buffer.alloc(2000), 32).length, 32);
 });
 
@@ -135,7 +137,7 @@ test("10.2: windows fit", () => {
 
 test("12: the null of a few coins", () => {
   const coins = Array.from({ length: 10 }, () => [0, 1]);
-  assert.equal(tail(coins, 8), 56 / 1024);
+  assert.ok(Math.abs(tail(coins, 8) - 56 / 1024) < 1e-15);
   assert.equal(tail([], 1), 0);
 });
 

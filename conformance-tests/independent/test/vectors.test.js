@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { answer, FAMILIES } from "../src/families.js";
 
 const FOLDER = new URL("../../vectors/v1/", import.meta.url);
-const SLOW = ["decode", "decode-spans", "decode-record", "proof"];
+const SLOW = ["decode", "decode-light", "decode-spans", "decode-record", "proof"];
 
 /** A decimal number agrees if it differs by at most 1e-9 of it; all below 1e-300 count as that. */
 const DECIMAL = /^[0-9]\.[0-9]{11}e[+-][0-9]{2,3}$/;

@@ -32,6 +32,7 @@ __all__ = ["main"]
 
 _COMMANDS = {
     "serve": (".serve.command", "main"),
+    "page": (".page.command", "main"),
     "scan": (".scan.command", "main"),
     "prove": (".prove.command", "main_prove"),
     "verify": (".prove.command", "main_verify"),
@@ -49,6 +50,7 @@ examples:
 
 other commands:
   ctwl-decode serve                                   a web page and an HTTP API (ctwl-decode serve --help)
+  ctwl-decode page --out public/                      a page that reads in the browser (ctwl-decode page --help)
   ctwl-decode scan corpus/ --out results.parquet      many documents (ctwl-decode scan --help)
   ctwl-decode prove letter.txt --profile mine.ctwl --out proof.ctwl
                                                       prove a private profile's code to others (prove --help)

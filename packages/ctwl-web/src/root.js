@@ -1,5 +1,5 @@
 /** 9.6 Root. */
-import { ascii, sha256 } from "./bytes.js";
+import { ascii, compare, equal, sha256 } from "./bytes.js";
 import { decode } from "./canonical.js";
 import { isSuitable, publicKeyOf } from "./ed25519.js";
 import { as, require } from "./refusal.js";
@@ -13,7 +13,7 @@ const { map, need, integer, bytes, oneOf, array } = checks("root-malformed");
 
 /** The keys that everybody can sign with. */
 export const TEST_KEYS = Array.from({ length: 16 }, (_, n) =>
-  publicKeyOf(sha256(ascii("ctwl-registry/test-key"), Buffer.from([n]))),
+  publicKeyOf(sha256(ascii("ctwl-registry/test-key"), Uint8Array.of(n))),
 );
 
 /** A root from its payload. */
@@ -31,7 +31,7 @@ export function readRoot(payload) {
   role(root.registry, "registry");
   const keys = [...root.root.keys, ...root.registry.keys];
   require(keys.every(isSuitable), "key-unsuitable", "a key that may not be enrolled");
-  const test = keys.some((key) => TEST_KEYS.some((one) => one.equals(key)));
+  const test = keys.some((key) => TEST_KEYS.some((one) => equal(one, key)));
   require(root.use === "test" || !test, "test-key-in-production", "everybody can sign with a test key");
   return root;
 }
@@ -41,7 +41,7 @@ function role(value, what) {
   array(value.keys, 1, 32, `${what}'s keys`);
   value.keys.forEach((key, i) => {
     bytes(key, 32, "a key");
-    need(i === 0 || Buffer.compare(value.keys[i - 1], key) < 0, "keys are not distinct and ascending");
+    need(i === 0 || compare(value.keys[i - 1], key) < 0, "keys are not distinct and ascending");
   });
   integer(value.threshold, 1, value.keys.length, `${what}'s threshold`);
 }

@@ -1,6 +1,5 @@
 /** 4.2 to 4.4 Profiles: the document, its digest, the public key, the published ones. */
-import { readFileSync } from "node:fs";
-import { ascii, sha256 } from "./bytes.js";
+import { ascii, equal, sha256, unhex, utf8 } from "./bytes.js";
 import { decode, encode } from "./canonical.js";
 import { as } from "./refusal.js";
 import { checks } from "./schema.js";
@@ -20,7 +19,7 @@ const FIELDS = [
 ];
 
 /** 4.3 The key of a public profile. */
-export const publicKey = (name) => sha256(ascii("ctwl-h1/public-key"), Buffer.from(name, "utf8"));
+export const publicKey = (name) => sha256(ascii("ctwl-h1/public-key"), utf8(name));
 
 /** A profile's digest. */
 export const digest = (profile) => sha256(encode(profile));
@@ -44,7 +43,7 @@ export function profileFromJson(document) {
 function withBytes(value, field, depth) {
   need(depth < 8, "nested too deep");
   if (["key", "sha256", "tensors_sha256"].includes(field) && value !== null) {
-    return Buffer.from(text(value, /^(?:[0-9A-Fa-f]{2}){0,64}$/, field), "hex");
+    return unhex(text(value, /^(?:[0-9A-Fa-f]{2}){0,64}$/, field));
   }
   if (Array.isArray(value)) return value.map((item) => withBytes(item, "", depth + 1));
   if (value === null || typeof value !== "object") return value;
@@ -57,7 +56,7 @@ function withBytes(value, field, depth) {
 function checked(profile) {
   wellFormed(profile);
   const published = PUBLISHED.get(profile.name);
-  need(!published || encode(published).equals(encode(profile)), "a published name with other content");
+  need(!published || equal(encode(published), encode(profile)), "a published name with other content");
   return profile;
 }
 
@@ -175,11 +174,13 @@ function twin(profile) {
   return { ...profile, name, key: publicKey(name), proxy: { kind: "uniform", carrier, source: origin } };
 }
 
-/** 4.4 The published profiles by name, read from the documents that are published with the reference. */
+/** 4.4 The published profiles by name, those that were told of: see {@link publish}. */
 export const PUBLISHED = new Map();
-for (const [name, hasTwin] of [["org.ctwl.gpt2.1", true], ["org.ctwl.smollm2-135m.1", true], ["org.ctwl.toy.1", false]]) {
-  const path = new URL(`../../../packages/ctwl-protocol/src/ctwl_protocol/profile/published/${name}.json`, import.meta.url);
-  const profile = profileFromJson(JSON.parse(readFileSync(path, "utf8")));
-  PUBLISHED.set(name, profile);
+
+/** Takes a published profile's document, as JSON has it; from then on no other content may bear its name. */
+export function publish(document, { hasTwin } = {}) {
+  const profile = profileFromJson(document);
+  PUBLISHED.set(profile.name, profile);
   if (hasTwin) PUBLISHED.set(twin(profile).name, twin(profile));
+  return profile;
 }

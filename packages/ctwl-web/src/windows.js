@@ -1,6 +1,6 @@
 /** 10.2 Windows, and the number of tests. */
 
-const LENGTHS = [96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096];
+export const LENGTHS = [96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096];
 const MAX_WHOLE = 4096;
 
 /** The windows of a text of some positions for records of `n` codes: `[first, behind last]`. */

@@ -1,5 +1,5 @@
 /** 9.6 Envelopes. */
-import { ascii, utf8 } from "./bytes.js";
+import { ascii, compare, concat, equal, utf8 } from "./bytes.js";
 import { decode } from "./canonical.js";
 import { isSigned } from "./ed25519.js";
 import { as, require } from "./refusal.js";
@@ -10,7 +10,7 @@ const { map, need, bytes, oneOf, array } = checks("envelope-malformed");
 
 /** What is signed: the pre-authentication encoding of DSSE v1. */
 export function preAuthentication(type, payload) {
-  return Buffer.concat([ascii(`DSSEv1 ${utf8(type).length} `), utf8(type), ascii(` ${payload.length} `), payload]);
+  return concat(ascii(`DSSEv1 ${utf8(type).length} `), utf8(type), ascii(` ${payload.length} `), payload);
 }
 
 /** An envelope of the type that is wanted. */
@@ -29,7 +29,7 @@ export function readEnvelope(encoded, type) {
     map(one, ["key", "signature"], "a signature");
     bytes(one.key, 32, "a key");
     bytes(one.signature, 64, "a signature");
-    const order = before ? Buffer.compare(before, one.key) : -1;
+    const order = before ? compare(before, one.key) : -1;
     require(order !== 0, "signature-repeated", "a key signed twice");
     need(order < 0, "keys are not in ascending order");
     before = one.key;
@@ -40,7 +40,7 @@ export function readEnvelope(encoded, type) {
 /** The payload, once the threshold of a role has signed it: the payload is not parsed before. */
 export function signedPayload(envelope, { threshold, keys }) {
   const message = preAuthentication(envelope.type, envelope.payload);
-  const ofRole = envelope.signatures.filter(({ key }) => keys.some((one) => key.equals(one)));
+  const ofRole = envelope.signatures.filter(({ key }) => keys.some((one) => equal(key, one)));
   const valid = ofRole.filter(({ key, signature }) => isSigned(key, message, signature));
   require(valid.length >= threshold, "threshold-not-met", `${valid.length} of ${threshold} signatures`);
   return envelope.payload;

@@ -1,5 +1,5 @@
 /** 4.1 Canonical encoding: MessagePack in one form only. */
-import { utf8 } from "./bytes.js";
+import { compare, concat, equal, utf8 } from "./bytes.js";
 import { Refusal } from "./refusal.js";
 
 export const MAX_BYTES = 65_536;
@@ -15,7 +15,7 @@ const refuse = (why) => {
 export function encode(value) {
   const parts = [];
   write(value, 0, parts);
-  return Buffer.concat(parts);
+  return concat(...parts);
 }
 
 /** The value of canonical bytes. Maps have no prototype; integers outside the safe ones are bigint. */
@@ -24,13 +24,13 @@ export function decode(bytes, maxBytes = MAX_BYTES) {
   const reader = new Reader(bytes);
   const value = reader.value(0);
   // The one rule: written again it must give the same bytes.
-  if (!encode(value).equals(bytes)) refuse("not the one encoding of its value");
+  if (!equal(encode(value), bytes)) refuse("not the one encoding of its value");
   return value;
 }
 
 function write(value, depth, parts) {
-  if (value === null) parts.push(Buffer.from([0xc0]));
-  else if (typeof value === "boolean") parts.push(Buffer.from([value ? 0xc3 : 0xc2]));
+  if (value === null) parts.push(Uint8Array.of(0xc0));
+  else if (typeof value === "boolean") parts.push(Uint8Array.of(value ? 0xc3 : 0xc2));
   else if (typeof value === "number" || typeof value === "bigint") parts.push(integer(value));
   else if (typeof value === "string") {
     if (!value.isWellFormed()) refuse("a string that is no Unicode text");
@@ -43,7 +43,7 @@ function write(value, depth, parts) {
       parts.push(head(value.length, [0x90, 16], null, 0xdc, 0xdd));
       for (const item of value) write(item, depth + 1, parts);
     } else {
-      const keys = Object.keys(value).sort((a, b) => Buffer.compare(utf8(a), utf8(b)));
+      const keys = Object.keys(value).sort((a, b) => compare(utf8(a), utf8(b)));
       parts.push(head(keys.length, [0x80, 16], null, 0xde, 0xdf));
       for (const key of keys) {
         write(key, depth + 1, parts);
@@ -55,16 +55,12 @@ function write(value, depth, parts) {
 
 /** The first bytes of a string, byte string, array or map of some length. */
 function head(length, fix, one, two, four) {
-  if (fix && length < fix[1]) return Buffer.from([fix[0] | length]);
-  if (one !== null && length < 2 ** 8) return Buffer.from([one, length]);
-  const bytes = Buffer.alloc(length < 2 ** 16 ? 3 : 5);
-  if (length < 2 ** 16) {
-    bytes[0] = two;
-    bytes.writeUInt16BE(length, 1);
-  } else {
-    bytes[0] = four;
-    bytes.writeUInt32BE(length, 1);
-  }
+  if (fix && length < fix[1]) return Uint8Array.of(fix[0] | length);
+  if (one !== null && length < 2 ** 8) return Uint8Array.of(one, length);
+  const size = length < 2 ** 16 ? 2 : 4;
+  const bytes = new Uint8Array(1 + size);
+  bytes[0] = size === 2 ? two : four;
+  for (let i = 0; i < size; i++) bytes[size - i] = length >>> (8 * i);
   return bytes;
 }
 
@@ -72,10 +68,10 @@ function integer(number) {
   if (typeof number === "number" && !Number.isSafeInteger(number)) refuse("not an integer");
   const n = BigInt(number);
   if (n < MIN_INTEGER || n > MAX_INTEGER) refuse("an integer out of range");
-  if (n >= -32n && n < 128n) return Buffer.from([Number(n) & 0xff]);
+  if (n >= -32n && n < 128n) return Uint8Array.of(Number(n) & 0xff);
   const negative = n < 0n;
   const size = [1, 2, 4, 8].find((s) => (negative ? n >= -(2n ** BigInt(8 * s - 1)) : n < 2n ** BigInt(8 * s)));
-  const bytes = Buffer.alloc(1 + size);
+  const bytes = new Uint8Array(1 + size);
   bytes[0] = (negative ? 0xd0 : 0xcc) + Math.log2(size);
   for (let i = 0, rest = BigInt.asUintN(64, n); i < size; i++, rest >>= 8n) bytes[size - i] = Number(rest & 0xffn);
   return bytes;
@@ -84,7 +80,7 @@ function integer(number) {
 /** Reads any MessagePack of the allowed types; whether the form is the canonical one is not its business. */
 class Reader {
   constructor(bytes) {
-    this.bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.bytes = Uint8Array.from(bytes);
     this.at = 0;
   }
 
@@ -115,9 +111,9 @@ class Reader {
       case 0xc0: return null;
       case 0xc2: return false;
       case 0xc3: return true;
-      case 0xc4: return Buffer.from(this.take(this.unsigned(1)));
-      case 0xc5: return Buffer.from(this.take(this.unsigned(2)));
-      case 0xc6: return Buffer.from(this.take(this.unsigned(4)));
+      case 0xc4: return this.take(this.unsigned(1)).slice();
+      case 0xc5: return this.take(this.unsigned(2)).slice();
+      case 0xc6: return this.take(this.unsigned(4)).slice();
       case 0xcc: case 0xcd: case 0xce: case 0xcf: return this.unsigned(1 << (first - 0xcc));
       case 0xd0: case 0xd1: case 0xd2: case 0xd3: return this.signed(1 << (first - 0xd0));
       case 0xd9: return this.string(this.unsigned(1));

@@ -1,4 +1,5 @@
 /** 9.6 Registry and its history. */
+import { equal, hex } from "./bytes.js";
 import { decode, encode } from "./canonical.js";
 import { layout } from "./layouts.js";
 import { as, require } from "./refusal.js";
@@ -43,7 +44,7 @@ export function readRegistry(payload) {
 
 /** What no two entries share. */
 const identity = (entry) =>
-  `${entry.kind} ${{ provider: entry.code, layout: entry.number, certificate: entry.commitment?.toString("hex") }[entry.kind]}`;
+  `${entry.kind} ${{ provider: entry.code, layout: entry.number, certificate: entry.commitment && hex(entry.commitment) }[entry.kind]}`;
 
 const time = (value, what) => integer(value, 0, MAX_TIME, what);
 
@@ -122,7 +123,7 @@ export function epochAt(registry, code, at) {
   return found?.epochs.findLast(({ since }) => since <= at)?.epoch ?? null;
 }
 
-const same = (a, b) => encode(a).equals(encode(b));
+const same = (a, b) => equal(encode(a), encode(b));
 
 /** History: refuses a registry that may not follow an older one. */
 export function requireFollows(older, newer) {

@@ -1,0 +1,99 @@
+"""The page: one HTML file with all that it needs, under a content security policy that lets it load nothing."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import html
+import json
+import lzma
+import re
+from importlib import resources
+from pathlib import Path
+
+from ctwl_protocol.profile.document import Profile
+from ctwl_protocol.registry import Trusted
+
+from ...errors import InputUnreadable, OptionOutOfRange
+from ...options import MAX_CHARACTERS
+from .bundle import bundle
+
+__all__ = ["build_page", "read_words", "web_folder"]
+
+_EXAMPLES = ("marked", "edited", "human")
+
+
+def web_folder() -> Path:
+    """The reader for browsers: in the wheel beside these modules, in a checkout a package of its own."""
+    package = Path(str(resources.files("ctwl_decoder")))
+    return next(each for each in (package / "web", package.parents[2] / "ctwl-web") if (each / "page").is_dir())
+
+
+def read_words(path: Path | None = None) -> dict[str, str]:
+    """The words of a page: English ones, or those of a file with the same names.
+
+    Raises:
+        InputUnreadable: the file cannot be read, or lacks words.
+    """
+    english: dict[str, str] = json.loads((web_folder() / "page" / "words.en.json").read_bytes())
+    if path is None:
+        return english
+    try:
+        found = json.loads(path.read_bytes())
+        missing = [name for name in english if not isinstance(found[name], str)]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputUnreadable(f"cannot read words from {path}: {error}") from error
+    if missing:
+        raise InputUnreadable(f"{path} has no words for {', '.join(missing)}")
+    return {name: found[name] for name in english}
+
+
+def build_page(profile: Profile, trusted: Trusted, words: dict[str, str] | None = None) -> str:
+    """The page of a profile as HTML.
+
+    Args:
+        profile: a published profile whose tokenizer comes with the package.
+        trusted: the registry that gives names; the page verifies its signatures.
+        words: see :func:`read_words`.
+
+    Raises:
+        OptionOutOfRange: the profile's tokenizer does not come with the package.
+    """
+    words = words or read_words()
+    page = web_folder() / "page"
+    folder = resources.files("ctwl_protocol.profile") / "published" / profile.name
+    if not (folder / "merges.txt.xz").is_file():
+        raise OptionOutOfRange(f"the tokenizer of {profile.name} does not come with this package")
+    data = {
+        "words": words,
+        "characters": MAX_CHARACTERS,
+        "profile": json.loads(profile.to_json()),
+        "alphabet": json.loads((folder / "alphabet.json").read_bytes()),
+        "merges": _base64(gzip.compress(lzma.decompress((folder / "merges.txt.xz").read_bytes()), 9, mtime=0)),
+        "root": _base64(trusted.root_bytes),
+        "registry": _base64(trusted.registry_bytes),
+        "examples": {name: (page / "examples" / f"{name}.txt").read_text(encoding="utf-8") for name in _EXAMPLES},
+        "engine": bundle(page / "worker.js"),
+    }
+    script, style = bundle(page / "page.js"), (page / "page.css").read_text(encoding="utf-8")
+    policy = (
+        f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; worker-src blob:; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+    values = {name: html.escape(text) for name, text in words.items()} | {
+        "policy": policy,
+        "style": style,
+        "script": script,
+        "data": json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"),
+    }
+    template = (page / "index.html").read_text(encoding="utf-8")
+    return re.sub(r"\{\{ ([\w-]+) \}\}", lambda found: values[found[1]], template)
+
+
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{_base64(hashlib.sha256(text.encode()).digest())}"

@@ -1,0 +1,64 @@
+"""ECMAScript modules as one classic script, which pages from a file may run too.
+
+The modules are this project's own, so a few forms are enough: named imports and exports, each at the start of a line.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+__all__ = ["bundle"]
+
+_IMPORT = re.compile(r'^(import|export) \{([^}]*)\} from "(\./|\.\./)([\w./-]+\.js)";\n', re.M)
+_DECLARED = re.compile(r"^export (?:async )?(?:const|function\*?|class) (?:(\w+)|\[([\w, ]+)\])", re.M)
+_LISTED = re.compile(r"^export \{([^}]*)\};\n", re.M)
+_COMMENT = re.compile(r"^[ \t]*(?:/\*\*.*?\*/|//[^\n]*)\n", re.M | re.S)
+
+
+def bundle(entry: Path) -> str:
+    """A script that runs a module and those that it imports, each once, in the order of their imports.
+
+    Raises:
+        ValueError: a module has an import or an export in another form.
+    """
+    done: dict[Path, str] = {}
+    _add(entry.resolve(), done)
+    return '"use strict";\n' + "\n".join(done.values())
+
+
+def _add(path: Path, done: dict[Path, str]) -> str:
+    """Put a module behind those that it imports; returns the name of the object with its exports."""
+    name = "$" + re.sub(r"\W", "_", f"{path.parent.name}_{path.stem}")
+    if path in done:
+        return name
+    text = path.read_text(encoding="utf-8")
+    exports: list[str] = []
+
+    def imported(found: re.Match[str]) -> str:
+        kind, names, where, file = found.groups()
+        source = _add((path.parent / where / file).resolve(), done)
+        pairs = [_renamed(each) for each in names.split(",") if each.strip()]
+        if kind == "export":
+            exports.extend(f"get {outer}() {{ return {source}.{inner}; }}" for inner, outer in pairs)
+            return ""
+        return f"const {{ {', '.join(f'{inner}: {outer}' for inner, outer in pairs)} }} = {source};\n"
+
+    def listed(found: re.Match[str]) -> str:
+        exports.extend(f"{outer}: {inner}" for inner, outer in map(_renamed, found[1].split(",")))
+        return ""
+
+    text = _LISTED.sub(listed, _IMPORT.sub(imported, text))
+    for one, several in _DECLARED.findall(text):
+        exports += [each.strip() for each in (one or several).split(",")]
+    text = re.sub(r"^export (?=async |const |function|class )", "", text, flags=re.M)
+    if re.search(r"^(?:import|export)\b", text, re.M):
+        raise ValueError(f"{path} has an import or export that cannot be bundled")
+    text = _COMMENT.sub("", text)
+    done[path] = f"const {name} = (() => {{\n{text}return {{ {', '.join(exports)} }};\n}})();"
+    return name
+
+
+def _renamed(each: str) -> tuple[str, str]:
+    inner, _, outer = each.strip().partition(" as ")
+    return inner, outer or inner

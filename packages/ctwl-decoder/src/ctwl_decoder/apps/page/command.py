@@ -1,0 +1,57 @@
+"""`ctwl-decode page`: write the page into a folder, for any web server or to open from the folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ctwl_protocol import get_profile
+from ctwl_protocol.command import command_parser, run_command
+from ctwl_protocol.errors import FileUnwritable
+from ctwl_protocol.registry import load_trusted
+
+from .build import build_page, read_words
+
+__all__ = ["main"]
+
+_PROFILE = "org.ctwl.smollm2-135m.1"
+
+_EPILOG = """\
+The page is one file, index.html, with all that it needs. It reads texts in the browser by the ranks of their tokens, as
+ctwl-decode --light does, and gives the same p-values. Nothing is loaded and nothing is sent: its content security
+policy forbids it. It works from any web server, and opened as a file. It needs a browser from 2023 or later.
+
+A translation is a file: copy the words that --print-words prints, translate them, and name the file for --words.
+"""
+
+
+def main(argv: Sequence[str]) -> int:
+    """Entry point; returns the exit status."""
+    return run_command("ctwl-decode page", lambda: _run(argv))
+
+
+def _run(argv: Sequence[str]) -> int:
+    parser = command_parser(
+        "ctwl-decode page", "Write a web page that reads watermarks in the browser, without a server.", _EPILOG
+    )
+    parser.add_argument("--out", metavar="FOLDER", type=Path, help="folder for the page; made if need be")
+    parser.add_argument("--profile", default=_PROFILE, help=f"a published profile (default {_PROFILE})")
+    parser.add_argument("--words", metavar="FILE", type=Path, help="the page's words in another language, as JSON")
+    parser.add_argument("--print-words", action="store_true", help="print the English words and stop")
+    arguments = parser.parse_args(argv)
+    if arguments.print_words:
+        from .build import web_folder
+
+        print((web_folder() / "page" / "words.en.json").read_text(encoding="utf-8"), end="")
+        return 0
+    if arguments.out is None:
+        parser.error("name a folder for the page: --out FOLDER")
+    page = build_page(get_profile(arguments.profile), load_trusted(), read_words(arguments.words))
+    path = arguments.out / "index.html"
+    try:
+        arguments.out.mkdir(parents=True, exist_ok=True)
+        path.write_text(page, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise FileUnwritable(f"cannot write {path}: {error.strerror}") from error
+    print(f"{path}: {path.stat().st_size:,} bytes; open it in a browser, or put it on any web server")
+    return 0

@@ -1,0 +1,328 @@
+"""The page that needs no server, in a real browser: what people see, and that it loads nothing."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import json
+import os
+import re
+import shutil
+import subprocess
+import textwrap
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctwl_decoder import Decoder
+from ctwl_decoder.apps.command import main
+from ctwl_decoder.apps.page.build import build_page, read_words, web_folder
+from ctwl_decoder.apps.page.bundle import bundle
+from ctwl_protocol import get_profile
+from ctwl_protocol.registry import bundled
+
+CHROMIUM = next(filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])), None)
+QUIET = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+PROFILE = "org.ctwl.smollm2-135m.1"
+READ = "Look for a watermark"
+EXAMPLES = {name: (web_folder() / "page" / "examples" / f"{name}.txt").read_text("utf-8") for name in
+            ("marked", "edited", "human")}  # fmt: skip
+HOSTILE = (
+    '<script>alert(1)</script><img src="https://example.com/x.png" onerror="alert(2)"><style>* { display: none }'
+    '</style><iframe src="https://example.com/"></iframe><a href="javascript:alert(3)">x</a> {{ words }} </textarea> '
+)
+PATIENCE = 120_000  # milliseconds: the machines of tests may be busy
+
+
+def test_the_page_is_one_file_of_less_than_two_megabytes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["page", "--out", str(tmp_path / "new")]) == 0
+    (page,) = (tmp_path / "new").iterdir()
+    assert page.name == "index.html"
+    assert page.stat().st_size < 2_000_000
+    assert f"{page.stat().st_size:,} bytes" in capsys.readouterr().out
+    text = page.read_text("utf-8")
+    assert "default-src 'none'" in text
+    assert "unsafe" not in re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)[0]
+
+
+def test_words_in_another_language_are_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["page", "--print-words"]) == 0
+    words = json.loads(capsys.readouterr().out)
+    (tmp_path / "words.json").write_text(json.dumps(words | {"read": "Wasserzeichen suchen", "language": "de"}))
+    assert main(["page", "--out", str(tmp_path), "--words", str(tmp_path / "words.json")]) == 0
+    page = (tmp_path / "index.html").read_text("utf-8")
+    assert '<html lang="de">' in page
+    assert "Wasserzeichen suchen</button>" in page
+    del words["read"]
+    (tmp_path / "words.json").write_text(json.dumps(words))
+    assert main(["page", "--out", str(tmp_path), "--words", str(tmp_path / "words.json")]) == 2
+    assert "read" in capsys.readouterr().err
+
+
+def test_a_profile_without_a_shipped_tokenizer_has_no_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["page", "--out", str(tmp_path), "--profile", "org.ctwl.toy.1"]) == 2
+    assert "org.ctwl.toy.1" in capsys.readouterr().err
+
+
+def test_modules_become_one_script_or_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "one.js").write_text('import { b as c } from "./two.js";\nexport const a = c + 1;\n')
+    (tmp_path / "two.js").write_text("const b = 1;\nexport { b };\n")
+    script = bundle(tmp_path / "one.js")
+    assert script.index("const b") < script.index("const a")
+    assert not re.search(r"^(import|export)", script, re.M)
+    (tmp_path / "two.js").write_text("export default 1;\n")
+    with pytest.raises(ValueError, match=r"two\.js"):
+        bundle(tmp_path / "one.js")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("node") is None, reason="takes Node")
+def test_the_engine_passes_its_own_tests() -> None:
+    done = subprocess.run(["node", "--test", "test/"], cwd=web_folder(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-4000:]
+
+
+# In the browser.
+
+sync_api: Any = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp("page")
+    (found / "index.html").write_text(build_page(get_profile(PROFILE), bundled()), "utf-8")
+    return found
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    if CHROMIUM is None:
+        pytest.skip("no Chromium on this machine")
+    with sync_api.sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        yield found
+        found.close()
+
+
+@pytest.fixture(scope="module")
+def server(folder: Path) -> Iterator[str]:
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            pass
+
+    served = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
+    thread = threading.Thread(target=served.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{served.server_port}/index.html"
+    served.shutdown()
+    thread.join()
+    served.server_close()
+
+
+@pytest.fixture
+def opened(browser: Any) -> Iterator[Callable[..., Any]]:
+    """Opens an address; the page may load nothing but itself and its threads, and must not complain."""
+    contexts, asked, complaints = [], [], []
+
+    def go(address: str, button: str = READ, **options: Any) -> Any:
+        contexts.append(browser.new_context(**options))
+        page = contexts[-1].new_page()
+        page.set_default_timeout(PATIENCE)
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("console", lambda message: complaints.append(message.text))  # a policy's violations are told here
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("dialog", lambda dialog: complaints.append(dialog.message))
+        page.goto(address)
+        sync_api.expect(page.locator("#read")).to_have_text(button)
+        sync_api.expect(page.locator("#read")).to_be_enabled(timeout=PATIENCE)
+        return page
+
+    yield go
+    for context in contexts:
+        context.close()
+    assert complaints == []
+    assert [url for url in asked if not url.startswith("blob:")] == asked[:1]
+
+
+@pytest.fixture
+def page(opened: Callable[..., Any], folder: Path) -> Any:
+    return opened((folder / "index.html").as_uri())
+
+
+@pytest.fixture(scope="module")
+def decoder() -> Decoder:
+    return Decoder.open(PROFILE, registry=bundled())
+
+
+def put(page: Any, expression: str) -> None:
+    """Puts what a script says into the box, lone surrogates too."""
+    script = f"document.getElementById('text').value = {expression}"
+    page.context.new_cdp_session(page).send("Runtime.evaluate", {"expression": script})
+
+
+def read(page: Any, text: str | None = None) -> Any:
+    if text is not None:
+        page.get_by_label("Text", exact=True).fill(text)
+    page.get_by_role("button", name=READ).click()
+    return page.locator("#result:not([hidden]):not([data-early])")
+
+
+def wrapped(text: str) -> str:
+    return "\n".join(textwrap.wrap(text, 70))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "text",
+    [
+        EXAMPLES["marked"], EXAMPLES["edited"], EXAMPLES["human"], wrapped(EXAMPLES["marked"]),
+        f"# A heading\n\n**Bold** and *more*: {EXAMPLES['human'][:400]}", "\u201cCaf\u00e9\u201d \U0001f600 " * 40,
+    ],
+)  # fmt: skip
+def test_the_p_value_is_the_decoders_to_nine_digits(page: Any, decoder: Decoder, text: str) -> None:
+    report = decoder.decode(text, score="light")
+    result = read(page, text)
+    result.wait_for()
+    assert float(result.get_attribute("data-p")) == pytest.approx(report.p_value, rel=1e-9)
+    marks = [mark.text_content() for mark in page.locator("mark").all()]
+    assert marks == [text[span.start : span.end] for span in report.spans]
+
+
+@pytest.mark.slow
+def test_a_verdict_stands_there_within_a_second(page: Any) -> None:
+    """Of 400 words: the whole one where a registered mark is found, else the one about registered marks.
+
+    Other programs' work is not the page's, so the best of some counts, and none where they want all processors.
+    """
+    if os.getloadavg()[0] > (os.cpu_count() or 1):
+        pytest.skip("this machine is busy")
+    marked = f"{EXAMPLES['marked']} {EXAMPLES['human']}"
+    human = " ".join(EXAMPLES["human"].split() * 3)
+    for text in (marked, human):
+        taken = []
+        for _ in range(5):
+            page.get_by_label("Text", exact=True).fill(" ".join(text.split()[:400]))
+            start = time.perf_counter()
+            page.get_by_role("button", name=READ).click()
+            page.locator("#result:not([hidden])").wait_for()
+            taken.append(time.perf_counter() - start)
+            page.locator("#result:not([hidden]):not([data-early])").wait_for()
+        assert min(taken) < 1
+
+
+@pytest.mark.slow
+def test_a_marked_text_gets_two_sentences_and_its_passage(page: Any) -> None:
+    read(page, EXAMPLES["marked"]).wait_for()
+    assert page.locator("#verdict").text_content() == "A watermark was found"
+    says, means = page.locator("#says").text_content(), page.locator("#means").text_content()
+    assert "Example Forty-Two" in says
+    assert "fewer than one in a " in says
+    assert "does not show who" in means
+    lay = page.locator("#verdict, #says, #means").all_text_contents()
+    assert not re.search("nonce|record|beacon|code|p-value", " ".join(lay), re.I)
+    assert page.locator("#passages").is_visible()
+    assert not page.locator("#expert").is_visible()
+    page.get_by_text("Details for experts").click()
+    assert "nonce 17" in page.locator("#expert").inner_text()
+
+
+@pytest.mark.slow
+def test_without_a_finding_nothing_is_coloured(page: Any) -> None:
+    page.get_by_role("button", name="Show a text by a person").click()
+    read(page).wait_for()
+    assert page.locator("#verdict").text_content() == "No watermark was found"
+    assert "does not show that a person wrote it" in page.locator("#means").text_content()
+    assert page.locator("mark").count() == 0
+    assert not page.locator("#passages").is_visible()
+    assert not page.locator("svg").is_visible()
+    page.get_by_text("Details for experts").click()
+    assert "It always looks like something" in page.locator("#expert").inner_text()
+    assert page.locator("svg").is_visible()
+
+
+@pytest.mark.slow
+def test_hostile_text_is_shown_as_text(page: Any) -> None:
+    """That nothing is loaded, run or complained of, the fixture says."""
+    read(page, HOSTILE + EXAMPLES["marked"] + HOSTILE).wait_for()
+    assert page.locator("#verdict").text_content().startswith("A watermark was found")
+    assert page.locator("#passages").text_content().startswith(HOSTILE)
+    assert page.locator("#passages :not(mark)").count() == 0
+
+
+@pytest.mark.slow
+def test_what_cannot_be_read_is_refused_with_its_code(page: Any, tmp_path: Path) -> None:
+    for expression, code in [
+        ("'a\\ud800b'.repeat(200)", "not-text"),
+        ("'a' + '\\u0316'.repeat(300)", "not-text"),
+        ("'a '.repeat(2 ** 19 + 1)", "input-too-large"),
+    ]:
+        put(page, expression)
+        page.get_by_role("button", name=READ).click()
+        sync_api.expect(page.get_by_role("status")).to_contain_text(f"({code})", timeout=PATIENCE)
+        assert page.locator("#result").is_hidden()
+    for data, code in [(b"\xff\xfe\x00", "not-text"), (b"a\x00b", "not-text"), (b"a" * (2**22 + 1), "input-too-large")]:
+        (tmp_path / "odd.txt").write_bytes(data)
+        page.locator("#file").set_input_files(tmp_path / "odd.txt")
+        sync_api.expect(page.get_by_role("status")).to_contain_text(f"({code})")
+    read(page, "  ")
+    sync_api.expect(page.get_by_role("status")).to_contain_text("Paste a text first")
+    read(page, "Too short.").wait_for()
+    assert page.locator("#verdict").text_content() == "The text is too short for an answer"
+
+
+@pytest.mark.slow
+def test_a_file_is_opened_or_dropped(page: Any, tmp_path: Path) -> None:
+    (tmp_path / "letter.txt").write_text(EXAMPLES["human"], "utf-8")
+    page.locator("#file").set_input_files(tmp_path / "letter.txt")
+    sync_api.expect(page.get_by_role("status")).to_have_text("letter.txt is in the box.")
+    sync_api.expect(page.get_by_label("Text", exact=True)).to_have_value(EXAMPLES["human"])
+    script = """(() => {
+        const dataTransfer = new DataTransfer();
+        dataTransfer.items.add(new File(["dropped"], "letter.txt"));
+        for (const kind of ["dragover", "drop"])
+            document.querySelector("textarea").dispatchEvent(
+                new DragEvent(kind, { dataTransfer, bubbles: true, cancelable: true }));
+    })()"""
+    page.context.new_cdp_session(page).send("Runtime.evaluate", {"expression": script})
+    sync_api.expect(page.get_by_label("Text", exact=True)).to_have_value("dropped")
+
+
+@pytest.mark.slow
+def test_a_reading_can_be_stopped_and_begun_again(page: Any) -> None:
+    read(page, EXAMPLES["human"] * 20)
+    page.get_by_role("button", name="Stop reading").click()
+    sync_api.expect(page.get_by_role("status")).to_contain_text("Stopped")
+    sync_api.expect(page.get_by_role("button", name=READ)).to_be_enabled(timeout=PATIENCE)
+    read(page, EXAMPLES["marked"]).wait_for()
+    assert page.locator("#verdict").text_content() == "A watermark was found"
+
+
+@pytest.mark.slow
+def test_it_works_from_a_web_server_and_fits_a_phone(opened: Callable[..., Any], server: str) -> None:
+    page = opened(server, viewport={"width": 360, "height": 700})
+    read(page, EXAMPLES["edited"]).wait_for()
+    page.get_by_text("Details for experts").click()
+    widths = [page.locator(each).bounding_box() for each in ("#expert", "#passages", "textarea", "svg")]
+    assert all(box["x"] >= 0 and box["x"] + box["width"] <= 360 for box in widths)
+
+
+@pytest.mark.slow
+def test_all_words_are_in_the_file(opened: Callable[..., Any], tmp_path: Path) -> None:
+    """With every word replaced, nothing else is left to read but names, numbers and the text."""
+    words = {name: "¶ " + " ".join(re.findall(r"\{\w+\}", text)) for name, text in read_words().items()}
+    words["language"] = "en"
+    (tmp_path / "index.html").write_text(build_page(get_profile(PROFILE), bundled(), words), "utf-8")
+    browser_page = opened((tmp_path / "index.html").as_uri(), button="¶")
+    browser_page.locator("#examples button").first.click()
+    browser_page.locator("#read").click()
+    browser_page.locator("#result:not([hidden]):not([data-early])").wait_for()
+    browser_page.locator("summary").click()
+    shown = browser_page.locator("h1, h2, h3, label, button, dt, summary, #message, #advice, #means").all_inner_texts()
+    assert [text for text in shown if re.search(r"[A-Za-z]{2}", text)] == []

@@ -1,0 +1,165 @@
+/** The page: what people see and do. All words come with the data; texts are only ever put in as text. */
+import { verdict } from "./verdict.js";
+import { expert } from "./expert.js";
+
+const data = JSON.parse(document.getElementById("data").textContent);
+const { words } = data;
+const element = (id) => document.getElementById(id);
+const [form, text, file, button, stop, message, result] = ["form", "text", "file", "read", "stop", "message", "result"].map(element);
+
+/** The words of a name, with values put in. */
+function say(name, values = {}) {
+  return (words[name] ?? "").replace(/\{(\w+)\}/g, (_, key) => String(values[key]));
+}
+
+function tell(what, wrong = false) {
+  message.textContent = what;
+  message.classList.toggle("wrong", wrong);
+}
+
+function refuse(status) {
+  const most = data.characters.toLocaleString(words.language);
+  const what = words[`refused-${status}`] ? say(`refused-${status}`, { characters: most }) : say("refused");
+  tell(`${what} (${status})`, true);
+}
+
+/** The threads: made anew when a reading was stopped. */
+let reader = null;
+let others = [];
+let busy = false;
+
+function begin() {
+  const address = URL.createObjectURL(new Blob([data.engine], { type: "text/javascript" }));
+  const threads = Math.max(1, Math.min(8, navigator.hardwareConcurrency || 1));
+  reader = new Worker(address);
+  others = Array.from({ length: threads - 1 }, () => new Worker(address));
+  reader.onmessage = ({ data: answer }) => hear(answer);
+  reader.onerror = () => hear({ refused: "internal-error" });
+  for (const worker of others) {
+    const { port1, port2 } = new MessageChannel();
+    worker.postMessage({ help: port1 }, [port1]);
+    reader.postMessage({ helper: port2 }, [port2]);
+  }
+  const { profile, alphabet, merges, root, registry, examples } = data;
+  reader.postMessage({ begin: { profile, alphabet, merges, root, registry, sample: examples.human } });
+}
+
+function hear({ ready, early, progress, report, refused }) {
+  if (ready) {
+    button.disabled = false;
+    if (message.textContent === say("loading")) tell("");
+  } else if (early) {
+    show(early, true);
+  } else if (progress !== undefined) {
+    tell(say("progress", { percent: Math.floor(100 * progress) }));
+  } else {
+    finish();
+    if (refused) return refuse(refused);
+    tell("");
+    show(report);
+  }
+}
+
+function finish() {
+  busy = false;
+  button.disabled = false;
+  button.textContent = say("read");
+  stop.hidden = true;
+  form.removeAttribute("aria-busy");
+}
+
+function read() {
+  if (busy || button.disabled) return;
+  result.hidden = true;
+  if (text.value.trim() === "") return tell(say("empty"), true);
+  busy = true;
+  button.disabled = true;
+  button.textContent = say("reading");
+  stop.hidden = false;
+  form.setAttribute("aria-busy", "true");
+  tell(say("reading"));
+  reader.postMessage({ read: text.value });
+  given = text.value;
+}
+
+let given = "";
+
+/** Shows a report; an early one knows the registered marks alone. */
+function show(report, early = false) {
+  const { title, says, means } = verdict(report, say, words.language, early);
+  element("verdict").textContent = title;
+  element("says").textContent = says;
+  element("means").textContent = means;
+  result.classList.toggle("found", report.detected);
+  element("shown").hidden = !report.detected;
+  element("passages").replaceChildren(...(report.detected ? coloured(report.spans) : []));
+  element("details").open = false;
+  element("expert").replaceChildren(...expert(report, say, words.language));
+  result.hidden = false;
+  result.dataset.p = report.p_value;
+  result.toggleAttribute("data-early", early);
+  if (!early) element("verdict").focus();
+}
+
+/** The text with its passages marked. */
+function coloured(spans) {
+  const characters = Array.from(given);
+  const parts = [];
+  let done = 0;
+  for (const { start, end } of spans) {
+    const mark = document.createElement("mark");
+    mark.textContent = characters.slice(start, end).join("");
+    parts.push(characters.slice(done, start).join(""), mark);
+    done = end;
+  }
+  return [...parts, characters.slice(done).join("")];
+}
+
+/** Puts a file's text into the box. */
+async function take(chosen) {
+  file.value = "";
+  if (chosen.size > 4 * data.characters) return refuse("input-too-large");
+  try {
+    const found = new TextDecoder("utf-8", { fatal: true }).decode(await chosen.arrayBuffer());
+    if (found.includes("\0")) throw new TypeError();
+    text.value = found;
+    tell(say("loaded", { name: chosen.name }));
+  } catch {
+    refuse("not-text");
+  }
+}
+
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  read();
+});
+stop.addEventListener("click", () => {
+  for (const worker of [reader, ...others]) worker.terminate();
+  finish();
+  button.disabled = true; // until the new threads are ready
+  tell(say("stopped"));
+  begin();
+});
+text.addEventListener("input", () => tell(""));
+file.addEventListener("change", () => file.files[0] && take(file.files[0]));
+for (const kind of ["dragover", "dragleave", "drop"]) {
+  form.addEventListener(kind, (event) => {
+    if (kind !== "dragleave" && !event.dataTransfer.types.includes("Files")) return;
+    event.preventDefault();
+    form.classList.toggle("drop", kind === "dragover");
+    if (kind === "drop" && event.dataTransfer.files[0]) take(event.dataTransfer.files[0]);
+  });
+}
+for (const [name, example] of Object.entries(data.examples)) {
+  const choice = document.createElement("button");
+  choice.type = "button";
+  choice.textContent = say(`example-${name}`);
+  choice.addEventListener("click", () => {
+    text.value = example;
+    tell("");
+    result.hidden = true;
+  });
+  element("examples").append(choice);
+}
+if (typeof DecompressionStream === "undefined" || !("isWellFormed" in String.prototype)) tell(say("unsupported"), true);
+else begin();

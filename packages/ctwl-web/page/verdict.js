@@ -1,0 +1,37 @@
+/** The verdict: what was found, how sure that is, and what it does not mean, in two sentences for everyone. */
+
+/** Powers of ten that have a name. */
+const NAMED = [12, 9, 6, 5, 4];
+
+/** How many unmarked texts there are to one that looks so, in words. */
+function number(p, say, language) {
+  const power = NAMED.find((each) => p <= 10 ** -each);
+  return power ? say(`number-${power}`) : say("number-0", { n: Math.floor(1 / p).toLocaleString(language) });
+}
+
+/** The name of whom a beacon names. */
+export function nameOf({ provider, name, model, state }, say) {
+  if (name === null) return say("who-unregistered", { provider });
+  const whole = model === null ? say("who-nameless", { name }) : say("who", { name, model });
+  return state === "retired" || state === "revoked" ? `${whole}, ${say(state)}` : whole;
+}
+
+/**
+ * The words of a verdict: `{title, says, means}`.
+ *
+ * @param early whether the registered marks alone were tried so far
+ */
+export function verdict(report, say, language, early = false) {
+  const { outcome, spans, tokens, p_value: p } = report;
+  if (early && outcome !== "found") return { title: say("early"), says: say("says-early"), means: say("means-none") };
+  if (outcome === "none") return { title: say("none"), says: say("says-none"), means: say("means-none") };
+  if (outcome === "too-short") return { title: say("short"), says: say("says-short", { tokens }), means: say("means-short") };
+  const kind = spans.length > 1 ? "parts" : spans[0].tokens === tokens ? "whole" : "part";
+  const names = spans.map(({ record, code }) => (record ? nameOf(record.chain[0], say) : say("who-unregistered", { provider: code })));
+  const who = [...new Set(names)].join(say("and"));
+  return {
+    title: say(`found-${kind}`, { count: spans.length }),
+    says: say(`says-${kind}`, { who, number: number(p, say, language) }),
+    means: say("means-found"),
+  };
+}

@@ -1,0 +1,58 @@
+/** Aligned texts: each character knows its place in the text as given, so that passages can point there. */
+import { normalizeWithin, pilesMarks } from "./normalization.js";
+import { require } from "./refusal.js";
+
+/** Pieces that normalization may change. No ASCII character combines with one before it, except inside a line end. */
+const CHANGED = new RegExp(
+  "\\r[\\u00AD\\u061C\\u180E\\u200B\\u200E\\u200F\\u202A-\\u202E\\u2060-\\u206F\\uFEFF\\u{E0000}-\\u{E007F}]*" +
+    "[\\n\\x85\\u2028\\u2029]|[\\x00-\\x7f]?[^\\x00-\\x7f]+|\\r",
+  "gu",
+);
+
+const MAX_MARKS = 256;
+
+/** A text that was made from another one: `source` has the place of each of its characters, and of its end, there. */
+export class AlignedText {
+  constructor(text, source) {
+    this.text = text;
+    this.source = source;
+  }
+
+  /** A text as it was given. */
+  static of(text) {
+    return new AlignedText(text, Uint32Array.from({ length: text.length + 1 }, (_, i) => i));
+  }
+
+  /** This text with some parts replaced: `[start, end, string]` each, ascending, none overlapping. */
+  edited(edits) {
+    if (edits.length === 0) return this;
+    const [texts, places] = [[], []];
+    let done = 0;
+    for (const [start, end, put] of edits) {
+      texts.push(this.text.slice(done, start), put);
+      for (let i = done; i < start; i++) places.push(this.source[i]);
+      for (let i = 0; i < put.length; i++) places.push(this.source[start + Math.floor((i * (end - start)) / put.length)]);
+      done = end;
+    }
+    texts.push(this.text.slice(done));
+    for (let i = done; i < this.source.length; i++) places.push(this.source[i]);
+    return new AlignedText(texts.join(""), Uint32Array.from(places));
+  }
+
+  /** `ctwl-n1` (5.1); refused as `not-text` where marks are piled higher than any script does. */
+  normalized() {
+    const edits = [];
+    for (const { 0: piece, index } of this.text.matchAll(CHANGED)) {
+      const piles = piece.length > MAX_MARKS && pilesMarks(piece);
+      require(!piles, "not-text", `the text piles more than ${MAX_MARKS} combining marks on one letter; no script does`);
+      const normal = normalizeWithin(piece);
+      if (normal !== piece) edits.push([index, index + piece.length, normal]);
+    }
+    const found = this.edited(edits);
+    const isEnd = (i) => " \t\n\v\f\r".includes(found.text[i]);
+    let [head, tail] = [0, found.text.length];
+    while (head < tail && isEnd(head)) head++;
+    while (tail > head && isEnd(tail - 1)) tail--;
+    return new AlignedText(found.text.slice(head, tail), found.source.subarray(head, tail + 1));
+  }
+}

@@ -1,0 +1,50 @@
+/** 10.1 The light scores: what a token's rank shows of a code where no language model weighs the vocabulary. */
+
+/** Ranks are told apart in 2^6 equal steps; the first step in doublings, too. */
+const [STEP_BITS, DOUBLINGS] = [6, 7];
+/** The border of the half is uncertain by this part of all ranks, to both sides. */
+const RAMP = 1 / 5;
+/** A probability `2^-(k + 1)` of what `gumbel` wrote is taken to be so many times as likely as `2^-k`. */
+const LIKELIER = 2 / 3;
+/** The least probability of the mixture is 2^-12. */
+const RAREST = STEP_BITS + DOUBLINGS - 1;
+/** The share of positions that are not marked. */
+const UNMARKED = 1 / 5;
+
+/** The share of the level of each light score, where a text is read by these alone (10.2). */
+export const LIGHT_SHARES = { "light-soft": 1 / 2, "light-rank": 1 / 2 };
+
+const BOUNDS = [
+  0,
+  ...Array.from({ length: DOUBLINGS }, (_, i) => 2 ** (i - STEP_BITS - DOUBLINGS)),
+  ...Array.from({ length: 2 ** STEP_BITS }, (_, i) => (i + 1) / 2 ** STEP_BITS),
+];
+
+/** The units of each light score at each interval of ranks, in eighths of a nat. */
+export function lightTable([numerator, denominator]) {
+  const sigma = numerator / denominator;
+  const parts = Array.from({ length: RAREST + 1 }, (_, k) => LIKELIER ** k);
+  const whole = parts.reduce((a, b) => a + b);
+  const soft = (x, y) => {
+    const inside = Math.min(Math.max((sigma + RAMP - (x + y) / 2) / (2 * RAMP), 0), 1);
+    return ((1 - UNMARKED) * inside) / sigma + UNMARKED;
+  };
+  const rank = (x, y) => {
+    const ratios = parts.map((part, k) => (part * ((1 - x) ** (2 ** k) - (1 - y) ** (2 ** k))) / (y - x));
+    return ratios.reduce((a, b) => a + b) / whole;
+  };
+  const units = (ratio) => Int8Array.from(BOUNDS.slice(1), (y, i) => Math.round(8 * Math.log(ratio(BOUNDS[i], y))));
+  return { "light-soft": units(soft), "light-rank": units(rank) };
+}
+
+/** The interval of a rank of 32 bits. */
+function interval(rank) {
+  const step = rank >>> (32 - STEP_BITS);
+  return step > 0 ? step + DOUBLINGS : Math.max(32 - Math.clz32(rank) - (32 - STEP_BITS - DOUBLINGS), 0);
+}
+
+/** The units of a token of some ranks, one for each colour, by each light score. */
+export function lightUnits(ranks, tables) {
+  const intervals = Uint8Array.from(ranks, interval);
+  return Object.fromEntries(Object.entries(tables).map(([score, table]) => [score, Int8Array.from(intervals, (at) => table[at])]));
+}

@@ -1,0 +1,53 @@
+/** The names that a signed registry has for codes (9.6). It says who owns a code, not that a text came from them. */
+import { readEnvelope, signedPayload } from "./envelope.js";
+import { layout, LAYOUTS } from "./layouts.js";
+import { readRegistry } from "./registry.js";
+import { readRoot } from "./root.js";
+
+const day = (seconds) => new Date(1000 * Number(seconds)).toISOString().slice(0, 10);
+
+/** A registry whose signatures hold. */
+export class Names {
+  /**
+   * @param root the envelope of a root, which came by a channel that is trusted; its own keys must have signed it
+   * @param registry the envelope of a registry, which the keys that the root lists must have signed
+   */
+  static verified(root, registry) {
+    const envelope = readEnvelope(root, "ctwl-root/1");
+    const trusted = readRoot(envelope.payload);
+    signedPayload(envelope, trusted.root);
+    return new Names(trusted, readRegistry(signedPayload(readEnvelope(registry, "ctwl-registry/1"), trusted.registry)));
+  }
+
+  constructor(root, registry) {
+    this.root = root;
+    this.registry = registry;
+    this.providers = new Map(registry.entries.filter(({ kind }) => kind === "provider").map((entry) => [entry.code, entry]));
+  }
+
+  /** Every registered pair of provider and version as the code of its first nonce, ascending. */
+  get beacons() {
+    const owners = Array.from(this.providers.values());
+    return owners.flatMap(({ code, models }) => models.map(({ version }) => code * 1024 + version * 64)).sort((a, b) => a - b);
+  }
+
+  /** The specification's layouts and the registered ones. */
+  get layouts() {
+    const registered = this.registry.entries.filter(({ kind }) => kind === "layout");
+    return [...LAYOUTS, ...registered.map(({ number, name, fields }) => layout(number, name, fields))];
+  }
+
+  /** A beacon with its names. */
+  hop(beacon) {
+    const owner = this.providers.get(beacon.provider);
+    const model = owner?.models.find(({ version }) => version === beacon.version);
+    return { ...beacon, name: owner?.name ?? null, model: model?.name ?? null, state: owner?.state ?? "unregistered" };
+  }
+
+  /** Which registry this is: `{test, version, issued, expires, expired}`, days as YYYY-MM-DD. */
+  about(now = Date.now() / 1000) {
+    const { version, issued, expires } = this.registry;
+    const ends = Math.min(Number(expires), Number(this.root.expires));
+    return { test: this.root.use === "test", version, issued: day(issued), expires: day(ends), expired: now >= ends };
+  }
+}

@@ -1,0 +1,246 @@
+/** 10 Decoding by the light scores: from a text to the codes in it. The numbers are the specification's steps. */
+import { beaconFields, CODE_BITS } from "./beacon.js";
+import { equal, hex } from "./bytes.js";
+import { before, findCandidates } from "./candidates.js";
+import { LIGHT_SHARES } from "./light.js";
+import { LAYOUTS, recordFields } from "./layouts.js";
+import { passages } from "./passages.js";
+import { digest, publicKey } from "./profile.js";
+import { RecordReader } from "./readings.js";
+import { require } from "./refusal.js";
+import { ScoredText } from "./scored.js";
+import { searchWindows } from "./search.js";
+import { variantsOf } from "./variants.js";
+import { LENGTHS } from "./windows.js";
+
+/** Longest text that is read, in characters and in tokens. */
+export const [MAX_CHARACTERS, MAX_TOKENS] = [2 ** 20, 2 ** 17];
+/** Default level of the test: one human text in ten thousand passes by chance. */
+export const ALPHA = 1e-4;
+/** Tokens from which a text without a finding is said to carry no code. */
+export const ENOUGH_TOKENS = 150;
+
+const NONCES = 64;
+/** What one position shows by rank, in bits: few texts show more on average. */
+const BITS_PER_RANK = 4;
+
+/** Reads texts under one profile. */
+export class Reader {
+  /**
+   * @param profile a profile, see {@link profileFromJson}
+   * @param tokenizer its Tokenizer
+   * @param names the registry's Names, null for none
+   */
+  constructor(profile, tokenizer, names = null) {
+    this.profile = profile;
+    this.tokenizer = tokenizer;
+    const open = equal(publicKey(profile.name), profile.key);
+    this.names = open ? names : null;
+    const beacons = profile.code_bits === CODE_BITS;
+    this.layouts = beacons ? (names?.layouts ?? LAYOUTS) : [];
+    const registered = open && beacons && names ? names.beacons : [];
+    this.registered = Uint32Array.from(registered.flatMap((code) => Array.from({ length: NONCES }, (_, nonce) => code + nonce)));
+  }
+
+  /**
+   * What a text carries: the report of the reference in its names and units, places in characters.
+   *
+   * @param text a string; refused as `not-text` or `input-too-large`
+   * @param options `alpha`, the level; `search`, which asks a job of ./search.js and may leave it to other threads;
+   *   `onRegistered`, called with the report on the registered codes, where it does not answer yet
+   */
+  async read(text, { alpha = ALPHA, search = async (job) => searchWindows(job), onRegistered = () => {} } = {}) {
+    require(typeof text === "string" && text.isWellFormed(), "not-text", "the text has lone surrogates, so it is not Unicode text");
+    const characters = text.length > MAX_CHARACTERS ? Array.from(text).length : text.length;
+    const most = MAX_CHARACTERS;
+    require(characters <= most, "input-too-large", `the text has ${characters} characters; at most ${most} are decoded at once`);
+    require(alpha > 0 && alpha < 1, "option-out-of-range", `alpha is ${alpha}; it must lie between 0 and 1`);
+    const variants = variantsOf(text); // 1
+    const tokenized = variants.map(({ name, text: variant }) => {
+      const { ids, starts } = this.tokenizer.locate(variant.text); // 2
+      require(ids.length <= MAX_TOKENS, "input-too-large", `the text has ${ids.length} tokens; at most ${MAX_TOKENS} are decoded at once`);
+      const places = [...starts, variant.text.length].map((at) => variant.source[at]);
+      return { name, ids, starts: places, share: 1 / variants.length };
+    });
+    const findings = [];
+    for (const variant of tokenized) {
+      const early = variant === tokenized[0] ? (finding) => onRegistered(this.report(text, finding, alpha)) : () => {};
+      const finding = await this.find(variant, alpha, search, early); // 3 to 8
+      findings.push(finding);
+      if (finding.spans.length > 0) break;
+    }
+    const clearer = (a, b) => (b.spans.length > 0) - (a.spans.length > 0) || before(a.best, b.best);
+    return this.report(text, findings.toSorted(clearer)[0], alpha); // 9
+  }
+
+  /** The sets of codes that are searched: registered ones first, which are few. */
+  codeSets(share = 1) {
+    const all = { codes: null, number: 2 ** this.profile.code_bits, share };
+    if (this.registered.length === 0) return [all];
+    const some = { codes: this.registered, number: this.registered.length, share: share / 2 };
+    return [some, { ...all, share: share / 2 }];
+  }
+
+  /** What the tests find in one variant of a text. All codes are searched where the registered ones are not conclusive. */
+  async find(variant, alpha, search, early) {
+    const text = new ScoredText(this.profile, variant.ids);
+    const records = new RecordReader(text, this.layouts, this.registered);
+    const numbers = [...new Set([1, ...this.layouts.map(({ codes }) => codes)])].sort();
+    const finding = { variant, text, records, passed: [], best: null, spans: [] };
+    for (const set of this.codeSets(variant.share)) {
+      const candidates = records.readAll(await findCandidates(text, [set], LIGHT_SHARES, numbers, search));
+      const least = candidates.reduce((a, b) => (before(b, a) < 0 ? b : a));
+      if (!finding.best || before(least, finding.best) < 0) finding.best = least;
+      finding.passed.push(...candidates.filter(({ p }) => p <= alpha));
+      const worth = (candidate) => records.contributions(candidate);
+      finding.spans = passages(text.length, finding.passed, this.profile.prefix_length, worth);
+      for (const { candidate } of finding.spans) records.readIfNeeded(candidate);
+      if (isConclusive(finding, alpha)) break;
+      if (set.codes) early(finding);
+    }
+    return finding;
+  }
+
+  report(text, finding, alpha) {
+    const { variant, records, spans } = finding;
+    const clearest = spans.reduce((a, b) => (a && a.candidate.p <= b.candidate.p ? a : b), null);
+    const best = clearest ? clearest.candidate : finding.best;
+    const parts = records.parts(best, best.from, best.behind).map((part) => ({ ...part, places: finding.text.counted(part.places) }));
+    const scored = parts.reduce((sum, { places }) => sum + places.length, 0);
+    const [tokens, needed] = [variant.ids.length, this.minimumTokens(alpha)];
+    const detected = spans.length > 0;
+    const short = tokens < needed || 2 * scored < needed;
+    const characters = counter(text);
+    const units = finding.text.units[best.by];
+    const positive = (values) => values.reduce((sum, value) => sum + (value > 0), 0);
+    const hits = ({ places, seeds, code }) => positive(places.map((i) => finding.text.unit(best.by, i, code, seeds)));
+    const chance = ({ places }) => places.reduce((sum, i) => sum + positive(units[i]) / units[i].length, 0);
+    const total = (of) => parts.reduce((sum, part) => sum + of(part), 0);
+    return {
+      outcome: detected ? "found" : short ? "too-short" : "none",
+      detected,
+      spans: spans.map((span) => this.span(text, finding, span, characters)),
+      code: detected ? best.code : null,
+      ...this.beacon(detected ? best.code : null),
+      p_value: best.p,
+      record: detected ? this.record(best) : null,
+      likeliest: detected || finding.text.length === 0 ? null : { code: best.code, ...this.beacon(best.code), p_value: best.p },
+      alpha,
+      score: best.by,
+      hits: total(hits),
+      expected: total(chance),
+      scored,
+      tokens,
+      needed,
+      short: tokens < ENOUGH_TOKENS,
+      form: variant.name,
+      searched: 2 ** this.profile.code_bits,
+      registry: this.names?.about() ?? null,
+      profile: this.profile.name,
+      profile_digest: hex(digest(this.profile)),
+      read: "light",
+      starts: variant.starts.map(characters),
+      contributions: this.contributions(finding, best),
+    };
+  }
+
+  span(text, finding, span, characters) {
+    const { starts, ids } = finding.variant;
+    const [first, last] = this.tokensOf(span, finding);
+    let end = starts[last];
+    if (last < ids.length) while (end > starts[first] && /\s/.test(text[end - 1])) end--;
+    const { candidate } = span;
+    return {
+      start: characters(starts[first]),
+      end: characters(end),
+      tokens: last - first,
+      code: candidate.code,
+      ...this.beacon(candidate.code),
+      p_value: candidate.p,
+      record: this.record(candidate),
+    };
+  }
+
+  /** The first token of a span and the one after its last. An end that is near the text's own end moves there. */
+  tokensOf(span, { spans, variant }) {
+    const [prefix, tokens] = [this.profile.prefix_length, variant.ids.length];
+    const [first, last] = [span.start + prefix, span.end + prefix];
+    return [
+      span === spans[0] && span.start <= prefix ? 0 : first,
+      span === spans.at(-1) && tokens - last <= prefix ? tokens : last,
+    ];
+  }
+
+  /** What each token says for the code, in nats; null for the first prefix. */
+  contributions(finding, best) {
+    const prefix = this.profile.prefix_length;
+    const values = Array(finding.variant.ids.length).fill(null);
+    const put = (candidate, first, last) => {
+      const worth = finding.records.contributions(candidate);
+      for (let i = first; i < last; i++) values[i] = worth[i - prefix] / 8;
+    };
+    put(best, prefix, values.length);
+    for (const span of finding.spans) {
+      const [first, last] = this.tokensOf(span, finding);
+      put(span.candidate, Math.max(first, prefix), last);
+    }
+    return values;
+  }
+
+  /** The fields of a beacon; null each where there is no code, or the profile's codes are not beacons. */
+  beacon(code) {
+    const none = { provider: null, version: null, nonce: null };
+    return code === null || this.profile.code_bits !== CODE_BITS ? none : beaconFields(code);
+  }
+
+  /** A candidate's record, as far as it was read; null where the profile's codes are not beacons. */
+  record({ n, code, p, reading }) {
+    if (this.profile.code_bits !== CODE_BITS) return null;
+    const { layout, codes, pValues, p: whole } = reading ?? {
+      layout: n === 1 ? LAYOUTS[0] : null, codes: [code], pValues: [p], p,
+    };
+    const unread = layout ? Array(layout.codes - codes.length).fill(null) : [];
+    const fields = layout ? recordFields(layout, [...codes, ...unread]) : beaconFields(codes[0]);
+    const chain = Array.from({ length: layout?.hops ?? 1 }, (_, hop) => beaconFields(codes[hop]));
+    const unnamed = (beacon) => ({ ...beacon, name: null, model: null, state: null });
+    return {
+      layout: layout?.name ?? null,
+      number: layout?.number ?? null,
+      codes,
+      p_values: pValues,
+      p_value: whole,
+      fields,
+      chain: chain.map((beacon) => this.names?.hop(beacon) ?? unnamed(beacon)),
+      sealed: fields.sealed_user ?? null,
+      authenticator: layout?.authenticated ?? false,
+    };
+  }
+
+  /** Number of tokens below which hardly any text passes the test. */
+  minimumTokens(alpha) {
+    const bits = Math.min(...this.codeSets().map(({ number, share }) => Math.log2(number / share))) - Math.log2(alpha);
+    const [numerator, denominator] = this.profile.sigma;
+    const each = { "light-soft": Math.log2(denominator / numerator), "light-rank": BITS_PER_RANK };
+    const positions = Object.entries(LIGHT_SHARES).map(([score, share]) => (bits - Math.log2(share)) / each[score]);
+    return this.profile.prefix_length + Math.ceil(Math.min(...positions));
+  }
+}
+
+/**
+ * Whether more evidence could hardly show more: something was found, every code of a record of several is clear at the
+ * level, and no stretch outside the spans is as long as the shortest window.
+ */
+function isConclusive({ spans, text }, alpha) {
+  const bounds = [0, ...spans.flatMap(({ start, end }) => [start, end]), text.length];
+  const gaps = bounds.filter((_, i) => i % 2 === 0).map((start, i) => bounds[2 * i + 1] - start);
+  const isClear = ({ candidate: { n, reading } }) => n === 1 || (reading !== null && Math.max(...reading.pValues) <= alpha);
+  return spans.length > 0 && Math.max(...gaps) < LENGTHS[0] && spans.every(isClear);
+}
+
+/** A function from a place in UTF-16 units to one in characters. */
+function counter(text) {
+  if (!/[\ud800-\udbff]/.test(text)) return (place) => place;
+  const counts = new Uint32Array(text.length + 1);
+  for (let i = 0; i < text.length; i++) counts[i + 1] = counts[i] + ((text.charCodeAt(i) & 0xfc00) !== 0xdc00);
+  return (place) => counts[place];
+}

@@ -1,0 +1,194 @@
+/**
+ * 10.4 Records of several codes: the slots of a window read together. Slot 0 names the beacon, and the beacon's nonce
+ * colours the other slots, so each likely nonce is assumed in turn.
+ */
+import { carried } from "./framing.js";
+import { likeliest, NOWHERE } from "./likeliest.js";
+import { pValue, tail } from "./null.js";
+import { expected } from "./scored.js";
+import { best, scoreAll } from "./search.js";
+
+/** Number of the best beacons whose nonces are tried. */
+const BEACONS = 2;
+/** Once the codes behind the beacon have a p-value below this, no other nonces and layouts are tried. */
+const CLEAR = 1e-6;
+/** A window is read as a record where its beacon has a p-value below this; a short whole text from the second on. */
+const [PROMISING, POSSIBLE, SHORT] = [0.1, 0.5, 512];
+/** A layout is reported where the codes behind the beacon have at most this p-value by themselves. */
+const CONFIRMED = 0.05;
+/** At most this number of windows of a text are read as records. */
+const WINDOWS_READ = 6;
+/** A window is not read where an overlapping window shows the same beacon this much more clearly. */
+const MUCH_CLEARER = 1e-3;
+const NONCES = 64;
+
+const overlaps = (a, b) => a.from < b.behind && b.from < a.behind;
+
+/** Reads windows of a text as records of some layouts. */
+export class RecordReader {
+  /** @param registered the codes of registered beacons, ascending */
+  constructor(text, layouts, registered) {
+    this.text = text;
+    this.layouts = layouts;
+    this.registered = registered;
+    this.space = 2 ** text.profile.code_bits;
+  }
+
+  /** The candidates, the clearest first; promising ones of several codes read as records. */
+  readAll(candidates) {
+    const done = [];
+    let reads = 0;
+    for (const candidate of candidates.toSorted((a, b) => a.p - b.p)) {
+      const same = done.filter((one) => one.code === candidate.code && overlaps(one, candidate));
+      const known = same.some((one) => one.reading || one.p <= candidate.p * MUCH_CLEARER);
+      const beacons = candidate.n === 1 || known || reads === WINDOWS_READ ? 0 : this.beaconsWorthReading(candidate);
+      if (beacons > 0) {
+        reads++;
+        this.read(candidate, beacons);
+      }
+      done.push(candidate);
+    }
+    return done;
+  }
+
+  /** With how many of its best beacons a window is read; 0 for not at all. */
+  beaconsWorthReading({ from, behind, p }) {
+    if (p < PROMISING) return BEACONS;
+    return behind - from === this.text.length && this.text.length <= SHORT && p < POSSIBLE ? 1 : 0;
+  }
+
+  /** Reads a window that was not read yet, or only with fewer beacons. */
+  readIfNeeded(candidate) {
+    if (candidate.n > 1 && !candidate.reading && candidate.beacons < BEACONS) this.read(candidate, BEACONS);
+  }
+
+  /**
+   * Reads a window as a record of one of the layouts: its p-value is the better of two, of the beacon alone and of all
+   * slots that anyone can read.
+   */
+  read(candidate, beacons) {
+    candidate.beacons = beacons;
+    const { n, codes, tests } = candidate;
+    const layouts = this.layouts.filter((layout) => layout.codes === n);
+    const first = this.slotTable(candidate, 0);
+    const tops = best(scoreAll(first, codes, this.text.profile.code_bits), codes, beacons);
+    const nonces = [...new Set(tops.map((code) => code % NONCES))];
+    let [found, clearest] = [null, [1, 1]];
+    for (const nonce of nonces) {
+      const own = codes
+        ? codes.filter((code) => code % NONCES === nonce)
+        : Uint32Array.from({ length: this.space / NONCES }, (_, i) => i * NONCES + nonce);
+      const slot = this.slot(first, own);
+      for (const layout of layouts) {
+        const read = this.assume(candidate, slot, layout, nonce, codes);
+        const whole = pValue(read.tail(0), tests * layouts.length * read.records);
+        const further = pValue(read.tail(1), layouts.length * nonces.length * read.records);
+        if (!found || whole < clearest[0] || (whole === clearest[0] && further < clearest[1])) {
+          [found, clearest] = [read, [whole, further]];
+        }
+        if (clearest[1] < CLEAR) break;
+      }
+      if (clearest[1] < CLEAR) break;
+    }
+    if (found && (clearest[0] < candidate.p || clearest[1] <= CONFIRMED)) this.asRecord(candidate, found, layouts.length);
+  }
+
+  /** The likeliest record of a window, if the layout and the nonce are right; `beacons` are those searched. */
+  assume(window, first, layout, nonce, beacons) {
+    const hops = beacons && Uint32Array.from(new Set([...beacons, ...this.registered])).sort();
+    const slots = [first];
+    const readable = layout.authenticated ? layout.codes - 1 : layout.codes;
+    for (const slot of [...Array(readable).keys()].slice(1).concat(layout.codes)) {
+      slots.push(this.slot(this.slotTable(window, slot, layout, nonce), slot < layout.hops ? hops : null));
+    }
+    const codes = likeliest(slots.map(({ scores }) => scores));
+    const scores = slots.map((slot, i) => slot.scores[codes[i]]);
+    const from = (at) => slots.slice(at).flatMap(({ table }) => table.rows);
+    return {
+      layout, slots, codes, scores,
+      records: slots.slice(1, -1).reduce((product, { searched }) => product * searched, 1),
+      tail: (at) => tail(from(at), scores.slice(at).reduce((a, b) => a + b, 0)),
+    };
+  }
+
+  slotTable({ by, n, from, behind }, slot, layout, nonce) {
+    const places = this.text.carrying(n, slot, from, behind);
+    return this.text.table(by, places, slot === 0 ? {} : { layout: layout.number, slot, nonce });
+  }
+
+  /** A slot's evidence: the scores of every code, of those that are searched above {@link NOWHERE}. */
+  slot(table, codes) {
+    const { code_bits: bits } = this.text.profile;
+    const scores = scoreAll(table, codes, bits);
+    if (!codes) return { table, scores, searched: this.space };
+    const everywhere = new Int32Array(this.space).fill(NOWHERE);
+    codes.forEach((code, i) => (everywhere[code] = scores[i]));
+    return { table, scores: everywhere, searched: codes.length };
+  }
+
+  /** The candidate as its likeliest record, with bounds on how often that is wrong. */
+  asRecord(candidate, { layout, slots, codes, scores, records, tail: tailFrom }, layouts) {
+    const tests = candidate.tests * layouts * records;
+    const p = pValue(tailFrom(0), tests);
+    // Else the window shows its own beacon more clearly than a record with another beacon.
+    if (codes[0] !== candidate.code && p >= candidate.p) return;
+    const { bounds, either } = errorBounds(slots, scores, tests, layouts);
+    bounds[0] = Math.min(bounds[0], pValue(tail(slots[0].table.rows, scores[0]), candidate.tests));
+    candidate.p = codes[0] === candidate.code ? Math.min(p, candidate.p) : p;
+    candidate.code = codes[0];
+    candidate.score = scores.reduce((a, b) => a + b, 0);
+    candidate.expected = slots.reduce((sum, { table }) => sum + expected(table), 0);
+    candidate.reading = { layout, codes: codes.slice(0, -1), pValues: bounds.slice(0, -1), p: either };
+  }
+
+  /** The slots whose codes were read: the positions that carry each, its colour seeds, and its code. */
+  parts(candidate, from = 0, behind = this.text.length) {
+    const { n, code, reading } = candidate;
+    const part = (slot, of, carriedCode) => ({
+      places: this.text.carrying(n, slot, from, behind), seeds: this.text.colourSeeds(of), code: carriedCode,
+    });
+    const found = [part(0, {}, code)];
+    if (!reading) return found;
+    const nonce = reading.codes[0] % NONCES;
+    const known = carried({ authenticated: false }, reading.codes);
+    known.slice(1).forEach((carriedCode, i) => {
+      const slot = i + 2 === known.length ? n : i + 1; // the check is in the last slot
+      found.push(part(slot, { layout: reading.layout.number, slot, nonce }, carriedCode));
+    });
+    return found;
+  }
+
+  /** What every position says for a record's codes, repeats included. */
+  contributions(candidate) {
+    const found = new Int32Array(this.text.length);
+    for (const { places, seeds, code } of this.parts(candidate)) {
+      for (const i of places) found[i] = this.text.unit(candidate.by, i, code, seeds);
+    }
+    return found;
+  }
+}
+
+/**
+ * How often a record that is wrong in a slot would fit as well as what was read: for each slot, and for any. A wrong
+ * record agrees with its check, so it is wrong in two slots at least, and all but one of them determine the last.
+ */
+function errorBounds(slots, scores, whole, layouts) {
+  const bounds = slots.map(() => 0);
+  let either = 0;
+  for (let set = 1; set < 2 ** slots.length; set++) {
+    const wrong = [...slots.keys()].filter((slot) => (set >> slot) & 1);
+    if (wrong.length < 2) continue;
+    let records = whole;
+    if (wrong.length < slots.length) {
+      const free = wrong.map((slot) => slots[slot].searched).sort((a, b) => a - b).slice(0, -1);
+      const others = wrong.length === slots.length - 1 && wrong[0] > 0 ? layouts : 1;
+      records = free.reduce((a, b) => a * b, others);
+    }
+    const rows = wrong.flatMap((slot) => slots[slot].table.rows);
+    const doubt = records * tail(rows, wrong.reduce((sum, slot) => sum + scores[slot], 0));
+    either += doubt;
+    for (const slot of wrong) bounds[slot] += doubt;
+  }
+  return { bounds: bounds.map((doubt) => pValue(doubt, 1)), either: pValue(either, 1) };
+}
+

@@ -1,0 +1,60 @@
+"""What the reference reads in texts of many forms, for the tests of this package: writes parity.json beside itself."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from pathlib import Path
+
+from ctwl_decoder import Decoder
+from ctwl_decoder.text.variants import variants_of
+from ctwl_protocol.registry import bundled
+
+HERE = Path(__file__).parent
+MARKED, HUMAN = ((HERE.parent / "page" / "examples" / f"{name}.txt").read_text("utf-8") for name in ("marked", "human"))
+
+LINKED = "- _item_ [words](https://example.com/x)\n- `code`\n\n---"
+
+FORMS = {
+    "marked": MARKED,
+    "wrapped": textwrap.fill(MARKED, 70),
+    "justified": textwrap.fill(MARKED, 70).replace(" the ", "   the "),
+    "quoted mail": "\n".join(f"> {line}" for line in textwrap.wrap(MARKED, 60)),
+    "html": "".join(f"<p>{part} &amp; <b>more</b></p>\n" for part in textwrap.wrap(MARKED, 300)).replace(
+        "£", "&pound;"
+    ),
+    "page": f"<html><head><title>x</title><script>if (a < b) c()</script></head><body>{MARKED}<br>&copy 2026 "
+    "&#8364;&notit;<!-- not > shown --><ul><li>one</li><li>two</li></ul></body></html>",
+    "markdown": f"# Title\n\n**{MARKED[:300]}**\n\n{LINKED}\n\n{MARKED[300:]}",
+    "joiners": MARKED.replace(" of ", " o\u200df "),
+    "pasted": MARKED.replace(" ", "\u00a0", 20).replace("\n", "\r\n") + "\u200b\u2028",
+    "human": HUMAN,
+    "other scripts": "Übermäßig naïve façade, Владимир пишет, 東京は大きい, ١٢٣ ४५६ ½ Ⅷ 你好123世界, 👍🏽 e\u0301 " * 6,
+    "code": "for (let i = 0; i < 10; i++) {\n\tconsole.log(`${i} ** 2 = ${i ** 2}`);\n}\n" * 8,
+    "numbers": " ".join(str(n * n * 7919) for n in range(60)),
+    "short": "Hello.",
+    "nothing": "",
+}
+
+
+def main() -> None:
+    """Read each form by the light scores."""
+    decoder = Decoder.open("org.ctwl.smollm2-135m.1", registry=bundled())
+    rows = []
+    for name, text in FORMS.items():
+        report = decoder.decode(text, score="light")
+        kept = ("outcome", "code", "p_value", "score", "hits", "expected", "scored", "tokens", "needed", "form")
+        rows.append(
+            {
+                "name": name,
+                "text": text,
+                "variants": [[form, variant.text] for form, variant in variants_of(text)],
+                "report": {field: getattr(report, field) for field in kept},
+                "spans": [[span.start, span.end, span.code, span.p_value] for span in report.spans],
+            }
+        )
+    (HERE / "parity.json").write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,29 @@
+/** The reports of the reference on texts of many forms, see parity.py. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { variantsOf } from "../src/variants.js";
+import { parity, reader } from "./folder.js";
+
+const near = (a, b, what) => assert.ok(Math.abs(a - b) <= 1e-9 * Math.max(Math.abs(a), Math.abs(b)), `${what}: ${a}, ${b}`);
+
+for (const { name, text, variants } of parity()) {
+  test(`${name}: the variants`, () => {
+    assert.deepEqual(variantsOf(text).map((variant) => [variant.name, variant.text.text]), variants);
+  });
+}
+
+const SLOW = process.env.CTWL_SLOW === "1";
+const QUICK = ["marked", "pasted", "short", "nothing"];
+
+test("the reports", async () => {
+  const own = reader();
+  for (const { name, text, report, spans } of parity().filter((row) => SLOW || QUICK.includes(row.name))) {
+    const found = await own.read(text);
+    for (const [field, value] of Object.entries(report)) {
+      if (field === "p_value" || field === "expected") near(found[field], value, `${name}, ${field}`);
+      else if (found.p_value < 1) assert.equal(found[field], value, `${name}, ${field}`); // what is best of nothing is chance
+    }
+    assert.deepEqual(found.spans.map(({ start, end, code }) => [start, end, code]), spans.map((span) => span.slice(0, 3)), name);
+    found.spans.forEach(({ p_value: p }, i) => near(p, spans[i][3], name));
+  }
+});

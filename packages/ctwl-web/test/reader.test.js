@@ -1,0 +1,107 @@
+/** What a user of the package sees first, and what an attacker tries. */
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { test } from "node:test";
+import { Names, Refusal } from "../src/index.js";
+import { sha256, sha512 } from "../src/digests.js";
+import { hex } from "../src/bytes.js";
+import { approximateLogTail, steps, tail } from "../src/null.js";
+import { bestOf, scoreAll, searchWindows } from "../src/search.js";
+import { variantsOf } from "../src/variants.js";
+import { envelopes, text, toyReader } from "./folder.js";
+
+const refused = (status) => (error) => error instanceof Refusal && error.status === status;
+
+test("what cannot be read is refused with its code", async () => {
+  const reader = toyReader();
+  await assert.rejects(reader.read("a\ud800b"), refused("not-text"));
+  await assert.rejects(reader.read(5), refused("not-text"));
+  await assert.rejects(reader.read(`a${"\u0316".repeat(300)}`), refused("not-text"));
+  await assert.rejects(reader.read("a".repeat(2 ** 20 + 1)), refused("input-too-large"));
+  await assert.rejects(reader.read("a".repeat(2 ** 18)), refused("input-too-large"));
+  await assert.rejects(reader.read("a", { alpha: 0 }), refused("option-out-of-range"));
+});
+
+test("a registry of another hand is refused", () => {
+  const [root, registry] = envelopes();
+  assert.equal(Names.verified(root, registry).hop({ provider: 42, version: 3, nonce: 0 }).name, "Example Forty-Two");
+  for (const at of [20, 200, registry.length - 1]) {
+    const altered = Uint8Array.from(registry);
+    altered[at] ^= 1;
+    assert.throws(() => Names.verified(root, altered), Refusal);
+  }
+});
+
+test("long tokens and many marks take no quadratic time", () => {
+  const start = performance.now();
+  assert.equal(toyReader().tokenizer.encode("ab".repeat(2 ** 17)).length, 2 ** 18);
+  for (const bad of ["<!--", "<script", "&", "*", "[x](", "\r\u00ad", "  ", "_", ">", "a\n"]) variantsOf(bad.repeat(2 ** 17));
+  assert.ok(performance.now() - start < 60_000);
+});
+
+test("digests are Node's", () => {
+  for (const length of [0, 1, 55, 56, 64, 111, 112, 128, 1000]) {
+    const message = Uint8Array.from({ length }, (_, i) => (i * 151) & 255);
+    assert.equal(hex(sha256(message)), createHash("sha256").update(message).digest("hex"));
+    assert.equal(hex(sha512(message.subarray(0, 7), message.subarray(7))), createHash("sha512").update(message).digest("hex"));
+  }
+});
+
+/** Numbers that look random, the same everywhere. */
+function* numbers(state = 1) {
+  for (;;) yield (state = Math.imul(state, 0x9e3779b1) + 12345) >>> 8;
+}
+
+test("the tail is that of the whole convolution", () => {
+  const next = numbers();
+  const rows = Array.from({ length: 30 }, () => Array.from({ length: 33 }, () => (next.next().value % 19) - 13));
+  let whole = new Map([[0, 1]]);
+  for (const row of rows) {
+    const sums = new Map();
+    for (const [sum, share] of whole) for (const unit of row) sums.set(sum + unit, (sums.get(sum + unit) ?? 0) + share / 33);
+    whole = sums;
+  }
+  for (let score = -390; score <= 160; score += 7) {
+    let direct = 0;
+    for (const [sum, share] of whole) if (sum >= score) direct += share;
+    const found = tail(rows, score);
+    assert.ok(Math.abs(found - direct) <= 1e-11 * direct, `${score}: ${found}, ${direct}`);
+    if (direct < 1e-3 && direct > 0) assert.ok(Math.abs(approximateLogTail(steps(rows), score) - Math.log(direct)) < 0.5);
+  }
+});
+
+test("windows have the best codes of the scores of all codes, however codes are divided", () => {
+  const next = numbers(7);
+  const [count, width, pieces, bits] = [40, 33, 5, 10];
+  const seeds = Int32Array.from({ length: count }, () => (next.next().value << 8) ^ next.next().value);
+  const units = [0, 1].map(() => Int32Array.from({ length: count * width }, () => (next.next().value % 19) - 13));
+  const cells = Int32Array.from({ length: count }, () => next.next().value % (4 * pieces)).sort();
+  const windows = [[1, 0, 5], [1, 1, 3], [2, 0, 5], [3, 2, 4], [4, 0, 5]];
+  const job = {
+    seeds, contexts: Int32Array.from({ length: count }, (_, i) => i), cells, pieces, width, codes: null, number: 2 ** bits,
+    windows: Int32Array.from(windows.flat()), least: [-13 * count, -13 * count],
+  };
+  const packed = units[0].map((unit, i) => unit + (units[1][i] << 16));
+  const answers = [
+    searchWindows({ ...job, units }), searchWindows({ ...job, units: [packed] }),
+    bestOf([[0, 300], [300, 301], [301, 1024]].map(([from, behind]) => searchWindows({ ...job, units: [packed] }, from, behind))),
+  ];
+  windows.forEach(([n, from, behind], w) => {
+    const own = Array.from({ length: count }, (_, r) => r).filter((r) => {
+      const [piece, kind] = [cells[r] >> 2, cells[r] & 3];
+      return piece >= from && piece < behind && kind >= n - 1;
+    });
+    units.forEach((some, s) => {
+      const table = { seeds: own.map((r) => seeds[r]), rows: own.map((r) => some.subarray(r * width, (r + 1) * width)) };
+      const scores = scoreAll(table, null, bits);
+      const best = scores.reduce((at, score, code) => (score > scores[at] ? code : at), 0);
+      for (const answer of answers) assert.deepEqual([answer[s].codes[w], answer[s].scores[w]], [best, scores[best]]);
+    });
+  });
+});
+
+test("the words are all there is to translate", () => {
+  const words = JSON.parse(text("packages/ctwl-web/page/words.en.json"));
+  const used = ["page", "verdict", "expert"].map((name) => text(`packages/ctwl-web/page/${name}.js`)).join("");
+  for (const [, name] of used.matchAll(/say\("([\w-]+)"/g)) assert.ok(name in words, name);
+});
