@@ -9,7 +9,7 @@ pytest.importorskip("triton", reason="the kernels are tested in the environment 
 
 import torch
 
-os.environ["TRITON_INTERPRET"] = "1"  # while the kernels are imported; a server that another test starts needs it not
+os.environ["TRITON_INTERPRET"] = "1"  # not for long: the servers of other tests have the same environment
 from ctwl_encoder.core.device import kernels
 
 del os.environ["TRITON_INTERPRET"]
@@ -17,6 +17,11 @@ from ctwl_encoder.core.bridge import OPENINGS
 from ctwl_encoder.core.device import plain
 from ctwl_encoder.core.device.step import DeviceStep, Tables
 from ctwl_encoder.core.strategies import Strategy
+
+
+@pytest.fixture(autouse=True)
+def interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRITON_INTERPRET", "1")
 
 
 def made_step(seed: int, rows: int = 3, size: int = 2500, proxy: int = 700) -> tuple[torch.Tensor, Tables, DeviceStep]:
