@@ -1,15 +1,19 @@
 """The Triton kernels, in Triton's interpreter: equal to plain torch on the same inputs."""
 
 import os
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
 
-pytest.importorskip("triton", reason="the kernels are tested in the environment of vLLM: make test-vllm")
+if not find_spec("triton"):
+    pytest.skip("the kernels are tested in the environment of vLLM: make test-vllm", allow_module_level=True)
 
 import torch
 
-os.environ["TRITON_INTERPRET"] = "1"  # not for long: the servers of other tests have the same environment
+# Before Triton is imported, and not for long: the servers of other tests have the same environment.
+os.environ["TRITON_INTERPRET"] = "1"
+
 from ctwl_encoder.core.device import kernels
 
 del os.environ["TRITON_INTERPRET"]
