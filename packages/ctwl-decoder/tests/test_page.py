@@ -19,7 +19,6 @@ from ctwl_decoder.apps.serve.app import create_app
 from ctwl_decoder.apps.serve.limits import Limits
 from ctwl_decoder.apps.serve.server import configure
 from ctwl_decoder.report.html import html_report
-from ctwl_encoder.core.payload import Payload
 from ctwl_protocol import Profile, hashing
 from ctwl_protocol.partition import kernel
 from ctwl_protocol.proxy import Proxy, open_proxy
@@ -102,7 +101,7 @@ def marked(words: int, code: int, proxy: Proxy) -> str:
     weights = proxy.weights(np.array([ids]))
     while len(ids) < words:
         context = tuple(ids[-profile.context_length :])
-        colour_seed = Payload((code,)).colour_seed(profile, 0, context)
+        colour_seed = hashing.colour_seed(profile.key, context)
         (colour,) = hashing.code_colours(colour_seed, np.array([code], dtype=np.uint32), profile.colours)
         seeds = hashing.permutation_seeds(hashing.partition_seed(profile.key, context), profile.colours)
         (inside,) = kernel.members(weights, seeds[[colour]], profile.sigma)

@@ -74,7 +74,7 @@ def test_a_dataset_gets_the_columns_of_the_results() -> None:
     assert [row["text"] for row in found] == [*TEXTS[:5], None]
     decoder = DocumentDecoder(SETTINGS).decoder
     for row, text in zip(found, TEXTS[:5], strict=False):
-        assert row["p_value"] == decoder.decode(text, beacons=SETTINGS.beacons).p_value
+        assert row["p_value"] == decoder.decode(text, beacons=SETTINGS.beacons, score="both").p_value
     assert found[5]["error"] == "text-missing" and found[5]["detected"] is None
 
 
