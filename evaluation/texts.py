@@ -13,11 +13,10 @@ from baselines import BASELINES, Preferring
 from common import news_prompts, recalled, sources
 from experiment import OFFLINE
 from numpy.typing import NDArray
-from transformers import LogitsProcessorList
+from transformers import LogitsProcessorList, TopPLogitsWarper
 
 from ctwl_encoder import Bridge, CTWLLogitsProcessor, Encoder
 from ctwl_encoder.core.payload import Payload
-from ctwl_encoder.core.strategies import probabilities, truncate
 from ctwl_encoder.integrations.transformers import ProcessorConfig
 from ctwl_encoder.models import load_model
 from ctwl_protocol import Beacon, Profile, get_profile
@@ -211,8 +210,9 @@ def _drawn(recipe: Recipe, logits: NDArray[np.float32]) -> torch.Tensor:
     """The distributions that a recipe draws from, repetition penalty and beams left aside: float32 (tokens, |V|)."""
     if recipe.temperature == 0:
         return torch.ones(len(logits), 1)
-    left = [truncate(row, 0, recipe.top_p, 0.0) for row in logits / np.float32(recipe.temperature)]
-    drawn: torch.Tensor = torch.from_numpy(probabilities(np.stack(left)))
+    scaled = torch.from_numpy(logits / np.float32(recipe.temperature))
+    kept = scaled if recipe.top_p >= 1 else TopPLogitsWarper(recipe.top_p)(None, scaled)
+    drawn: torch.Tensor = torch.softmax(kept, dim=1)
     return drawn
 
 

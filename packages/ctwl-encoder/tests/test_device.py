@@ -97,3 +97,20 @@ def test_what_leaves_the_device_is_a_few_bytes_a_row(
             texts = [marker.extend(text, ids[step + row]) for row, text in enumerate(texts)]
             assert copied <= most * rows
         assert copied > 0
+
+
+def test_what_was_written_is_looked_up_for_all_texts_at_once(bridge: Bridge, smollm2: tuple[Any, Any]) -> None:
+    """A device is asked once a step, and the marks are those of texts that ask one by one."""
+    ids, marks = smollm2[1](WORDS)["input_ids"], []
+    for together in (True, False):
+        marker = Marker(bridge, Strategy.GUMBEL)
+        texts = [marker.start(Payload((code,)), 2.0) for code in range(4)]
+        for step in range(16):
+            marker.reweigh(texts, torch.from_numpy(made_logits(bridge, 4, step)))
+            tokens = [ids[step + row] for row in range(4)]
+            if together:
+                marker.look_up(texts, tokens)
+            texts = [marker.extend(text, token) for text, token in zip(texts, tokens, strict=True)]
+        marks.append([list(marked_positions(text.last)) for text in texts])
+    assert marks[0] == marks[1]
+    assert all(marks[0])

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ctwl_protocol.profile.document import Profile
+
 from ..statistics.scored_positions import ScoredPositions
 from ..statistics.scores import Score
 from ..text.tokens import TokenizedVariant
@@ -18,7 +20,7 @@ from .records import RecordReader
 from .spans import PositionSpan, merge
 from .windows import LENGTHS, find_candidates
 
-__all__ = ["Finding", "find"]
+__all__ = ["Finding", "find", "score_positions", "tests_of"]
 
 Units = Callable[[Score], NDArray[np.int8]]
 """Gives the score of every colour at every position: int8 (positions, colours)."""
@@ -63,6 +65,23 @@ def _is_clear(candidate: Candidate, alpha: float) -> bool:
     return candidate.count == 1 or (reading is not None and max(reading.p_values) <= alpha)
 
 
+def score_positions(
+    profile: Profile, variant: TokenizedVariant, units: Units, plan: SearchPlan
+) -> dict[Score, ScoredPositions]:
+    """The positions of a variant by each score of the plan (spec section 10, step 5)."""
+    first, *others = plan.score_shares
+    positions = ScoredPositions.of(profile, variant.positions, units(first))
+    return {first: positions} | {score: replace(positions, scores=units(score)) for score in others}
+
+
+def tests_of(
+    scored: Mapping[Score, ScoredPositions], variant: TokenizedVariant, plan: SearchPlan
+) -> tuple[list[ScoredText], list[CodeSet]]:
+    """What is searched for what in a variant, each with its share of the level (spec section 10.2)."""
+    texts = [ScoredText(scored[score], score, share) for score, share in plan.score_shares.items()]
+    return texts, [CodeSet(each.codes, each.share * variant.share) for each in plan.code_sets]
+
+
 def find(
     variant: TokenizedVariant, units: Units, plan: SearchPlan, reader: RecordReader, earlier: Finding | None = None
 ) -> Finding:
@@ -77,17 +96,15 @@ def find(
     """
     profile = reader.profile
     # 5. scores of positions
-    first, *others = plan.score_shares
-    positions = ScoredPositions.of(profile, variant.positions, units(first))
-    scored = {first: positions} | {score: replace(positions, scores=units(score)) for score in others}
+    scored = score_positions(profile, variant, units, plan)
+    positions = next(iter(scored.values()))
     # 6. and 7. best codes of windows, with their p-values
     if plan.test == "posterior":
         candidates = posterior_windows(scored[Score.COUNT], plan.code_sets[0].codes, variant.share)
         best = max(candidates, key=lambda candidate: candidate.posterior or 0)
         passed = [candidate for candidate in candidates if (candidate.posterior or 0) >= THRESHOLD]
     else:
-        texts = [ScoredText(scored[score], score, share) for score, share in plan.score_shares.items()]
-        code_sets = [CodeSet(each.codes, each.share * variant.share) for each in plan.code_sets]
+        texts, code_sets = tests_of(scored, variant, plan)
         candidates = reader.read_all(texts, find_candidates(texts, code_sets, reader.counts))
         best = min(candidates, key=lambda candidate: candidate.order)
         passed = [candidate for candidate in candidates if candidate.p_value <= plan.alpha]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from functools import partial
 
 from ctwl_protocol.profile.document import Profile
 
 from ..statistics.light import light_ranks, light_scores
-from ..statistics.scored_positions import ScoredPositions
 from ..text.tokens import TokenizedVariant
-from .candidates import CodeSet, ScoredText
+from .finding import score_positions, tests_of
 from .plan import SearchPlan
 from .windows import find_candidates
 
@@ -36,13 +35,8 @@ def screen(
     found = [1.0]
     for variant in variants:
         ranks = light_ranks(profile, variant.positions)
-        first, *others = plan.score_shares
-        marks = ScoredPositions.of(profile, variant.positions, light_scores(first, ranks, profile.sigma))
-        texts = [ScoredText(marks, first, plan.score_shares[first])]
-        for score in others:
-            units = light_scores(score, ranks, profile.sigma)
-            texts.append(ScoredText(replace(marks, scores=units), score, plan.score_shares[score]))
-        code_sets = [CodeSet(each.codes, each.share * variant.share) for each in plan.code_sets]
+        units = partial(light_scores, ranks=ranks, sigma=profile.sigma)
+        texts, code_sets = tests_of(score_positions(profile, variant, units, plan), variant, plan)
         candidates = find_candidates(texts, code_sets, counts, at_most=min(1.0, _SLACK * level))
         found += [candidate.p_value for candidate in candidates]
     return min(found)

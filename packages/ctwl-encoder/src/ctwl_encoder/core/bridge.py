@@ -12,9 +12,8 @@ with the tail of the text, see :mod:`.continuations`. All that is left out keeps
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +26,9 @@ from .continuations import MOST_JOINED, Continuations, follow
 from .reading import Kind, Reading, append_normalized, breaks, extend, kind
 from .strategies import Branch
 from .vocabulary import Vocabulary, read_vocabulary
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 __all__ = ["Bridge"]
 
@@ -84,10 +86,10 @@ class Bridge:
         )
         # Candidates that are certainly cut off from a text, by the kind of its last character; new words always are.
         self._apart = {before: np.append(self._breaks[before], [True, False]) for before in Kind}
-        self._continuations: OrderedDict[tuple[str, bytes, bool], Continuations] = OrderedDict()
+        self._continuations: dict[tuple[str, bytes, bool], Continuations] = {}
         self._begun = Reading(proxy.profile.prefix_length, count=1)
         """Some text, all of it settled."""
-        self._steps: OrderedDict[tuple[str, bytes, bool, int], Reading] = OrderedDict()
+        self._steps: dict[tuple[str, bytes, bool, int], Reading] = {}
 
     def check_size(self, size: int) -> None:
         """Refuse a model that cannot write what its tokenizer reads.
@@ -127,9 +129,7 @@ class Bridge:
         if step is None:
             alone = Reading(reading.keep, min(reading.count, 1), (), reading.tail, reading.tokens, reading.pending)
             step = extend(alone, self.vocabulary[token] or b"", self.proxy.tokenizer, self._breaks)
-            self._steps[key] = step
-            if len(self._steps) > _CACHED:
-                self._steps.popitem(last=False)
+            _remember(self._steps, key, step)
         return step
 
     def writes(self, token: int) -> bool:
@@ -141,9 +141,8 @@ class Bridge:
         key = reading.tail, reading.pending, reading.count > 0
         found = self._continuations.get(key)
         if found is None:
-            found = self._continuations[key] = Continuations(reading, *self._follow(reading))
-            if len(self._continuations) > _CACHED:
-                self._continuations.popitem(last=False)
+            found = Continuations(reading, *self._follow(reading))
+            _remember(self._continuations, key, found)
         return found
 
     def join(self, reading: Reading, candidates: Iterable[int]) -> bool:
@@ -204,6 +203,13 @@ class Bridge:
         if before is Kind.WHITE:
             probes |= {Kind.LETTER: "x", Kind.DIGIT: "1", Kind.MARK: "<", Kind.APOSTROPHE: "'"}
         return follow(reading, apart, probes, self.proxy.tokenizer)
+
+
+def _remember(cache: dict[K, V], key: K, value: V) -> None:
+    """Put a value into a cache, which forgets its oldest one where it is full."""
+    cache[key] = value
+    if len(cache) > _CACHED:
+        del cache[next(iter(cache))]
 
 
 def _alone(data: bytes | None) -> str | None:

@@ -107,6 +107,9 @@ class Marker:
         self._offered: list[TextState] = []
         self._tables: dict[tuple[torch.device, int], Tables] = {}
         self._reported: Reported | None = None
+        self._written: Written | None = None
+        self._rows: dict[int, int] = {}
+        """The row of each text in ``_written``; ``_offered`` keeps these texts alive."""
         profile, cached = self.profile, lru_cache(maxsize=1 << 16)  # by hand: only speed and memory depend on it
         self._seeds = Seeds(profile)
         self._slot_word = cached(lambda tail: hashing.slot_word(profile.key, tail))
@@ -120,6 +123,21 @@ class Marker:
     def extend(self, text: TextState, token: int) -> TextState:
         """A text with one more token of the provider's model."""
         return text.after(self.bridge.extend(text.reading, token), token, ended=not self.bridge.writes(token))
+
+    def look_up(self, texts: Sequence[TextState], tokens: Sequence[int]) -> None:
+        """Copy from the device how likely the tokens were that now follow, for all texts of the last step at once.
+
+        Without it, :meth:`extend` copies for each text alone.
+
+        Args:
+            texts: as they were marked by :meth:`reweigh`; others do no harm.
+            tokens: the next token of each.
+        """
+        asked = [
+            (self._rows[id(text)], token) for text, token in zip(texts, tokens, strict=True) if id(text) in self._rows
+        ]
+        if self._written is not None and asked:
+            self._written.fetch([row for row, _ in asked], [token for _, token in asked])
 
     def mark(self, texts: Sequence[TextState], logits: NDArray[np.float32]) -> dict[int, NDArray[np.float32]]:
         """Mark the next token of each row under a strategy that adds ``delta``.
@@ -204,7 +222,8 @@ class Marker:
         for text in self._offered:
             text.offers = []
         self._offered = list(texts)
-        written = Written(likely)
+        written = self._written = Written(likely)
+        self._rows = {id(texts[row]): n for n, row in enumerate(places.rows.tolist())}
         offers: list[list[Offer]] = [[] for _ in places.rows]
         for row, place in places.places:
             offers[row].append(Offer(place, self.strategy, chance=partial(written.chance, row)))

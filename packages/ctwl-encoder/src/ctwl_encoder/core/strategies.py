@@ -31,7 +31,6 @@ __all__ = [
     "keep_first_half",
     "multiply",
     "probabilities",
-    "truncate",
 ]
 
 
@@ -150,28 +149,6 @@ def probabilities(logits: NDArray[np.float32]) -> NDArray[np.float32]:
     exponent = np.exp(logits - highest)
     exponent /= exponent.sum(axis=1, keepdims=True)
     return np.asarray(exponent)
-
-
-def truncate(logits: NDArray[np.float32], top_k: int, top_p: float, min_p: float) -> NDArray[np.float32]:
-    """Min-p, top-k and top-p sampling, in this order: minus infinity for what they leave out.
-
-    Args:
-        logits: float32 (size,), after temperature.
-        top_k: as many tokens are kept; 0 or less for all.
-        top_p: the likeliest tokens are kept until they have this much of the mass; 1 for all.
-        min_p: tokens are kept from this share of the likeliest one's probability on; 0 for all.
-    """
-    kept = np.ones(len(logits), dtype=np.bool_)
-    if min_p > 0:
-        kept &= logits >= logits.max() + np.log(min_p)
-    if 0 < top_k < len(logits):
-        kept &= logits >= np.partition(logits, -top_k)[-top_k]
-    if top_p < 1:
-        likely = probabilities(np.where(kept, logits, -np.inf).astype(np.float32)[None])[0]
-        order = np.argsort(-likely, kind="stable")
-        before = np.cumsum(likely[order], dtype=np.float64) - likely[order]
-        kept[order[before >= top_p]] = False
-    return np.where(kept, logits, -np.inf).astype(np.float32)
 
 
 def keep_first_half(branch: Branch, permutation_seed: int) -> NDArray[np.float64]:

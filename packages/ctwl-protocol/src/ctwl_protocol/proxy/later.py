@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..profile.document import Profile
 from ..profile.lookup import get_profile
 from .files import find_files
+from .once import once
 from .tokenizer import ProxyTokenizer
 
 if TYPE_CHECKING:
@@ -64,16 +63,10 @@ def open_later(
     if tokenizer is None:
         files = find_files(profile, path)
         tokenizer = ProxyTokenizer(profile.tokenizer, files.vocab, files.merges)
-    lock = threading.Lock()
 
-    @cache
     def opened() -> Proxy:
         from .runner import open_proxy
 
         return open_proxy(profile, path=path, device=device, fast=fast, lazy=lazy)
 
-    def once() -> Proxy:
-        with lock:
-            return opened()
-
-    return LaterProxy(profile, tokenizer, once)
+    return LaterProxy(profile, tokenizer, once(opened))

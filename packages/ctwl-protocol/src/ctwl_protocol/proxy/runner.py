@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +16,7 @@ from ..profile.document import Profile, ProxyModel, ToyProxy
 from ..profile.lookup import get_profile
 from .files import find_files
 from .model import Arithmetic, CausalLM, fast_arithmetic, last_logits, load_proxy_model, pack, to_bfloat16
+from .once import once
 from .tokenizer import ProxyTokenizer
 
 __all__ = ["BATCH_SIZE", "Proxy", "choose_device", "open_proxy"]
@@ -145,13 +144,11 @@ def _prepared_once(
     arithmetic: Arithmetic,
     packed: bool,
 ) -> Callable[[], CausalLM]:
-    """Load and prepare a model at the first call, whichever thread makes it; after an error the next call tries again.
+    """Load and prepare a model at the first call.
 
     A model that another profile's proxy has prepared stays as it is.
     """
-    lock = threading.Lock()
 
-    @cache
     def prepared() -> CausalLM:
         loaded = model if isinstance(model, nn.Module) else model()
         if arithmetic == "bfloat16":
@@ -160,11 +157,7 @@ def _prepared_once(
             pack(loaded)
         return loaded.to(device)
 
-    def once() -> CausalLM:
-        with lock:
-            return prepared()
-
-    return once
+    return once(prepared)
 
 
 def choose_device(device: str | torch.device = "auto") -> torch.device:

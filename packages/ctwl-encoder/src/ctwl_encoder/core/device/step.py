@@ -109,7 +109,8 @@ class Written:
 
     def fetch(self, rows: Sequence[int], tokens: Sequence[int]) -> None:
         """Copy the probabilities of some rows' tokens at once."""
-        found = to_host(self._likely[torch.tensor(rows, device=self._likely.device), torch.tensor(tokens)])
+        places = torch.tensor([rows, tokens], device=self._likely.device)
+        found = to_host(self._likely[places[0], places[1]])
         self._known.update(zip(zip(rows, tokens, strict=True), found.tolist(), strict=True))
 
     def chance(self, row: int, token: int) -> float:

@@ -31,7 +31,7 @@ _EVIDENCE = Histogram(
 def count(strategy: Strategy, texts: Sequence[TextState]) -> None:
     """Count one step of some texts, after they were marked."""
     marked = sum(bool(text.offers) for text in texts)
-    begun = sum(not text.offers and text.reading.count + len(text.reading.tokens) < text.reading.keep for text in texts)
+    begun = sum(not text.offers and len(text.reading) < text.reading.keep for text in texts)
     _MARKED.labels(strategy).inc(marked)
     _UNMARKED.labels(strategy, "first tokens of a text").inc(begun)
     _UNMARKED.labels(strategy, "no place whose tokens are known").inc(len(texts) - marked - begun)

@@ -13,6 +13,8 @@ import inspect
 import logging
 import secrets
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -174,7 +176,7 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
         for request in rows.values():
             if request.output[: len(request.tokens)] != request.tokens:
                 request.restart()
-            request.extend(request.output[len(request.tokens) :])
+        _extend(list(rows.values()), [request.output[len(request.tokens) :] for request in rows.values()])
         return rows
 
     def apply_staged_writes(self) -> None:
@@ -202,28 +204,25 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
             new.append(length - starts[-1])
         width = max(new, default=0)
         if width > 0:
-            copied = self._tokens([slot for _, slot, _ in found], starts, width)
-            for request, some, count in zip(rows.values(), copied, new, strict=True):
-                request.extend(some[: max(count, 0)])  # below 0 while the prompt is read in chunks
+            tokens: torch.Tensor = buffers.all_token_ids.gpu
+            with self._behind_the_last_step():
+                slots = torch.tensor([[slot] for _, slot, _ in found], device=tokens.device)
+                places = torch.tensor(starts, device=tokens.device)[:, None] + torch.arange(width, device=tokens.device)
+                copied = to_host(tokens[slots, places.clamp(max=tokens.shape[1] - 1)]).tolist()
+                # A count is below 0 while the prompt is read in chunks.
+                _extend(list(rows.values()), [some[: max(n, 0)] for some, n in zip(copied, new, strict=True)])
         return rows
 
-    def _tokens(self, slots: list[int], starts: list[int], width: int) -> list[list[int]]:
-        """Tokens of some slots from the device: it waits for the step before, and not for this one's forward pass."""
-        buffers: Any = self._states
-        tokens: torch.Tensor = buffers.all_token_ids.gpu
-
-        def copied() -> list[list[int]]:
-            rows = torch.tensor(slots, device=tokens.device)[:, None]
-            places = torch.tensor(starts, device=tokens.device)[:, None] + torch.arange(width, device=tokens.device)
-            found: list[list[int]] = to_host(tokens[rows, places.clamp(max=tokens.shape[1] - 1)]).tolist()
-            return found
-
+    @contextmanager
+    def _behind_the_last_step(self) -> Iterator[None]:
+        """Where copies wait for the step before, and not for this step's forward pass: on a GPU, a stream beside it."""
         if self._sampled is None:
-            return copied()
-        self._stream = self._stream or torch.cuda.Stream(tokens.device)  # type: ignore[no-untyped-call]
+            yield
+            return
+        self._stream = self._stream or torch.cuda.Stream()  # type: ignore[no-untyped-call]
         self._stream.wait_event(self._sampled)
         with torch.cuda.stream(self._stream):
-            return copied()
+            yield
 
     def _serve(self, params: Any) -> _Served | None:
         """A request that enters the batch; None where it is not marked."""
@@ -242,6 +241,18 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
             self._markers[how] = Marker(self._bridge, request.strategy, skip_repeats=request.skip_repeats)
         text = self._markers[how].start(request.payload(admitted.nonce_of(params.seed)), request.delta)
         return _Served(self._markers[how], text, params.temperature, admitted)
+
+
+def _extend(requests: Sequence[_Served], tokens: Sequence[list[int]]) -> None:
+    """Add the tokens that were generated since the last step; what a marker needs of them is copied at once."""
+    by_marker: dict[int, list[tuple[_Served, int]]] = {}
+    for request, some in zip(requests, tokens, strict=True):
+        if some:
+            by_marker.setdefault(id(request.marker), []).append((request, some[0]))
+    for group in by_marker.values():
+        group[0][0].marker.look_up([request.text for request, _ in group], [token for _, token in group])
+    for request, some in zip(requests, tokens, strict=True):
+        request.extend(some)
 
 
 def _mark(logits: torch.Tensor, group: dict[int, _Served]) -> None:
