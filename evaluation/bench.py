@@ -8,7 +8,6 @@ Speeds are ratios within one run, so they hold on a noisy machine.
   forward pass over their windows in the best of several batch sizes;
 - encode: each strategy beside plain generation, batch 8 and a single row, SmolLM2 on both sides; ``delta`` with the
   proxy in float32 and, as the encoder has it by default, in bfloat16 where the CPU has AMX;
-- bridge: the time of the token bridge for a row and a token, with GPT-2's vocabulary on the provider's side;
 - memory: the peak while decoding, above the loaded model.
 
     python evaluation/bench.py --out evaluation/results/bench.json
@@ -20,33 +19,29 @@ import json
 import pydoc_data.topics
 import re
 import tempfile
-import time
 import warnings
 from collections.abc import Callable
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, TypeVar
-from unittest.mock import patch
+from typing import Any
 
 import numpy as np
 import torch
 from common import news_prompts
 from experiment import OFFLINE, Options, Result, experiment, interleaved
-from transplant import provider
 
 from ctwl_decoder import Decoder
 from ctwl_decoder.apps.scan.decoding import DocumentDecoder
 from ctwl_decoder.apps.scan.job import scan
 from ctwl_decoder.apps.scan.settings import Settings
 from ctwl_encoder import CTWLWatermarkingConfig, Encoder
-from ctwl_encoder.errors import ShortText
-from ctwl_protocol.proxy import Proxy, load_proxy_model, open_proxy
+from ctwl_encoder.errors import WeakMark
+from ctwl_protocol.proxy import load_proxy_model, open_proxy
 from ctwl_protocol.proxy.model import last_logits
 from ctwl_protocol.text.positions import positions
 
 TOKENS, TEXTS = 200, 8
-T = TypeVar("T")
 ONE = [(42, version) for version in range(16)]
 
 
@@ -161,35 +156,6 @@ def encode(encoder: Encoder, exact: Encoder, batch: int, tokens: int, runs: int)
     }
 
 
-def timed(call: Callable[..., T], seconds: list[float]) -> Callable[..., T]:
-    """A function that notes how long each call takes."""
-
-    def wrapped(*given: Any) -> T:
-        start = time.perf_counter()
-        found = call(*given)
-        seconds.append(time.perf_counter() - start)
-        return found
-
-    return wrapped
-
-
-def bridge(proxy: Proxy, tokens: int) -> dict[str, float]:
-    """Milliseconds of the bridge for a row and a token."""
-    encoder = Encoder(*provider("gpt2"), proxy)
-    branches, extend = list[float](), list[float]()
-    with (
-        patch.object(
-            encoder.bridge, "branches", timed(encoder.bridge.branches, branches)
-        ),  # called once a row and token
-        patch.object(encoder.bridge, "extend", timed(encoder.bridge.extend, extend)),
-    ):
-        for length in (5, tokens):  # the first warms up
-            branches.clear()
-            extend.clear()
-            encoder.generate(news_prompts(8), 1, 1, max_new_tokens=length, min_new_tokens=length, seed=1)
-    return {"milliseconds per row and token": round(1e3 * (sum(branches) + sum(extend)) / len(branches), 3)}
-
-
 def resident(field: str) -> float:
     """Resident memory of this process in megabytes: VmRSS now, VmHWM at its peak (Linux)."""
     lines = Path("/proc/self/status").read_text().splitlines()
@@ -213,7 +179,7 @@ def memory() -> dict[str, float]:
 @experiment(quick={"runs": 1, "tokens": 10}, runs=5, tokens=60)
 def main(options: Options) -> Result:
     """Run the benchmark."""
-    warnings.simplefilter("ignore", ShortText)
+    warnings.simplefilter("ignore", WeakMark)
     with get_context("spawn").Pool(1) as fresh_process:
         megabytes = fresh_process.apply(memory)
     encoder = Encoder.open("smollm2", OFFLINE)
@@ -233,7 +199,6 @@ def main(options: Options) -> Result:
         "scan, longer documents": scanning(decoder, 1000, 1, options.runs),
         "encode, batch 8": encode(encoder, exact, 8, options.tokens, options.runs),
         "encode, one row": encode(encoder, exact, 1, options.tokens, options.runs),
-        "bridge": bridge(encoder.proxy, options.tokens),
         "megabytes": megabytes,
     }
 

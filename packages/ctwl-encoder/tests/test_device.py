@@ -10,7 +10,7 @@ from ctwl_encoder import Bridge
 from ctwl_encoder.core.expected_evidence import marked_positions
 from ctwl_encoder.core.marker import Marker
 from ctwl_encoder.core.payload import Payload
-from ctwl_encoder.core.strategies import TRAITS, Strategy, multiply, probabilities
+from ctwl_encoder.core.strategies import Strategy, probabilities
 
 WORDS = " The council said that Washington's new bridge, in 2023, will cost $12.50 more:\n\n - the\tstate of the river"
 
@@ -32,15 +32,11 @@ def test_the_device_path_keeps_the_tokens_that_the_reference_keeps(
     payloads = [Payload((code,)) for code in (5, 77, 4242)]
     reference, device = Marker(bridge, strategy), Marker(bridge, strategy)
     texts = {marker: [marker.start(payload, 2.0) for payload in payloads] for marker in (reference, device)}
-    change, changed = TRAITS[strategy].reweigh, 0
+    changed = 0
     for step in range(len(ids) - 2):
         logits = made_logits(bridge, 3, step)
         expected, found = logits.copy(), torch.from_numpy(logits.copy())
-        likely = torch.from_numpy(logits).softmax(1).numpy()
-        for text, chances, row in zip(texts[reference], likely, expected, strict=True):
-            text.offers = reference.offers(text, chances) if len(text.reading) >= 10 else []
-            for offer in text.offers:
-                multiply(row, offer.branch, change(offer.branch, offer.place.seed))
+        reference.reweigh_by_numpy(texts[reference], expected, found.softmax(1).numpy())
         device.reweigh(texts[device], found)
         assert np.array_equal(np.isneginf(expected), np.isneginf(found.numpy())), step
         kept = ~np.isneginf(expected)

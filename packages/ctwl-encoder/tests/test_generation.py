@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from ctwl_encoder.command import main
 from ctwl_encoder.core.expected_evidence import expected_log2_p, marked_positions
 from ctwl_encoder.core.payload import Payload, Seeds
 from ctwl_encoder.errors import (
+    FaintText,
     ModelNotFound,
     ModelUnsuitable,
     OptionOutOfRange,
@@ -38,6 +40,7 @@ from ctwl_encoder.errors import (
 )
 from ctwl_encoder.integrations.transformers import ProcessorConfig
 from ctwl_encoder.models import OFFLINE_PROFILE, load_model
+from ctwl_encoder.options import GenerationOptions
 from ctwl_protocol import Beacon
 from ctwl_protocol.errors import FieldOutOfRange
 from ctwl_protocol.partition import kernel
@@ -323,6 +326,29 @@ def test_unbiased_needs_one_half(toy: Encoder) -> None:
 def test_a_text_too_short_for_its_record_is_warned_of_before_it_is_written(toy: Encoder) -> None:
     with pytest.warns(ShortText, match="about 88 tokens"):
         toy.generate("The harvest", 1, 1, max_new_tokens=20)
+
+
+@pytest.mark.parametrize(
+    ("sampling", "chosen"),
+    [({}, "unbiased"), ({"temperature": 0.7}, "gumbel"), ({"temperature": 0}, "delta"), ({"num_beams": 4}, "delta")],
+)
+def test_the_strategy_follows_from_the_sampling_unless_it_is_named(sampling: dict[str, Any], chosen: str) -> None:
+    assert GenerationOptions(**sampling).chosen_strategy == chosen
+    assert GenerationOptions(**sampling, strategy="delta").chosen_strategy == "delta"
+
+
+def test_a_text_that_came_out_faint_is_warned_of_and_written_again_on_request(toy: Encoder, prompts: list[str]) -> None:
+    """Texts that are clear at once stay as they are; the others are written again until they are."""
+    asked: dict[str, Any] = {"max_new_tokens": 45, "min_new_tokens": 45, "temperature": 0.4, "seed": 1}
+    with pytest.warns(FaintText, match="set tries"):
+        once = toy.generate(prompts, 1, 1, **asked)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FaintText)
+        again = toy.generate(prompts, 1, 1, tries=4, **asked)
+    kept = [old.text == new.text for old, new in zip(once, again, strict=True) if old.readable]
+    assert all(kept)
+    assert all(new.expected_log2_p <= old.expected_log2_p for old, new in zip(once, again, strict=True))
+    assert sum(new.readable for new in again) > sum(old.readable for old in once)
 
 
 def test_a_model_that_is_not_there_is_named(tmp_path: object) -> None:

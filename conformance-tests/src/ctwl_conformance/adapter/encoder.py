@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from ctwl_encoder import Encoder, Strategy, __version__
-from ctwl_encoder.errors import ShortText
+from ctwl_encoder.errors import WeakMark
 from ctwl_protocol.records.record import Record
 
 from .messages import Encode, Encoded, Started
@@ -67,7 +67,7 @@ def write(encoder: Encoder, prompt: str, record: Record, **options: Any) -> str:
     """
     who = record.beacon
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ShortText)
+        warnings.simplefilter("ignore", WeakMark)
         (written,) = encoder.generate(
             prompt, who.provider, who.version, nonce=who.nonce, record=lambda _: record, **options
         )

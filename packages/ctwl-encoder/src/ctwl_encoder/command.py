@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import io
 import json
-import math
 import os
 import sys
 import warnings
@@ -23,9 +22,8 @@ from ctwl_protocol.records.record import Record, relayed
 from ctwl_protocol.records.sealing import ProviderKeys
 
 from . import __version__
-from .core.expected_evidence import READERS_LEVEL
 from .core.strategies import Strategy
-from .errors import OptionOutOfRange, ShortText, StrategyUnsuitable
+from .errors import OptionOutOfRange, StrategyUnsuitable, WeakMark
 from .options import (
     BeaconOptions,
     GenerationOptions,
@@ -48,9 +46,6 @@ __all__ = ["main"]
 T = TypeVar("T", bound=Options)
 
 _MAX_PROMPT = 1 << 20
-
-_ENOUGH = math.log2(READERS_LEVEL)
-"""log2 of the decoder's default level."""
 
 _EPILOG = """\
 examples:
@@ -173,7 +168,7 @@ def _write(arguments: argparse.Namespace) -> None:
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     with warnings.catch_warnings(record=True) as caught, _progress(options.max_new_tokens) as progress:
-        warnings.simplefilter("always", ShortText)
+        warnings.simplefilter("always", WeakMark)
         encoder = Encoder.open(arguments.model, profile, proxy_path=arguments.proxy, device=arguments.device)
         if asked.relay is not None:
             record = partial(relayed, chain_of(asked.relay, encoder.proxy))
@@ -188,7 +183,7 @@ def _write(arguments: argparse.Namespace) -> None:
         print(json.dumps(found, ensure_ascii=False, indent=2), flush=True)
     else:
         print(written.text, flush=True)
-    _warn(written, [str(warning.message) for warning in caught if warning.category is ShortText])
+    _warn(written, [str(warning.message) for warning in caught if issubclass(warning.category, WeakMark)])
 
 
 @contextmanager
@@ -236,12 +231,6 @@ def chain_of(path: str, proxy: Proxy) -> tuple[Beacon, ...]:
 
 def _warn(written: Generation, messages: list[str]) -> None:
     """Print warnings on stderr; further ones where a reader will hardly find the code."""
-    if written.expected_log2_p > _ENOUGH and not messages:
-        raised = "--temperature" if written.strategy.keeps_distribution else "--delta"
-        messages.append(
-            f"{written.tokens} tokens carry too little for a reader to be sure (expected p about "
-            f"{2**written.expected_log2_p:.2g}); write more (--min-new-tokens, --max-new-tokens), or raise {raised}"
-        )
     if written.lost > written.marked / 2:
         messages.append(
             f"a reader will not see {written.lost} of {written.marked} marked positions as they were written, "

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import math
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,10 +25,10 @@ from ctwl_protocol.records.sealing import ProviderKeys
 from ctwl_protocol.text.positions import positions
 
 from .core.bridge import Bridge
-from .core.expected_evidence import expected_log2_p, marked_positions, warn_of_short_text
+from .core.expected_evidence import READERS_LEVEL, expected_log2_p, marked_positions, needed_tokens, warn_of_short_text
 from .core.payload import Payload
 from .core.strategies import Strategy
-from .errors import OptionOutOfRange
+from .errors import FaintText, OptionOutOfRange
 from .integrations.transformers import CTWLLogitsProcessor, ProcessorConfig
 from .models import check_model, load_model, pad_on_the_left
 from .options import OFFLINE_MODEL, GenerationOptions, check_beacon, check_prompts, default_profile
@@ -64,6 +66,11 @@ class Generation:
     def beacon(self) -> Beacon:
         """Who wrote it."""
         return self.record.beacon
+
+    @property
+    def readable(self) -> bool:
+        """Whether a reader may be expected to find the code at the decoder's default level."""
+        return self.expected_log2_p <= math.log2(READERS_LEVEL)
 
 
 class Encoder:
@@ -143,6 +150,7 @@ class Encoder:
 
         Warns:
             ShortText: max_new_tokens is too small for a reader to be sure of a code.
+            FaintText: texts came out unreadable after all ``tries``, though max_new_tokens is large enough.
 
         Raises:
             FieldOutOfRange: provider, version or nonce.
@@ -150,16 +158,34 @@ class Encoder:
             StrategyUnsuitable: ``unbiased`` or ``gumbel`` without sampling.
         """
         asked, prompts = GenerationOptions(**options), check_prompts(prompts)
-        # Section 8.1: a nonce drawn anew for each text, and the record that begins with this beacon.
-        beacons = _beacons(provider, version, nonce, asked.seed, prompts)
-        records = [record(beacon) if record else Record(find_layout("beacon"), (beacon.code,)) for beacon in beacons]
-        most_codes = max(each.layout.codes for each in records)
-        warn_of_short_text(self.proxy.profile, asked.chosen_strategy, most_codes, asked.max_new_tokens)
-        payloads = [Payload.of(each, keys.colour_key() if keys else None) for each in records]
-        # Sections 8.2 to 8.4: the strategy, which is told how tokens are chosen; 8.5: the bridge to the proxy's tokens.
-        processor = CTWLLogitsProcessor(self.bridge, payloads, **asked.marking)
-        rows = self._run(self._tokenize(prompts, asked.max_new_tokens), processor, asked, progress)
-        return [self._generation(*each, processor) for each in zip(rows, records, payloads, strict=True)]
+
+        def carried(prompts: list[str], seed: int | None) -> list[Record]:
+            # Section 8.1: a nonce drawn anew for each text, and the record that begins with this beacon.
+            beacons = _beacons(provider, version, nonce, seed, prompts)
+            return [record(each) if record else Record(find_layout("beacon"), (each.code,)) for each in beacons]
+
+        def write(prompts: list[str], records: list[Record], seed: int | None) -> list[Generation]:
+            payloads = [Payload.of(each, keys.colour_key() if keys else None) for each in records]
+            # Sections 8.2 to 8.4: the strategy, which is told how tokens are chosen; 8.5: the bridge to the proxy's
+            # tokens.
+            processor = CTWLLogitsProcessor(self.bridge, payloads, **asked.marking)
+            seeded = asked.model_copy(update={"seed": seed})
+            rows = self._run(self._tokenize(prompts, asked.max_new_tokens), processor, seeded, progress)
+            return [self._generation(*each, processor) for each in zip(rows, records, payloads, strict=True)]
+
+        records = carried(prompts, asked.seed)
+        codes = max(each.layout.codes for each in records)
+        warn_of_short_text(self.proxy.profile, asked.chosen_strategy, codes, asked.max_new_tokens)
+        written = write(prompts, records, asked.seed)
+        for again in range(1, asked.tries):
+            faint = [i for i, each in enumerate(written) if not each.readable]
+            some = [prompts[i] for i in faint]
+            seed = None if asked.seed is None else (asked.seed + again) % (1 << 63)
+            for i, each in zip(faint, write(some, carried(some, seed), seed) if some else [], strict=True):
+                written[i] = min(written[i], each, key=lambda text: text.expected_log2_p)
+        if asked.max_new_tokens >= needed_tokens(self.proxy.profile, asked.chosen_strategy, codes):
+            _warn_of_faint_texts(written)
+        return written
 
     def _tokenize(self, prompts: Sequence[str], max_new_tokens: int) -> dict[str, torch.Tensor]:
         """The prompts as one batch, padded on the left: int64 ``input_ids`` and ``attention_mask`` (rows, length).
@@ -243,3 +269,17 @@ def _beacons(provider: int, version: int, nonce: int | None, seed: int | None, p
         return [Beacon.fresh(provider, version) for _ in prompts]
     drawn = [hashlib.sha256(f"{seed}/{i}/{prompt}".encode(errors="surrogatepass")) for i, prompt in enumerate(prompts)]
     return [Beacon(provider, version, each.digest()[0] & 0x3F) for each in drawn]
+
+
+def _warn_of_faint_texts(written: Sequence[Generation]) -> None:
+    """Warn of texts that are unreadable: FaintText."""
+    faint = [each for each in written if not each.readable]
+    if faint:
+        p_value = 2 ** max(each.expected_log2_p for each in faint)
+        raised = "temperature" if faint[0].strategy.keeps_distribution else "delta"
+        warnings.warn(
+            f"{len(faint)} of {len(written)} texts carry too little for a reader to be sure (expected p up to "
+            f"{p_value:.2g}); write longer texts (min_new_tokens, max_new_tokens), raise {raised}, or set tries",
+            FaintText,
+            stacklevel=3,
+        )

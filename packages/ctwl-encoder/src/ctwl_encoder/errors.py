@@ -7,6 +7,7 @@ from ctwl_protocol import CTWLError
 __all__ = [
     "ConfigMalformed",
     "EncoderError",
+    "FaintText",
     "ModelFailed",
     "ModelNotFound",
     "ModelUnsuitable",
@@ -14,6 +15,7 @@ __all__ = [
     "ShortText",
     "StrategyUnsuitable",
     "TokenizerUnsupported",
+    "WeakMark",
 ]
 
 
@@ -53,8 +55,16 @@ class ConfigMalformed(OptionOutOfRange):
     code = "config-malformed"
 
 
-class ShortText(UserWarning):
+class WeakMark(UserWarning):
+    """A reader may not find a text's code."""
+
+
+class ShortText(WeakMark):
     """A text may turn out too short for a reader to find its code."""
+
+
+class FaintText(WeakMark):
+    """A text came out so short or so predictable that a reader will hardly find its code."""
 
 
 class StrategyUnsuitable(EncoderError):

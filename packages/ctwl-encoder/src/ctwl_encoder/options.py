@@ -113,7 +113,7 @@ class MarkingOptions(Options):
         None,
         strict=False,
         description="; ".join(f"{strategy} {strategy.traits.summary}" for strategy in Strategy)
-        + " (default: unbiased when sampling, else delta)",
+        + " (default: unbiased when sampling, gumbel below temperature 0.9, delta without sampling)",
     )
     delta: float = Field(2.0, gt=0, le=_MAX_DELTA, description=f"nats, for {_ADDING}")
     skip_repeats: bool = Field(False, description="mark each context only once in a text")
@@ -137,6 +137,7 @@ class GenerationOptions(MarkingOptions):
     num_beams: int = Field(1, ge=1, description="beam search instead of sampling where above 1")
     repetition_penalty: float = Field(1.0, gt=0, description="as in transformers; 1 for none")
     seed: int | None = Field(None, ge=0, lt=1 << 63, description="makes sampling, and the nonces, repeatable")
+    tries: int = Field(1, ge=1, le=16, description="write a text anew, this often at most, until its code is readable")
 
     @model_validator(mode="after")
     def _check_combinations(self) -> Self:
@@ -151,8 +152,8 @@ class GenerationOptions(MarkingOptions):
 
     @property
     def chosen_strategy(self) -> Strategy:
-        """The strategy, where none is named the one for the way of decoding."""
-        return strategy_for(self.strategy, sample=self.decoding is Decoding.SAMPLED)
+        """The strategy, where none is named the one for the way of sampling."""
+        return strategy_for(self.strategy, self.temperature if self.num_beams == 1 else 0)
 
     @property
     def decoding(self) -> Decoding:
@@ -175,18 +176,30 @@ class GenerationOptions(MarkingOptions):
         return {**chosen, "do_sample": False}
 
 
-def strategy_for(strategy: Strategy | None, *, sample: bool) -> Strategy:
-    """The strategy that is named, or where none is, the one for the way of decoding.
+CALM = 0.9
+"""Below this temperature a model is so sure of most words that ``unbiased`` is not read in texts of 200 tokens
+(``evaluation/defaults.py``)."""
+
+
+def strategy_for(strategy: Strategy | None, temperature: float) -> Strategy:
+    """The strategy that is named, or where none is, the one that suits the way of sampling.
+
+    Args:
+        strategy: the named one.
+        temperature: of sampling; 0 for greedy decoding and beam search.
 
     Raises:
         StrategyUnsuitable: a strategy that needs sampling, without sampling.
     """
-    chosen = strategy or (Strategy.UNBIASED if sample else Strategy.DELTA)
-    if chosen.keeps_distribution and not sample:
+    if strategy is None:
+        if temperature == 0:
+            return Strategy.DELTA
+        return Strategy.UNBIASED if temperature >= CALM else Strategy.GUMBEL
+    if strategy.keeps_distribution and temperature == 0:
         raise StrategyUnsuitable(
-            f"{chosen} chooses by chance, as sampling does; use delta for greedy decoding and beam search"
+            f"{strategy} chooses by chance, as sampling does; use delta for greedy decoding and beam search"
         )
-    return chosen
+    return strategy
 
 
 def default_profile(model: str) -> str:

@@ -23,6 +23,7 @@ from ctwl_encoder.models import load_model
 
 pytest.importorskip("vllm", reason="the plug-in is tested in an environment of its own: make test-vllm")
 openai = pytest.importorskip("openai")
+httpx = pytest.importorskip("httpx")  # which openai brings
 
 from vllm.triton_utils import HAS_TRITON  # noqa: E402
 
@@ -189,3 +190,59 @@ def test_speculative_decoding_which_v1_does_not_mark_is_refused(folder: Path) ->
         with pytest.raises(openai.BadRequestError, match="speculative"):
             write(client, PROMPTS[0])
         assert write(client, PROMPTS[0], max_tokens=5, extra_body={"vllm_xargs": {"ctwl_strategy": "off"}})
+
+
+@pytest.fixture(scope="module")
+def crowded(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A server with memory for some 900 tokens, which reads prompts 64 tokens at a time."""
+    options = ("--block-size", "16", "--num-gpu-blocks-override", "56", "--max-num-batched-tokens", "64")
+    counters = str(tmp_path_factory.mktemp("counters"))
+    yield from serve(
+        folder, *options, "--no-async-scheduling", VLLM_USE_V2_MODEL_RUNNER="0", PROMETHEUS_MULTIPROC_DIR=counters
+    )
+
+
+def counter(client: Any, name: str) -> float:
+    """The sum of a counter in the server's metrics."""
+    lines = httpx.get(f"{str(client.base_url).removesuffix('/v1/')}/metrics").text.splitlines()
+    return sum(float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith((f"{name}{{", f"{name} ")))
+
+
+def test_requests_that_were_put_off_and_taken_up_again_are_marked(crowded: Any, decoder: Decoder) -> None:
+    """The engine drops what it knows of a request that finds no memory, and reads its text again later."""
+    with ThreadPoolExecutor(6) as pool:
+        texts = list(pool.map(lambda prompt: write(crowded, prompt, extra_body={"ignore_eos": True}), PROMPTS))
+    assert [found(decoder.decode(text)) for text in texts] == [(42, 3)] * 6
+    assert counter(crowded, "vllm:num_preemptions_total") > 0
+    assert counter(crowded, "ctwl_marked_steps_total") > 6 * 150
+
+
+def test_a_long_prompt_is_read_in_pieces_and_then_from_the_cache(crowded: Any, decoder: Decoder) -> None:
+    prompt = " ".join(PROMPTS * 2)
+    before = counter(crowded, "vllm:prefix_cache_hits_total")
+    texts = [write(crowded, prompt, seed=seed, extra_body={"ignore_eos": True}) for seed in (5, 6)]
+    assert [found(decoder.decode(text)) for text in texts] == [(42, 3)] * 2
+    assert texts[0] != texts[1]
+    assert counter(crowded, "vllm:prefix_cache_hits_total") >= before + 128
+
+
+def test_a_grammar_stands_over_the_mark(crowded: Any, decoder: Decoder) -> None:
+    """What it forbids is never written, and what it leaves free carries the code."""
+    choice = {"structured_outputs": {"choice": ["the river", "the state"]}}
+    assert write(crowded, PROMPTS[0], extra_body=choice) in choice["structured_outputs"]["choice"]
+    letters = {"structured_outputs": {"regex": "[a-z ]{1500}"}}
+    text = write(crowded, PROMPTS[3], max_tokens=260, extra_body=letters)
+    assert set(text) <= set("abcdefghijklmnopqrstuvwxyz ")
+    assert found(decoder.decode(text)) == (42, 3)
+
+
+def test_a_client_that_leaves_harms_no_other(crowded: Any, decoder: Decoder) -> None:
+    with ThreadPoolExecutor(2) as pool:
+        other = pool.submit(write, crowded, PROMPTS[4], extra_body={"ignore_eos": True})
+        for _ in range(3):
+            stream = crowded.completions.create(model="smollm2", prompt=PROMPTS[5], max_tokens=400, stream=True)
+            for _, part in zip(range(20), stream, strict=False):
+                assert part.choices
+            stream.close()
+        assert found(decoder.decode(other.result())) == (42, 3)
+    assert found(decoder.decode(write(crowded, PROMPTS[1], extra_body={"ignore_eos": True}))) == (42, 3)

@@ -52,7 +52,9 @@ RAREST = STEP_BITS + DOUBLINGS - 1
 
 @cache
 def light_table(sigma: Sigma) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The units of ``light-soft`` and of ``light-rank`` at each interval of ranks, see :func:`_places`.
+    """The units of ``light-soft`` and of ``light-rank`` at each interval of ranks.
+
+    The intervals are equal steps, the first of them cut into doublings.
 
     With the interval ``[x, y)`` and its middle ``u``:
 
@@ -95,12 +97,18 @@ def light_scores(score: Score, ranks: NDArray[np.uint32], sigma: Sigma) -> NDArr
         ranks: uint32 (positions, colours).
         sigma: the profile's share of the weight in a half, as numerator and denominator.
     """
-    table: NDArray[np.int8] = np.array(light_table(sigma)[score is Score.LIGHT_RANK], dtype=np.int8)
-    return table[_places(ranks)]
+    found: NDArray[np.int8] = np.take(_by_leading_bits(score, sigma), ranks >> np.uint32(32 - _LEADING))
+    return found
 
 
-def _places(ranks: NDArray[np.uint32]) -> NDArray[np.int64]:
-    """The interval of each rank: the first step in doublings, then equal steps."""
-    bits = np.frexp(ranks.astype(np.float64))[1]  # number of bits of each rank
-    small = np.maximum(bits - (32 - STEP_BITS - DOUBLINGS), 0)
-    return np.where(ranks >> (32 - STEP_BITS), (ranks >> (32 - STEP_BITS)) + DOUBLINGS, small).astype(np.int64)
+_LEADING = STEP_BITS + DOUBLINGS
+"""Leading bits of a rank that decide its interval."""
+
+
+@cache
+def _by_leading_bits(score: Score, sigma: Sigma) -> NDArray[np.int8]:
+    """The units at each value of a rank's leading bits: int8 (2^_LEADING,)."""
+    table, steps = light_table(sigma)[score is Score.LIGHT_RANK], np.arange(1 << _LEADING)
+    doubling = np.frexp(steps)[1]  # number of bits: the first step is cut in doublings
+    step = steps >> DOUBLINGS
+    return np.array(table, dtype=np.int8)[np.where(step, step + DOUBLINGS, doubling)]

@@ -13,7 +13,7 @@ with the tail of the text, see :mod:`.continuations`. All that is left out keeps
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,12 +23,9 @@ from ctwl_protocol.text.normalization import normalize_within
 
 from ..errors import TokenizerUnsupported
 from .continuations import MOST_JOINED, Continuations, follow
-from .reading import Kind, Reading, append_normalized, breaks, extend, kind
+from .reading import Kind, Reading, Step, Tail, append_normalized, breaks, grow, kind
 from .strategies import Branch
 from .vocabulary import Vocabulary, read_vocabulary
-
-K = TypeVar("K")
-V = TypeVar("V")
 
 __all__ = ["Bridge"]
 
@@ -40,8 +37,9 @@ JOINED = 64
 """Candidates that may merge with the tail are tokenized with it from a probability of 1 / JOINED on, so there are never
 more than this at one step. ``evaluation/lookahead.py`` measures what fewer cost."""
 
-_CACHED = 1 << 16
-"""Tails, and steps from one to another, that are remembered. Chosen by hand: only speed and memory depend on it."""
+_REMEMBERED = 1 << 18
+"""Steps from one tail to another that are remembered; beyond them all are forgotten. Chosen by hand: only speed and
+memory depend on it, some 300 bytes a step."""
 
 _SPACED = len(Kind)
 """Opening of a candidate that starts with a space and goes on with something else: a new word."""
@@ -86,10 +84,7 @@ class Bridge:
         )
         # Candidates that are certainly cut off from a text, by the kind of its last character; new words always are.
         self._apart = {before: np.append(self._breaks[before], [True, False]) for before in Kind}
-        self._continuations: dict[tuple[str, bytes, bool], Continuations] = {}
-        self._begun = Reading(proxy.profile.prefix_length, count=1)
-        """Some text, all of it settled."""
-        self._steps: dict[tuple[str, bytes, bool, int], Reading] = {}
+        self._forget()
 
     def check_size(self, size: int) -> None:
         """Refuse a model that cannot write what its tokenizer reads.
@@ -107,56 +102,70 @@ class Bridge:
                 "model's; load both from one folder or by one name"
             )
 
+    def _forget(self) -> None:
+        """Begin to remember tails and steps. Texts that are being written go on from the tails that they have."""
+        self._tails: dict[tuple[str, bytes, bool], Tail] = {}
+        self._settled = Tail(begun=True)
+        """Behind a text all of which is settled."""
+        self._steps = 0
+
     def start(self) -> Reading:
         """The reading of an empty text."""
-        return Reading(self.proxy.profile.prefix_length)
+        return Reading(self.proxy.profile.prefix_length, self._same(Tail()))
 
     def extend(self, reading: Reading, token: int) -> Reading:
         """The reading after one more token of the provider's model."""
-        if not self.writes(token):
-            return reading
-        behind = self.continuations(reading)
-        place = int(behind.place_of[self.opening[token]])
-        if place >= 0:  # cut off from the tail: the tail is settled, and the token reads as it does alone
-            step = self._step(self._begun, token)
-            return reading.stepped(step, behind.paths[place])
-        return reading.stepped(self._step(reading, token))
+        step = self.step(reading.tail, token)
+        return reading if step is None else reading.after(step)
 
-    def _step(self, reading: Reading, token: int) -> Reading:
-        """A step from a tail; it is remembered for the next text with this tail."""
-        key = reading.tail, reading.pending, reading.count > 0, token
-        step = self._steps.get(key)
-        if step is None:
-            alone = Reading(reading.keep, min(reading.count, 1), (), reading.tail, reading.tokens, reading.pending)
-            step = extend(alone, self.vocabulary[token] or b"", self.proxy.tokenizer, self._breaks)
-            _remember(self._steps, key, step)
+    def step(self, tail: Tail, token: int) -> Step | None:
+        """The step that a token of the provider's model makes behind a tail; None where it becomes no text."""
+        step = tail.steps.get(token)
+        if step is None and self.writes(token):
+            step = self._new_step(tail, token)
+            tail.steps[token] = step
+            self._steps += 1
+            if self._steps > _REMEMBERED:
+                self._forget()
         return step
+
+    def _new_step(self, tail: Tail, token: int) -> Step:
+        behind = self.continuations(tail)
+        place = int(behind.place_of[self.opening[token]])
+        if place >= 0:
+            # Cut off from the tail: the tail is settled, and the token reads as it does alone.
+            alone = self.step(self._settled, token)
+            assert alone is not None  # noqa: S101 - it writes
+            return Step.between(tail, behind.paths[place] + alone.settled, alone.tail)
+        step = grow(tail, self.vocabulary[token] or b"", self.proxy.tokenizer, self._breaks)
+        return step._replace(tail=self._same(step.tail))
+
+    def _same(self, tail: Tail) -> Tail:
+        """The tail that is known already, if one is the same."""
+        return self._tails.setdefault((tail.text, tail.pending, tail.begun), tail)
 
     def writes(self, token: int) -> bool:
         """Whether a token of the provider's model becomes text."""
         return 0 <= token < len(self.vocabulary) and bool(self.vocabulary[token])
 
-    def continuations(self, reading: Reading) -> Continuations:
-        """What is known of the candidates behind a text; it stays known for the next text with the same tail."""
-        key = reading.tail, reading.pending, reading.count > 0
-        found = self._continuations.get(key)
-        if found is None:
-            found = Continuations(reading, *self._follow(reading))
-            _remember(self._continuations, key, found)
-        return found
+    def continuations(self, tail: Tail) -> Continuations:
+        """What is known of the candidates behind a tail."""
+        if tail.behind is None:
+            tail.behind = Continuations(tail.tokens, *self._follow(tail))
+        return tail.behind
 
-    def join(self, reading: Reading, candidates: Iterable[int]) -> bool:
-        """Tokenize candidates together with the tail, those of which this is not known yet; whether there were any.
+    def join(self, tail: Tail, candidates: Iterable[int]) -> bool:
+        """Tokenize candidates together with a tail, those of which this is not known yet; whether there were any.
 
         Args:
-            reading: the text so far.
-            candidates: token ids that may merge with the tail.
+            tail: the end of the text so far.
+            candidates: token ids that may merge with it.
         """
-        known = self.continuations(reading)
+        known = self.continuations(tail)
         new = [i for i in candidates if i not in known.joined and i < len(self.vocabulary)]
         if not new or len(known.joined) >= MOST_JOINED:
             return False
-        texts = [append_normalized(reading, self.vocabulary[i] or b"")[0] for i in new]
+        texts = [append_normalized(tail, self.vocabulary[i] or b"")[0] for i in new]
         known.add(dict(zip(new, map(tuple, self.proxy.tokenizer.encode_within(texts)), strict=True)))
         return True
 
@@ -172,8 +181,8 @@ class Bridge:
         """
         chances = probabilities[: len(self.vocabulary)]
         likely = np.flatnonzero(chances >= self.floor)
-        known = self.continuations(reading)
-        self.join(reading, likely[known.place_of[self.opening[likely]] < 0].tolist())
+        known = self.continuations(reading.tail)
+        self.join(reading.tail, likely[known.place_of[self.opening[likely]] < 0].tolist())
         candidates = np.flatnonzero(chances > NEGLIGIBLE)
         places = known.place_of[self.opening[candidates]]
         joined = known.entries[chances[known.entries[:, 0]] >= self.floor]
@@ -186,30 +195,23 @@ class Bridge:
                 found.append(Branch(path, chosen, tokens, chances[chosen].astype(np.float64)))
         return found
 
-    def _follow(self, reading: Reading) -> tuple[list[tuple[int, ...]], NDArray[np.int32]]:
+    def _follow(self, tail: Tail) -> tuple[list[tuple[int, ...]], NDArray[np.int32]]:
         """The paths behind which the candidates follow that are cut off from the tail, and the place of each opening.
 
         Returns:
             The paths; int32 (OPENINGS,), an index of these for each opening, -1 where a candidate may merge.
         """
-        if reading.pending or not reading.tail:
+        if tail.pending or not tail.text:
             return [], np.full(OPENINGS, -1, dtype=np.int32)
-        before = kind(reading.tail[-1])
+        before = kind(tail.text[-1])
         apart = self._apart[before]
         if before not in (Kind.SPACE, Kind.WHITE):
-            return [reading.tokens], np.where(apart, 0, -1).astype(np.int32)
+            return [tail.tokens], np.where(apart, 0, -1).astype(np.int32)
         # How white space is tokenized depends on the character behind it.
         probes = {_SPACED: " x"}
         if before is Kind.WHITE:
             probes |= {Kind.LETTER: "x", Kind.DIGIT: "1", Kind.MARK: "<", Kind.APOSTROPHE: "'"}
-        return follow(reading, apart, probes, self.proxy.tokenizer)
-
-
-def _remember(cache: dict[K, V], key: K, value: V) -> None:
-    """Put a value into a cache, which forgets its oldest one where it is full."""
-    cache[key] = value
-    if len(cache) > _CACHED:
-        del cache[next(iter(cache))]
+        return follow(tail.text, apart, probes, self.proxy.tokenizer)
 
 
 def _alone(data: bytes | None) -> str | None:

@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 
 from ctwl_protocol.proxy import ProxyTokenizer
 
-from .reading import Reading, common_prefix_length
-
-__all__ = ["MOST_JOINED", "Continuations", "Path", "follow"]
+__all__ = ["MOST_JOINED", "Continuations", "Path", "common_prefix_length", "follow"]
 
 Path: TypeAlias = tuple[int, ...]
 """Proxy tokens between the settled ones and a place."""
@@ -43,9 +41,9 @@ class Continuations:
 
     __slots__ = ("_tokens", "bases", "entries", "joined", "paths", "place_of")
 
-    def __init__(self, reading: Reading, paths: list[Path], place_of: NDArray[np.int32]) -> None:
-        """Begin with the places behind the tail; :meth:`add` brings candidates that merge with it."""
-        self._tokens = reading.tokens
+    def __init__(self, tokens: Path, paths: list[Path], place_of: NDArray[np.int32]) -> None:
+        """Begin with the places behind a tail of these tokens; :meth:`add` brings candidates that merge with it."""
+        self._tokens = tokens
         self.paths = paths
         self.bases = len(paths)
         self.place_of = place_of
@@ -72,12 +70,12 @@ class Continuations:
 
 
 def follow(
-    reading: Reading, apart: NDArray[np.bool_], probes: Mapping[int, str], tokenizer: ProxyTokenizer
+    tail: str, apart: NDArray[np.bool_], probes: Mapping[int, str], tokenizer: ProxyTokenizer
 ) -> tuple[list[Path], NDArray[np.int32]]:
     """Where candidates follow behind white space, whose tokens depend on what follows.
 
     Args:
-        reading: the text so far.
+        tail: the text that may still be tokenized in another way.
         apart: bool (openings,), which openings are certainly cut off.
         probes: by opening, a text that begins in this way.
         tokenizer: the proxy's.
@@ -86,7 +84,7 @@ def follow(
         The paths; int32 (openings,), an index of these for each opening, -1 where a candidate may merge.
     """
     place_of: NDArray[np.int32] = np.full(len(apart), -1, dtype=np.int32)
-    texts: Sequence[str] = [*(reading.tail + probe for probe in probes.values()), *probes.values()]
+    texts: Sequence[str] = [*(tail + probe for probe in probes.values()), *probes.values()]
     encoded = tokenizer.encode_within(texts)
     paths: list[Path] = []
     for opening, whole, probe in zip(probes, encoded, encoded[len(probes) :], strict=False):
@@ -96,3 +94,15 @@ def follow(
         if apart[opening]:
             place_of[opening] = paths.index(path)
     return paths, place_of
+
+
+def common_prefix_length(one: Path, other: Path) -> int:
+    """How many tokens two sequences begin with in common."""
+    if one == other[: len(one)]:
+        return len(one)
+    count = 0
+    for a, b in zip(one, other, strict=False):
+        if a != b:
+            break
+        count += 1
+    return count

@@ -22,13 +22,13 @@ from ctwl_protocol.partition import kernel
 from ctwl_protocol.records import slots
 
 from .bridge import Bridge
-from .continuations import Path
+from .continuations import Continuations, Path
 from .device import operations
 from .device.step import DeviceStep, Reported, Tables, Written
 from .lower_bound import LowerBound, argmax_is_certain
 from .payload import Payload, Seeds
 from .places import Place, Places, PlacesOfRow
-from .strategies import Decoding, Strategy, add_delta, check_sigma, probabilities
+from .strategies import Decoding, Strategy, add_delta, check_sigma, multiply, probabilities
 from .text_state import Half, HalfKey, Offer, TextState
 
 __all__ = ["Marker"]
@@ -122,7 +122,7 @@ class Marker:
 
     def extend(self, text: TextState, token: int) -> TextState:
         """A text with one more token of the provider's model."""
-        return text.after(self.bridge.extend(text.reading, token), token, ended=not self.bridge.writes(token))
+        return text.after(self.bridge.step(text.reading.tail, token), token)
 
     def look_up(self, texts: Sequence[TextState], tokens: Sequence[int]) -> None:
         """Copy from the device how likely the tokens were that now follow, for all texts of the last step at once.
@@ -181,14 +181,15 @@ class Marker:
                 self._plan_row(row, text)
                 for row, text in enumerate(texts)
                 if not text.ended and len(text.reading) >= length
-            ]
+            ],
+            self._seeds,
         )
 
     def _plan_row(self, row: int, text: TextState) -> PlacesOfRow:
-        behind, seen = self.bridge.continuations(text.reading), text.seen()
+        behind, seen = self.bridge.continuations(text.reading.tail), text.seen()
         places = [self._place(text, path) for path in behind.paths]
         left: list[Sequence[int]] = [seen.get((place.slot, place.context), ()) if place else () for place in places]
-        return PlacesOfRow(row, behind, places, left)
+        return PlacesOfRow(row, text.payload, behind, places, left)
 
     def reweigh(
         self, texts: Sequence[TextState], logits: torch.Tensor, places: Places | None = None, *, wait: bool = True
@@ -214,8 +215,11 @@ class Marker:
         likely = torch.softmax(logits if every else logits[step.rows.long()], dim=-1, dtype=torch.float32)
         if tables.most:
             self._reported = Reported(on.merging(likely, tables, step), [texts[row] for row in places.rows.tolist()])
-            if wait and self._learn():
-                places = self.plan(texts)
+            if wait and (news := self._learn()):
+                planned = [
+                    self._plan_row(old.row, texts[old.row]) if old.behind in news else old for old in places.planned
+                ]
+                places = Places.of(planned, self._seeds)
                 step = DeviceStep.of(places, device)
         if len(places):
             on.reweigh(logits, likely, tables, step, self.strategy)
@@ -230,6 +234,24 @@ class Marker:
         for row, offered in zip(places.rows.tolist(), offers, strict=True):
             texts[row].offers = offered  # rows with the same tokens share their text
 
+    def reweigh_by_numpy(
+        self, texts: Sequence[TextState], logits: NDArray[np.float32], likely: NDArray[np.float32]
+    ) -> None:
+        """The same in NumPy, row by row: the reference that :meth:`reweigh` is held to.
+
+        Args:
+            texts: as there.
+            logits: float32 (rows, size), changed in place.
+            likely: float32 (rows, size), their softmax.
+        """
+        change = self.strategy.traits.reweigh
+        assert change is not None  # noqa: S101 - the strategy keeps the distribution
+        length = self.profile.prefix_length
+        for text, row, chances in zip(texts, logits, likely, strict=True):
+            text.offers = self.offers(text, chances) if not text.ended and len(text.reading) >= length else []
+            for offer in text.offers:
+                multiply(row, offer.branch, change(offer.branch, offer.seed))
+
     def _tables_for(self, logits: torch.Tensor) -> Tables:
         """The bridge's tables on the device of the logits."""
         key = logits.device, logits.shape[1]
@@ -237,13 +259,11 @@ class Marker:
             self._tables[key] = Tables.of(self.bridge, logits.shape[1], logits.device)
         return self._tables[key]
 
-    def _learn(self) -> bool:
-        """Tokenize the candidates that the device reported with their tails; whether any was not known."""
+    def _learn(self) -> set[Continuations]:
+        """Tokenize the candidates that the device reported with their tails; those behind which some were not known."""
         reported, self._reported = self._reported, None
-        if reported is None:
-            return False
-        new = [self.bridge.join(text.reading, found) for text, found in reported.candidates()]
-        return any(new)
+        tails = [] if reported is None else [(text.reading.tail, found) for text, found in reported.candidates()]
+        return {self.bridge.continuations(tail) for tail, found in tails if self.bridge.join(tail, found)}
 
     def offers(self, text: TextState, likely: NDArray[np.float32]) -> list[Offer]:
         """The branches of a text that may be marked, the one with most mass first.
@@ -259,24 +279,27 @@ class Marker:
                 seen = text.seen().get((place.slot, place.context))
                 fresh = branch.without(seen) if seen else branch
                 if len(fresh.candidates):
-                    found.append(Offer(place, self.strategy, fresh))
+                    prefix = text.reading.before(branch.path, self.profile.prefix_length)
+                    seed = self._seeds.of(text.payload, place.slot, place.context)
+                    found.append(Offer(place, self.strategy, fresh, prefix, seed))
         return sorted(found, key=lambda offer: -offer.mass)
 
     def _place(self, text: TextState, path: Path) -> Place | None:
         """The place behind a path; None where nothing is marked there.
 
-        If the slot has a token after this context already, it adds no evidence again: to prefer it once more would
-        only make the text repeat itself. So such a token keeps its probability.
+        The slot is that of spec section 9.4. If it has a token after this context already, that token adds no evidence
+        again: to prefer it once more would only make the text repeat itself. So it keeps its probability.
         """
         reading, profile = text.reading, self.profile
         if reading.count + len(path) < profile.prefix_length:
             return None
-        prefix = reading.before(path, profile.prefix_length)
-        context = prefix[-profile.context_length :]
-        slot = self._slot(text.payload, prefix)
+        context = reading.before(path, profile.context_length)
+        slot = 0
+        if text.payload.layout is not None and text.payload.layout.codes > 1:
+            slot = slots.slot_of(text.payload.layout.codes, self._slot_word(reading.before(path, slots.TAIL)))
         if self._skip_repeats and text.seen().get((slot, context)):
             return None
-        return Place(path, slot, context, prefix, self._seeds.of(text.payload, slot, context))
+        return Place(path, slot, context)
 
     def _add_delta(self, rows: list[_Row]) -> None:
         """Mark rows under a strategy that adds ``delta`` (spec section 8.2); ask the proxy where it has to be asked."""
@@ -304,7 +327,7 @@ class Marker:
         """
         if self.decoding is Decoding.ANY or all(self._halves[offer.half_key] for offer in row.offers):
             return False
-        branches = [(offer.branch, offer.place.seed) for offer in row.offers]
+        branches = [(offer.branch, offer.seed) for offer in row.offers]
         if self.decoding is Decoding.GREEDY:
             return argmax_is_certain(row.likely, branches, row.text.delta)
         row.lower_bound = LowerBound(row.likely, branches, row.text.delta)
@@ -333,9 +356,3 @@ class Marker:
             insides = kernel.members(weights, seeds[rows], self.profile.sigma)
             for key, inside, row in zip(keys[rows], insides, weights, strict=True):
                 self._halves[key] = Half(inside, row.copy())
-
-    def _slot(self, payload: Payload, prefix: tuple[int, ...]) -> int:
-        """Which of a payload's slots the position behind a prefix carries (spec section 9.4)."""
-        if payload.layout is None or payload.layout.codes == 1:
-            return 0
-        return slots.slot_of(payload.layout.codes, self._slot_word(prefix[-slots.TAIL :]))

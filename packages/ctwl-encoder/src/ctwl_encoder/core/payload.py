@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ctwl_protocol import Profile, hashing
 from ctwl_protocol.hashing import GOLDEN
-from ctwl_protocol.partition.kernel import fmix32_scalar
+from ctwl_protocol.partition.kernel import fmix32_scalar, jit
 from ctwl_protocol.records.beacon import NONCE_COUNT
 from ctwl_protocol.records.layouts import Layout
 from ctwl_protocol.records.record import Record, slot_seed
@@ -15,8 +19,6 @@ from ctwl_protocol.records.record import Record, slot_seed
 from ..errors import OptionOutOfRange
 
 __all__ = ["Payload", "Seeds"]
-
-_WORD = 0xFFFFFFFF
 
 
 @dataclass(frozen=True)
@@ -55,16 +57,44 @@ class Seeds:
         cached = lru_cache(maxsize=1 << 16)  # by hand: only speed and memory depend on it
         self._colours = profile.colours
         self._partition = cached(lambda context: hashing.partition_seed(profile.key, context))
-        self._colour = cached(lambda context, **of_slot: slot_seed(profile, context, **of_slot))
+        self._beacon = cached(lambda context: (slot_seed(profile, context), *self._partition(context)))
+        self._slot = cached(lambda context, **of_slot: slot_seed(profile, context, **of_slot))
 
     def of(self, payload: Payload, slot: int, context: tuple[int, ...]) -> int:
         """``s(c, a)``: the seed of the permutation that a slot's code selects at a context (spec section 6.2)."""
-        if slot == 0:  # coloured alike in all texts (spec section 6.3)
-            seed = self._colour(context)
-        else:
-            nonce = payload.carried[0] % NONCE_COUNT
-            seed = self._colour(context, layout=payload.layout, slot=slot, nonce=nonce, key=payload.key)
-        # As hashing.code_colours and hashing.permutation_seeds, of one code and one colour: arrays would take longer.
-        colour = int(fmix32_scalar(seed ^ payload.carried[slot] * GOLDEN & _WORD)) * self._colours >> 32
-        first, second = self._partition(context)
-        return int(fmix32_scalar(first ^ int(fmix32_scalar(second + (colour + 1) * GOLDEN & _WORD))))
+        return int(self.of_all([(payload, slot, context)])[0])
+
+    def of_all(self, places: Iterable[tuple[Payload, int, tuple[int, ...]]]) -> NDArray[np.uint32]:
+        """The same for many places, each a payload, a slot and a context: uint32 (places,)."""
+        words = [(payload.carried[slot], *self._words(payload, slot, context)) for payload, slot, context in places]
+        return _seeds(np.array(words, dtype=np.uint32).reshape(-1, 4), self._colours)
+
+    def _words(self, payload: Payload, slot: int, context: tuple[int, ...]) -> tuple[int, int, int]:
+        """The seed of a slot's colours at a context (spec section 6.3), and the two of its permutations."""
+        if slot == 0:  # coloured alike in all texts
+            return self._beacon(context)
+        nonce = payload.carried[0] % NONCE_COUNT
+        seed = self._slot(context, layout=payload.layout, slot=slot, nonce=nonce, key=payload.key)
+        return seed, *self._partition(context)
+
+
+@jit
+def _seeds(words: NDArray[np.uint32], colours: int) -> NDArray[np.uint32]:
+    """:func:`ctwl_protocol.hashing.code_colours` and :func:`~ctwl_protocol.hashing.permutation_seeds`, one code each.
+
+    Args:
+        words: uint32 (n, 4): the code, the seed of its colours, and the two of the permutations.
+        colours: ``A``.
+
+    Returns:
+        uint32 (n,).
+    """
+    golden = np.uint32(GOLDEN)
+    found = np.empty(len(words), np.uint32)
+    for n in range(len(words)):
+        code, seed, first, second = words[n, 0], words[n, 1], words[n, 2], words[n, 3]
+        drawn = fmix32_scalar(np.uint32(seed ^ np.uint32(code * golden)))
+        colour = np.uint32((np.uint64(drawn) * np.uint64(colours)) >> np.uint64(32))
+        inner = fmix32_scalar(np.uint32(second + np.uint32(np.uint32(colour + np.uint32(1)) * golden)))
+        found[n] = fmix32_scalar(np.uint32(first ^ inner))
+    return found

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from .bridge import OPENINGS
 from .continuations import Continuations, Path
+from .payload import Payload, Seeds
 
 __all__ = ["Place", "Places", "PlacesOfRow"]
 
@@ -25,15 +26,11 @@ class Place(NamedTuple):
         path: proxy tokens between the settled ones and the place.
         slot: the slot of the record that the position carries.
         context: the proxy tokens that are hashed there.
-        prefix: the proxy tokens that the proxy LM reads.
-        seed: of the permutation that the slot's code selects there, ``s(c, a)``.
     """
 
     path: Path
     slot: int
     context: tuple[int, ...]
-    prefix: tuple[int, ...]
-    seed: int
 
 
 class PlacesOfRow(NamedTuple):
@@ -41,12 +38,14 @@ class PlacesOfRow(NamedTuple):
 
     Attributes:
         row: of the logits.
+        payload: what the row carries.
         behind: the candidates behind the row's tail.
         places: for each path of ``behind`` its place; None where the path is not marked.
         seen: for each place the tokens that are left alone, because they were marked after this context before.
     """
 
     row: int
+    payload: Payload
     behind: Continuations
     places: list[Place | None]
     seen: list[Sequence[int]]
@@ -67,6 +66,7 @@ class Places:
             tail; those of one row and candidate stand together.
         seen: int32 (k, 2), place and proxy token: what is left alone.
         places: the p places, with the row (of the n) of each.
+        planned: the n rows' places, as they were given.
     """
 
     rows: NDArray[np.int32]
@@ -75,13 +75,14 @@ class Places:
     joined: NDArray[np.int32]
     seen: NDArray[np.int32]
     places: list[tuple[int, Place]] = field(repr=False)
+    planned: Sequence[PlacesOfRow] = field(repr=False)
 
     def __len__(self) -> int:
         return len(self.seeds)
 
     @classmethod
-    def of(cls, rows: Sequence[PlacesOfRow]) -> Places:
-        """Lay the places of several rows out."""
+    def of(cls, rows: Sequence[PlacesOfRow], seeds: Seeds) -> Places:
+        """Lay the places of several rows out, with the seeds of their permutations."""
         places = [(n, place) for n, row in enumerate(rows) for place in row.places if place is not None]
         seen = [token for row in rows for tokens in row.seen for token in tokens]
         lengths = [len(tokens) for row in rows for place, tokens in zip(row.places, row.seen, strict=True) if place]
@@ -101,8 +102,9 @@ class Places:
         return cls(
             np.array([row.row for row in rows], dtype=np.int32),
             maps,
-            np.array([place.seed for _, place in places], dtype=np.uint32).view(np.int32),
+            seeds.of_all([(rows[n].payload, place.slot, place.context) for n, place in places]).view(np.int32),
             joined,
             np.column_stack([np.repeat(np.arange(len(places)), lengths), seen]).astype(np.int32).reshape(-1, 2),
             places,
+            rows,
         )

@@ -10,9 +10,10 @@ from __future__ import annotations
 import codecs
 import re
 import unicodedata
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,9 @@ from ctwl_protocol.proxy import ProxyTokenizer
 from ctwl_protocol.text.normalization import DELETED, WHITE_SPACE, normalize_within
 from ctwl_protocol.text.splitting import DIGITS_ALONE, SPLITS, SplittingRule
 
-__all__ = ["Kind", "Reading", "append_normalized", "breaks", "common_prefix_length", "extend", "kind", "visible"]
+from .continuations import Continuations, Path, common_prefix_length
+
+__all__ = ["Kind", "Reading", "Step", "Tail", "append_normalized", "breaks", "grow", "kind", "visible"]
 
 _MAX_TAIL = 256
 """Characters of a tail without a cut; a longer tail is cut where a token ends. Chosen by hand: longer than any word; a
@@ -84,46 +87,82 @@ def breaks(rule: SplittingRule) -> NDArray[np.bool_]:
     return table
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """A text so far as the reader's tokens; small, so that every step of a text may keep its own.
+class Tail:
+    """The end of a text, behind the tokens that are settled, and what is known of the texts that go on from it.
 
     Attributes:
+        text: normalized.
+        tokens: its proxy tokens, as if the text ended here.
+        pending: bytes that are no whole character yet, or a carriage return that may belong to a line feed.
+        begun: whether anything stands before it; the white space that begins a text is no part of it.
+        steps: by the next token of the provider's model, the step that it makes; filled as texts take them.
+        behind: what candidates do behind it; None until it is asked for.
+    """
+
+    __slots__ = ("begun", "behind", "pending", "steps", "text", "tokens")
+
+    def __init__(self, text: str = "", tokens: Path = (), pending: bytes = b"", *, begun: bool = False) -> None:
+        """Nothing is known of what follows yet."""
+        self.text = text
+        self.tokens = tokens
+        self.pending = pending
+        self.begun = begun
+        self.steps: dict[int, Step] = {}
+        self.behind: Continuations | None = None
+
+
+class Step(NamedTuple):
+    """What a token of the provider's model, or some bytes, do behind a tail.
+
+    Attributes:
+        tail: the tail after it.
+        settled: proxy tokens that it settles.
+        now: these and the tokens of the tail after it.
+        same: how many of ``now`` were the tokens of the tail before it.
+    """
+
+    tail: Tail
+    settled: Path
+    now: Path
+    same: int
+
+    @classmethod
+    def between(cls, before: Tail, settled: Path, after: Tail) -> Step:
+        """The step from one tail to another."""
+        now = settled + after.tokens
+        return cls(after, settled, now, common_prefix_length(before.tokens, now))
+
+
+@dataclass(slots=True)
+class Reading:
+    """A text so far as the reader's tokens. It does not change, and it is small: each step of a text keeps its own.
+
+    Attributes:
+        keep: settled tokens that are kept.
+        tail: the text behind the settled tokens.
         count: how many proxy tokens are settled: they stay whatever follows.
         recent: the last of them, at most ``keep``.
-        settled: those that the last bytes settled.
-        tail: normalized text behind them.
-        tokens: the tail's proxy tokens, as if the text ended here.
-        pending: bytes that are no whole character yet, or a carriage return that may belong to a line feed.
-        keep: settled tokens that are kept.
     """
 
     keep: int
+    tail: Tail
     count: int = 0
-    recent: tuple[int, ...] = ()
-    tail: str = ""
-    tokens: tuple[int, ...] = ()
-    pending: bytes = b""
-    settled: tuple[int, ...] = ()
+    recent: Path = ()
 
     def __len__(self) -> int:
         """Proxy tokens of the text so far."""
-        return self.count + len(self.tokens)
+        return self.count + len(self.tail.tokens)
 
-    def stepped(self, step: Reading, before: tuple[int, ...] = ()) -> Reading:
-        """This text after a step that was read behind the same tail in another text.
+    def after(self, step: Step) -> Reading:
+        """The reading after a step from its tail."""
+        settled = step.settled
+        if not settled:
+            return Reading(self.keep, step.tail, self.count, self.recent)
+        return Reading(self.keep, step.tail, self.count + len(settled), (self.recent + settled)[-self.keep :])
 
-        Args:
-            step: the other text after the step.
-            before: where the step was read behind no tail, the tokens of this text's tail, which it settles.
-        """
-        settled = before + step.settled
-        recent = (self.recent + settled)[-self.keep :] if settled else self.recent
-        return Reading(self.keep, self.count + len(settled), recent, step.tail, step.tokens, step.pending, settled)
-
-    def before(self, path: tuple[int, ...], count: int) -> tuple[int, ...]:
+    def before(self, path: Path, count: int) -> Path:
         """The last ``count`` tokens where the settled ones are followed by ``path``; fewer at the text's start."""
-        return (*self.recent, *path)[-count:]
+        return (self.recent + path)[-count:]
 
 
 def visible(data: bytes) -> tuple[str, bytes]:
@@ -138,35 +177,35 @@ def visible(data: bytes) -> tuple[str, bytes]:
     return text, pending
 
 
-def append_normalized(reading: Reading, data: bytes) -> tuple[str, bytes]:
-    """The tail with bytes added, normalized, and what stays pending."""
-    text, pending = visible(reading.pending + data)
-    tail = normalize_within(reading.tail + text)
-    return (tail if reading.count else tail.lstrip(WHITE_SPACE)), pending
+def append_normalized(tail: Tail, data: bytes) -> tuple[str, bytes]:
+    """The tail's text with bytes added, normalized, and what stays pending."""
+    text, pending = visible(tail.pending + data)
+    whole = normalize_within(tail.text + text)
+    return (whole if tail.begun else whole.lstrip(WHITE_SPACE)), pending
 
 
-def extend(reading: Reading, data: bytes, tokenizer: ProxyTokenizer, table: NDArray[np.bool_]) -> Reading:
-    """The reading after more bytes.
+def grow(before: Tail, data: bytes, tokenizer: ProxyTokenizer, table: NDArray[np.bool_]) -> Step:
+    """The step that some bytes make.
 
     Args:
-        reading: the reading before.
+        before: the tail before it.
         data: what a token of the provider's model adds.
         tokenizer: the proxy's.
         table: of :func:`breaks`, for the proxy's splitting rule.
     """
-    tail, pending = append_normalized(reading, data)
-    if tail == reading.tail:
-        return replace(reading, pending=pending, settled=())
-    cut = _last_cut(tail, table)
-    tokens, *rest = tokenizer.encode_within([tail, tail[cut:]] if cut else [tail])
+    text, pending = append_normalized(before, data)
+    if text == before.text:
+        return Step.between(before, (), Tail(text, before.tokens, pending, begun=before.begun))
+    cut = _last_cut(text, table)
+    tokens, *rest = tokenizer.encode_within([text, text[cut:]] if cut else [text])
     settled: list[int] = []
     if cut:
         # What lies before the cut is tokenized with what follows it: "\n\n" alone is another token than in "\n\nThe".
-        settled, tokens, tail = tokens[: len(tokens) - len(rest[0])], rest[0], tail[cut:]
-    elif len(tail) > _MAX_TAIL:
-        settled, tokens, tail = _force(tokens, tail, tokenizer)
-    recent = (*reading.recent, *settled)[-reading.keep :]
-    return Reading(reading.keep, reading.count + len(settled), recent, tail, tuple(tokens), pending, tuple(settled))
+        settled, tokens, text = tokens[: len(tokens) - len(rest[0])], rest[0], text[cut:]
+    elif len(text) > _MAX_TAIL:
+        settled, tokens, text = _force(tokens, text, tokenizer)
+    after = Tail(text, tuple(tokens), pending, begun=before.begun or bool(settled))
+    return Step.between(before, tuple(settled), after)
 
 
 def _last_cut(tail: str, table: NDArray[np.bool_]) -> int:
@@ -189,15 +228,3 @@ def _force(tokens: list[int], tail: str, tokenizer: ProxyTokenizer) -> tuple[lis
         if text and tail.endswith(text) and "\ufffd" not in text:
             return tokens[:count], tokens[count:], text
     return [], tokens, tail
-
-
-def common_prefix_length(one: tuple[int, ...], other: tuple[int, ...]) -> int:
-    """How many tokens two sequences begin with in common."""
-    if one == other[: len(one)]:
-        return len(one)
-    count = 0
-    for a, b in zip(one, other, strict=False):
-        if a != b:
-            break
-        count += 1
-    return count

@@ -14,7 +14,7 @@ from ctwl_protocol import hashing
 from .expected_evidence import HIT_RATE, MarkedPosition, expected_rank_nats, marked_positions, null_hit
 from .payload import Payload
 from .places import Place
-from .reading import Reading, common_prefix_length
+from .reading import Reading, Step
 from .strategies import Branch, Strategy
 
 __all__ = ["Half", "HalfKey", "Offer", "TextState"]
@@ -43,6 +43,8 @@ class Offer(NamedTuple):
         place: the place.
         strategy: how it is marked.
         branch: its candidates; empty where they stayed on a device.
+        prefix: the proxy tokens that the proxy LM reads there; empty on a device.
+        seed: of the permutation that the slot's code selects there, ``s(c, a)``; 0 on a device.
         half: what the proxy says of it; None where the proxy was not asked: ``unbiased`` and ``gumbel`` need none,
             ``delta`` not always.
         chance: without a branch, the probability of the provider's token that was written.
@@ -51,6 +53,8 @@ class Offer(NamedTuple):
     place: Place
     strategy: Strategy
     branch: Branch = _ON_DEVICE
+    prefix: tuple[int, ...] = ()
+    seed: int = 0
     half: Half | None = None
     chance: Callable[[int], float] | None = None
 
@@ -62,15 +66,17 @@ class Offer(NamedTuple):
     @property
     def half_key(self) -> HalfKey:
         """What decides the half."""
-        return self.place.seed, self.place.prefix
+        return self.seed, self.prefix
 
     def mark(self, index: int, token: int, written: int, previous: MarkedPosition | None) -> MarkedPosition:
         """The marked position, where the reader sees ``token`` there and the provider's token was ``written``."""
         if self.half is not None:
             chance = float(self.half.weights[token]) / max(float(self.half.weights.sum(dtype=np.uint64)), 1.0)
             hit = float(self.half.inside[token])
+        elif self.chance is not None:  # on a device, where all strategies keep the distribution
+            chance, hit = self.chance(written), HIT_RATE
         else:
-            chance = self.chance(written) if self.chance else self.branch.share(token)
+            chance = self.branch.share(token)
             hit = HIT_RATE if self.strategy.keeps_distribution or self._leads(token) else 1 - HIT_RATE
         rank_nats = expected_rank_nats(chance) if self.strategy.traits.ranks else 0.0
         slot, context = self.place.slot, self.place.context
@@ -78,7 +84,7 @@ class Offer(NamedTuple):
 
     def _leads(self, token: int) -> bool:
         """Whether a token would be a member if the proxy had the model's own distribution."""
-        ranks = hashing.ranks_of(np.uint32(self.place.seed), np.append(token, self.branch.tokens))
+        ranks = hashing.ranks_of(np.uint32(self.seed), np.append(token, self.branch.tokens))
         if self.strategy.traits.vanilla:
             return bool(ranks[0] < 1 << 31)
         return bool(self.branch.mass[ranks[1:] < ranks[0]].sum() < self.branch.mass.sum() / 2)
@@ -113,20 +119,25 @@ class TextState:
                 self._seen.setdefault((mark.slot, mark.context), []).append(mark.token)
         return self._seen
 
-    def after(self, reading: Reading, token: int, *, ended: bool) -> TextState:
-        """The text with one more token of the provider's; its marked positions follow what the reader sees now."""
-        last, old, seen = self.last, self.reading, self.seen()
+    def after(self, step: Step | None, token: int) -> TextState:
+        """The text with one more token of the provider's; its marked positions follow what the reader sees now.
+
+        Args:
+            step: from the tail of the text's reading; None where the token becomes no text.
+            token: of the provider's model.
+        """
+        last, seen = self.last, self.seen()
         self._seen = None
-        if reading is not old:
-            now = reading.settled + reading.tokens
-            same = common_prefix_length(old.tokens, now)
-            while last is not None and last.position >= old.count + same:
-                seen[last.slot, last.context].remove(last.token)
-                last = last.previous
-            offers = sorted(self.offers, key=lambda offer: len(offer.place.path)) if self.offers[1:] else self.offers
-            for offer in offers:
-                path = offer.place.path
-                if same <= len(path) < len(now) and now[: len(path)] == path:
-                    last = offer.mark(old.count + len(path), now[len(path)], token, last)
-                    seen.setdefault((last.slot, last.context), []).append(last.token)
-        return TextState(self.payload, self.delta, reading, last, ended, [], seen)
+        if step is None:
+            return TextState(self.payload, self.delta, self.reading, last, True, [], seen)
+        count, now, same = self.reading.count, step.now, step.same
+        while last is not None and last.position >= count + same:
+            seen[last.slot, last.context].remove(last.token)
+            last = last.previous
+        offers = sorted(self.offers, key=lambda offer: len(offer.place.path)) if self.offers[1:] else self.offers
+        for offer in offers:
+            path = offer.place.path
+            if same <= len(path) < len(now) and now[: len(path)] == path:
+                last = offer.mark(count + len(path), now[len(path)], token, last)
+                seen.setdefault((last.slot, last.context), []).append(last.token)
+        return TextState(self.payload, self.delta, self.reading.after(step), last, False, [], seen)

@@ -29,8 +29,9 @@ class Request(BeaconOptions, MarkingOptions, ProxyOptions):
     """What one request writes: a beacon, or the codes of a record. The fields of a proxy are the server's alone.
 
     Attributes:
-        strategy: ``unbiased`` where none is named, and ``delta`` for greedy requests. A greedy request that itself
-            names a strategy that needs sampling is refused.
+        strategy: where none is named, the one that suits the request's sampling, see
+            :func:`ctwl_encoder.options.strategy_for`. A greedy request that itself names a strategy that needs sampling
+            is refused; where the server names one, it is marked with ``delta``.
         layout: the number of the record's layout, where there are ``codes``.
         codes: a record as its codes, in place of provider, version and nonce.
     """
@@ -70,9 +71,10 @@ class Request(BeaconOptions, MarkingOptions, ProxyOptions):
             if own:  # a client that asks for a mark must know that there would be none
                 raise OptionOutOfRange(f"name {PREFIX}provider or {PREFIX}codes; the server has none of its own")
             return None
-        sample = temperature > 0
-        named = request.strategy if sample or "strategy" in own or not request.strategy.keeps_distribution else None
-        strategy = strategy_for(named, sample=sample)
+        named = request.strategy if "strategy" in asked else None
+        if temperature == 0 and "strategy" not in own and request.strategy.keeps_distribution:
+            named = None  # the server's, which suits the requests that sample
+        strategy = strategy_for(named, temperature)
         profile = get_profile(request.profile)
         check_beacon(profile)
         check_sigma(strategy, profile)

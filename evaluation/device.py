@@ -1,0 +1,91 @@
+"""Does marking on the device write what the NumPy reference writes?
+
+A provider with a large vocabulary (SmolLM2 over Tekken's 131,072 tokens, transplant.py) writes texts from the same
+prompts and seeds in two ways: as the encoder marks, with torch, and by the NumPy functions that define the strategies
+(spec sections 8.3 and 8.4). The public reads them with the offline profile's proxy. Stated for each way: how many texts
+are found with their code, the hit rate, and at each step the NLL that is expected under what was marked, less that of
+what was not; the model's own distribution is meant, after temperature and top-p.
+
+    python evaluation/device.py --out evaluation/results/device.json
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from unittest.mock import patch
+
+import numpy as np
+import torch
+from bridge import read
+from common import generated, mean, rate
+from experiment import OFFLINE, Options, Result, experiment, tracked
+from transplant import provider
+
+from ctwl_decoder import Decoder
+from ctwl_encoder import Encoder
+from ctwl_encoder.core.marker import Marker
+from ctwl_encoder.core.text_state import TextState
+from ctwl_protocol.proxy import open_proxy
+
+SETTINGS = (("unbiased", 1.0, 1.0), ("gumbel", 0.7, 0.95))
+"""Strategy, temperature, top-p."""
+
+
+def reference(marker: Marker, texts: Sequence[TextState], logits: torch.Tensor) -> None:
+    """Mark as :meth:`ctwl_encoder.core.marker.Marker.reweigh` does, by NumPy."""
+    marker.reweigh_by_numpy(texts, logits.numpy(), logits.softmax(dim=1).numpy())
+
+
+def watched(reweigh: Callable[..., None], changes: list[np.ndarray]) -> Callable[..., None]:
+    """A way of marking that notes by how much the expected NLL changes: float64 (rows,) a step."""
+
+    def wrapper(marker: Marker, texts: Sequence[TextState], logits: torch.Tensor) -> None:
+        before = logits.double().log_softmax(dim=1)
+        reweigh(marker, texts, logits)
+        moved = logits.double().softmax(dim=1) - before.exp()
+        changes.append(-(moved * before.masked_fill(before.isneginf(), 0.0)).sum(dim=1).numpy())
+
+    return wrapper
+
+
+@experiment(quick={"texts": 2, "tokens": 40}, texts=100, tokens=150, batch=25, seed=1)
+def main(options: Options) -> Result:
+    """Run the experiment."""
+    decoder = Decoder.open(OFFLINE)
+    encoder = Encoder(*provider("tekken"), open_proxy(OFFLINE, lazy=True))
+    ways = {"device": Marker.reweigh, "reference": reference}
+    batch, length = min(options.batch, options.texts), round(1.2 * options.tokens)
+    rows, written = [], dict[str, list[str]]()
+    for strategy, temperature, top_p in SETTINGS:
+        for way, reweigh in tracked(list(ways.items()), strategy):
+            changes: list[np.ndarray] = []
+            with patch.object(Marker, "reweigh", watched(reweigh, changes)):
+                texts = generated(
+                    encoder, options.texts, length, batch=batch, seed=options.seed, strategy=strategy,
+                    temperature=temperature, top_p=top_p,
+                )  # fmt: skip
+            written[way] = [generation.text for generation in texts]
+            change = np.stack(changes).reshape(-1, length, batch).mean(axis=1).reshape(-1)
+            shown = [decoder.proxy.tokenizer.encode(text)[: options.tokens] for text in written[way]]
+            reports = [decoder.decode(decoder.proxy.tokenizer.decode(ids), score="both") for ids in shown]
+            counted = [read(decoder, generation, options.tokens) for generation in texts]
+            right = [
+                report.code == generation.beacon.code and report.p_value <= 1e-4
+                for report, generation in zip(reports, texts, strict=True)
+            ]
+            rows.append(
+                {
+                    "strategy": strategy, "temperature": temperature, "top-p": top_p, "way": way,
+                    "found with its code, p <= 1e-4": rate(sum(right), len(right)),
+                    "hit rate": round(float(np.mean([each["hits"] for each in counted])), 4),
+                    "hit rate of a wrong code": round(float(np.mean([each["wrong"] for each in counted])), 4),
+                    "change of the expected NLL, nats a token": mean(change),
+                }
+            )  # fmt: skip
+        same = sum(one == other for one, other in zip(*written.values(), strict=True))
+        rows[-1]["texts equal to the device's"] = same
+    return {"settings": {"provider's vocabulary": "tekken"}, "rows": rows}
+
+
+if __name__ == "__main__":
+    main()
