@@ -67,7 +67,8 @@ class Seeds:
     def of_all(self, places: Iterable[tuple[Payload, int, tuple[int, ...]]]) -> NDArray[np.uint32]:
         """The same for many places, each a payload, a slot and a context: uint32 (places,)."""
         words = [(payload.carried[slot], *self._words(payload, slot, context)) for payload, slot, context in places]
-        return _seeds(np.array(words, dtype=np.uint32).reshape(-1, 4), self._colours)
+        found: NDArray[np.uint32] = _seeds(np.array(words, dtype=np.uint32).reshape(-1, 4), self._colours)
+        return found
 
     def _words(self, payload: Payload, slot: int, context: tuple[int, ...]) -> tuple[int, int, int]:
         """The seed of a slot's colours at a context (spec section 6.3), and the two of its permutations."""
