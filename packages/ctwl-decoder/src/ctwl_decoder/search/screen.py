@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial
 
@@ -15,15 +16,14 @@ from .windows import find_candidates
 
 __all__ = ["screen"]
 
-_SLACK = 10
-"""A normal distribution must give this many times the level, or 1, before an exact p-value is left out: tails differ.
-Chosen by hand; it costs power alone."""
-
 
 def screen(
     profile: Profile, variants: Sequence[TokenizedVariant], plan: SearchPlan, counts: Sequence[int], level: float
 ) -> float:
-    """The smallest p-value of a text by the light scores; 1 where none is anywhere near the level.
+    """The smallest p-value of a text by the light scores; 1 where none is near the level.
+
+    Where a normal distribution gives more than the level's root, no exact p-value is computed: it would hardly ever be
+    so much smaller. That costs power alone.
 
     Args:
         profile: the profile.
@@ -37,6 +37,6 @@ def screen(
         ranks = light_ranks(profile, variant.positions)
         units = partial(light_scores, ranks=ranks, sigma=profile.sigma)
         texts, code_sets = tests_of(score_positions(profile, variant, units, plan), variant, plan)
-        candidates = find_candidates(texts, code_sets, counts, at_most=min(1.0, _SLACK * level))
+        candidates = find_candidates(texts, code_sets, counts, at_most=math.sqrt(level))
         found += [candidate.p_value for candidate in candidates]
     return min(found)
