@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, fields
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar, get_args
+from typing import TYPE_CHECKING, TypeVar
 
 from ctwl_protocol import Beacon, Profile, get_profile, published_names
 from ctwl_protocol.command import run_command
@@ -34,6 +34,7 @@ from .options import (
     RecordOptions,
     check_prompts,
     default_profile,
+    kind_of,
 )
 
 if TYPE_CHECKING:
@@ -111,17 +112,15 @@ def _add_options(group: _ArgumentGroup, model: type[Options], *, but: type[Optio
     for name, field in model.model_fields.items():
         if name in but.model_fields:
             continue
-        flag, help_text = f"--{name.replace('_', '-')}", str(field.description)
-        # The type, of `type | None` the first.
-        kind = (get_args(field.annotation) or (field.annotation,))[0]
+        flag, help_text, kind = f"--{name.replace('_', '-')}", str(field.description), kind_of(field)
         if kind is bool:
-            group.add_argument(flag, action="store_true", help=help_text)
+            group.add_argument(flag, action="store_const", const="true", help=help_text)
             continue
         if field.default is not None:
             help_text += f" (default {field.default})"
-        choices = list(Strategy) if kind is Strategy else None
-        metavar = None if choices else {int: "N", float: "X", str: "FILE"}[kind]
-        group.add_argument(flag, type=kind, choices=choices, default=field.default, metavar=metavar, help=help_text)
+        metavar = {int: "N", float: "X", str: "FILE", Strategy: "NAME"}[kind]
+        alone = {"nargs": "?", "const": ""} if name == "version" else {}  # as other programs print their versions
+        group.add_argument(flag, metavar=metavar, help=help_text, **alone)
 
 
 def _asked(arguments: argparse.Namespace, model: type[T]) -> T:
@@ -130,7 +129,8 @@ def _asked(arguments: argparse.Namespace, model: type[T]) -> T:
     Raises:
         OptionOutOfRange, FieldOutOfRange, StrategyUnsuitable: an option that does not fit.
     """
-    return model(**{name: getattr(arguments, name) for name in model.model_fields})
+    typed = {name: getattr(arguments, name) for name in model.model_fields}
+    return model.of_command({name: value for name, value in typed.items() if value is not None})
 
 
 def _prompt(arguments: argparse.Namespace) -> str:
@@ -147,7 +147,10 @@ def _prompt(arguments: argparse.Namespace) -> str:
     try:
         return read_bounded(file or sys.stdin.buffer, _MAX_PROMPT).decode().rstrip("\r\n")
     except OSError as error:
-        raise OptionOutOfRange(f"cannot read the prompt from {name}: {error.strerror or error}") from error
+        raise OptionOutOfRange(
+            f"cannot read the prompt from {name}: {error.strerror or error}; name a UTF-8 text file, or give "
+            'the prompt itself: ctwl-encode "The harvest this year"'
+        ) from error
     except UnicodeDecodeError as error:
         raise OptionOutOfRange(f"the prompt in {name} is not UTF-8 (byte {error.start})") from error
 
@@ -260,6 +263,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    if arguments.version is not None and not arguments.version.isdecimal():
+        raise OptionOutOfRange("--version is the model's version, 0 to 15; for the program's own: ctwl-encode --about")
     if arguments.new_keys is None:
         _write(arguments)
     else:

@@ -37,6 +37,7 @@ a whole ceremony: two of three people sign the root, one key signs the registry:
 later, a change, and another key for the registry:
   ctwl-registry retire registry.ctwl --code 42 --version 0
   ctwl-registry sign registry.ctwl x.key
+  Y=$(ctwl-registry keygen y.key)
   ctwl-registry rotate root.ctwl root-2.ctwl --registry-key $Y
   ctwl-registry sign root-2.ctwl a.key b.key          where the root's keys change: old and new keys sign
   ctwl-registry sign registry.ctwl y.key              x.key's signature stays, for clients that lack root 2
