@@ -6,7 +6,6 @@ import argparse
 import io
 import json
 import math
-import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -16,13 +15,13 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from ctwl_protocol import Beacon, Profile, get_profile, published_names
-from ctwl_protocol.command import run_command
+from ctwl_protocol.command import command_parser, run_command
+from ctwl_protocol.environment import PROFILE, PROXY, REGISTRY
 from ctwl_protocol.files import read_bounded
 from ctwl_protocol.records.layouts import MAX_CODES
 from ctwl_protocol.records.record import Record, relayed
 from ctwl_protocol.records.sealing import ProviderKeys
 
-from . import __version__
 from .core.expected_evidence import READERS_LEVEL
 from .core.strategies import Strategy
 from .errors import OptionOutOfRange, ShortText, StrategyUnsuitable
@@ -72,20 +71,16 @@ exit status: 0 a text was written; 2 an error.
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="ctwl-encode",
-        description="Write text with a language model so that anyone can read back where it comes from.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    what = "Write text with a language model so that anyone can read back where it comes from."
+    parser = command_parser("ctwl-encode", what, _EPILOG, [*PROXY, REGISTRY], version="--about")
     parser.add_argument("prompt", nargs="?", metavar="PROMPT", help="the prompt; - reads it from standard input")
     parser.add_argument("--prompt-file", metavar="FILE", help="read the prompt from a file")
     parser.add_argument("--model", default="smollm2", help="a model folder, a name on the hub, or smollm2 (default)")
     parser.add_argument(
         "--profile",
-        default=os.environ.get("CTWL_PROFILE") or None,
+        default=PROFILE.value(),
         help=f"a published profile or a profile file; published: {', '.join(published_names())} "
-        "(default: $CTWL_PROFILE, else the standard one, and for smollm2 its own)",
+        "(default: ${PROFILE.name}, else the standard one, and for smollm2 its own)",
     )
     parser.add_argument(
         "--proxy", metavar="PATH", help="folder with the proxy LM's files (default: cache, then source)"
@@ -96,14 +91,11 @@ def _parser() -> argparse.ArgumentParser:
     record.add_argument(
         "--new-keys",
         metavar="FILE",
-        help="make a provider's keys, encrypted with a passphrase ($CTWL_PASSPHRASE, else asked), and stop",
+        help="make a provider's keys, encrypted with a passphrase, and stop",
     )
     _add_options(parser.add_argument_group("marking"), MarkingOptions)
     _add_options(parser.add_argument_group("generation"), GenerationOptions, but=MarkingOptions)
     parser.add_argument("--json", action="store_true", help="print the text and its record as JSON")
-    parser.add_argument(
-        "--about", action="version", version=f"ctwl-encode {__version__}", help="print the program's version"
-    )
     return parser
 
 
