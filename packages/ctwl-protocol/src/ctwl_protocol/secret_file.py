@@ -23,7 +23,7 @@ from . import canonical
 from .environment import PASSPHRASE
 from .errors import FileUnwritable, KeyFileLocked, KeyFileMalformed, NonCanonical, PassphraseMissing
 from .files import read_bounded, write_atomically
-from .schema import Document, describe_error
+from .schema import Document
 
 __all__ = ["ask_passphrase", "is_locked", "lock", "read_secret", "unlock", "write_secret"]
 
@@ -48,11 +48,6 @@ class _SecretFile(Document):
     salt: Annotated[bytes, Field(min_length=_SALT, max_length=_SALT)]
     nonce: Annotated[bytes, Field(min_length=_NONCE, max_length=_NONCE)]
     secret: bytes
-
-    @classmethod
-    def malformed(cls, error: Exception) -> KeyFileMalformed:
-        """The error for other bytes, in words for whoever named the file."""
-        return KeyFileMalformed(f"not a valid secret file: {describe_error(error)}")
 
 
 def lock(secret: bytes, passphrase: str, purpose: str) -> bytes:
