@@ -206,5 +206,6 @@ for (const [name, example] of Object.entries(data.examples)) {
   });
   element("examples").append(choice);
 }
-if (typeof DecompressionStream === "undefined" || !("isWellFormed" in String.prototype)) tell(say("unsupported"), true);
+const needed = [globalThis.DecompressionStream, globalThis.WebAssembly, String.prototype.isWellFormed];
+if (data.engine && needed.includes(undefined)) tell(say("unsupported"), true);
 else begin();

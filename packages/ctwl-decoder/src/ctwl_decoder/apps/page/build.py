@@ -76,9 +76,10 @@ def build_page(
     elif service is None:
         raise OptionOutOfRange(f"the tokenizer of {profile.name} does not come with this package")
     script, style = bundle(page / "page.js"), (page / "page.css").read_text(encoding="utf-8")
+    # 'wasm-unsafe-eval' lets the page compile its own WebAssembly. It allows no script, unlike 'unsafe-eval'.
     policy = (
-        f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; worker-src blob:; "
-        "img-src data:; base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src '{_digest(script)}' 'wasm-unsafe-eval'; style-src '{_digest(style)}'; "
+        "worker-src blob:; img-src data:; base-uri 'none'; form-action 'none'"
     )
     if service is not None:
         policy += "; connect-src 'self'"
