@@ -22,10 +22,10 @@ from experiment import FILES, RESULTS, Experiment
 from plots import draw_all
 
 NAMES = (
-    "curves", "ablations", "entropy", "gumbel", "lengths", "light", "light_speed", "attacks", "preservation",
-    "diversity", "approximations", "detection", "reference", "recovery", "quality", "modes", "asked", "records",
-    "private", "substitution", "false_positives", "pasted", "documents", "numerics", "lookahead", "bridge", "serving",
-    "load", "bench",
+    "curves", "ablations", "entropy", "gumbel", "lengths", "light", "light_speed", "browser", "attacks",
+    "preservation", "diversity", "approximations", "detection", "reference", "recovery", "quality", "modes", "asked",
+    "records", "private", "substitution", "false_positives", "pasted", "documents", "numerics", "lookahead", "bridge",
+    "serving", "load", "bench",
 )  # fmt: skip
 """The modules of the experiments; the results have the same names."""
 

@@ -29,7 +29,8 @@ FORMS = {
     "joiners": MARKED.replace(" of ", " o\u200df "),
     "pasted": MARKED.replace(" ", "\u00a0", 20).replace("\n", "\r\n") + "\u200b\u2028",
     "human": HUMAN,
-    "other scripts": "“£16” Übermäßig naïve façade, Владимир пишет, 東京は大きい, ١٢٣ ४५६ ½ Ⅷ 你好123世界, 👍🏽 e\u0301 " * 6,
+    "other scripts": "“£16” Übermäßig naïve façade, Владимир пишет, 東京は大きい, "
+    "١٢٣ ४५६ ½ Ⅷ 你好123世界, 👍🏽 e\u0301 " * 6,
     "code": "for (let i = 0; i < 10; i++) {\n\tconsole.log(`${i} ** 2 = ${i ** 2}`);\n}\n" * 8,
     "numbers": " ".join(str(n * n * 7919) for n in range(60)),
     "short": "Hello.",

@@ -29,6 +29,9 @@ from .service import Service
 __all__ = ["create_app"]
 
 
+_PROBLEM = {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+
+
 def create_app(proxy: Proxy, limits: Limits | None = None) -> FastAPI:
     """The service as an ASGI app, which takes over the proxy LM.
 
@@ -73,7 +76,7 @@ def _add_decoding(app: FastAPI, service: Service) -> None:
 
     @app.post(
         "/report",
-        responses={status: {"model": Problem, "description": why} for status, why in PROBLEMS.items()},
+        responses={status: {"description": why, "content": _PROBLEM} for status, why in PROBLEMS.items()},
         dependencies=[_accepts("multipart/form-data", "application/x-www-form-urlencoded")],
         response_class=HTMLResponse,
         summary="Decode a text into a page",
