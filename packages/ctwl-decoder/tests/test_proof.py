@@ -20,7 +20,7 @@ from ctwl_decoder.apps.prove import Proof, Verification, verify
 from ctwl_decoder.errors import InputTooLarge, OptionOutOfRange, ProofMalformed, ProofUnfounded
 from ctwl_encoder import Encoder
 from ctwl_encoder.models import load_model
-from ctwl_protocol import Profile, canonical, get_profile, hashing, secret_file
+from ctwl_protocol import Profile, canonical, environment, get_profile, hashing
 from ctwl_protocol.errors import ProfileNotPrivate, ProxyMalformed
 from ctwl_protocol.profile import public_key
 from ctwl_protocol.profile.private import commitment, for_user, write_private
@@ -283,7 +283,7 @@ def test_a_proxy_is_shared_by_the_profiles_that_have_it_only(vanilla: Proxy) -> 
 @pytest.fixture
 def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> Path:
     """A folder with Ann's locked profile, her text, and a trusted registry that certifies her."""
-    monkeypatch.setenv(secret_file.VARIABLE, "open sesame")
+    monkeypatch.setenv(environment.PASSPHRASE.name, "open sesame")
     monkeypatch.setenv("CTWL_REGISTRY", str(tmp_path / "registry"))
     monkeypatch.chdir(tmp_path)
     save_trusted(trusting(version=1, issued=CERTIFIED - DAY), tmp_path / "registry")

@@ -18,7 +18,7 @@ from ctwl_encoder.core.strategies import Decoding
 from ctwl_encoder.errors import ConfigMalformed, OptionOutOfRange, StrategyUnsuitable, TokenizerUnsupported
 from ctwl_encoder.integrations.transformers import ProcessorConfig
 from ctwl_encoder.models import OFFLINE_PROFILE
-from ctwl_protocol import Beacon, CTWLError, secret_file
+from ctwl_protocol import Beacon, CTWLError, environment
 from ctwl_protocol.profile.private import new_private, write_private
 from ctwl_protocol.proxy import Proxy
 
@@ -108,7 +108,7 @@ def test_a_record_is_one_prompts(toy: Encoder, prompts: list[str]) -> None:
 def test_a_private_profile_is_saved_as_it_can_be_loaded(
     toy: Encoder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(secret_file.VARIABLE, "open sesame")
+    monkeypatch.setenv(environment.PASSPHRASE.name, "open sesame")
     profile = new_private("com.example.mine.1", toy.proxy.profile)
     write_private(tmp_path / "mine.ctwl", profile)
     mine = Bridge(toy.tokenizer, toy.proxy.shared_with(profile))

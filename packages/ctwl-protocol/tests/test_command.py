@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
+from ctwl_protocol import environment
 from ctwl_protocol.command import FAILED, command_parser, run_command
 from ctwl_protocol.errors import FileUnwritable, ProfileUnknown
 
@@ -36,3 +40,28 @@ def test_every_parser_has_the_version(capsys: pytest.CaptureFixture[str]) -> Non
     with pytest.raises(SystemExit):
         command_parser("prog", "text", "more").parse_args(["--version"])
     assert capsys.readouterr().out.startswith("prog ")
+
+
+def test_help_ends_with_the_variables_that_the_command_reads(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CTWL_PROFILE", "")
+    assert environment.PROFILE.value() is None
+    with pytest.raises(SystemExit):
+        command_parser("prog", "text", "more\n", [environment.PROFILE, environment.PASSPHRASE]).parse_args(["--help"])
+    said = capsys.readouterr().out.partition("more\n\nenvironment:\n")[2]
+    assert [line.split()[0] for line in said.splitlines()] == ["CTWL_PROFILE", "CTWL_PASSPHRASE"]
+
+
+def test_every_variable_stands_in_one_module_and_in_the_help_of_a_command() -> None:
+    """And no other module spells a name."""
+    package = Path(environment.__file__).parent
+    known = {each.name for each in vars(environment).values() if isinstance(each, environment.Variable)}
+    sources = [*package.rglob("*.py"), *package.parents[2].glob("ctwl-[de]*coder/src/**/*.py")]
+    spelled = {
+        (path.name, name)
+        for path in sources
+        for name in re.findall(r'environ\S*\(?"(CTWL_\w+)|^\w+ = "(CTWL_\w+)"', path.read_text("utf-8"), re.M)
+    }
+    assert spelled == set()
+    assert known == {"CTWL_PROFILE", "CTWL_CACHE", "CTWL_REGISTRY", "CTWL_PASSPHRASE"}

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctwl_protocol import canonical, secret_file
+from ctwl_protocol import canonical, environment, secret_file
 from ctwl_protocol.errors import FileUnwritable, KeyFileLocked, KeyFileMalformed, PassphraseMissing
 
 LOCKED = secret_file.lock(b"secret", "open sesame", "test/1")
@@ -17,7 +17,7 @@ LOCKED = secret_file.lock(b"secret", "open sesame", "test/1")
 
 def test_a_secret_comes_back_with_its_passphrase(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "keys"
-    monkeypatch.setenv(secret_file.VARIABLE, "open sesame")
+    monkeypatch.setenv(environment.PASSPHRASE.name, "open sesame")
     secret_file.write_secret(path, b"secret", "test/1")
     assert secret_file.read_secret(path, "test/1") == b"secret"
     assert path.stat().st_mode & 0o077 == 0
@@ -61,7 +61,7 @@ def test_a_passphrase_that_is_none_is_an_error(monkeypatch: pytest.MonkeyPatch) 
     def end(_: str) -> str:
         raise EOFError  # Ctrl-D
 
-    monkeypatch.delenv(secret_file.VARIABLE, raising=False)
+    monkeypatch.delenv(environment.PASSPHRASE.name, raising=False)
     monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: True))
     monkeypatch.setattr("getpass.getpass", end)
     with pytest.raises(PassphraseMissing):
@@ -78,8 +78,8 @@ def test_another_passphrase_or_purpose_opens_nothing() -> None:
 
 
 def test_no_passphrase_is_an_error_where_nobody_can_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(secret_file.VARIABLE, raising=False)
-    with pytest.raises(PassphraseMissing, match=secret_file.VARIABLE):
+    monkeypatch.delenv(environment.PASSPHRASE.name, raising=False)
+    with pytest.raises(PassphraseMissing, match=environment.PASSPHRASE.name):
         secret_file.ask_passphrase("it")
 
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ctwl_protocol import Profile, get_profile, published_names, secret_file
+from ctwl_protocol import Profile, environment, get_profile, published_names, secret_file
 from ctwl_protocol.errors import (
     CTWLError,
     FileUnwritable,
@@ -39,7 +39,7 @@ pytestmark = pytest.mark.usefixtures("quick_scrypt")
 
 @pytest.fixture(autouse=True)
 def passphrase(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(secret_file.VARIABLE, "open sesame")
+    monkeypatch.setenv(environment.PASSPHRASE.name, "open sesame")
 
 
 def test_a_private_profile_has_the_numbers_of_another_and_a_key_and_a_name_of_its_own() -> None:
@@ -62,10 +62,10 @@ def test_a_locked_profile_opens_wherever_a_profile_is_named(tmp_path: Path) -> N
 def test_a_locked_profile_stays_locked_without_its_passphrase(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "mine.ctwl"
     write_private(path, OWN)
-    monkeypatch.setenv(secret_file.VARIABLE, "sesame")
+    monkeypatch.setenv(environment.PASSPHRASE.name, "sesame")
     with pytest.raises(KeyFileLocked, match=r"mine\.ctwl"):
         get_profile(path)
-    monkeypatch.delenv(secret_file.VARIABLE)
+    monkeypatch.delenv(environment.PASSPHRASE.name)
     with pytest.raises(PassphraseMissing):
         get_profile(path)
 

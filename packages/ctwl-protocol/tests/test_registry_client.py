@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from bundled_registry import make
 
-from ctwl_protocol import registry
+from ctwl_protocol import environment, registry
 from ctwl_protocol.errors import FileUnwritable
 from ctwl_protocol.registry import Trusted, bundled, keys, load_trusted, store, update_trusted
 from ctwl_protocol.registry.workflow import begin
@@ -53,9 +53,9 @@ def test_without_a_stored_state_the_bundled_one_is_trusted(tmp_path: Path) -> No
 
 
 def test_the_folder_is_that_of_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(store.VARIABLE, str(tmp_path / "mine"))
+    monkeypatch.setenv(environment.REGISTRY.name, str(tmp_path / "mine"))
     assert store.state_folder() == tmp_path / "mine"
-    monkeypatch.delenv(store.VARIABLE)
+    monkeypatch.delenv(environment.REGISTRY.name)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     assert store.state_folder() == tmp_path / "ctwl" / "registry"
 
@@ -79,10 +79,10 @@ def test_the_exported_names() -> None:
 
 
 def test_a_user_without_a_home_is_told_what_to_set(refused: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in (store.VARIABLE, "XDG_DATA_HOME"):
+    for name in (environment.REGISTRY.name, "XDG_DATA_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr("os.path.expanduser", lambda path: path)
-    with refused("registry-unreadable", match=store.VARIABLE):
+    with refused("registry-unreadable", match=environment.REGISTRY.name):
         load_trusted()
 
 

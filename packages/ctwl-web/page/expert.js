@@ -59,8 +59,7 @@ export function expert(report, say, language) {
   if (report.likeliest) {
     found.push(paragraph("p", say("best", { searched: count(report.searched), alpha: report.alpha })), list(codeRows(report.likeliest)));
   }
-  if (report.contributions.some((worth) => worth !== null)) found.push(...curve(report, say));
-  const { registry } = report;
+  if (report.contributions?.some((worth) => worth !== null)) found.push(...curve(report, say));
   found.push(list([
     [say("d-hits"), say("hits", { hits: report.hits, scored: report.scored, expected: report.expected.toFixed(1) })],
     [say("d-score"), report.score],
@@ -68,11 +67,17 @@ export function expert(report, say, language) {
     [say("d-tokens"), count(report.tokens)],
     [say("d-searched"), count(report.searched)],
     [say("d-form"), report.form.split(", ").map((step) => say(`form-${step.replaceAll(" ", "-")}`)).join(", ")],
-    ...(registry ? [[say("d-registry"), say(registry.expired ? "registry-expired" : registry.test ? "registry-test" : "registry", registry)]] : []),
+    ...(report.registry ? [[say("d-registry"), origin(report.registry, say)]] : []),
     [say("d-profile"), report.profile],
     [say("d-digest"), report.profile_digest],
   ]));
   return found;
+}
+
+/** Where names are from: what was verified here, or what the service says. */
+function origin(registry, say) {
+  if (typeof registry === "string") return registry;
+  return say(registry.expired ? "registry-expired" : registry.test ? "registry-test" : "registry", registry);
 }
 
 const SVG = "http://www.w3.org/2000/svg";

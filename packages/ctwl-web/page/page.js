@@ -1,11 +1,16 @@
-/** The page: what people see and do. All words come with the data; texts are only ever put in as text. */
+/**
+ * The page: what people see and do. All words come with the data; texts are only ever put in as text. Where a service
+ * shows the page, that reads with the language model; of a profile that the page cannot read, it reads all texts.
+ */
 import { verdict } from "./verdict.js";
 import { expert } from "./expert.js";
 
 const data = JSON.parse(document.getElementById("data").textContent);
-const { words } = data;
+const { words, service } = data;
 const element = (id) => document.getElementById(id);
-const [form, text, file, button, stop, message, result] = ["form", "text", "file", "read", "stop", "message", "result"].map(element);
+const [form, text, file, button, stop, message, result, whole] = [
+  "form", "text", "file", "read", "stop", "message", "result", "whole",
+].map(element);
 
 /** The words of a name, with values put in. */
 function say(name, values = {}) {
@@ -18,7 +23,7 @@ function tell(what, wrong = false) {
 }
 
 function refuse(status) {
-  const most = data.characters.toLocaleString(words.language);
+  const most = (asking ? service.characters : data.characters).toLocaleString(words.language);
   const what = words[`refused-${status}`] ? say(`refused-${status}`, { characters: most }) : say("refused");
   tell(`${what} (${status})`, true);
 }
@@ -27,8 +32,11 @@ function refuse(status) {
 let reader = null;
 let others = [];
 let busy = false;
+/** What takes back the question to the service; null where there is none. */
+let asking = null;
 
 function begin() {
+  if (!data.engine) return hear({ ready: true });
   const address = URL.createObjectURL(new Blob([data.engine], { type: "text/javascript" }));
   const threads = Math.max(1, Math.min(8, navigator.hardwareConcurrency || 1));
   reader = new Worker(address);
@@ -62,7 +70,7 @@ function hear({ ready, early, progress, report, refused }) {
 
 function finish() {
   busy = false;
-  button.disabled = false;
+  button.disabled = whole.disabled = false;
   button.textContent = say("read");
   stop.hidden = true;
   form.removeAttribute("aria-busy");
@@ -72,17 +80,44 @@ function read() {
   if (busy || button.disabled) return;
   result.hidden = true;
   if (text.value.trim() === "") return tell(say("empty"), true);
-  busy = true;
-  button.disabled = true;
-  button.textContent = say("reading");
-  stop.hidden = false;
-  form.setAttribute("aria-busy", "true");
-  tell(say("reading"));
-  reader.postMessage({ read: text.value });
   given = text.value;
+  start("reading");
+  if (data.engine) reader.postMessage({ read: given });
+  else ask("auto");
 }
 
 let given = "";
+
+function start(what) {
+  busy = true;
+  button.disabled = whole.disabled = true;
+  button.textContent = say("reading");
+  stop.hidden = false;
+  form.setAttribute("aria-busy", "true");
+  tell(say(what));
+}
+
+/** Has the service read the text that was read last. */
+async function ask(score) {
+  const question = new AbortController();
+  asking = question;
+  let found = { refused: "unreachable" };
+  try {
+    const answer = await fetch("v1/decode", {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ text: given, score }),
+      signal: question.signal,
+    });
+    const body = await answer.json();
+    found = answer.ok ? { report: body } : { refused: body.code };
+  } catch {
+    // No answer, or none of the service's.
+  }
+  if (question.signal.aborted) return;
+  hear(found);
+  asking = null;
+}
 
 /** Shows a report; an early one knows the registered marks alone. */
 function show(report, early = false) {
@@ -95,6 +130,7 @@ function show(report, early = false) {
   element("passages").replaceChildren(...(report.detected ? coloured(report.spans) : []));
   element("details").open = false;
   element("expert").replaceChildren(...expert(report, say, words.language));
+  whole.hidden = !service || !data.engine || early || report.read === "whole";
   result.hidden = false;
   result.dataset.p = report.p_value;
   result.toggleAttribute("data-early", early);
@@ -133,11 +169,20 @@ form.addEventListener("submit", (event) => {
   event.preventDefault();
   read();
 });
+whole.addEventListener("click", () => {
+  start("reading-whole");
+  ask("both");
+});
 stop.addEventListener("click", () => {
-  for (const worker of [reader, ...others]) worker.terminate();
   finish();
-  button.disabled = true; // until the new threads are ready
   tell(say("stopped"));
+  if (asking) {
+    asking.abort();
+    asking = null;
+    return;
+  }
+  for (const worker of [reader, ...others]) worker.terminate();
+  button.disabled = true; // until the new threads are ready
   begin();
 });
 text.addEventListener("input", () => tell(""));
@@ -161,5 +206,6 @@ for (const [name, example] of Object.entries(data.examples)) {
   });
   element("examples").append(choice);
 }
-if (typeof DecompressionStream === "undefined" || !("isWellFormed" in String.prototype)) tell(say("unsupported"), true);
+const needed = [globalThis.DecompressionStream, globalThis.WebAssembly, String.prototype.isWellFormed];
+if (data.engine && needed.includes(undefined)) tell(say("unsupported"), true);
 else begin();

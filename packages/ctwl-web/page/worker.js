@@ -4,7 +4,7 @@
  * In: `{begin: data}`, `{helper: port}`, `{read: text}`; out: `{ready}`, `{early}` (a report on the registered
  * codes), `{progress}`, `{report}`, `{refused}`.
  */
-import { bestOf, Names, publish, Reader, Refusal, searchWindows, Tokenizer } from "../src/index.js";
+import { joined, Names, publish, Reader, Refusal, runJob, Tokenizer } from "../src/index.js";
 
 /** Threads take so many codes at a time. */
 const CHUNK = 2 ** 15;
@@ -29,10 +29,11 @@ async function begin({ profile, alphabet, merges, root, registry, sample }) {
 
 /** Lets every thread's compiler see the loops before a reader waits for them: a small part of the codes is enough. */
 async function warmUp(job) {
+  if (!job.windows) return runJob(job);
   const most = Math.min(job.number, 2 ** 13);
   for (const helper of helpers) helper.begin(job);
   const others = helpers.map((helper) => helper.ask(0, most));
-  const own = searchWindows(job, 0, most);
+  const own = runJob(job, 0, most);
   await Promise.all(others);
   return own;
 }
@@ -59,7 +60,7 @@ function help(port) {
   let job = null;
   port.onmessage = ({ data }) => {
     if (data.job) job = data.job;
-    else port.postMessage(searchWindows(job, data.from, data.behind));
+    else port.postMessage(runJob(job, data.from, data.behind));
   };
 }
 
@@ -80,12 +81,12 @@ async function search(job, progress) {
   };
   const own = async (from, behind) => {
     await pause();
-    return searchWindows(job, from, behind);
+    return runJob(job, from, behind);
   };
   const others = job.number > CHUNK ? helpers : [];
   for (const helper of others) helper.begin(job);
   await Promise.all([...others.map((helper) => take((from, behind) => helper.ask(from, behind))), take(own)]);
-  return bestOf(answers);
+  return joined(job, answers);
 }
 
 async function answer({ begin: data, helper, help: port, read: text }) {
@@ -94,7 +95,7 @@ async function answer({ begin: data, helper, help: port, read: text }) {
   if (helper) return void helpers.push(new Helper(helper));
   const progress = (share) => postMessage({ progress: share });
   const options = {
-    search: (job) => search(job, job.codes ? () => {} : progress),
+    search: (job) => search(job, job.windows && !job.codes ? progress : () => {}),
     onRegistered: (report) => postMessage({ early: report }),
   };
   return { report: await reader.read(text, options) };

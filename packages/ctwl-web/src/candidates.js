@@ -1,5 +1,5 @@
 /** 10.2: the whole text's best code, and those of the windows that are most likely to carry one, with their p-values. */
-import { approximateLogTail, pValue, steps, tailOf } from "./null.js";
+import { approximateLogTail, pValue, SLACK, steps, tailOf } from "./null.js";
 import { expected, scoreOf } from "./scored.js";
 import { windowJob } from "./search.js";
 import { isWholeTested, tests, windows } from "./windows.js";
@@ -9,9 +9,6 @@ const REPEAT_DISTANCE = 256;
 /** Fewest windows that get an exact p-value, and the standard deviations above the mean from which every one does. */
 const EVALUATED = 24;
 const STANDARD_SCORE = { "light-soft": 5.5, "light-rank": 6.5 };
-/** The approximation of a tail and the tail differ by less than this, in natural logarithms. */
-const SLACK = 1;
-
 /**
  * Candidates: `{from, behind, n, code, by, score, tests, chance, p, codes}`. `chance` is exact where `p` is below 1.
  *

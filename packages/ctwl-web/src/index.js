@@ -2,7 +2,7 @@
 export { unhex } from "./bytes.js";
 export { Names } from "./names.js";
 export { profileFromJson, publish } from "./profile.js";
-export { ALPHA, ENOUGH_TOKENS, MAX_CHARACTERS, MAX_TOKENS, Reader } from "./reader.js";
+export { ALPHA, MAX_CHARACTERS, MAX_TOKENS, Reader } from "./reader.js";
 export { Refusal } from "./refusal.js";
-export { bestOf, searchWindows } from "./search.js";
+export { joined, runJob } from "./search.js";
 export { Tokenizer } from "./tokenizer.js";

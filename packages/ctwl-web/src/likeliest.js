@@ -15,7 +15,7 @@ const LIKELY = 2 ** 11;
  * @param slots for each slot the scores of all codes, the check's last
  */
 export function likeliest(slots) {
-  const tops = slots.map((scores) => scores.reduce((at, score, code) => (score > scores[at] ? code : at), 0));
+  const tops = slots.map(bestCode);
   if (tops.reduce((a, b) => a ^ b) === 0) return tops; // the best of every slot, and they agree
   const likely = slots.map(likelyCodes);
   let best = { sum: -Infinity, codes: null };
@@ -28,28 +28,51 @@ export function likeliest(slots) {
     const bound = 2 ** (18 - 2 * others.length);
     const chosen = [];
     const visit = (depth, size, xor, sum) => {
-      if (depth < others.length) {
-        const room = Math.min(Math.floor(bound / size), LIKELY, others[depth].codes.length);
-        for (let i = 0; i < room; i++) {
-          chosen[depth] = others[depth].codes[i];
-          visit(depth + 1, size * (i + 1), xor ^ chosen[depth], sum + others[depth].scores[i]);
-        }
-        return;
+      const { codes, scores: own } = others[depth];
+      const room = Math.min(Math.floor(bound / size), LIKELY, codes.length);
+      const isLast = depth + 1 === others.length;
+      for (let i = 0; i < room; i++) {
+        const rest = xor ^ codes[i];
+        if (isLast && sum + own[i] + scores[rest] < best.sum) continue;
+        chosen[depth] = codes[i];
+        if (isLast) see(sum + own[i] + scores[rest], rest);
+        else visit(depth + 1, size * (i + 1), rest, sum + own[i]);
       }
-      const whole = sum + scores[xor];
-      if (whole < best.sum) return;
-      const codes = chosen.toSpliced(follows, 0, xor);
-      if (whole > best.sum || isBefore(codes)) best = { sum: whole, codes };
+    };
+    const see = (sum, rest) => {
+      const codes = chosen.toSpliced(follows, 0, rest);
+      if (sum > best.sum || isBefore(codes)) best = { sum, codes };
     };
     visit(0, 1, 0, 0);
   });
   return best.codes;
 }
 
+/** The code of the highest score, the smallest of equals. */
+function bestCode(scores) {
+  let best = 0;
+  for (let code = 1; code < scores.length; code++) if (scores[code] > scores[best]) best = code;
+  return best;
+}
+
+/** The score that as many codes as are likely reach at least; the least one of those searched where they are fewer. */
+function leastLikely(all) {
+  let [low, high] = [Infinity, NOWHERE];
+  for (const score of all) {
+    if (score > high) high = score;
+    if (score < low && score > NOWHERE) low = score;
+  }
+  if (low > high) return NOWHERE + 1;
+  const counts = new Uint32Array(high - low + 1);
+  for (const score of all) if (score > NOWHERE) counts[score - low]++;
+  let least = high;
+  for (let reached = counts[high - low]; reached < LIKELY && least > low; reached += counts[least - low]) least--;
+  return least;
+}
+
 /** The best codes of a slot, best first, the smallest of equals, with their scores. */
 function likelyCodes(all) {
-  const sorted = Int32Array.from(all).sort();
-  const least = Math.max(sorted[Math.max(0, sorted.length - LIKELY)], NOWHERE + 1);
+  const least = leastLikely(all);
   const codes = [];
   for (let code = 0; code < all.length; code++) if (all[code] >= least) codes.push(code);
   codes.sort((a, b) => all[b] - all[a] || a - b);

@@ -127,5 +127,15 @@ export function greatestTail(rows) {
   }, 1);
 }
 
+/** The approximation of a tail and the tail differ by less than this, in natural logarithms. */
+export const SLACK = 1;
+
+/** {@link pValue} of a score, which is 1 for most; it takes little to see that. */
+export function pValueOf(rows, score, tests) {
+  const own = steps(rows);
+  const clear = Math.log(tests) + approximateLogTail(own, score) >= SLACK;
+  return clear ? 1 : pValue(tailOf(own, score), tests);
+}
+
 /** `min(1, K * P)`, not below 1e-300. */
 export const pValue = (probability, tests) => Math.max(LEAST, Math.min(1, tests * probability));

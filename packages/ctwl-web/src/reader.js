@@ -9,7 +9,7 @@ import { digest, publicKey } from "./profile.js";
 import { RecordReader } from "./readings.js";
 import { require } from "./refusal.js";
 import { ScoredText } from "./scored.js";
-import { searchWindows } from "./search.js";
+import { runJob } from "./search.js";
 import { variantsOf } from "./variants.js";
 import { LENGTHS } from "./windows.js";
 
@@ -17,9 +17,6 @@ import { LENGTHS } from "./windows.js";
 export const [MAX_CHARACTERS, MAX_TOKENS] = [2 ** 20, 2 ** 17];
 /** Default level of the test: one human text in ten thousand passes by chance. */
 export const ALPHA = 1e-4;
-/** Tokens from which a text without a finding is said to carry no code. */
-export const ENOUGH_TOKENS = 150;
-
 const NONCES = 64;
 /** What one position shows by rank, in bits: few texts show more on average. */
 const BITS_PER_RANK = 4;
@@ -46,10 +43,10 @@ export class Reader {
    * What a text carries: the report of the reference in its names and units, places in characters.
    *
    * @param text a string; refused as `not-text` or `input-too-large`
-   * @param options `alpha`, the level; `search`, which asks a job of ./search.js and may leave it to other threads;
+   * @param options `alpha`, the level; `search`, which does a job of ./search.js and may leave it to other threads;
    *   `onRegistered`, called with the report on the registered codes, where it does not answer yet
    */
-  async read(text, { alpha = ALPHA, search = async (job) => searchWindows(job), onRegistered = () => {} } = {}) {
+  async read(text, { alpha = ALPHA, search = async (job) => runJob(job), onRegistered = () => {} } = {}) {
     require(typeof text === "string" && text.isWellFormed(), "not-text", "the text has lone surrogates, so it is not Unicode text");
     const characters = text.length > MAX_CHARACTERS ? Array.from(text).length : text.length;
     const most = MAX_CHARACTERS;
@@ -84,17 +81,17 @@ export class Reader {
   /** What the tests find in one variant of a text. All codes are searched where the registered ones are not conclusive. */
   async find(variant, alpha, search, early) {
     const text = new ScoredText(this.profile, variant.ids);
-    const records = new RecordReader(text, this.layouts, this.registered);
+    const records = new RecordReader(text, this.layouts, this.registered, search);
     const numbers = [...new Set([1, ...this.layouts.map(({ codes }) => codes)])].sort();
     const finding = { variant, text, records, passed: [], best: null, spans: [] };
     for (const set of this.codeSets(variant.share)) {
-      const candidates = records.readAll(await findCandidates(text, [set], LIGHT_SHARES, numbers, search));
+      const candidates = await records.readAll(await findCandidates(text, [set], LIGHT_SHARES, numbers, search));
       const least = candidates.reduce((a, b) => (before(b, a) < 0 ? b : a));
       if (!finding.best || before(least, finding.best) < 0) finding.best = least;
       finding.passed.push(...candidates.filter(({ p }) => p <= alpha));
       const worth = (candidate) => records.contributions(candidate);
       finding.spans = passages(text.length, finding.passed, this.profile.prefix_length, worth);
-      for (const { candidate } of finding.spans) records.readIfNeeded(candidate);
+      for (const { candidate } of finding.spans) await records.readIfNeeded(candidate);
       if (isConclusive(finding, alpha)) break;
       if (set.codes) early(finding);
     }
@@ -132,7 +129,6 @@ export class Reader {
       scored,
       tokens,
       needed,
-      short: tokens < ENOUGH_TOKENS,
       form: variant.name,
       searched: 2 ** this.profile.code_bits,
       registry: this.names?.about() ?? null,

@@ -4,9 +4,9 @@
  */
 import { carried } from "./framing.js";
 import { likeliest, NOWHERE } from "./likeliest.js";
-import { pValue, tail } from "./null.js";
+import { pValue, pValueOf, tail } from "./null.js";
 import { expected } from "./scored.js";
-import { best, scoreAll } from "./search.js";
+import { best, scoreJob } from "./search.js";
 
 /** Number of the best beacons whose nonces are tried. */
 const BEACONS = 2;
@@ -26,8 +26,12 @@ const overlaps = (a, b) => a.from < b.behind && b.from < a.behind;
 
 /** Reads windows of a text as records of some layouts. */
 export class RecordReader {
-  /** @param registered the codes of registered beacons, ascending */
-  constructor(text, layouts, registered) {
+  /**
+   * @param registered the codes of registered beacons, ascending
+   * @param search does a job of ./search.js
+   */
+  constructor(text, layouts, registered, search) {
+    this.search = search;
     this.text = text;
     this.layouts = layouts;
     this.registered = registered;
@@ -35,7 +39,7 @@ export class RecordReader {
   }
 
   /** The candidates, the clearest first; promising ones of several codes read as records. */
-  readAll(candidates) {
+  async readAll(candidates) {
     const done = [];
     let reads = 0;
     for (const candidate of candidates.toSorted((a, b) => a.p - b.p)) {
@@ -44,7 +48,7 @@ export class RecordReader {
       const beacons = candidate.n === 1 || known || reads === WINDOWS_READ ? 0 : this.beaconsWorthReading(candidate);
       if (beacons > 0) {
         reads++;
-        this.read(candidate, beacons);
+        await this.read(candidate, beacons);
       }
       done.push(candidate);
     }
@@ -58,31 +62,31 @@ export class RecordReader {
   }
 
   /** Reads a window that was not read yet, or only with fewer beacons. */
-  readIfNeeded(candidate) {
-    if (candidate.n > 1 && !candidate.reading && candidate.beacons < BEACONS) this.read(candidate, BEACONS);
+  async readIfNeeded(candidate) {
+    if (candidate.n > 1 && !candidate.reading && candidate.beacons < BEACONS) await this.read(candidate, BEACONS);
   }
 
   /**
    * Reads a window as a record of one of the layouts: its p-value is the better of two, of the beacon alone and of all
    * slots that anyone can read.
    */
-  read(candidate, beacons) {
+  async read(candidate, beacons) {
     candidate.beacons = beacons;
     const { n, codes, tests } = candidate;
     const layouts = this.layouts.filter((layout) => layout.codes === n);
     const first = this.slotTable(candidate, 0);
-    const tops = best(scoreAll(first, codes, this.text.profile.code_bits), codes, beacons);
+    const tops = best(await this.scores(first, codes), codes, beacons);
     const nonces = [...new Set(tops.map((code) => code % NONCES))];
     let [found, clearest] = [null, [1, 1]];
     for (const nonce of nonces) {
       const own = codes
         ? codes.filter((code) => code % NONCES === nonce)
         : Uint32Array.from({ length: this.space / NONCES }, (_, i) => i * NONCES + nonce);
-      const slot = this.slot(first, own);
+      const slot = await this.slot(first, own);
       for (const layout of layouts) {
-        const read = this.assume(candidate, slot, layout, nonce, codes);
-        const whole = pValue(read.tail(0), tests * layouts.length * read.records);
-        const further = pValue(read.tail(1), layouts.length * nonces.length * read.records);
+        const read = await this.assume(candidate, slot, layout, nonce, codes);
+        const whole = read.p(0, tests * layouts.length * read.records);
+        const further = read.p(1, layouts.length * nonces.length * read.records);
         if (!found || whole < clearest[0] || (whole === clearest[0] && further < clearest[1])) {
           [found, clearest] = [read, [whole, further]];
         }
@@ -94,12 +98,12 @@ export class RecordReader {
   }
 
   /** The likeliest record of a window, if the layout and the nonce are right; `beacons` are those searched. */
-  assume(window, first, layout, nonce, beacons) {
+  async assume(window, first, layout, nonce, beacons) {
     const hops = beacons && Uint32Array.from(new Set([...beacons, ...this.registered])).sort();
     const slots = [first];
     const readable = layout.authenticated ? layout.codes - 1 : layout.codes;
     for (const slot of [...Array(readable).keys()].slice(1).concat(layout.codes)) {
-      slots.push(this.slot(this.slotTable(window, slot, layout, nonce), slot < layout.hops ? hops : null));
+      slots.push(await this.slot(this.slotTable(window, slot, layout, nonce), slot < layout.hops ? hops : null));
     }
     const codes = likeliest(slots.map(({ scores }) => scores));
     const scores = slots.map((slot, i) => slot.scores[codes[i]]);
@@ -107,7 +111,7 @@ export class RecordReader {
     return {
       layout, slots, codes, scores,
       records: slots.slice(1, -1).reduce((product, { searched }) => product * searched, 1),
-      tail: (at) => tail(from(at), scores.slice(at).reduce((a, b) => a + b, 0)),
+      p: (at, number) => pValueOf(from(at), scores.slice(at).reduce((a, b) => a + b, 0), number),
     };
   }
 
@@ -116,10 +120,14 @@ export class RecordReader {
     return this.text.table(by, places, slot === 0 ? {} : { layout: layout.number, slot, nonce });
   }
 
+  /** The scores of codes over a table, of all where `codes` is null. */
+  scores(table, codes) {
+    return this.search(scoreJob(table, codes, this.text.profile.code_bits));
+  }
+
   /** A slot's evidence: the scores of every code, of those that are searched above {@link NOWHERE}. */
-  slot(table, codes) {
-    const { code_bits: bits } = this.text.profile;
-    const scores = scoreAll(table, codes, bits);
+  async slot(table, codes) {
+    const scores = await this.scores(table, codes);
     if (!codes) return { table, scores, searched: this.space };
     const everywhere = new Int32Array(this.space).fill(NOWHERE);
     codes.forEach((code, i) => (everywhere[code] = scores[i]));
@@ -127,9 +135,9 @@ export class RecordReader {
   }
 
   /** The candidate as its likeliest record, with bounds on how often that is wrong. */
-  asRecord(candidate, { layout, slots, codes, scores, records, tail: tailFrom }, layouts) {
+  asRecord(candidate, { layout, slots, codes, scores, records, p: pFrom }, layouts) {
     const tests = candidate.tests * layouts * records;
-    const p = pValue(tailFrom(0), tests);
+    const p = pFrom(0, tests);
     // Else the window shows its own beacon more clearly than a record with another beacon.
     if (codes[0] !== candidate.code && p >= candidate.p) return;
     const { bounds, either } = errorBounds(slots, scores, tests, layouts);

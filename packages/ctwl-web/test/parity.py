@@ -21,7 +21,7 @@ FORMS = {
     "justified": textwrap.fill(MARKED, 70).replace(" the ", "   the "),
     "quoted mail": "\n".join(f"> {line}" for line in textwrap.wrap(MARKED, 60)),
     "html": "".join(f"<p>{part} &amp; <b>more</b></p>\n" for part in textwrap.wrap(MARKED, 300)).replace(
-        "£", "&pound;"
+        "our", "&#111;ur"
     ),
     "page": f"<html><head><title>x</title><script>if (a < b) c()</script></head><body>{MARKED}<br>&copy 2026 "
     "&#8364;&notit;<!-- not > shown --><ul><li>one</li><li>two</li></ul></body></html>",
@@ -29,7 +29,8 @@ FORMS = {
     "joiners": MARKED.replace(" of ", " o\u200df "),
     "pasted": MARKED.replace(" ", "\u00a0", 20).replace("\n", "\r\n") + "\u200b\u2028",
     "human": HUMAN,
-    "other scripts": "Übermäßig naïve façade, Владимир пишет, 東京は大きい, ١٢٣ ४५६ ½ Ⅷ 你好123世界, 👍🏽 e\u0301 " * 6,
+    "other scripts": "“£16” Übermäßig naïve façade, Владимир пишет, 東京は大きい, "
+    "١٢٣ ४५६ ½ Ⅷ 你好123世界, 👍🏽 e\u0301 " * 6,
     "code": "for (let i = 0; i < 10; i++) {\n\tconsole.log(`${i} ** 2 = ${i ** 2}`);\n}\n" * 8,
     "numbers": " ".join(str(n * n * 7919) for n in range(60)),
     "short": "Hello.",

@@ -3,10 +3,13 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
 import { Names, Refusal } from "../src/index.js";
+import { SOURCE } from "../src/compiled.js";
 import { sha256, sha512 } from "../src/digests.js";
 import { hex } from "../src/bytes.js";
+import { colour } from "../src/hashing.js";
 import { approximateLogTail, steps, tail } from "../src/null.js";
-import { bestOf, scoreAll, searchWindows } from "../src/search.js";
+import { scoreOf } from "../src/scored.js";
+import { joined, runJob, scoreJob } from "../src/search.js";
 import { variantsOf } from "../src/variants.js";
 import { envelopes, text, toyReader } from "./folder.js";
 
@@ -70,34 +73,56 @@ test("the tail is that of the whole convolution", () => {
   }
 });
 
+test("the compiled module is what its source says", () => {
+  assert.equal(SOURCE, createHash("sha256").update(text("packages/ctwl-web/compiled/search.c")).digest("hex"));
+});
+
+const parts = [[0, 300], [300, 301], [301, 1024]];
+
+test("all codes have their scores, however codes are divided", () => {
+  const next = numbers(3);
+  for (const [count, width] of [[0, 33], [1, 2], [7, 100], [40, 4096]]) {
+    const seeds = Int32Array.from({ length: count }, () => (next.next().value << 8) ^ next.next().value);
+    const rows = Array.from({ length: count }, () => Int32Array.from({ length: width }, () => (next.next().value % 19) - 13));
+    for (const codes of [null, Uint32Array.from({ length: 1024 }, (_, i) => 1023 * i)]) {
+      const job = scoreJob({ seeds, rows }, codes, 10);
+      const expected = Int32Array.from({ length: 1024 }, (_, i) => scoreOf({ seeds, rows }, codes ? codes[i] : i));
+      assert.deepEqual(runJob(job), expected);
+      assert.deepEqual(joined(job, parts.map(([from, behind]) => runJob(job, from, behind))), expected);
+    }
+  }
+});
+
 test("windows have the best codes of the scores of all codes, however codes are divided", () => {
   const next = numbers(7);
   const [count, width, pieces, bits] = [40, 33, 5, 10];
   const seeds = Int32Array.from({ length: count }, () => (next.next().value << 8) ^ next.next().value);
-  const units = [0, 1].map(() => Int32Array.from({ length: count * width }, () => (next.next().value % 19) - 13));
+  const units = Int32Array.from({ length: 2 * count * width }, () => (next.next().value % 19) - 13);
   const cells = Int32Array.from({ length: count }, () => next.next().value % (4 * pieces)).sort();
   const windows = [[1, 0, 5], [1, 1, 3], [2, 0, 5], [3, 2, 4], [4, 0, 5]];
-  const job = {
-    seeds, contexts: Int32Array.from({ length: count }, (_, i) => i), cells, pieces, width, codes: null, number: 2 ** bits,
-    windows: Int32Array.from(windows.flat()), least: [-13 * count, -13 * count],
-  };
-  const packed = units[0].map((unit, i) => unit + (units[1][i] << 16));
-  const answers = [
-    searchWindows({ ...job, units }), searchWindows({ ...job, units: [packed] }),
-    bestOf([[0, 300], [300, 301], [301, 1024]].map(([from, behind]) => searchWindows({ ...job, units: [packed] }, from, behind))),
-  ];
-  windows.forEach(([n, from, behind], w) => {
-    const own = Array.from({ length: count }, (_, r) => r).filter((r) => {
-      const [piece, kind] = [cells[r] >> 2, cells[r] & 3];
-      return piece >= from && piece < behind && kind >= n - 1;
+  for (const codes of [null, Uint32Array.from({ length: 1024 }, (_, i) => 1023 * i)]) {
+    const job = {
+      seeds, rows: Int32Array.from(Array.from(cells).flatMap((cell, i) => [cell, i])), units, width, pieces, codes,
+      keeps: new Uint8Array(pieces + 1).fill(15), number: 2 ** bits,
+      windows: Int32Array.from(windows.flatMap(([n, from, behind]) => [n - 1, from, behind])),
+    };
+    const answers = [runJob(job), joined(job, parts.map(([from, behind]) => runJob(job, from, behind)))];
+    windows.forEach(([n, from, behind], w) => {
+      const own = Array.from({ length: count }, (_, r) => r).filter((r) => {
+        const [piece, kind] = [cells[r] >> 2, cells[r] & 3];
+        return piece >= from && piece < behind && kind >= n - 1;
+      });
+      for (const s of [0, 1]) {
+        let [best, most] = [0, -Infinity];
+        for (let i = 0; i < 2 ** bits; i++) {
+          const code = codes ? codes[i] : i;
+          const sum = own.reduce((a, r) => a + units[2 * (r * width + colour(seeds[r], code, width)) + s], 0);
+          if (sum > most) [best, most] = [code, sum];
+        }
+        for (const answer of answers) assert.deepEqual([answer[s].codes[w], answer[s].scores[w]], [best, most]);
+      }
     });
-    units.forEach((some, s) => {
-      const table = { seeds: own.map((r) => seeds[r]), rows: own.map((r) => some.subarray(r * width, (r + 1) * width)) };
-      const scores = scoreAll(table, null, bits);
-      const best = scores.reduce((at, score, code) => (score > scores[at] ? code : at), 0);
-      for (const answer of answers) assert.deepEqual([answer[s].codes[w], answer[s].scores[w]], [best, scores[best]]);
-    });
-  });
+  }
 });
 
 test("the words are all there is to translate", () => {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Literal, TypeAlias
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ctwl_protocol import STANDARD, Beacon, CTWLError, Profile, published_names
+from ctwl_protocol.environment import PROFILE
 from ctwl_protocol.records.beacon import BEACON_BITS
 
 from .errors import OptionOutOfRange
@@ -121,9 +121,9 @@ def add_proxy_options(parser: argparse.ArgumentParser, *, profile: bool = True, 
     if profile:
         parser.add_argument(
             "--profile",
-            default=os.environ.get("CTWL_PROFILE") or STANDARD,
+            default=PROFILE.value() or STANDARD,
             help=f"a published profile or a profile file; published: {', '.join(published_names())} "
-            f"(default: $CTWL_PROFILE, else {STANDARD})",
+            f"(default: ${PROFILE.name}, else {STANDARD})",
         )
     parser.add_argument(
         "--proxy",

@@ -5,23 +5,22 @@ from __future__ import annotations
 import argparse
 import io
 import json
-import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, fields
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar, get_args
+from typing import TYPE_CHECKING, TypeVar
 
 from ctwl_protocol import Beacon, Profile, get_profile, published_names
-from ctwl_protocol.command import run_command
+from ctwl_protocol.command import command_parser, run_command
+from ctwl_protocol.environment import PROFILE, PROXY, REGISTRY
 from ctwl_protocol.files import read_bounded
 from ctwl_protocol.records.layouts import MAX_CODES
 from ctwl_protocol.records.record import Record, relayed
 from ctwl_protocol.records.sealing import ProviderKeys
 
-from . import __version__
 from .core.strategies import Strategy
 from .errors import OptionOutOfRange, StrategyUnsuitable, WeakMark
 from .options import (
@@ -32,6 +31,7 @@ from .options import (
     RecordOptions,
     check_prompts,
     default_profile,
+    kind_of,
 )
 
 if TYPE_CHECKING:
@@ -66,20 +66,16 @@ exit status: 0 a text was written; 2 an error.
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="ctwl-encode",
-        description="Write text with a language model so that anyone can read back where it comes from.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    what = "Write text with a language model so that anyone can read back where it comes from."
+    parser = command_parser("ctwl-encode", what, _EPILOG, [*PROXY, REGISTRY], version="--about")
     parser.add_argument("prompt", nargs="?", metavar="PROMPT", help="the prompt; - reads it from standard input")
     parser.add_argument("--prompt-file", metavar="FILE", help="read the prompt from a file")
     parser.add_argument("--model", default="smollm2", help="a model folder, a name on the hub, or smollm2 (default)")
     parser.add_argument(
         "--profile",
-        default=os.environ.get("CTWL_PROFILE") or None,
+        default=PROFILE.value(),
         help=f"a published profile or a profile file; published: {', '.join(published_names())} "
-        "(default: $CTWL_PROFILE, else the standard one, and for smollm2 its own)",
+        "(default: ${PROFILE.name}, else the standard one, and for smollm2 its own)",
     )
     parser.add_argument(
         "--proxy", metavar="PATH", help="folder with the proxy LM's files (default: cache, then source)"
@@ -90,14 +86,11 @@ def _parser() -> argparse.ArgumentParser:
     record.add_argument(
         "--new-keys",
         metavar="FILE",
-        help="make a provider's keys, encrypted with a passphrase ($CTWL_PASSPHRASE, else asked), and stop",
+        help="make a provider's keys, encrypted with a passphrase, and stop",
     )
     _add_options(parser.add_argument_group("marking"), MarkingOptions)
     _add_options(parser.add_argument_group("generation"), GenerationOptions, but=MarkingOptions)
     parser.add_argument("--json", action="store_true", help="print the text and its record as JSON")
-    parser.add_argument(
-        "--about", action="version", version=f"ctwl-encode {__version__}", help="print the program's version"
-    )
     return parser
 
 
@@ -106,17 +99,15 @@ def _add_options(group: _ArgumentGroup, model: type[Options], *, but: type[Optio
     for name, field in model.model_fields.items():
         if name in but.model_fields:
             continue
-        flag, help_text = f"--{name.replace('_', '-')}", str(field.description)
-        # The type, of `type | None` the first.
-        kind = (get_args(field.annotation) or (field.annotation,))[0]
+        flag, help_text, kind = f"--{name.replace('_', '-')}", str(field.description), kind_of(field)
         if kind is bool:
-            group.add_argument(flag, action="store_true", help=help_text)
+            group.add_argument(flag, action="store_const", const="true", help=help_text)
             continue
         if field.default is not None:
             help_text += f" (default {field.default})"
-        choices = list(Strategy) if kind is Strategy else None
-        metavar = None if choices else {int: "N", float: "X", str: "FILE"}[kind]
-        group.add_argument(flag, type=kind, choices=choices, default=field.default, metavar=metavar, help=help_text)
+        metavar = {int: "N", float: "X", str: "FILE", Strategy: "NAME"}[kind]
+        alone = {"nargs": "?", "const": ""} if name == "version" else {}  # as other programs print their versions
+        group.add_argument(flag, metavar=metavar, help=help_text, **alone)
 
 
 def _asked(arguments: argparse.Namespace, model: type[T]) -> T:
@@ -125,7 +116,8 @@ def _asked(arguments: argparse.Namespace, model: type[T]) -> T:
     Raises:
         OptionOutOfRange, FieldOutOfRange, StrategyUnsuitable: an option that does not fit.
     """
-    return model(**{name: getattr(arguments, name) for name in model.model_fields})
+    typed = {name: getattr(arguments, name) for name in model.model_fields}
+    return model.of_command({name: value for name, value in typed.items() if value is not None})
 
 
 def _prompt(arguments: argparse.Namespace) -> str:
@@ -142,7 +134,10 @@ def _prompt(arguments: argparse.Namespace) -> str:
     try:
         return read_bounded(file or sys.stdin.buffer, _MAX_PROMPT).decode().rstrip("\r\n")
     except OSError as error:
-        raise OptionOutOfRange(f"cannot read the prompt from {name}: {error.strerror or error}") from error
+        raise OptionOutOfRange(
+            f"cannot read the prompt from {name}: {error.strerror or error}; name a UTF-8 text file, or give "
+            'the prompt itself: ctwl-encode "The harvest this year"'
+        ) from error
     except UnicodeDecodeError as error:
         raise OptionOutOfRange(f"the prompt in {name} is not UTF-8 (byte {error.start})") from error
 
@@ -249,6 +244,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    if arguments.version is not None and not arguments.version.isdecimal():
+        raise OptionOutOfRange("--version is the model's version, 0 to 15; for the program's own: ctwl-encode --about")
     if arguments.new_keys is None:
         _write(arguments)
     else:

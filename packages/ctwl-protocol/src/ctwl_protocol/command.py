@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import textwrap
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from . import __version__
+from .environment import Variable
 from .errors import CTWLError, FileUnwritable
 
 __all__ = ["FAILED", "closed_output_is_fine", "command_parser", "run_command"]
@@ -18,12 +20,29 @@ FAILED = 2
 """Exit status of a command that could not do its work. Some commands use 1 for an answer, such as "none found"."""
 
 
-def command_parser(prog: str, description: str, epilog: str) -> argparse.ArgumentParser:
-    """The parser of a command: its help keeps the line breaks of both texts, and it has ``--version``."""
+def command_parser(
+    prog: str, description: str, epilog: str, variables: Iterable[Variable] = (), *, version: str = "--version"
+) -> argparse.ArgumentParser:
+    """The parser of a command: its help keeps the line breaks of both texts.
+
+    Args:
+        prog: the command.
+        description: what it does.
+        epilog: what its help says behind the options.
+        variables: the environment variables that it reads, with which its help ends.
+        version: the option that prints the program's version.
+    """
+    read = [
+        textwrap.fill(each.meaning, 120, initial_indent=f"  {each.name:17}", subsequent_indent=" " * 19)
+        for each in variables
+    ]
     parser = argparse.ArgumentParser(
-        prog=prog, description=description, epilog=epilog, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog=prog,
+        description=description,
+        epilog="\n".join([epilog, "environment:", *read]) if read else epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"{prog} {__version__}")
+    parser.add_argument(version, action="version", version=f"{prog} {__version__}", help="print the program's version")
     return parser
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Annotated, ClassVar, Self, TypeVar
 
@@ -55,16 +56,16 @@ class Document(Part):
         try:
             return cls.model_validate(canonical.decode(data, max_bytes=cls.MAX_BYTES))
         except (NonCanonical, ValidationError) as error:
-            raise cls.malformed(error) from error
-
-    @classmethod
-    def malformed(cls, error: Exception) -> CTWLError:
-        """The error for bytes that are no such document, and what is wrong with them."""
-        return cls.MALFORMED(f"not a valid {cls.__name__.lower()}: {describe_error(error)}")
+            raise cls.MALFORMED(f"not a valid {_words(cls.__name__)}: {describe_error(error)}") from error
 
     def to_bytes(self) -> bytes:
         """The canonical MessagePack of the document."""
         return canonical.encode(self.model_dump(mode="python"))
+
+
+def _words(name: str) -> str:
+    """The name of a class in words: ``_SecretFile`` is a secret file."""
+    return re.sub("(?<=[a-z])(?=[A-Z])", " ", name.strip("_")).lower()
 
 
 def describe_error(error: Exception) -> str:

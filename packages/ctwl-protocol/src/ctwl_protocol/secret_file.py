@@ -20,14 +20,12 @@ from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 from pydantic import Field
 
 from . import canonical
+from .environment import PASSPHRASE
 from .errors import FileUnwritable, KeyFileLocked, KeyFileMalformed, NonCanonical, PassphraseMissing
 from .files import read_bounded, write_atomically
-from .schema import Document, describe_error
+from .schema import Document
 
-__all__ = ["VARIABLE", "ask_passphrase", "is_locked", "lock", "read_secret", "unlock", "write_secret"]
-
-VARIABLE = "CTWL_PASSPHRASE"
-"""Environment variable that the commands take the passphrase from."""
+__all__ = ["ask_passphrase", "is_locked", "lock", "read_secret", "unlock", "write_secret"]
 
 _LOG_N, _R, _P = 15, 8, 1
 _SALT, _NONCE = 16, 12
@@ -50,11 +48,6 @@ class _SecretFile(Document):
     salt: Annotated[bytes, Field(min_length=_SALT, max_length=_SALT)]
     nonce: Annotated[bytes, Field(min_length=_NONCE, max_length=_NONCE)]
     secret: bytes
-
-    @classmethod
-    def malformed(cls, error: Exception) -> KeyFileMalformed:
-        """The error for other bytes, in words for whoever named the file."""
-        return KeyFileMalformed(f"not a valid secret file: {describe_error(error)}")
 
 
 def lock(secret: bytes, passphrase: str, purpose: str) -> bytes:
@@ -106,7 +99,8 @@ def _key(passphrase: str, salt: bytes) -> bytes:
     try:
         typed = passphrase.encode()
     except UnicodeEncodeError as error:  # an environment variable whose bytes are not UTF-8
-        raise PassphraseMissing(f"the passphrase is not UTF-8; correct {VARIABLE}, or type the passphrase") from error
+        what = f"the passphrase is not UTF-8; correct {PASSPHRASE.name}, or type the passphrase"
+        raise PassphraseMissing(what) from error
     return Scrypt(salt=salt, length=32, n=1 << _LOG_N, r=_R, p=_P).derive(typed)
 
 
@@ -116,11 +110,11 @@ def ask_passphrase(what: str, *, new: bool = False) -> str:
     Raises:
         PassphraseMissing: there is neither; or nothing was typed, or two different passphrases.
     """
-    given = os.environ.get(VARIABLE)
+    given = PASSPHRASE.value()
     if given:
         return given
     if not sys.stdin or not sys.stdin.isatty():
-        raise PassphraseMissing(f"no passphrase for {what}; set {VARIABLE}, or run this in a terminal")
+        raise PassphraseMissing(f"no passphrase for {what}; set {PASSPHRASE.name}, or run this in a terminal")
     with suppress(EOFError):
         typed = getpass.getpass(f"passphrase for {what}: ")
         if typed and (not new or typed == getpass.getpass("repeat it: ")):

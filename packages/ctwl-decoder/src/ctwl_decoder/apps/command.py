@@ -16,6 +16,7 @@ from typing import get_args
 
 from ctwl_protocol import get_profile
 from ctwl_protocol.command import closed_output_is_fine, command_parser, run_command
+from ctwl_protocol.environment import PROXY, REGISTRY
 from ctwl_protocol.errors import FileUnwritable
 from ctwl_protocol.records.layouts import LAYOUTS, find_layout
 from ctwl_protocol.records.sealing import MAX_EPOCH, ProviderKeys
@@ -82,7 +83,7 @@ class _Schema(argparse.Action):
 
 def _parser() -> argparse.ArgumentParser:
     what = "Read the public watermark code that a language model's provider put in a text."
-    parser = command_parser("ctwl-decode", what, _EPILOG)
+    parser = command_parser("ctwl-decode", what, _EPILOG, [*PROXY, REGISTRY])
     parser.add_argument("file", metavar="FILE", help="a UTF-8 text file; - reads standard input")
     add_proxy_options(parser, reference=True)
     _add_search_options(parser)

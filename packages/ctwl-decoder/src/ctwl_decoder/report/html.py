@@ -1,4 +1,4 @@
-"""Pages from templates, and the report as one page that needs nothing else.
+"""The report as one page that needs nothing else.
 
 Blue is for the code and orange is against it, which everyone can tell apart; passages are numbered as well.
 """
@@ -12,9 +12,9 @@ import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from .analysis import Analysis, evidence_level
-from .wording import NONE_FOUND, caveats, describe_origin, describe_record, format_p_value, headline, means
+from .wording import caveats, describe_origin, describe_record, format_p_value, headline, means
 
-__all__ = ["html_report", "render_page"]
+__all__ = ["html_report"]
 
 _MOST = 20_000
 """Tokens of the text that a page shows. Chosen by hand: browsers stay quick, and few texts are longer."""
@@ -26,22 +26,15 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 40, 890, 10, 160
 """The curve's edges in the coordinates of the template's SVG."""
 
 _PAGES = Environment(loader=PackageLoader("ctwl_decoder"), autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-_PAGES.globals["none_found"] = NONE_FOUND
 _PAGES.filters |= {
     "p_value": format_p_value, "origin": describe_origin, "record": describe_record, "means": means,
 }  # fmt: skip
 
 
-def render_page(template: str, **values: object) -> str:
-    """A page from a template in ``ctwl_decoder/templates``; all values are escaped."""
-    return _PAGES.get_template(template).render(values)
-
-
 def html_report(analysis: Analysis) -> str:
     """A complete HTML document without scripts."""
     report, tokens = analysis.report, len(analysis.contributions)
-    return render_page(
-        "report.html",
+    return _PAGES.get_template("report.html").render(
         report=report,
         title=headline(report),
         caveats=caveats(report),

@@ -140,11 +140,6 @@ class Report(_Data):
     )
 
     @property
-    def short(self) -> bool:
-        """Whether a text of this length may carry a code that the test cannot find."""
-        return not self.detected and self.tokens < ENOUGH_TOKENS
-
-    @property
     def authenticated(self) -> bool:
         """Whether every span was written with its provider's keys."""
         return bool(self.spans) and all(span.record is not None and span.record.authenticated for span in self.spans)

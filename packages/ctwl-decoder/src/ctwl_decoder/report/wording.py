@@ -171,7 +171,7 @@ def _shortage(report: Report) -> str:
 
 def _caution(report: Report) -> list[str]:
     few = f"{report.tokens} tokens are few: texts of fewer than {ENOUGH_TOKENS} often hold too little."
-    return [few] * report.short + [LIGHT] * (report.read == "light")
+    return [few] * (not report.detected and report.tokens < ENOUGH_TOKENS) + [LIGHT] * (report.read == "light")
 
 
 def _why(report: Report) -> str:

@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 
 from ..command import command_parser, run_command
+from ..environment import PASSPHRASE
 from ..text.splitting import SPLITS
 from .document import Profile, ProxyModel, ToyProxy
 from .lookup import STANDARD, get_profile
@@ -26,14 +27,15 @@ examples:
   ctwl-encode --profile ann.ctwl "The harvest this year" > text.txt
   ctwl-decode --profile ann.ctwl text.txt
 
-The passphrase comes from $CTWL_PASSPHRASE or the terminal. Anyone with file and passphrase can read and write codes.
+Anyone with file and passphrase can read and write codes.
 A provider's file cannot be made again if it is lost. A user's can, from the provider's file and the same id.
 exit status: 0 done; 2 an error.
 """
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = command_parser("ctwl-profile", "Private profiles: codes that nobody else can read or write.", _EPILOG)
+    what = "Private profiles: codes that nobody else can read or write."
+    parser = command_parser("ctwl-profile", what, _EPILOG, [PASSPHRASE])
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     new = commands.add_parser("new", help="make a provider's private profile, with a fresh secret key")
     new.add_argument("name", metavar="NAME", help="your domain in reverse and a version: com.example.mark.1")

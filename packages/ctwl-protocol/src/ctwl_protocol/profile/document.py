@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from ..errors import ProfileMalformed
-from ..schema import Bytes32, Document, Many, Part, as_tuple
+from ..schema import Bytes32, Document, Many, Part, as_tuple, describe_error
 from ..text.splitting import SplittingRule
 
 __all__ = [
@@ -277,7 +277,7 @@ class Profile(Document):
             json.loads(data, object_pairs_hook=_no_duplicates)
             return cls.model_validate_json(data)
         except (ValueError, RecursionError) as error:
-            raise cls.malformed(error) from error
+            raise cls.MALFORMED(f"not a valid profile: {describe_error(error)}") from error
 
     def vanilla(self) -> Profile:
         """This profile without a proxy LM, for Vanilla-Marking; ``vanilla`` stands in its name before the version."""

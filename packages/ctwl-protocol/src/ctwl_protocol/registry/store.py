@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -14,6 +13,7 @@ from typing import ClassVar, Literal
 import platformdirs
 from filelock import FileLock
 
+from ..environment import REGISTRY
 from ..errors import FileUnwritable, RegistryError
 from ..files import read_bounded, write_atomically
 from ..schema import Document
@@ -23,7 +23,6 @@ from .envelope import Envelope
 from .workflow import Trusted
 
 __all__ = [
-    "VARIABLE",
     "State",
     "bundled",
     "load_trusted",
@@ -32,9 +31,6 @@ __all__ = [
     "state_folder",
     "update_trusted",
 ]
-
-VARIABLE = "CTWL_REGISTRY"
-"""Environment variable that names the folder of the trusted state."""
 
 _FILE, _LOCK = "trusted.state", ".lock"
 
@@ -57,14 +53,14 @@ def state_folder() -> Path:
     Raises:
         RegistryError: ``registry-unreadable``: the user has no data folder.
     """
-    given = os.environ.get(VARIABLE)
+    given = REGISTRY.value()
     if given:
         return Path(given)
     with suppress(RuntimeError):  # no home folder
         folder = Path(platformdirs.user_data_dir("ctwl", appauthor=False)) / "registry"
         if folder.is_absolute():  # a relative one would be trusted in whatever folder a program runs
             return folder
-    raise RegistryError("registry-unreadable", f"this user has no home folder; set {VARIABLE} to a folder")
+    raise RegistryError("registry-unreadable", f"this user has no home folder; set {REGISTRY.name} to a folder")
 
 
 @cache

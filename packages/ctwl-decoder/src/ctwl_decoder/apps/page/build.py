@@ -10,6 +10,7 @@ import json
 import lzma
 import re
 from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from ctwl_protocol.profile.document import Profile
@@ -19,7 +20,7 @@ from ...errors import InputUnreadable, OptionOutOfRange
 from ...options import MAX_CHARACTERS
 from .bundle import bundle
 
-__all__ = ["build_page", "read_words", "web_folder"]
+__all__ = ["build_page", "policy_of", "read_words", "web_folder"]
 
 _EXAMPLES = ("marked", "edited", "human")
 
@@ -49,38 +50,39 @@ def read_words(path: Path | None = None) -> dict[str, str]:
     return {name: found[name] for name in english}
 
 
-def build_page(profile: Profile, trusted: Trusted, words: dict[str, str] | None = None) -> str:
+def build_page(
+    profile: Profile, trusted: Trusted, words: dict[str, str] | None = None, *, service: int | None = None
+) -> str:
     """The page of a profile as HTML.
 
     Args:
-        profile: a published profile whose tokenizer comes with the package.
+        profile: a published profile whose tokenizer comes with the package; or any profile where a service reads.
         trusted: the registry that gives names; the page verifies its signatures.
         words: see :func:`read_words`.
+        service: the most characters that the service that shows the page reads; None where no service shows it.
 
     Raises:
-        OptionOutOfRange: the profile's tokenizer does not come with the package.
+        OptionOutOfRange: nothing could read, since the profile's tokenizer does not come with the package.
     """
     words = words or read_words()
     page = web_folder() / "page"
-    folder = resources.files("ctwl_protocol.profile") / "published" / profile.name
-    if not (folder / "merges.txt.xz").is_file():
+    data: dict[str, object] = {"words": words, "characters": MAX_CHARACTERS, "examples": {}}
+    if service is not None:
+        data["service"] = {"characters": service}
+        words = words | {name: words[f"{name}-service"] for name in ("introduction", "about-more")}
+    if _is_readable(profile):
+        data |= _reader(profile, trusted)
+        data["examples"] = {name: (page / "examples" / f"{name}.txt").read_text("utf-8") for name in _EXAMPLES}
+    elif service is None:
         raise OptionOutOfRange(f"the tokenizer of {profile.name} does not come with this package")
-    data = {
-        "words": words,
-        "characters": MAX_CHARACTERS,
-        "profile": json.loads(profile.to_json()),
-        "alphabet": json.loads((folder / "alphabet.json").read_bytes()),
-        "merges": _base64(gzip.compress(lzma.decompress((folder / "merges.txt.xz").read_bytes()), 9, mtime=0)),
-        "root": _base64(trusted.root_bytes),
-        "registry": _base64(trusted.registry_bytes),
-        "examples": {name: (page / "examples" / f"{name}.txt").read_text(encoding="utf-8") for name in _EXAMPLES},
-        "engine": bundle(page / "worker.js"),
-    }
     script, style = bundle(page / "page.js"), (page / "page.css").read_text(encoding="utf-8")
+    # 'wasm-unsafe-eval' lets the page compile its own WebAssembly. It allows no script, unlike 'unsafe-eval'.
     policy = (
-        f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; worker-src blob:; "
-        "img-src data:; base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src '{_digest(script)}' 'wasm-unsafe-eval'; style-src '{_digest(style)}'; "
+        "worker-src blob:; img-src data:; base-uri 'none'; form-action 'none'"
     )
+    if service is not None:
+        policy += "; connect-src 'self'"
     values = {name: html.escape(text) for name, text in words.items()} | {
         "policy": policy,
         "style": style,
@@ -89,6 +91,33 @@ def build_page(profile: Profile, trusted: Trusted, words: dict[str, str] | None 
     }
     template = (page / "index.html").read_text(encoding="utf-8")
     return re.sub(r"\{\{ ([\w-]+) \}\}", lambda found: values[found[1]], template)
+
+
+def policy_of(page: str) -> str:
+    """The content security policy that a page states, for whoever sends it as a header too."""
+    return re.findall('http-equiv="Content-Security-Policy" content="([^"]*)"', page)[0]
+
+
+def _published(profile: Profile) -> Traversable:
+    return resources.files("ctwl_protocol.profile") / "published" / profile.name
+
+
+def _is_readable(profile: Profile) -> bool:
+    """Whether a page may read a profile: everyone knows its key, and its tokenizer comes with the package."""
+    return profile.is_public and (_published(profile) / "merges.txt.xz").is_file()
+
+
+def _reader(profile: Profile, trusted: Trusted) -> dict[str, object]:
+    """What a page needs in order to read by itself."""
+    folder = _published(profile)
+    return {
+        "profile": json.loads(profile.to_json()),
+        "alphabet": json.loads((folder / "alphabet.json").read_bytes()),
+        "merges": _base64(gzip.compress(lzma.decompress((folder / "merges.txt.xz").read_bytes()), 9, mtime=0)),
+        "root": _base64(trusted.root_bytes),
+        "registry": _base64(trusted.registry_bytes),
+        "engine": bundle(web_folder() / "page" / "worker.js"),
+    }
 
 
 def _base64(data: bytes) -> str:

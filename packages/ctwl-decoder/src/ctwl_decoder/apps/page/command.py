@@ -7,14 +7,14 @@ from pathlib import Path
 
 from ctwl_protocol import get_profile
 from ctwl_protocol.command import command_parser, run_command
+from ctwl_protocol.environment import REGISTRY
 from ctwl_protocol.errors import FileUnwritable
+from ctwl_protocol.profile import OFFLINE
 from ctwl_protocol.registry import load_trusted
 
 from .build import build_page, read_words
 
 __all__ = ["main"]
-
-_PROFILE = "org.ctwl.smollm2-135m.1"
 
 _EPILOG = """\
 The page is one file, index.html, with all that it needs. It reads texts in the browser by the ranks of their tokens, as
@@ -31,11 +31,10 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _run(argv: Sequence[str]) -> int:
-    parser = command_parser(
-        "ctwl-decode page", "Write a web page that reads watermarks in the browser, without a server.", _EPILOG
-    )
+    what = "Write a web page that reads watermarks in the browser, without a server."
+    parser = command_parser("ctwl-decode page", what, _EPILOG, [REGISTRY])
     parser.add_argument("--out", metavar="FOLDER", type=Path, help="folder for the page; made if need be")
-    parser.add_argument("--profile", default=_PROFILE, help=f"a published profile (default {_PROFILE})")
+    parser.add_argument("--profile", default=OFFLINE, help=f"a published profile (default {OFFLINE})")
     parser.add_argument("--words", metavar="FILE", type=Path, help="the page's words in another language, as JSON")
     parser.add_argument("--print-words", action="store_true", help="print the English words and stop")
     arguments = parser.parse_args(argv)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from ctwl_protocol import Profile, canonical, get_profile
 from ctwl_protocol.command import closed_output_is_fine, command_parser
+from ctwl_protocol.environment import CACHE, PROXY, REGISTRY
 from ctwl_protocol.errors import ProxyNotFound
 from ctwl_protocol.files import write_atomically
 from ctwl_protocol.profile.private import check_private
@@ -69,7 +70,7 @@ exit status: 0 verified; 1 not; 2 an error.
 
 def _prove_parser() -> argparse.ArgumentParser:
     what = "Write a proof that a text carries a code of a private profile, for others to verify."
-    parser = command_parser("ctwl-decode prove", what, _PROVE_EPILOG)
+    parser = command_parser("ctwl-decode prove", what, _PROVE_EPILOG, PROXY)
     parser.add_argument("file", metavar="TEXT", help="a UTF-8 text file; - reads standard input")
     parser.add_argument("--out", metavar="FILE", type=Path, required=True, help="the proof to write; never overwritten")
     add_alpha(parser)
@@ -79,7 +80,7 @@ def _prove_parser() -> argparse.ArgumentParser:
 
 def _verify_parser() -> argparse.ArgumentParser:
     what = "Verify a proof that a text carries a code of a certified private profile."
-    parser = command_parser("ctwl-decode verify", what, _VERIFY_EPILOG)
+    parser = command_parser("ctwl-decode verify", what, _VERIFY_EPILOG, [CACHE, REGISTRY])
     parser.add_argument("file", metavar="PROOF", help="the proof; - reads standard input")
     parser.add_argument(
         "--appeared",

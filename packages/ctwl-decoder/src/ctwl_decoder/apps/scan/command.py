@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from ctwl_protocol import get_profile
 from ctwl_protocol.command import command_parser, run_command
+from ctwl_protocol.environment import PROXY, REGISTRY
 from ctwl_protocol.registry import load_trusted
 
 from ...errors import ExtraMissing, OptionOutOfRange
@@ -57,7 +58,7 @@ exit status: 0 done; 2 an error; 130 interrupted.
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = command_parser("ctwl-decode scan", _DESCRIPTION, _EPILOG)
+    parser = command_parser("ctwl-decode scan", _DESCRIPTION, _EPILOG, [*PROXY, REGISTRY])
     parser.add_argument("paths", metavar="PATH", nargs="+", type=Path, help="a file or a folder")
     parser.add_argument("--out", metavar="FILE", type=Path, required=True, help="the Parquet file to write")
     search = parser.add_argument_group("what to look for")

@@ -16,21 +16,20 @@ from ctwl_protocol.proxy import Proxy
 
 from ... import __version__
 from ...errors import OptionOutOfRange, UnsupportedType
-from ...report.html import html_report, render_page
+from ...report.html import html_report
 from ...report.model import Report
 from ...text.input import text_of
+from ..page.build import policy_of
 from .front import Front
 from .limits import Limits
-from .problems import Problem, answer, inline, page
+from .problems import Problem, answer, page
 from .schema import PROBLEMS, About, Question
 from .service import Service
 
 __all__ = ["create_app"]
 
-_JSON_OR_PAGE = {
-    "application/json": {"schema": {"$ref": "#/components/schemas/Problem"}},
-    "text/html": {"schema": {"type": "string"}},
-}
+
+_PROBLEM = {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
 
 
 def create_app(proxy: Proxy, limits: Limits | None = None) -> FastAPI:
@@ -60,12 +59,10 @@ def create_app(proxy: Proxy, limits: Limits | None = None) -> FastAPI:
 
 
 def _add_decoding(app: FastAPI, service: Service) -> None:
-    front_page = _front_page(service.limits)
-
     @app.head("/", include_in_schema=False)
     @app.get("/", response_class=HTMLResponse, summary="The page")
     async def home() -> Response:
-        return front_page
+        return page(service.page, policy_of(service.page))
 
     @app.post(
         "/v1/decode",
@@ -79,7 +76,7 @@ def _add_decoding(app: FastAPI, service: Service) -> None:
 
     @app.post(
         "/report",
-        responses={status: {"description": why, "content": _JSON_OR_PAGE} for status, why in PROBLEMS.items()},
+        responses={status: {"description": why, "content": _PROBLEM} for status, why in PROBLEMS.items()},
         dependencies=[_accepts("multipart/form-data", "application/x-www-form-urlencoded")],
         response_class=HTMLResponse,
         summary="Decode a text into a page",
@@ -91,9 +88,7 @@ def _add_decoding(app: FastAPI, service: Service) -> None:
     ) -> Response:
         data = await file.read() if file else b""  # a browser sends an empty file where none was chosen
         given = text_of(data, "the file") if data else text.replace("\r\n", "\n")  # its line ends are all \r\n
-        return await service.decode(
-            request, given, lambda analysis: page(html_report(analysis), frame_ancestors="'self'")
-        )
+        return await service.decode(request, given, lambda analysis: page(html_report(analysis)))
 
 
 def _add_operation(app: FastAPI, service: Service, about: About) -> None:
@@ -120,12 +115,6 @@ def _add_operation(app: FastAPI, service: Service, about: About) -> None:
         )
 
 
-def _front_page(limits: Limits) -> Response:
-    document = render_page("form.html", characters=limits.characters, bytes=limits.body)
-    script = document.partition("<script>")[2].partition("</script>")[0]
-    return page(document, script_src=inline(script), form_action="'self'", frame_src="'self'", img_src="data:")
-
-
 def _accepts(*types: str) -> Any:
     """A dependency of an endpoint that reads bodies of these media types; it raises UnsupportedType for all others."""
 
@@ -138,16 +127,16 @@ def _accepts(*types: str) -> Any:
 
 def _add_error_handlers(app: FastAPI) -> None:
     @app.exception_handler(HTTPException)
-    async def refused(request: Request, error: HTTPException) -> Response:
+    async def refused(_: Request, error: HTTPException) -> Response:
         message = str(error.detail)
         code = "malformed" if error.status_code == 400 else message.lower().replace(" ", "-")
-        return answer(request.scope, error.status_code, Problem(code=code, message=message), error.headers)
+        return answer(error.status_code, Problem(code=code, message=message), error.headers)
 
     @app.exception_handler(RequestValidationError)
-    async def invalid(request: Request, error: RequestValidationError) -> Response:
+    async def invalid(_: Request, error: RequestValidationError) -> Response:
         """Say what is wrong with the fields, without their content."""
         if any(each["type"] == "json_invalid" for each in error.errors()):
-            return answer(request.scope, 400, Problem(code="malformed", message="the body is not JSON"))
+            return answer(400, Problem(code="malformed", message="the body is not JSON"))
         found = [(".".join(str(part) for part in each["loc"][1:]), str(each["msg"])) for each in error.errors()[:3]]
         message = "; ".join(f"{place}: {what}" if place else what for place, what in found)
-        return answer(request.scope, 422, Problem(code=OptionOutOfRange.code, message=message))
+        return answer(422, Problem(code=OptionOutOfRange.code, message=message))

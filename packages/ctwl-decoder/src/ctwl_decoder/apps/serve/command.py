@@ -11,6 +11,7 @@ from contextlib import closing, suppress
 
 from ctwl_protocol import get_profile
 from ctwl_protocol.command import command_parser, run_command
+from ctwl_protocol.environment import PROXY, REGISTRY
 
 from ...errors import CannotServe, ExtraMissing
 from ...options import add_proxy_options
@@ -40,7 +41,7 @@ exit status: 0 the service was stopped; 2 an error.
 
 def _parser() -> argparse.ArgumentParser:
     what = "Serve the decoder: a web page for people and an HTTP API for programs."
-    parser = command_parser("ctwl-decode serve", what, _EPILOG)
+    parser = command_parser("ctwl-decode serve", what, _EPILOG, [*PROXY, REGISTRY])
     parser.add_argument("--host", default="127.0.0.1", help="address to listen at (default 127.0.0.1, this machine)")
     parser.add_argument("--port", type=int, default=8000, help="port; 0 takes a free one (default 8000)")
     add_proxy_options(parser)

@@ -74,7 +74,7 @@ class Front:
             pass
         except (Exception, asyncio.CancelledError) as error:
             if status == _CLIENT_GONE:  # else the server closes the connection, so the client sees a cut answer
-                await self._refusal(scope, error)(scope, receive, send_with_headers)
+                await self._refusal(error)(scope, receive, send_with_headers)
         finally:
             self._metrics.requests.labels(endpoint, status).inc()
             self._metrics.seconds.labels(endpoint).observe(time.perf_counter() - started)
@@ -105,17 +105,17 @@ class Front:
                 raise TimedOut(f"the text was not decoded {slow}; try again later, or send a shorter text") from error
             raise BodyTooSlow(f"the request did not arrive {slow}; send it again") from error
 
-    def _refusal(self, scope: Scope, error: BaseException) -> Response:
+    def _refusal(self, error: BaseException) -> Response:
         """The answer to a request that failed."""
         if isinstance(error, asyncio.CancelledError):  # the server stops, and has waited long enough for this request
             error = ServiceClosing("the service is shutting down; try again later")
         if not isinstance(error, CTWLError):
             place = traceback.extract_tb(error.__traceback__)[-1]  # not the message, which may quote a text
             _logger.error("%s at %s:%s", type(error).__name__, place.filename, place.lineno)
-            return answer(scope, 500, _FAILED)
+            return answer(500, _FAILED)
         status, problem = problem_of(error)
         self._metrics.rejected.labels(problem.code).inc()
-        return answer(scope, status, problem)
+        return answer(status, problem)
 
 
 async def _read(scope: Scope, receive: Receive, limit: int) -> bytes:

@@ -1,4 +1,4 @@
-"""Refusals: a status, a stable code and a message, as JSON or as a small page; and the pages' security policy."""
+"""Refusals: a status, a stable code and a message, as JSON; and pages with their security policy."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ import re
 from collections.abc import Mapping
 
 from pydantic import BaseModel, Field
-from starlette.datastructures import Headers
 from starlette.responses import HTMLResponse, JSONResponse, Response
-from starlette.types import Scope
 
 from ctwl_protocol import CTWLError
 from ctwl_protocol.errors import FieldOutOfRange
@@ -24,7 +22,6 @@ from ...errors import (
     TooManyAtOnce,
     UnsupportedType,
 )
-from ...report.html import render_page
 
 __all__ = ["Problem", "answer", "page", "problem_of"]
 
@@ -57,26 +54,23 @@ def problem_of(error: CTWLError) -> tuple[int, Problem]:
     return status, Problem(code=error.code, message=str(error))
 
 
-def answer(scope: Scope, status: int, problem: Problem, headers: Mapping[str, str] | None = None) -> Response:
-    """A problem as an answer: a page for a browser that posted the form, JSON for all others."""
+def answer(status: int, problem: Problem, headers: Mapping[str, str] | None = None) -> Response:
+    """A problem as an answer."""
     headers = {**(headers or {}), **_ADVICE.get(status, {})}
     # A message may quote what a client sent, with lone surrogates in it.
     message = problem.message.encode("utf-8", "backslashreplace").decode()
-    if scope["path"] == "/report" and "text/html" in Headers(scope=scope).get("accept", ""):
-        document = render_page("problem.html", message=f"{message[:1].upper()}{message[1:]}.")
-        return page(document, status, headers, frame_ancestors="'self'")
     return JSONResponse({"code": problem.code, "message": message}, status, headers)
 
 
-def page(document: str, status: int = 200, headers: Mapping[str, str] | None = None, **policy: str) -> Response:
-    """An HTML page whose policy allows its own inline style and what ``policy`` names (``_`` for ``-``)."""
-    style = re.search("<style>(.*?)</style>", document, re.S)  # the first one, which stands before any text of a client
-    directives = {"default_src": "'none'", "style_src": inline(style[1]) if style else "'none'", "base_uri": "'none'"}
-    directives |= {"form_action": "'none'", "frame_ancestors": "'none'", **policy}
-    content = "; ".join(f"{name.replace('_', '-')} {value}" for name, value in directives.items())
-    return HTMLResponse(document, status, {**(headers or {}), "content-security-policy": content})
+def page(document: str, policy: str | None = None) -> Response:
+    """An HTML page that no other page may frame; its policy, where none is given, allows its own inline style alone."""
+    if policy is None:
+        style = re.search("<style>(.*?)</style>", document, re.S)  # the first one, before any text of a client
+        policy = f"default-src 'none'; style-src {_inline(style[1])}" if style else "default-src 'none'"
+        policy += "; base-uri 'none'; form-action 'none'"
+    return HTMLResponse(document, headers={"content-security-policy": f"{policy}; frame-ancestors 'none'"})
 
 
-def inline(code: str) -> str:
-    """The source expression of a content security policy that allows one inline style or script."""
+def _inline(code: str) -> str:
+    """The source expression of a content security policy that allows one inline style."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()}'"

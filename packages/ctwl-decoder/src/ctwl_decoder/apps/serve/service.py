@@ -17,6 +17,7 @@ from ctwl_protocol.proxy import Proxy
 from ...decoder import Decoder
 from ...errors import InputTooLarge, RequestCancelled
 from ...report.analysis import Analysis
+from ..page.build import build_page
 from .admission import Admission, client_of
 from .limits import Limits
 from .metrics import Metrics
@@ -40,6 +41,7 @@ class Service:
         limits: the limits.
         admission: the places.
         metrics: the metrics.
+        page: the page for people, as HTML.
     """
 
     def __init__(self, proxy: Proxy, limits: Limits) -> None:
@@ -48,7 +50,12 @@ class Service:
         self.metrics = Metrics(self.admission)
         self._proxy = proxy
         self._proxy_thread = ThreadPoolExecutor(1, thread_name_prefix="ctwl-proxy")
-        self._decoder = Decoder(proxy)
+        self._use_registry()
+
+    def _use_registry(self) -> None:
+        """Read the trusted registry, and make anew what depends on it."""
+        self._decoder = Decoder(self._proxy)
+        self.page = build_page(self._proxy.profile, self._decoder.registry, service=self.limits.characters)
 
     async def decode(self, request: Request, text: str, then: Callable[[Analysis], T], **options: Any) -> T:
         """Decode a text in a thread, and make an answer of the analysis there.
@@ -98,7 +105,7 @@ class Service:
         while True:
             await asyncio.sleep(_REFRESH_SECONDS)
             try:
-                self._decoder = await asyncio.to_thread(Decoder, self._proxy)
+                await asyncio.to_thread(self._use_registry)
             except (CTWLError, OSError) as error:
                 _logger.error("the registry cannot be reloaded: %s", error)
 

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from ...command import command_parser, run_command
+from ...environment import PASSPHRASE, REGISTRY
 from ...records.beacon import BEACON_FIELDS
-from ...secret_file import VARIABLE as PASSPHRASE
-from ..store import VARIABLE as FOLDER
 from . import actions
 
 __all__ = ["main"]
@@ -21,7 +20,7 @@ The registry says who owns a provider code. Keep one (keygen, init, add, retire,
 verify, show). Everything works on files. You may send them by any channel, because only their signatures count.
 """
 
-_EPILOG = f"""\
+_EPILOG = """\
 a whole ceremony: two of three people sign the root, one key signs the registry:
   A=$(ctwl-registry keygen a.key)                     each person on a machine of their own; prints the public key
   B=$(ctwl-registry keygen b.key)
@@ -37,6 +36,7 @@ a whole ceremony: two of three people sign the root, one key signs the registry:
 later, a change, and another key for the registry:
   ctwl-registry retire registry.ctwl --code 42 --version 0
   ctwl-registry sign registry.ctwl x.key
+  Y=$(ctwl-registry keygen y.key)
   ctwl-registry rotate root.ctwl root-2.ctwl --registry-key $Y
   ctwl-registry sign root-2.ctwl a.key b.key          where the root's keys change: old and new keys sign
   ctwl-registry sign registry.ctwl y.key              x.key's signature stays, for clients that lack root 2
@@ -45,9 +45,8 @@ to follow the registry:
   ctwl-registry update root-2.ctwl registry.ctwl      after that
   ctwl-registry show
 
-A change to a signed file starts the next version in the same file, unsigned; keep what you published. Passphrases come
-from ${PASSPHRASE} or the terminal. The trusted state is in ${FOLDER}, else in the user's data folder. Where
-there is none, the wheel's own registry is trusted, which is for tests.
+A change to a signed file starts the next version in the same file, unsigned; keep what you published. Where
+you follow no registry yet, the wheel's own is trusted, which is for tests.
 exit status: 0 done; 1 verify refuses the files; 2 an error.
 """
 
@@ -121,7 +120,7 @@ _Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = command_parser("ctwl-registry", _DESCRIPTION, _EPILOG)
+    parser = command_parser("ctwl-registry", _DESCRIPTION, _EPILOG, [PASSPHRASE, REGISTRY])
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     _add_roots(commands)
     _add_changes(commands)
@@ -187,8 +186,9 @@ def _add_following(commands: _Commands) -> None:
     show.add_argument("file", metavar="FILE", type=Path, nargs="?")
     for parser in (verify, show):
         parser.add_argument("--json", action="store_true", help="print JSON")
+    name = REGISTRY.name
     for parser in (verify, update, show):
-        parser.add_argument("--folder", metavar="FOLDER", type=Path, help=f"of the trusted state (default ${FOLDER})")
+        parser.add_argument("--folder", metavar="FOLDER", type=Path, help=f"of the trusted state (default ${name})")
 
 
 def _add_roles(parser: argparse.ArgumentParser, *, needed: bool) -> None:

