@@ -1,5 +1,6 @@
 """The specification says what the code does: every pinned thing in it is compared."""
 
+import ast
 import re
 from pathlib import Path
 from typing import get_args
@@ -14,7 +15,11 @@ from ctwl_protocol.profile import Tokenizer, published_names
 from ctwl_protocol.proxy.tokenizer import SPLITS
 
 ROOT = Path(__file__).parents[2]
-SPEC = (ROOT / "spec" / "README.md").read_text(encoding="utf-8")
+PARTS = {
+    name: (ROOT / "spec" / f"{name}.md").read_text(encoding="utf-8")
+    for name in ("README", "core", "reader", "profiles", "encoder", "records", "registry", "private", "rationale")
+}
+SPEC = "\n".join(PARTS.values())
 
 
 def rows(heading: str) -> list[list[str]]:
@@ -25,11 +30,17 @@ def rows(heading: str) -> list[list[str]]:
     return [[cell.strip() for cell in re.split(r"(?<!`)\|(?!`)", line)[1:-1]] for line in lines[0].splitlines()[2:]]
 
 
+COMING = {"org.ctwl.toy.2"}
+"""Profiles that the text names before their documents are there."""
+
+
 def test_the_published_profiles_are_the_ones_in_the_table() -> None:
-    table = rows("### 4.4 Published profiles")
-    assert {row[0].strip("`") for row in table} == {name for name in published_names() if "vanilla" not in name}
-    for name, _, colours, length, sigma, bits, context, digest in table:
-        profile = get_profile(name.strip("`"))
+    table = {row[0].strip("`"): row[2:] for row in rows("### 4.4 Published profiles")}
+    published = {name for name in published_names() if "vanilla" not in name}
+    assert published <= table.keys() <= published | COMING
+    for name in published:
+        colours, length, sigma, bits, context, digest = table[name]
+        profile = get_profile(name)
         assert profile.digest == digest.strip("`")
         stated = (int(colours), int(length), tuple(map(int, sigma.split("/"))), int(bits), int(context))
         numbers = (profile.colours, profile.prefix_length, profile.sigma, profile.code_bits, profile.context_length)
@@ -72,160 +83,214 @@ def test_sections_that_the_code_cites_exist() -> None:
     assert {(name, number) for name, number in cited if number not in headings} == set()
 
 
-def test_the_units_and_the_windows_are_the_ones_in_the_text() -> None:
-    from ctwl_decoder.search import posterior, spans, windows
-    from ctwl_decoder.statistics import scores
+def test_the_windows_and_the_spans_are_the_ones_in_the_text() -> None:
+    from ctwl_decoder.search import posterior, records, spans, windows
+    from ctwl_decoder.statistics import light, scores
 
-    part = " ".join(SPEC.split("### 10.1 Units")[1].split("### 10.3")[0].split())
-    table = scores.soft_table((1, 2))
-    assert f"they run from {min(map(min, table))} to {max(map(max, table))}" in part
-    share, odds, (few, of) = scores.UNMARKED[0] / scores.UNMARKED[1], scores.ODDS, scores.UNBIASED
-    assert of == few + 1
-    ratio = f"({few} * (q / {scores.STEPS}) / sigma + r) / {of}"
-    assert f"round({scores.NAT} * ln({1 - share} * {ratio} + {share}))" in part
-    assert f"`r = {odds} / (1 + {odds - 1} sigma)` for a member and `1 / (1 + {odds - 1} sigma)`" in part
-    assert f"T * ({scores.MARGIN}n + d) - {scores.MARGIN}d * S" in part
+    part = " ".join(PARTS["reader"].split())
     lengths = ", ".join(map(str, windows.LENGTHS[:-1])) + f" and {windows.LENGTHS[-1]}"
     assert lengths in part and f"at most {windows.LENGTHS[-1]} positions" in part
-    assert f"without falling by more than {spans.DROP} inside" in " ".join(SPEC.split())
-    paper = " ".join(SPEC.split("## 10. Decoding")[1].split("### 10.1")[0].split())
-    assert f"windows of {posterior.LENGTH} positions that start every {posterior.STEP}" in paper
-
-
-def test_the_toy_weights_are_the_ones_in_the_text() -> None:
-    import numpy as np
-
-    from ctwl_protocol.partition.toy import toy_weights
-    from ctwl_protocol.profile import TOY
-
-    part = " ".join(SPEC.split("### 7.3 Toy weights")[1].split("## 8.")[0].split())
-    example = re.search(
-        r"\((\d+), (\d+), (\d+), (\d+)\) the letters `a`, `b` and `c` weigh (\d+), (\d+) and (\d+)", part
+    assert f"at least `{windows.POSITIONS_PER_CODE} n`" in part
+    assert f"counts again after {windows.REPEAT_DISTANCE} positions" in part
+    assert f"without falling by more than {spans.DROP} inside" in part and f"one more of {-spans.DROP - 1}:" in part
+    assert f"windows of {posterior.LENGTH} positions that start every {posterior.STEP}" in part
+    assert f"whole text of at most {records._SHORT} positions below {records._POSSIBLE}" in part
+    assert f"behind of the one kept is below {records._CLEAR}".replace("1e-06", "1e-6") in part
+    assert (
+        f"or behind is at most {records._CONFIRMED}" in part and f"those below {records._PROMISING} in slot 0" in part
     )
-    assert example
-    numbers = [int(number) for number in example.groups()]
-    weights = toy_weights(np.array([numbers[:4]]), get_profile(TOY).tokenizer.vocabulary)[0]
-    assert [int(weights[ord(letter)]) for letter in "abc"] == numbers[4:]
-    assert "for v = 32 ... 126, else 1" in part
-    assert weights[31] == weights[127] == 1 and weights[32] > 1 and weights[126] > 1
-    assert f"has `h` = {get_profile(TOY).context_length} and" in part
+    soft, rank = light.light_table((1, 2))
+    assert f"they run from {min(soft)} to {max(soft)} and from {min(rank)} to {max(rank)}" in part
+    soft = [units for row in scores.soft_table((1, 2)) for units in row]
+    rank = [units for row in scores.rank_table() for units in row]
+    core = " ".join(PARTS["core"].split())
+    assert f"`soft` runs from {min(soft)} to {max(soft)}, and `rank` from {min(rank)} to {max(rank)}" in core
 
 
-def test_the_worked_example_is_what_the_reference_computes() -> None:
-    assert rows("<!-- worked: checked by spec/tests -->") == [list(row) for row in worked()]
+def test_the_factors_of_the_number_of_tests_are_the_ones_in_the_text() -> None:
+    from ctwl_decoder.search import plan, windows
+
+    table = {row[0].strip("`"): row[2] for row in rows("### 10.2 Tests")}
+    formula = re.search(r"^`K = (.*)`$", PARTS["reader"], re.M)
+    assert formula and formula[1].split(" * ") == list(table)
+    soft, rank = (1 / plan.SCORE_SHARES[score] for score in plan.SCORE_SHARES)
+    assert (soft, rank) == (32 / 31, 32) and "32/31 and 32" in table["E"]
+    assert {1 / share for share in plan.LIGHT_SHARES.values()} == {2} and "2 each" in table["E"]
+    assert plan.LIGHT_FIRST == 1 / 4 and "4 times" in table["E"] and "4/3 times" in table["E"]
+    assert 1 / windows.WHOLE == 4 / 3 and "4/3 for the whole text, 4 for windows" in table["Q"]
+    assert windows.RECORD_TESTS == 2 and windows.ONE_CODE == 1 / 2
 
 
-def worked() -> list[tuple[str, str, str]]:
-    """The rows of appendix A: section, what, value."""
-    import struct
-    from dataclasses import replace
-    from itertools import pairwise
+def test_the_toy_profiles_are_the_published_ones() -> None:
+    stated = re.findall(r'^TOY\w* = Profile\(name="(.*?)", (.*)\)', PARTS["core"], re.M)
+    assert len(stated) == 2
+    for name, numbers in stated:
+        if name in published_names():
+            toy = get_profile(name)
+            sizes = f"A={toy.colours}, b={toy.code_bits}, h={toy.context_length}, L_prefix={toy.prefix_length}"
+            assert numbers == f"{sizes}, sigma={tuple(toy.sigma)}, special={list(toy.tokenizer.special)}"
 
-    import numpy as np
 
+def test_the_reference_reads_the_text_of_the_core_alike() -> None:
     from ctwl_decoder import Decoder
-    from ctwl_decoder.statistics.code_scores import code_space, score_all
-    from ctwl_decoder.statistics.evidence import observe
-    from ctwl_decoder.statistics.null import null_of
-    from ctwl_decoder.statistics.scored_positions import ScoredPositions, ScoreTable
-    from ctwl_decoder.statistics.scores import MARGIN, STEPS, Score, position_scores
-    from ctwl_protocol import Beacon, hashing
-    from ctwl_protocol.partition.toy import toy_weights
+    from ctwl_protocol import hashing
     from ctwl_protocol.profile import TOY
     from ctwl_protocol.records import slots
     from ctwl_protocol.registry import bundled
-    from ctwl_protocol.text.positions import positions
 
-    text = re.search(r"^    (\w[\w ]+\w)$", SPEC.split("## Appendix A.")[1], re.M)
-    assert text
+    found = re.search(r'^TEXT = "(.*)"$', PARTS["core"], re.M)
+    assert found
     decoder = Decoder.open(TOY, registry=bundled().without_entries())  # every code alike
-    profile = decoder.profile
-    code = Beacon(0, 1, 5).code
-    ids, _ = decoder.proxy.tokenizer.locate(text[1])
-    cut = positions(ids, profile.prefix_length, profile.context_length)
-    prefix, context, token = cut.prefixes[0].tolist(), cut.contexts[0].tolist(), int(cut.observed[0])
+    report = decoder.decode(found[1], score="both")
+    assert (report.code, report.score, report.scored) == (69, "soft", 61)
+    found_by_core = re.search(r"^\(69, '(.*)'\)$", PARTS["core"], re.M)
+    assert found_by_core  # a full reader searches four numbers of codes, and pays twice as much for one
+    assert 2 * float(found_by_core[1]) == pytest.approx(report.p_value, rel=1e-9)
 
-    packed = struct.pack(f"<{len(context)}I", *context)
-    words = hashing.partition_seed(profile.key, context)
-    seed = hashing.colour_seed(profile.key, context)
-    (colour,) = hashing.code_colours(seed, np.array([code], dtype=np.uint32), profile.colours).tolist()
-    permutation = int(hashing.permutation_seeds(words, profile.colours)[colour])
-    rank = hashing.ranks(permutation, profile.tokenizer.vocabulary)
-    weights = toy_weights(cut.prefixes[:1], profile.tokenizer.vocabulary)[0].astype(np.int64)
-    state = 0
-    for each in prefix:
-        state = mixed((state + each + 1) * hashing.GOLDEN)
-    below, total = int(weights[rank < rank[token]].sum()), int(weights.sum())
-    numerator, denominator = profile.sigma
-    word = hashing.slot_word(profile.key, context)
-    slots = [slots.slot_of(count, word) for count in (1, 2, 3, 4)]
-    inside = total * (MARGIN * numerator + denominator) - MARGIN * denominator * below
-    width = MARGIN * denominator * int(weights[token]) + 2 * denominator * total
-    steps = STEPS * min(max(inside, 0), width) // width
-
-    evidence = observe(decoder.proxy, cut)
-    marks = ScoredPositions.of(profile, cut, position_scores(Score.SOFT, evidence, profile.sigma))
-    halvings = next(c for c in range(13) if c == 12 or weights[token] << c + 1 > total)
-    ends = [0, *(2.0**-i * (1 + q / 4) for i in range(12, 0, -1) for q in range(4)), 1]
-    first, behind = next(pair for pair in pairwise(ends) if pair[0] <= rank[token] / 2**32 < pair[1])
-    ranked = ScoreTable.of(replace(marks, scores=position_scores(Score.RANK, evidence, profile.sigma)))
-    table = ScoreTable.of(marks)
-    scores = score_all(table, code_space(profile))
-    null, report = null_of(table.scores), decoder.decode(text[1], score="both")
-    assert report.code == int(scores.argmax()) == code and report.scored == table.counted
-    tests = 2**20 * 2 / (31 / 32)
-    assert report.p_value == pytest.approx(null.p_value(int(scores[code]), tests), rel=1e-9)
-    assert (
-        report.score == "soft" and null_of(ranked.scores).p_value(ranked.score(code), 2**20 * 2 * 32) > report.p_value
-    )
-
-    def several(*numbers: int) -> str:
-        return " ".join(map(str, numbers))
-
-    return [
-        ("9.1", "code `m`", f"{code}"),
-        ("4.3", "key", f"`{profile.key.hex()}`"),
-        ("5.2", "tokens of the text", f"{len(ids)}"),
-        ("5.4", "positions", f"{len(cut)}"),
-        ("5.4", f"prefix at the first, `{bytes(prefix).decode()}`", several(*prefix)),
-        ("5.4", "context", several(*context)),
-        ("5.4", f"observed token, `{chr(token)}`", f"{token}"),
-        ("6.2", "input of the HMAC", f"`{(b'ctwl-h1/partition' + packed).hex()}`"),
-        ("6.2", "`p0`, `p1`", several(*words)),
-        ("6.3", "input of the HMAC", f"`{(b'ctwl-h1/colour' + bytes(12) + packed).hex()}`"),
-        ("6.3", "`t`", f"{seed}"),
-        ("6.3", "`colour(c, m)`", f"{colour}"),
-        ("6.2", "`s(c, a)` of that colour", f"{permutation}"),
-        ("6.2", f"`r({token})`", f"{rank[token]}"),
-        ("7.3", "`s`, the hash of the prefix", f"{state}"),
-        ("7.3", f"`y({token})`", f"{mixed(state ^ (token * hashing.GOLDEN))}"),
-        ("7.3", f"`w({token})`", f"{weights[token]}"),
-        ("7.2", "`W`", f"{total}"),
-        ("7.2", f"`S({token})`", f"{below}"),
-        (
-            "7.2",
-            f"`{chr(token)}` is in `V(c, colour(c, m))`: `2 S < W`",
-            "yes" if below * denominator < total * numerator else "no",
-        ),
-        ("9.4", "`u`, and the slot of the position in records of 1, 2, 3, 4 codes", several(word, *slots)),
-        ("10.1", "`I`, the width `W`, `q`", several(inside, width, steps)),
-        ("10.1", "`soft` units for the code", f"{marks.scores[0, colour]}"),
-        ("10.1", "`j`; `x` and `y` of the rank", f"{halvings}; {first} {behind}"),
-        ("10.1", "`rank` units for the code", f"{position_scores(Score.RANK, evidence[:1], profile.sigma)[0, colour]}"),
-        ("10", "positions counted: one pair comes back", f"{table.counted}"),
-        ("10", "contexts", f"{len(table.seeds)}"),
-        ("10", "score of the code by `soft`, the best of all", f"{scores[code]}"),
-        ("12", "mean score of a wrong code", f"{table.scores.mean(axis=1).sum()}"),
-        ("12", "`P(S >= score)`", f"{null.tail(int(scores[code])):.10e}"),
-        ("10.2", "`K = 2^20 * 1 * 32/31 * 2 * 1 * 1 * 1`", f"{tests:.10g}"),
-        ("10", "p-value", f"{report.p_value:.10e}"),
-        ("10", "score of the code by `rank`, which is less clear", f"{ranked.score(code)}"),
-    ]
+    word = hashing.slot_word(decoder.profile.key, found[1][2:4].encode())
+    numbers = [slots.slot_of(count, word) for count in (1, 2, 3, 4)]
+    text = " ".join(PARTS["records"].split())
+    assert f"the word is {word}, and the slots in records of 1, 2, 3 and 4 codes are" in text
+    assert "{}, {}, {} and {}.".format(*numbers) in text
 
 
-def mixed(word: int) -> int:
-    """``fmix32`` of section 6.1, on plain integers."""
-    word &= 0xFFFFFFFF
-    word = (word ^ word >> 16) * 0x85EBCA6B & 0xFFFFFFFF
-    word = (word ^ word >> 13) * 0xC2B2AE35 & 0xFFFFFFFF
-    return word ^ word >> 16
+def headings(text: str) -> list[tuple[str, str]]:
+    """The numbered headings of a part: number and title."""
+    return re.findall(r"^#{2,3} (\d+(?:\.\d+)?)\.? (.*)$", text, re.M)
+
+
+def expanded(listed: str) -> set[str]:
+    """The sections of a list such as ``4, 4.1 to 4.4``."""
+    found: set[str] = set()
+    for first, last in re.findall(r"(\d[\d.]*)(?: to (\d[\d.]*))?", listed):
+        *parent, number = first.split(".")
+        for each in range(int(number), int((last or first).split(".")[-1]) + 1):
+            found.add(".".join([*parent, str(each)]))
+    return found
+
+
+def test_a_section_stands_in_one_part_and_the_index_says_in_which() -> None:
+    numbers = [number for text in PARTS.values() for number, _ in headings(text)]
+    assert len(numbers) == len(set(numbers))
+    index = re.findall(r"^\| \[\w+\]\((\w+)\.md\) \|.*\| (.*) \|$", PARTS["README"], re.M)
+    assert [name for name, _ in index] == list(PARTS)[1:]
+    for name, listed in index:
+        assert expanded(listed) == {number for number, _ in headings(PARTS[name])}, name
+
+
+ADDED = {
+    "read-one-code", "decode-places", "decode-light-places", "decode-forms", "decode-record-p-values", "decode-owner",
+    "decode-registered",
+}  # fmt: skip
+"""Families that the text names before their files are there."""
+
+
+def test_every_part_says_who_needs_it_and_what_it_unlocks() -> None:
+    families = {path.stem for path in (ROOT / "conformance-tests" / "vectors" / "v1").glob("*.json")} - {"manifest"}
+    known = families | ADDED | {"numeric"}
+    unlocked: set[str] = set()
+    for name, text in PARTS.items():
+        opening = text.split("\n## ")[0].split("\n### ")[0]
+        if name not in ("README", "rationale"):
+            assert "**Implement this if**" in opening and "**It needs**" in opening and "**Vectors:**" in opening, name
+            named = re.findall(r"`([a-z-]+)`", opening.split("**Vectors:**")[1].split("**Class")[0])
+            assert set(named) <= known, name
+            unlocked |= set(named)
+    assert families <= unlocked
+    classes = {
+        row[0]: re.findall(r"`([a-z-]+)`", row[1] + row[2]) for row in rows("<!-- classes: checked by spec/tests -->")
+    }
+    assert len(classes) == 6
+    after = PARTS["README"].split("## 14. Conformance")[1].split("## 16.")[0]
+    assert families <= set(re.findall(r"`([a-z-]+)`", after))
+    assert {family for named in classes.values() for family in named} <= known
+
+
+def words(text: str) -> int:
+    """What white space parts and holds a letter or a digit."""
+    return sum(bool(re.search(r"\w", word)) for word in text.split())
+
+
+def without_code(text: str) -> str:
+    return re.sub(r"^    .*$", "", re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S), flags=re.M)
+
+
+def test_the_parts_are_short() -> None:
+    assert words(PARTS["core"]) <= 2_500  # its code included
+    assert sum(words(without_code(text)) for text in PARTS.values()) <= 10_000
+
+
+def anchors(text: str) -> set[str]:
+    """The anchors that the headings of a page have."""
+    titles = re.findall(r"^#+ (.*)$", text, re.M)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def test_links_into_the_parts_and_out_of_them_are_alive() -> None:
+    pages = [path for path in ROOT.rglob("*.md") if not {".venv", "node_modules", "site"} & set(path.parts)]
+    checked = 0
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        for target, anchor in re.findall(r"\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]*))?\)", text):
+            file = (page.parent / target).resolve() if target else page
+            if page.parent != ROOT / "spec" and file.parent != ROOT / "spec":
+                continue
+            assert file.exists(), (page, target)
+            if anchor and file.suffix == ".md":
+                assert anchor in anchors(file.read_text(encoding="utf-8")), (page, target, anchor)
+            checked += 1
+    assert checked > 30
+
+
+def symbols() -> dict[str, str]:
+    """Each symbol of the table, with the section that defines it."""
+    found: dict[str, str] = {}
+    for cell, _, section in rows("<!-- symbols: checked by spec/tests -->"):
+        for name in re.findall(r"`([^`]+)`", cell):
+            letter = re.sub(r"\(.*", "", name)
+            assert letter not in found, letter
+            found[letter] = section
+    return found
+
+
+def formulas(text: str) -> list[str]:
+    """What stands in backticks or in an indented block, but for patterns and literal text."""
+    prose = re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)
+    spans = re.findall(r"`([^`\n]+)`", prose) + re.findall(r"^    (?! *[-*|])(.*)$", prose, re.M)
+    plain = [re.sub(r'"[^"]*"', "", span) for span in spans]
+    return [span for span in plain if not re.search(r"\\|-Z|a-z", span)]
+
+
+LETTER = re.compile(r"(?<![\w.'<-])(?:[A-Za-z]|p[01]|L_prefix)(?![\w'>-]|\.\w)")
+
+
+def test_each_symbol_has_one_meaning() -> None:
+    known = symbols()
+    used: set[str] = set()
+    for name, text in PARTS.items():
+        for formula in formulas(text):
+            if formula.startswith("org.") or re.fullmatch(r"[\d ]+", formula):
+                continue
+            letters = set(LETTER.findall(formula))
+            assert letters <= known.keys(), (name, formula, letters - known.keys())
+            used |= letters
+    code = re.findall(r"^```python\n(?!>>>)(.*?)^```$", PARTS["core"], re.M | re.S)
+    names = {node.id for node in ast.walk(ast.parse("\n".join(code))) if isinstance(node, ast.Name)}
+    names |= {node.arg for node in ast.walk(ast.parse("\n".join(code))) if isinstance(node, ast.arg)}
+    assert {name for name in names if LETTER.fullmatch(name)} <= known.keys()
+    assert known.keys() <= used | names | {"sigma", "alpha", "delta"}
+
+
+def test_a_symbol_is_defined_in_its_section() -> None:
+    texts = {number: text for part in PARTS.values() for number, text in sections(part)}
+    for symbol, section in symbols().items():
+        assert section in texts, symbol
+        inside = texts[section] if "." in section else "".join(
+            text for number, text in texts.items() if number.split(".")[0] == section
+        )  # fmt: skip
+        assert re.search(rf"(?<![\w-]){symbol}(?![\w-])", inside), (symbol, section)
+
+
+def sections(part: str) -> list[tuple[str, str]]:
+    cut = re.split(r"^#{2,3} (\d+(?:\.\d+)?)", part, flags=re.M)
+    return list(zip(cut[1::2], cut[2::2], strict=True))

@@ -20,7 +20,7 @@ const MAX_CHARACTERS = 2 ** 20;
 const MAX_TOKENS = 2 ** 14;
 const MAX_EVALUATIONS = 128;
 
-/** This reader knows the first form alone: the text as given. */
+/** This reader knows the first variant alone: the text as given. */
 const FORMS = 1;
 /** The scores by which a text is read by weights, each with its share of the level. */
 const SHARES = { soft: 31 / 32, rank: 1 / 32 };

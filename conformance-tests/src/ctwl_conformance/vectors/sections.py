@@ -24,6 +24,9 @@ ELSEWHERE = {
     "8.4": "informative",
     "8.5": "informative",
     "9": "see its parts",
+    "10.5": "asked about with 10.1 and 10",
+    "10.6": "asked about with 10",
+    "10.7": "informative",
     "11": "status codes stand in the vectors of the sections that give them",
     "13": "a numeric claim about a proxy runtime: vectors/v1/numeric/",
     "14": "conformance itself",
@@ -31,6 +34,7 @@ ELSEWHERE = {
     "16": "lists what other sections assign",
     "17": "what people do, not bytes",
     "18": "what people do, not bytes",
+    "19": "informative",
 }
 """Sections without exact vectors, and why."""
 

@@ -1,0 +1,162 @@
+"""The core part runs: its code, joined, answers the vectors, and its worked example holds line by line."""
+
+import doctest
+import json
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+VECTORS = ROOT / "conformance-tests" / "vectors" / "v1"
+BLOCKS = re.findall(r"^```python\n(.*?)^```$", (ROOT / "spec" / "core.md").read_text(encoding="utf-8"), re.M | re.S)
+
+
+@cache
+def core() -> dict[str, Any]:
+    """The names that the program of the core part defines."""
+    names: dict[str, Any] = {}
+    exec(compile("\n".join(block for block in BLOCKS if not block.startswith(">>>")), "core.md", "exec"), names)
+    return names
+
+
+def vectors_of(family: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads((VECTORS / f"{family}.json").read_text(encoding="utf-8"))["tests"]
+    return found
+
+
+def asked(family: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """The questions of a family with the expected answers."""
+    return [(test["input"], test["expected"]) for test in vectors_of(family)]
+
+
+def near(expected: str, found: float) -> bool:
+    return max(found, 1e-300) == pytest.approx(float(expected), rel=1e-9)
+
+
+def test_the_worked_example_holds_line_by_line() -> None:
+    examples = "\n".join(block for block in BLOCKS if block.startswith(">>>"))
+    parsed = doctest.DocTestParser().get_doctest(examples, dict(core()), "core.md", "core.md", 0)
+    told: list[str] = []
+    result = doctest.DocTestRunner().run(parsed, out=told.append)
+    assert result.attempted >= 20
+    assert not result.failed, "".join(told)
+
+
+def test_the_code_needs_the_standard_library_alone() -> None:
+    imported = {name for block in BLOCKS for line in re.findall(r"^(?:import|from) (.*)$", block, re.M)
+                for name in re.split(r", | import .*", line) if name}  # fmt: skip
+    assert imported == {"hmac", "math", "struct", "unicodedata", "hashlib", "types"}
+
+
+def answer(family: str, given: dict[str, Any]) -> Any:
+    """The core's answer to a vector."""
+    it = core()
+    match family:
+        case "normalization":
+            return {"text": it["normalize"](given["text"])}
+        case "tokenizer":
+            split = it[given["pre_tokenizer"].replace("-", "_")]
+            merges = [tuple(merge.split(" ")) for merge in given["merges"]]
+            return {"ids": it["tokenize"](given["text"], given["vocab"], merges, split)}
+        case "toy-tokenizer":
+            return {"ids": it["toy_tokens"](given["text"])}
+        case "positions":
+            found = it["positions"](given["tokens"], given["prefix_length"], given["context_length"])
+            prefixes, contexts, observed = map(list, zip(*found, strict=True)) if found else ([], [], [])
+            return {"windows": prefixes, "contexts": contexts, "observed": observed}
+        case "mixing":
+            return {"mixed": [it["fmix32"](word) for word in given["words"]]}
+        case "permutation":
+            seed = it["permutation_seed"](bytes.fromhex(given["key"]), given["context"], given["colour"])
+            return {"seed": seed, "ranks": [it["rank"](seed, v) for v in given["tokens"]]}
+        case "colours":
+            places = (given["layout"], given["slot"], given["nonce"])
+            t = it["colour_seed"](bytes.fromhex(given["key"]), given["context"], *places)
+            return {"seed": t, "colours": [it["colour"](t, m, given["colours"]) for m in given["codes"]]}
+        case "weights":
+            wanted = (given["vocabulary"], given["weight_bits"], given["special"])
+            return {"weights": it["weigh"](given["logits"], *wanted)}
+        case "toy-weights":
+            weights = it["toy_weights"](given["window"], special=given.get("special", []))
+            return {"weights": [weights[v] for v in given["tokens"]]}
+        case "members":
+            weights, total = given["weights"], sum(given["weights"])
+            below = [it["before"](weights, given["seed"], v) for v in range(len(weights))]
+            inside = [v for v, mass in enumerate(below) if it["is_member"](mass, total, given["sigma"])]
+            return {"members": inside, "below": below}
+        case "units":
+            weight, total, sigma = given["weight"], given["total"], given["sigma"]
+            return {
+                "count": [it["count_units"](mass, total, sigma) for mass in given["below"]],
+                "soft": [it["soft_units"](mass, weight, total, sigma) for mass in given["below"]],
+                "rank": [it["rank_units"](rank, weight, total) for rank in given["ranks"]],
+            }
+        case "scores":
+            rows = [row["units"] for row in given["contexts"]]
+            seeds = [row["seed"] for row in given["contexts"]]
+            best = it["best_code"](rows, seeds, given["codes"])
+            scores = [it["score_of"](m, rows, seeds) for m in given["codes"]]
+            return {"scores": scores, "best": best, "best_score": it["score_of"](best, rows, seeds)}
+    raise AssertionError(family)
+
+
+EXACT = """normalization tokenizer toy-tokenizer positions mixing permutation colours weights toy-weights members units
+scores"""
+
+
+@pytest.mark.parametrize("family", EXACT.split())
+def test_it_answers_the_vectors(family: str) -> None:
+    for given, expected in asked(family):
+        assert answer(family, given) == expected
+
+
+def test_it_answers_the_vectors_of_the_null() -> None:
+    tail, p_value = core()["tail"], core()["p_value"]
+    for given, expected in asked("null"):
+        if len(given["units"]) <= 100:  # maps of sums are slow
+            assert near(expected["p_value"], p_value(tail(given["units"], given["score"]), given["tests"]))
+    for given, expected in asked("randomised"):
+        assert near(expected["p_value"], core()["randomised"](given["units"], given["score"], given["u"]))
+
+
+ONE_CODE_OF = 2
+"""A full reader searches four numbers of codes, and pays twice as much for one code as a basic reader (10.2)."""
+
+
+@pytest.mark.parametrize("about", ["25 tokens by gumbel", "70 tokens", "100 tokens, code 43252"])
+def test_it_reads_what_carries_one_code_as_a_whole(about: str) -> None:
+    (test,) = [test for test in vectors_of("decode") if test["comment"] == about]
+    given, expected = test["input"], test["expected"]
+    code = expected["code"]
+    few = [*range(40), code]  # all codes would take minutes; the reference searches them
+    report = core()["read"](given["text"], given["alpha"], core()["TOY"], few)
+    assert report["code"] == code
+    assert near(expected["p_value"], ONE_CODE_OF * report["p_value"])
+
+
+def test_it_reads_the_vectors_of_one_code() -> None:
+    if not (VECTORS / "read-one-code.json").exists():
+        pytest.skip("this family is not there")
+    short = [test for test in vectors_of("read-one-code") if 0 < len(test["input"].get("text", "")) < 80]
+    assert short
+    for test in short[:3]:
+        given, expected = test["input"], test["expected"]
+        profile = core()["TOY_2" if given.get("profile") == core()["TOY_2"].name else "TOY"]
+        code = expected.get("code")
+        report = core()["read"](given["text"], given["alpha"], profile, range(40) if code is None else [0, code])
+        assert (report["detected"], report.get("code")) == (expected["detected"], code)
+        assert code is None or near(expected["p_value"], report["p_value"])
+
+
+def test_it_refuses_what_is_no_text() -> None:
+    for given, expected in asked("decode"):
+        if expected.get("status") == "not-text":
+            with pytest.raises(ValueError, match="not-text"):
+                core()["check"](given["text"])
+        else:
+            core()["check"](given["text"])
+    with pytest.raises(ValueError, match="not-text"):
+        core()["check"]("a\ud800")
