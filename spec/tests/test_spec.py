@@ -96,7 +96,7 @@ def test_the_toy_weights_are_the_ones_in_the_text() -> None:
     import numpy as np
 
     from ctwl_protocol.partition.toy import toy_weights
-    from ctwl_protocol.profile import TOY
+    from ctwl_protocol.profile import TOY, TOYS
 
     part = " ".join(SPEC.split("### 7.3 Toy weights")[1].split("## 8.")[0].split())
     example = re.search(
@@ -108,7 +108,11 @@ def test_the_toy_weights_are_the_ones_in_the_text() -> None:
     assert [int(weights[ord(letter)]) for letter in "abc"] == numbers[4:]
     assert "for v = 32 ... 126, else 1" in part
     assert weights[31] == weights[127] == 1 and weights[32] > 1 and weights[126] > 1
-    assert f"has `h` = {get_profile(TOY).context_length} and" in part
+    first, second = map(get_profile, TOYS)
+    *ids, last = second.tokenizer.special
+    numbers = f"`h` = {second.context_length}, {second.colours} colours and the special ids"
+    assert f"The first published toy profile has `h` = {first.context_length} and the second {numbers}" in part
+    assert f"ids {', '.join(map(str, ids))} and {last}, as" in part
 
 
 def test_the_worked_example_is_what_the_reference_computes() -> None:

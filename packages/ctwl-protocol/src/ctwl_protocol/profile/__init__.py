@@ -2,13 +2,14 @@
 
 from ..schema import describe_error
 from .document import FORMAT, GPT2, Llama, Profile, ProxyFile, ProxyModel, Tokenizer, UniformProxy, public_key
-from .lookup import STANDARD, TOY, get_profile, load_profile, published_names, read_profile
+from .lookup import STANDARD, TOY, TOYS, get_profile, load_profile, published_names, read_profile
 
 __all__ = [
     "FORMAT",
     "GPT2",
     "STANDARD",
     "TOY",
+    "TOYS",
     "Llama",
     "Profile",
     "ProxyFile",

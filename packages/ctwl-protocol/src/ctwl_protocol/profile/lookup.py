@@ -13,13 +13,16 @@ from ..errors import ProfileMalformed, ProfileUnknown
 from ..files import read_bounded
 from .document import FORMAT, Profile, ProxyModel
 
-__all__ = ["STANDARD", "TOY", "get_profile", "load_profile", "published_names", "read_profile"]
+__all__ = ["STANDARD", "TOY", "TOYS", "get_profile", "load_profile", "published_names", "read_profile"]
 
 STANDARD = "org.ctwl.gpt2.1"
 """Name of the standard profile, the protocol's default."""
 
 TOY = "org.ctwl.toy.1"
-"""Name of the toy profile, for implementers."""
+"""Name of the first toy profile, for implementers."""
+
+TOYS = (TOY, "org.ctwl.toy.2")
+"""Names of the toy profiles. The second has h = 1, 100 colours and special ids, as profiles of real models have."""
 
 
 @cache
