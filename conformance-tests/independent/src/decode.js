@@ -37,14 +37,15 @@ const RIVAL = Math.exp(SLACK);
  * What is found in a text under a profile at a level.
  *
  * @param light whether the text is read by the light scores alone, which need no weights
+ * @param registered the codes of registered beacons, ascending
  * @returns `{detected, code, p_value, spans, record}`, nulls where nothing is found; `candidate`: the code that came
  *   nearest, with its p-value, or null; `strongest`, the passage whose code it is, or null
  */
-export function decodeText(profile, text, alpha, light = false) {
+export function decodeText(profile, text, alpha, light = false, registered = []) {
   const forms = formsOf(text, alpha);
   const readings = [];
   for (const form of forms) {
-    const { found, readers } = prepared(profile, form, alpha, light, forms.length);
+    const { found, readers } = prepared(profile, form, alpha, light, forms.length, registered);
     const { chosen, candidate } = passages(readers, alpha); // 5 to 8
     const spans = joined(
       chosen.map((passage) => ({ ...passage, ...extent(profile, passage.reader.found, passage) })),
@@ -67,13 +68,15 @@ function formsOf(text, alpha) {
 }
 
 /** 2 to 4: the positions of a form, and its readers by each score. */
-function prepared(profile, form, alpha, light, forms) {
+function prepared(profile, form, alpha, light, forms, registered = []) {
   const tokens = tokenizerOf(profile).encode(form.text);
   require(tokens.length <= MAX_TOKENS, "input-too-large", `more than ${MAX_TOKENS} tokens`);
   const found = evidence(profile, tokens, light);
-  const readers = Object.entries(light ? LIGHT_SHARES : SHARES).map(([score, share]) => {
+  // 10.2: the codes of registered beacons and all codes are searched, each with half of the level.
+  const sets = registered.length > 0 ? [registered, null] : [null];
+  const readers = Object.entries(light ? LIGHT_SHARES : SHARES).flatMap(([score, share]) => {
     const scored = found.map((position) => ({ ...position, units: position.scores[score] }));
-    return new Reader(profile, scored, alpha, share, forms);
+    return sets.map((codes) => new Reader(profile, scored, alpha, share / sets.length, forms, codes));
   });
   return { found, readers };
 }
@@ -169,14 +172,15 @@ function bestOf(candidates, alpha, see) {
 
 /** Reads positions by one score, whose share of the level is given. */
 class Reader {
-  constructor(profile, found, alpha, share, forms) {
+  constructor(profile, found, alpha, share, forms, codes = null) {
     this.share = share;
+    this.codes = codes;
     this.profile = profile;
     this.found = found;
     this.alpha = alpha;
     // Records are made of beacons of 20 bits (9.2); codes of other sizes come alone.
     this.numbers = profile.code_bits === CODE_BITS ? Array.from({ length: MAX_CODES }, (_, i) => i + 1) : [1];
-    this.tests = this.numbers.map((n) => tests(found.length, n, 2 ** profile.code_bits, forms, this.numbers.length, share));
+    this.tests = this.numbers.map((n) => tests(found.length, n, codes?.length ?? 2 ** profile.code_bits, forms, this.numbers.length, share));
   }
 
   /** The rows of slot 0; `group` says, as bits, in which numbers of codes a row's positions count. */
@@ -208,7 +212,7 @@ class Reader {
   /** 6 and 7 for the whole text, for each number of codes; with the record, which is tested as a whole too (10.4). */
   wholeCandidates() {
     if (!isWholeTested(this.found.length)) return [];
-    const lists = bestBeacons(this.beaconRows(this.found), this.profile.code_bits, this.profile.colours);
+    const lists = bestBeacons(this.beaconRows(this.found), this.profile.code_bits, this.profile.colours, this.codes);
     const candidates = this.numbers.map((n) => {
       const [{ code, score: reached }] = lists[n - 1];
       const one = { from: 0, behind: this.found.length, n, code, tests: this.tests[n - 1].whole, beacons: lists[n - 1] };
@@ -242,7 +246,7 @@ class Reader {
       if (!seeds.has(position.name)) seeds.set(position.name, colourSeed(key, position.context, 0, 0, 0));
       return { units: position.units, seed: seeds.get(position.name), mask: this.maskOf(position) };
     });
-    const bests = windowBests(positions, lists, bits, colours);
+    const bests = windowBests(positions, lists, bits, colours, this.codes);
     const candidates = this.numbers.flatMap((n, i) => {
       const bound = tailBounds(positions.map(({ units, mask }) => (mask & (1 << i) ? units : null)));
       return lists[i].map(([from, behind], w) => ({
@@ -288,7 +292,7 @@ class Reader {
     // Where all positions count the preliminary search was exact.
     const carrying = inside.filter(({ slots }) => slots[window.n - 1] === 0).length;
     if (countedIn(inside, window.n, 0).length < carrying) {
-      const lists = bestBeacons(this.beaconRows(inside), this.profile.code_bits, this.profile.colours);
+      const lists = bestBeacons(this.beaconRows(inside), this.profile.code_bits, this.profile.colours, this.codes);
       Object.assign(window, lists[window.n - 1][0]);
     }
     window.p = pValue(tail(rows, window.score), window.tests);

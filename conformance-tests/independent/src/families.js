@@ -53,7 +53,10 @@ const profileOf = ({ profile }) => (profile === undefined ? TOY : PUBLISHED.get(
 /** The text of a question: code units of UTF-16 where it may be no Unicode text. */
 const textOf = ({ text, code_units: units }) => (units === undefined ? text : String.fromCharCode(...units));
 
-const read = (input, light) => decodeText(profileOf(input), textOf(input), input.alpha, light);
+const read = (input, light, registered) => decodeText(profileOf(input), textOf(input), input.alpha, light, registered);
+/** The codes of beacons, `[provider, version]` each, with any nonce: ascending. */
+const beaconCodes = (beacons) =>
+  Uint32Array.from(beacons.flatMap(([provider, version]) => Array.from({ length: 64 }, (_, nonce) => beaconCode({ provider, version, nonce })))).sort();
 const told = ({ detected, code, p_value: p, spans }) => ({
   detected, code, p_value: p, spans: spans.map((span) => ({ code: span.code, p_value: span.p_value })),
 });
@@ -217,6 +220,7 @@ export const FAMILIES = {
   decode: (input) => told(read(input)),
   "decode-light": (input) => told(read(input, true)),
   "decode-spans": (input) => ({ codes: read(input).spans.map(({ code }) => code) }),
+  "decode-registered": (input) => told(read(input, false, beaconCodes(input.registered))),
   "decode-places": (input) => placed(read(input)),
   "decode-light-places": (input) => placed(read(input, true)),
   "decode-forms"(input) {

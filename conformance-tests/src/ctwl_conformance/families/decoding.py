@@ -14,6 +14,7 @@ from ctwl_protocol.profile import TOY
 from ctwl_protocol.records.layouts import AUTHENTICATOR, LAYOUTS
 from ctwl_protocol.records.sealing import ProviderKeys
 from ctwl_protocol.registry import Registry, Trusted, bundled
+from ctwl_protocol.registry.entries import ModelVersion, ProviderEntry
 
 from .agreement import decimal
 from .family import JSON, Family, refusing
@@ -88,6 +89,28 @@ def _forms(data: JSON) -> JSON:
     report = _read(data)
     spans = zip(_told(report)["spans"], _places_in(report)["spans"], strict=True)
     return _told(report) | {"spans": [told | place for told, place in spans]}
+
+
+def _registered(data: JSON) -> JSON:
+    from ctwl_decoder import Decoder
+
+    owners: dict[int, list[int]] = {}
+    for provider, version in data["registered"]:
+        owners.setdefault(provider, []).append(version)
+    trusted = bundled()
+    entries = tuple(_entry(provider, versions) for provider, versions in owners.items())
+    registry = Registry(**{**dict(trusted.registry), "entries": entries})
+    shared = _decoder(_profile(data)).proxy
+    decoder = Decoder(shared, layouts=LAYOUTS, registry=replace(trusted, registry=registry))
+    return _told(decoder.decode(_text(data), alpha=data["alpha"], score="both"))
+
+
+def _entry(provider: int, versions: list[int]) -> ProviderEntry:
+    models = tuple(ModelVersion(version=version, name="a model", since=0, until=None) for version in versions)
+    return ProviderEntry(
+        kind="provider", code=provider, name="a provider", contact="https://example.com", state="active", since=0,
+        until=None, models=models, epochs=(),
+    )  # fmt: skip
 
 
 def _decode_record(data: JSON) -> JSON:
@@ -186,5 +209,6 @@ FAMILIES = (
     Family("decode-record", _decode_record, _DECODER),
     Family("decode-record-p-values", _record_p_values, _DECODER),
     Family("decode-owner", _owner, _DECODER),
+    Family("decode-registered", _registered, _DECODER),
     Family("proof", _proof, _DECODER),
 )

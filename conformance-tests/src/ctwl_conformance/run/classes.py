@@ -1,4 +1,4 @@
-"""The conformance classes (spec section 14): what each asks for. An implementation has a verdict in each of its role."""
+"""The conformance classes (spec section 14): what each asks of an implementation."""
 
 from __future__ import annotations
 
@@ -61,14 +61,15 @@ CLASSES: Mapping[ConformanceClass, Rules] = {
         (*_TOKENS, *_HASHES, *_EVIDENCE, *_RECORDS, "record-doubts", "decode", "decode-spans", "decode-places",
          "decode-record", "decode-record-p-values", "round-trip", "human"),
         (*_TEXTS, "tagged", "relay"),
-        ("decode-forms", "decode-owner", "posterior", "posterior-windows", "relay", *_OWNERS, "numeric"),
+        ("decode-forms", "decode-owner", "decode-registered", "posterior", "posterior-windows", "relay", *_OWNERS, "numeric"),
     ),
     "light-reader": Rules(
         "decoder", "reads by the ranks of the tokens alone, without weights",
         (*_TOKENS, *_HASHES, "scores", "null", *_RECORDS, "light-units", "decode-light", "decode-light-places"),
     ),
     "profile-loader": Rules(
-        "decoder", "reads documents of profiles and the files of a proxy: sections 4 and 5.3", _DOCUMENTS, (), ("numeric",)
+        "decoder", "reads documents of profiles and the files of a proxy: sections 4 and 5.3",
+        _DOCUMENTS, (), ("numeric",),
     ),
     "encoder": Rules(
         "encoder", "writes texts that carry a record: section 8",

@@ -122,6 +122,9 @@ def _words(text: str, draw: random.Random) -> str:
     return "".join(parts)
 
 
+_RECORDS = "decode-record"
+"""The family of vectors that a decoder names if it reads records of several codes."""
+
 FAMILIES = (
     TextFamily("round-trip", "8.1, 10", "written and read", Bound("at least", 0.99)),
     TextFamily(
@@ -134,10 +137,10 @@ FAMILIES = (
         "words", "10", "one word in twenty replaced", Bound("at least", 0.85), change=_words, toy=False
     ),
     TextFamily(
-        "tagged", "9.2, 10.4", "a record of layout 2", Bound("at least", 0.99), 2, 3.0, model=False, needs="decode-record"
+        "tagged", "9.2, 10.4", "a record of layout 2", Bound("at least", 0.99), 2, 3.0, model=False, needs=_RECORDS
     ),
     TextFamily(
-        "relay", "9.3, 10.4", "a chain of two models", Bound("at least", 0.99), 5, 3.0, model=False, needs="decode-record"
+        "relay", "9.3, 10.4", "a chain of two models", Bound("at least", 0.99), 5, 3.0, model=False, needs=_RECORDS
     ),
 )  # fmt: skip
 """The families of round trips. The claimed rates were chosen by hand, below those of the reference at these lengths."""

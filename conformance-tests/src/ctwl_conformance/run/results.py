@@ -27,7 +27,8 @@ __all__ = [
 FORMAT: Literal["ctwl-report/2"] = "ctwl-report/2"
 
 Verdict = Literal["passed", "failed", "errored", "skipped", "xfailed"]
-"""What became of a case. ``errored``: no answer (crash, time-out, nonsense). ``xfailed``: failed, as its makers had announced."""
+"""What became of a case. ``errored``: no answer (crash, time-out, nonsense). ``xfailed``: failed, as its makers had
+announced."""
 
 
 Conformance = Literal["conforms", "does not conform", "not tested"]

@@ -29,6 +29,9 @@ _SECONDS, _PATIENCE = 120.0, 5.0
 """Seconds for a process, and for a request to an adapter that hangs; others answer in a fraction of a second."""
 
 
+_BEST_LAST: tuple[Conformance, ...] = ("does not conform", "not tested", "conforms")
+
+
 class Finding(BaseModel):
     """What the suite found about one error.
 
@@ -93,9 +96,6 @@ def _driven(fault: Fault) -> Finding:
     verdict = max((v.verdict for v in found if v.conformance_class in classes), key=_BEST_LAST.index, default=None)
     told = None if blind else ", ".join(result.id for result in seen)
     return Finding(name=fault.name, comment=fault.comment, seen_by=told, verdict=verdict)
-
-
-_BEST_LAST: tuple[Conformance, ...] = ("does not conform", "not tested", "conforms")
 
 
 def _asked(fault: Fault, cases: Sequence[Case], patterns: Sequence[str]) -> Iterator[Result]:
