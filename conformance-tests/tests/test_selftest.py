@@ -15,7 +15,13 @@ from ctwl_conformance.selftest.search_faults import SEARCH_FAULTS
 from ctwl_conformance.selftest.selftest import _answered, check_faults
 
 SOME = ("accepts-duplicate-keys", "crashes", "skips-everything", "warm-proxy", "wrong-id")
-NAMED = ("no-factor-for-windows", "no-factor-for-two-tests", "no-factor-for-layouts", "span-0-to-1", "slot-from-context")
+NAMED = (
+    "no-factor-for-windows",
+    "no-factor-for-two-tests",
+    "no-factor-for-layouts",
+    "span-0-to-1",
+    "slot-from-context",
+)
 """What passed as a decoder before the suite asked for windows, records and places, and under a second profile."""
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ctwl_decoder import Decoder, Report
     from ctwl_decoder.options import ScoreName
     from ctwl_decoder.report.model import ReadRecord
+    from ctwl_decoder.search.candidates import Candidate
 
 __all__ = ["FAMILIES"]
 
@@ -163,7 +164,8 @@ def _one_code(data: JSON) -> JSON:
     given = tokenize_variants(_text(data), decoder.tokenizer, profile)[0].positions
     if not len(given):
         return {"detected": False, "code": None, "p_value": None}
-    evidence, found = observe(decoder.proxy, given), []
+    evidence = observe(decoder.proxy, given)
+    found: list[Candidate] = []
     for score, share in SCORE_SHARES.items():
         scored = ScoredPositions.of(profile, given, position_scores(score, evidence, profile.sigma))
         alike = replace(scored, slots=np.zeros_like(scored.slots))  # every position carries the one code

@@ -61,7 +61,8 @@ CLASSES: Mapping[ConformanceClass, Rules] = {
         (*_TOKENS, *_HASHES, *_EVIDENCE, *_RECORDS, "record-doubts", "decode", "decode-spans", "decode-places",
          "decode-record", "decode-record-p-values", "round-trip", "human"),
         (*_TEXTS, "tagged", "relay"),
-        ("decode-forms", "decode-owner", "decode-registered", "posterior", "posterior-windows", "relay", *_OWNERS, "numeric"),
+        ("decode-forms", "decode-owner", "decode-registered", "posterior", "posterior-windows", "relay", *_OWNERS,
+         "numeric"),
     ),
     "light-reader": Rules(
         "decoder", "reads by the ranks of the tokens alone, without weights",

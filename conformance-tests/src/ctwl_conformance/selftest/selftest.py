@@ -86,11 +86,12 @@ def _driven(fault: Fault) -> Finding:
         label = next(subject.label for subject in bench.subjects if fault.role in subject.roles)
         results: list[Result] = []
         seen: list[Result] = []
-        for patterns in [(pattern,) for pattern in fault.seen_by] if fault.by_each else [fault.seen_by]:
+        groups: list[tuple[str, ...]] = [(pattern,) for pattern in fault.seen_by] if fault.by_each else [fault.seen_by]
+        for patterns in groups:
             results += (asked := list(_asked(fault, cases, patterns)))
             if asked and _shows(fault, asked):
                 seen.append(asked[-1])
-        blind = len(seen) < (len(fault.seen_by) if fault.by_each else 1)
+        blind = len(seen) < len(groups)
         classes = {name for result in seen for name in result.classes}
         found = [v for v in verdicts(bench.subjects, results) if v.implementation == label]
     verdict = max((v.verdict for v in found if v.conformance_class in classes), key=_BEST_LAST.index, default=None)
