@@ -33,7 +33,8 @@ _RECORD = _both("a-record-of-two-codes")
 _RECORD_WINDOW = _both("a-record-of-two-codes-that-one-window-shows")
 _SLOT_0 = _both("a-record-whose-slot-0-shows-more-than-the-whole")
 _PAIRS = _both("pairs-that-come-back-one-code*")
-_SLOT_PAIRS = _both("pairs-that-come-back-a-record-of-two-codes-second*")
+_SLOT_PAIRS = _both("pairs-that-come-back-a-record-of-two-codes-second-profile")
+_SLOT_0_PAIRS = _both("pairs-that-come-back-slot-0-alone-second-profile")
 _SPANS = _both("two-texts-of-different-codes")
 _PLACES = (_vectors("decode-places"), _vectors("decode-light-places"))
 _P_VALUES = _vectors("decode-record-p-values", "a-record*")
@@ -53,6 +54,7 @@ _END = "end=len(text[: starts[last]].rstrip()) if last < tokens else int(starts[
 _EDGES = "first, last = span.start + prefix, span.end + prefix"
 _CLEAREST = "min(finding.spans, key=lambda span: span.candidate.p_value, default=None)"
 _RECORD_TESTS = "tests = candidate.tests * layouts * found.records"
+_READ = "window, codes = positions[candidate.start : candidate.end], candidate.codes"
 _BETTER = "p_value = min(p_value, candidate.p_value)"
 _ERRORS = "error_bounds(nulls, scores, searched, tests, layouts)"
 _SURROGATES = (
@@ -67,17 +69,19 @@ def _fault(name: str, comment: str, module: str, old: str, new: str, *seen_by: s
 
 _EVIDENCE = (
     _fault("repeats-counted", "pairs that come back count again in slot 0",
-           _CANDIDATES, _TABLE, f"{_TABLE[:-1]}, repeats=True)", *_PAIRS, *_SLOT_PAIRS, _ONE),
+           _CANDIDATES, _TABLE, f"{_TABLE[:-1]}, repeats=True)", *_PAIRS, *_SLOT_0_PAIRS, _ONE),
     _fault("repeats-counted-in-slots", "pairs that come back count again behind slot 0",
            _RECORDS, "table = ScoreTable.of(positions)", "table = ScoreTable.of(positions, repeats=True)",
            *_SLOT_PAIRS),
-    _fault("repeats-dropped-before-slots", "a pair counts once in all slots together",
-           _CANDIDATES, _PART, f"{_PART}\n        part = part[part.first_occurrences()]", *_SLOT_PAIRS),
+    _fault("repeats-dropped-before-slots", "a pair counts once in all slots together, for slot 0's own test",
+           _CANDIDATES, _PART, f"{_PART}\n        part = part[part.first_occurrences()]", *_SLOT_0_PAIRS),
+    _fault("repeats-dropped-before-records", "a pair counts once in all slots together, for the record",
+           _RECORDS, _READ, f"{_READ}\n        window = window[window.first_occurrences()]", *_SLOT_PAIRS),
     _fault("repeats-dropped-in-the-text", "a pair counts once in the text, not once in each window",
            _CANDIDATES, _PART, f"{_PART}[text.positions.first_occurrences()[start:end]]",
            *_both("a-window-with-pairs-that-stand-before-it-too")),
     _fault("first-of-repeats", "of a pair's positions the first counts, whatever slots it carries",
-           _SCORED, _ORDER, "np.arange(len(self))", *_both("pairs-that-come-back-*-second-profile")),
+           _SCORED, _ORDER, "np.arange(len(self))", _vectors("decode", "pairs-that-come-back-*-second-profile")),
     _fault("last-of-repeats", "of a pair's positions that are alike the last counts",
            _SCORED, _ORDER, f"len(self) - 1 - {_ORDER.replace('self.slots', 'self.slots[::-1]')}", _PAIRS[0], _ONE),
     _fault("null-by-positions", "every position has a term of its own in the null",
