@@ -110,7 +110,7 @@ conformance: $(PROVIDER)/config.json ## three real providers and the toy one by 
 		--encoder "$(ADAPTER) encoder --model $(PROVIDER) --profile $(PROFILE)" \
 		--encoder "$(ADAPTER) http --own --model smollm2" \
 		--encoder "$(ADAPTER) toy" \
-		--decoder "$(ADAPTER) decoder --profile org.ctwl.toy.1 --profile $(PROFILE)" \
+		--decoder "$(ADAPTER) decoder --profile org.ctwl.toy.1 --profile org.ctwl.toy.2 --profile $(PROFILE)" \
 		--registry-client "$(ADAPTER) registry-client" $(SECOND)
 
 selftest: $(READY) ## adapters that are broken on purpose, and the reference's constants one by one

@@ -8,11 +8,10 @@ import { decodeText } from "./src/decode.js";
 import { answer, FAMILIES, verifyRegistry } from "./src/families.js";
 import { stringify } from "./src/json.js";
 import { total, toyWeights } from "./src/partition.js";
-import { PUBLISHED } from "./src/published.js";
+import { PUBLISHED, TOYS } from "./src/published.js";
 import { Refusal } from "../../packages/ctwl-web/src/refusal.js";
 
 const PROTOCOL = "ctwl-adapter/1";
-const PROFILE = "org.ctwl.toy.1";
 /** The most windows of a request, and the most tokens that are asked about behind each. */
 const [MAX_WINDOWS, MAX_ASKED] = [256, 1024];
 /** The most bytes of a line, without its end. */
@@ -26,7 +25,7 @@ const OPERATIONS = {
         name: "ctwl-independent",
         version: "0.1.0",
         classes: ["decoder", "registry-client"],
-        profiles: [PROFILE],
+        profiles: TOYS,
         families: [...Object.keys(FAMILIES), "numeric"],
       },
     };
@@ -36,13 +35,13 @@ const OPERATIONS = {
     return { ok: answer(family, input) };
   },
   decode({ profile, text, alpha }) {
-    if (profile !== PROFILE) return { skip: `no profile ${profile} here: it needs a language model` };
+    if (!TOYS.includes(profile)) return { skip: `no profile ${profile} here: it needs a language model` };
     if (typeof text !== "string") throw new Refusal("not-text", "text is a string");
-    const { candidate, ...found } = decodeText(PUBLISHED.get(profile), text, alpha ?? 1e-4);
+    const { candidate, strongest, ...found } = decodeText(PUBLISHED.get(profile), text, alpha ?? 1e-4);
     return { ok: found.detected ? found : { ...found, ...(candidate ?? { p_value: 1 }) } };
   },
   weigh({ profile, windows, tokens }) {
-    if (profile !== PROFILE) return { skip: `no profile ${profile} here: it needs a language model` };
+    if (!TOYS.includes(profile)) return { skip: `no profile ${profile} here: it needs a language model` };
     const { prefix_length: length, tokenizer } = PUBLISHED.get(profile);
     requireIds(windows, MAX_WINDOWS, (row) => row.length === length, tokenizer.vocabulary);
     requireIds(tokens, windows.length, (row) => row.length <= MAX_ASKED, tokenizer.vocabulary);

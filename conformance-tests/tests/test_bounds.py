@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ctwl_conformance.run.bounds import ERROR, Bound, interval
 from ctwl_conformance.run.plan import FAMILIES, HUMAN, SIZES, setting
-from ctwl_protocol.profile import TOY
+from ctwl_protocol.profile import TOYS
 
 
 def at_least(k: int, n: int, rate: float) -> float:
@@ -45,7 +45,7 @@ def test_the_interval_is_clopper_and_pearsons() -> None:
 
 
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("profile", [TOY, "org.ctwl.smollm2-135m.1"])
+@pytest.mark.parametrize("profile", [*TOYS, "org.ctwl.smollm2-135m.1"])
 def test_every_family_can_fail_at_every_size(size: str, profile: str) -> None:
     for family in FAMILIES:
         if family.applies(profile):

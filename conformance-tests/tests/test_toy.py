@@ -5,7 +5,7 @@ import pytest
 from ctwl_conformance.toy import write_toy
 from ctwl_decoder import Decoder
 from ctwl_protocol import Beacon, get_profile
-from ctwl_protocol.profile import TOY
+from ctwl_protocol.profile import TOY, TOYS
 from ctwl_protocol.records.record import Record
 from ctwl_protocol.records.sealing import ProviderKeys
 from ctwl_protocol.registry import bundled
@@ -18,6 +18,12 @@ BEACON = Beacon(provider=42, version=3, nonce=7)
 @pytest.fixture(scope="module")
 def decoder() -> Decoder:
     return Decoder.open(TOY, keys=KEYS)
+
+
+def test_special_ids_are_never_written_and_the_text_is_read() -> None:
+    text = write_toy(Record.of(1, provider=42, version=3, nonce=9), 100, 1, profile=TOYS[1])
+    assert not set(text) & {chr(byte) for byte in get_profile(TOYS[1]).tokenizer.special}
+    assert Decoder.open(TOYS[1], registry=bundled().without_entries()).decode(text).code == Beacon(42, 3, 9).code
 
 
 @pytest.mark.parametrize("seed", range(3))

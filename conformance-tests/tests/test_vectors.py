@@ -10,15 +10,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from ctwl_conformance import FAMILIES, VectorsAltered, check, load
 from ctwl_conformance.command import main
 from ctwl_conformance.families.agreement import agree, decimal
+from ctwl_conformance.families.decoding import _text
 from ctwl_conformance.vectors import command, files, reference
 from ctwl_conformance.vectors.sections import ELSEWHERE, table
 from ctwl_protocol import hashing, published_names
 from ctwl_protocol.partition import reference as partition
+from ctwl_protocol.profile import TOY, TOYS
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "conformance-tests" / "vectors" / "v1"
@@ -63,6 +67,37 @@ def test_a_family_keeps_to_its_schema(family: str) -> None:
     for spoiled in ({"input": {}}, {"expected": {"status": 1}}, {"id": "other/1"}, {"more": 1}):
         tests = [document["tests"][0] | spoiled]
         assert not Draft202012Validator(schema).is_valid(document | {"tests": tests}), spoiled
+
+
+@given(st.lists(st.integers(0, 0xFFFF)))
+def test_code_units_come_back_from_the_text_that_they_make(units: list[int]) -> None:
+    data = _text({"code_units": units}).encode("utf-16-le", "surrogatepass")
+    assert [int.from_bytes(data[i : i + 2], "little") for i in range(0, len(data), 2)] == units
+
+
+@given(st.text())
+def test_a_text_is_the_same_in_code_units(text: str) -> None:
+    data = text.encode("utf-16-le")
+    units = [int.from_bytes(data[i : i + 2], "little") for i in range(0, len(data), 2)]
+    assert _text({"code_units": units}) == _text({"text": text}) == text
+
+
+PROFILES = {
+    "read-one-code", "decode", "decode-light", "decode-spans", "decode-places", "decode-light-places", "decode-forms",
+    "decode-record", "decode-record-p-values", "decode-owner", "decode-registered",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("family", sorted(PROFILES))
+def test_decoding_is_asked_under_both_toy_profiles(family: str) -> None:
+    assert {vector.input.get("profile", TOY) for vector in load([family])} == set(TOYS)
+
+
+def test_decoding_asks_for_windows_records_pairs_and_what_is_no_text() -> None:
+    for family in ("decode", "decode-light"):
+        names = {vector.id.partition("/")[2] for vector in load([family])}
+        for part in ("window", "record-of-two-codes", "pairs-that-come-back", "surrogate", "second-profile"):
+            assert any(part in name for name in names), (family, part)
 
 
 def test_the_command_answers_and_counts(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,14 +5,18 @@ import { MAX_CODES } from "../../../packages/ctwl-web/src/framing.js";
 import { colourSeed } from "../../../packages/ctwl-web/src/hashing.js";
 import { LIGHT_SHARES } from "../../../packages/ctwl-web/src/light.js";
 import { LAYOUTS, recordFields } from "../../../packages/ctwl-web/src/layouts.js";
-import { normalize, pilesMarks } from "../../../packages/ctwl-web/src/normalization.js";
 import { greatestTail, pValue, tail } from "../../../packages/ctwl-web/src/null.js";
+import { doubts } from "./doubts.js";
 import { bestRecord } from "./records.js";
 import { require } from "../../../packages/ctwl-web/src/refusal.js";
 import { bestBeacons, score, windowBests } from "./search.js";
 import { apart, charactersOf, extent, joined } from "./spans.js";
 import { tailBounds } from "./bounds.js";
+import { authenticator, authenticatorColourKey } from "./sealing.js";
 import { tokenizerOf } from "./toy.js";
+import { variantsOf } from "../../../packages/ctwl-web/src/variants.js";
+import { digest } from "../../../packages/ctwl-web/src/profile.js";
+import { recordCodes, layoutOf } from "../../../packages/ctwl-web/src/layouts.js";
 import { isWholeTested, tests, windows } from "../../../packages/ctwl-web/src/windows.js";
 
 /** Bounds on the work that a text may ask for. */
@@ -20,12 +24,12 @@ const MAX_CHARACTERS = 2 ** 20;
 const MAX_TOKENS = 2 ** 14;
 const MAX_EVALUATIONS = 128;
 
-/** This reader knows the first variant alone: the text as given. */
-const FORMS = 1;
 /** The scores by which a text is read by weights, each with its share of the level. */
 const SHARES = { soft: 31 / 32, rank: 1 / 32 };
 /** The bound of a tail and the tail differ by less than this, in natural logarithms. */
 const SLACK = 7;
+/** So many windows are read as records, of those whose slot 0 has a p-value of at most this. */
+const [MAX_RECORDS, PROMISING] = [2, 0.1];
 /** A reading whose p-value is this many times that of the best is no place to look for a record. */
 const RIVAL = Math.exp(SLACK);
 
@@ -33,44 +37,100 @@ const RIVAL = Math.exp(SLACK);
  * What is found in a text under a profile at a level.
  *
  * @param light whether the text is read by the light scores alone, which need no weights
- * @returns `{detected, code, p_value, spans, record}`, nulls where nothing is found, and `candidate`: the code that came
- *   nearest, with its p-value, or null
+ * @param registered the codes of registered beacons, ascending
+ * @returns `{detected, code, p_value, spans, record}`, nulls where nothing is found; `candidate`: the code that came
+ *   nearest, with its p-value, or null; `strongest`, the passage whose code it is, or null
  */
-export function decodeText(profile, text, alpha, light = false) {
+export function decodeText(profile, text, alpha, light = false, registered = []) {
+  const forms = formsOf(text, alpha);
+  const readings = [];
+  for (const form of forms) {
+    const { found, readers } = prepared(profile, form, alpha, light, forms.length, registered);
+    const { chosen, candidate } = passages(readers, alpha); // 5 to 8
+    const spans = joined(
+      chosen.map((passage) => ({ ...passage, ...extent(profile, passage.reader.found, passage) })),
+      profile.prefix_length,
+    );
+    readings.push({ ...report(profile, text, form, found.length, apart(spans)), candidate });
+    if (spans.length > 0) break;
+  }
+  const nearness = ({ detected, candidate }) => (detected ? -1 : candidate?.p_value ?? 2);
+  return readings.toSorted((a, b) => nearness(a) - nearness(b))[0];
+}
+
+/** 1. The forms of a text, normalized. */
+function formsOf(text, alpha) {
   require(text.length <= MAX_CHARACTERS, "input-too-large", `more than ${MAX_CHARACTERS} characters`);
   require(text.isWellFormed(), "not-text", "not Unicode text");
-  require(!pilesMarks(text), "not-text", "more combining marks on one letter than any script has");
+  const forms = variantsOf(text).map((form) => form.text);
   require(alpha > 0 && alpha < 1, "option-out-of-range", "a level lies between 0 and 1");
-  const tokens = tokenizerOf(profile).encode(normalize(text)); // 1, 2
+  return forms;
+}
+
+/** 2 to 4: the positions of a form, and its readers by each score. */
+function prepared(profile, form, alpha, light, forms, registered = []) {
+  const tokens = tokenizerOf(profile).encode(form.text);
   require(tokens.length <= MAX_TOKENS, "input-too-large", `more than ${MAX_TOKENS} tokens`);
-  const found = evidence(profile, tokens, light); // 3, 4
-  const readers = Object.entries(light ? LIGHT_SHARES : SHARES).map(([score, share]) => {
+  const found = evidence(profile, tokens, light);
+  // 10.2: the codes of registered beacons and all codes are searched, each with half of the level.
+  const sets = registered.length > 0 ? [registered, null] : [null];
+  const readers = Object.entries(light ? LIGHT_SHARES : SHARES).flatMap(([score, share]) => {
     const scored = found.map((position) => ({ ...position, units: position.scores[score] }));
-    return new Reader(profile, scored, alpha, share);
+    return sets.map((codes) => new Reader(profile, scored, alpha, share / sets.length, forms, codes));
   });
-  const { chosen, candidate } = passages(readers, alpha); // 5 to 8
-  const spans = joined(
-    chosen.map((passage) => ({ ...passage, ...extent(profile, passage.reader.found, passage) })),
-    profile.prefix_length,
-  );
-  return { ...report(profile, text, tokens, apart(spans)), candidate };
+  return { found, readers };
+}
+
+/**
+ * One code in the whole text as given, and nothing else: what a basic reader reads.
+ *
+ * @returns `{detected, code, p_value}`, nulls where nothing is found
+ */
+export function readOneCode(profile, text, alpha) {
+  const [form] = formsOf(text, alpha);
+  const { readers } = prepared(profile, form, alpha, false, 1);
+  const found = readers.flatMap((reader) => reader.oneCode()).toSorted((a, b) => a.p_value - b.p_value)[0];
+  const detected = found !== undefined && found.p_value <= alpha;
+  return { detected, code: detected ? found.code : null, p_value: detected ? found.p_value : null };
+}
+
+/** 10.4: the p-value of the record of a passage, and those of its codes; null where no record of several codes was read. */
+export function recordPValues({ evidence: read, own }) {
+  if (!read) return null;
+  const { record, slots } = doubts(read);
+  const readable = slots.slice(0, -1);
+  return { record, codes: [Math.min(readable[0], own), ...readable.slice(1)] };
+}
+
+/** 10.4: whether the authenticator of a passage's record holds at a level; null where the record has none. */
+export function isAuthentic(profile, passage, secret, alpha) {
+  const layout = passage?.record && layoutOf(passage.record.layout);
+  if (!layout?.authenticated) return null;
+  const { reader, window, record, n } = passage;
+  const codes = recordCodes(layout, { ...record.fields, authenticator: 0 }).slice(0, -1);
+  const code = authenticator(secret, digest(profile), layout.number, codes);
+  const at = { layout: layout.number, slot: n - 1, nonce: record.fields.nonce };
+  const rows = rowsOf(countedIn(reader.found.slice(...window), n, n - 1), authenticatorColourKey(secret), at);
+  return tail(rows.map(({ units }) => units), score(rows, code, profile.colours)) <= alpha;
 }
 
 /** 9. Report. */
-function report(profile, text, tokens, spans) {
+function report(profile, text, form, positions, spans) {
   const strongest = spans.reduce((a, b) => (a && a.p <= b.p ? a : b), null);
-  const characters = charactersOf(text, tokens.length);
+  const prefix = profile.prefix_length;
+  const { start, end } = charactersOf(text, form);
   return {
     detected: spans.length > 0,
     code: strongest?.code ?? null,
     p_value: strongest?.p ?? null,
     spans: spans.map(({ from, behind, code, p }) => ({
-      start: characters(from === 0 ? 0 : from + profile.prefix_length),
-      end: characters(behind + profile.prefix_length),
+      start: start(from === 0 ? 0 : from + prefix),
+      end: end(behind + prefix),
       code,
       p_value: p,
     })),
     record: strongest?.record ?? null,
+    strongest,
   };
 }
 
@@ -112,13 +172,15 @@ function bestOf(candidates, alpha, see) {
 
 /** Reads positions by one score, whose share of the level is given. */
 class Reader {
-  constructor(profile, found, alpha, share) {
+  constructor(profile, found, alpha, share, forms, codes = null) {
+    this.share = share;
+    this.codes = codes;
     this.profile = profile;
     this.found = found;
     this.alpha = alpha;
     // Records are made of beacons of 20 bits (9.2); codes of other sizes come alone.
     this.numbers = profile.code_bits === CODE_BITS ? Array.from({ length: MAX_CODES }, (_, i) => i + 1) : [1];
-    this.tests = this.numbers.map((n) => tests(found.length, n, 2 ** profile.code_bits, FORMS, this.numbers.length, share));
+    this.tests = this.numbers.map((n) => tests(found.length, n, codes?.length ?? 2 ** profile.code_bits, forms, this.numbers.length, share));
   }
 
   /** The rows of slot 0; `group` says, as bits, in which numbers of codes a row's positions count. */
@@ -130,16 +192,27 @@ class Reader {
     return rowsOf(masks.keys(), this.profile.key, {}, (position) => masks.get(position));
   }
 
+  /** The best code of the whole text where it carries one code: `{code, p_value}`, in a list; none without positions. */
+  oneCode() {
+    if (this.found.length === 0) return [];
+    const alike = this.found.map((position) => ({ ...position, slots: [0] }));
+    const rows = rowsOf(countedIn(alike, 1, 0), this.profile.key, {}, () => 1);
+    const [[best]] = bestBeacons(rows, this.profile.code_bits, this.profile.colours);
+    const all = 2 ** this.profile.code_bits / this.share;
+    return [{ code: best.code, p_value: pValue(tail(rows.map(({ units }) => units), best.score), all) }];
+  }
+
   /** What may be a passage: `{reader, from, behind, n, code, tests, bound}`, `p` where it is known. */
   candidates() {
     if (this.found.length === 0) return [];
-    return [...this.wholeCandidates(), ...this.windowCandidates()].map((one) => Object.assign(one, { reader: this }));
+    const whole = this.wholeCandidates();
+    return [...whole, ...this.windowCandidates(whole)].map((one) => Object.assign(one, { reader: this }));
   }
 
   /** 6 and 7 for the whole text, for each number of codes; with the record, which is tested as a whole too (10.4). */
   wholeCandidates() {
     if (!isWholeTested(this.found.length)) return [];
-    const lists = bestBeacons(this.beaconRows(this.found), this.profile.code_bits, this.profile.colours);
+    const lists = bestBeacons(this.beaconRows(this.found), this.profile.code_bits, this.profile.colours, this.codes);
     const candidates = this.numbers.map((n) => {
       const [{ code, score: reached }] = lists[n - 1];
       const one = { from: 0, behind: this.found.length, n, code, tests: this.tests[n - 1].whole, beacons: lists[n - 1] };
@@ -163,8 +236,8 @@ class Reader {
     return rowsOf(countedIn(positions, n, 0), this.profile.key);
   }
 
-  /** The windows that a preliminary search does not rule out. */
-  windowCandidates() {
+  /** The windows that a preliminary search does not rule out, and that the whole text does not show more clearly. */
+  windowCandidates(whole) {
     const lists = this.numbers.map((n) => windows(this.found.length, n));
     if (lists.every((list) => list.length === 0)) return [];
     const { key, code_bits: bits, colours } = this.profile;
@@ -173,7 +246,7 @@ class Reader {
       if (!seeds.has(position.name)) seeds.set(position.name, colourSeed(key, position.context, 0, 0, 0));
       return { units: position.units, seed: seeds.get(position.name), mask: this.maskOf(position) };
     });
-    const bests = windowBests(positions, lists, bits, colours);
+    const bests = windowBests(positions, lists, bits, colours, this.codes);
     const candidates = this.numbers.flatMap((n, i) => {
       const bound = tailBounds(positions.map(({ units, mask }) => (mask & (1 << i) ? units : null)));
       return lists[i].map(([from, behind], w) => ({
@@ -185,10 +258,24 @@ class Reader {
         bound: Math.log(this.tests[i].window) + bound(from, behind, bests[i][w].score),
       }));
     });
+    candidates.sort((a, b) => a.bound - b.bound);
+    const shown = (one) => whole.some(({ code, p }) => code === one.code && Math.log(p) <= one.bound);
+    const promising = candidates.filter((one) => one.n > 1 && one.bound - SLACK <= Math.log(PROMISING) && !shown(one));
+    for (const one of promising.slice(0, MAX_RECORDS)) this.readRecord(one);
     return candidates
       .filter(({ bound }) => bound - SLACK <= Math.log(this.alpha))
       .sort((a, b) => a.bound - b.bound)
       .slice(0, MAX_EVALUATIONS);
+  }
+
+  /** 10.4 for a window that may carry a record. */
+  readRecord(one) {
+    this.evaluate(one, PROMISING);
+    if (one.p > PROMISING) return;
+    const inside = this.found.slice(one.from, one.behind);
+    one.beacons = [{ code: one.code, score: one.score }];
+    this.addRecord(one, inside);
+    one.bound = Math.log(one.p);
   }
 
   /** In which numbers of codes a position carries slot 0, as bits. */
@@ -197,15 +284,15 @@ class Reader {
   }
 
   /** 5 to 7 for a window: exactly, over all codes. */
-  evaluate(window) {
+  evaluate(window, level = this.alpha) {
     const inside = this.found.slice(window.from, window.behind);
     const rows = this.unitsOf(inside, window.n);
     window.p = 1;
-    if (window.tests * greatestTail(rows) > this.alpha) return;
+    if (window.tests * greatestTail(rows) > level) return;
     // Where all positions count the preliminary search was exact.
     const carrying = inside.filter(({ slots }) => slots[window.n - 1] === 0).length;
     if (countedIn(inside, window.n, 0).length < carrying) {
-      const lists = bestBeacons(this.beaconRows(inside), this.profile.code_bits, this.profile.colours);
+      const lists = bestBeacons(this.beaconRows(inside), this.profile.code_bits, this.profile.colours, this.codes);
       Object.assign(window, lists[window.n - 1][0]);
     }
     window.p = pValue(tail(rows, window.score), window.tests);
@@ -217,10 +304,14 @@ class Reader {
     if (!found) return;
     const p = pValue(found.probability, found.tests);
     if (!found.shown && p >= one.p) return;
+    const own = pValue(tail(found.slots[0].units, found.slots[0].score), one.tests);
     // The record's own beacon: the test of the record stands for it.
     if (p < one.p) [one.p, one.code] = [p, found.codes[0]];
     if (one.code === found.codes[0]) {
       one.record = { layout: found.layout.number, fields: recordFields(found.layout, found.codes) };
+      one.window = [one.from, one.behind];
+      one.evidence = { slots: found.slots, records: found.tests, layouts: found.layouts };
+      one.own = own;
     }
   }
 

@@ -2,7 +2,7 @@
 import { beaconCode, beaconFields } from "../../../packages/ctwl-web/src/beacon.js";
 import { concat, hex, sha256, unhex as fromHex, utf8 } from "../../../packages/ctwl-web/src/bytes.js";
 import * as canonical from "../../../packages/ctwl-web/src/canonical.js";
-import { decodeText } from "./decode.js";
+import { decodeText, isAuthentic, readOneCode, recordPValues } from "./decode.js";
 import { doubts } from "./doubts.js";
 import { isSuitable } from "../../../packages/ctwl-web/src/ed25519.js";
 import { preAuthentication, readEnvelope, signedPayload } from "../../../packages/ctwl-web/src/envelope.js";
@@ -48,7 +48,19 @@ function unhex(digits) {
 
 const NUMBERS = [1, 2, 3, 4];
 
-const read = ({ text, alpha }, light) => decodeText(TOY, text, alpha, light);
+/** The profile of a question: the first toy profile where none is named. */
+const profileOf = ({ profile }) => (profile === undefined ? TOY : PUBLISHED.get(profile));
+/** The text of a question: code units of UTF-16 where it may be no Unicode text. */
+const textOf = ({ text, code_units: units }) => (units === undefined ? text : String.fromCharCode(...units));
+
+const read = (input, light, registered) => decodeText(profileOf(input), textOf(input), input.alpha, light, registered);
+/** The codes of beacons, `[provider, version]` each, with any nonce: ascending. */
+const beaconCodes = (beacons) =>
+  Uint32Array.from(beacons.flatMap(([provider, version]) => Array.from({ length: 64 }, (_, nonce) => beaconCode({ provider, version, nonce })))).sort();
+const told = ({ detected, code, p_value: p, spans }) => ({
+  detected, code, p_value: p, spans: spans.map((span) => ({ code: span.code, p_value: span.p_value })),
+});
+const placed = ({ spans }) => ({ spans: spans.map(({ start, end, code }) => ({ start, end, code })) });
 
 const mapped = (record, change) => Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value)]));
 
@@ -126,8 +138,8 @@ export const FAMILIES = {
     const all = total(weights);
     return { members: [...below.keys()].filter((v) => isMember(below[v], all, sigma)), below };
   },
-  "toy-weights"({ window, tokens }) {
-    const weights = toyWeights(window, TOY.tokenizer.vocabulary);
+  "toy-weights"({ window, tokens, special }) {
+    const weights = toyWeights(window, TOY.tokenizer.vocabulary, special);
     return { weights: tokens.map((token) => weights[token]) };
   },
 
@@ -204,15 +216,25 @@ export const FAMILIES = {
   "posterior-windows": ({ positions: all }) => ({ windows: posteriorWindows(count(all)) }),
   posterior: ({ scores }) => posterior(scores),
 
-  decode(input) {
-    const { detected, code, p_value: p, spans } = read(input);
-    return { detected, code, p_value: p, spans: spans.map((span) => ({ code: span.code, p_value: span.p_value })) };
-  },
-  "decode-light"(input) {
-    const { detected, code, p_value: p, spans } = read(input, true);
-    return { detected, code, p_value: p, spans: spans.map((span) => ({ code: span.code, p_value: span.p_value })) };
-  },
+  "read-one-code": (input) => readOneCode(profileOf(input), textOf(input), input.alpha),
+  decode: (input) => told(read(input)),
+  "decode-light": (input) => told(read(input, true)),
   "decode-spans": (input) => ({ codes: read(input).spans.map(({ code }) => code) }),
+  "decode-registered": (input) => told(read(input, false, beaconCodes(input.registered))),
+  "decode-places": (input) => placed(read(input)),
+  "decode-light-places": (input) => placed(read(input, true)),
+  "decode-forms"(input) {
+    const { strongest, record, candidate, ...found } = read(input);
+    return found;
+  },
+  "decode-record-p-values"(input) {
+    const { p_value: p, strongest } = read(input);
+    return { p_value: p, ...(recordPValues(strongest) ?? { record: null, codes: null }) };
+  },
+  "decode-owner"(input) {
+    const { record, strongest } = read(input);
+    return { record, authentic: isAuthentic(profileOf(input), strongest, unhex(input.secret), input.alpha) };
+  },
   "decode-record"(input) {
     const { code, record } = read(input);
     return { code, record };

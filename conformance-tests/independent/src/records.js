@@ -5,6 +5,7 @@ import { LAYOUTS } from "../../../packages/ctwl-web/src/layouts.js";
 import { tail } from "../../../packages/ctwl-web/src/null.js";
 import { allScores } from "./search.js";
 
+const NONCE_BITS = 6;
 /** How many of the best beacons lend their nonce. */
 const BEACONS = 4;
 /** A beacon whose own `N * P` is above this is no place to start from. */
@@ -22,8 +23,9 @@ const LIKELY = [0, 2 ** CODE_BITS, 1024, 96];
  * @param n the number of codes
  * @param beacons the best codes of slot 0, with their scores, best first
  * @param tests `K` of slot 0 in these positions
- * @returns `{layout, codes, probability, tests, shown}`: codes, null for an authenticator; the record's `P` and the tests
- *   it takes; whether the slots behind slot 0 show a layout by themselves
+ * @returns `{layout, codes, probability, tests, shown, slots, layouts}`: codes, null for an authenticator; the record's `P`
+ *   and the tests it takes; whether the slots behind slot 0 show a layout by themselves; each slot's units, score and number
+ *   of codes that may be in it, the check's last; the layouts of so many codes
  */
 export function bestRecord(profile, found, n, beacons, tests) {
   const layouts = LAYOUTS.filter(({ codes }) => codes === n);
@@ -41,7 +43,7 @@ export function bestRecord(profile, found, n, beacons, tests) {
       const readable = slots.length - 1;
       const behind = slots.flatMap(({ rows }) => rows.map(({ units }) => units));
       for (const beacon of tried) {
-        const { codes, sum } = likeliest(slots, beacon.code, profile.colours);
+        const { codes, sum, scores } = likeliest(slots, beacon.code, profile.colours);
         const records = 2 ** (CODE_BITS * readable);
         const shownBy = tail(behind, sum) * records * nonces.size * layouts.length;
         if (best && best.shownBy <= shownBy) continue;
@@ -53,6 +55,11 @@ export function bestRecord(profile, found, n, beacons, tests) {
           tests: tests * records * layouts.length,
           shownBy,
           shown: shownBy <= SHOWN,
+          slots: [
+            { units: first.map(({ units }) => units), score: beacon.score, codes: 2 ** (CODE_BITS - NONCE_BITS) },
+            ...slots.map(({ rows }, i) => ({ units: rows.map(({ units }) => units), score: scores[i], codes: 2 ** CODE_BITS })),
+          ],
+          layouts: layouts.length,
         };
       }
     }
@@ -85,7 +92,10 @@ function likeliest(slots, beacon, colours) {
     const visit = (depth, xor, sum) => {
       if (depth === others.length) {
         const whole = sum + slots[left].scores[xor];
-        if (whole > best.sum) best = { sum: whole, codes: chosen.toSpliced(left, 0, xor).slice(0, -1) };
+        if (whole > best.sum) {
+          const codes = chosen.toSpliced(left, 0, xor);
+          best = { sum: whole, codes: codes.slice(0, -1), scores: codes.map((code, i) => slots[i].scores[code]) };
+        }
         return;
       }
       const { likely, scores } = others[depth];

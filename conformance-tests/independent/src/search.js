@@ -67,8 +67,12 @@ class Best {
   }
 }
 
-/** The best codes in slot 0 for each number of codes, of rows whose `group` is the mask of numbers they count in. */
-export function bestBeacons(rows, bits, colours) {
+/**
+ * The best codes in slot 0 for each number of codes, of rows whose `group` is the mask of numbers they count in.
+ *
+ * @param codes those that are searched, ascending; null for all below `2^bits`
+ */
+export function bestBeacons(rows, bits, colours, codes = null) {
   const sorted = rows.toSorted((a, b) => a.group - b.group);
   const { seeds, units } = flat(sorted, colours);
   const groups = [...new Set(sorted.map(({ group }) => group))].map((group) => ({
@@ -78,7 +82,8 @@ export function bestBeacons(rows, bits, colours) {
   }));
   const best = Array.from({ length: MAX_CODES }, () => new Best());
   const sums = new Int32Array(MAX_CODES);
-  for (let code = 0; code < 2 ** bits; code++) {
+  for (let at = 0, end = codes?.length ?? 2 ** bits; at < end; at++) {
+    const code = codes ? codes[at] : at;
     const mixed = Math.imul(code, G);
     sums.fill(0);
     for (const { group, from, behind } of groups) {
@@ -98,8 +103,9 @@ const STEP = 8;
  *
  * @param found positions with `seed` (of slot 0), `units` and `mask`
  * @param lists for each number of codes, its windows
+ * @param codes those that are searched, ascending; null for all below `2^bits`
  */
-export function windowBests(found, lists, bits, colours) {
+export function windowBests(found, lists, bits, colours, codes = null) {
   const { seeds, units } = flat(found, colours);
   const masks = Uint8Array.from(found, ({ mask }) => mask);
   const chunks = Math.floor(found.length / STEP);
@@ -112,7 +118,8 @@ export function windowBests(found, lists, bits, colours) {
     codes: new Int32Array(list.length),
     scores: new Int32Array(list.length).fill(-(2 ** 30)),
   }));
-  for (let code = 0; code < 2 ** bits; code++) {
+  for (let at = 0, end = codes?.length ?? 2 ** bits; at < end; at++) {
+    const code = codes ? codes[at] : at;
     const mixed = Math.imul(code, G);
     let [a, b, c, d] = [0, 0, 0, 0];
     for (let chunk = 0, i = 0, row = 0; chunk < chunks; chunk++) {

@@ -1,6 +1,5 @@
 /** 10.3 Spans: where a code is. Their ends are informative. */
 import { colour, colourSeed } from "../../../packages/ctwl-web/src/hashing.js";
-import { normalizeWithin } from "../../../packages/ctwl-web/src/normalization.js";
 import { utf8 } from "../../../packages/ctwl-web/src/bytes.js";
 
 /** How far the sum of units may fall inside a span. */
@@ -58,23 +57,22 @@ export function apart(spans) {
 }
 
 /**
- * A function from a place among the tokens, which are the bytes of the normal form, to one among the characters of the
- * text as given.
+ * Where tokens, which are the bytes of a normal form, stand among the characters of the text as given: `start` is the place
+ * of the character that a token is from, `end` that of the end of what stands before a token, without white space there.
+ *
+ * @param given the text as given
+ * @param normal its normal form, which knows the place of each of its UTF-16 units in the text as given
  */
-export function charactersOf(text, tokens) {
-  const characters = Array.from(text);
-  const leading = utf8(/^[ \t\n\v\f\r]*/.exec(normalizeWithin(text))[0]).length;
-  const bytesBefore = (count) => utf8(normalizeWithin(characters.slice(0, count).join(""))).length - leading;
-  return (token) => {
-    if (token <= 0) return 0;
-    if (token >= tokens) return characters.length;
-    // The least number of characters whose normal form reaches the token.
-    let [low, high] = [0, characters.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (bytesBefore(middle) >= token) high = middle;
-      else low = middle + 1;
-    }
-    return low;
+export function charactersOf(given, { text, source }) {
+  const places = [];
+  let unit = 0;
+  for (const character of text) {
+    places.push(...Array(utf8(character).length).fill(source[unit]));
+    unit += character.length;
+  }
+  const points = (place) => Array.from(given.slice(0, place)).length;
+  return {
+    start: (token) => points(places[token]),
+    end: (token) => points(token < places.length ? given.slice(0, places[token]).trimEnd().length : source[unit]),
   };
 }

@@ -147,7 +147,7 @@ test("a marked text is read, its twin under another key is not", () => {
   const { detected, code, spans, record } = decodeText(TOY, `\n${text}`, 1e-4);
   assert.ok(detected);
   assert.equal(code, 0);
-  assert.deepEqual([spans[0].start, spans[0].end], [0, text.length + 1]);
+  assert.deepEqual([spans[0].start, spans[0].end], [1, text.length + 1]);
   assert.deepEqual(record, { layout: 1, fields: { provider: 0, version: 0, nonce: 0 } });
   const other = { ...TOY, name: "com.example.toy.1", key: Buffer.alloc(32) };
   assert.equal(decodeText(other, text, 1e-4).detected, false);

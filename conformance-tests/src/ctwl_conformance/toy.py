@@ -41,7 +41,7 @@ def write_toy(
         record: the record.
         tokens: how many tokens, or one or two more: no text ends in a space, because normalization removes it.
         seed: of the draws.
-        profile: the toy profile, or a private one that is like it.
+        profile: a toy profile, or a private one that is like them.
         key: the provider's colour key, where the layout has an authenticator.
         alphabet: the characters that the model knows, of ASCII. Letters and the space alone make texts that no reader
             could take for marked up or wrapped, so that they have one form (section 10).
@@ -54,6 +54,7 @@ def write_toy(
     known = np.frombuffer(alphabet.encode("ascii"), dtype=np.uint8)
     while len(ids) < tokens or ids[-1] == _SPACE:
         weights = _weights(ids[-profile.prefix_length :], profile.tokenizer.vocabulary, known)
+        weights[list(profile.tokenizer.special)] = 0
         if not ids:
             weights[_SPACE] = 0
         slot, context, seed_there = _place(profile, record, key, ids)

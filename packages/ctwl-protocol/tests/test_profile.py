@@ -16,6 +16,7 @@ DIGESTS = {
     "org.ctwl.gpt2.1": "086b9f6ef168a1507401f0296fd83ba5068caf655d4679af432d55b92789f18e",
     "org.ctwl.smollm2-135m.1": "7db86b7394b31e3b9e5f8ddd4b67637e4d554ede82296e86f7cb1c7faeaff373",
     "org.ctwl.toy.1": "1332c0bbd9b0a8433353722979b0fd2a8d6ffeb2906c18d8280a9d7f40aa5cf4",
+    "org.ctwl.toy.2": "924980891cbd64014370f20026702c2d2ac04bf5e349af6917f23f0e99583347",
 }
 
 

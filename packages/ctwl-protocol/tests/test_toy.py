@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ctwl_protocol import Profile, get_profile, published_names
 from ctwl_protocol.errors import ProxyDigestMismatch
 from ctwl_protocol.partition.toy import toy_weights
-from ctwl_protocol.profile import TOY, UniformProxy
+from ctwl_protocol.profile import TOY, TOYS, UniformProxy
 from ctwl_protocol.proxy import Proxy, find_files, open_proxy
 from ctwl_protocol.proxy.gguf import tokenizer_bytes
 from ctwl_protocol.text.normalization import normalize
@@ -52,6 +52,14 @@ def test_the_proxy_weighs_as_the_profile_says(proxy: Proxy) -> None:
     assert (proxy.vanilla().weights(windows) == 1).all()
 
 
+def test_special_ids_weigh_nothing_under_the_second_toy_profile() -> None:
+    proxy = open_proxy(TOYS[1])
+    window, special = np.array([list(b"The harves")]), [3, 60, 62, 124]
+    assert (proxy.weights(window)[0, special] == 0).all()
+    others = np.setdiff1d(np.arange(256), special)
+    assert (proxy.weights(window)[0, others] == toy_weights(window, 256)[0, others]).all()
+
+
 @given(st.text(max_size=40))
 def test_the_tokens_of_a_text_are_its_bytes(text: str) -> None:
     assert open_proxy(TOY).tokenizer.encode(text).tolist() == list(normalize(text).encode())
@@ -75,7 +83,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
 
 
 def test_only_profiles_with_a_proxy_lm_have_a_published_twin() -> None:
-    assert [name for name in published_names() if "toy" in name] == [TOY]
+    assert [name for name in published_names() if "toy" in name] == list(TOYS)
     assert isinstance(get_profile(TOY).vanilla().proxy, UniformProxy)
 
 

@@ -15,10 +15,10 @@ export const parity = () => json("parity.json", import.meta.url);
 
 const published = (name) => profileFromJson(json(`profile/published/${name}.json`, PROTOCOL));
 
-/** The toy profile's reader, which has no registry. */
-export function toyReader() {
+/** The reader of a toy profile, which has no registry; the toy profiles have one tokenizer. */
+export function toyReader(name = "org.ctwl.toy.1") {
   const vocabulary = json("profile/published/org.ctwl.toy.1/vocab.json", PROTOCOL);
-  return new Reader(published("org.ctwl.toy.1"), Tokenizer.of(vocabulary, [], "gpt2"));
+  return new Reader(published(name), Tokenizer.of(vocabulary, [], "gpt2"));
 }
 
 export const envelopes = () => ["root", "registry"].map((name) => file(`registry/bundled/${name}.ctwl`, PROTOCOL));

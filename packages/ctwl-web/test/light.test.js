@@ -14,10 +14,13 @@ test("light-units", () => {
 
 const near = (found, stated) => Math.abs(found - Number(stated)) <= 1e-9 * Number(stated);
 
-async function read(reader, { text, alpha }) {
+const readers = { "org.ctwl.toy.1": toyReader(), "org.ctwl.toy.2": toyReader("org.ctwl.toy.2") };
+
+async function read({ profile = "org.ctwl.toy.1", text, code_units: units, alpha }) {
   try {
-    const { detected, code, p_value: p, spans } = await reader.read(text, { alpha });
-    return { detected, code, p: detected ? p : null, spans: spans.map((span) => [span.code, span.p_value]) };
+    const report = await readers[profile].read(text ?? String.fromCharCode(...units), { alpha });
+    const { detected, code, p_value: p, spans } = report;
+    return { detected, code, p: detected ? p : null, spans: spans.map((span) => [span.code, span.p_value]), places: spans };
   } catch (error) {
     if (error instanceof Refusal) return { status: error.status };
     throw error;
@@ -27,9 +30,8 @@ async function read(reader, { text, alpha }) {
 const SLOW = process.env.CTWL_SLOW === "1";
 
 test("decode-light", async () => {
-  const reader = toyReader();
   for (const { id, input, expected } of vectors("decode-light").filter((_, i) => SLOW || i % 4 === 0)) {
-    const found = await read(reader, input);
+    const found = await read(input);
     if (expected.status) {
       assert.deepEqual(found, { status: expected.status }, id);
       continue;
@@ -39,5 +41,12 @@ test("decode-light", async () => {
     if (expected.detected) assert.ok(near(found.p, expected.p_value), `${id}: ${found.p} for ${expected.p_value}`);
     assert.deepEqual(found.spans.map(([code]) => code), expected.spans.map(({ code }) => code), id);
     found.spans.forEach(([, p], i) => assert.ok(near(p, expected.spans[i].p_value), id));
+  }
+});
+
+test("decode-light-places", async () => {
+  for (const { id, input, expected } of vectors("decode-light-places").filter((_, i) => SLOW || i % 4 === 0)) {
+    const { places } = await read(input);
+    assert.deepEqual({ spans: places.map(({ start, end, code }) => ({ start, end, code })) }, expected, id);
   }
 });

@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 from ctwl_protocol import STANDARD
-from ctwl_protocol.profile import TOY
+from ctwl_protocol.profile import TOYS
 
 from .reference import ReferenceDecoder, ReferenceRegistryClient, ToyEncoder
 from .serving import Implementation, serve
@@ -27,9 +27,12 @@ def add_commands(commands: Any) -> None:
     kinds = adapter.add_subparsers(dest="kind", required=True, metavar="KIND")
     decoder = kinds.add_parser("decoder", help="ctwl-decoder")
     decoder.add_argument(
-        "--profile", action="append", metavar="NAME", help=f"a profile it decodes under; repeat it (default {TOY})"
+        "--profile",
+        action="append",
+        metavar="NAME",
+        help=f"a profile it decodes under; repeat it (default {' and '.join(TOYS)})",
     )
-    decoder.set_defaults(make=lambda options: ReferenceDecoder(options.profile or [TOY]))
+    decoder.set_defaults(make=lambda options: ReferenceDecoder(options.profile or TOYS))
     client = kinds.add_parser("registry-client", help="ctwl_protocol.registry")
     client.set_defaults(make=lambda _: ReferenceRegistryClient())
     toy = kinds.add_parser("toy", help="the toy provider, which needs no model")

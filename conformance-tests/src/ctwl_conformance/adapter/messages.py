@@ -18,7 +18,6 @@ __all__ = [
     "PROTOCOL",
     "REQUEST",
     "Body",
-    "Class",
     "Decode",
     "Decoded",
     "Encode",
@@ -27,6 +26,7 @@ __all__ = [
     "Refused",
     "Reply",
     "Request",
+    "Role",
     "Skipped",
     "Span",
     "Start",
@@ -50,8 +50,8 @@ PROTOCOL: Literal["ctwl-adapter/1"] = "ctwl-adapter/1"
 MAX_LINE = 16 << 20
 """Longest line, its end included, in bytes."""
 
-Class: TypeAlias = Literal["decoder", "encoder", "registry-client"]
-"""A conformance class (spec section 14)."""
+Role: TypeAlias = Literal["decoder", "encoder", "registry-client"]
+"""What an implementation is driven as. The conformance classes (spec section 14) are judged by what it then answers."""
 
 _Name = Annotated[str, Field(min_length=1, max_length=200)]
 _Names = Annotated[list[_Name], Field(max_length=1000)]
@@ -90,14 +90,14 @@ class Started(_Message):
     Attributes:
         name: what it is called in reports.
         version: its version.
-        classes: the conformance classes that it claims.
+        classes: the roles that it can be driven in.
         profiles: names of the profiles that it encodes or decodes under.
         families: the families of vectors that it answers.
     """
 
     name: _Name
     version: _Name
-    classes: Annotated[list[Class], Field(min_length=1, max_length=3)]
+    classes: Annotated[list[Role], Field(min_length=1, max_length=3)]
     profiles: _Names = []
     families: _Names = []
 

@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ctwl_protocol import CTWLError, __version__
-from ctwl_protocol.profile import TOY
+from ctwl_protocol.profile import TOYS
 from ctwl_protocol.records.record import RecordDocument
 from ctwl_protocol.registry.workflow import resume, update
 
@@ -15,7 +15,7 @@ from ..families import ANSWERS
 from ..toy import write_toy
 from ..vectors.numeric import FAMILY, weigh
 from ..vectors.reference import unanswerable
-from .messages import Class, Decode, Decoded, Encode, Encoded, Span, Started, Verified, VerifyRegistry, Weigh, Weighed
+from .messages import Decode, Decoded, Encode, Encoded, Role, Span, Started, Verified, VerifyRegistry, Weigh, Weighed
 from .serving import Implementation, NotDone, wanted
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ __all__ = ["ReferenceDecoder", "ReferenceRegistryClient", "ToyEncoder"]
 class Answering(Implementation):
     """Answers vectors as the reference does."""
 
-    classes: tuple[Class, ...] = ()
+    classes: tuple[Role, ...] = ()
     name = ""
 
     def __init__(self, profiles: Iterable[str] = (), families: Iterable[str] | None = None) -> None:
@@ -55,7 +55,7 @@ class ReferenceDecoder(Answering):
     classes = ("decoder",)
     name = "ctwl-decoder"
 
-    def __init__(self, profiles: Iterable[str] = (TOY,), open_decoder: Callable[[str], Decoder] | None = None) -> None:
+    def __init__(self, profiles: Iterable[str] = TOYS, open_decoder: Callable[[str], Decoder] | None = None) -> None:
         """Keep the names of the profiles.
 
         Args:
@@ -135,7 +135,10 @@ class ToyEncoder(Answering):
     name = "toy"
 
     def __init__(self) -> None:
-        super().__init__([TOY], families=())
+        super().__init__(TOYS, families=())
 
     def encode(self, request: Encode) -> Encoded:  # noqa: D102 - see Implementation
-        return Encoded(text=write_toy(wanted(request, TOY), request.tokens, request.seed))
+        if request.profile not in TOYS:
+            raise NotDone(f"it writes under {' and '.join(TOYS)} only")
+        record = wanted(request, request.profile)
+        return Encoded(text=write_toy(record, request.tokens, request.seed, profile=request.profile))

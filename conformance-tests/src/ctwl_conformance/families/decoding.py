@@ -1,26 +1,31 @@
-"""Decoding from end to end, with the toy profile (spec section 10), and proofs (4.6)."""
+"""Decoding from end to end, with the toy profiles (spec section 10), and proofs (4.6)."""
 
 from __future__ import annotations
 
+import struct
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ctwl_protocol import Profile, get_profile
 from ctwl_protocol.profile import TOY
-from ctwl_protocol.records.layouts import LAYOUTS
+from ctwl_protocol.records.layouts import AUTHENTICATOR, LAYOUTS
+from ctwl_protocol.records.sealing import ProviderKeys
 from ctwl_protocol.registry import Registry, Trusted, bundled
+from ctwl_protocol.registry.entries import ModelVersion, ProviderEntry
 
 from .agreement import decimal
 from .family import JSON, Family, refusing
 
 if TYPE_CHECKING:
     from ctwl_decoder import Decoder, Report
+    from ctwl_decoder.options import ScoreName
+    from ctwl_decoder.report.model import ReadRecord
+    from ctwl_decoder.search.candidates import Candidate
 
 __all__ = ["FAMILIES"]
-
-
-def _toy_decoder() -> Decoder:
-    return _decoder(get_profile(TOY))
 
 
 @cache
@@ -30,14 +35,30 @@ def _decoder(profile: Profile) -> Decoder:
     return Decoder.open(profile, layouts=LAYOUTS, registry=bundled().without_entries())
 
 
+def _profile(data: JSON) -> Profile:
+    return get_profile(data.get("profile", TOY))
+
+
+def _text(data: JSON) -> str:
+    """The text of a question; code units of UTF-16 where it may be no Unicode text."""
+    if "code_units" not in data:
+        return str(data["text"])
+    units = data["code_units"]
+    return struct.pack(f"<{len(units)}H", *units).decode("utf-16-le", "surrogatepass")
+
+
+def _read(data: JSON, score: ScoreName = "both") -> Report:
+    return _decoder(_profile(data)).decode(_text(data), alpha=data["alpha"], score=score)
+
+
 @refusing
 def _decode(data: JSON) -> JSON:
-    return _told(_toy_decoder().decode(data["text"], alpha=data["alpha"], score="both"))
+    return _told(_read(data))
 
 
 @refusing
 def _decode_light(data: JSON) -> JSON:
-    return _told(_toy_decoder().decode(data["text"], alpha=data["alpha"], score="light"))
+    return _told(_read(data, "light"))
 
 
 def _told(report: Report) -> JSON:
@@ -50,17 +71,111 @@ def _told(report: Report) -> JSON:
 
 
 def _spans(data: JSON) -> JSON:
-    report = _toy_decoder().decode(data["text"], alpha=data["alpha"], score="both")
-    return {"codes": [span.code for span in report.spans]}
+    return {"codes": [span.code for span in _read(data).spans]}
+
+
+def _places(data: JSON) -> JSON:
+    return _places_in(_read(data))
+
+
+def _light_places(data: JSON) -> JSON:
+    return _places_in(_read(data, "light"))
+
+
+def _places_in(report: Report) -> JSON:
+    return {"spans": [{"start": span.start, "end": span.end, "code": span.code} for span in report.spans]}
+
+
+def _forms(data: JSON) -> JSON:
+    report = _read(data)
+    spans = zip(_told(report)["spans"], _places_in(report)["spans"], strict=True)
+    return _told(report) | {"spans": [told | place for told, place in spans]}
+
+
+def _registered(data: JSON) -> JSON:
+    from ctwl_decoder import Decoder
+
+    owners: dict[int, list[int]] = {}
+    for provider, version in data["registered"]:
+        owners.setdefault(provider, []).append(version)
+    trusted = bundled()
+    entries = tuple(_entry(provider, versions) for provider, versions in owners.items())
+    registry = Registry(**{**dict(trusted.registry), "entries": entries})
+    shared = _decoder(_profile(data)).proxy
+    decoder = Decoder(shared, layouts=LAYOUTS, registry=replace(trusted, registry=registry))
+    return _told(decoder.decode(_text(data), alpha=data["alpha"], score="both"))
+
+
+def _entry(provider: int, versions: list[int]) -> ProviderEntry:
+    models = tuple(ModelVersion(version=version, name="a model", since=0, until=None) for version in versions)
+    return ProviderEntry(
+        kind="provider", code=provider, name="a provider", contact="https://example.com", state="active", since=0,
+        until=None, models=models, epochs=(),
+    )  # fmt: skip
 
 
 def _decode_record(data: JSON) -> JSON:
-    report = _toy_decoder().decode(data["text"], alpha=data["alpha"], score="both")
+    report = _read(data)
+    return {"code": report.code, "record": _known(report.record)}
+
+
+def _known(read: ReadRecord | None) -> JSON | None:
+    """The layout and the fields that anyone can read; None where no layout was read."""
+    if read is None or read.number is None:
+        return None
+    known = {name: value for name, value in read.fields.items() if name != AUTHENTICATOR}
+    return {"layout": read.number, "fields": known}
+
+
+def _record_p_values(data: JSON) -> JSON:
+    report = _read(data)
     read = report.record
     if read is None or read.number is None:
-        return {"code": report.code, "record": None}
-    known = {name: value for name, value in read.fields.items() if name != "authenticator"}
-    return {"code": report.code, "record": {"layout": read.number, "fields": known}}
+        return {"p_value": decimal(report.p_value), "record": None, "codes": None}
+    codes = [decimal(p) for p in read.p_values]
+    return {"p_value": decimal(report.p_value), "record": decimal(read.p_value), "codes": codes}
+
+
+def _owner(data: JSON) -> JSON:
+    from ctwl_decoder import Decoder
+
+    keys = ProviderKeys(bytes.fromhex(data["secret"]))
+    shared = _decoder(_profile(data)).proxy
+    decoder = Decoder(shared, layouts=LAYOUTS, keys=keys, registry=bundled().without_entries())
+    read = decoder.decode(_text(data), alpha=data["alpha"], score="both").record
+    return {"record": _known(read), "authentic": None if read is None else read.authenticated}
+
+
+@refusing
+def _one_code(data: JSON) -> JSON:
+    """The whole text as given, all codes, both scores and nothing else: what a basic reader searches."""
+    from ctwl_decoder.options import check_alpha
+    from ctwl_decoder.search.candidates import CodeSet, ScoredText, Window
+    from ctwl_decoder.search.plan import SCORE_SHARES
+    from ctwl_decoder.statistics.code_scores import best_codes, code_space
+    from ctwl_decoder.statistics.evidence import observe
+    from ctwl_decoder.statistics.scored_positions import ScoredPositions
+    from ctwl_decoder.statistics.scores import position_scores
+    from ctwl_decoder.text.tokens import tokenize_variants
+
+    profile, alpha = _profile(data), data["alpha"]
+    check_alpha(alpha)
+    decoder, codes = _decoder(profile), CodeSet(code_space(profile))
+    given = tokenize_variants(_text(data), decoder.tokenizer, profile)[0].positions
+    if not len(given):
+        return {"detected": False, "code": None, "p_value": None}
+    evidence = observe(decoder.proxy, given)
+    found: list[Candidate] = []
+    for score, share in SCORE_SHARES.items():
+        scored = ScoredPositions.of(profile, given, position_scores(score, evidence, profile.sigma))
+        alike = replace(scored, slots=np.zeros_like(scored.slots))  # every position carries the one code
+        window = Window.of(ScoredText(alike, score, share), 0, len(given))
+        best = int(best_codes(window.table, codes.codes, 1)[0])
+        found.append(window.candidate(best, codes.codes, len(codes.codes) / share))
+    best_of_all = min(found, key=lambda each: each.order)
+    if best_of_all.p_value > alpha:
+        return {"detected": False, "code": None, "p_value": None}
+    return {"detected": True, "code": best_of_all.code, "p_value": decimal(best_of_all.p_value)}
 
 
 @refusing
@@ -86,9 +201,16 @@ def _proof(data: JSON) -> JSON:
 _DECODER = ("ctwl_decoder",)
 
 FAMILIES = (
+    Family("read-one-code", _one_code, _DECODER),
     Family("decode", _decode, _DECODER),
     Family("decode-light", _decode_light, _DECODER),
     Family("decode-spans", _spans, _DECODER),
+    Family("decode-places", _places, _DECODER),
+    Family("decode-light-places", _light_places, _DECODER),
+    Family("decode-forms", _forms, _DECODER),
     Family("decode-record", _decode_record, _DECODER),
+    Family("decode-record-p-values", _record_p_values, _DECODER),
+    Family("decode-owner", _owner, _DECODER),
+    Family("decode-registered", _registered, _DECODER),
     Family("proof", _proof, _DECODER),
 )

@@ -49,6 +49,7 @@ def _members(data: JSON) -> JSON:
 
 def _toy(data: JSON) -> JSON:
     weights = toy_weights(np.array([data["window"]], dtype=np.int64), 256)[0]
+    weights[data.get("special", [])] = 0
     return {"weights": weights[data["tokens"]].tolist()}
 
 

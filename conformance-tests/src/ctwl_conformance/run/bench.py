@@ -12,14 +12,14 @@ from typing import Self, TypeAlias
 from ctwl_protocol.records.record import RecordDocument
 
 from ..adapter import Adapter, AdapterErrored, Encode, Encoded, Limits, Started
-from ..adapter.messages import Class, Refused, Skipped
+from ..adapter.messages import Refused, Role, Skipped
 from .plan import prompt, record
 from .results import Implementation
 
 __all__ = ["Bench", "Commands", "Subject", "Written"]
 
 
-Commands: TypeAlias = Mapping[Class, Sequence[str]]
+Commands: TypeAlias = Mapping[Role, Sequence[str]]
 """The commands that a user gives for each class."""
 
 
@@ -47,7 +47,7 @@ class Subject:
     label: str
     command: str
     adapter: Adapter
-    roles: list[Class]
+    roles: list[Role]
     told: Started | None
     failure: AdapterErrored | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -100,7 +100,7 @@ class Bench:
         for subject in self.subjects:
             subject.adapter.close()
 
-    def of(self, role: Class) -> list[Subject]:
+    def of(self, role: Role) -> list[Subject]:
         """The implementations that are judged for a class and have started."""
         return [subject for subject in self.subjects if role in subject.roles and subject.told]
 
@@ -122,9 +122,9 @@ class Bench:
             return found[:count]
 
 
-def _roles(commands: Commands) -> dict[str, list[Class]]:
+def _roles(commands: Commands) -> dict[str, list[Role]]:
     """Each distinct command with the classes that it was given for, in order."""
-    found: dict[str, list[Class]] = {}
+    found: dict[str, list[Role]] = {}
     for role, given in commands.items():
         for command in given:
             if role not in found.setdefault(command, []):
@@ -132,7 +132,7 @@ def _roles(commands: Commands) -> dict[str, list[Class]]:
     return found
 
 
-def _started(command: str, roles: list[Class], taken: Iterable[str], limits: Limits | None) -> Subject:
+def _started(command: str, roles: list[Role], taken: Iterable[str], limits: Limits | None) -> Subject:
     adapter = Adapter(shlex.split(command), limits)
     told, failure = None, None
     try:

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any, TypeVar
 
 from ..adapter import AdapterErrored, Decode, Decoded, Verified, VerifyRegistry, Weigh, Weighed
-from ..adapter.messages import Class, Refused, Skipped, TrustedState
+from ..adapter.messages import Refused, Skipped, TrustedState
 from ..families import FAMILIES as VECTOR_FAMILIES
 from ..families.family import unhex
 from ..vectors import Vector, load, load_numeric
@@ -20,6 +20,7 @@ from ..vectors.numeric import FAMILY as NUMERIC
 from ..vectors.numeric import Numeric
 from .bench import Bench, Subject, Written
 from .bounds import Bound, interval
+from .classes import classes_of
 from .exceptions import Exceptions
 from .plan import ALPHA, FAMILIES, HUMAN, HUMAN_ALPHA, TextFamily, code_of, human_texts, setting
 from .results import Measure, Question, Result, Statistics
@@ -100,9 +101,10 @@ def all_cases(bench: Bench) -> Iterator[Case]:
     vectors = load()
     for subject in bench.subjects:
         if subject.told:
-            roles = {role for role in subject.roles if role != "encoder" or subject.told.families}
+            named = set(subject.told.families)
             for vector in vectors:
-                if roles & set(_classes_of(vector)):
+                asked = [role for role in subject.roles if role != "encoder" or vector.family in named]
+                if classes_of(vector.family, asked):
                     yield _vector_case(subject, vector)
     yield from _text_cases(bench)
     numerics = load_numeric()
@@ -121,9 +123,9 @@ def _start_case(subject: Subject) -> Case:
         kind="start",
         family="start",
         section="14",
-        comment="it starts, and claims the classes that it was given for",
+        comment="it starts, and claims the roles that it was given for",
         implementations=[subject.label],
-        classes=subject.roles,
+        classes=classes_of("start", subject.roles),
     )
     return Case(question, partial(_judge_start, subject))
 
@@ -152,18 +154,9 @@ def _vector_case(subject: Subject, vector: Vector) -> Case:
         section=vector.section,
         comment=vector.comment,
         implementations=[subject.label],
-        classes=[role for role in _classes_of(vector) if role in subject.roles],
+        classes=classes_of(vector.family, subject.roles),
     )
     return Case(question, partial(_judge_vector, subject, vector))
-
-
-def _classes_of(vector: Vector) -> list[Class]:
-    """The conformance classes that a vector is evidence for: 9.6 is the registry client's, 4.1 everybody's."""
-    if vector.section.startswith("9.6"):
-        return ["registry-client"]
-    if vector.section.startswith("4.1"):
-        return ["encoder", "decoder", "registry-client"]
-    return ["encoder", "decoder"]
 
 
 def _judge_vector(subject: Subject, vector: Vector) -> Outcome:
@@ -225,7 +218,7 @@ def _text_case(bench: Bench, encoder: Subject, decoder: Subject, profile: str, f
         section=family.section,
         comment=f"{texts} texts of {family.tokens(profile)} tokens: {family.comment}",
         implementations=[encoder.label, decoder.label],
-        classes=["encoder", "decoder"],
+        classes=classes_of(family.name, ["encoder", "decoder"]),
         profile=profile,
     )
     return Case(question, partial(_judge_texts, bench, encoder, decoder, profile, family, texts))
@@ -234,6 +227,8 @@ def _text_case(bench: Bench, encoder: Subject, decoder: Subject, profile: str, f
 def _judge_texts(
     bench: Bench, encoder: Subject, decoder: Subject, profile: str, family: TextFamily, texts: int
 ) -> Outcome:
+    if family.needs:
+        _declared(decoder, family.needs)
     right = 0
     for i, written in enumerate(bench.texts(encoder, profile, family.layout, family.tokens(profile), texts)):
         whole = _answered(written.answer, "the encoder's").text
@@ -261,7 +256,7 @@ def _human_case(decoder: Subject, profile: str, texts: int) -> Case:
         section="12",
         comment=f"{texts} texts by people, read at the level {HUMAN_ALPHA}",
         implementations=[decoder.label],
-        classes=["decoder"],
+        classes=classes_of("human", ["decoder"]),
         profile=profile,
     )
     return Case(question, partial(_judge_human, decoder, profile, texts))
@@ -283,7 +278,7 @@ def _numeric_case(decoder: Subject, numeric: Numeric) -> Case:
         section="13",
         comment=f"weights of the proxy behind {len(numeric.windows)} windows of text by people",
         implementations=[decoder.label],
-        classes=["decoder"],
+        classes=classes_of(NUMERIC, ["decoder"]),
         profile=numeric.profile,
     )
     return Case(question, partial(_judge_numeric, decoder, numeric))

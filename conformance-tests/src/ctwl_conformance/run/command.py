@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args
 
 from ..adapter import Limits
 from .plan import SIZES
-from .results import Report, Verdict
+from .results import Conformance, Report, Verdict
 
 __all__ = ["add_commands"]
 
@@ -30,7 +29,7 @@ _LINES, _SAID = 8, 300
 """The summary shows this many of the last lines that an adapter wrote and of the commonest reasons, and this many
 characters of each. Both were chosen by hand; only the summary depends on them."""
 
-_COLOURS = {"conformant": "green", "incomplete": "yellow", "not conformant": "red"}
+_COLOURS: dict[Conformance, str] = {"conforms": "green", "not tested": "yellow", "does not conform": "red"}
 
 
 def add_commands(commands: Any) -> None:
@@ -148,11 +147,10 @@ def _tell(report: Report, console: Any) -> None:
         table.add_row(verdict.implementation, verdict.conformance_class, shown, counts)
     console.print(table)
     for verdict in report.verdicts:
-        if verdict.verdict == "incomplete":
-            gaps = Counter(gap.partition(": ")[2] or gap for gap in verdict.why)
-            told = "; ".join(f"{gap} ({count} cases)" if count > 1 else gap for gap, count in gaps.most_common(_LINES))
-            more = f"; and {len(gaps) - _LINES} more, see the report" if len(gaps) > _LINES else ""
-            line = f"{verdict.implementation} is incomplete as {verdict.conformance_class}: {told}{more}"
+        if verdict.why:
+            told, left = "; ".join(why[:_SAID] for why in verdict.why[:_LINES]), len(verdict.why) - _LINES
+            more = f"; and {left} more, see the report" if left > 0 else ""
+            line = f"{verdict.implementation}, {verdict.conformance_class}: {verdict.verdict}: {told}{more}"
             console.print(Text(line), soft_wrap=True)
     numbers = [(sum(r.verdict == name for r in report.results), name) for name in get_args(Verdict)]
     told = ", ".join(f"{number} {name}" for number, name in numbers if number)

@@ -4,23 +4,40 @@ from __future__ import annotations
 
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
-from .results import Report, Result
+from .results import ClassVerdict, Report, Result
 
 __all__ = ["render"]
 
 
 def render(report: Report) -> str:
-    """One suite for each family, one test case for each result."""
+    """One suite for each family, one test case for each result; and a suite of the verdicts."""
     document = JUnitXml("ctwl-conformance")
     suites: dict[str, TestSuite] = {}
     for result in report.results:
         suite = suites.setdefault(result.family, TestSuite(result.family))
         suite.add_testcase(_case(result))
+    suites["verdicts"] = TestSuite("verdicts")
+    for verdict in report.verdicts:
+        suites["verdicts"].add_testcase(_verdict(verdict))
     for suite in suites.values():
         suite.timestamp = report.date
         document.add_testsuite(suite)
     document.update_statistics()  # type: ignore[no-untyped-call]
     return str(document.tostring().decode("utf-8"))  # type: ignore[no-untyped-call]
+
+
+def _verdict(found: ClassVerdict) -> TestCase:
+    case = TestCase(
+        f"{found.conformance_class}/{found.implementation}", classname=f"verdicts.{found.conformance_class}"
+    )
+    why = "; ".join(found.why)
+    match found.verdict:
+        case "does not conform":
+            case.result = [Failure(why, found.verdict)]
+        case "not tested":
+            case.result = [Skipped(f"{found.verdict}: {why}")]
+    case.system_out = found.verdict
+    return case
 
 
 def _case(result: Result) -> TestCase:

@@ -6,6 +6,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
+from .classes import CLASSES
 from .results import Report, Result
 
 __all__ = ["render"]
@@ -25,6 +26,7 @@ def render(report: Report) -> str:
     return environment.get_template("page.html.jinja").render(
         report=report,
         words=_WORDS,
+        classes=CLASSES,
         matrix=_matrix(report),
         exact=_exact(report),
         alone=[
@@ -38,7 +40,7 @@ def render(report: Report) -> str:
 
 def _matrix(report: Report) -> dict[str, Any]:
     """Encoders by decoders; each cell has the families of round trips."""
-    given = {(v.implementation, v.conformance_class) for v in report.verdicts}
+    given = {(v.implementation, CLASSES[v.conformance_class].role) for v in report.verdicts}
     labels = [implementation.label for implementation in report.implementations]
     cells: dict[tuple[str, str], list[Result]] = {}
     for result in report.results:

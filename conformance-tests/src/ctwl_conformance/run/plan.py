@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from ctwl_protocol import Beacon
-from ctwl_protocol.profile import TOY
+from ctwl_protocol.profile import TOYS
 from ctwl_protocol.records.record import Record, RecordDocument
 
 from .bounds import Bound
@@ -57,7 +57,7 @@ The bounds follow from the numbers of texts; more texts only make a verdict shar
 
 def setting(profile: str) -> Setting:
     """The setting of a profile: texts of the toy provider cost almost nothing, texts of a model take seconds."""
-    return _TOY if profile == TOY else _MODEL
+    return _TOY if profile in TOYS else _MODEL
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,9 @@ class TextFamily:
         layout: the records' layout.
         length: texts are so many times as long as those of one code.
         change: from the text and a generator to what the decoder is given.
-        toy: whether it is asked under the toy profile.
+        toy: whether it is asked under the toy profiles.
         model: whether it is asked under the others.
+        needs: a family of vectors that a decoder names if it can be asked.
     """
 
     name: str
@@ -85,10 +86,11 @@ class TextFamily:
     change: Callable[[str, random.Random], str] = lambda text, _: text
     toy: bool = True
     model: bool = True
+    needs: str | None = None
 
     def applies(self, profile: str) -> bool:
         """Whether the family applies to a profile."""
-        return self.toy if profile == TOY else self.model
+        return self.toy if profile in TOYS else self.model
 
     def tokens(self, profile: str) -> int:
         """Proxy tokens of its texts."""
@@ -120,6 +122,9 @@ def _words(text: str, draw: random.Random) -> str:
     return "".join(parts)
 
 
+_RECORDS = "decode-record"
+"""The family of vectors that a decoder names if it reads records of several codes."""
+
 FAMILIES = (
     TextFamily("round-trip", "8.1, 10", "written and read", Bound("at least", 0.99)),
     TextFamily(
@@ -131,8 +136,12 @@ FAMILIES = (
     TextFamily(
         "words", "10", "one word in twenty replaced", Bound("at least", 0.85), change=_words, toy=False
     ),
-    TextFamily("tagged", "9.2, 10.4", "a record of layout 2", Bound("at least", 0.99), 2, 3.0, model=False),
-    TextFamily("relay", "9.3, 10.4", "a chain of two models", Bound("at least", 0.99), 5, 3.0, model=False),
+    TextFamily(
+        "tagged", "9.2, 10.4", "a record of layout 2", Bound("at least", 0.99), 2, 3.0, model=False, needs=_RECORDS
+    ),
+    TextFamily(
+        "relay", "9.3, 10.4", "a chain of two models", Bound("at least", 0.99), 5, 3.0, model=False, needs=_RECORDS
+    ),
 )  # fmt: skip
 """The families of round trips. The claimed rates were chosen by hand, below those of the reference at these lengths."""
 
@@ -181,7 +190,7 @@ def _common_words() -> list[str]:
 
 def human_texts(profile: str, count: int) -> list[str]:
     """Passages as long as written texts, evenly spread over the manual. Each begins at the start of a line."""
-    size = setting(profile).tokens * (1 if profile == TOY else 4)
+    size = setting(profile).tokens * (1 if profile in TOYS else 4)
     text, found = _human(), []
     for i in range(count):
         start = text.find("\n", (len(text) - 2 * size) * i // count) + 1

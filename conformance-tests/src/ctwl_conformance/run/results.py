@@ -7,11 +7,13 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, TypeAdapter, field_validator
 
 from ..adapter.driver import Kind, clean
-from ..adapter.messages import Class, Started
+from ..adapter.messages import Started
+from .classes import ConformanceClass
 
 __all__ = [
     "FORMAT",
     "ClassVerdict",
+    "Conformance",
     "Implementation",
     "Measure",
     "Question",
@@ -22,10 +24,15 @@ __all__ = [
     "schema",
 ]
 
-FORMAT: Literal["ctwl-report/1"] = "ctwl-report/1"
+FORMAT: Literal["ctwl-report/2"] = "ctwl-report/2"
 
 Verdict = Literal["passed", "failed", "errored", "skipped", "xfailed"]
-"""``errored``: no answer (crash, time-out, nonsense). ``xfailed``: failed, as its makers had announced."""
+"""What became of a case. ``errored``: no answer (crash, time-out, nonsense). ``xfailed``: failed, as its makers had
+announced."""
+
+
+Conformance = Literal["conforms", "does not conform", "not tested"]
+"""``not tested``: nothing failed, but something that the class asks for was left out or had no partner."""
 
 
 class _Part(BaseModel):
@@ -74,7 +81,7 @@ class Question(_Part):
     section: str
     comment: str
     implementations: list[str]
-    classes: list[Class]
+    classes: list[ConformanceClass]
     profile: str | None = None
 
 
@@ -126,12 +133,17 @@ class Implementation(_Part):
 class ClassVerdict(_Part):
     """What the results say of an implementation in a conformance class.
 
-    ``incomplete``: nothing failed, but something that the class asks for was skipped or had no partner.
+    Attributes:
+        implementation: its label.
+        conformance_class: the class.
+        verdict: what they say.
+        counts: of the cases that are evidence for the class, by what became of them.
+        why: what speaks against a better verdict; empty where it conforms.
     """
 
     implementation: str
-    conformance_class: Class
-    verdict: Literal["conformant", "incomplete", "not conformant"]
+    conformance_class: ConformanceClass
+    verdict: Conformance
     counts: dict[Verdict, int]
     why: list[str]
 
@@ -139,7 +151,7 @@ class ClassVerdict(_Part):
 class Report(_Part):
     """A whole run."""
 
-    format: Literal["ctwl-report/1"] = FORMAT
+    format: Literal["ctwl-report/2"] = FORMAT
     suite: str
     date: str
     python: str

@@ -1,64 +1,63 @@
-"""From results to a verdict for each implementation in each conformance class (spec section 14)."""
+"""From results to a verdict for each implementation in each conformance class of its role (spec section 14)."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Iterable, Sequence
 
-from ..adapter.messages import Class
 from .bench import Subject
-from .results import ClassVerdict, Result, Verdict
+from .classes import CLASSES, ConformanceClass, Rules
+from .results import ClassVerdict, Conformance, Result, Verdict
 
 __all__ = ["verdicts"]
 
 _BAD = ("failed", "errored", "xfailed")
-_ASKED: dict[Class, tuple[str, ...]] = {
-    "decoder": ("exact", "round-trip", "human"),
-    "encoder": ("round-trip",),
-    "registry-client": ("exact",),
-}
-"""What each class must show: exact vectors, and these families."""
-
-OPTIONAL = ("4.5", "4.6", "5.3", "9.3", "9.5", "9.7", "13")
-"""Sections that a decoder may leave out: what providers and holders of private profiles do, files of model weights, and
-the claim about a proxy runtime."""
 
 
 def verdicts(subjects: Sequence[Subject], results: Sequence[Result]) -> list[ClassVerdict]:
-    """One verdict for each implementation and each class that it was given for."""
-    return [_verdict(subject.label, role, results) for subject in subjects for role in subject.roles]
+    """One verdict for each implementation and each class that its roles are judged for."""
+    return [
+        _verdict(subject.label, name, rules, results)
+        for subject in subjects
+        for name, rules in CLASSES.items()
+        if rules.role in subject.roles
+    ]
 
 
-def _verdict(label: str, role: Class, results: Sequence[Result]) -> ClassVerdict:
+def _verdict(label: str, name: ConformanceClass, rules: Rules, results: Sequence[Result]) -> ClassVerdict:
     mine = [
         result
         for result in results
         if label in result.implementations
-        and role in result.classes
-        and not (len(result.implementations) == 2 and label != result.implementations[role == "decoder"])
+        and name in result.classes
+        and not (len(result.implementations) == 2 and label != result.implementations[rules.role == "decoder"])
     ]
     held = [result for result in mine if not _excused(result, label, results)]
     counts: Counter[Verdict] = Counter(result.verdict for result in held)
     bad = [f"{result.id}: {result.reason}" for result in held if result.verdict in _BAD]
-    gaps = [
-        f"{result.id}: {result.reason}"
-        for result in held
-        if result.verdict == "skipped" and result.section not in OPTIONAL
-    ]
+    gaps = _counted(result.reason for result in held if result.verdict == "skipped" and _is_asked(result, rules))
     gaps += [
         f"{result.id}: {result.reason} (its partner fails by itself)"
         for result in mine
         if result not in held and not _covered(result, label, results)
     ]
-    passed = {result.kind for result in held if result.verdict == "passed"}
-    passed_families = {result.family for result in held if result.verdict == "passed"}
-    gaps += [f"no {what} was run and passed" for what in _ASKED[role] if what not in passed | passed_families]
-    verdict: Literal["conformant", "incomplete", "not conformant"]
-    verdict = "not conformant" if bad else "incomplete" if gaps else "conformant"
+    seen = {result.family for result in held if result.verdict in ("passed", "skipped")}
+    gaps += [f"no case of {family} was run and passed" for family in rules.required if family not in seen]
+    verdict: Conformance = "does not conform" if bad else "not tested" if gaps else "conforms"
     return ClassVerdict(
-        implementation=label, conformance_class=role, verdict=verdict, counts=dict(counts), why=bad + gaps
+        implementation=label, conformance_class=name, verdict=verdict, counts=dict(counts), why=bad + gaps
     )
+
+
+def _is_asked(result: Result, rules: Rules) -> bool:
+    """Whether the class is not tested where the case is left out. A family of texts may be named as one of vectors."""
+    return result.family in rules.required or (result.kind == "statistical" and result.family in rules.asked)
+
+
+def _counted(reasons: Iterable[str]) -> list[str]:
+    """Each reason once, the commonest first, with the number of its cases."""
+    found = Counter(reasons).most_common()
+    return [f"{reason} ({count} cases)" if count > 1 else reason for reason, count in found]
 
 
 def _excused(result: Result, label: str, results: Sequence[Result]) -> bool:

@@ -9,47 +9,16 @@ import io
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, BinaryIO, NoReturn
 
 from ..adapter import Decode, Decoded, Encode, Encoded, Implementation, NotDone, Span
-from ..adapter.messages import Body, Class, Request, VectorRequest
+from ..adapter.messages import Body, Request, Role, VectorRequest
 from ..adapter.reference import ReferenceDecoder, ReferenceRegistryClient, ToyEncoder
 from ..adapter.serving import answer_all, streams
-from .mutation import Mutation
+from .fault import Fault
+from .search_faults import SEARCH_FAULTS
 
-__all__ = ["FAULTS", "Fault", "serve_faulty"]
-
-
-@dataclass(frozen=True)
-class Fault:
-    """One thing that is wrong with an implementation.
-
-    Attributes:
-        name: one word, or a few.
-        role: the class that it claims.
-        comment: what is wrong.
-        seen_by: patterns of case ids; at least one such case must not pass.
-        change: module, what stands in its source, what stands there instead.
-        errored: whether it gives no answer, rather than a wrong one.
-        skipped: whether it declares everything a skip: nothing fails, and still it does not conform.
-    """
-
-    name: str
-    role: Class
-    comment: str
-    seen_by: tuple[str, ...]
-    change: tuple[str, str, str] | None = None
-    errored: bool = False
-    skipped: bool = False
-
-    def mutation(self) -> Mutation | None:
-        """The change of the source.
-
-        Raises:
-            ValueError: the source has moved on.
-        """
-        return Mutation.of(*self.change) if self.change else None
+__all__ = ["FAULTS", "serve_faulty"]
 
 
 _HASHING, _PARTITION = "ctwl_protocol.hashing", "ctwl_protocol.partition.reference"
@@ -103,11 +72,12 @@ FAULTS = (
     Fault("writes-nothing", "encoder", "writes plain text", ("round-trip/*",)),
     Fault("wrong-record", "encoder", "writes another provider's code", ("round-trip/*",)),
     Fault("wrong-nonce", "encoder", "writes another nonce", ("round-trip/*",)),
+    *SEARCH_FAULTS,
 )  # fmt: skip
 """The faults by name."""
 
 
-def serve_faulty(role: Class, name: str | None) -> int:
+def serve_faulty(role: Role, name: str | None) -> int:
     """Serve the reference in a role, with the fault's wrapper if there is one."""
     made: Implementation
     made = {"decoder": ReferenceDecoder, "encoder": ToyEncoder, "registry-client": ReferenceRegistryClient}[role]()

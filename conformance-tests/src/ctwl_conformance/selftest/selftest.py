@@ -14,10 +14,10 @@ from typing import get_args
 from pydantic import BaseModel, ConfigDict
 
 from ..adapter import Limits
-from ..adapter.messages import Class
+from ..adapter.messages import Role
 from ..run.bench import Bench, Commands
-from ..run.cases import all_cases
-from ..run.results import Result
+from ..run.cases import Case, all_cases
+from ..run.results import Conformance, Result
 from ..run.verdicts import verdicts
 from .constants import constants, questions
 from .faults import FAULTS, Fault
@@ -29,6 +29,9 @@ _SECONDS, _PATIENCE = 120.0, 5.0
 """Seconds for a process, and for a request to an adapter that hangs; others answer in a fraction of a second."""
 
 
+_BEST_LAST: tuple[Conformance, ...] = ("does not conform", "not tested", "conforms")
+
+
 class Finding(BaseModel):
     """What the suite found about one error.
 
@@ -36,7 +39,7 @@ class Finding(BaseModel):
         name: of the fault, or the change of the source.
         comment: what is wrong.
         seen_by: the case or vector that saw it, or how the process failed; None where nothing did.
-        verdict: of the faulty implementation; None for a changed constant.
+        verdict: of the faulty implementation in the classes that the case is evidence for; None for a changed constant.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -44,12 +47,12 @@ class Finding(BaseModel):
     name: str
     comment: str
     seen_by: str | None
-    verdict: str | None = None
+    verdict: Conformance | None = None
 
     @property
     def good(self) -> bool:
-        """Whether it was seen, and did not pass as conformant."""
-        return self.seen_by is not None and self.verdict != "conformant"
+        """Whether it was seen, and did not pass as conforming."""
+        return self.seen_by is not None and self.verdict != "conforms"
 
 
 def check_faults(faults: Sequence[Fault] = FAULTS) -> Iterator[Finding]:
@@ -76,29 +79,46 @@ def check_constants(jobs: int, progress: Callable[[], None] = lambda: None) -> I
 
 
 def _driven(fault: Fault) -> Finding:
-    """The first case that sees a fault."""
+    """The first case that sees a fault; where each pattern must see it, the first of each."""
     limits = Limits(start=_SECONDS, request=_PATIENCE if fault.errored else _SECONDS)
     with Bench(_commands(fault), size="quick", limits=limits) as bench:
-        seen: Result | None = None
-        results = []
-        for case in all_cases(bench):
-            if any(fnmatchcase(case.id, pattern) for pattern in fault.seen_by):
-                results.append(case.run())
-                if results[-1].verdict == ("errored" if fault.errored else "failed"):
-                    seen = results[-1]
-                    break
-        if fault.skipped and results and all(result.verdict == "skipped" for result in results):
-            seen = results[0]
+        cases = list(all_cases(bench))
         label = next(subject.label for subject in bench.subjects if fault.role in subject.roles)
-        found = verdicts(bench.subjects, results)
-        verdict = next(v.verdict for v in found if (v.implementation, v.conformance_class) == (label, fault.role))
-    return Finding(name=fault.name, comment=fault.comment, seen_by=seen.id if seen else None, verdict=verdict)
+        results: list[Result] = []
+        seen: list[Result] = []
+        groups: list[tuple[str, ...]] = [(pattern,) for pattern in fault.seen_by] if fault.by_each else [fault.seen_by]
+        for patterns in groups:
+            results += (asked := list(_asked(fault, cases, patterns)))
+            if asked and _shows(fault, asked):
+                seen.append(asked[-1])
+        blind = len(seen) < len(groups)
+        classes = {name for result in seen for name in result.classes}
+        found = [v for v in verdicts(bench.subjects, results) if v.implementation == label]
+    verdict = max((v.verdict for v in found if v.conformance_class in classes), key=_BEST_LAST.index, default=None)
+    told = None if blind else ", ".join(result.id for result in seen)
+    return Finding(name=fault.name, comment=fault.comment, seen_by=told, verdict=verdict)
+
+
+def _asked(fault: Fault, cases: Sequence[Case], patterns: Sequence[str]) -> Iterator[Result]:
+    """The results of the cases of some patterns, up to the first that shows the fault."""
+    for case in cases:
+        if any(fnmatchcase(case.id, pattern) for pattern in patterns):
+            yield (result := case.run())
+            if not fault.skipped and _shows(fault, [result]):
+                return
+
+
+def _shows(fault: Fault, results: Sequence[Result]) -> bool:
+    """Whether the last of some results is what the fault should lead to."""
+    if fault.skipped:
+        return all(result.verdict == "skipped" for result in results)
+    return results[-1].verdict == ("errored" if fault.errored else "failed")
 
 
 def _sound(faults: Sequence[Fault]) -> Finding:
     """The reference itself passes every case that should show a fault, so none of them fails for another reason."""
     patterns = {pattern for fault in faults for pattern in fault.seen_by}
-    commands: Commands = {role: [_serving(role)] for role in get_args(Class)}
+    commands: Commands = {role: [_serving(role)] for role in get_args(Role)}
     with Bench(commands, size="quick", limits=Limits(start=_SECONDS, request=_SECONDS)) as bench:
         cases = [case for case in all_cases(bench) if any(fnmatchcase(case.id, pattern) for pattern in patterns)]
         results = [case.run() for case in cases]
@@ -111,12 +131,12 @@ def _sound(faults: Sequence[Fault]) -> Finding:
 
 def _commands(fault: Fault) -> Commands:
     """The faulty adapter, with the reference as the partner of an encoder or a decoder."""
-    partner: dict[Class, Class] = {"encoder": "decoder", "decoder": "encoder"}
-    sound: dict[Class, list[str]] = {role: [_serving(role)] for mine, role in partner.items() if mine == fault.role}
+    partner: dict[Role, Role] = {"encoder": "decoder", "decoder": "encoder"}
+    sound: dict[Role, list[str]] = {role: [_serving(role)] for mine, role in partner.items() if mine == fault.role}
     return {fault.role: [_serving(fault.role, fault)], **sound}
 
 
-def _serving(role: Class, fault: Fault | None = None) -> str:
+def _serving(role: Role, fault: Fault | None = None) -> str:
     mutation = fault.mutation() if fault else None
     return shlex.join(child("serve", mutation, role=role, fault=fault.name if fault else None))
 

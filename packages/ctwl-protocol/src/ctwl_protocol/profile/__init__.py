@@ -2,7 +2,7 @@
 
 from ..schema import describe_error
 from .document import FORMAT, GPT2, Llama, Profile, ProxyFile, ProxyModel, Tokenizer, UniformProxy, public_key
-from .lookup import OFFLINE, STANDARD, TOY, get_profile, load_profile, published_names, read_profile
+from .lookup import OFFLINE, STANDARD, TOY, TOYS, get_profile, load_profile, published_names, read_profile
 
 __all__ = [
     "FORMAT",
@@ -10,6 +10,7 @@ __all__ = [
     "OFFLINE",
     "STANDARD",
     "TOY",
+    "TOYS",
     "Llama",
     "Profile",
     "ProxyFile",

@@ -13,7 +13,7 @@ from ..errors import ProfileMalformed, ProfileUnknown
 from ..files import read_bounded
 from .document import FORMAT, Profile, ProxyModel
 
-__all__ = ["OFFLINE", "STANDARD", "TOY", "get_profile", "load_profile", "published_names", "read_profile"]
+__all__ = ["OFFLINE", "STANDARD", "TOY", "TOYS", "get_profile", "load_profile", "published_names", "read_profile"]
 
 STANDARD = "org.ctwl.gpt2.1"
 """Name of the standard profile, the protocol's default."""
@@ -22,7 +22,10 @@ OFFLINE = "org.ctwl.smollm2-135m.1"
 """Name of the offline profile, whose proxy LM comes in a wheel and needs no hub."""
 
 TOY = "org.ctwl.toy.1"
-"""Name of the toy profile, for implementers."""
+"""Name of the first toy profile, for implementers."""
+
+TOYS = (TOY, "org.ctwl.toy.2")
+"""Names of the toy profiles. The second has h = 1, 100 colours and special ids, as profiles of real models have."""
 
 
 @cache
