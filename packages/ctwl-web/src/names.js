@@ -41,7 +41,9 @@ export class Names {
   hop(beacon) {
     const owner = this.providers.get(beacon.provider);
     const model = owner?.models.find(({ version }) => version === beacon.version);
-    return { ...beacon, name: owner?.name ?? null, model: model?.name ?? null, state: owner?.state ?? "unregistered" };
+    // Nobody is sent to the detector of a provider whose code was revoked.
+    const detector = (owner?.state !== "revoked" && owner?.detector) || null;
+    return { ...beacon, name: owner?.name ?? null, model: model?.name ?? null, state: owner?.state ?? "unregistered", detector };
   }
 
   /** Which registry this is: `{test, version, issued, expires, expired}`, days as YYYY-MM-DD. */

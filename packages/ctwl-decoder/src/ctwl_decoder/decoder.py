@@ -59,6 +59,7 @@ class Decoder:
     Attributes:
         profile: its profile.
         tokenizer: the profile's tokenizer.
+        registry: gives the names of providers.
     """
 
     def __init__(
@@ -88,7 +89,7 @@ class Decoder:
         """
         self._proxy = proxy if isinstance(proxy, LaterProxy) else LaterProxy.of(proxy)
         self.profile, self.tokenizer = proxy.profile, proxy.tokenizer
-        registry = registry or load_trusted()
+        self.registry = registry = registry or load_trusted()
         registered = registered_codes(self.profile, registry)
         interpreter = Interpreter(self.profile, registry, keys, tuple(epochs))
         self._reader = RecordReader(self.profile, layouts or registry.registry.known_layouts(), keys, registered)

@@ -13,6 +13,7 @@ from starlette.requests import Request
 
 from ctwl_protocol import CTWLError
 from ctwl_protocol.proxy import Proxy
+from ctwl_protocol.registry import Trusted
 
 from ...decoder import Decoder
 from ...errors import InputTooLarge, RequestCancelled
@@ -49,6 +50,11 @@ class Service:
         self._proxy = proxy
         self._proxy_thread = ThreadPoolExecutor(1, thread_name_prefix="ctwl-proxy")
         self._decoder = Decoder(proxy)
+
+    @property
+    def registry(self) -> Trusted:
+        """The registry that gives the names; it is loaded anew from time to time."""
+        return self._decoder.registry
 
     async def decode(self, request: Request, text: str, then: Callable[[Analysis], T], **options: Any) -> T:
         """Decode a text in a thread, and make an answer of the analysis there.
