@@ -1,6 +1,6 @@
 """C2PA: the entry for its list of algorithms, and its Soft Binding Resolution API in front of a real server.
 
-The shapes of the answers and the examples are those of C2PA Soft Binding API 2.4, section 1.4.2.
+The shapes of the answers and the examples are those of the OpenAPI document in "C2PA Soft Binding API", version 2.4.
 """
 
 from __future__ import annotations

@@ -41,9 +41,14 @@ export class Names {
   hop(beacon) {
     const owner = this.providers.get(beacon.provider);
     const model = owner?.models.find(({ version }) => version === beacon.version);
-    // Nobody is sent to the detector of a provider whose code was revoked.
-    const detector = (owner?.state !== "revoked" && owner?.detector) || null;
-    return { ...beacon, name: owner?.name ?? null, model: model?.name ?? null, state: owner?.state ?? "unregistered", detector };
+    return { ...beacon, name: owner?.name ?? null, model: model?.name ?? null, state: owner?.state ?? "unregistered" };
+  }
+
+  /** Where to ask about beacons: the providers' own detectors, each once (9.8); nowhere for a code that was revoked. */
+  signposts(beacons) {
+    const codes = new Set(beacons.map(({ provider }) => provider));
+    const owners = Array.from(codes, (code) => this.providers.get(code)).filter((owner) => owner?.detector && owner.state !== "revoked");
+    return owners.map(({ code, name, detector: { scheme, url } }) => ({ provider: code, name, scheme, url }));
   }
 
   /** Which registry this is: `{test, version, issued, expires, expired}`, days as YYYY-MM-DD. */

@@ -32,6 +32,18 @@ test("a registry of another hand is refused", () => {
   }
 });
 
+test("a signpost is that of each provider once, and nowhere for a revoked code", () => {
+  const detector = { scheme: "Own", url: "https://provider.example/detect" };
+  const owner = (code, more) => ({ kind: "provider", code, name: `Provider ${code}`, state: "active", models: [], ...more });
+  const entries = [owner(1, { detector }), owner(2, { detector, state: "revoked" }), owner(3), owner(4, { detector, state: "retired" })];
+  const names = new Names({}, { entries });
+  const beacons = [3, 1, 4, 1, 2, 5].map((provider) => ({ provider, version: 0, nonce: 0 }));
+  assert.deepEqual(
+    names.signposts(beacons),
+    [1, 4].map((provider) => ({ provider, name: `Provider ${provider}`, ...detector })),
+  );
+});
+
 test("long tokens and many marks take no quadratic time", () => {
   const start = performance.now();
   assert.equal(toyReader().tokenizer.encode("ab".repeat(2 ** 17)).length, 2 ** 18);

@@ -1,13 +1,15 @@
 """The query routes of C2PA's Soft Binding Resolution API: from a text or its codes to C2PA manifests.
 
-C2PA Soft Binding API 2.4, section 1.4. The manifests themselves are elsewhere: each match names where.
+The API is that of the OpenAPI document in "C2PA Soft Binding API", version 2.4. The manifests themselves are elsewhere:
+each match names where.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from enum import Enum
 from itertools import islice
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import FastAPI, Query, Request
 from pydantic import BaseModel, Field
@@ -79,8 +81,10 @@ def manifests_of(source: str, profile: Profile) -> Manifests:
 
 def add_c2pa(app: FastAPI, service: Service, profile: Profile, manifests: Manifests) -> None:
     """Add the routes to the service."""
-    answers = {status: {"model": Problem, "description": why} for status, why in _PROBLEMS.items()}
-    tags = ["C2PA"]
+    tags: list[str | Enum] = ["C2PA"]
+    answers: dict[int | str, dict[str, Any]] = {
+        status: {"model": Problem, "description": why} for status, why in _PROBLEMS.items()
+    }
 
     @app.get("/v1/services/supportedAlgorithms", tags=tags, summary="The algorithms whose bindings are resolved")
     async def supported() -> Algorithms:

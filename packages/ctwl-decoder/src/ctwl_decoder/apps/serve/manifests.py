@@ -1,6 +1,6 @@
 """From codes to C2PA manifests: a file of the provider's, or the provider's own Soft Binding Resolution API.
 
-The models have the shapes of that API (C2PA Soft Binding API 2.4, section 1.4.2).
+The models have the shapes of that API ("C2PA Soft Binding API", version 2.4).
 """
 
 from __future__ import annotations
