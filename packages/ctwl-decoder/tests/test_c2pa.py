@@ -39,6 +39,7 @@ from ctwl_decoder.apps.serve.manifests import codes_of_value, open_manifests, va
 from ctwl_decoder.apps.serve.server import configure
 from ctwl_decoder.errors import ManifestsUnavailable, OptionOutOfRange
 from ctwl_protocol import Beacon, CTWLError, get_profile
+from ctwl_protocol.profile.private import new_private
 from ctwl_protocol.proxy import Proxy
 
 ENTRY = Path(__file__).parents[3] / "interop" / "c2pa" / "softbinding-algorithm.json"
@@ -60,6 +61,7 @@ MATCH = {
     "required": ["manifestId"],
 }
 RESULT = {"type": "object", "properties": {"matches": {"type": "array", "items": MATCH}}}
+# The document also asks each item for a field "watermarks" or "fingerprints", which belongs a level higher.
 ALGORITHM = {"type": "object", "properties": {"alg": {"type": "string"}}, "required": ["alg"]}
 ALGORITHMS = {
     "properties": {
@@ -268,6 +270,13 @@ def test_a_file_of_other_bindings_ends_the_command(
     path.write_text(json.dumps(document))
     assert main(["--port", "0", "--profile", ALG, "--manifests", str(path)]) == 2
     assert capsys.readouterr().err.startswith("ctwl-decode: manifests-malformed: ")
+
+
+def test_a_private_profile_has_no_algorithm(tmp_path: Path) -> None:
+    (tmp_path / "bindings.json").write_text("[]")
+    private = new_private("org.example.mine.1", get_profile(ALG))
+    with pytest.raises(OptionOutOfRange, match="private"):
+        manifests_of(str(tmp_path / "bindings.json"), private)
 
 
 @given(st.binary(max_size=200))
