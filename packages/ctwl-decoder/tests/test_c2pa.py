@@ -28,7 +28,7 @@ import uvicorn
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ctwl_decoder.apps.serve.app import create_app
@@ -242,6 +242,28 @@ def test_a_bad_asset_has_the_status_of_the_api(
 ) -> None:
     answer = client.post(f"/matches/byContent?{query}", content=body, headers={"content-type": kind})
     assert answer.status_code == status and answer.json().keys() == {"code", "message"}
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("mode", ["positive", "negative"])
+def test_the_routes_keep_what_their_schema_promises(client: httpx.Client, mode: str) -> None:
+    """Schemathesis makes up requests; that a value is base64, and which algorithm there is, no schema says."""
+    schemathesis = pytest.importorskip("schemathesis")
+    from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
+
+    schema = schemathesis.openapi.from_url(f"{str(client.base_url).removesuffix('/v1/')}/openapi.json")
+    for found in schema.include(tag="C2PA").get_all_operations():
+        operation = found.ok()
+        if mode == "negative" and operation.path.endswith("Algorithms"):
+            continue  # there is nothing to get wrong
+
+        @settings(max_examples=25, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+        @given(case=operation.as_strategy(generation_mode=schemathesis.GenerationMode(mode)))
+        def check(case: Any) -> None:
+            case.call_and_validate(excluded_checks=[positive_data_acceptance, negative_data_rejection])
+
+        check()
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from ...text.input import text_of
 from .admission import client_of
 from .manifests import MAX_RESULTS, Codes, Manifests, Match, Matches, codes_of_value, open_manifests
 from .problems import Problem
+from .schema import PROBLEMS
 from .service import Service
 
 __all__ = ["PREFIX", "add_c2pa", "manifests_of"]
@@ -32,7 +33,7 @@ PREFIX = "/v1/matches/"
 _MAX_VALUE = 1024
 """Characters of a value in an address. That of four codes has 16."""
 
-_PROBLEMS = {
+_PROBLEMS = {status: why for status, why in PROBLEMS.items() if status != 422} | {
     400: "The query or the body is invalid, or of another algorithm.",
     414: "The query is too long.",
     415: "The asset is no text.",
