@@ -1,6 +1,7 @@
 /** What a user of the package sees first, and what an attacker tries. */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { Names, Refusal } from "../src/index.js";
 import { sha256, sha512 } from "../src/digests.js";
@@ -41,6 +42,20 @@ test("a signpost is that of each provider once, and nowhere for a revoked code",
   assert.deepEqual(
     names.signposts(beacons),
     [1, 4].map((provider) => ({ provider, name: `Provider ${provider}`, ...detector })),
+  );
+});
+
+test("the page says ask there where there is a signpost", async () => {
+  const { verdict } = await import("../page/verdict.js");
+  const words = JSON.parse(readFileSync(new URL("../page/words.en.json", import.meta.url)));
+  const say = (name, values = {}) => words[name].replace(/\{(\w+)\}/g, (_, key) => String(values[key]));
+  const record = { chain: [{ provider: 1, name: "One", model: null, state: "active" }] };
+  const report = { outcome: "found", spans: [{ tokens: 9, record, code: 1024 }], tokens: 9, p_value: 1e-9, signposts: [] };
+  assert.equal(verdict(report, say, "en").means, words["means-found"]);
+  const signposts = [{ provider: 1, name: "One", scheme: "Own", url: "https://one.example/detect" }];
+  assert.equal(
+    verdict({ ...report, signposts }, say, "en").means,
+    `${words["means-found"]} Ask there: https://one.example/detect is the detector of One for Own. This signpost points, and proves nothing.`,
   );
 });
 

@@ -9,7 +9,7 @@ import base64
 import binascii
 import http.client
 import ssl
-import urllib.error
+import time
 import urllib.request
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -39,7 +39,7 @@ MAX_RESULTS = 100
 """Most matches of one answer, whatever a client asks for."""
 
 SECONDS = 10.0
-"""Seconds that the provider's API has for each step of an answer."""
+"""Seconds that the provider's API has to begin an answer, and to send it."""
 
 _CODE_BYTES = 3
 
@@ -162,11 +162,11 @@ class _Api:
         query = urlencode({"alg": self._alg, "value": value_of_codes(codes), "maxResults": MAX_RESULTS})
         try:
             with self._opener.open(f"{self._url}/matches/byBinding?{query}", timeout=SECONDS) as response:
-                data = response.read(MAX_ANSWER + 1)
+                data = _read(response)
         except (OSError, http.client.HTTPException) as error:  # URLError is an OSError
             raise ManifestsUnavailable(f"{self._url} does not answer: {first_line(error)}") from error
-        if len(data) > MAX_ANSWER:
-            raise ManifestsUnavailable(f"{self._url} answers with more than {MAX_ANSWER >> 10} KiB")
+        if data is None:
+            raise ManifestsUnavailable(f"{self._url} sends more than {MAX_ANSWER >> 10} KiB, or too slowly")
         try:
             found = _Answers.model_validate_json(data)
         except ValidationError as error:
@@ -174,3 +174,13 @@ class _Api:
                 f"{self._url} does not answer as the API does: {describe_error(error)}"
             ) from error
         return [Match(manifest_id=each.manifest_id, endpoint=each.endpoint or self._url) for each in found.matches]
+
+
+def _read(response: http.client.HTTPResponse) -> bytes | None:
+    """The body of an answer; None where it is too long, or takes too long."""
+    data, ends = bytearray(), time.monotonic() + SECONDS
+    while part := response.read1(1 << 16):
+        data += part
+        if len(data) > MAX_ANSWER or time.monotonic() > ends:
+            return None
+    return bytes(data)
