@@ -14,10 +14,9 @@ _ORDER = ("active", "retired", "revoked")
 def check_append_only(old: Registry, new: Registry) -> None:
     """Check that the new registry keeps all that the old one says.
 
-    These changes are allowed: append an entry, a model or an epoch; change a contact; name, change or
-    take away a detector; move a state on, from active to
-    retired to revoked; set ``until`` once. An appended certificate or epoch may not begin before the old registry's
-    ``issued``, because its time decides what earlier texts mean.
+    These changes are allowed: append an entry, a model or an epoch; change a contact; name, change or take away a
+    detector; move a state on, from active to retired to revoked; set ``until`` once. An appended certificate or epoch
+    may not begin before the old registry's ``issued``, because its time decides what earlier texts mean.
 
     Raises:
         RegistryError: ``entry-removed``, ``entry-altered`` or ``entry-backdated``.

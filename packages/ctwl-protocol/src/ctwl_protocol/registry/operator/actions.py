@@ -64,8 +64,8 @@ def contact(arguments: argparse.Namespace) -> None:
 
 def detector(arguments: argparse.Namespace) -> None:
     """Name the detector of a provider, or take it away."""
-    named = (arguments.scheme, arguments.url)
-    if arguments.none != (named == (None, None)) or (not arguments.none and None in named):
+    named = [value for value in (arguments.scheme, arguments.url) if value is not None]
+    if len(named) != (0 if arguments.none else 2):
         raise RegistryError("registry-malformed", "give --scheme and --url, or --none alone")
     found = None if arguments.none else {"scheme": arguments.scheme, "url": arguments.url}
     _revise(arguments, partial(drafts.set_detector, code=arguments.code, detector=found))
