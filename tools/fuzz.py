@@ -105,8 +105,9 @@ def _targets() -> dict[str, tuple[Parser, list[bytes]]]:
 def _with_all_kinds(registry: Registry) -> bytes:
     """A short registry with an entry of each kind, so that mutations reach all of them."""
     fields = [["provider", 10], ["version", 4], ["nonce", 6], ["room", 20]]
+    detector = {"scheme": "Own", "url": "https://provider.example/detect"}
     entries = [
-        *registry.model_dump()["entries"][:1],
+        registry.model_dump()["entries"][0] | {"detector": detector},
         {"kind": "layout", "number": 64, "name": "theatre", "owner": 0, "fields": fields},
         {"kind": "certificate", "commitment": bytes(32), "owner": "Somebody", "since": registry.issued},
     ]

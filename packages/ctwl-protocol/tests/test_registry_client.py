@@ -63,6 +63,7 @@ def test_the_folder_is_that_of_the_environment(tmp_path: Path, monkeypatch: pyte
 def test_the_exported_names() -> None:
     assert sorted(registry.__all__) == [
         "CertificateEntry",
+        "Detector",
         "Envelope",
         "Epoch",
         "LayoutEntry",
@@ -106,6 +107,7 @@ def test_the_same_registry_again_changes_nothing_but_the_time(repository: Any) -
     "changes",
     [
         {"contact": "mail@provider.example"},
+        {"detector": {"scheme": "Own", "url": "https://provider.example/detect"}},
         {"state": "retired", "until": 1_800_000_000},
         {"state": "revoked", "until": 1_800_000_000},
         {"models": [{"version": 0, "name": "Model", "since": 1_799_222_400, "until": 1_800_000_000}]},
@@ -116,6 +118,13 @@ def test_what_may_change_in_an_entry(repository: Any, make_provider: Any, change
     repository.offer(repository.next_registry(entries=[make_provider(42, **changes), make_provider(43)]))
     owner = repository.trusted.registry.provider(42).model_dump(mode="json")
     assert all(owner[name] == value for name, value in changes.items())
+
+
+def test_a_detector_may_be_taken_away(repository: Any, make_provider: Any) -> None:
+    named = make_provider(42, detector={"scheme": "Own", "url": "https://provider.example/detect"})
+    repository.offer(repository.next_registry(entries=[named, make_provider(43)]))
+    repository.offer(repository.next_registry(version=7, entries=[make_provider(42), make_provider(43)]))
+    assert repository.trusted.registry.provider(42).detector is None
 
 
 def test_a_model_is_appended(repository: Any, make_provider: Any) -> None:

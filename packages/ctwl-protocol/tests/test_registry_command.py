@@ -114,6 +114,9 @@ def test_everything_that_may_change(ceremony: Run) -> None:
         "add layout registry.ctwl --number 64 --name theatre --owner 42 --field room:12 --field seat:8",
         f"add certificate registry.ctwl --commitment {commitment} --owner Somebody",
         "contact registry.ctwl --code 42 --contact https://example.com/",
+        "detector registry.ctwl --code 42 --scheme First --url https://example.org/first",
+        "detector registry.ctwl --code 42 --none",
+        "detector registry.ctwl --code 42 --scheme Own --url https://example.org/detect",
         "retire registry.ctwl --code 43",
         "retire registry.ctwl --code 43 --revoke",  # keeps the day on which it ended
         "renew registry.ctwl --days 30",
@@ -124,11 +127,14 @@ def test_everything_that_may_change(ceremony: Run) -> None:
     assert shown["accepted"] is True and shown["use"] == "production"
     first, second, layout, certificate = shown["registry"]["entries"]
     assert first["contact"] == "https://example.com/" and first["epochs"][0]["epoch"] == 1
+    assert first["detector"] == {"scheme": "Own", "url": "https://example.org/detect"} and "detector" not in second
     assert (second["state"], second["since"]) == ("revoked", 1_767_225_600)
     assert layout["fields"][3:] == [["room", 12], ["seat", 8]]
     assert certificate["commitment"] == commitment
     good(ceremony, "update --root root.ctwl registry.ctwl")
-    assert all(word in good(ceremony, "show") for word in ("theatre", "room:12 seat:8", "Somebody", "revoked"))
+    assert all(
+        word in good(ceremony, "show") for word in ("theatre", "room:12 seat:8", "Somebody", "revoked", "/detect")
+    )
 
 
 def test_show_without_a_file_shows_what_the_wheel_brings(run: Run) -> None:
@@ -178,6 +184,11 @@ def test_signing_says_what_is_signed_and_takes_several_keys(ceremony: Run) -> No
         ("add epoch registry.ctwl --code 42 --epoch 1 --since 2020-01-01", "entry-backdated"),
         ("add layout registry.ctwl --number 64 --name short --owner 42 --field a:19", "registry-malformed"),
         ("contact registry.ctwl --code 7 --contact https://example.org/", "entry-unknown"),
+        ("detector registry.ctwl --code 7 --none", "entry-unknown"),
+        ("detector registry.ctwl --code 42", "registry-malformed"),
+        ("detector registry.ctwl --code 42 --scheme Own", "registry-malformed"),
+        ("detector registry.ctwl --code 42 --none --scheme Own", "registry-malformed"),
+        ("detector registry.ctwl --code 42 --scheme Own --url https://127.0.0.1/", "registry-malformed"),
         ("retire registry.ctwl --code 7", "entry-unknown"),
         ("retire registry.ctwl --code 42 --version 5", "entry-unknown"),
         ("retire registry.ctwl --code 42 --at 2020-01-01", "registry-malformed"),

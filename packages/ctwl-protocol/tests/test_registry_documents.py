@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from ipaddress import ip_address
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from hypothesis import given
@@ -36,6 +38,14 @@ def provider(**changes: Any) -> dict[str, Any]:
     document = {"kind": "provider", "code": 42, "name": "Aloud", "contact": "https://aloud.example/", "since": 100}
     document |= {"state": "active", "until": None, "models": [model]}
     return document | {"epochs": [{"epoch": 1, "since": 100}, {"epoch": 2, "since": 200}]} | changes
+
+
+URL = "https://aloud.example/detect"
+
+
+def pointing(url: str = URL, **changes: Any) -> dict[str, Any]:
+    """A provider that names its own detector."""
+    return provider(detector={"scheme": "Aloud's own", "url": url} | changes)
 
 
 def layout(**changes: Any) -> dict[str, Any]:
@@ -160,6 +170,13 @@ def test_a_root_for_production_has_no_test_key(refused: Any, where: str) -> None
         (registry(provider(models=[{"version": 1, "name": "a", "since": 1}])), "until"),
         (registry(provider(epochs=[{"epoch": 2, "since": 1}, {"epoch": 1, "since": 2}])), "ascend"),
         (registry(provider(epochs=[{"epoch": 1, "since": 2}, {"epoch": 2, "since": 2}])), "ascend"),
+        (registry(provider(detector=None)), "detector"),
+        (registry(provider(detector=URL)), "detector"),
+        (registry(provider(detector={"url": URL})), "scheme"),
+        (registry(pointing(token="s3cret")), "token"),
+        (registry(pointing(scheme="")), "scheme"),
+        (registry(pointing(scheme="\x1b[2J")), "printable"),
+        (registry(pointing("https://aloud.example/" + "a" * 179)), "url"),
         (registry(provider(), layout(number=63)), "number"),
         (registry(provider(), layout(number=128)), "number"),
         (registry(layout(), provider()), "registered before it"),
@@ -187,6 +204,87 @@ def test_a_root_for_production_has_no_test_key(refused: Any, where: str) -> None
 def test_a_registry_that_breaks_a_bound_is_refused(refused: Any, document: dict[str, Any], says: str) -> None:
     with refused("registry-malformed", match=says):
         read(document)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://aloud.example/",
+        "HTTPS://aloud.example/",
+        "https://user@aloud.example/",
+        "https://user:secret@aloud.example/",
+        "https://aloud.example:8443/",
+        "https://aloud.example/?q=1",
+        "https://aloud.example/#a",
+        "https://127.0.0.1/",
+        "https://2130706433/",
+        "https://0x7f.1/",
+        "https://10.0.0.0x1/",
+        "https://[::1]/",
+        "https://localhost/",
+        "https://-aloud.example/",
+        "https://aloud..example/",
+        "https://aloud.example./",
+        "https://aloud.example\\@evil.example/",
+        "https://aloud.example/%0",
+        "https://aloud.example/\n",
+        "https://aloud.example\n",
+        "https://аloud.example/",
+        "https://aloud.example/'><script>",
+        "https:aloud.example",
+        "javascript:alert(1)",
+        "",
+    ],
+)
+def test_a_detector_has_an_https_address_by_name(refused: Any, url: str) -> None:
+    with refused("registry-malformed", match="url"):
+        read(registry(pointing(url)))
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        URL,
+        "https://aloud.example",
+        "https://a.bc/",
+        "https://xn--aloud-9ua.example/v1/detect/~x;y=1,2/%C3%A9@:",
+        "https://" + "a" * 63 + ".example/" + "a" * 120,
+    ],
+)
+def test_a_detector_comes_back(url: str) -> None:
+    found = read(registry(pointing(url))).provider(42)
+    assert found is not None and found.detector is not None
+    assert (found.detector.scheme, found.detector.url) == ("Aloud's own", url)
+
+
+_hosts = st.lists(st.sampled_from(["a", "9", "-", ".", "0x7", "127", "example", "localhost", "xn--a"]), max_size=6)
+_tails = st.lists(
+    st.sampled_from(["/", "a", "%41", "%4", "@", ":", "\\", "?", "#", "\x00", " ", "é", "443"]), max_size=6
+)
+
+
+@given(st.builds(lambda host, tail: "https://" + "".join(host) + "".join(tail), _hosts, _tails) | st.text(max_size=40))
+def test_no_reader_of_addresses_sees_another_host_than_the_pattern(url: str) -> None:
+    try:
+        read(registry(pointing(url)))
+    except RegistryError as error:
+        assert error.code == "registry-malformed"
+        return
+    parts = urlsplit(url)
+    assert (parts.scheme, parts.username, parts.password, parts.port) == ("https", None, None, None)
+    assert not parts.query and not parts.fragment
+    assert parts.hostname and "." in parts.hostname and parts.netloc.lower() == parts.hostname
+    assert parts.hostname.rsplit(".", 1)[1][0].isalpha(), "the name of a host, not an address"
+    with pytest.raises(ValueError):
+        ip_address(parts.hostname)
+
+
+def test_an_entry_without_a_detector_has_the_bytes_that_it_always_had() -> None:
+    data = canonical.encode(registry())
+    assert Registry.from_bytes(data).to_bytes() == data
+    assert "detector" not in Registry.from_bytes(data).model_dump()["entries"][0]
+    named = canonical.encode(registry(pointing()))
+    assert Registry.from_bytes(named).to_bytes() == named
 
 
 @pytest.mark.parametrize("entry", [provider, layout, certificate])

@@ -46,6 +46,11 @@ def retired(code: int, version: int | None, revoke: bool) -> Callable[[Registry]
     return lambda registry: drafts.retire(registry, code, version=version, revoke=revoke and version is None)
 
 
+def detector(code: int, named: bool) -> Callable[[Registry], Registry]:
+    found = {"scheme": "Own", "url": "https://other.example/detect"} if named else None
+    return lambda registry: drafts.set_detector(registry, code, found)
+
+
 changes = st.one_of(
     st.none(),
     st.builds(provider, codes),
@@ -54,6 +59,7 @@ changes = st.one_of(
     st.builds(epoch, codes, small),
     st.builds(retired, codes, st.none() | small, st.booleans()),
     codes.map(lambda code: lambda registry: drafts.set_contact(registry, code, "https://other.example/")),
+    st.builds(detector, codes, st.booleans()),
 )
 
 

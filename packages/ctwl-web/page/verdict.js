@@ -33,6 +33,6 @@ export function verdict(report, say, language, early = false) {
   return {
     title: say(`found-${kind}`, { count: spans.length }),
     says: say(`says-${kind}`, { who, number: number(p, say, language) }),
-    means: say("means-found"),
+    means: [say("means-found"), ...report.signposts.map((each) => say("ask", each))].join(" "),
   };
 }

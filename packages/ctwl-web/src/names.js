@@ -44,6 +44,13 @@ export class Names {
     return { ...beacon, name: owner?.name ?? null, model: model?.name ?? null, state: owner?.state ?? "unregistered" };
   }
 
+  /** Where to ask about beacons: the providers' own detectors, each once (9.8); nowhere for a code that was revoked. */
+  signposts(beacons) {
+    const codes = new Set(beacons.map(({ provider }) => provider));
+    const owners = Array.from(codes, (code) => this.providers.get(code)).filter((owner) => owner?.detector && owner.state !== "revoked");
+    return owners.map(({ code, name, detector: { scheme, url } }) => ({ provider: code, name, scheme, url }));
+  }
+
   /** Which registry this is: `{test, version, issued, expires, expired}`, days as YYYY-MM-DD. */
   about(now = Date.now() / 1000) {
     const { version, issued, expires } = this.registry;

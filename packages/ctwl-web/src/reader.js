@@ -113,14 +113,16 @@ export class Reader {
     const hits = ({ places, seeds, code }) => positive(places.map((i) => finding.text.unit(best.by, i, code, seeds)));
     const chance = ({ places }) => places.reduce((sum, i) => sum + positive(units[i]) / units[i].length, 0);
     const total = (of) => parts.reduce((sum, part) => sum + of(part), 0);
+    const found = spans.map((span) => this.span(text, finding, span, characters));
     return {
       outcome: detected ? "found" : short ? "too-short" : "none",
       detected,
-      spans: spans.map((span) => this.span(text, finding, span, characters)),
+      spans: found,
       code: detected ? best.code : null,
       ...this.beacon(detected ? best.code : null),
       p_value: best.p,
       record: detected ? this.record(best) : null,
+      signposts: this.names?.signposts(found.flatMap(({ record }) => record?.chain ?? [])) ?? [],
       likeliest: detected || finding.text.length === 0 ? null : { code: best.code, ...this.beacon(best.code), p_value: best.p },
       alpha,
       score: best.by,

@@ -12,6 +12,9 @@ const STATES = ["active", "retired", "revoked"];
 const WORD = /^[a-z][a-z0-9_]{0,31}$/;
 const HTTPS = /^https:\/\/[A-Za-z0-9.~:/?#@!$&*+,;=%_-]+$/;
 const MAIL = /^[A-Za-z0-9.+_-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+$/;
+const LABEL = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?";
+const HOST = `(?:${LABEL}\\.)+[A-Za-z][A-Za-z0-9-]{0,61}[A-Za-z0-9]`;
+const DETECTOR = new RegExp(`^https://${HOST}(?:/(?:[A-Za-z0-9._~!$&*+,;=@:/-]|%[0-9A-Fa-f]{2})*)?$`);
 
 const { map, need, integer, bytes, text, oneOf, array } = checks("registry-malformed");
 
@@ -65,11 +68,13 @@ function until(entry, what) {
 }
 
 function provider(entry) {
-  map(entry, ["kind", "code", "name", "contact", "state", "since", "until", "models", "epochs"], "a provider");
+  const fields = ["kind", "code", "name", "contact", "state", "since", "until", "models", "epochs"];
+  map(entry, Object.hasOwn(entry, "detector") ? [...fields, "detector"] : fields, "a provider");
   integer(entry.code, 0, 1023, "code");
   name(entry.name, "name");
   need(typeof entry.contact === "string" && entry.contact.length <= 200, "contact is not a short string");
   need(HTTPS.test(entry.contact) || MAIL.test(entry.contact), "contact is no https address and no mail address");
+  if (Object.hasOwn(entry, "detector")) detector(entry.detector);
   oneOf(entry.state, STATES, "state");
   time(entry.since, "since");
   until(entry, "a provider");
@@ -90,6 +95,14 @@ function provider(entry) {
     least = integer(one.epoch, least, 65_535, "an epoch") + 1;
     from = integer(one.since, from, MAX_TIME, "an epoch's since") + 1;
   }
+}
+
+/** The provider's own detector: it points, and proves nothing. */
+function detector(value) {
+  map(value, ["scheme", "url"], "a detector");
+  name(value.scheme, "a detector's scheme");
+  need(typeof value.url === "string" && value.url.length <= 200, "a detector's url is not a short string");
+  text(value.url, DETECTOR, "a detector's url");
 }
 
 function registeredLayout(entry, taken, names) {
@@ -142,8 +155,8 @@ const altered = (holds) => require(holds, "entry-altered", "an entry is not what
 
 function requireKept(old, entry, issued) {
   if (old.kind !== "provider" || entry.kind !== "provider") return altered(same(old, entry));
-  const { contact: _, state: oldState, until: oldUntil, models: oldModels, epochs: oldEpochs, ...oldRest } = old;
-  const { contact: __, state, until: end, models, epochs, ...rest } = entry;
+  const { contact: _, detector: _old, state: oldState, until: oldUntil, models: oldModels, epochs: oldEpochs, ...oldRest } = old;
+  const { contact: __, detector: _new, state, until: end, models, epochs, ...rest } = entry;
   altered(same(oldRest, rest));
   altered(STATES.indexOf(state) >= STATES.indexOf(oldState));
   altered(oldUntil === null || oldUntil === end);

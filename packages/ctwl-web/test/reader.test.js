@@ -1,6 +1,7 @@
 /** What a user of the package sees first, and what an attacker tries. */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { Names, Refusal } from "../src/index.js";
 import { SOURCE } from "../src/compiled.js";
@@ -33,6 +34,32 @@ test("a registry of another hand is refused", () => {
     altered[at] ^= 1;
     assert.throws(() => Names.verified(root, altered), Refusal);
   }
+});
+
+test("a signpost is that of each provider once, and nowhere for a revoked code", () => {
+  const detector = { scheme: "Own", url: "https://provider.example/detect" };
+  const owner = (code, more) => ({ kind: "provider", code, name: `Provider ${code}`, state: "active", models: [], ...more });
+  const entries = [owner(1, { detector }), owner(2, { detector, state: "revoked" }), owner(3), owner(4, { detector, state: "retired" })];
+  const names = new Names({}, { entries });
+  const beacons = [3, 1, 4, 1, 2, 5].map((provider) => ({ provider, version: 0, nonce: 0 }));
+  assert.deepEqual(
+    names.signposts(beacons),
+    [1, 4].map((provider) => ({ provider, name: `Provider ${provider}`, ...detector })),
+  );
+});
+
+test("the page says ask there where there is a signpost", async () => {
+  const { verdict } = await import("../page/verdict.js");
+  const words = JSON.parse(readFileSync(new URL("../page/words.en.json", import.meta.url)));
+  const say = (name, values = {}) => words[name].replace(/\{(\w+)\}/g, (_, key) => String(values[key]));
+  const record = { chain: [{ provider: 1, name: "One", model: null, state: "active" }] };
+  const report = { outcome: "found", spans: [{ tokens: 9, record, code: 1024 }], tokens: 9, p_value: 1e-9, signposts: [] };
+  assert.equal(verdict(report, say, "en").means, words["means-found"]);
+  const signposts = [{ provider: 1, name: "One", scheme: "Own", url: "https://one.example/detect" }];
+  assert.equal(
+    verdict({ ...report, signposts }, say, "en").means,
+    `${words["means-found"]} Ask there: https://one.example/detect is the detector of One for Own. This signpost points, and proves nothing.`,
+  );
 });
 
 test("long tokens and many marks take no quadratic time", () => {

@@ -12,6 +12,8 @@ __all__ = [
     "ExtraMissing",
     "InputTooLarge",
     "InputUnreadable",
+    "ManifestsMalformed",
+    "ManifestsUnavailable",
     "NotText",
     "OptionOutOfRange",
     "OutputExists",
@@ -126,6 +128,18 @@ class UnsupportedType(DecoderError):
     """A request's body has a media type that its endpoint does not read."""
 
     code = "unsupported-type"
+
+
+class ManifestsMalformed(DecoderError):
+    """The file is no map from codes to C2PA manifests."""
+
+    code = "manifests-malformed"
+
+
+class ManifestsUnavailable(DecoderError):
+    """The provider's own Soft Binding Resolution API does not answer, or not in its form."""
+
+    code = "manifests-unavailable"
 
 
 class ServiceError(DecoderError):

@@ -1,1 +1,1 @@
-"""The programs: ``ctwl-decode`` and its subcommands serve, scan, prove and verify."""
+"""The programs: ``ctwl-decode`` and its subcommands serve, scan, prove, verify and resolve."""

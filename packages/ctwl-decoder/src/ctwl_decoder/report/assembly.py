@@ -67,6 +67,7 @@ class Assembler:
             **self.interpreter.beacon(best.code if detected else None),
             p_value=best.p_value,
             record=self.interpreter.record(best, plan.alpha) if detected else None,
+            signposts=self.interpreter.signposts(spans),
             likeliest=likeliest,
             alpha=plan.alpha,
             test=plan.test,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 
@@ -15,7 +16,8 @@ from ctwl_protocol.records.sealing import ProviderKeys
 from ctwl_protocol.registry import Trusted
 
 from ..search.candidates import Candidate, RecordReading
-from .model import Hop, ReadRecord
+from .model import Hop, ReadRecord, Signpost, Span
+from .signposts import signposts
 
 __all__ = ["Interpreter"]
 
@@ -39,6 +41,10 @@ class Interpreter:
     def label(self) -> str | None:
         """Which registry the names are from; None under a private profile."""
         return self.registry.label(int(time.time())) if self.profile.is_public else None
+
+    def signposts(self, spans: Sequence[Span]) -> list[Signpost]:
+        """Where to ask about passages that carry a code; nowhere under a private profile."""
+        return signposts(self.registry, spans) if self.profile.is_public else []
 
     def beacon(self, code: int | None) -> dict[str, int | None]:
         """The fields of a beacon by name; None each where there is no code, or the profile's codes are not beacons."""

@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
-__all__ = ["ENOUGH_TOKENS", "Hop", "Likeliest", "Outcome", "ReadRecord", "Report", "Span"]
+__all__ = ["ENOUGH_TOKENS", "Hop", "Likeliest", "Outcome", "ReadRecord", "Report", "Signpost", "Span"]
 
 Outcome: TypeAlias = Literal["found", "none", "too-short"]
 
@@ -80,6 +80,16 @@ class Likeliest(_Code):
     """The best of all codes where nothing was found. It means nothing: some code is always the best."""
 
 
+class Signpost(_Data):
+    """A provider's own detector, as the registry names it. It points, and proves nothing."""
+
+    provider: int = Field(ge=0, description="The provider's number.")
+    name: str = Field(description="The provider's name.")
+    scheme: str = Field(description="The watermark that the detector reads.")
+    url: str = Field(description="The detector's address, which nobody asked.")
+    says: str = Field(description="The same in a sentence.")
+
+
 class Report(_Data):
     """The outcome of decoding one text.
 
@@ -106,6 +116,11 @@ class Report(_Data):
         "the clearest span, or of the likeliest code.",
     )
     record: ReadRecord | None = Field(description="The record of the clearest span; None where nothing was found.")
+    signposts: list[Signpost] = Field(
+        default=[],
+        description="Where to ask further: the detectors that the registry names for the providers found. They point, "
+        "and prove nothing.",
+    )
     likeliest: Likeliest | None = Field(
         description="Where nothing was found, the best of all codes searched. It means nothing: some code is always "
         "the best. None where the text has no position to score."

@@ -9,6 +9,7 @@ from ..text.variants import AS_GIVEN
 from .model import ENOUGH_TOKENS, Hop, ReadRecord, Report, Span
 
 __all__ = [
+    "ask_there",
     "caveats",
     "describe",
     "describe_hop",
@@ -17,6 +18,7 @@ __all__ = [
     "format_p_value",
     "headline",
     "means",
+    "no_detector",
 ]
 
 NONE_FOUND = "No watermark found"
@@ -52,13 +54,14 @@ def caveats(report: Report) -> list[str]:
         return [
             f"The paper's test: the best code of a window has the posterior {report.posterior:.6f}; the threshold is "
             f"{THRESHOLD}. That compares codes with each other and is no false-positive rate.",
-            _forgeable(report) if report.detected else NO_PROOF,
+            *([_forgeable(report), *_ask(report)] if report.detected else [NO_PROOF]),
         ]
     if report.detected:
         return [
             f"Of texts without a watermark, at most one in {_one_in(report.p_value)} would show some code as clearly.",
             _forgeable(report),
             NOTHING_ELSE,
+            *_ask(report),
         ]
     if report.outcome == "too-short":
         return [_shortage(report)]
@@ -91,7 +94,7 @@ def describe(report: Report) -> str:
         lines.append(f"read      {report.form}")
     if report.registry:
         lines.append(f"registry  {report.registry}")
-    return "\n".join([*lines, size, _forgeable(report)])
+    return "\n".join([*lines, size, _forgeable(report), *_ask(report)])
 
 
 def _describe_spans(spans: list[Span]) -> list[str]:
@@ -148,6 +151,20 @@ def describe_record(record: ReadRecord | None) -> list[tuple[str, str]]:
     return rows
 
 
+def ask_there(name: str, scheme: str, url: str) -> str:
+    """A signpost in a sentence."""
+    return f"Ask there: {url} is the detector of {name} for {scheme}. This signpost points, and proves nothing."
+
+
+def no_detector(provider: int, name: str | None, state: str) -> str:
+    """Why there is no signpost for a provider."""
+    if name is None:
+        return f"The registry has no provider {provider}."
+    if state == "revoked":
+        return f"The code of {name} is revoked, so the registry points to no detector."
+    return f"The registry names no detector of {name}."
+
+
 def means(report: Report) -> str:
     """By what a text was read."""
     return "ranks alone" if report.read == "light" else f"the proxy LM in {report.arithmetic}"
@@ -179,6 +196,10 @@ def _why(report: Report) -> str:
     if report.posterior is not None:
         return f"posterior {report.posterior:.6f}, below the paper's 1 - 1e-5; p = {p}"
     return f"p = {p}, above {format_p_value(report.alpha)}"
+
+
+def _ask(report: Report) -> list[str]:
+    return [signpost.says for signpost in report.signposts]
 
 
 def _forgeable(report: Report) -> str:

@@ -4,13 +4,14 @@ It says who owns a code, not that a text came from them: under a public profile 
 """
 
 from .documents import Registry, Role, Root
-from .entries import CertificateEntry, Epoch, LayoutEntry, ModelVersion, ProviderEntry
+from .entries import CertificateEntry, Detector, Epoch, LayoutEntry, ModelVersion, ProviderEntry
 from .envelope import Envelope
 from .store import bundled, load_trusted, update_trusted
 from .workflow import Trusted
 
 __all__ = [
     "CertificateEntry",
+    "Detector",
     "Envelope",
     "Epoch",
     "LayoutEntry",

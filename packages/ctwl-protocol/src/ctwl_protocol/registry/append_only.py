@@ -14,9 +14,9 @@ _ORDER = ("active", "retired", "revoked")
 def check_append_only(old: Registry, new: Registry) -> None:
     """Check that the new registry keeps all that the old one says.
 
-    These changes are allowed: append an entry, a model or an epoch; change a contact; move a state on, from active to
-    retired to revoked; set ``until`` once. An appended certificate or epoch may not begin before the old registry's
-    ``issued``, because its time decides what earlier texts mean.
+    These changes are allowed: append an entry, a model or an epoch; change a contact; name, change or take away a
+    detector; move a state on, from active to retired to revoked; set ``until`` once. An appended certificate or epoch
+    may not begin before the old registry's ``issued``, because its time decides what earlier texts mean.
 
     Raises:
         RegistryError: ``entry-removed``, ``entry-altered`` or ``entry-backdated``.
@@ -46,7 +46,7 @@ def check_append_only(old: Registry, new: Registry) -> None:
 def _may_follow(was: Entry, now: Entry) -> bool:
     if not (isinstance(was, ProviderEntry) and isinstance(now, ProviderEntry)):
         return was == now
-    free = {"contact": now.contact, "state": now.state, "until": now.until, "models": now.models, "epochs": now.epochs}
+    free = {name: getattr(now, name) for name in ("contact", "detector", "state", "until", "models", "epochs")}
     return (
         was.model_copy(update=free) == now
         and _ORDER.index(was.state) <= _ORDER.index(now.state)

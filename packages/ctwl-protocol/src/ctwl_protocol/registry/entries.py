@@ -7,9 +7,16 @@ retired (spec 9.6, Registry).
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 from ..errors import LayoutMalformed
 from ..records import layouts
@@ -18,6 +25,7 @@ from ..schema import Bytes32, Many, Part, as_tuple
 
 __all__ = [
     "CertificateEntry",
+    "Detector",
     "Entry",
     "Epoch",
     "LayoutEntry",
@@ -48,6 +56,14 @@ _MAIL = r"[A-Za-z0-9.+_-]+@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+"
 Contact = Annotated[str, Field(max_length=200, pattern=f"^({_PAGE}|{_MAIL})$")]
 """A web page (https) or a mail address."""
 
+_LABEL = "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+_HOST = rf"({_LABEL}\.)+[A-Za-z][A-Za-z0-9-]{{0,61}}[A-Za-z0-9]"
+_PATH = r"(/([A-Za-z0-9._~!$&*+,;=@:/-]|%[0-9A-Fa-f]{2})*)?"
+
+DetectorUrl = Annotated[str, Field(max_length=200, pattern=f"^https://{_HOST}{_PATH}$")]
+"""Where a detector is: https, a host by name, a path. No credentials, port, query or fragment, and no IP address: the
+last label of the host begins with a letter."""
+
 State = Literal["active", "retired", "revoked"]
 """No new texts are written with a retired code; from ``until`` on, a revoked code is no evidence, whoever wrote it."""
 
@@ -71,6 +87,24 @@ class Epoch(Part):
 
     epoch: Annotated[int, Field(ge=0, le=MAX_EPOCH)]
     since: Time
+
+
+class Detector(Part):
+    """A provider's own detector. It points, and proves nothing.
+
+    Attributes:
+        scheme: the name of the watermark that it reads, for people.
+        url: where to ask (spec section 9.8 recommends how). Nothing in these packages ever asks by itself.
+    """
+
+    scheme: Line
+    url: DetectorUrl
+
+
+def _not_nil(value: object) -> object:
+    if value is None:
+        raise ValueError("leave the field out where there is no detector")
+    return value
 
 
 class _Entry(Part):
@@ -103,6 +137,7 @@ class ProviderEntry(_Entry):
         until: when it was retired or revoked; None while it is active.
         models: the model versions, each number once.
         epochs: ascending in number and in time.
+        detector: the provider's own; None where the document has no such field.
     """
 
     KEY = "code"
@@ -116,6 +151,13 @@ class ProviderEntry(_Entry):
     until: Time | None
     models: Annotated[Many[ModelVersion], Field(max_length=16)]
     epochs: Annotated[Many[Epoch], Field(max_length=1024)]
+    detector: Annotated[Detector | None, BeforeValidator(_not_nil)] = None
+
+    @model_serializer(mode="wrap")
+    def _without_nil(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # An entry without a detector has the bytes that it always had.
+        fields: dict[str, Any] = serialize(self)
+        return {name: value for name, value in fields.items() if name != "detector" or value is not None}
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import prometheus_client
-from fastapi import Depends, FastAPI, File, Form, Request, UploadFile
+from fastapi import Depends, FastAPI, File, Form, Query, Request, UploadFile
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, PlainTextResponse
 from fastapi_offline import FastAPIOffline
@@ -18,10 +18,13 @@ from ... import __version__
 from ...errors import OptionOutOfRange, UnsupportedType
 from ...report.html import html_report
 from ...report.model import Report
+from ...report.signposts import Resolution, resolve_code, resolve_provider
 from ...text.input import text_of
 from ..page.build import policy_of
+from .c2pa import PREFIX, add_c2pa
 from .front import Front
 from .limits import Limits
+from .manifests import Manifests
 from .problems import Problem, answer, page
 from .schema import PROBLEMS, About, Question
 from .service import Service
@@ -32,12 +35,13 @@ __all__ = ["create_app"]
 _PROBLEM = {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
 
 
-def create_app(proxy: Proxy, limits: Limits | None = None) -> FastAPI:
+def create_app(proxy: Proxy, limits: Limits | None = None, manifests: Manifests | None = None) -> FastAPI:
     """The service as an ASGI app, which takes over the proxy LM.
 
     Args:
         proxy: the proxy LM of the profile to decode.
         limits: the limits.
+        manifests: the C2PA manifests of codes; None leaves out the routes of the Soft Binding Resolution API.
     """
     service = Service(proxy, limits or Limits())
     app = FastAPIOffline(  # FastAPI's own documentation page loads its scripts from another site
@@ -51,6 +55,9 @@ def create_app(proxy: Proxy, limits: Limits | None = None) -> FastAPI:
         lifespan=service.lifespan,
     )
     _add_decoding(app, service)
+    _add_resolver(app, service)
+    if manifests is not None:
+        add_c2pa(app, service, proxy.profile, manifests)
     _add_operation(app, service, About.of(proxy.profile, service.limits))
     _add_error_handlers(app)
     endpoints = frozenset([*app.openapi()["paths"], "/openapi.json", "/docs"])
@@ -89,6 +96,23 @@ def _add_decoding(app: FastAPI, service: Service) -> None:
         data = await file.read() if file else b""  # a browser sends an empty file where none was chosen
         given = text_of(data, "the file") if data else text.replace("\r\n", "\n")  # its line ends are all \r\n
         return await service.decode(request, given, lambda analysis: page(html_report(analysis)))
+
+
+def _add_resolver(app: FastAPI, service: Service) -> None:
+    @app.get(
+        "/v1/resolve",
+        responses={422: {"model": Problem, "description": "Neither a code nor a provider, or both, or out of range."}},
+        summary="The provider of a code, and its own detector",
+    )
+    async def resolve(
+        code: Annotated[int | None, Query(ge=0, lt=1 << 20, description="A code.")] = None,
+        provider: Annotated[int | None, Query(ge=0, lt=1 << 10, description="A provider's number.")] = None,
+    ) -> Resolution:
+        if code is not None and provider is None:
+            return resolve_code(service.registry, code)
+        if provider is not None and code is None:
+            return resolve_provider(service.registry, provider)
+        raise OptionOutOfRange("name one thing to resolve: code or provider")
 
 
 def _add_operation(app: FastAPI, service: Service, about: About) -> None:
@@ -133,10 +157,11 @@ def _add_error_handlers(app: FastAPI) -> None:
         return answer(error.status_code, Problem(code=code, message=message), error.headers)
 
     @app.exception_handler(RequestValidationError)
-    async def invalid(_: Request, error: RequestValidationError) -> Response:
+    async def invalid(request: Request, error: RequestValidationError) -> Response:
         """Say what is wrong with the fields, without their content."""
         if any(each["type"] == "json_invalid" for each in error.errors()):
             return answer(400, Problem(code="malformed", message="the body is not JSON"))
         found = [(".".join(str(part) for part in each["loc"][1:]), str(each["msg"])) for each in error.errors()[:3]]
         message = "; ".join(f"{place}: {what}" if place else what for place, what in found)
-        return answer(422, Problem(code=OptionOutOfRange.code, message=message))
+        status = 400 if request.scope["path"].startswith(PREFIX) else 422  # C2PA's API has no 422
+        return answer(status, Problem(code=OptionOutOfRange.code, message=message))

@@ -26,8 +26,11 @@ examples:
   ctwl-decode serve --host 0.0.0.0                        for a network that you trust
   ctwl-decode serve --trust-proxy 127.0.0.1               for the world, behind a reverse proxy on this machine
 
+  ctwl-decode serve --manifests bindings.json             C2PA manifests of texts and codes, too
+
   curl -F file=@letter.txt http://127.0.0.1:8000/report > report.html
   curl --json '{"text": "..."}' http://127.0.0.1:8000/v1/decode
+  curl 'http://127.0.0.1:8000/v1/resolve?code=43207'
 
 The API is described at /docs (/openapi.json for programs). /metrics is for Prometheus, /healthz and /readyz are for
 whatever restarts the service. Texts are neither kept nor logged. An updated registry is loaded within ten minutes.
@@ -49,6 +52,12 @@ def _parser() -> argparse.ArgumentParser:
         "--trust-proxy",
         metavar="ADDRESSES",
         help="comma-separated addresses of reverse proxies: take the client's address from their X-Forwarded-For",
+    )
+    parser.add_argument(
+        "--manifests",
+        metavar="FILE",
+        help="answer C2PA's Soft Binding Resolution API, from a JSON file that maps codes to manifests, or from a "
+        "provider's own API (https://...), which is then asked",
     )
     parser.add_argument("--access-log", action="store_true", help="log a line per request, without what was sent")
     limits = parser.add_argument_group("limits")
@@ -89,6 +98,7 @@ def _serve(arguments: argparse.Namespace) -> int:
             import uvicorn
 
             from .app import create_app
+            from .c2pa import manifests_of
             from .server import configure
         except ImportError as error:
             raise ExtraMissing(
@@ -108,8 +118,9 @@ def _serve(arguments: argparse.Namespace) -> int:
         logging.basicConfig(format="%(asctime)s %(message)s", level=logging.ERROR)
         logging.getLogger("python_multipart").setLevel(logging.CRITICAL)  # it would log bytes of a malformed form
         logging.getLogger(__package__).setLevel(logging.INFO if arguments.access_log else logging.ERROR)
+        manifests = manifests_of(arguments.manifests, profile) if arguments.manifests else None
         proxy = open_proxy(profile, path=arguments.proxy, device=arguments.device, fast=True)
-        config = configure(create_app(proxy, limits), limits, trusted=arguments.trust_proxy)
+        config = configure(create_app(proxy, limits, manifests), limits, trusted=arguments.trust_proxy)
         server = Server(config)
         with suppress(KeyboardInterrupt):  # uvicorn raises the signal again when it has shut down
             with suppress(SystemExit):  # of uvicorn, with a status of its own

@@ -13,6 +13,7 @@ from starlette.requests import Request
 
 from ctwl_protocol import CTWLError
 from ctwl_protocol.proxy import Proxy
+from ctwl_protocol.registry import Trusted
 
 from ...decoder import Decoder
 from ...errors import InputTooLarge, RequestCancelled
@@ -56,6 +57,11 @@ class Service:
         """Read the trusted registry, and make anew what depends on it."""
         self._decoder = Decoder(self._proxy)
         self.page = build_page(self._proxy.profile, self._decoder.registry, service=self.limits.characters)
+
+    @property
+    def registry(self) -> Trusted:
+        """The registry that gives the names; it is loaded anew from time to time."""
+        return self._decoder.registry
 
     async def decode(self, request: Request, text: str, then: Callable[[Analysis], T], **options: Any) -> T:
         """Decode a text in a thread, and make an answer of the analysis there.

@@ -62,6 +62,15 @@ def contact(arguments: argparse.Namespace) -> None:
     _revise(arguments, partial(drafts.set_contact, code=arguments.code, contact=arguments.contact))
 
 
+def detector(arguments: argparse.Namespace) -> None:
+    """Name the detector of a provider, or take it away."""
+    named = [value for value in (arguments.scheme, arguments.url) if value is not None]
+    if len(named) != (0 if arguments.none else 2):
+        raise RegistryError("registry-malformed", "give --scheme and --url, or --none alone")
+    found = None if arguments.none else {"scheme": arguments.scheme, "url": arguments.url}
+    _revise(arguments, partial(drafts.set_detector, code=arguments.code, detector=found))
+
+
 def retire(arguments: argparse.Namespace) -> None:
     """Retire or revoke a provider, or end one model version."""
     how = {"at": arguments.at, "version": arguments.version, "revoke": arguments.revoke}

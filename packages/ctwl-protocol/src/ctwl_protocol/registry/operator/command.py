@@ -33,6 +33,8 @@ a whole ceremony: two of three people sign the root, one key signs the registry:
   ctwl-registry add model registry.ctwl --code 42 --version 0 --name "Example 1"
   ctwl-registry sign registry.ctwl x.key
   ctwl-registry verify --root root.ctwl registry.ctwl
+a provider's own detector, to which every report that finds its code points:
+  ctwl-registry detector registry.ctwl --code 42 --scheme Ours --url https://example.org/detect
 later, a change, and another key for the registry:
   ctwl-registry retire registry.ctwl --code 42 --version 0
   ctwl-registry sign registry.ctwl x.key
@@ -161,6 +163,11 @@ def _add_changes(commands: _Commands) -> None:
         _command(kinds, kind, actions.add, text, [*options, changed]).set_defaults(kind=kind, **fixed)
     text = "change the contact of a provider"
     _command(commands, "contact", actions.contact, text, [_CODE, _CONTACT, changed])
+    text = "name the provider's own detector, to which reports point; or take it away"
+    detector = _command(commands, "detector", actions.detector, text, [_CODE, changed])
+    detector.add_argument("--scheme", metavar="NAME", help="the watermark that it reads, such as SynthID-Text")
+    detector.add_argument("--url", help="its address: https, a host by name, a path")
+    detector.add_argument("--none", action="store_true", help="take it away")
     text = "end a provider, or one of its model versions; nobody else can get the code"
     retire = _command(commands, "retire", actions.retire, text, [_CODE, changed])
     which = retire.add_mutually_exclusive_group()

@@ -68,6 +68,11 @@ def _registry_text(registry: Registry) -> str:
             [str(owner.code), owner.name, _state(owner), _versions(owner), _epochs(owner), owner.contact]
             for owner in sorted(owners, key=lambda owner: owner.code)
         ],
+        ("code", "detector of", "url"): [
+            [str(owner.code), owner.detector.scheme, owner.detector.url]
+            for owner in sorted(owners, key=lambda owner: owner.code)
+            if owner.detector
+        ],
         ("number", "layout", "owner", "fields"): [
             [str(entry.number), entry.name, str(entry.owner), " ".join(f"{name}:{bits}" for name, bits in entry.fields)]
             for entry in registry.layouts()

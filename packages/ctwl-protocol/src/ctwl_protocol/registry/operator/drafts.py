@@ -15,7 +15,7 @@ from ..documents import REGISTRY, ROOT, Registry, Root, Use
 from ..entries import ProviderEntry
 from ..envelope import Envelope
 
-__all__ = ["Change", "add", "first", "next_root", "retire", "revise", "role", "set_contact"]
+__all__ = ["Change", "add", "first", "next_root", "retire", "revise", "role", "set_contact", "set_detector"]
 
 _DAY = 86_400
 
@@ -122,6 +122,17 @@ def set_contact(registry: Registry, code: int, contact: str) -> Registry:
     return _with_provider(registry, code, {"contact": contact})
 
 
+def set_detector(registry: Registry, code: int, detector: dict[str, str] | None) -> Registry:
+    """Name a provider's own detector, by its ``scheme`` and ``url``; None takes it away.
+
+    Raises:
+        RegistryError: ``entry-unknown``: there is no such provider; ``registry-malformed``: the scheme is no name, or
+            the address breaks a rule of spec section 9.6.
+    """
+    _provider(registry, code)
+    return _with_provider(registry, code, {"detector": detector})
+
+
 def retire(
     registry: Registry, code: int, *, at: int | None = None, version: int | None = None, revoke: bool = False
 ) -> Registry:
@@ -172,6 +183,9 @@ def _with_provider(registry: Registry, code: int, changes: dict[str, Any]) -> Re
     entries = [
         entry.model_dump() | (changes if entry.identity == ("provider", code) else {}) for entry in registry.entries
     ]
+    for entry in entries:
+        if entry.get("detector", entry) is None:  # the field is there, or it is not: it is never nil
+            del entry["detector"]
     return _changed(registry, entries=entries)
 
 

@@ -1,0 +1,146 @@
+"""The query routes of C2PA's Soft Binding Resolution API: from a text or its codes to C2PA manifests.
+
+The API is that of the OpenAPI document in "C2PA Soft Binding API", version 2.4. The manifests themselves are elsewhere:
+each match names where.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from enum import Enum
+from itertools import islice
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Query, Request
+from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
+
+from ctwl_protocol import Profile
+
+from ...errors import NotText, OptionOutOfRange, UnsupportedType
+from ...report.model import Report
+from ...text.input import text_of
+from .admission import client_of
+from .manifests import MAX_RESULTS, Codes, Manifests, Match, Matches, codes_of_value, open_manifests
+from .problems import Problem
+from .schema import PROBLEMS
+from .service import Service
+
+__all__ = ["PREFIX", "add_c2pa", "manifests_of"]
+
+PREFIX = "/v1/matches/"
+
+_MAX_VALUE = 1024
+"""Characters of a value in an address. That of four codes has 16."""
+
+_PROBLEMS = {status: why for status, why in PROBLEMS.items() if status != 422} | {
+    400: "The query or the body is invalid, or of another algorithm.",
+    414: "The query is too long.",
+    415: "The asset is no text.",
+    500: "The service, or the provider's API that it asks, failed.",
+}
+
+_Alg = Annotated[str, Query(max_length=255, description="The soft binding algorithm: the name of this profile.")]
+_Value = Annotated[str, Query(description="The codes, 3 bytes each, in base64.")]
+_MaxResults = Annotated[
+    int, Query(alias="maxResults", ge=1, description=f"Most matches to return; never more than {MAX_RESULTS}.")
+]
+
+
+class BindingQuery(BaseModel):
+    """The API's ``c2pa.softBindingQuery``."""
+
+    alg: str = Field(description="The soft binding algorithm: the name of this profile.")
+    value: str = Field(max_length=_MAX_VALUE, description="The codes, 3 bytes each, in base64.")
+
+
+class Algorithm(BaseModel):
+    """A soft binding algorithm."""
+
+    alg: str = Field(description="Its name in C2PA's list.")
+
+
+class Algorithms(BaseModel):
+    """The API's ``c2pa.softBindingAlgList``."""
+
+    watermarks: list[Algorithm] = Field(description="The watermarks that this service reads.")
+
+
+def manifests_of(source: str, profile: Profile) -> Manifests:
+    """Where the manifests of a profile's codes are looked up.
+
+    Raises:
+        OptionOutOfRange: the profile is private, so that its name is no algorithm that anybody could read.
+        CTWLError: see :func:`~.manifests.open_manifests`.
+    """
+    if not profile.is_public:
+        raise OptionOutOfRange(
+            f"{profile.name} is private, and C2PA's algorithms are public; serve a published profile"
+        )
+    return open_manifests(source, profile.name)
+
+
+def add_c2pa(app: FastAPI, service: Service, profile: Profile, manifests: Manifests) -> None:
+    """Add the routes to the service."""
+    tags: list[str | Enum] = ["C2PA"]
+    answers: dict[int | str, dict[str, Any]] = {
+        status: {"model": Problem, "description": why} for status, why in _PROBLEMS.items()
+    }
+
+    @app.get("/v1/services/supportedAlgorithms", tags=tags, summary="The algorithms whose bindings are resolved")
+    async def supported() -> Algorithms:
+        return Algorithms(watermarks=[Algorithm(alg=profile.name)])
+
+    @app.get(f"{PREFIX}byBinding", responses=answers, tags=tags, summary="C2PA manifests of codes")
+    async def by_binding(request: Request, value: _Value, alg: _Alg, most: _MaxResults = 10) -> Matches:
+        if len(value) > _MAX_VALUE:
+            raise HTTPException(414, "Query too long")
+        return await look_up(request, alg, value, most)
+
+    @app.post(f"{PREFIX}byBinding", responses=answers, tags=tags, summary="C2PA manifests of codes in a body")
+    async def by_large_binding(request: Request, query: BindingQuery, most: _MaxResults = 10) -> Matches:
+        return await look_up(request, query.alg, query.value, most)
+
+    @app.post(
+        f"{PREFIX}byContent",
+        responses=answers,
+        tags=tags,
+        summary="C2PA manifests of a text",
+        openapi_extra={"requestBody": {"required": True, "content": {"text/*": {"schema": {"type": "string"}}}}},
+    )
+    async def by_content(request: Request, alg: _Alg = profile.name, most: _MaxResults = 10) -> Matches:
+        check(alg)
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if not kind.startswith("text/"):
+            raise UnsupportedType("the asset must be a text, with a media type of text/*")
+        try:
+            text = text_of(await request.body(), "the body")
+            return await service.decode(
+                request, text, lambda analysis: _matches(manifests, codes_of_report(analysis.report), most)
+            )
+        except NotText as error:
+            raise HTTPException(400, str(error)) from error
+
+    def check(alg: str) -> None:
+        if alg != profile.name:
+            raise HTTPException(400, f"this service resolves {profile.name} alone")
+
+    async def look_up(request: Request, alg: str, value: str, most: int) -> Matches:
+        check(alg)
+        try:
+            codes = codes_of_value(value)
+        except OptionOutOfRange as error:
+            raise HTTPException(400, str(error)) from error
+        client = client_of(request.scope["client"])
+        return await service.admission.run(client, lambda: _matches(manifests, [codes], most))
+
+
+def codes_of_report(report: Report) -> Iterator[Codes]:
+    """The codes of each record that was found, the clearest passage's first."""
+    spans = sorted(report.spans, key=lambda span: span.p_value)
+    yield from dict.fromkeys(tuple(span.record.codes) for span in spans if span.record)
+
+
+def _matches(manifests: Manifests, found: Iterable[Codes], most: int) -> Matches:
+    matches: Iterator[Match] = (match for codes in found for match in manifests(codes))
+    return Matches(matches=list(islice(dict.fromkeys(matches), min(most, MAX_RESULTS))))

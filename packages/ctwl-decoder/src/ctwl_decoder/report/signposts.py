@@ -1,0 +1,94 @@
+"""Signposts: which detector of its own the registry names for a provider (spec section 9.8)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ctwl_protocol import Beacon
+from ctwl_protocol.records.beacon import BEACON_FIELDS, check_field
+from ctwl_protocol.registry import Trusted
+
+from .model import Signpost, Span
+from .wording import ask_there, no_detector
+
+__all__ = ["Resolution", "resolve_code", "resolve_provider", "signpost", "signposts"]
+
+
+class Resolution(BaseModel):
+    """Who owns a code, and where to ask. It points, and proves nothing."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    code: int | None = Field(description="The code that was asked for; None where a provider was.")
+    provider: int = Field(description="The provider's number.")
+    version: int | None = Field(description="The code's model version; None where a provider was asked for.")
+    nonce: int | None = Field(description="The code's nonce, as for the version.")
+    name: str | None = Field(description="The provider's name; None where the registry has none for it.")
+    model: str | None = Field(description="The model version's name.")
+    state: Literal["active", "retired", "revoked", "unregistered"] = Field(
+        description="What the registry says of the provider."
+    )
+    contact: str | None = Field(description="The provider's contact.")
+    signpost: Signpost | None = Field(description="Where to ask; None where the registry names no detector.")
+    says: str = Field(description="The answer in words.")
+    registry: str = Field(description="Which registry answers.")
+
+
+def signpost(registry: Trusted, provider: int) -> Signpost | None:
+    """Where to ask about a provider's texts; None where the registry names no detector, or the code is revoked."""
+    owner = registry.registry.provider(provider)
+    if owner is None or owner.detector is None or owner.state == "revoked":
+        return None
+    told = {"name": owner.name, "scheme": owner.detector.scheme, "url": owner.detector.url}
+    return Signpost(provider=provider, **told, says=ask_there(**told))
+
+
+def signposts(registry: Trusted, spans: Iterable[Span]) -> list[Signpost]:
+    """Where to ask about the texts in these passages: once for each provider, the newest model of a passage first."""
+    hops = (hop.provider for span in spans if span.record for hop in span.record.chain)
+    found = (signpost(registry, provider) for provider in dict.fromkeys(hops))
+    return [each for each in found if each]
+
+
+def resolve_code(registry: Trusted, code: int) -> Resolution:
+    """What the registry says of a code of 20 bits, read as a beacon.
+
+    Raises:
+        FieldOutOfRange: the code has more than 20 bits or is negative.
+    """
+    beacon = Beacon.from_code(code)
+    model = registry.registry.model(beacon.provider, beacon.version)
+    return _resolution(registry, **asdict(beacon), code=code, model=model.name if model else None)
+
+
+def resolve_provider(registry: Trusted, provider: int) -> Resolution:
+    """What the registry says of a provider.
+
+    Raises:
+        FieldOutOfRange: the number is out of range.
+    """
+    check_field("provider", provider, BEACON_FIELDS["provider"])
+    return _resolution(registry, provider=provider, code=None, version=None, nonce=None, model=None)
+
+
+def _resolution(registry: Trusted, provider: int, **given: int | str | None) -> Resolution:
+    owner = registry.registry.provider(provider)
+    state = owner.state if owner else "unregistered"
+    found = signpost(registry, provider)
+    return Resolution.model_validate(
+        {
+            "provider": provider,
+            **given,
+            "name": owner.name if owner else None,
+            "state": state,
+            "contact": owner.contact if owner else None,
+            "signpost": found,
+            "says": found.says if found else no_detector(provider, owner.name if owner else None, state),
+            "registry": registry.label(int(time.time())),
+        }
+    )

@@ -1,0 +1,208 @@
+"""Signposts: from a code to the provider's own detector, in reports, by the command and by the service."""
+
+from __future__ import annotations
+
+import io
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import uvicorn
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from ctwl_decoder import Decoder, describe
+from ctwl_decoder.apps.command import main
+from ctwl_decoder.apps.serve.app import create_app
+from ctwl_decoder.apps.serve.limits import Limits
+from ctwl_decoder.apps.serve.server import configure
+from ctwl_decoder.report.html import html_report
+from ctwl_decoder.report.signposts import resolve_code, resolve_provider, signpost
+from ctwl_decoder.report.terminal import show
+from ctwl_protocol import Beacon
+from ctwl_protocol.proxy import Proxy, open_later, open_proxy
+from ctwl_protocol.registry import Envelope, Trusted, bundled, keys
+from ctwl_protocol.registry.operator import drafts
+from ctwl_protocol.registry.store import VARIABLE, save_trusted
+from ctwl_protocol.registry.workflow import begin
+
+OFFLINE = "org.ctwl.smollm2-135m.1"
+RECORDED = Path(__file__).parent / "recorded" / "unbiased.txt"  # provider 700, version 9, nonce 21
+CODE = Beacon(700, 9, 21).code
+URL = "https://sevenhundred.example/detect"
+SAYS = f"Ask there: {URL} is the detector of Seven Hundred for SynthID-Text. This signpost points, and proves nothing."
+NOW = int(time.time())
+
+
+def trusting() -> Trusted:
+    """A test registry: 700 names a detector, 701 was revoked with one, 702 names none."""
+    key = keys.test_key(0)
+    role = drafts.role(1, [keys.public_bytes(key)])
+    root, registry = drafts.first(use="test", root=role, registry=role, now=NOW, root_days=99, days=90)
+    names = {700: "Seven Hundred", 701: "Revoked", 702: "Silent"}
+    for code, name in names.items():
+        entry: dict[str, Any] = {"code": code, "name": name, "contact": "mail@sevenhundred.example", "until": None}
+        entry |= {"state": "active", "since": NOW, "models": [], "epochs": []}
+        registry = drafts.add(registry, "provider", **entry)
+    registry = drafts.add(registry, "model", code=700, version=9, name="Nine", since=NOW, until=None)
+    for code in (700, 701):
+        registry = drafts.set_detector(registry, code, {"scheme": "SynthID-Text", "url": URL})
+    registry = drafts.retire(registry, 701, revoke=True)
+    signed = [Envelope.unsigned(document).sign(key).to_bytes() for document in (root, registry)]
+    return begin(signed[0], signed[1])
+
+
+TRUSTED = trusting()
+
+
+@pytest.fixture
+def trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Trusted:
+    """The registry above, as what this machine trusts."""
+    save_trusted(TRUSTED, tmp_path / "registry")
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "registry"))
+    return TRUSTED
+
+
+@pytest.fixture(scope="module")
+def marked() -> str:
+    return RECORDED.read_text(encoding="utf-8")
+
+
+def test_every_form_of_a_report_says_ask_there(marked: str) -> None:
+    analysis = Decoder(open_later(OFFLINE), registry=TRUSTED).analyse(marked, score="light")
+    (found,) = analysis.report.signposts
+    assert (found.provider, found.name, found.scheme, found.url) == (700, "Seven Hundred", "SynthID-Text", URL)
+    assert found.says == SAYS
+    assert describe(analysis.report).endswith(SAYS)
+    assert SAYS in html_report(analysis) and f'href="{URL}' not in html_report(analysis)
+    console = Console(file=io.StringIO(), width=300)
+    show(analysis, console)
+    assert SAYS in console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def test_a_report_that_finds_nothing_points_nowhere() -> None:
+    plain = "The council met on Tuesday and talked about the bridge, the school and the weather. " * 3
+    report = Decoder(open_later(OFFLINE), registry=TRUSTED).decode(plain, score="light")
+    assert report.signposts == [] and "Ask there" not in describe(report)
+
+
+def test_a_provider_without_a_detector_points_nowhere(marked: str) -> None:
+    report = Decoder(open_later(OFFLINE), registry=bundled()).decode(marked, score="light")
+    assert report.detected and report.signposts == [] and "Ask there" not in describe(report)
+
+
+@pytest.mark.parametrize("code", [701, 702, 703])
+def test_nobody_is_sent_to_the_detector_of_a_revoked_code(code: int) -> None:
+    assert signpost(TRUSTED, code) is None
+
+
+@given(st.integers(0, (1 << 20) - 1))
+def test_every_code_resolves_to_what_the_registry_says(code: int) -> None:
+    found, beacon = resolve_code(TRUSTED, code), Beacon.from_code(code)
+    assert (found.provider, found.version, found.nonce) == (beacon.provider, beacon.version, beacon.nonce)
+    assert (found.signpost is not None) == (beacon.provider == 700)
+    assert (found.state == "unregistered") == (beacon.provider not in (700, 701, 702)) == (found.name is None)
+    assert resolve_provider(TRUSTED, beacon.provider).says == found.says
+
+
+def resolved(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    try:
+        status = main(["resolve", *words])
+    except SystemExit as stopped:
+        status = int(stopped.code or 0)
+    said = capsys.readouterr()
+    return status, said.out, said.err
+
+
+def test_the_command_resolves_a_code_a_provider_and_a_text(
+    trusted: Trusted, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    status, out, _ = resolved(capsys, "--code", str(CODE))
+    assert status == 0 and out.rstrip().endswith(SAYS)
+    assert f"detector  {URL}" in out and "name      Seven Hundred" in out and "model     Nine" in out
+    status, out, _ = resolved(capsys, "--provider", "700", "--json")
+    (one,) = json.loads(out)
+    assert (status, one["code"], one["version"], one["signpost"]["url"]) == (0, None, None, URL)
+    status, out, _ = resolved(capsys, str(RECORDED), "--light", "--profile", OFFLINE, "--json")
+    (one,) = json.loads(out)
+    assert (status, one["code"], one["model"], one["says"]) == (0, CODE, "Nine", SAYS)
+    (tmp_path / "plain.txt").write_text("The council met on Tuesday and talked about the bridge. " * 9)
+    status, out, _ = resolved(capsys, str(tmp_path / "plain.txt"), "--light", "--profile", OFFLINE)
+    assert (status, out) == (1, "No watermark found.\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("--provider 701", "The code of Revoked is revoked, so the registry points to no detector."),
+        ("--provider 702", "The registry names no detector of Silent."),
+        ("--provider 703", "The registry has no provider 703."),
+    ],
+)
+def test_where_there_is_no_detector_the_answer_says_why(
+    trusted: Trusted, capsys: pytest.CaptureFixture[str], words: str, says: str
+) -> None:
+    status, out, _ = resolved(capsys, *words.split())
+    assert out.rstrip().endswith(says) and status == (1 if "703" in words else 0)
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        ("", "option-out-of-range"),
+        ("--code 1 --provider 1", "option-out-of-range"),
+        ("a.txt --code 1", "option-out-of-range"),
+        ("--code 1048576", "field-out-of-range"),
+        ("--code=-1", "field-out-of-range"),
+        ("--provider 1024", "field-out-of-range"),
+        ("nothing.txt", "input-unreadable"),
+        ("--code one", "invalid int"),
+    ],
+)
+def test_what_cannot_be_resolved_is_an_error_in_a_line(
+    trusted: Trusted, capsys: pytest.CaptureFixture[str], words: str, code: str
+) -> None:
+    status, out, err = resolved(capsys, *words.split())
+    assert (status, out) == (2, "") and code in err
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[httpx.Client]:
+    """A client of a service on a machine that trusts the registry above; it reads by ranks alone."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ctwl_decoder.decoder.load_trusted", trusting)
+        vanilla = open_proxy("org.ctwl.smollm2-135m.vanilla.1")
+        limits = Limits()
+        server = uvicorn.Server(configure(create_app(Proxy(vanilla.profile, vanilla.tokenizer, None), limits), limits))
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+            thread.start()
+            try:
+                with httpx.Client(base_url=f"http://127.0.0.1:{listener.getsockname()[1]}", timeout=60) as found:
+                    while not server.started:
+                        time.sleep(0.01)
+                    yield found
+            finally:
+                server.should_exit = True
+                thread.join()
+
+
+def test_the_service_resolves(client: httpx.Client) -> None:
+    answer = client.get("/v1/resolve", params={"code": CODE})
+    assert answer.status_code == 200 and answer.json()["says"] == SAYS
+    assert answer.json() == resolve_code(TRUSTED, CODE).model_dump(mode="json")
+    answer = client.get("/v1/resolve?provider=702").json()
+    assert (answer["name"], answer["signpost"], answer["code"]) == ("Silent", None, None)
+
+
+@pytest.mark.parametrize("query", ["", "code=1&provider=1", "code=1048576", "code=-1", "provider=1024", "code=a"])
+def test_the_service_refuses_what_it_cannot_resolve(client: httpx.Client, query: str) -> None:
+    answer = client.get(f"/v1/resolve?{query}")
+    assert (answer.status_code, answer.json()["code"]) == (422, "option-out-of-range")
