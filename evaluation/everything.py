@@ -25,7 +25,7 @@ NAMES = (
     "curves", "ablations", "entropy", "gumbel", "lengths", "light", "light_speed", "attacks", "preservation",
     "diversity", "approximations", "detection", "reference", "recovery", "quality", "modes", "asked", "records",
     "private", "substitution", "false_positives", "pasted", "documents", "numerics", "lookahead", "bridge", "serving",
-    "load", "bench",
+    "load", "bench", "example",
 )  # fmt: skip
 """The modules of the experiments; the results have the same names."""
 

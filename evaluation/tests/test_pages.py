@@ -8,10 +8,15 @@ from plots import draw_all
 from report import PAGES, ROOT, filled, rendered
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_the_figures_are_those_of_the_results(name: str) -> None:
-    text = PAGES[name].read_text(encoding="utf-8")
-    assert rendered(name, text) == text
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_the_figures_are_those_of_the_results(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert rendered(text) == text
+
+
+def test_every_template_has_a_page() -> None:
+    shown = {name for page in PAGES for name in re.findall(r"<!-- end ([\w-]+) -->", page.read_text(encoding="utf-8"))}
+    assert shown == {file.name.removesuffix(".md.j2") for file in (ROOT / "evaluation" / "pages").glob("*.md.j2")}
 
 
 def test_a_page_of_no_results_has_no_sections(tmp_path: Path) -> None:
