@@ -13,7 +13,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-__all__ = ["ROOT", "SPEC", "included", "on_config", "on_files", "on_page_markdown", "pages", "rewritten", "slug"]
+__all__ = [
+    "ROOT",
+    "in_repository",
+    "on_config",
+    "on_files",
+    "on_page_markdown",
+    "pages",
+    "rewritten",
+    "slug",
+    "with_spec",
+]
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = "docs/"
@@ -79,35 +89,36 @@ def rewritten(markdown: str, page: str) -> str:
         if (readme := f"{target}/README.md") in known:
             target = readme
         if target in known or target.startswith(DOCS):
-            return found[1] + posixpath.relpath(_in_site(target), posixpath.dirname(_in_site(page)) or ".")
+            return found[1] + posixpath.relpath(in_site(target), posixpath.dirname(in_site(page)) or ".")
         kind = "tree" if (ROOT / target).is_dir() else "blob"
         return f"{found[1]}{FORGE}/{kind}/main/{target}" if (ROOT / target).exists() else found[0]
 
     return outside_code(markdown, lambda text: _LINK.sub(link, text))
 
 
-def _in_site(path: str) -> str:
+def in_site(path: str) -> str:
     return path.removeprefix(DOCS)
 
 
-def _in_repository(uri: str) -> str:
+def in_repository(uri: str) -> str:
+    """The path in the repository of a page that MkDocs knows by this name."""
     return uri if uri in included() else DOCS + uri
 
 
-def _with_spec(nav: list[Any]) -> Iterator[Any]:
+def with_spec(nav: list[Any]) -> Iterator[Any]:
     """The navigation, with the specification's folder in place of its parts."""
     for entry in nav:
         if entry == SPEC:
             yield from spec_parts()
         elif isinstance(entry, dict):
-            yield {name: list(_with_spec(value)) if isinstance(value, list) else value for name, value in entry.items()}
+            yield {name: list(with_spec(value)) if isinstance(value, list) else value for name, value in entry.items()}
         else:
             yield entry
 
 
 def on_config(config: Any) -> Any:
     """MkDocs: put the specification's parts into the navigation, and make anchors as the forge does."""
-    config.nav = list(_with_spec(config.nav))
+    config.nav = list(with_spec(config.nav))
     config.mdx_configs.setdefault("toc", {})["slugify"] = slug
     return config
 
@@ -123,4 +134,4 @@ def on_files(files: Any, config: Any) -> Any:
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """MkDocs: rewrite a page's links."""
-    return rewritten(markdown, _in_repository(page.file.src_uri))
+    return rewritten(markdown, in_repository(page.file.src_uri))

@@ -112,14 +112,15 @@ def halves(example: dict[str, Any]) -> Figure:
                 "  the token that stands in the text", (100 * row["probability"], at), va="center", weight="bold"
             )
     panel.set(xlabel=f"probability by the proxy LM, %  (all other tokens together: {100 * others:.0f} %)")
-    prefix = place["prefix"].replace("\n", "\\n")
+    prefix = place["prefix"].strip().replace("\n", "\\n")
     panel.set_title(f"The proxy LM reads:  {prefix} ...", loc="left", fontsize=10)
     share = place["share of the half"]
     for colour, words in (
-        (INSIDE, f"in the half of the code's colour ({place['colour']} of 0 to 99): {100 * share:.0f} % together"),
+        (INSIDE, f"in the half of the code (its colour here is {place['colour']}): {100 * share:.0f} % together"),
         (OUTSIDE, f"not in the half: {100 * (1 - share):.0f} % together"),
     ):
         panel.bar(0, 0, color=colour, label=words)
+    panel.set_xlim(left=0)
     panel.legend(loc="lower right", frameon=False)
     return figure
 

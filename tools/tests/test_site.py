@@ -37,7 +37,7 @@ def navigation() -> list[str]:
         return [leaf for each in (entry.values() if isinstance(entry, dict) else entry) for leaf in leaves(each)]
 
     config = yaml.load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"), Loader)
-    return [docs_site._in_repository(leaf) for leaf in leaves(list(docs_site._with_spec(config["nav"])))]
+    return [docs_site.in_repository(leaf) for leaf in leaves(list(docs_site.with_spec(config["nav"])))]
 
 
 def anchors(page: Path) -> set[str]:
