@@ -92,7 +92,7 @@ def position_of(proxy: Proxy, cut: Positions, marks: ScoredPositions, code: int)
     for row, colour in enumerate(colours.tolist()):
         weights = proxy.weights(cut.prefixes[row : row + 1])[0]
         seeds = permutations(profile, cut.contexts[row : row + 1])[0, colour : colour + 1]
-        inside = members(weights, seeds, profile.sigma)[0]
+        inside = members(weights[None], seeds, profile.sigma)[0]
         observed, likeliest = int(cut.observed[row]), np.argsort(-weights.astype(np.int64), kind="stable")[:12].tolist()
         if inside[observed] and not inside[likeliest[0]] and observed in likeliest[1:8]:
             break

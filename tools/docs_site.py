@@ -18,6 +18,7 @@ __all__ = [
     "in_repository",
     "on_config",
     "on_files",
+    "on_page_content",
     "on_page_markdown",
     "pages",
     "rewritten",
@@ -39,6 +40,7 @@ SPEC_ORDER = ("README", "core", "reader", "profiles", "encoder", "records", "reg
 """The parts of the specification in the order of the navigation; a part that is not named here comes last."""
 
 _FENCE = re.compile(r"^( *)(```+|~~~+).*?^\1\2 *$", re.M | re.S)
+_ROLE = re.compile(r":(?:attr|class|data|exc|func|meth|mod):<code>")
 _LINK = re.compile(r"(\]\()(?!https?:|mailto:|#)([^)\s#]+)")
 
 
@@ -135,3 +137,8 @@ def on_files(files: Any, config: Any) -> Any:
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """MkDocs: rewrite a page's links."""
     return rewritten(markdown, in_repository(page.file.src_uri))
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """MkDocs: docstrings name other objects by Sphinx's roles, of which Markdown knows nothing."""
+    return _ROLE.sub("<code>", html)
