@@ -15,7 +15,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # so each worker begins with half of the tests in order, and takes from the other's end when its own are done.
 PYTEST := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest -n 2 --dist worksteal
 
-.PHONY: help demo test test-all test-vllm test-web lint coverage lock fuzz bench bench-serving wasm evaluation dist test-dist vectors conformance selftest clean
+.PHONY: help demo test test-all test-vllm test-web lint coverage lock site site-pages fuzz bench bench-serving wasm evaluation dist test-dist vectors conformance selftest clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -30,6 +30,21 @@ $(READY): requirements.lock $(PACKAGES:%=%/pyproject.toml)
 	$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation $(PACKAGES:%=-e ./%)
 	@touch $@
+
+# The site wants an environment of its own too, a small one: it reads the packages' sources and imports nothing of them.
+SITE := .venv-docs
+$(SITE)/.ready: requirements-docs.txt
+	$(PYTHON) -m venv $(SITE)
+	$(SITE)/bin/python -m pip install --quiet --no-deps -r requirements-docs.txt
+	@touch $@
+
+site: $(SITE)/.ready ## build the documentation site into site/, half a minute; every warning is an error
+	NO_MKDOCS_2_WARNING=1 $(SITE)/bin/mkdocs build --strict --quiet --clean
+
+site-pages: $(READY) ## write the generated parts of the pages anew: figures, tables, the help of the commands
+	$(BIN)/python evaluation/report.py
+	$(BIN)/python tools/figures.py
+	$(BIN)/python tools/help_page.py
 
 lock: $(READY) ## resolve requirements-dev.txt anew into requirements.lock
 	$(BIN)/uv pip compile --quiet --upgrade requirements-dev.txt --output-file requirements.lock
@@ -125,4 +140,4 @@ test-dist: dist ## install the wheels into an empty environment and run a round 
 	$(BIN)/python tools/check_wheels.py dist
 
 clean: ## remove what was built, keep the environments
-	rm -rf dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

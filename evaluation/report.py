@@ -1,6 +1,6 @@
 """Write the figures of the results into the pages that show them, so that none is typed by hand.
 
-python evaluation/report.py          # rewrite the marked blocks of README.md and evaluation/README.md
+python evaluation/report.py          # rewrite the marked blocks of README.md, evaluation/README.md and docs/
 python evaluation/report.py --check  # exit status 1 where a block is not what the results say
 
 The blocks are the templates in ``pages/``, filled with the results of ``results/``.
@@ -19,8 +19,8 @@ from jinja2 import Environment, FileSystemLoader
 from plots import METHODS
 
 ROOT = RESULTS.parents[1]
-PAGES = {"summary": ROOT / "README.md", "results": RESULTS.parent / "README.md"}
-"""The page that shows each template."""
+PAGES = [ROOT / "README.md", RESULTS.parent / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+"""The pages that may have blocks. A block has the name of a template: it begins with ``<!-- NAME -->``."""
 
 
 def counts(rate: dict[str, Any]) -> str:
@@ -80,11 +80,11 @@ def filled(template: str, results: Path = RESULTS, figures: str = "figures") -> 
     return re.sub(r"\n{3,}", "\n\n", re.sub(r" +\n", "\n", text.strip())) + "\n"
 
 
-def rendered(name: str, page: str) -> str:
-    """A page with its marked block written anew."""
+def rendered(page: str) -> str:
+    """A page with its marked blocks written anew."""
     return re.sub(
-        rf"(<!-- {name} -->\n).*?(<!-- end {name} -->)",
-        lambda found: found[1] + filled(name) + found[2],
+        r"(<!-- (?P<name>[\w-]+) -->\n).*?(<!-- end (?P=name) -->)",
+        lambda found: found[1] + filled(found["name"]) + found[3],
         page,
         flags=re.S,
     )
@@ -93,9 +93,9 @@ def rendered(name: str, page: str) -> str:
 def main(arguments: list[str]) -> int:
     """Rewrite or check the pages."""
     status = 0
-    for name, page in PAGES.items():
+    for page in PAGES:
         text = page.read_text(encoding="utf-8")
-        if (new := rendered(name, text)) == text:
+        if (new := rendered(text)) == text:
             continue
         if "--check" in arguments:
             print(f"{page.relative_to(ROOT)} is not what the results say; run: python evaluation/report.py")

@@ -65,7 +65,7 @@ def test_a_cluster_gives_the_same_rows_and_goes_on_where_another_engine_ended(co
 
 
 def test_a_dataset_gets_the_columns_of_the_results() -> None:
-    """The recipe in the README."""
+    """The recipe of docs/corpora.md."""
     dataset = ray.data.from_items([{"key": i, "text": text} for i, text in enumerate([*TEXTS[:5], None])])
     decoded = dataset.map_batches(
         DocumentDecoder, fn_constructor_args=(SETTINGS,), batch_format="pyarrow", batch_size=4, num_cpus=1

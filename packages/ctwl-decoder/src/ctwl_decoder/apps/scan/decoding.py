@@ -59,7 +59,7 @@ class DocumentDecoder:
     """Decodes tables of documents. It can be pickled; each process opens the proxy LM once, when it first needs it.
 
     ``scan`` calls it, and so can ``ray.data.Dataset.map_batches``, ``datasets.Dataset.map`` and Spark's ``mapInArrow``;
-    the README of ctwl-decoder shows how.
+    docs/corpora.md shows how.
 
     Attributes:
         settings: the settings.

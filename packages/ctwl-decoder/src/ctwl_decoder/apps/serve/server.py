@@ -1,4 +1,4 @@
-"""uvicorn's configuration for the service. README.md, "Serving the world", says what is left to a reverse proxy."""
+"""uvicorn's configuration for the service. docs/readers/serve.md says what is left to a reverse proxy."""
 
 from __future__ import annotations
 

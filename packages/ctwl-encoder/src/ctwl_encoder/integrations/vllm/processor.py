@@ -1,4 +1,4 @@
-"""The vLLM plug-in: every request of a server carries a record, its own or the server's; the README says how to ask.
+"""The vLLM plug-in: every request of a server carries a record, its own or the server's (docs/providers/vllm.md).
 
 vLLM finds it through the entry point group ``vllm.logits_processors``. It serves where the server's configuration has a
 ``ctwl`` object. One class serves both of vLLM's model runners: V1 constructs it with a device and calls

@@ -1,0 +1,72 @@
+"""Write the page of the commands, docs/reference/commands.md, from the commands' own help.
+
+python tools/help_page.py
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from unittest import mock
+
+import ctwl_conformance.command
+import ctwl_decoder.apps.command
+import ctwl_encoder.command
+import ctwl_protocol.profile.command
+import ctwl_protocol.registry.operator.command
+
+__all__ = ["COMMANDS", "PAGE", "help_of", "page"]
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "commands.md"
+
+Main = Callable[[Sequence[str] | None], object]
+
+COMMANDS: dict[str, tuple[Main, tuple[str, ...]]] = {
+    "ctwl-decode": (ctwl_decoder.apps.command.main, ("", "page", "serve", "scan", "prove", "verify")),
+    "ctwl-encode": (ctwl_encoder.command.main, ("",)),
+    "ctwl-profile": (ctwl_protocol.profile.command.main, ("", "new", "for-user", "show", "commit")),
+    "ctwl-registry": (
+        ctwl_protocol.registry.operator.command.main,
+        ("", "keygen", "init", "rotate", "add", "contact", "retire", "renew", "sign", "verify", "update", "show"),
+    ),
+    "ctwl-conformance": (
+        ctwl_conformance.command.main,
+        ("", "run", "check", "generate", "sections", "selftest", "adapter", "endpoint"),
+    ),
+}
+"""Each command: its function, and its subcommands; the empty name is the command itself."""
+
+
+def help_of(main: Main, subcommand: str) -> str:
+    """What a command prints for ``--help``, 100 characters wide, where no variable of ours is set."""
+    told = io.StringIO()
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("CTWL_")}
+    with (
+        mock.patch.dict(os.environ, {**environment, "COLUMNS": "100", "NO_COLOR": "1"}, clear=True),
+        contextlib.redirect_stdout(told),
+        contextlib.suppress(SystemExit),
+    ):
+        main([*subcommand.split(), "--help"])
+    return "\n".join(line.rstrip() for line in told.getvalue().strip().splitlines())
+
+
+def page() -> str:
+    """The whole page."""
+    parts = [
+        "# Commands",
+        "What each command prints for `--help`. `tools/help_page.py` writes this page.",
+        "[Environment variables](environment.md) has what they read beside their options.",
+    ]
+    parts = [parts[0], " ".join(parts[1:])]
+    for command, (main, subcommands) in COMMANDS.items():
+        for subcommand in subcommands:
+            name = f"{command} {subcommand}".strip()
+            parts += [f"{'###' if subcommand else '##'} `{name}`", f"```text\n{help_of(main, subcommand)}\n```"]
+    return "\n\n".join(parts) + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

@@ -1,0 +1,186 @@
+"""Every shell command on the pages is run: here, page by page, or by the test that the table names."""
+
+import os
+import re
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+from docs_site import DOCS, ROOT, pages
+
+ELSEWHERE = {
+    r"(export PIP_FIND_LINKS|pip install\b)": ("tools/check_wheels.py", '"pip", "install"'),
+    r"make (dist|test-dist)": (".github/workflows/ci.yml", "test-dist"),
+    r"make (test|lint)\b": (".github/workflows/ci.yml", "make test"),
+    r"make (site|site-pages)$": (".ci/run", "make site"),
+    r"make test-all": (".ci/run", "make test-all"),
+    r"make (vectors|selftest|conformance)": (".github/workflows/ci.yml", "selftest, conformance"),
+    r"make coverage|\.venv/bin/pytest": ("Makefile", "-m pytest"),
+    r"make demo": ("tools/tests/test_commands.py", "def test_the_demonstration"),
+    r"vllm serve": ("packages/ctwl-encoder/tests/vllm/test_server.py", "serve"),
+    r"ctwl-decode scan .*--ray": ("packages/ctwl-decoder/tests/test_ray.py", "map_batches"),
+    r"(CTWL_SLOW=1 )?node ": ("conformance-tests/tests/test_independent.py", "node"),
+    r"(\.venv/bin/)?ctwl-conformance |pytest --ctwl": ("conformance-tests/tests/test_selftest.py", "selftest"),
+    r"python evaluation/": ("evaluation/tests/test_experiments.py", "experiments()"),
+}
+"""Commands that are run elsewhere: a pattern, a file that runs them or their like, and a word that stands in it."""
+
+CHANGES_A_CHECKOUT = r"git (diff|tag|push)|sed -i|\.venv/bin/pre-commit install|export CTWL_|npm "
+"""Steps of a maintainer that publish or install something; and a line that only sets a variable."""
+
+PROGRAMS = r"(ctwl-\w+|make|pip|python|pytest|node|npm|vllm|curl|git|sed|export|if|\.venv/bin/\S+|CTWL_\w+=\S+ node) "
+
+PORT = "8765"
+"""The port that the pages name; a free one is taken in its place."""
+
+SESSIONS = [
+    ("index.md",),
+    ("readers/index.md", "readers/ways.md", "readers/questions.md"),
+    ("readers/serve.md",),
+    ("providers/index.md", "providers/strategy.md"),
+    ("providers/records.md",),
+    ("providers/private.md", "readers/proofs.md"),
+    ("providers/monitoring.md", "corpora.md"),
+]
+"""Pages whose commands are run, one after the other in one folder."""
+
+
+def blocks(page: str) -> list[str]:
+    """The blocks of a page that are, or may be, shell commands."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    fenced = re.findall(r"^```(?:sh)?\n(.*?)^```", text, re.M | re.S)
+    indented = re.findall(r"(?:^ {4,}\S.*\n)+", re.sub(r"^```.*?^```", "", text, flags=re.M | re.S), re.M)
+    return [*fenced, *indented]
+
+
+def commands(page: str) -> list[str]:
+    """The shell commands of a page, a line each."""
+    lines = [line for block in blocks(page) for line in re.sub(r"\\\n\s*", " ", block).splitlines()]
+    stripped = (re.sub(r"\s+#.*$", "", line.strip().removeprefix("$ ")) for line in lines)
+    return [line for line in stripped if re.match(PROGRAMS, line + " ")]
+
+
+def plain(command: str) -> str:
+    """A command without what may differ between pages: the model, the port, the form of the output."""
+    return re.sub(r" --(model \S+|port \d+|json\b(?! -))", "", command)
+
+
+def is_elsewhere(command: str) -> bool:
+    return any(re.match(pattern, command) for pattern in [*ELSEWHERE, CHANGES_A_CHECKOUT])
+
+
+READMES = [path.relative_to(ROOT).as_posix() for path in [ROOT / "README.md", *ROOT.glob("packages/*/README.md")]]
+RUN = [DOCS + page for session in SESSIONS for page in session]
+
+
+def test_every_command_is_run_by_a_test() -> None:
+    run = {plain(command) for page in RUN for command in commands(page)}
+    left = {
+        (page, command)
+        for page in [*pages(), *READMES]
+        if page not in RUN
+        for command in commands(page)
+        if plain(command) not in run and not is_elsewhere(command)
+    }
+    assert left == set()
+
+
+@pytest.mark.parametrize("pattern", ELSEWHERE)
+def test_what_runs_elsewhere_is_there(pattern: str) -> None:
+    file, word = ELSEWHERE[pattern]
+    assert word in (ROOT / file).read_text(encoding="utf-8")
+
+
+class Shell:
+    """A folder with what the pages take for granted, and a shell in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        letter = ROOT / "packages" / "ctwl-decoder" / "tests" / "recorded" / "unbiased.txt"
+        shutil.copy(letter, folder / "letter.txt")
+        (folder / "corpus").mkdir()
+        shutil.copy(letter, folder / "corpus" / "letter.txt")
+        (folder / "corpus" / "more.jsonl").write_text('{"text": "Too short."}\n')
+        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+        own = {"PATH": path, "CTWL_PROFILE": "org.ctwl.smollm2-135m.1", "CTWL_PASSPHRASE": "any will do"}
+        own |= {"CTWL_REGISTRY": str(folder / "registry"), "OMP_NUM_THREADS": "1"}
+        self.environment = {**os.environ, **own}
+        self.server: subprocess.Popen[bytes] | None = None
+
+    def run(self, script: str) -> str:
+        """Run a script; the output, and a failed test where a command fails."""
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", script],
+            cwd=self.folder,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"{script}\n{done.stdout}\n{done.stderr}"
+        return done.stdout
+
+    def serve(self, command: str, port: str) -> None:
+        """Start the service beside what runs; the service before it ends."""
+        self.stop()
+        arguments = shlex.split(command)
+        self.server = subprocess.Popen(arguments, cwd=self.folder, env=self.environment, stderr=subprocess.DEVNULL)
+        end = time.monotonic() + 120
+        while time.monotonic() < end and self.server.poll() is None:
+            try:
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz").close()
+                return
+            except (urllib.error.URLError, OSError):
+                time.sleep(0.2)
+        pytest.fail(f"{command} does not serve")
+
+    def stop(self) -> None:
+        """End the service."""
+        if self.server is not None:
+            self.server.send_signal(signal.SIGTERM)
+            self.server.wait(60)
+            self.server = None
+
+
+def free_port() -> str:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return str(probe.getsockname()[1])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("session", SESSIONS, ids=lambda session: session[0])
+def test_the_commands_of_a_page(session: tuple[str, ...], tmp_path: Path) -> None:
+    shell, port = Shell(tmp_path), free_port()
+    try:
+        for command in [line.replace(PORT, port) for page in session for line in commands(DOCS + page)]:
+            if command.startswith("ctwl-decode serve"):
+                shell.serve(command, port)
+            elif not is_elsewhere(command):
+                shell.run(command)
+    finally:
+        shell.stop()
+
+
+@pytest.mark.slow
+def test_the_two_commands_print_what_the_pages_show(tmp_path: Path) -> None:
+    shown = re.search(r"^Watermark found:.*$", (ROOT / "README.md").read_text(encoding="utf-8"), re.M)
+    assert shown
+    encode, decode = [command for command in commands("README.md") if command.startswith("ctwl-")]
+    assert [encode, decode] == commands(f"{DOCS}index.md")
+    assert shown[0] in Shell(tmp_path).run(f"{encode}\n{decode}")
+
+
+@pytest.mark.slow
+def test_the_demonstration() -> None:
+    script = f"{shlex.quote(sys.executable)} {shlex.quote(str(ROOT / 'tools' / 'demo.py'))}"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
+    assert "Watermark found: Example Forty-Two" in done.stdout, done.stderr
