@@ -130,7 +130,7 @@ function show(report, early = false) {
   element("passages").replaceChildren(...(report.detected ? coloured(report.spans) : []));
   element("details").open = false;
   element("expert").replaceChildren(...expert(report, say, words.language));
-  whole.hidden = !service || !data.engine || early || report.read === "whole";
+  element("more").hidden = !service || !data.engine || early || report.read === "whole";
   result.hidden = false;
   result.dataset.p = report.p_value;
   result.toggleAttribute("data-early", early);

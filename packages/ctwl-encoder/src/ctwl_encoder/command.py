@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, fields
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ctwl_protocol import Beacon, Profile, get_profile, published_names
 from ctwl_protocol.command import command_parser, run_command
@@ -106,7 +106,7 @@ def _add_options(group: _ArgumentGroup, model: type[Options], *, but: type[Optio
         if field.default is not None:
             help_text += f" (default {field.default})"
         metavar = {int: "N", float: "X", str: "FILE", Strategy: "NAME"}[kind]
-        alone = {"nargs": "?", "const": ""} if name == "version" else {}  # as other programs print their versions
+        alone: Any = {"nargs": "?", "const": ""} if name == "version" else {}  # as other programs print their versions
         group.add_argument(flag, metavar=metavar, help=help_text, **alone)
 
 
