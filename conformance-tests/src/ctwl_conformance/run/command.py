@@ -25,9 +25,9 @@ it reads and writes. For example, the reference with the toy provider, without w
 exit status: 0 nothing failed; 1 a case failed or gave no answer; 2 an error.
 """
 
-_LINES, _SAID = 8, 300
-"""The summary shows this many of the last lines that an adapter wrote and of the commonest reasons, and this many
-characters of each. Both were chosen by hand; only the summary depends on them."""
+_LINES, _REASONS, _SAID = 8, 3, 300
+"""The summary shows this many of the last lines that an adapter wrote, this many reasons of a verdict, and this many
+characters of each. All were chosen by hand; only the summary depends on them."""
 
 _COLOURS: dict[Conformance, str] = {"conforms": "green", "not tested": "yellow", "does not conform": "red"}
 
@@ -148,7 +148,7 @@ def _tell(report: Report, console: Any) -> None:
     console.print(table)
     for verdict in report.verdicts:
         if verdict.why:
-            told, left = "; ".join(why[:_SAID] for why in verdict.why[:_LINES]), len(verdict.why) - _LINES
+            told, left = "; ".join(why[:_SAID] for why in verdict.why[:_REASONS]), len(verdict.why) - _REASONS
             more = f"; and {left} more, see the report" if left > 0 else ""
             line = f"{verdict.implementation}, {verdict.conformance_class}: {verdict.verdict}: {told}{more}"
             console.print(Text(line), soft_wrap=True)
