@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Any, ClassVar, Self, get_args
+from types import UnionType
+from typing import Any, ClassVar, Self, get_args, get_origin
 
 from pydantic import (
     BaseModel,
@@ -114,9 +115,11 @@ def _allowed(field: FieldInfo) -> str:
 
 
 def kind_of(field: FieldInfo) -> type:
-    """The type of an option, of ``type | None`` and ``list[type] | None`` the first."""
-    kind = (get_args(field.annotation) or (field.annotation,))[0]
-    return list if get_args(kind) or not isinstance(kind, type) else kind
+    """The type of an option; of ``type | None`` the first, of ``list[type]`` the list."""
+    either = isinstance(field.annotation, UnionType)
+    kind: Any = get_args(field.annotation)[0] if either else field.annotation
+    found: type = get_origin(kind) or kind
+    return found
 
 
 class BeaconOptions(Options):
