@@ -15,7 +15,8 @@ from ctwl_conformance.families.decoding import _decoder, _profile, _text
 from ctwl_conformance.vectors import Vector
 from ctwl_decoder.options import ScoreName
 from ctwl_decoder.search.candidates import Candidate
-from ctwl_decoder.search.finding import Finding, find, score_positions, tests_of
+from ctwl_decoder.search.finding import Finding, find, score_positions
+from ctwl_decoder.search.finding import tests_of as divided
 from ctwl_decoder.search.plan import NO_CODES, SearchPlan
 from ctwl_decoder.search.records import RecordReader
 from ctwl_decoder.search.windows import find_candidates
@@ -46,7 +47,7 @@ def parts(vector: Vector) -> tuple[Any, Any, SearchPlan, RecordReader]:
 
 def candidates(vector: Vector) -> list[Candidate]:
     variant, units, plan, reader = parts(vector)
-    texts, sets = tests_of(score_positions(reader.profile, variant, units, plan), variant, plan)
+    texts, sets = divided(score_positions(reader.profile, variant, units, plan), variant, plan)
     return reader.read_all(texts, find_candidates(texts, sets, reader.counts))
 
 

@@ -86,7 +86,7 @@ def test_every_command_is_run_by_a_test() -> None:
     left = {
         (page, command)
         for page in [*pages(), *READMES]
-        if page not in RUN
+        if page not in RUN and not page.startswith("spec/")  # which has formulas, no commands
         for command in commands(page)
         if plain(command) not in run and not is_elsewhere(command)
     }

@@ -27,10 +27,11 @@ from ctwl_decoder.report.html import html_report
 from ctwl_decoder.report.signposts import resolve_code, resolve_provider, signpost
 from ctwl_decoder.report.terminal import show
 from ctwl_protocol import Beacon
+from ctwl_protocol.environment import REGISTRY
 from ctwl_protocol.proxy import Proxy, open_later, open_proxy
 from ctwl_protocol.registry import Envelope, Trusted, bundled, keys
 from ctwl_protocol.registry.operator import drafts
-from ctwl_protocol.registry.store import VARIABLE, save_trusted
+from ctwl_protocol.registry.store import save_trusted
 from ctwl_protocol.registry.workflow import begin
 
 OFFLINE = "org.ctwl.smollm2-135m.1"
@@ -66,7 +67,7 @@ TRUSTED = trusting()
 def trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Trusted:
     """The registry above, as what this machine trusts."""
     save_trusted(TRUSTED, tmp_path / "registry")
-    monkeypatch.setenv(VARIABLE, str(tmp_path / "registry"))
+    monkeypatch.setenv(REGISTRY.name, str(tmp_path / "registry"))
     return TRUSTED
 
 

@@ -159,9 +159,19 @@ MODULES: dict[str, Module] = {
         ("light-units",),
         {
             "range(1, 2**STEP_BITS + 1)": "one step more than is looked at",
-            "np.where(ranks >> (32": "the doublings reach a step further",
+            "np.arange(1 <<": "a longer table than is looked at",
         },
-        ("STEP_BITS", "DOUBLINGS", "RAMP", "LIKELIER", "RAREST", "light_table", "light_scores", "_places"),
+        (
+            "STEP_BITS",
+            "DOUBLINGS",
+            "RAMP",
+            "LIKELIER",
+            "RAREST",
+            "light_table",
+            "light_scores",
+            "_LEADING",
+            "_by_leading_bits",
+        ),
     ),
     "ctwl_decoder.statistics.scores": Module(
         ("units",),
