@@ -64,7 +64,7 @@ def blocks(page: str) -> list[str]:
 
 def commands(page: str) -> list[str]:
     """The shell commands of a page, a line each."""
-    lines = [line for block in blocks(page) for line in re.sub(r"\\\n\s*", " ", block).splitlines()]
+    lines = [line for block in blocks(page) for line in re.sub(r"\s*\\\n\s*", " ", block).splitlines()]
     stripped = (re.sub(r"\s+#.*$", "", line.strip().removeprefix("$ ")) for line in lines)
     return [line for line in stripped if re.match(PROGRAMS, line + " ")]
 
