@@ -38,7 +38,7 @@ $(SITE)/.ready: requirements-docs.txt
 	$(SITE)/bin/python -m pip install --quiet --no-deps -r requirements-docs.txt
 	@touch $@
 
-site: $(SITE)/.ready ## build the documentation site into site/, half a minute; every warning is an error
+site: $(SITE)/.ready ## build the documentation site into site/, under a minute; every warning is an error
 	NO_MKDOCS_2_WARNING=1 $(SITE)/bin/mkdocs build --strict --quiet --clean
 
 site-pages: $(READY) ## write the generated parts of the pages anew: figures, tables, the help of the commands

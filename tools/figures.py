@@ -108,8 +108,14 @@ def halves(example: dict[str, Any]) -> Figure:
     panel.set_yticks(y, [repr(row["token"])[1:-1] for row in rows], family="monospace")
     for at, row in zip(y, rows, strict=True):
         if row["token"] == place["chosen"]:
+            end = (100 * row["probability"], at)
             panel.annotate(
-                "  the token that stands in the text", (100 * row["probability"], at), va="center", weight="bold"
+                "the token that stands in the text",
+                end,
+                (6, 0),
+                textcoords="offset points",
+                va="center",
+                weight="bold",
             )
     panel.set(xlabel=f"probability by the proxy LM, %  (all other tokens together: {100 * others:.0f} %)")
     prefix = place["prefix"].strip().replace("\n", "\\n")
@@ -169,7 +175,7 @@ def terminal(example: dict[str, Any]) -> str:
     """The report on a terminal."""
     from rich.terminal_theme import DEFAULT_TERMINAL_THEME
 
-    console = Console(record=True, width=108, file=io.StringIO(), color_system="truecolor", force_terminal=True)
+    console = Console(record=True, width=116, file=io.StringIO(), color_system="truecolor", force_terminal=True)
     show(analysis_of(example), console)
     return console.export_svg(theme=DEFAULT_TERMINAL_THEME, code_format=_FORMAT, unique_id="report")
 
