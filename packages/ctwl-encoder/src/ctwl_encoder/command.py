@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, fields
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ctwl_protocol import Beacon, Profile, get_profile, published_names
 from ctwl_protocol.command import command_parser, run_command
@@ -89,9 +89,7 @@ def _parser() -> argparse.ArgumentParser:
     record = parser.add_argument_group("record")
     _add_options(record, RecordOptions)
     record.add_argument(
-        "--new-keys",
-        metavar="FILE",
-        help="make a provider's keys, encrypted with a passphrase, and stop",
+        "--new-keys", metavar="FILE", help="make a provider's keys, encrypted with a passphrase, and stop"
     )
     _add_options(parser.add_argument_group("marking"), MarkingOptions)
     _add_options(parser.add_argument_group("generation"), GenerationOptions, but=MarkingOptions)
@@ -111,7 +109,8 @@ def _add_options(group: _ArgumentGroup, model: type[Options], *, but: type[Optio
         if field.default is not None:
             help_text += f" (default {field.default})"
         metavar = {int: "N", float: "X", str: "FILE", Strategy: "NAME"}[kind]
-        alone = {"nargs": "?", "const": ""} if name == "version" else {}  # as other programs print their versions
+        # Alone, --version is how other programs are asked for their own.
+        alone: dict[str, Any] = {"nargs": "?", "const": ""} if name == "version" else {}
         group.add_argument(flag, metavar=metavar, help=help_text, **alone)
 
 
