@@ -84,9 +84,7 @@ def _parser() -> argparse.ArgumentParser:
     record = parser.add_argument_group("record")
     _add_options(record, RecordOptions)
     record.add_argument(
-        "--new-keys",
-        metavar="FILE",
-        help="make a provider's keys, encrypted with a passphrase, and stop",
+        "--new-keys", metavar="FILE", help="make a provider's keys, encrypted with a passphrase, and stop"
     )
     _add_options(parser.add_argument_group("marking"), MarkingOptions)
     _add_options(parser.add_argument_group("generation"), GenerationOptions, but=MarkingOptions)
@@ -106,7 +104,8 @@ def _add_options(group: _ArgumentGroup, model: type[Options], *, but: type[Optio
         if field.default is not None:
             help_text += f" (default {field.default})"
         metavar = {int: "N", float: "X", str: "FILE", Strategy: "NAME"}[kind]
-        alone: Any = {"nargs": "?", "const": ""} if name == "version" else {}  # as other programs print their versions
+        # Alone, --version is how other programs are asked for their own.
+        alone: dict[str, Any] = {"nargs": "?", "const": ""} if name == "version" else {}
         group.add_argument(flag, metavar=metavar, help=help_text, **alone)
 
 

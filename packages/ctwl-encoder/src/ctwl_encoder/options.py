@@ -96,7 +96,13 @@ def _named(name: str, info: ValidationInfo) -> str:
     return f"--{name.replace('_', '-')}" if info.context else name
 
 
-_KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a string", list: "a list"}
+_KINDS: dict[type, str] = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "a string",
+    list: "a list",
+}
 _BOUNDS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
 
 

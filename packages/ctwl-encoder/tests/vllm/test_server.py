@@ -195,7 +195,7 @@ def test_speculative_decoding_which_v1_does_not_mark_is_refused(folder: Path) ->
 @pytest.fixture(scope="module")
 def crowded(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A server with memory for some 900 tokens, which reads prompts 64 tokens at a time."""
-    options = ("--block-size", "16", "--num-gpu-blocks-override", "56", "--max-num-batched-tokens", "64")
+    options = ("--block-size", "32", "--num-gpu-blocks-override", "28", "--max-num-batched-tokens", "64")
     counters = str(tmp_path_factory.mktemp("counters"))
     yield from serve(
         folder, *options, "--no-async-scheduling", VLLM_USE_V2_MODEL_RUNNER="0", PROMETHEUS_MULTIPROC_DIR=counters

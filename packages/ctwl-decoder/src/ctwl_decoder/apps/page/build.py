@@ -95,8 +95,8 @@ def build_page(
 
 def policy_of(page: str) -> str:
     """The content security policy that a page states, for whoever sends it as a header too."""
-    policy: str = re.findall('http-equiv="Content-Security-Policy" content="([^"]*)"', page)[0]
-    return policy
+    (policy,) = re.findall('http-equiv="Content-Security-Policy" content="([^"]*)"', page)
+    return str(policy)
 
 
 def _published(profile: Profile) -> Traversable:
