@@ -20,7 +20,8 @@ from ..run.cases import Case, all_cases
 from ..run.results import Conformance, Result
 from ..run.verdicts import verdicts
 from .constants import constants, questions
-from .faults import FAULTS, Fault
+from .fault import Fault
+from .faults import FAULTS
 from .mutation import Mutation, child
 
 __all__ = ["Finding", "check_constants", "check_faults"]
