@@ -14,9 +14,9 @@ from ctwl_conformance import load
 from ctwl_conformance.families.decoding import _decoder, _profile, _text
 from ctwl_conformance.vectors import Vector
 from ctwl_decoder.options import ScoreName
+from ctwl_decoder.search import finding as steps
 from ctwl_decoder.search.candidates import Candidate
-from ctwl_decoder.search.finding import Finding, find, score_positions
-from ctwl_decoder.search.finding import tests_of as divided
+from ctwl_decoder.search.finding import Finding
 from ctwl_decoder.search.plan import NO_CODES, SearchPlan
 from ctwl_decoder.search.records import RecordReader
 from ctwl_decoder.search.windows import find_candidates
@@ -47,7 +47,7 @@ def parts(vector: Vector) -> tuple[Any, Any, SearchPlan, RecordReader]:
 
 def candidates(vector: Vector) -> list[Candidate]:
     variant, units, plan, reader = parts(vector)
-    texts, sets = divided(score_positions(reader.profile, variant, units, plan), variant, plan)
+    texts, sets = steps.tests_of(steps.score_positions(reader.profile, variant, units, plan), variant, plan)
     return reader.read_all(texts, find_candidates(texts, sets, reader.counts))
 
 
@@ -72,7 +72,7 @@ def test_where_a_window_shows_a_code_it_passes_alone(vector: Vector) -> None:
 def test_where_places_are_asked_for_the_best_stretch_stands_out(vector: Vector) -> None:
     variant, units, plan, reader = parts(vector)
     assert len(variants_of(_text(vector.input))) == 1
-    finding: Finding = find(variant, units, plan, reader)
+    finding: Finding = steps.find(variant, units, plan, reader)
     for span in finding.spans:
         sums: NDArray[np.int64] = np.append(0, reader.contributions(finding.scored[span.by], span.candidate).cumsum())
         others = [other for other in finding.spans if other is not span]

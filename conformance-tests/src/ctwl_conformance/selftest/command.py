@@ -37,7 +37,9 @@ def run_selftest(options: argparse.Namespace) -> int:
     console = Console(stderr=True)
     with Progress(console=console, disable=not console.is_terminal, transient=True) as bar:
         if options.only != "constants":
-            found["faults"] = list(bar.track(check_faults(), total=len(FAULTS) + 1, description="faults"))
+            found["faults"] = list(
+                bar.track(check_faults(jobs=options.jobs), total=len(FAULTS) + 1, description="faults")
+            )
         if options.only != "faults":
             task = bar.add_task("constants", total=len(list(constants())))
             found["constants"] = list(check_constants(options.jobs, lambda: bar.advance(task)))
