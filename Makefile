@@ -39,7 +39,7 @@ $(SITE)/.ready: requirements-docs.txt
 	@touch $@
 
 site: $(SITE)/.ready ## build the documentation site into site/, under a minute; every warning is an error
-	NO_MKDOCS_2_WARNING=1 $(SITE)/bin/mkdocs build --strict --quiet --clean
+	NO_MKDOCS_2_WARNING=1 $(SITE)/bin/mkdocs build --strict --clean
 
 site-pages: $(READY) ## write the generated parts of the pages anew: figures, tables, the help of the commands
 	$(BIN)/python evaluation/report.py

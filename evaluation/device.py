@@ -17,7 +17,7 @@ from unittest.mock import patch
 import numpy as np
 import torch
 from bridge import read
-from common import generated, mean, rate
+from common import generated, kept, mean, rate
 from experiment import OFFLINE, Options, Result, experiment, tracked
 from transplant import provider
 
@@ -40,10 +40,10 @@ def watched(reweigh: Callable[..., None], changes: list[np.ndarray]) -> Callable
     """A way of marking that notes by how much the expected NLL changes: float64 (rows,) a step."""
 
     def wrapper(marker: Marker, texts: Sequence[TextState], logits: torch.Tensor) -> None:
-        before = logits.double().log_softmax(dim=1)
+        before = logits.log_softmax(dim=1)
         reweigh(marker, texts, logits)
-        moved = logits.double().softmax(dim=1) - before.exp()
-        changes.append(-(moved * before.masked_fill(before.isneginf(), 0.0)).sum(dim=1).numpy())
+        moved = logits.softmax(dim=1) - before.exp()
+        changes.append(-(moved * before.masked_fill(before.isneginf(), 0.0)).double().sum(dim=1).numpy())
 
     return wrapper
 
@@ -51,7 +51,8 @@ def watched(reweigh: Callable[..., None], changes: list[np.ndarray]) -> Callable
 @experiment(quick={"texts": 2, "tokens": 40}, texts=100, tokens=150, batch=25, seed=1)
 def main(options: Options) -> Result:
     """Run the experiment."""
-    decoder = Decoder.open(OFFLINE)
+    proxy = open_proxy(OFFLINE, fast=True)
+    decoder = Decoder(proxy, kept(proxy))
     encoder = Encoder(*provider("tekken"), open_proxy(OFFLINE, lazy=True))
     ways = {"device": Marker.reweigh, "reference": reference}
     batch, length = min(options.batch, options.texts), round(1.2 * options.tokens)

@@ -23,7 +23,7 @@ __all__ = [
     "pages",
     "rewritten",
     "slug",
-    "with_spec",
+    "with_folders",
 ]
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -107,20 +107,38 @@ def in_repository(uri: str) -> str:
     return uri if uri in included() else DOCS + uri
 
 
-def with_spec(nav: list[Any]) -> Iterator[Any]:
-    """The navigation, with the specification's folder in place of its parts."""
-    for entry in nav:
-        if entry == SPEC:
-            yield from spec_parts()
-        elif isinstance(entry, dict):
-            yield {name: list(with_spec(value)) if isinstance(value, list) else value for name, value in entry.items()}
-        else:
-            yield entry
+def with_folders(nav: list[Any]) -> list[Any]:
+    """The navigation, with pages in place of a folder: the specification's parts, or what else the folder has."""
+    named = set(_leaves(nav))
+
+    def pages_of(folder: str) -> list[str]:
+        if folder == SPEC:
+            return spec_parts()
+        found = (in_site(page) for page in pages())
+        return [page for page in found if posixpath.dirname(page) == folder.rstrip("/") and page not in named]
+
+    def expanded(entry: Any) -> list[Any]:
+        if isinstance(entry, dict):
+            return [{name: with_pages(value) if isinstance(value, list) else value for name, value in entry.items()}]
+        return pages_of(entry) if entry.endswith("/") else [entry]
+
+    def with_pages(entries: list[Any]) -> list[Any]:
+        return [page for entry in entries for page in expanded(entry)]
+
+    return with_pages(nav)
+
+
+def _leaves(nav: Any) -> Iterator[str]:
+    if isinstance(nav, str):
+        yield nav
+    else:
+        for each in nav.values() if isinstance(nav, dict) else nav:
+            yield from _leaves(each)
 
 
 def on_config(config: Any) -> Any:
-    """MkDocs: put the specification's parts into the navigation, and make anchors as the forge does."""
-    config.nav = list(with_spec(config.nav))
+    """MkDocs: put the pages of folders into the navigation, and make anchors as the forge does."""
+    config.nav = with_folders(config.nav)
     config.mdx_configs.setdefault("toc", {})["slugify"] = slug
     return config
 

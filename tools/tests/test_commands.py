@@ -43,7 +43,6 @@ PORT = "8765"
 """The port that the pages name; a free one is taken in its place."""
 
 SESSIONS = [
-    ("index.md",),
     ("readers/index.md", "readers/ways.md", "readers/questions.md"),
     ("readers/serve.md",),
     ("providers/index.md", "providers/strategy.md"),
@@ -51,7 +50,7 @@ SESSIONS = [
     ("providers/private.md", "readers/proofs.md"),
     ("providers/monitoring.md", "corpora.md"),
 ]
-"""Pages whose commands are run, one after the other in one folder."""
+"""Pages whose commands are run, one after the other in one folder; those of the first page have a test of their own."""
 
 
 def blocks(page: str) -> list[str]:
@@ -81,7 +80,7 @@ def is_elsewhere(command: str) -> bool:
 
 
 READMES = [path.relative_to(ROOT).as_posix() for path in [ROOT / "README.md", *ROOT.glob("packages/*/README.md")]]
-RUN = [DOCS + page for session in SESSIONS for page in session]
+RUN = [f"{DOCS}index.md", *(DOCS + page for session in SESSIONS for page in session)]
 
 
 def test_every_command_is_run_by_a_test() -> None:

@@ -3,7 +3,6 @@
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import docs_site
 import figures
@@ -31,13 +30,8 @@ Loader.add_multi_constructor("tag:yaml.org,2002:python/", lambda loader, suffix,
 def navigation() -> list[str]:
     """Every page that the navigation names, as a path in the repository."""
 
-    def leaves(entry: Any) -> list[str]:
-        if isinstance(entry, str):
-            return [entry]
-        return [leaf for each in (entry.values() if isinstance(entry, dict) else entry) for leaf in leaves(each)]
-
     config = yaml.load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"), Loader)
-    return [docs_site.in_repository(leaf) for leaf in leaves(list(docs_site.with_spec(config["nav"])))]
+    return [docs_site.in_repository(leaf) for leaf in docs_site._leaves(docs_site.with_folders(config["nav"]))]
 
 
 def anchors(page: Path) -> set[str]:
