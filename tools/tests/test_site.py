@@ -20,7 +20,7 @@ def name_of(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
 
 
-class Loader(yaml.SafeLoader):
+class Loader(yaml.SafeLoader):  # type: ignore[misc]  # yaml has no types
     """Reads mkdocs.yml, which names functions of Python, without loading them."""
 
 
