@@ -27,6 +27,8 @@ ELSEWHERE = {
     r"make coverage|\.venv/bin/pytest": ("Makefile", "-m pytest"),
     r"make demo": ("tools/tests/test_commands.py", "def test_the_demonstration"),
     r"vllm serve": ("packages/ctwl-encoder/tests/vllm/test_server.py", "serve"),
+    r"ctwl-decode resolve|curl \S+/v1/resolve": ("packages/ctwl-decoder/tests/test_service.py", "/v1/"),
+    r"ctwl-registry (detector|sign) ": ("packages/ctwl-protocol/tests/test_registry_command.py", "sign "),
     r"ctwl-decode scan .*--ray": ("packages/ctwl-decoder/tests/test_ray.py", "map_batches"),
     r"(CTWL_SLOW=1 )?node ": ("conformance-tests/tests/test_independent.py", "node"),
     r"(\.venv/bin/)?ctwl-conformance |pytest --ctwl": ("conformance-tests/tests/test_selftest.py", "selftest"),
