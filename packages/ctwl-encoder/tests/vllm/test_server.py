@@ -192,9 +192,15 @@ def test_speculative_decoding_which_v1_does_not_mark_is_refused(folder: Path) ->
         assert write(client, PROMPTS[0], max_tokens=5, extra_body={"vllm_xargs": {"ctwl_strategy": "off"}})
 
 
+UNSEEDED: dict[str, Any] = {"max_tokens": 240, "seed": None, "extra_body": {"ignore_eos": True}}
+
+
 @pytest.fixture(scope="module")
 def crowded(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A server with memory for some 900 tokens, which reads prompts 64 tokens at a time."""
+    """A server with memory for some 900 tokens, which reads prompts 64 tokens at a time.
+
+    On a CPU, vLLM's model runner V1 fails where a prompt with a seed is read in pieces, so these requests have none.
+    """
     options = ("--block-size", "32", "--num-gpu-blocks-override", "28", "--max-num-batched-tokens", "64")
     counters = str(tmp_path_factory.mktemp("counters"))
     yield from serve(
@@ -211,16 +217,16 @@ def counter(client: Any, name: str) -> float:
 def test_requests_that_were_put_off_and_taken_up_again_are_marked(crowded: Any, decoder: Decoder) -> None:
     """The engine drops what it knows of a request that finds no memory, and reads its text again later."""
     with ThreadPoolExecutor(6) as pool:
-        texts = list(pool.map(lambda prompt: write(crowded, prompt, extra_body={"ignore_eos": True}), PROMPTS))
+        texts = list(pool.map(lambda prompt: write(crowded, prompt, **UNSEEDED), PROMPTS))
     assert [found(decoder.decode(text)) for text in texts] == [(42, 3)] * 6
     assert counter(crowded, "vllm:num_preemptions_total") > 0
-    assert counter(crowded, "ctwl_marked_steps_total") > 6 * 150
+    assert counter(crowded, "ctwl_marked_steps_total") > 6 * 200
 
 
 def test_a_long_prompt_is_read_in_pieces_and_then_from_the_cache(crowded: Any, decoder: Decoder) -> None:
     prompt = " ".join(PROMPTS * 2)
     before = counter(crowded, "vllm:prefix_cache_hits_total")
-    texts = [write(crowded, prompt, seed=seed, extra_body={"ignore_eos": True}) for seed in (5, 6)]
+    texts = [write(crowded, prompt, **UNSEEDED) for _ in range(2)]
     assert [found(decoder.decode(text)) for text in texts] == [(42, 3)] * 2
     assert texts[0] != texts[1]
     assert counter(crowded, "vllm:prefix_cache_hits_total") >= before + 128
@@ -229,20 +235,20 @@ def test_a_long_prompt_is_read_in_pieces_and_then_from_the_cache(crowded: Any, d
 def test_a_grammar_stands_over_the_mark(crowded: Any, decoder: Decoder) -> None:
     """What it forbids is never written, and what it leaves free carries the code."""
     choice = {"structured_outputs": {"choice": ["the river", "the state"]}}
-    assert write(crowded, PROMPTS[0], extra_body=choice) in choice["structured_outputs"]["choice"]
+    assert write(crowded, PROMPTS[0], seed=None, extra_body=choice) in choice["structured_outputs"]["choice"]
     letters = {"structured_outputs": {"regex": "[a-z ]{1500}"}}
-    text = write(crowded, PROMPTS[3], max_tokens=260, extra_body=letters)
+    text = write(crowded, PROMPTS[3], max_tokens=300, seed=None, extra_body=letters)
     assert set(text) <= set("abcdefghijklmnopqrstuvwxyz ")
     assert found(decoder.decode(text)) == (42, 3)
 
 
 def test_a_client_that_leaves_harms_no_other(crowded: Any, decoder: Decoder) -> None:
     with ThreadPoolExecutor(2) as pool:
-        other = pool.submit(write, crowded, PROMPTS[4], extra_body={"ignore_eos": True})
+        other = pool.submit(write, crowded, PROMPTS[4], **UNSEEDED)
         for _ in range(3):
             stream = crowded.completions.create(model="smollm2", prompt=PROMPTS[5], max_tokens=400, stream=True)
             for _, part in zip(range(20), stream, strict=False):
                 assert part.choices
             stream.close()
         assert found(decoder.decode(other.result())) == (42, 3)
-    assert found(decoder.decode(write(crowded, PROMPTS[1], extra_body={"ignore_eos": True}))) == (42, 3)
+    assert found(decoder.decode(write(crowded, PROMPTS[1], **UNSEEDED))) == (42, 3)
