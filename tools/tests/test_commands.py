@@ -161,6 +161,7 @@ def free_port() -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.pages
 @pytest.mark.parametrize("session", SESSIONS, ids=lambda session: session[0])
 def test_the_commands_of_a_page(session: tuple[str, ...], tmp_path: Path) -> None:
     shell, port = Shell(tmp_path), free_port()
