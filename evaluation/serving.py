@@ -103,8 +103,9 @@ def measured(
             start = time.perf_counter()
             marker.reweigh(texts, given, planned)
             whole, again = time.perf_counter() - start, clock.parts.get("after", 0.0)
-            extend = time.perf_counter()
             written = tokens[rows, place].tolist()
+            extend = time.perf_counter()
+            marker.look_up(texts, written)
             texts = [marker.extend(text, token) for text, token in zip(texts, written, strict=True)]
             clock.add("before", time.perf_counter() - extend)
             arrays = (planned.rows, planned.place_of, planned.seeds, planned.joined, planned.seen)
