@@ -132,6 +132,14 @@ def test_a_request_without_a_record_is_left_alone(folder: Path) -> None:
         runner.validate(SamplingParams(extra_args={"ctwl_provider": 5000}))
 
 
+@pytest.mark.parametrize(("temperature", "chosen"), [(1.0, "unbiased"), (0.7, "gumbel"), (0.0, "delta")])
+def test_the_strategy_follows_from_a_requests_temperature_unless_it_is_named(temperature: float, chosen: str) -> None:
+    request = Request.of({"provider": 42}, None, temperature)
+    assert request is not None and request.strategy == chosen
+    named = Request.of({"provider": 42, "strategy": "unbiased"}, None, temperature)
+    assert named is not None and named.strategy == ("unbiased" if temperature else "delta")
+
+
 def test_a_requests_own_beacon_stands_over_the_servers_record() -> None:
     server = {"layout": 2, "codes": [43_211, 7], "profile": PROFILE}
     own = Request.of(server, {"ctwl_provider": 7, "ctwl_nonce": 5}, 1.0)
