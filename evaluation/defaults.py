@@ -10,7 +10,7 @@ provider writes them. For each setting:
   text of its prompt has, too. self-BLEU: BLEU of each text against the others of its prompt. Both beside plain texts.
 - the change of the NLL to plain texts, of the same prompts.
 
-The encoder's choice follows from it, see ``ctwl_encoder.options.strategy_for``.
+It measures the encoder's choice, see ``ctwl_encoder.options.strategy_for``.
 
     python evaluation/defaults.py --out evaluation/results/defaults.json
 """
