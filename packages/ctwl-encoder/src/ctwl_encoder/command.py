@@ -75,7 +75,7 @@ def _parser() -> argparse.ArgumentParser:
         "--profile",
         default=PROFILE.value(),
         help=f"a published profile or a profile file; published: {', '.join(published_names())} "
-        "(default: ${PROFILE.name}, else the standard one, and for smollm2 its own)",
+        f"(default: ${PROFILE.name}, else the standard one, and for smollm2 its own)",
     )
     parser.add_argument(
         "--proxy", metavar="PATH", help="folder with the proxy LM's files (default: cache, then source)"

@@ -175,7 +175,7 @@ class MarkingOptions(Options):
         None,
         strict=False,
         description="; ".join(f"{strategy} {strategy.traits.summary}" for strategy in Strategy)
-        + " (default: unbiased when sampling, gumbel below temperature 0.9, delta without sampling)",
+        + " (default: unbiased from temperature 0.9 on, gumbel below, delta without sampling)",
     )
     delta: float = Field(2.0, gt=0, le=_MAX_DELTA, description=f"nats, for {_ADDING}")
     skip_repeats: bool = Field(False, description="mark each context only once in a text")
