@@ -25,12 +25,26 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "commands.md
 Main = Callable[[Sequence[str] | None], object]
 
 COMMANDS: dict[str, tuple[Main, tuple[str, ...]]] = {
-    "ctwl-decode": (ctwl_decoder.apps.command.main, ("", "page", "serve", "scan", "prove", "verify")),
+    "ctwl-decode": (ctwl_decoder.apps.command.main, ("", "page", "serve", "scan", "resolve", "prove", "verify")),
     "ctwl-encode": (ctwl_encoder.command.main, ("",)),
     "ctwl-profile": (ctwl_protocol.profile.command.main, ("", "new", "for-user", "show", "commit")),
     "ctwl-registry": (
         ctwl_protocol.registry.operator.command.main,
-        ("", "keygen", "init", "rotate", "add", "contact", "retire", "renew", "sign", "verify", "update", "show"),
+        (
+            "",
+            "keygen",
+            "init",
+            "rotate",
+            "add",
+            "contact",
+            "detector",
+            "retire",
+            "renew",
+            "sign",
+            "verify",
+            "update",
+            "show",
+        ),
     ),
     "ctwl-conformance": (
         ctwl_conformance.command.main,
@@ -57,10 +71,9 @@ def page() -> str:
     """The whole page."""
     parts = [
         "# Commands",
-        "What each command prints for `--help`. `tools/help_page.py` writes this page.",
+        "What each command prints for `--help`. `tools/help_page.py` writes this page. "
         "[Environment variables](environment.md) has what they read beside their options.",
     ]
-    parts = [parts[0], " ".join(parts[1:])]
     for command, (main, subcommands) in COMMANDS.items():
         for subcommand in subcommands:
             name = f"{command} {subcommand}".strip()

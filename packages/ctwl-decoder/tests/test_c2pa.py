@@ -11,10 +11,8 @@ import hashlib
 import json
 import os
 import re
-import socket
 import ssl
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -24,19 +22,16 @@ from typing import Any
 import httpx
 import jsonschema
 import pytest
-import uvicorn
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from running_service import serving
 
-from ctwl_decoder.apps.serve.app import create_app
 from ctwl_decoder.apps.serve.c2pa import manifests_of
 from ctwl_decoder.apps.serve.command import main
-from ctwl_decoder.apps.serve.limits import Limits
 from ctwl_decoder.apps.serve.manifests import codes_of_value, open_manifests, value_of_codes
-from ctwl_decoder.apps.serve.server import configure
 from ctwl_decoder.errors import ManifestsUnavailable, OptionOutOfRange
 from ctwl_protocol import Beacon, CTWLError, get_profile
 from ctwl_protocol.profile.private import new_private
@@ -117,22 +112,11 @@ def test_any_other_value_is_refused(value: str) -> None:
 
 
 @contextmanager
-def serving(proxy: Proxy, source: str) -> Iterator[httpx.Client]:
-    """A client of a service that answers from these manifests."""
-    limits = Limits()
-    app = create_app(proxy, limits, manifests_of(source, proxy.profile))
-    server = uvicorn.Server(configure(app, limits))
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-        thread.start()
-        try:
-            with httpx.Client(base_url=f"http://127.0.0.1:{listener.getsockname()[1]}/v1", timeout=60) as client:
-                while not server.started:
-                    time.sleep(0.01)
-                yield client
-        finally:
-            server.should_exit = True
-            thread.join()
+def answering(proxy: Proxy, source: str) -> Iterator[httpx.Client]:
+    """A client of the API of a service that answers from these manifests."""
+    with serving(proxy, manifests_of(source, proxy.profile)) as client:
+        client.base_url = client.base_url.join("v1/")
+        yield client
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +124,7 @@ def client(offline_proxy: Proxy, tmp_path_factory: pytest.TempPathFactory) -> It
     path = tmp_path_factory.mktemp("c2pa") / "bindings.json"
     others = [binding(43207, 99, manifestId=f"urn:uuid:{number:08}") for number in range(12)]
     path.write_text(json.dumps([binding(CODE), binding(43207), *others]))
-    with serving(offline_proxy, str(path)) as found:
+    with answering(offline_proxy, str(path)) as found:
         yield found
 
 
@@ -400,7 +384,7 @@ def test_a_provider_s_own_api_is_asked_for_the_codes_of_a_text(
     body = json.dumps({"matches": [{"manifestId": MANIFEST, "similarityScore": 100}]}).encode()
     with (
         provider(certificate, replying(body)) as (url, asked),
-        serving(offline_proxy, url) as client,
+        answering(offline_proxy, url) as client,
     ):
         text = RECORDED.read_bytes()
         found = matches(client.post("/matches/byContent", content=text, headers={"content-type": "text/plain"}))

@@ -5,19 +5,15 @@ from __future__ import annotations
 import os
 import pydoc_data.topics
 import shutil
-import socket
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import numpy as np
 import pytest
-import uvicorn
+from running_service import serving
 
 from ctwl_decoder import Decoder
-from ctwl_decoder.apps.serve.app import create_app
 from ctwl_decoder.apps.serve.limits import Limits
-from ctwl_decoder.apps.serve.server import configure
 from ctwl_decoder.report.html import html_report
 from ctwl_protocol import Profile, hashing
 from ctwl_protocol.partition import kernel
@@ -46,13 +42,8 @@ def proxy() -> Proxy:
 
 @contextmanager
 def served(proxy: Proxy) -> Iterator[str]:
-    server = uvicorn.Server(configure(create_app(proxy, LIMITS), LIMITS))
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-        thread.start()
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
-        server.should_exit = True
-        thread.join()
+    with serving(proxy, **LIMITS.model_dump()) as client:
+        yield f"{client.base_url}/"
 
 
 @pytest.fixture(scope="module")

@@ -19,16 +19,14 @@ from contextlib import ExitStack, contextmanager
 import httpx
 import numpy as np
 import pytest
-import uvicorn
 from numpy.typing import NDArray
+from running_service import running, serving
 
 from ctwl_decoder import Decoder, Report
 from ctwl_decoder.apps.serve.admission import client_of
-from ctwl_decoder.apps.serve.app import create_app
 from ctwl_decoder.apps.serve.command import main
 from ctwl_decoder.apps.serve.limits import Limits
 from ctwl_decoder.apps.serve.observer import Observer
-from ctwl_decoder.apps.serve.server import configure
 from ctwl_decoder.apps.serve.service import Service
 from ctwl_decoder.errors import InputTooLarge, OptionOutOfRange, RequestCancelled, ServiceClosing
 from ctwl_decoder.report.html import html_report
@@ -75,30 +73,6 @@ def small(vanilla: Proxy) -> Proxy:
     """Few codes, so that scoring takes no time."""
     document = {**vanilla.profile.model_dump(), "code_bits": 10, "name": "org.example.small.1"}
     return Proxy(Profile.model_validate(document), vanilla.tokenizer, None)
-
-
-@contextmanager
-def running(proxy: Proxy, **limits: float) -> Iterator[tuple[uvicorn.Server, httpx.Client]]:
-    """A server and its client."""
-    given = Limits(**limits)  # type: ignore[arg-type]
-    server = uvicorn.Server(configure(create_app(proxy, given), given))
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-        thread.start()
-        try:
-            with httpx.Client(base_url=f"http://127.0.0.1:{listener.getsockname()[1]}", timeout=60) as client:
-                until(lambda: server.started)
-                yield server, client
-        finally:
-            server.should_exit = True
-            thread.join()
-
-
-@contextmanager
-def serving(proxy: Proxy, **limits: float) -> Iterator[httpx.Client]:
-    """A client of a server of its own."""
-    with running(proxy, **limits) as (_, client):
-        yield client
 
 
 @pytest.fixture(scope="module")

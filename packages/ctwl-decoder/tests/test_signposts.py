@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import socket
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,16 +11,13 @@ from typing import Any
 
 import httpx
 import pytest
-import uvicorn
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
+from running_service import serving
 
 from ctwl_decoder import Decoder, describe
 from ctwl_decoder.apps.command import main
-from ctwl_decoder.apps.serve.app import create_app
-from ctwl_decoder.apps.serve.limits import Limits
-from ctwl_decoder.apps.serve.server import configure
 from ctwl_decoder.report.html import html_report
 from ctwl_decoder.report.signposts import resolve_code, resolve_provider, signpost
 from ctwl_decoder.report.terminal import show
@@ -180,19 +175,8 @@ def client() -> Iterator[httpx.Client]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("ctwl_decoder.decoder.load_trusted", trusting)
         vanilla = open_proxy("org.ctwl.smollm2-135m.vanilla.1")
-        limits = Limits()
-        server = uvicorn.Server(configure(create_app(Proxy(vanilla.profile, vanilla.tokenizer, None), limits), limits))
-        with socket.create_server(("127.0.0.1", 0)) as listener:
-            thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-            thread.start()
-            try:
-                with httpx.Client(base_url=f"http://127.0.0.1:{listener.getsockname()[1]}", timeout=60) as found:
-                    while not server.started:
-                        time.sleep(0.01)
-                    yield found
-            finally:
-                server.should_exit = True
-                thread.join()
+        with serving(Proxy(vanilla.profile, vanilla.tokenizer, None)) as found:
+            yield found
 
 
 def test_the_service_resolves(client: httpx.Client) -> None:

@@ -181,9 +181,11 @@ class Encoder:
         written = write(prompts, records, asked.seed)
         for again in range(1, asked.tries):
             faint = [i for i, each in enumerate(written) if not each.readable]
+            if not faint:
+                break
             some = [prompts[i] for i in faint]
             seed = None if asked.seed is None else (asked.seed + again) % (1 << 63)
-            for i, each in zip(faint, write(some, carried(some, seed), seed) if some else [], strict=True):
+            for i, each in zip(faint, write(some, carried(some, seed), seed), strict=True):
                 written[i] = min(written[i], each, key=lambda text: text.expected_log2_p)
         if asked.max_new_tokens >= needed_tokens(self.proxy.profile, asked.chosen_strategy, codes):
             _warn_of_faint_texts(written)
@@ -281,7 +283,7 @@ def _warn_of_faint_texts(written: Sequence[Generation]) -> None:
         raised = "temperature" if faint[0].strategy.keeps_distribution else "delta"
         warnings.warn(
             f"{len(faint)} of {len(written)} texts carry too little for a reader to be sure (expected p up to "
-            f"{p_value:.2g}); write longer texts (min_new_tokens, max_new_tokens), raise {raised}, or set tries",
+            f"{p_value:.2g}); ask for longer texts, raise {raised}, or set tries",
             FaintText,
             stacklevel=3,
         )

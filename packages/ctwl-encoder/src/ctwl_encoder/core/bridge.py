@@ -113,11 +113,6 @@ class Bridge:
         """The reading of an empty text."""
         return Reading(self.proxy.profile.prefix_length, self._same(Tail()))
 
-    def extend(self, reading: Reading, token: int) -> Reading:
-        """The reading after one more token of the provider's model."""
-        step = self.step(reading.tail, token)
-        return reading if step is None else reading.after(step)
-
     def step(self, tail: Tail, token: int) -> Step | None:
         """The step that a token of the provider's model makes behind a tail; None where it becomes no text."""
         step = tail.steps.get(token)

@@ -155,14 +155,13 @@ class Marker:
         for text in self._offered:
             text.offers = []  # large, and of use for one step only
         self._offered = list(texts)
-        length = self.profile.prefix_length
-        long_enough = [i for i, text in enumerate(texts) if not text.ended and len(text.reading) >= length]
-        if not long_enough:
+        begun = [i for i, text in enumerate(texts) if self._is_begun(text)]
+        if not begun:
             return {}
-        likely = probabilities(logits[long_enough])
+        likely = probabilities(logits[begun])
         rows = [
             _Row(i, texts[i], logits[i], chances, self.offers(texts[i], chances))
-            for i, chances in zip(long_enough, likely, strict=True)
+            for i, chances in zip(begun, likely, strict=True)
         ]
         self._add_delta(rows)
         for row in rows:
@@ -175,15 +174,12 @@ class Marker:
         Args:
             texts: one for each row of the logits.
         """
-        length = self.profile.prefix_length
-        return Places.of(
-            [
-                self._plan_row(row, text)
-                for row, text in enumerate(texts)
-                if not text.ended and len(text.reading) >= length
-            ],
-            self._seeds,
-        )
+        planned = [self._plan_row(row, text) for row, text in enumerate(texts) if self._is_begun(text)]
+        return Places.of(planned, self._seeds)
+
+    def _is_begun(self, text: TextState) -> bool:
+        """Whether the next token of a text may be marked: it has a whole prefix, and has not ended."""
+        return not text.ended and len(text.reading) >= self.profile.prefix_length
 
     def _plan_row(self, row: int, text: TextState) -> PlacesOfRow:
         behind, seen = self.bridge.continuations(text.reading.tail), text.seen()
@@ -246,9 +242,8 @@ class Marker:
         """
         change = self.strategy.traits.reweigh
         assert change is not None  # noqa: S101 - the strategy keeps the distribution
-        length = self.profile.prefix_length
         for text, row, chances in zip(texts, logits, likely, strict=True):
-            text.offers = self.offers(text, chances) if not text.ended and len(text.reading) >= length else []
+            text.offers = self.offers(text, chances) if self._is_begun(text) else []
             for offer in text.offers:
                 multiply(row, offer.branch, change(offer.branch, offer.seed))
 

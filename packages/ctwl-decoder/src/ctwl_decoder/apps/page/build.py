@@ -20,7 +20,7 @@ from ...errors import InputUnreadable, OptionOutOfRange
 from ...options import MAX_CHARACTERS
 from .bundle import bundle
 
-__all__ = ["build_page", "policy_of", "read_words", "web_folder"]
+__all__ = ["build_page", "policy_of", "read_words", "source_of", "web_folder"]
 
 _EXAMPLES = ("marked", "edited", "human")
 
@@ -78,7 +78,7 @@ def build_page(
     script, style = bundle(page / "page.js"), (page / "page.css").read_text(encoding="utf-8")
     # 'wasm-unsafe-eval' lets the page compile its own WebAssembly. It allows no script, unlike 'unsafe-eval'.
     policy = (
-        f"default-src 'none'; script-src '{_digest(script)}' 'wasm-unsafe-eval'; style-src '{_digest(style)}'; "
+        f"default-src 'none'; script-src {source_of(script)} 'wasm-unsafe-eval'; style-src {source_of(style)}; "
         "worker-src blob:; img-src data:; base-uri 'none'; form-action 'none'"
     )
     if service is not None:
@@ -97,6 +97,11 @@ def policy_of(page: str) -> str:
     """The content security policy that a page states, for whoever sends it as a header too."""
     (policy,) = re.findall('http-equiv="Content-Security-Policy" content="([^"]*)"', page)
     return str(policy)
+
+
+def source_of(code: str) -> str:
+    """The source expression of a content security policy that allows one inline script or style."""
+    return f"'sha256-{_base64(hashlib.sha256(code.encode()).digest())}'"
 
 
 def _published(profile: Profile) -> Traversable:
@@ -123,7 +128,3 @@ def _reader(profile: Profile, trusted: Trusted) -> dict[str, object]:
 
 def _base64(data: bytes) -> str:
     return base64.b64encode(data).decode()
-
-
-def _digest(text: str) -> str:
-    return f"sha256-{_base64(hashlib.sha256(text.encode()).digest())}"

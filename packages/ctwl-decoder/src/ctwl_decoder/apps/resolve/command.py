@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from ctwl_protocol import Beacon, get_profile
 from ctwl_protocol.command import closed_output_is_fine, command_parser, run_command
+from ctwl_protocol.environment import PROXY, REGISTRY
 from ctwl_protocol.registry import Trusted, load_trusted
 
 from ...errors import OptionOutOfRange
@@ -32,7 +33,7 @@ exit status: 0 the registry has the provider; 1 it does not, or no code was foun
 
 def _parser() -> argparse.ArgumentParser:
     what = "From a code, a provider's number or a text to the provider and its own detector."
-    parser = command_parser("ctwl-decode resolve", what, _EPILOG)
+    parser = command_parser("ctwl-decode resolve", what, _EPILOG, [*PROXY, REGISTRY])
     parser.add_argument("file", metavar="FILE", nargs="?", help="a UTF-8 text file; - reads standard input")
     parser.add_argument("--code", type=int, metavar="N", help="a code of 20 bits, as a report names it")
     parser.add_argument("--provider", type=int, metavar="N", help="a provider's number")

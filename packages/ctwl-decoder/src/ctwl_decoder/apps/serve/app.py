@@ -26,7 +26,7 @@ from .front import Front
 from .limits import Limits
 from .manifests import Manifests
 from .problems import Problem, answer, page
-from .schema import PROBLEMS, About, Question
+from .schema import PROBLEMS, About, Question, media_type
 from .service import Service
 
 __all__ = ["create_app"]
@@ -143,7 +143,7 @@ def _accepts(*types: str) -> Any:
     """A dependency of an endpoint that reads bodies of these media types; it raises UnsupportedType for all others."""
 
     async def check(request: Request) -> None:
-        if request.headers.get("content-type", "").partition(";")[0].strip().lower() not in types:
+        if media_type(request) not in types:
             raise UnsupportedType(f"the body must be {' or '.join(types)}")
 
     return Depends(check)

@@ -23,7 +23,7 @@ from ...text.input import text_of
 from .admission import client_of
 from .manifests import MAX_RESULTS, Codes, Manifests, Match, Matches, codes_of_value, open_manifests
 from .problems import Problem
-from .schema import PROBLEMS
+from .schema import PROBLEMS, media_type
 from .service import Service
 
 __all__ = ["PREFIX", "add_c2pa", "manifests_of"]
@@ -110,8 +110,7 @@ def add_c2pa(app: FastAPI, service: Service, profile: Profile, manifests: Manife
     )
     async def by_content(request: Request, alg: _Alg = profile.name, most: _MaxResults = 10) -> Matches:
         check(alg)
-        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if not kind.startswith("text/"):
+        if not media_type(request).startswith("text/"):
             raise UnsupportedType("the asset must be a text, with a media type of text/*")
         try:
             text = text_of(await request.body(), "the body")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import re
 from collections.abc import Mapping
 
@@ -22,6 +20,7 @@ from ...errors import (
     TooManyAtOnce,
     UnsupportedType,
 )
+from ..page.build import source_of
 
 __all__ = ["Problem", "answer", "page", "problem_of"]
 
@@ -66,11 +65,6 @@ def page(document: str, policy: str | None = None) -> Response:
     """An HTML page that no other page may frame; its policy, where none is given, allows its own inline style alone."""
     if policy is None:
         style = re.search("<style>(.*?)</style>", document, re.S)  # the first one, before any text of a client
-        policy = f"default-src 'none'; style-src {_inline(style[1])}" if style else "default-src 'none'"
+        policy = f"default-src 'none'; style-src {source_of(style[1])}" if style else "default-src 'none'"
         policy += "; base-uri 'none'; form-action 'none'"
     return HTMLResponse(document, headers={"content-security-policy": f"{policy}; frame-ancestors 'none'"})
-
-
-def _inline(code: str) -> str:
-    """The source expression of a content security policy that allows one inline style."""
-    return f"'sha256-{base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()}'"

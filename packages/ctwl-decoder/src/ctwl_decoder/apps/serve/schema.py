@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict
+from starlette.requests import Request
 
 from ctwl_protocol import Profile
 
 from ...options import ALPHA, ScoreName
 from .limits import Limits
 
-__all__ = ["PROBLEMS", "About", "Question"]
+__all__ = ["PROBLEMS", "About", "Question", "media_type"]
 
 PROBLEMS = {
     400: "The body cannot be parsed.",
@@ -24,6 +25,11 @@ PROBLEMS = {
     503: "The service is busy, or the request took too long.",
 }
 """The statuses of refusals."""
+
+
+def media_type(request: Request) -> str:
+    """The media type of a request's body, without its parameters; empty where none is named."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 def _whole(value: object) -> object:

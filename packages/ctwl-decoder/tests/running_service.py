@@ -1,0 +1,46 @@
+"""The service on a real socket, for tests from the outside."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import httpx
+import uvicorn
+
+from ctwl_decoder.apps.serve.app import create_app
+from ctwl_decoder.apps.serve.limits import Limits
+from ctwl_decoder.apps.serve.manifests import Manifests
+from ctwl_decoder.apps.serve.server import configure
+from ctwl_protocol.proxy import Proxy
+
+
+@contextmanager
+def running(
+    proxy: Proxy, manifests: Manifests | None = None, **limits: float
+) -> Iterator[tuple[uvicorn.Server, httpx.Client]]:
+    """A server and its client; the names of limits are those of :class:`ctwl_decoder.apps.serve.limits.Limits`."""
+    given = Limits(**limits)  # type: ignore[arg-type]
+    server = uvicorn.Server(configure(create_app(proxy, given, manifests), given))
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        try:
+            with httpx.Client(base_url=f"http://127.0.0.1:{listener.getsockname()[1]}", timeout=60) as client:
+                while not server.started:
+                    assert thread.is_alive()
+                    time.sleep(0.01)
+                yield server, client
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+@contextmanager
+def serving(proxy: Proxy, manifests: Manifests | None = None, **limits: float) -> Iterator[httpx.Client]:
+    """A client of a server of its own."""
+    with running(proxy, manifests, **limits) as (_, client):
+        yield client
