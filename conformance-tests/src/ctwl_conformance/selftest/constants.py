@@ -63,8 +63,8 @@ MODULES: dict[str, Module] = {
         ("secret-file",),
         {
             "mode=0o600": "permissions of files",
-            "return _SecretFile(format=": "the document refuses to be made with another format",
-            'found.get("format") ==': "how the reference tells a secret file from a profile, before it opens either",
+            'return _SecretFile(format="ctwl-secret/1"': "the document refuses to be made with another format",
+            'found.get("format") == "ctwl-secret/1"': "how a secret file is told from a profile before it is opened",
         },
     ),
     "ctwl_protocol.records.layouts": Module(
@@ -97,6 +97,7 @@ MODULES: dict[str, Module] = {
         ("record", "relay", "decode-record"),
         {
             "return Beacon.from_code(self.codes[0])": "for reports; the fields say the same",
+            "slot: int = 0": _DEFAULT,
             "nonce: int = 0": "slot 0 has none, and the others name theirs",
         },
     ),
