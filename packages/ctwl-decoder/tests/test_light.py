@@ -23,6 +23,7 @@ from ctwl_decoder.statistics.light import light_scores, light_table
 from ctwl_decoder.statistics.null import null_of, tail_of
 from ctwl_decoder.statistics.scores import Score
 from ctwl_protocol import Beacon, get_profile
+from ctwl_protocol.errors import ProxyNotFound
 from ctwl_protocol.proxy import LaterProxy, ProxyTokenizer, open_later
 
 OFFLINE = "org.ctwl.smollm2-135m.1"
@@ -91,6 +92,26 @@ def test_a_marked_text_is_read_without_the_proxy_lm(marked: str) -> None:
 def test_a_text_that_shows_nothing_asks_for_the_proxy_lm() -> None:
     with pytest.raises(ExtraMissing, match="pip install ctwl-decoder"):
         Decoder(refuses()).decode(PLAIN)
+
+
+def test_a_proxy_lm_that_is_not_here_leaves_the_ranks() -> None:
+    def missing() -> object:
+        raise ProxyNotFound("the weights are nowhere")
+
+    with pytest.raises(ProxyNotFound, match=r"the weights are nowhere.*--light"):
+        Decoder(LaterProxy(refuses().profile, refuses().tokenizer, missing)).decode(PLAIN)  # type: ignore[arg-type]
+
+
+def test_the_command_says_that_another_profile_would_not_show(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The text carries a code of the offline profile."""
+    monkeypatch.delenv("CTWL_PROFILE", raising=False)
+    assert main(["--light", str(RECORDED)]) == 1
+    told = capsys.readouterr()
+    assert "a mark of another profile does not show" in told.out and f"--profile {OFFLINE}" in told.err
+    assert main(["--light", "--profile", OFFLINE, str(RECORDED)]) == 0
+    assert capsys.readouterr().err == ""
 
 
 def test_light_alone_is_content_with_nothing() -> None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ctwl_protocol.errors import ProxyNotFound
 from ctwl_protocol.profile import STANDARD
 from ctwl_protocol.profile.document import Profile
 from ctwl_protocol.proxy.later import LaterProxy, open_later
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
 __all__ = ["Decoder", "decode"]
 
 Progress = Callable[[int, int], None]
+
+_BY_RANKS = "To be content with what the ranks alone show, ask for the light scores (--light)"
 
 
 def _silent(done: int, total: int) -> None:
@@ -138,11 +141,12 @@ class Decoder:
         """
         try:
             return self._proxy.open()
+        except ProxyNotFound as error:
+            raise ProxyNotFound(f"{error}. {_BY_RANKS}") from error
         except ImportError as error:
             raise ExtraMissing(
                 f"the proxy LM needs {error.name or error}. The whole decoder also reads texts of fewer tokens, lower "
-                "temperatures and other strategies; install it with: pip install ctwl-decoder. To be content with "
-                "what the ranks alone show, ask for the light scores (--light)"
+                f"temperatures and other strategies; install it with: pip install ctwl-decoder. {_BY_RANKS}"
             ) from error
 
     def with_observer(self, observer: Observe) -> Decoder:

@@ -13,10 +13,11 @@ from dataclasses import asdict, fields
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ctwl_protocol import Beacon, Profile, get_profile, published_names
+from ctwl_protocol import STANDARD, Beacon, Profile, get_profile, published_names
 from ctwl_protocol.command import command_parser, run_command
 from ctwl_protocol.environment import PROFILE, PROXY, REGISTRY
 from ctwl_protocol.files import read_bounded
+from ctwl_protocol.profile import OFFLINE
 from ctwl_protocol.records.layouts import MAX_CODES
 from ctwl_protocol.records.record import Record, relayed
 from ctwl_protocol.records.sealing import ProviderKeys
@@ -58,9 +59,9 @@ examples:
   ctwl-encode --provider 42 --user 31337 --keys our.keys --min-new-tokens 300 --max-new-tokens 300 "The harvest"
   ctwl-encode --provider 42 --relay draft.txt --prompt-file draft.txt
 
-about 100 tokens carry the 20 bits of a beacon clearly; fewer may not be enough for a reader to find them. A sealed user
-takes three codes, and so 300 tokens; with --authenticated four, and 400. By gumbel half of each is enough. Nobody
-but the holder of the keys can open a user.
+About 100 tokens carry the 20 bits of a beacon clearly; fewer may not be enough for a reader to find them. A sealed user
+takes three codes, and so 300 tokens; with --authenticated four, and 400. By gumbel half of each is enough. A
+temperature below 1 takes more. Nobody but the holder of the keys can open a user.
 exit status: 0 a text was written; 2 an error.
 """
 
@@ -74,8 +75,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--profile",
         default=PROFILE.value(),
-        help=f"a published profile or a profile file; published: {', '.join(published_names())} "
-        f"(default: ${PROFILE.name}, else the standard one, and for smollm2 its own)",
+        help="the profile, which readers must know: a published one or a profile file; published: "
+        f"{', '.join(published_names())} (default: ${PROFILE.name}, else for smollm2 {OFFLINE}, and for other models "
+        f"{STANDARD})",
     )
     parser.add_argument(
         "--proxy", metavar="PATH", help="folder with the proxy LM's files (default: cache, then source)"
