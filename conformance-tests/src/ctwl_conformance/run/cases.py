@@ -333,8 +333,8 @@ def _read(decoder: Subject, profile: str, text: str, alpha: float) -> Decoded:
         (all(s.p_value <= alpha for s in spans), "a span has a p-value above the level"),
         (not spans or answer.code in [s.code for s in spans], "the code is that of no span"),
         (answer.detected or answer.record is None, "a record where nothing was detected"),
-        (not whole or all((s.start, s.end) == (0, len(text)) for s in spans), "it reads whole texts, its span is a part"),
-        (not whole or answer.record is None or answer.record.layout == 1, "it reads one code, its record has several"),
+        (not whole or all((s.start, s.end) == (0, len(text)) for s in spans), "its span is not the whole text"),
+        (not whole or answer.record is None or answer.record.layout == 1, "its record has several codes"),
     ):
         if not good:
             raise Failed(f"the decoder contradicts itself: {why}")
