@@ -103,6 +103,7 @@ def _parser() -> argparse.ArgumentParser:
     sampling.add_argument(
         "--delta",
         metavar="X",
+        dest="deltas",
         action="append",
         default=[],
         help="also try the strategy delta at this strength, in nats; may be repeated (default: 1 and 2 for greedy "
@@ -122,7 +123,7 @@ def _measured(arguments: argparse.Namespace) -> Result:
     check_version(arguments)
     options, beacon = asked_options(arguments, GenerationOptions), asked_options(arguments, BeaconOptions)
     texts = asked_options(arguments, PlanOptions).texts
-    deltas = [MarkingOptions.of_command({"delta": given}).delta for given in arguments.delta]
+    deltas = [MarkingOptions.of_command({"delta": given}).delta for given in arguments.deltas]
     named = arguments.profile or default_profile(arguments.model)
     profile = get_profile(named)
     check_beacon(profile)
