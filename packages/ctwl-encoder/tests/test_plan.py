@@ -181,7 +181,7 @@ def test_the_nll_is_the_models(toy: Encoder) -> None:
     suppressed = toy.model.generation_config.suppress_tokens
     for place, text in enumerate(write(toy, GUMBEL, temperature=0.8, top_p=0.9)):
         prompt = toy.tokenizer(PROMPTS[place // GROUP])["input_ids"]
-        with torch.inference_mode():
+        with torch.no_grad():
             logits = toy.model(torch.tensor([[*prompt, *text.ids]])).logits[0, len(prompt) - 1 : -1].double()
         logits[:, suppressed] = -torch.inf
         nll = -torch.log_softmax(logits, dim=1).gather(1, torch.tensor(text.ids)[:, None])
