@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,9 @@ __all__ = ["page"]
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 60.0, 700.0, 10.0, 230.0
 """The edges of the first plot in the coordinates of its SVG; the template has the same."""
+
+_LINE = 14.0
+"""Height of a label."""
 
 _STEP = 34.0
 """Height of a candidate in the second plot."""
@@ -49,7 +54,7 @@ def page(result: Result) -> str:
 def _growth(result: Result) -> dict[str, Any]:
     """The share of texts found by the number of tokens, as steps in the SVG's coordinates."""
     most = result.settings.sampling["max_new_tokens"]
-    lines = []
+    lines: list[dict[str, Any]] = []
     for row in result.rows:
         curve = row.mark.curve if row.mark else []
         corners = [(0.0, 0.0)]
@@ -59,7 +64,9 @@ def _growth(result: Result) -> dict[str, Any]:
         x = np.interp([tokens for tokens, _ in corners], [0, most], [_LEFT, _RIGHT])
         y = np.interp([share for _, share in corners], [0, 1], [_BOTTOM, _TOP])
         points = " ".join(f"{left:.1f},{top:.1f}" for left, top in zip(x, y, strict=True))
-        lines.append({"name": row.candidate.name, "points": points, "end": round(float(y[-1]), 1)})
+        lines.append({"name": row.candidate.name, "points": points, "label": round(float(y[-1]), 1)})
+    for above, below in pairwise(sorted(lines, key=itemgetter("label"))):
+        below["label"] = max(below["label"], above["label"] + _LINE)
     nine = float(np.interp(NINE_IN_TEN, [0, 1], [_BOTTOM, _TOP]))
     return {"lines": lines, "most": most, "nine": nine}
 
