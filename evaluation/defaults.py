@@ -30,6 +30,7 @@ from texts import Recipe, Text, Writer, mean_nll
 
 from ctwl_decoder import Decoder
 from ctwl_encoder.options import strategy_for
+from ctwl_encoder.plan.statistics import shared_runs
 
 SETTINGS = ((1.0, 1.0), (1.0, 0.9), (0.9, 0.95), (0.8, 0.95), (0.7, 0.95), (0.5, 0.95))
 """Temperature and top-p."""
@@ -38,10 +39,9 @@ ALLOWS = 0.5
 PROVIDER, VERSION = 42, 3
 
 
-def shared_runs(texts: Sequence[Text], n: int = 3) -> NDArray[np.float64]:
-    """The share of each text's runs of tokens that others of these texts have, too: float64 (texts,)."""
-    runs = [{tuple(text.ids[i : i + n]) for i in range(len(text.ids) - n + 1)} for text in texts]
-    return np.array([np.mean([any(run in other for other in runs if other is not own) for run in own]) for own in runs])
+def alike_runs(texts: Sequence[Text]) -> NDArray[np.float64]:
+    """The share of each text's runs of three tokens that others of these texts have, too: float64 (texts,)."""
+    return np.array([shared_runs(own.ids, [other.ids for other in texts if other is not own]) for own in texts])
 
 
 def of_one_prompt(writer: Writer, recipe: Recipe, prompts: int) -> list[list[Text]]:
@@ -84,7 +84,7 @@ def main(options: Options) -> Result:
             texts = writer.texts(recipe, options.texts)
             alike = of_one_prompt(writer, Recipe(**{**vars(recipe), "batch": options.alike}), options.prompts)
             variety = {
-                "shared runs of three": np.concatenate([shared_runs(each) for each in alike]),
+                "shared runs of three": np.concatenate([alike_runs(each) for each in alike]),
                 "self-BLEU": np.concatenate([self_bleu([text.text for text in each]) for each in alike]),
             }
             row: dict[str, Any] = {"temperature": temperature, "top-p": top_p, "method": method}

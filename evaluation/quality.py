@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from transplant import PAIRS, encoder_of, transplant
 
 from ctwl_encoder import CTWLWatermarkingConfig, Encoder
+from ctwl_encoder.plan.recorder import expected_change
 from ctwl_protocol import Beacon
 
 
@@ -64,8 +65,7 @@ def sample(encoder: Encoder, prompts: list[str], tokens: int, seed: int, strateg
         logits[:, encoder._stop_ids()] = -torch.inf  # the end of text was ruled out
         surprise = -torch.log_softmax(logits.double(), dim=1)
         nll[:, step] = surprise.gather(1, ids[:, step, None])[:, 0]
-        moved = torch.softmax(scores.double(), dim=1) - torch.exp(-surprise)
-        change[:, step] = (moved * torch.where(surprise.isinf(), 0.0, surprise)).sum(dim=1)
+        change[:, step] = expected_change(torch.softmax(scores.double(), dim=1), torch.exp(-surprise), surprise)
     again = np.array([repeats(row) for row in ids.tolist()])
     return Judged(nll.mean(dim=1).numpy(), change.mean(dim=1).numpy(), again)
 

@@ -26,7 +26,7 @@ Main = Callable[[Sequence[str] | None], object]
 
 COMMANDS: dict[str, tuple[Main, tuple[str, ...]]] = {
     "ctwl-decode": (ctwl_decoder.apps.command.main, ("", "page", "serve", "scan", "resolve", "prove", "verify")),
-    "ctwl-encode": (ctwl_encoder.command.main, ("",)),
+    "ctwl-encode": (ctwl_encoder.command.main, ("", "plan")),
     "ctwl-profile": (ctwl_protocol.profile.command.main, ("", "new", "for-user", "show", "commit")),
     "ctwl-registry": (
         ctwl_protocol.registry.operator.command.main,

@@ -93,7 +93,7 @@ def test_decoding_goes_through_eight_modules_at_most() -> None:
 def test_packages_depend_on_the_protocol_and_not_on_each_other(package: str) -> None:
     allowed = {
         "ctwl_protocol": {"ctwl_protocol"},
-        "ctwl_encoder": {"ctwl_protocol", "ctwl_encoder", "ctwl_decoder"},  # relays read the text before them
+        "ctwl_encoder": {"ctwl_protocol", "ctwl_encoder", "ctwl_decoder"},  # relays and plan read texts
         "ctwl_decoder": {"ctwl_protocol", "ctwl_decoder"},
         "ctwl_conformance": set(PACKAGES),
     }[package]

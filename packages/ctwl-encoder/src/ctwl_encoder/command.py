@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, fields
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from ctwl_protocol import STANDARD, Beacon, Profile, get_profile, published_names
 from ctwl_protocol.command import command_parser, run_command
@@ -22,31 +23,28 @@ from ctwl_protocol.records.layouts import MAX_CODES
 from ctwl_protocol.records.record import Record, relayed
 from ctwl_protocol.records.sealing import ProviderKeys
 
-from .core.strategies import Strategy
+from .arguments import add_options, asked_options, check_version
 from .errors import OptionOutOfRange, StrategyUnsuitable, WeakMark
 from .options import (
     BeaconOptions,
     GenerationOptions,
     MarkingOptions,
-    Options,
     RecordOptions,
     check_prompts,
     default_profile,
-    kind_of,
 )
 
 if TYPE_CHECKING:
-    from argparse import _ArgumentGroup
-
     from ctwl_protocol.proxy import Proxy
 
     from .encoder import Generation
 
 __all__ = ["main"]
 
-T = TypeVar("T", bound=Options)
-
 _MAX_PROMPT = 1 << 20
+
+_COMMANDS = {"plan": ".plan.command"}
+"""The other commands: a module each, which is loaded only when its command is run."""
 
 _EPILOG = """\
 examples:
@@ -58,6 +56,10 @@ examples:
   ctwl-encode --new-keys our.keys
   ctwl-encode --provider 42 --user 31337 --keys our.keys --min-new-tokens 300 --max-new-tokens 300 "The harvest"
   ctwl-encode --provider 42 --relay draft.txt --prompt-file draft.txt
+
+other commands:
+  ctwl-encode plan --temperature 0.7                  which strategy for my model? (ctwl-encode plan --help)
+  To go on from a prompt that is called like a command, put an option before it.
 
 About 100 tokens carry the 20 bits of a beacon clearly; fewer may not be enough for a reader to find them. A sealed user
 takes three codes, and so 300 tokens; with --authenticated four, and 400. By gumbel half of each is enough. A
@@ -84,41 +86,15 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--device", default="auto", help="torch device (default: cuda where there is one)")
     record = parser.add_argument_group("record")
-    _add_options(record, RecordOptions)
+    add_options(record, RecordOptions, RecordOptions.model_fields)
     record.add_argument(
         "--new-keys", metavar="FILE", help="make a provider's keys, encrypted with a passphrase, and stop"
     )
-    _add_options(parser.add_argument_group("marking"), MarkingOptions)
-    _add_options(parser.add_argument_group("generation"), GenerationOptions, but=MarkingOptions)
+    add_options(parser.add_argument_group("marking"), MarkingOptions, MarkingOptions.model_fields)
+    choosing = GenerationOptions.model_fields.keys() - MarkingOptions.model_fields.keys()
+    add_options(parser.add_argument_group("generation"), GenerationOptions, choosing)
     parser.add_argument("--json", action="store_true", help="print the text and its record as JSON")
     return parser
-
-
-def _add_options(group: _ArgumentGroup, model: type[Options], *, but: type[Options] = Options) -> None:
-    """Add an option for each field of a model, but not for those of another model."""
-    for name, field in model.model_fields.items():
-        if name in but.model_fields:
-            continue
-        flag, help_text, kind = f"--{name.replace('_', '-')}", str(field.description), kind_of(field)
-        if kind is bool:
-            group.add_argument(flag, action="store_const", const="true", help=help_text)
-            continue
-        if field.default is not None:
-            help_text += f" (default {field.default})"
-        metavar = {int: "N", float: "X", str: "FILE", Strategy: "NAME"}[kind]
-        # Alone, --version is how other programs are asked for their own.
-        alone: dict[str, Any] = {"nargs": "?", "const": ""} if name == "version" else {}
-        group.add_argument(flag, metavar=metavar, help=help_text, **alone)
-
-
-def _asked(arguments: argparse.Namespace, model: type[T]) -> T:
-    """The options of a model as they were given.
-
-    Raises:
-        OptionOutOfRange, FieldOutOfRange, StrategyUnsuitable: an option that does not fit.
-    """
-    typed = {name: getattr(arguments, name) for name in model.model_fields}
-    return model.of_command({name: value for name, value in typed.items() if value is not None})
 
 
 def _prompt(arguments: argparse.Namespace) -> str:
@@ -148,7 +124,7 @@ def _write(arguments: argparse.Namespace) -> None:
     prompt = _prompt(arguments)
     # What is wrong with names and options is said before torch is loaded, which takes seconds.
     profile = get_profile(arguments.profile or default_profile(arguments.model))
-    options, asked = _asked(arguments, GenerationOptions), _asked(arguments, RecordOptions)
+    options, asked = asked_options(arguments, GenerationOptions), asked_options(arguments, RecordOptions)
     strategy = options.chosen_strategy
     if strategy.traits.vanilla and profile.vanilla().name not in published_names():
         raise StrategyUnsuitable(f"{strategy} is read with a published twin of the profile; {profile.name} has none")
@@ -238,15 +214,18 @@ def _warn(written: Generation, messages: list[str]) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit status."""
-    arguments = _parser().parse_args(argv)
+    argv = list(sys.argv[1:] if argv is None else argv)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")  # what ctwl-decode reads, whatever the locale
-    return run_command("ctwl-encode", lambda: _run(arguments))
+    return run_command("ctwl-encode", lambda: _run(argv))
 
 
-def _run(arguments: argparse.Namespace) -> int:
-    if arguments.version is not None and not arguments.version.isdecimal():
-        raise OptionOutOfRange("--version is the model's version, 0 to 15; for the program's own: ctwl-encode --about")
+def _run(argv: list[str]) -> int:
+    """Run the command that the first argument names, or write a text."""
+    if argv and argv[0] in _COMMANDS:
+        return int(import_module(_COMMANDS[argv[0]], __package__).main(argv[1:]))
+    arguments = _parser().parse_args(argv)
+    check_version(arguments)
     if arguments.new_keys is None:
         _write(arguments)
     else:

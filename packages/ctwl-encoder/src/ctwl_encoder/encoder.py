@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from transformers import StoppingCriteriaList
+from transformers import LogitsProcessor, LogitsProcessorList, StoppingCriteriaList
 
 from ctwl_protocol import Beacon, Profile
 from ctwl_protocol.proxy import Proxy, open_proxy
@@ -191,13 +191,21 @@ class Encoder:
             _warn_of_faint_texts(written)
         return written
 
-    def _tokenize(self, prompts: Sequence[str], max_new_tokens: int) -> dict[str, torch.Tensor]:
+    def _tokenize(
+        self, prompts: Sequence[str], max_new_tokens: int, *, special: bool = True
+    ) -> dict[str, torch.Tensor]:
         """The prompts as one batch, padded on the left: int64 ``input_ids`` and ``attention_mask`` (rows, length).
+
+        Args:
+            prompts: the prompts.
+            max_new_tokens: room for so many is checked.
+            special: whether the tokenizer adds its special tokens; a chat's template has put them there already.
 
         Raises:
             OptionOutOfRange: there are no tokens, or prompt and text are longer than the model can read.
         """
-        batch = self.tokenizer(prompts, return_tensors="pt", padding=True).to(self.model.device)
+        batch = self.tokenizer(list(prompts), return_tensors="pt", padding=True, add_special_tokens=special)
+        batch = batch.to(self.model.device)
         room = getattr(self.model.config.get_text_config(), "max_position_embeddings", None)
         length = int(batch["input_ids"].shape[1])
         if not length:
@@ -211,11 +219,21 @@ class Encoder:
     def _run(
         self,
         batch: dict[str, torch.Tensor],
-        processor: CTWLLogitsProcessor,
+        processor: LogitsProcessor,
         options: GenerationOptions,
         progress: Callable[[int], None],
+        *,
+        before: Sequence[LogitsProcessor] = (),
     ) -> NDArray[np.int64]:
-        """The ids that the model writes, without the prompts: int64 (rows, tokens)."""
+        """The ids that the model writes, without the prompts: int64 (rows, tokens).
+
+        Args:
+            batch: of :meth:`_tokenize`.
+            processor: runs behind temperature and top-p.
+            options: how tokens are chosen.
+            progress: called after each step with the number of tokens so far.
+            before: run before temperature and top-p.
+        """
         device, seed, prompt = self.model.device, options.seed, batch["input_ids"].shape[1]
 
         def after_step(ids: torch.Tensor, _: object, **__: object) -> torch.Tensor:
@@ -230,6 +248,7 @@ class Encoder:
                 **options.for_transformers(),
                 pad_token_id=self.tokenizer.pad_token_id,
                 watermarking_config=ProcessorConfig(processor),
+                logits_processor=LogitsProcessorList(before),
                 stopping_criteria=StoppingCriteriaList([after_step]),
             )
         ids: NDArray[np.int64] = output[:, prompt:].cpu().numpy()

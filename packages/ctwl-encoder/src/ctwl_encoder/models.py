@@ -138,12 +138,22 @@ def _refuse_encoder_decoder(config: Any, who: str) -> None:
         raise ModelUnsuitable(f"{who} is an encoder-decoder model; CTWL marks causal LMs")
 
 
+_OFFLINE_CHAT = """\
+{% for message in messages %}{% if loop.first and messages[0]['role'] != 'system' %}{{ '<|im_start|>system
+You are a helpful AI assistant named SmolLM, trained by Hugging Face<|im_end|>
+' }}{% endif %}{{'<|im_start|>' + message['role'] + '
+' + message['content'] + '<|im_end|>' + '
+'}}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant
+' }}{% endif %}"""
+"""The chat template that the offline model's GGUF file has as ``tokenizer.chat_template``; a test compares them."""
+
+
 def _offline_tokenizer() -> Any:
     profile = get_profile(OFFLINE_PROFILE)
     files = find_files(profile)
     backend = ProxyTokenizer(profile.tokenizer, files.vocab, files.merges).backend
     special = {"bos_token": "<|im_start|>", "eos_token": "<|im_end|>", "pad_token": "<|im_end|>"}
-    return PreTrainedTokenizerFast(tokenizer_object=backend, **special)
+    return PreTrainedTokenizerFast(tokenizer_object=backend, chat_template=_OFFLINE_CHAT, **special)
 
 
 @lru_cache(maxsize=4)

@@ -169,13 +169,13 @@ def _key(payload: Payload, generated: NDArray[np.int64]) -> tuple[Payload, int, 
 class ProcessorConfig(BaseWatermarkingConfig):  # type: ignore[misc]  # transformers has no types
     """A processor as the ``watermarking_config`` of one call of ``generate``, which runs it behind all others."""
 
-    def __init__(self, processor: CTWLLogitsProcessor) -> None:
+    def __init__(self, processor: LogitsProcessor) -> None:
         self._processor = processor
 
     def validate(self) -> None:
         """Do nothing: the processor's arguments were checked when it was made."""
 
-    def construct_processor(self, vocab_size: int, device: torch.device | str) -> CTWLLogitsProcessor:  # noqa: ARG002
+    def construct_processor(self, vocab_size: int, device: torch.device | str) -> LogitsProcessor:  # noqa: ARG002
         """The processor."""
         return self._processor
 

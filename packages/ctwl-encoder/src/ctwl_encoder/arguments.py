@@ -1,0 +1,51 @@
+"""Options as the arguments of a command: from a model of options to the parser, and back."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from .core.strategies import Strategy
+from .errors import OptionOutOfRange
+from .options import Options, kind_of
+
+if TYPE_CHECKING:
+    from argparse import _ActionsContainer
+
+__all__ = ["add_options", "asked_options", "check_version"]
+
+T = TypeVar("T", bound=Options)
+
+
+def add_options(group: _ActionsContainer, model: type[Options], names: Collection[str]) -> None:
+    """Add an option for each of these fields of a model."""
+    for name, field in model.model_fields.items():
+        if name not in names:
+            continue
+        flag, help_text, kind = f"--{name.replace('_', '-')}", str(field.description), kind_of(field)
+        if kind is bool:
+            group.add_argument(flag, action="store_const", const="true", help=help_text)
+            continue
+        if field.default is not None:
+            help_text += f" (default {field.default})"
+        metavar = {int: "N", float: "X", str: "FILE", Strategy: "NAME"}[kind]
+        # Alone, --version is how other programs are asked for their own.
+        alone: dict[str, Any] = {"nargs": "?", "const": ""} if name == "version" else {}
+        group.add_argument(flag, metavar=metavar, help=help_text, **alone)
+
+
+def asked_options(arguments: argparse.Namespace, model: type[T]) -> T:
+    """The options of a model as they were given; a field without an argument has its default.
+
+    Raises:
+        OptionOutOfRange, FieldOutOfRange, StrategyUnsuitable: an option that does not fit.
+    """
+    typed = {name: getattr(arguments, name, None) for name in model.model_fields}
+    return model.of_command({name: value for name, value in typed.items() if value is not None})
+
+
+def check_version(arguments: argparse.Namespace) -> None:
+    """Refuse a ``--version`` that is no number, and say how the program's own is asked for: OptionOutOfRange."""
+    if arguments.version is not None and not arguments.version.isdecimal():
+        raise OptionOutOfRange("--version is the model's version, 0 to 15; for the program's own: ctwl-encode --about")

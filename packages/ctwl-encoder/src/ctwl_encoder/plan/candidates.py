@@ -1,0 +1,65 @@
+"""What is tried: settings of the marking, the gentlest first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..core.strategies import Strategy
+
+__all__ = ["PLAIN", "Candidate", "candidates"]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A setting of the marking.
+
+    Attributes:
+        marking: fields of :class:`ctwl_encoder.options.MarkingOptions`, as they go into a config; none for plain
+            sampling.
+    """
+
+    marking: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def strategy(self) -> Strategy | None:
+        """The strategy; None for plain sampling."""
+        return Strategy(self.marking["strategy"]) if self.marking else None
+
+    @property
+    def name(self) -> str:
+        """For people: "gumbel", "delta 2", "unbiased, skip repeats"."""
+        if self.strategy is None:
+            return "plain"
+        name = str(self.strategy)
+        for field_name, value in self.marking.items():
+            if field_name == "delta":
+                name += f" {value:g}"
+            elif field_name != "strategy":
+                name += f", {field_name.replace('_', ' ')}" + ("" if value is True else f" {value:g}")
+        return name
+
+
+PLAIN = Candidate()
+"""The model's own sampling, beside which all else is put."""
+
+SAMPLING = (Candidate({"strategy": "unbiased"}), Candidate({"strategy": "gumbel"}))
+"""What is tried where tokens are sampled. ``gumbel`` comes last because it takes more of the variety between texts
+(evaluation/defaults.py)."""
+
+GREEDY_DELTAS = (1.0, 2.0)
+"""What is tried where nothing is drawn, in nats: the encoder's default, and half of it. Chosen by hand: the caller may
+name others."""
+
+
+def candidates(temperature: float, deltas: Sequence[float] = ()) -> tuple[Candidate, ...]:
+    """What is tried, the gentlest first.
+
+    Args:
+        temperature: of sampling; 0 for greedy decoding.
+        deltas: strengths of ``delta`` that the caller asks for, in nats. It changes the distribution, so it comes last.
+    """
+    strengths = sorted(set(deltas)) or ([] if temperature else GREEDY_DELTAS)
+    added = tuple(Candidate({"strategy": "delta", "delta": strength}) for strength in strengths)
+    return (SAMPLING if temperature else ()) + added

@@ -1,0 +1,178 @@
+"""The measurement: texts by each candidate, written, read, and put into a table with a recommendation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ctwl_protocol.records.beacon import NONCE_COUNT
+
+from ..encoder import Encoder
+from ..options import Decoding, GenerationOptions, strategy_for
+from .candidates import PLAIN, Candidate
+from .reading import Reader
+from .result import Mark, Recommendation, Result, Row, Settings
+from .rule import agreement, choose
+from .statistics import estimate, needed, resampled, share, shared_runs
+from .writing import GROUP, Text, Writer
+
+__all__ = ["Progress", "measure"]
+
+LENGTHS = 8
+"""Lengths, in equal steps, at which a text is read. Chosen by hand: the tokens needed are known to an eighth of the
+asked length, which is finer than their interval."""
+
+T = TypeVar("T")
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is done, how much of it is done, and how much there is."""
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """The texts of a candidate, in groups of one prompt each.
+
+    Attributes:
+        groups: the texts.
+        found_at: the tokens after which each text's code is found; None where it is not.
+        cost: seconds of a step over those without the marking.
+    """
+
+    groups: list[list[Text]]
+    found_at: list[list[int | None]]
+    cost: float
+
+    def mean(self, name: str) -> NDArray[np.float64]:
+        """The mean of what was measured of a group's texts: float64 (groups,); NaN where all are empty."""
+        values = np.array([[getattr(text, name) for text in group] for group in self.groups])
+        known = ~np.isnan(values)
+        return np.where(known, values, 0).sum(axis=1) / np.where(known.any(axis=1), known.sum(axis=1), np.nan)
+
+
+def measure(
+    encoder: Encoder,
+    prompts: Sequence[str],
+    tried: Sequence[Candidate],
+    options: GenerationOptions,
+    settings: Settings,
+    progress: Progress = lambda what, done, total: None,
+) -> Result:
+    """Write texts by plain sampling and by each candidate, read them, and recommend one.
+
+    Args:
+        encoder: the model with its proxy.
+        prompts: as the model takes them, one for each group of texts.
+        tried: the candidates, the gentlest first.
+        options: how tokens are chosen, and how many; with a seed.
+        settings: what the result says of them.
+        progress: see :data:`Progress`.
+
+    Raises:
+        ExtraMissing: the decoder is not installed.
+        OptionOutOfRange: a prompt and its text are longer than the model can read.
+        CTWLError: see :meth:`ctwl_encoder.Encoder.generate` and ``ctwl_decoder.Decoder.decode``.
+    """
+    reader = Reader(encoder.proxy)
+    writer = Writer(encoder, prompts, options, provider=settings.provider, version=settings.version, chat=settings.chat)
+    for each in (PLAIN, *tried):
+        progress(f"writing: {each.name}", 0, writer.steps(each))
+        if each is not PLAIN:
+            progress(f"reading: {each.name}", 0, GROUP * len(prompts))
+    plain, *marked = (_measured(writer, reader, each, options.max_new_tokens, progress) for each in (PLAIN, *tried))
+    picks = resampled(len(prompts), options.seed or 0)
+    twins = options.decoding is Decoding.SAMPLED
+    first = _row(PLAIN, plain, plain, picks, twins=False)
+    rows = [_row(each, of_it, plain, picks, twins=twins) for each, of_it in zip(tried, marked, strict=True)]
+    found = np.array([[np.mean([at is not None for at in group]) for group in each.found_at] for each in marked])
+    taken = choose(found.mean(axis=1).tolist())
+    default = strategy_for(None, options.temperature)
+    return Result(settings, first, rows, Recommendation(taken, agreement(found, picks), default))
+
+
+def _measured(writer: Writer, reader: Reader, candidate: Candidate, tokens: int, progress: Progress) -> _Measured:
+    """Write and read the texts of a candidate."""
+    steps = writer.steps(candidate)
+    written = writer.write(candidate, lambda done: progress(f"writing: {candidate.name}", done, steps))
+    lengths = sorted({max(1, tokens * k // LENGTHS) for k in range(1, LENGTHS)})
+    found_at = list[int | None]()
+    for done, text in enumerate(written.texts, 1):
+        if text.code is None:
+            continue
+        own = [length for length in lengths if length < len(text.ids)] + [len(text.ids)]
+        found_at.append(reader.found_at(lambda length, text=text: writer.cut(text, length), text.code, own))
+        progress(f"reading: {candidate.name}", done, len(written.texts))
+    return _Measured(_grouped(written.texts), _grouped(found_at), written.cost)
+
+
+def _grouped(values: Sequence[T]) -> list[list[T]]:
+    return [list(values[start : start + GROUP]) for start in range(0, len(values), GROUP)]
+
+
+def _row(candidate: Candidate, measured: _Measured, plain: _Measured, picks: NDArray[np.int64], *, twins: bool) -> Row:
+    """The row of a candidate.
+
+    Args:
+        candidate: the candidate.
+        measured: its texts.
+        plain: the plain texts.
+        picks: the resamples.
+        twins: whether the first two texts of a group share a nonce, and the last two another.
+    """
+    lengths = np.array([[len(text.ids) for text in group] for group in measured.groups])
+    drawn, same = _shared(measured, twins=twins)
+    of_plain, _ = _shared(plain, twins=False)
+    usual = estimate(of_plain, picks).mean
+    shared, mark = estimate(drawn, picks), None
+    if candidate is not PLAIN:
+        tokens, curve = needed(lengths, measured.found_at, picks)
+        flat = [at for group in measured.found_at for at in group]
+        mark = Mark(
+            found=share(sum(at is not None for at in flat), len(flat)),
+            needed=tokens,
+            curve=curve,
+            change=estimate(measured.mean("change"), picks),
+            nll_over_plain=estimate(measured.mean("nll") - plain.mean("nll"), picks),
+            shared_over_plain=shared.mean / usual if usual else math.nan,
+            shared_with_one_nonce=estimate(same, picks) if twins else None,
+            cost=measured.cost,
+        )
+    return Row(
+        candidate,
+        tokens=float(np.median(lengths)),
+        entropy=estimate(measured.mean("entropy"), picks).mean,
+        nll=estimate(measured.mean("nll"), picks),
+        shared=shared,
+        mark=mark,
+    )
+
+
+def _shared(measured: _Measured, *, twins: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The share of runs of three tokens that another text of the prompt has: float64 (groups,) each.
+
+    The first is for nonces that are drawn, the second for texts with the same nonce. Two texts have the same nonce once
+    in ``NONCE_COUNT``.
+    """
+    drawn, same = [], []
+    for group in measured.groups:
+        pairs = [
+            (shared_runs(own.ids, [other.ids]), twins and i // 2 == k // 2)
+            for i, own in enumerate(group)
+            for k, other in enumerate(group)
+            if i != k
+        ]
+        alike, others = (
+            _mean([value for value, twin in pairs if twin is which and not math.isnan(value)])
+            for which in (True, False)
+        )
+        same.append(alike)
+        drawn.append((alike + (NONCE_COUNT - 1) * others) / NONCE_COUNT if twins else others)
+    return np.array(drawn), np.array(same)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return float(np.mean(values)) if values else math.nan

@@ -1,0 +1,87 @@
+"""What the texts answer or go on from: a set of prompts that comes with the package, or a file of the caller's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ctwl_protocol.files import read_bounded
+
+from ..errors import OptionOutOfRange
+from ..options import check_prompts
+
+__all__ = ["OPENINGS", "REQUESTS", "as_chat", "has_chat_template", "read_prompts"]
+
+_MAX_FILE = 1 << 22
+
+REQUESTS = (
+    "Explain how a bicycle stays upright, so that a child of twelve can follow.",
+    "Write a short story about a lighthouse keeper who finds a letter on the beach.",
+    "My neighbour's dog barks every night. Write a friendly letter to the neighbour about it.",
+    "What should I think about before I rent my first flat? Give me detailed advice.",
+    "Summarize what happened in the Industrial Revolution, and why it began in England.",
+    "Write a news report about a town that opens a new public library.",
+    "Compare travelling by train with travelling by plane. Which one is better, and when?",
+    "How do I make a vegetable soup? Describe each step and say why it matters.",
+)
+"""Requests of several kinds to a model that chats: explanation, story, letter, advice, summary, news, opinion,
+instruction. Each asks for an answer of some length, since a short one carries nothing."""
+
+OPENINGS = (
+    "The council said on Tuesday that the new bridge over the river would",
+    "When the old lighthouse keeper opened the door that morning, he",
+    "Dear Maria, thank you for your letter. Since I last wrote to you,",
+    "Before you rent your first flat, there are some things to think about. First,",
+    "The Industrial Revolution began in England because",
+    "Scientists at the university have found a new way to",
+    "I have travelled by train for many years, and in my opinion",
+    "To make a good vegetable soup, begin by",
+)
+"""Openings of texts of the same kinds, for a model that goes on with what it is given."""
+
+
+def read_prompts(path: str) -> list[str]:
+    """The prompts in a file, one a line; empty lines are left out.
+
+    Raises:
+        OptionOutOfRange: the file cannot be read, is too large or no UTF-8, or has no prompt.
+    """
+    try:
+        text = read_bounded(path, _MAX_FILE).decode("utf-8-sig")
+    except OSError as error:
+        raise OptionOutOfRange(
+            f"cannot read the prompts from {path}: {error.strerror or error}; name a UTF-8 text file with one prompt a "
+            "line"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise OptionOutOfRange(f"the prompts in {path} are not UTF-8 (byte {error.start})") from error
+    prompts = [line.strip() for line in text.splitlines() if line.strip()]
+    if not prompts:
+        raise OptionOutOfRange(f"{path} has no prompt; write one a line")
+    return check_prompts(prompts)
+
+
+def has_chat_template(tokenizer: Any) -> bool:
+    """Whether a tokenizer says how its model wants a chat to be written."""
+    return bool(getattr(tokenizer, "chat_template", None))
+
+
+def as_chat(tokenizer: Any, prompts: Sequence[str]) -> list[str]:
+    """Prompts as a chat's first message, by the tokenizer's template, up to where the answer begins.
+
+    Raises:
+        OptionOutOfRange: the tokenizer has no template, or it does not take a single message of a user.
+    """
+    if not has_chat_template(tokenizer):
+        raise OptionOutOfRange("the model's tokenizer has no chat template; leave --chat out")
+    try:
+        return [
+            str(
+                tokenizer.apply_chat_template(
+                    [{"role": "user", "content": prompt}], tokenize=False, add_generation_prompt=True
+                )
+            )
+            for prompt in prompts
+        ]
+    except Exception as error:  # a template is a program of the model's, and fails in its own ways
+        raise OptionOutOfRange(f"the tokenizer's chat template failed ({error}); try --no-chat") from error

@@ -1,0 +1,149 @@
+"""What was measured, as data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ..core.strategies import Strategy
+from .candidates import Candidate
+from .statistics import NINE_IN_TEN, Estimate, Needed, Share
+
+__all__ = ["Mark", "Recommendation", "Result", "Row", "Settings"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What was asked.
+
+    Attributes:
+        model: as it was named.
+        profile: as it was named.
+        chat: whether the prompts were a chat's messages.
+        prompts: as they were given, without repeats.
+        provider, version: of all texts.
+        sampling: temperature, top_p and the like, as :class:`ctwl_encoder.options.GenerationOptions` names them.
+        texts: of each candidate.
+        seed: of the whole measurement.
+    """
+
+    model: str
+    profile: str
+    chat: bool
+    prompts: Sequence[str]
+    provider: int
+    version: int
+    sampling: Mapping[str, Any]
+    texts: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What a candidate's marking does. Every NLL is in nats a token, under the model.
+
+    Attributes:
+        found: texts whose code the decoder finds at its default level.
+        needed: tokens until nine texts in ten are found.
+        curve: lengths at which the share that is found rises, each with the share from there on.
+        change: what marking changes in the NLL that is expected, step by step.
+        nll_over_plain: how the NLL of the texts differs from that of the plain ones, paired by prompt.
+        shared_over_plain: how often as many runs of tokens two texts of a prompt share as plain ones do.
+        shared_with_one_nonce: the share of runs that two texts of a prompt share where their nonces are equal; None
+            where these are the same text.
+        cost: seconds of a step over those without the marking.
+    """
+
+    found: Share
+    needed: Needed
+    curve: Sequence[tuple[int, float]]
+    change: Estimate
+    nll_over_plain: Estimate
+    shared_over_plain: float
+    shared_with_one_nonce: Estimate | None
+    cost: float
+
+
+@dataclass(frozen=True)
+class Row:
+    """What was measured of a candidate's texts.
+
+    Attributes:
+        candidate: the candidate.
+        tokens: of the text in the middle.
+        entropy: nats a token, of what tokens are drawn from, but for the mark: the room that a mark has.
+        nll: nats a token, under the model.
+        shared: the share of a text's runs of three tokens that another text of its prompt has, too, with nonces that
+            are drawn.
+        mark: what the marking does; None for plain texts.
+    """
+
+    candidate: Candidate
+    tokens: float
+    entropy: float
+    nll: Estimate
+    shared: Estimate
+    mark: Mark | None = None
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """What is recommended.
+
+    Attributes:
+        place: of the candidate among the rows.
+        agreement: the share of resamples of the prompts in which the rule takes the same one.
+        default: the strategy that the encoder takes by itself at this temperature.
+    """
+
+    place: int
+    agreement: float
+    default: Strategy
+
+
+@dataclass(frozen=True)
+class Result:
+    """The table and the recommendation.
+
+    Attributes:
+        settings: what was asked.
+        plain: the row of plain texts.
+        rows: those of the candidates, the gentlest first.
+        recommendation: which of them to take.
+    """
+
+    settings: Settings
+    plain: Row
+    rows: Sequence[Row]
+    recommendation: Recommendation
+
+    @property
+    def taken(self) -> Row:
+        """The row that is recommended."""
+        return self.rows[self.recommendation.place]
+
+    @property
+    def reaches_nine_in_ten(self) -> bool:
+        """Whether nine texts in ten are found by what is recommended."""
+        mark = self.taken.mark
+        return mark is not None and mark.found.rate >= NINE_IN_TEN
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data; a figure that is not known is None."""
+        found: dict[str, Any] = _plain(asdict(self))
+        for row, given in zip([found["plain"], *found["rows"]], [self.plain, *self.rows], strict=True):
+            row["name"] = given.candidate.name
+        found["recommendation"]["marking"] = dict(self.taken.candidate.marking)
+        return found
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float):
+        return round(value, 6) if math.isfinite(value) else None
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return _plain(value._asdict())
+    if isinstance(value, Mapping):
+        return {str(name): _plain(each) for name, each in value.items()}
+    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value

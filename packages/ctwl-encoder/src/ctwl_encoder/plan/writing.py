@@ -1,0 +1,183 @@
+"""The texts: some of each prompt by plain sampling and by each candidate, measured while they are written."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ctwl_protocol import Beacon
+from ctwl_protocol.records.beacon import NONCE_COUNT
+
+from ..core.payload import Payload
+from ..encoder import Encoder
+from ..integrations.transformers import CTWLLogitsProcessor
+from ..options import Decoding, GenerationOptions
+from .candidates import PLAIN, Candidate
+from .recorder import Recorder
+
+__all__ = ["GROUP", "Text", "Writer", "Written"]
+
+GROUP = 4
+"""Texts of one prompt that are compared with each other. The first two share a nonce and the last two another one, so
+that texts with the same nonce and with different ones are both seen."""
+
+_ROWS = 32
+"""Texts that are written together, at most. Chosen by hand: a batch that most machines hold."""
+
+_WARM_UP = 8
+"""Marked tokens that are written and thrown away first: they compile what is compiled. Chosen by hand."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text.
+
+    Attributes:
+        ids: the model's tokens, without the one that ends the text.
+        text: the same as text.
+        code: what it carries; None for a plain one.
+        nll: nats a token, under the model; NaN for an empty text, as the next ones.
+        change: what marking changed in the NLL that was expected, nats a token.
+        entropy: nats a token, of what the tokens were drawn from, but for the mark.
+    """
+
+    ids: tuple[int, ...]
+    text: str
+    code: int | None
+    nll: float
+    change: float
+    entropy: float
+
+
+@dataclass(frozen=True)
+class Written:
+    """The texts of a candidate.
+
+    Attributes:
+        texts: ``GROUP`` for each prompt.
+        cost: seconds of a step over those without the marking.
+    """
+
+    texts: list[Text]
+    cost: float
+
+
+class Writer:
+    """Writes texts of the same prompts by any candidate."""
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        prompts: Sequence[str],
+        options: GenerationOptions,
+        *,
+        provider: int,
+        version: int,
+        chat: bool = False,
+    ) -> None:
+        """Say what to write.
+
+        Args:
+            encoder: the model with its proxy.
+            prompts: one for each group of texts, with the chat template applied where ``chat``.
+            options: how tokens are chosen, and how many; with a seed. What it says of marking is not used.
+            provider: of all texts.
+            version: of all texts.
+            chat: whether the prompts have their special tokens already.
+
+        Raises:
+            OptionOutOfRange: a prompt and its text are longer than the model can read.
+        """
+        self._encoder, self._options, self._chat = encoder, options, chat
+        self._prompts = list(prompts)
+        self._sampling = options.model_dump(exclude={"strategy", "delta", "skip_repeats"})
+        self._beacons = [
+            Beacon(provider, version, int(nonce)) for group in self._nonces(len(prompts)) for nonce in group
+        ]
+        encoder._tokenize(self._prompts, options.max_new_tokens, special=not chat)
+
+    def _nonces(self, groups: int) -> NDArray[np.int64]:
+        """A nonce for each text: int64 (groups, GROUP). Without sampling, texts with one nonce are the same text."""
+        rng = np.random.default_rng(self._options.seed)
+        drawn = np.array([rng.choice(NONCE_COUNT, GROUP, replace=False) for _ in range(groups)])
+        return drawn[:, [0, 0, 1, 1]] if self._options.decoding is Decoding.SAMPLED else drawn
+
+    def cut(self, text: Text, tokens: int) -> str:
+        """The first tokens of a text, without a character that is cut in two."""
+        return text.text if tokens == len(text.ids) else self._decoded(text.ids[:tokens]).rstrip("\ufffd")
+
+    def _decoded(self, ids: Sequence[int]) -> str:
+        decoded = self._encoder.tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
+        return str(decoded)
+
+    def write(self, candidate: Candidate, progress: Callable[[int], None] = lambda steps: None) -> Written:
+        """Write all texts of a candidate.
+
+        Args:
+            candidate: how to mark.
+            progress: called after each step with the number of steps so far.
+        """
+        options = GenerationOptions(**self._sampling | dict(candidate.marking))
+        alike = candidate is PLAIN and options.decoding is not Decoding.SAMPLED  # of one prompt, a single text
+        each = 1 if alike else GROUP
+        rows = [prompt for prompt in self._prompts for _ in range(each)]
+        beacons = self._beacons if candidate is not PLAIN else [None] * len(rows)
+        profile = self._encoder.proxy.profile
+        warm = min(options.max_new_tokens, profile.prefix_length + _WARM_UP)
+        short = options.model_copy(update={"max_new_tokens": warm, "min_new_tokens": 0})
+        self._batch(rows[:1], beacons[:1], candidate, short, lambda steps: None)
+        texts, timed = list[Text](), np.zeros(2)
+        for start in range(0, len(rows), _ROWS):
+            batch, done = slice(start, start + _ROWS), start // _ROWS * options.max_new_tokens
+            written, seconds = self._batch(
+                rows[batch], beacons[batch], candidate, options, lambda steps, done=done: progress(done + steps)
+            )
+            texts += written
+            timed += seconds
+            progress(done + options.max_new_tokens)  # also where all texts ended before
+        marking, others = timed.tolist()
+        return Written([text for text in texts for _ in range(GROUP // each)], 1 + marking / others)
+
+    def steps(self, candidate: Candidate) -> int:
+        """The number of steps that :meth:`write` takes at most."""
+        alike = candidate is PLAIN and self._options.decoding is not Decoding.SAMPLED
+        rows = len(self._prompts) * (1 if alike else GROUP)
+        return -(-rows // _ROWS) * self._options.max_new_tokens
+
+    def _batch(
+        self,
+        prompts: Sequence[str],
+        beacons: Sequence[Beacon | None],
+        candidate: Candidate,
+        options: GenerationOptions,
+        progress: Callable[[int], None],
+    ) -> tuple[list[Text], tuple[float, float]]:
+        """A batch of texts, and the seconds that marking and all else but the measuring took."""
+        encoder = self._encoder
+        mark: Any = None
+        if candidate is not PLAIN:
+            payloads = [Payload((beacon.code,)) for beacon in beacons if beacon]
+            mark = CTWLLogitsProcessor(encoder.bridge, payloads, **options.marking)
+        recorder = Recorder(mark, options.decoding, encoder.model.device)
+        batch = encoder._tokenize(prompts, options.max_new_tokens, special=not self._chat)
+        began = time.perf_counter()
+        ids = encoder._run(batch, recorder.behind, options, progress, before=[recorder.before])
+        others = time.perf_counter() - began - recorder.marking - recorder.measuring
+        measured = recorder.steps(ids[:, -1])
+        texts = [
+            self._text(row, beacon, measured[:, :, i]) for i, (row, beacon) in enumerate(zip(ids, beacons, strict=True))
+        ]
+        return texts, (recorder.marking, others)
+
+    def _text(self, row: NDArray[np.int64], beacon: Beacon | None, measured: NDArray[np.float64]) -> Text:
+        """A row of generated ids, int64 (steps,), with what was measured of it, float64 (3, steps)."""
+        ends = np.flatnonzero(np.isin(row, self._encoder._stop_ids()))
+        length = int(ends[0]) if len(ends) else len(row)
+        ids = tuple(row[:length].tolist())
+        nll, change, entropy = measured[:, :length].mean(axis=1).tolist() if length else [np.nan] * 3
+        return Text(ids, self._decoded(ids), beacon.code if beacon else None, nll, change, entropy)
