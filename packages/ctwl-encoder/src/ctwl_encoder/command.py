@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from .encoder import Generation
 
-__all__ = ["main"]
+__all__ = ["add_options", "main"]
 
 T = TypeVar("T", bound=Options)
 
@@ -82,17 +82,17 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--device", default="auto", help="torch device (default: cuda where there is one)")
     record = parser.add_argument_group("record")
-    _add_options(record, RecordOptions)
+    add_options(record, RecordOptions)
     record.add_argument(
         "--new-keys", metavar="FILE", help="make a provider's keys, encrypted with a passphrase, and stop"
     )
-    _add_options(parser.add_argument_group("marking"), MarkingOptions)
-    _add_options(parser.add_argument_group("generation"), GenerationOptions, but=MarkingOptions)
+    add_options(parser.add_argument_group("marking"), MarkingOptions)
+    add_options(parser.add_argument_group("generation"), GenerationOptions, but=MarkingOptions)
     parser.add_argument("--json", action="store_true", help="print the text and its record as JSON")
     return parser
 
 
-def _add_options(group: _ArgumentGroup, model: type[Options], *, but: type[Options] = Options) -> None:
+def add_options(group: _ArgumentGroup, model: type[Options], *, but: type[Options] = Options) -> None:
     """Add an option for each field of a model, but not for those of another model."""
     for name, field in model.model_fields.items():
         if name in but.model_fields:

@@ -7,6 +7,7 @@ from ctwl_protocol import CTWLError
 __all__ = [
     "ConfigMalformed",
     "EncoderError",
+    "ExtraMissing",
     "FaintText",
     "ModelFailed",
     "ModelNotFound",
@@ -23,6 +24,12 @@ class EncoderError(CTWLError):
     """Base of the encoder's own errors."""
 
     code = "encoder-error"
+
+
+class ExtraMissing(EncoderError):
+    """An optional package is needed and not installed."""
+
+    code = "extra-missing"
 
 
 class ModelFailed(EncoderError):
