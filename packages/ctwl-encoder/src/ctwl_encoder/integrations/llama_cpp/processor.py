@@ -90,7 +90,7 @@ class CTWLLogitsProcessor:
         payload = request.payload(secrets.randbelow(NONCE_COUNT))
         return _Text(self._markers[how], self._markers[how].start(payload, request.delta))
 
-    def __call__(self, *step: Any) -> Any:
+    def __call__(self, *_: Any) -> Any:
         """Refuse: only a ``Llama`` that this processor was not made for calls it, before temperature and truncation.
 
         Raises:
