@@ -65,7 +65,7 @@ def test_a_text_carries_the_record_and_nothing_needs_torch(
 def test_what_stands_in_the_chain_acts_before_the_mark(
     llama: Llama, processor: CTWLLogitsProcessor, decoder: Decoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The draw is from what penalties, other processors, truncation and temperature have left, and from nothing else."""
+    """The draw is from what penalties, other processors, truncation and temperature have left."""
     begin, seen = processor.begin, []
 
     def watched(temperature: float) -> Any:

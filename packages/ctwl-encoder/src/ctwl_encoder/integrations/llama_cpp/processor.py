@@ -146,7 +146,7 @@ def _generate(llama: weakref.ref[Any], processor: CTWLLogitsProcessor, *tokens: 
     named = list(settings.pop("logits_processor", None) or [])
     if not any(isinstance(each, CTWLLogitsProcessor) for each in named):
         named.append(processor)
-    own = llama()
+    own: Any = llama()
     return type(own).generate(own, *tokens, logits_processor=llama_cpp.LogitsProcessorList(named), **settings)
 
 
@@ -179,6 +179,6 @@ def _chain(llama: weakref.ref[Any], *, logits_processor: Any = None, **settings:
         raise OptionOutOfRange(
             "Mirostat cuts and draws in one, so nothing can be marked between; leave mirostat_mode out"
         )
-    own = llama()
+    own: Any = llama()
     chain = type(own)._init_sampler(own, logits_processor=others or None, **settings)
     return chain if text is None else MarkedSampler(chain, text)
