@@ -24,7 +24,7 @@ from ctwl_protocol.records.record import Record, relayed
 from ctwl_protocol.records.sealing import ProviderKeys
 
 from .arguments import add_options, asked_options, check_version
-from .errors import OptionOutOfRange, StrategyUnsuitable, WeakMark
+from .errors import ExtraMissing, OptionOutOfRange, StrategyUnsuitable, WeakMark
 from .options import (
     BeaconOptions,
     GenerationOptions,
@@ -133,10 +133,15 @@ def _write(arguments: argparse.Namespace) -> None:
     record = _record(asked, keys, profile)
     if record:
         record(Beacon(asked.provider, asked.version, asked.nonce or 0))
-    from transformers.utils import logging
+    try:
+        from transformers.utils import logging
 
-    from .encoder import Encoder
-
+        from .encoder import Encoder
+    except ImportError as error:
+        raise ExtraMissing(
+            f"the command writes with transformers, and there is no {error.name or error}; install both with: "
+            "pip install ctwl-encoder"
+        ) from error
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     with warnings.catch_warnings(record=True) as caught, _progress(options.max_new_tokens) as progress:
