@@ -116,3 +116,10 @@ def test_figures_load_nothing_from_elsewhere() -> None:
     for file in figures.FIGURES.iterdir():
         text = file.read_text(encoding="utf-8")
         assert not re.findall(r"(?:href|src)=.https?:|url\(.?https?:|@import", text), file.name
+
+
+def test_a_page_of_the_site_loads_nothing_from_elsewhere() -> None:
+    """The theme would fetch fonts, the script that draws diagrams, and the numbers of a repository that it knows."""
+    config = yaml.load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"), Loader)
+    assert config["theme"]["font"] is False and "repo_url" not in config
+    assert [name_of(page) for page in PAGES if "```mermaid" in page.read_text(encoding="utf-8")] == []
