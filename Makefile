@@ -45,6 +45,7 @@ site: $(SITE)/.ready ## build the documentation site into site/, under a minute;
 site-pages: $(READY) ## write the generated parts of the pages anew: figures, tables, the help of the commands
 	$(BIN)/python evaluation/report.py
 	$(BIN)/python tools/figures.py
+	$(BIN)/python tools/diagrams.py
 	$(BIN)/python tools/help_page.py
 
 lock: $(READY) ## resolve requirements-dev.txt anew into requirements.lock
