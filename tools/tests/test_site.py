@@ -4,8 +4,8 @@ import json
 import re
 from pathlib import Path
 
-import docs_site
 import diagrams
+import docs_site
 import figures
 import help_page
 import pytest
