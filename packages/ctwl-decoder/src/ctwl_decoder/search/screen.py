@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import partial
+from importlib import import_module
 
 from ctwl_protocol.profile.document import Profile
 
@@ -32,6 +33,7 @@ def screen(
         counts: how many codes a record may have.
         level: of the screen.
     """
+    import_module("numba")  # many texts follow, so its loops pay; see :mod:`..statistics.window_scores`
     found = [1.0]
     for variant in variants:
         ranks = light_ranks(profile, variant.positions)
