@@ -160,6 +160,7 @@ MODULES: dict[str, Module] = {
         {
             "range(1, 2**STEP_BITS + 1)": "one step more than is looked at",
             "np.arange(1 <<": "a longer table than is looked at",
+            "vocabulary.bit_length() + 1))": "one table more than is looked at",
         },
         (
             "STEP_BITS",

@@ -45,9 +45,12 @@ DOUBLINGS = 7
 RAMP = 1 / 5
 """The border of the half is uncertain by this part of all ranks, to both sides."""
 
-LIKELIER, HALVING = 3 / 4, 1 / 32
+LIKELIER = 3 / 4
 """A probability ``2^-(k + 1)`` of what ``gumbel`` wrote is taken to be so many times as likely as ``2^-k``: of the
-rarest tokens, and less for each halving of the id."""
+rarest tokens."""
+
+HALVING = 1 / 32
+"""So much less for each halving of the id."""
 
 RAREST = STEP_BITS + DOUBLINGS - 1
 """The smallest probability that the mixture holds is ``2^-RAREST``."""
