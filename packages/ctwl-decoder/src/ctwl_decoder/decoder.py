@@ -36,7 +36,7 @@ from .search.plan import SearchPlan, TestName, registered_codes
 from .search.records import RecordReader
 from .search.screen import screen
 from .statistics.evidence import Evidence, Observe, observe, observe_again
-from .statistics.light import light_ranks, light_scores
+from .statistics.light import light_units
 from .statistics.scores import Score, position_scores
 from .text.tokens import TokenizedVariant, tokenize_variants
 
@@ -260,8 +260,7 @@ class Decoder:
         """
         findings: list[Finding] = []
         for variant in variants:
-            ranks = light_ranks(self.profile, variant.positions)
-            units = partial(light_scores, ranks=ranks, sigma=self.profile.sigma)
+            units = light_units(self.profile, variant.positions)
             finding = None
             for part in plan.by_codes():
                 finding = find(variant, units, part, self._reader, finding)
