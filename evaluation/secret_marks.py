@@ -17,6 +17,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -48,12 +49,12 @@ class SecretMark(ABC):
     """A secret watermark under one key.
 
     Attributes:
-        model: the configuration of the model that writes, of transformers.
+        size: of the model's vocabulary.
         key: 0 to 2^63 - 1.
     """
 
-    def __init__(self, model: Any, key: int) -> None:
-        self.model, self.key = model, key
+    def __init__(self, size: int, key: int) -> None:
+        self.size, self.key = size, key
 
     @abstractmethod
     def config(self) -> Any:
@@ -73,10 +74,11 @@ class Kgw(SecretMark):
 
     def p_value(self, ids: Sequence[int]) -> float:
         """The exact tail of transformers' counts, which states a normal one itself."""
-        detector = WatermarkDetector(self.model, "cpu", self.config(), ignore_repeated_ngrams=True)
+        model = SimpleNamespace(vocab_size=self.size, bos_token_id=-1, is_encoder_decoder=False)  # all that it asks for
+        detector = WatermarkDetector(model, "cpu", self.config(), ignore_repeated_ngrams=True)
         found = detector(torch.tensor([list(ids)]), return_dict=True)
         scored, green = int(found.num_tokens_scored[0]), int(found.num_green_tokens[0])
-        return float(stats.binom.sf(green - 1, scored, detector.processor.greenlist_size / self.model.vocab_size))
+        return float(stats.binom.sf(green - 1, scored, detector.processor.greenlist_size / self.size))
 
 
 class SynthId(SecretMark):
@@ -97,7 +99,7 @@ class SynthId(SecretMark):
 
     def p_value(self, ids: Sequence[int]) -> float:
         """The exact tail of the weighted sum over positions whose context is new; no smaller than rounding allows."""
-        processor, given = self._settings.construct_processor(self.model.vocab_size, "cpu"), torch.tensor([list(ids)])
+        processor, given = self._settings.construct_processor(self.size, "cpu"), torch.tensor([list(ids)])
         new = processor.compute_context_repetition_mask(given)[0].bool()
         bits: NDArray[np.int64] = processor.compute_g_values(given)[0, new].numpy()
         size = 1 << int(len(bits) * _WEIGHTS.sum()).bit_length()

@@ -193,7 +193,7 @@ class Writer:
 
     def secret(self, name: str, key: int = SECRET_KEY) -> SecretMark:
         """A secret watermark of the model."""
-        return SECRET[name](self.encoder.model.config, key)
+        return SECRET[name](self.encoder.model.config.vocab_size, key)
 
     def logits(self, prompt: Sequence[int], ids: Sequence[int]) -> NDArray[np.float32]:
         """The model's logits at each token of a text: float32 (tokens, |V|), minus infinity for what ends a text.
