@@ -61,6 +61,22 @@ def test_each_row_of_a_padded_batch_has_a_code_of_its_own(
     assert [toy_decoder.decode(text).code for text in texts] == CODES
 
 
+@pytest.mark.parametrize("strategy", ["unbiased", "gumbel", "delta"])
+def test_where_a_grammar_leaves_no_choice_the_text_is_the_grammars(
+    strategy: str, toy: Encoder, toy_decoder: Decoder, prompts: list[str]
+) -> None:
+    fixed, every = '{"name": "', list(range(len(toy.tokenizer)))
+    forced, start = toy.tokenizer.encode(fixed), len(toy.tokenizer.encode(prompts[0]))
+
+    def allowed(row: int, ids: torch.Tensor) -> list[int]:
+        place = len(ids) - start
+        return [forced[place]] if place < len(forced) else every
+
+    config = CTWLWatermarkingConfig(codes=CODES[:1], strategy=strategy, delta=4.0, profile=PROFILE).attach(toy.bridge)
+    (text,) = write(toy, prompts[:1], watermarking_config=config, prefix_allowed_tokens_fn=allowed, **SAMPLING)
+    assert text.startswith(fixed) and toy_decoder.decode(text).code == CODES[0]
+
+
 def test_a_secret_watermark_runs_behind_the_code(toy: Encoder, toy_decoder: Decoder, prompts: list[str]) -> None:
     own, secret = CTWLWatermarkingConfig(codes=CODES, profile=PROFILE).attach(toy.bridge), WatermarkingConfig(bias=3.0)
     texts = write(toy, prompts, watermarking_config=WatermarksInTurn(own, secret), **SAMPLING)
