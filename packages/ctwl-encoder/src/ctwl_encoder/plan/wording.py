@@ -21,7 +21,8 @@ COLUMNS = (
 
 LEGEND = (
     "Found: the decoder finds the right code at its default level (p <= 1e-4). Shared runs of three: the share of a "
-    "text's runs of three tokens that another text of the same prompt has, too; the more, the less variety. Change of "
+    'text\'s runs of three tokens that another text of the same prompt has, too; the more, the less variety. Nonces are drawn; "one nonce" is '
+    "for texts that happen to have the same. Change of "
     "NLL: what marking changes, step by step, in the negative log-likelihood that the model expects of its next token. "
     "Time a token: what marking adds on this machine. Intervals hold in 95 of 100 measurements."
 )
@@ -50,14 +51,13 @@ def cells(row: Row, settings: Settings) -> list[list[str]]:
     shared, mark = _percent(row.shared), row.mark
     if mark is None:
         return [[row.candidate.name], [], [], [shared], [], []]
-    if not math.isnan(mark.shared_over_plain):
-        shared += f", {mark.shared_over_plain:.2f} of plain"
-    alike = [] if mark.shared_with_one_nonce is None else [f"{_percent(mark.shared_with_one_nonce)} with one nonce"]
+    beside = [] if math.isnan(mark.shared_over_plain) else [f"{mark.shared_over_plain:.2f} of plain"]
+    alike = [] if mark.shared_with_one_nonce is None else [f"{_percent(mark.shared_with_one_nonce)} one nonce"]
     return [
         [row.candidate.name],
         [_of(mark.found), f"{100 * mark.found.low:.0f} to {100 * mark.found.high:.0f} %"],
         _needed(mark.needed, settings.sampling["max_new_tokens"]),
-        [shared, *alike],
+        [shared, *beside, *alike],
         _signed(mark.change),
         [f"{100 * (mark.cost - 1):+.0f} %"],
     ]
