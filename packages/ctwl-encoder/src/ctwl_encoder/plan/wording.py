@@ -21,10 +21,10 @@ COLUMNS = (
 
 LEGEND = (
     "Found: the decoder finds the right code at its default level (p <= 1e-4). Shared runs of three: the share of a "
-    'text\'s runs of three tokens that another text of the same prompt has, too; the more, the less variety. Nonces are drawn; "one nonce" is '
-    "for texts that happen to have the same. Change of "
-    "NLL: what marking changes, step by step, in the negative log-likelihood that the model expects of its next token. "
-    "Time a token: what marking adds on this machine. Intervals hold in 95 of 100 measurements."
+    "text's runs of three tokens that another text of the same prompt has, too; the more, the less variety. Nonces are "
+    "drawn; 'one nonce' is for two texts that happen to have the same. Change of NLL: what marking changes, step by "
+    "step, in the negative log-likelihood that the model expects of its next token. Time a token: what marking adds on "
+    "this machine. Intervals hold in 95 of 100 measurements."
 )
 
 _SURE = 0.95
