@@ -7,7 +7,9 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from ..options import OFFLINE_MODEL, STANDARD, Decoding, GenerationOptions, default_profile
+from ctwl_protocol.profile import STANDARD
+
+from ..options import OFFLINE_MODEL, Decoding, GenerationOptions, default_profile
 from .result import Result
 
 __all__ = ["configs"]

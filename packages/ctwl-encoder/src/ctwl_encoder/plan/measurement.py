@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -51,7 +52,9 @@ class _Measured:
         """The mean of what was measured of a group's texts: float64 (groups,); NaN where all are empty."""
         values = np.array([[getattr(text, name) for text in group] for group in self.groups])
         known = ~np.isnan(values)
-        return np.where(known, values, 0).sum(axis=1) / np.where(known.any(axis=1), known.sum(axis=1), np.nan)
+        sums, counts = np.where(known, values, 0).sum(axis=1), np.where(known.any(axis=1), known.sum(axis=1), np.nan)
+        means: NDArray[np.float64] = sums / counts
+        return means
 
 
 def measure(
@@ -104,7 +107,7 @@ def _measured(writer: Writer, reader: Reader, candidate: Candidate, tokens: int,
         if text.code is None:
             continue
         own = [length for length in lengths if length < len(text.ids)] + [len(text.ids)]
-        found_at.append(reader.found_at(lambda length, text=text: writer.cut(text, length), text.code, own))
+        found_at.append(reader.found_at(partial(writer.cut, text), text.code, own))
         progress(f"reading: {candidate.name}", done, len(written.texts))
     return _Measured(_grouped(written.texts), _grouped(found_at), written.cost)
 

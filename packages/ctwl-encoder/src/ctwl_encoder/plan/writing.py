@@ -134,9 +134,11 @@ class Writer:
         texts, timed = list[Text](), np.zeros(2)
         for start in range(0, len(rows), _ROWS):
             batch, done = slice(start, start + _ROWS), start // _ROWS * options.max_new_tokens
-            written, seconds = self._batch(
-                rows[batch], beacons[batch], candidate, options, lambda steps, done=done: progress(done + steps)
-            )
+
+            def ahead(steps: int, done: int = done) -> None:
+                progress(done + steps)
+
+            written, seconds = self._batch(rows[batch], beacons[batch], candidate, options, ahead)
             texts += written
             timed += seconds
             progress(done + options.max_new_tokens)  # also where all texts ended before
