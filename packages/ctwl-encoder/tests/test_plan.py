@@ -205,6 +205,12 @@ def test_two_texts_of_four_share_a_nonce(toy: Encoder) -> None:
     assert [text.code for text in write(toy, PLAIN)] == [None] * 2 * GROUP
 
 
+def test_a_prompt_that_comes_again_has_other_texts(toy: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ctwl_encoder.plan.writing._ROWS", GROUP)
+    monkeypatch.setattr(sys.modules[__name__], "PROMPTS", PROMPTS[:1] * 2)
+    assert len({text.ids for text in write(toy, PLAIN)}) == 2 * GROUP
+
+
 def test_without_sampling_each_text_has_a_nonce_of_its_own(toy: Encoder) -> None:
     greedy = {"temperature": 0.0, "max_new_tokens": 20}
     plain = write(toy, PLAIN, **greedy)

@@ -138,7 +138,9 @@ class Writer:
             def ahead(steps: int, done: int = done) -> None:
                 progress(done + steps)
 
-            written, seconds = self._batch(rows[batch], beacons[batch], marking, options, ahead)
+            # Every marking has the same seeds, and every batch another one: a prompt that comes again has new texts.
+            seeded = options.model_copy(update={"seed": ((options.seed or 0) + start) % (1 << 63)})
+            written, seconds = self._batch(rows[batch], beacons[batch], marking, seeded, ahead)
             texts += written
             timed += seconds
             progress(done + options.max_new_tokens)  # also where all texts ended before
