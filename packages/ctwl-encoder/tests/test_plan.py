@@ -29,13 +29,13 @@ from ctwl_encoder import CTWLWatermarkingConfig, Encoder
 from ctwl_encoder.command import main
 from ctwl_encoder.errors import OptionOutOfRange
 from ctwl_encoder.options import GenerationOptions, Strategy
-from ctwl_encoder.plan.candidates import PLAIN, Candidate, candidates
 from ctwl_encoder.plan.configs import configs
+from ctwl_encoder.plan.markings import PLAIN, Marking, markings
 from ctwl_encoder.plan.page import page
 from ctwl_encoder.plan.prompts import as_chat, read_prompts
 from ctwl_encoder.plan.reading import Reader
 from ctwl_encoder.plan.recorder import expected_change
-from ctwl_encoder.plan.result import Mark, Recommendation, Result, Row, Settings
+from ctwl_encoder.plan.result import Effect, Recommendation, Result, Row, Settings
 from ctwl_encoder.plan.rule import agreement, choose
 from ctwl_encoder.plan.statistics import (
     Estimate,
@@ -52,7 +52,7 @@ from ctwl_encoder.plan.terminal import show
 from ctwl_encoder.plan.writing import GROUP, Writer
 from ctwl_protocol.proxy import Proxy
 
-GUMBEL = Candidate({"strategy": "gumbel"})
+GUMBEL = Marking({"strategy": "gumbel"})
 SAMPLING = {"max_new_tokens": 200, "temperature": 0.7, "top_p": 0.95, "repetition_penalty": 1.0, "seed": 5}
 HOSTILE = "</title><script>alert('prompt')</script> [bold]{{ 7 * 191 }} & \"quotes\""
 
@@ -62,18 +62,18 @@ def settings(**changed: Any) -> Settings:
     return replace(given, **changed)
 
 
-def row(candidate: Candidate, found: int, shared: float = 0.05) -> Row:
+def row(marking: Marking, found: int, shared: float = 0.05) -> Row:
     around = Estimate(shared, shared / 2, shared * 2)
     curve = [(100, found / 64), (200, found / 32)]
-    mark = Mark(
+    mark = Effect(
         share(found, 32), Needed(None, 175, None), curve, Estimate(0.001, -0.01, 0.02), around, 1.5, around, 1.07
     )
-    return Row(candidate, 200.0, 1.2, Estimate(1.4, 1.3, 1.5), around, mark)
+    return Row(marking, 200.0, 1.2, Estimate(1.4, 1.3, 1.5), around, mark)
 
 
 def result(*found: int, agreed: float = 1.0, **changed: Any) -> Result:
-    """A result of two candidates or more, of which so many of 32 texts are found."""
-    tried = candidates(0.7, [2.0] if len(found) > 2 else [])
+    """A result of two markings or more, of which so many of 32 texts are found."""
+    tried = markings(0.7, [2.0] if len(found) > 2 else [])
     plain = Row(PLAIN, 200.0, 1.1, Estimate(1.4, 1.3, 1.5), Estimate(0.04, 0.03, 0.05))
     rows = [row(*each) for each in zip(tried, found, strict=True)]
     chosen = Recommendation(choose([each / 32 for each in found]), agreed, Strategy.GUMBEL)
@@ -159,10 +159,10 @@ def test_a_choice_is_sure_where_every_prompt_agrees() -> None:
 
 
 def test_what_is_tried() -> None:
-    assert [each.name for each in candidates(0.7)] == ["unbiased", "gumbel"]
-    assert [each.name for each in candidates(1.0, [2.5, 2.0])] == ["unbiased", "gumbel", "delta 2", "delta 2.5"]
-    assert [each.name for each in candidates(0)] == ["delta 1", "delta 2"]
-    assert Candidate({"strategy": "unbiased", "skip_repeats": True}).name == "unbiased, skip repeats"
+    assert [each.name for each in markings(0.7)] == ["unbiased", "gumbel"]
+    assert [each.name for each in markings(1.0, [2.5, 2.0])] == ["unbiased", "gumbel", "delta 2", "delta 2.5"]
+    assert [each.name for each in markings(0)] == ["delta 1", "delta 2"]
+    assert Marking({"strategy": "unbiased", "skip_repeats": True}).name == "unbiased, skip repeats"
 
 
 # texts
@@ -171,9 +171,9 @@ def test_what_is_tried() -> None:
 PROMPTS = ["Hello there, my friend", "What is the news"]
 
 
-def write(toy: Encoder, candidate: Candidate, **changed: Any) -> list[Any]:
+def write(toy: Encoder, marking: Marking, **changed: Any) -> list[Any]:
     options = GenerationOptions(**{"max_new_tokens": 40, "seed": 3, **changed})
-    return Writer(toy, PROMPTS, options, provider=42, version=3).write(candidate).texts
+    return Writer(toy, PROMPTS, options, provider=42, version=3).write(marking).texts
 
 
 def test_the_nll_is_the_models(toy: Encoder) -> None:
@@ -205,11 +205,17 @@ def test_two_texts_of_four_share_a_nonce(toy: Encoder) -> None:
     assert [text.code for text in write(toy, PLAIN)] == [None] * 2 * GROUP
 
 
+def test_a_prompt_that_comes_again_has_other_texts(toy: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ctwl_encoder.plan.writing._ROWS", GROUP)
+    monkeypatch.setattr(sys.modules[__name__], "PROMPTS", PROMPTS[:1] * 2)
+    assert len({text.ids for text in write(toy, PLAIN)}) == 2 * GROUP
+
+
 def test_without_sampling_each_text_has_a_nonce_of_its_own(toy: Encoder) -> None:
     greedy = {"temperature": 0.0, "max_new_tokens": 20}
     plain = write(toy, PLAIN, **greedy)
     assert plain[0] == plain[1] == plain[2] == plain[3] != plain[4]
-    marked = write(toy, Candidate({"strategy": "delta", "delta": 3.0}), **greedy)
+    marked = write(toy, Marking({"strategy": "delta", "delta": 3.0}), **greedy)
     assert len({text.code for text in marked[:GROUP]}) == GROUP
     assert all(text.entropy == 0 for text in marked)
 
@@ -221,7 +227,7 @@ def test_the_length_at_which_a_code_is_found(toy: Encoder, monkeypatch: pytest.M
     monkeypatch.setattr(Proxy, "weights", lambda self, prefixes: asked.append(len(prefixes)) or weigh(self, prefixes))
     options = GenerationOptions(max_new_tokens=160, min_new_tokens=160, seed=3)
     writer = Writer(toy, PROMPTS, options, provider=42, version=3)
-    text, lengths = writer.write(Candidate({"strategy": "unbiased"})).texts[0], [40, 60, 80, 100, 120, 160]
+    text, lengths = writer.write(Marking({"strategy": "unbiased"})).texts[0], [40, 60, 80, 100, 120, 160]
     asked.clear()
     at = Reader(toy.proxy).found_at(lambda length: writer.cut(text, length), text.code, lengths)
     assert at is not None
@@ -244,8 +250,8 @@ def shown(given: Result) -> str:
 
 
 def test_a_gentler_strategy_is_taken_where_it_is_found_as_well() -> None:
-    assert result(31, 32).taken.candidate.name == "unbiased"
-    assert result(9, 24).taken.candidate.name == "gumbel"
+    assert result(31, 32).taken.marking.name == "unbiased"
+    assert result(9, 24).taken.marking.name == "gumbel"
 
 
 @pytest.mark.parametrize(
@@ -287,7 +293,7 @@ def test_json_has_no_number_that_json_does_not_know() -> None:
     found = json.loads(json.dumps(unknown.as_json(), allow_nan=False))
     assert found["plain"]["shared"]["mean"] is None
     assert found["rows"][1]["name"] == "gumbel"
-    assert found["rows"][1]["mark"]["found"]["successes"] == 24
+    assert found["rows"][1]["effect"]["found"]["successes"] == 24
     assert found["recommendation"]["marking"] == {"strategy": "gumbel"}
     assert page(unknown)
 
@@ -398,7 +404,7 @@ def test_the_whole_command(
     toy: Encoder, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Encoder, "open", lambda *_, **__: toy)
-    monkeypatch.setattr("ctwl_encoder.plan.candidates.SAMPLING", (GUMBEL,))
+    monkeypatch.setattr("ctwl_encoder.plan.markings.SAMPLING", (GUMBEL,))
     (tmp_path / "prompts.txt").write_text("Hello there, my friend\nAnother one\nNot used\n")
     report = tmp_path / "report.html"
     arguments = ["--profile", "org.ctwl.toy.1", "--prompt-file", str(tmp_path / "prompts.txt"), "--seed", "1"]
@@ -407,7 +413,7 @@ def test_the_whole_command(
     found = json.loads(capsys.readouterr().out)
     assert found["recommendation"]["marking"] == {"strategy": "gumbel"}
     assert found["settings"]["prompts"] == ["Hello there, my friend", "Another one"]
-    assert found["rows"][0]["mark"]["found"]["trials"] == 8
+    assert found["rows"][0]["effect"]["found"]["trials"] == 8
     assert set(found["configs"]) == {"ctwl-encode", "transformers", "vLLM"}
     assert "Not used" not in report.read_text()
     assert "Another one" in report.read_text()

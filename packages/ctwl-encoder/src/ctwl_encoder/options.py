@@ -38,6 +38,7 @@ __all__ = [
     "GenerationOptions",
     "MarkingOptions",
     "Options",
+    "PlanOptions",
     "ProxyOptions",
     "RecordOptions",
     "Strategy",
@@ -239,6 +240,17 @@ class GenerationOptions(MarkingOptions):
         if self.decoding is Decoding.SAMPLED:
             return {**chosen, "do_sample": True, "temperature": self.temperature, "top_p": self.top_p, "top_k": 0}
         return {**chosen, "do_sample": False}
+
+
+class PlanOptions(Options):
+    """How much ``ctwl-encode plan`` measures."""
+
+    texts: int = Field(
+        32,
+        ge=8,
+        le=4096,
+        description="texts of each strategy, in groups of four of one prompt; more make the answer surer",
+    )
 
 
 CALM = 0.9

@@ -12,8 +12,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydantic import Field
-
 from ctwl_protocol import get_profile, published_names
 from ctwl_protocol.command import command_parser, run_command
 from ctwl_protocol.environment import PROFILE, PROXY, REGISTRY
@@ -26,11 +24,11 @@ from ..options import (
     BeaconOptions,
     GenerationOptions,
     MarkingOptions,
-    Options,
+    PlanOptions,
     check_beacon,
     default_profile,
 )
-from .candidates import candidates
+from .markings import markings
 from .prompts import OPENINGS, REQUESTS, as_chat, has_chat_template, read_prompts
 from .reading import check_decoder
 from .rule import RULE
@@ -39,7 +37,7 @@ if TYPE_CHECKING:
     from .measurement import Progress
     from .result import Result
 
-__all__ = ["PlanOptions", "main"]
+__all__ = ["main"]
 
 _SAMPLING = ("max_new_tokens", "temperature", "top_p", "repetition_penalty", "seed")
 
@@ -58,17 +56,6 @@ have. With the defaults and smollm2 it takes some five minutes on two cores.
 It needs the decoder: pip install 'ctwl-encoder[plan]'
 exit status: 0 something is recommended; 2 an error.
 """
-
-
-class PlanOptions(Options):
-    """How much is measured."""
-
-    texts: int = Field(
-        32,
-        ge=8,
-        le=4096,
-        description="texts of each strategy, in groups of four of one prompt; more make the answer surer",
-    )
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -161,7 +148,7 @@ def _measured(arguments: argparse.Namespace) -> Result:
         )
         asked = as_chat(encoder.tokenizer, prompts) if chat else prompts
         groups = [asked[i % len(asked)] for i in range(settings.texts // GROUP)]
-        return measure(encoder, groups, candidates(options.temperature, deltas), options, settings, progress)
+        return measure(encoder, groups, markings(options.temperature, deltas), options, settings, progress)
 
 
 def _check_page(page: Path) -> None:

@@ -7,7 +7,9 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from ..options import OFFLINE_MODEL, STANDARD, Decoding, GenerationOptions, default_profile
+from ctwl_protocol.profile import STANDARD
+
+from ..options import OFFLINE_MODEL, Decoding, GenerationOptions, default_profile
 from .result import Result
 
 __all__ = ["configs"]
@@ -18,7 +20,7 @@ _THEIR_DEFAULTS = {"min_new_tokens": 0, "num_beams": 1, "repetition_penalty": 1.
 
 def configs(result: Result) -> dict[str, str]:
     """A snippet for each way of serving, by its name."""
-    settings, marking = result.settings, dict(result.taken.candidate.marking)
+    settings, marking = result.settings, dict(result.taken.marking.options)
     options = GenerationOptions(**dict(settings.sampling) | marking)
     beacon = {"provider": settings.provider, "version": settings.version}
     profile = {} if settings.profile == STANDARD else {"profile": settings.profile}

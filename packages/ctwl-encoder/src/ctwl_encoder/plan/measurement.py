@@ -1,10 +1,11 @@
-"""The measurement: texts by each candidate, written, read, and put into a table with a recommendation."""
+"""The measurement: texts by each marking, written, read, and put into a table with a recommendation."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -14,9 +15,9 @@ from ctwl_protocol.records.beacon import NONCE_COUNT
 
 from ..encoder import Encoder
 from ..options import Decoding, GenerationOptions, strategy_for
-from .candidates import PLAIN, Candidate
+from .markings import PLAIN, Marking
 from .reading import Reader
-from .result import Mark, Recommendation, Result, Row, Settings
+from .result import Effect, Recommendation, Result, Row, Settings
 from .rule import agreement, choose
 from .statistics import estimate, needed, resampled, share, shared_runs
 from .writing import GROUP, Text, Writer
@@ -35,7 +36,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class _Measured:
-    """The texts of a candidate, in groups of one prompt each.
+    """The texts of a marking, in groups of one prompt each.
 
     Attributes:
         groups: the texts.
@@ -51,23 +52,25 @@ class _Measured:
         """The mean of what was measured of a group's texts: float64 (groups,); NaN where all are empty."""
         values = np.array([[getattr(text, name) for text in group] for group in self.groups])
         known = ~np.isnan(values)
-        return np.where(known, values, 0).sum(axis=1) / np.where(known.any(axis=1), known.sum(axis=1), np.nan)
+        sums, counts = np.where(known, values, 0).sum(axis=1), np.where(known.any(axis=1), known.sum(axis=1), np.nan)
+        means: NDArray[np.float64] = sums / counts
+        return means
 
 
 def measure(
     encoder: Encoder,
     prompts: Sequence[str],
-    tried: Sequence[Candidate],
+    tried: Sequence[Marking],
     options: GenerationOptions,
     settings: Settings,
     progress: Progress = lambda what, done, total: None,
 ) -> Result:
-    """Write texts by plain sampling and by each candidate, read them, and recommend one.
+    """Write texts by plain sampling and by each marking, read them, and recommend one.
 
     Args:
         encoder: the model with its proxy.
         prompts: as the model takes them, one for each group of texts.
-        tried: the candidates, the gentlest first.
+        tried: the ways of marking, the gentlest first.
         options: how tokens are chosen, and how many; with a seed.
         settings: what the result says of them.
         progress: see :data:`Progress`.
@@ -94,18 +97,18 @@ def measure(
     return Result(settings, first, rows, Recommendation(taken, agreement(found, picks), default))
 
 
-def _measured(writer: Writer, reader: Reader, candidate: Candidate, tokens: int, progress: Progress) -> _Measured:
-    """Write and read the texts of a candidate."""
-    steps = writer.steps(candidate)
-    written = writer.write(candidate, lambda done: progress(f"writing: {candidate.name}", done, steps))
+def _measured(writer: Writer, reader: Reader, marking: Marking, tokens: int, progress: Progress) -> _Measured:
+    """Write and read the texts of a marking."""
+    steps = writer.steps(marking)
+    written = writer.write(marking, lambda done: progress(f"writing: {marking.name}", done, steps))
     lengths = sorted({max(1, tokens * k // LENGTHS) for k in range(1, LENGTHS)})
     found_at = list[int | None]()
     for done, text in enumerate(written.texts, 1):
         if text.code is None:
             continue
         own = [length for length in lengths if length < len(text.ids)] + [len(text.ids)]
-        found_at.append(reader.found_at(lambda length, text=text: writer.cut(text, length), text.code, own))
-        progress(f"reading: {candidate.name}", done, len(written.texts))
+        found_at.append(reader.found_at(partial(writer.cut, text), text.code, own))
+        progress(f"reading: {marking.name}", done, len(written.texts))
     return _Measured(_grouped(written.texts), _grouped(found_at), written.cost)
 
 
@@ -113,11 +116,11 @@ def _grouped(values: Sequence[T]) -> list[list[T]]:
     return [list(values[start : start + GROUP]) for start in range(0, len(values), GROUP)]
 
 
-def _row(candidate: Candidate, measured: _Measured, plain: _Measured, picks: NDArray[np.int64], *, twins: bool) -> Row:
-    """The row of a candidate.
+def _row(marking: Marking, measured: _Measured, plain: _Measured, picks: NDArray[np.int64], *, twins: bool) -> Row:
+    """The row of a marking.
 
     Args:
-        candidate: the candidate.
+        marking: how its texts were marked.
         measured: its texts.
         plain: the plain texts.
         picks: the resamples.
@@ -127,11 +130,11 @@ def _row(candidate: Candidate, measured: _Measured, plain: _Measured, picks: NDA
     drawn, same = _shared(measured, twins=twins)
     of_plain, _ = _shared(plain, twins=False)
     usual = estimate(of_plain, picks).mean
-    shared, mark = estimate(drawn, picks), None
-    if candidate is not PLAIN:
+    shared, effect = estimate(drawn, picks), None
+    if marking is not PLAIN:
         tokens, curve = needed(lengths, measured.found_at, picks)
         flat = [at for group in measured.found_at for at in group]
-        mark = Mark(
+        effect = Effect(
             found=share(sum(at is not None for at in flat), len(flat)),
             needed=tokens,
             curve=curve,
@@ -142,12 +145,12 @@ def _row(candidate: Candidate, measured: _Measured, plain: _Measured, picks: NDA
             cost=measured.cost,
         )
     return Row(
-        candidate,
+        marking,
         tokens=float(np.median(lengths)),
         entropy=estimate(measured.mean("entropy"), picks).mean,
         nll=estimate(measured.mean("nll"), picks),
         shared=shared,
-        mark=mark,
+        effect=effect,
     )
 
 

@@ -24,7 +24,7 @@ _LINE = 14.0
 """Height of a label."""
 
 _STEP = 34.0
-"""Height of a candidate in the second plot."""
+"""Height of a row in the second plot."""
 
 _PAGES = Environment(
     loader=PackageLoader(__package__, "."), autoescape=True, undefined=StrictUndefined, trim_blocks=True
@@ -44,7 +44,7 @@ def page(result: Result) -> str:
         configs=configs(result),
         growth=_growth(result),
         costs=[
-            _dots("Change of the expected NLL, nats a token", [_change(row.mark) for row in result.rows], result),
+            _dots("Change of the expected NLL, nats a token", [_change(row.effect) for row in result.rows], result),
             _dots("Runs of three tokens that two texts of a prompt share, %", _shares(result), result, plain=True),
         ],
         settings=result.settings,
@@ -56,7 +56,7 @@ def _growth(result: Result) -> dict[str, Any]:
     most = result.settings.sampling["max_new_tokens"]
     lines: list[dict[str, Any]] = []
     for row in result.rows:
-        curve = row.mark.curve if row.mark else []
+        curve = row.effect.curve if row.effect else []
         corners = [(0.0, 0.0)]
         for tokens, share in curve:
             corners += [(tokens, corners[-1][1]), (tokens, share)]
@@ -64,15 +64,15 @@ def _growth(result: Result) -> dict[str, Any]:
         x = np.interp([tokens for tokens, _ in corners], [0, most], [_LEFT, _RIGHT])
         y = np.interp([share for _, share in corners], [0, 1], [_BOTTOM, _TOP])
         points = " ".join(f"{left:.1f},{top:.1f}" for left, top in zip(x, y, strict=True))
-        lines.append({"name": row.candidate.name, "points": points, "label": round(float(y[-1]), 1)})
+        lines.append({"name": row.marking.name, "points": points, "label": round(float(y[-1]), 1)})
     for above, below in pairwise(sorted(lines, key=itemgetter("label"))):
         below["label"] = max(below["label"], above["label"] + _LINE)
     nine = float(np.interp(NINE_IN_TEN, [0, 1], [_BOTTOM, _TOP]))
     return {"lines": lines, "most": most, "nine": nine}
 
 
-def _change(mark: Any) -> Estimate:
-    found: Estimate = mark.change
+def _change(effect: Any) -> Estimate:
+    found: Estimate = effect.change
     return found
 
 
@@ -81,7 +81,7 @@ def _shares(result: Result) -> list[Estimate]:
 
 
 def _dots(title: str, values: list[Estimate], result: Result, *, plain: bool = False) -> dict[str, Any]:
-    """Means with their intervals, a line for each candidate, in the SVG's coordinates; unknown ones are left out."""
+    """Means with their intervals, a line for each marking, in the SVG's coordinates; unknown ones are left out."""
     rows = (result.plain, *result.rows) if plain else result.rows
     known = [(row, value) for row, value in zip(rows, values, strict=True) if not math.isnan(value.mean)]
     ends = [0.0, *(end for _, value in known for end in value)]
@@ -90,7 +90,7 @@ def _dots(title: str, values: list[Estimate], result: Result, *, plain: bool = F
     place = [low, high], [_LEFT + 90, _RIGHT]
     dots = [
         {
-            "name": row.candidate.name,
+            "name": row.marking.name,
             "y": round(20 + _STEP * i, 1),
             **{name: round(float(np.interp(end, *place)), 1) for name, end in value._asdict().items()},
             "says": f"{value.mean:+.3f}" if low < 0 else f"{value.mean:.1f}",

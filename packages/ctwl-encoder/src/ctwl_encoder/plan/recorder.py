@@ -57,7 +57,7 @@ class Recorder:
 
     @property
     def before(self) -> LogitsProcessor:
-        """The processor that sees the model's own logits."""
+        """The processor that sees the model's own logits, behind a repetition penalty."""
         return _Step(self._before)
 
     @property

@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..core.strategies import Strategy
-from .candidates import Candidate
+from .markings import Marking
 from .statistics import NINE_IN_TEN, Estimate, Needed, Share
 
-__all__ = ["Mark", "Recommendation", "Result", "Row", "Settings"]
+__all__ = ["Effect", "Recommendation", "Result", "Row", "Settings"]
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Settings:
         prompts: as they were given, without repeats.
         provider, version: of all texts.
         sampling: temperature, top_p and the like, as :class:`ctwl_encoder.options.GenerationOptions` names them.
-        texts: of each candidate.
+        texts: of each marking.
         seed: of the whole measurement.
     """
 
@@ -41,8 +41,8 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Mark:
-    """What a candidate's marking does. Every NLL is in nats a token, under the model.
+class Effect:
+    """What a marking does. Every NLL is in nats a token, under the model.
 
     Attributes:
         found: texts whose code the decoder finds at its default level.
@@ -68,24 +68,24 @@ class Mark:
 
 @dataclass(frozen=True)
 class Row:
-    """What was measured of a candidate's texts.
+    """What was measured of a marking's texts.
 
     Attributes:
-        candidate: the candidate.
+        marking: how they were marked.
         tokens: of the text in the middle.
         entropy: nats a token, of what tokens are drawn from, but for the mark: the room that a mark has.
         nll: nats a token, under the model.
         shared: the share of a text's runs of three tokens that another text of its prompt has, too, with nonces that
             are drawn.
-        mark: what the marking does; None for plain texts.
+        effect: what the marking does; None for plain texts.
     """
 
-    candidate: Candidate
+    marking: Marking
     tokens: float
     entropy: float
     nll: Estimate
     shared: Estimate
-    mark: Mark | None = None
+    effect: Effect | None = None
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Recommendation:
     """What is recommended.
 
     Attributes:
-        place: of the candidate among the rows.
+        place: of the marking among the rows.
         agreement: the share of resamples of the prompts in which the rule takes the same one.
         default: the strategy that the encoder takes by itself at this temperature.
     """
@@ -110,7 +110,7 @@ class Result:
     Attributes:
         settings: what was asked.
         plain: the row of plain texts.
-        rows: those of the candidates, the gentlest first.
+        rows: those of the markings, the gentlest first.
         recommendation: which of them to take.
     """
 
@@ -127,15 +127,15 @@ class Result:
     @property
     def reaches_nine_in_ten(self) -> bool:
         """Whether nine texts in ten are found by what is recommended."""
-        mark = self.taken.mark
-        return mark is not None and mark.found.rate >= NINE_IN_TEN
+        effect = self.taken.effect
+        return effect is not None and effect.found.rate >= NINE_IN_TEN
 
     def as_json(self) -> dict[str, Any]:
         """Plain data; a figure that is not known is None."""
         found: dict[str, Any] = _plain(asdict(self))
         for row, given in zip([found["plain"], *found["rows"]], [self.plain, *self.rows], strict=True):
-            row["name"] = given.candidate.name
-        found["recommendation"]["marking"] = dict(self.taken.candidate.marking)
+            row["name"] = given.marking.name
+        found["recommendation"]["marking"] = dict(self.taken.marking.options)
         return found
 
 

@@ -1,4 +1,4 @@
-"""The rule by which a candidate is recommended, and how often it would choose the same."""
+"""The rule by which a marking is recommended, and how often it would choose the same."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from numpy.typing import NDArray
 __all__ = ["ENOUGH", "RULE", "agreement", "choose"]
 
 ENOUGH = 0.9
-"""A gentler candidate is taken where it is found in this part of the texts in which the one found most is found. Chosen
+"""A gentler marking is taken where it is found in this part of the texts in which the one found most is found. Chosen
 by hand, as the nine texts in ten that all pages count to."""
 
 RULE = (
-    "the candidates are tried in the order of how gentle they are: unbiased, then gumbel, which takes more of the "
+    "the strategies are tried in the order of how gentle they are: unbiased, then gumbel, which takes more of the "
     "variety between texts, then delta, which changes the model's distribution. The first one is taken whose code is "
     "found in at least nine tenths as many texts as that of the one found most"
 )
 
 
 def choose(found: Sequence[float]) -> int:
-    """The candidate to take, by its place.
+    """What to take, by its place.
 
     Args:
-        found: for each candidate, the gentlest first, the share of its texts that are found. Where none is found in
+        found: for each marking, the gentlest first, the share of its texts that are found. Where none is found in
             any, the last one is taken, which is the clearest.
     """
     most = max(found)
@@ -34,10 +34,10 @@ def choose(found: Sequence[float]) -> int:
 
 
 def agreement(found: NDArray[np.float64], picks: NDArray[np.int64]) -> float:
-    """The share of the resamples in which the rule takes the same candidate.
+    """The share of the resamples in which the rule takes the same.
 
     Args:
-        found: float64 (candidates, groups), the share of a group's texts that are found.
+        found: float64 (markings, groups), the share of a group's texts that are found.
         picks: int64 (resamples, groups), the groups of each resample.
     """
     taken = choose(found.mean(axis=1).tolist())

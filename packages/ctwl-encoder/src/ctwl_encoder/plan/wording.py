@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from .result import Mark, Result, Row, Settings
+from .result import Effect, Result, Row, Settings
 from .rule import RULE
 from .statistics import RESAMPLES, Estimate, Needed, Share
 
@@ -21,9 +21,10 @@ COLUMNS = (
 
 LEGEND = (
     "Found: the decoder finds the right code at its default level (p <= 1e-4). Shared runs of three: the share of a "
-    "text's runs of three tokens that another text of the same prompt has, too; the more, the less variety. Change of "
-    "NLL: what marking changes, step by step, in the negative log-likelihood that the model expects of its next token. "
-    "Time a token: what marking adds on this machine. Intervals hold in 95 of 100 measurements."
+    "text's runs of three tokens that another text of the same prompt has, too; the more, the less variety. Nonces are "
+    "drawn; 'one nonce' is for two texts that happen to have the same. Change of NLL: what marking changes, step by "
+    "step, in the negative log-likelihood that the model expects of its next token. Time a token: what marking adds on "
+    "this machine. Intervals hold in 95 of 100 measurements."
 )
 
 _SURE = 0.95
@@ -41,43 +42,42 @@ def setting(settings: Settings) -> str:
     count = len(settings.prompts)
     return (
         f"{settings.model}, {how}: {settings.texts} texts of up to {sampling['max_new_tokens']} tokens by each "
-        f"strategy, of {count} prompt{'s' * (count > 1)} {form}"
+        f"strategy, of {count} prompt{'s' * (count > 1)} {form}, seed {settings.seed}"
     )
 
 
 def cells(row: Row, settings: Settings) -> list[list[str]]:
     """A row of the table: for each of :data:`COLUMNS` some lines."""
-    shared, mark = _percent(row.shared), row.mark
-    if mark is None:
-        return [[row.candidate.name], [], [], [shared], [], []]
-    if not math.isnan(mark.shared_over_plain):
-        shared += f", {mark.shared_over_plain:.2f} of plain"
-    alike = [] if mark.shared_with_one_nonce is None else [f"{_percent(mark.shared_with_one_nonce)} with one nonce"]
+    shared, effect = _percent(row.shared), row.effect
+    if effect is None:
+        return [[row.marking.name], [], [], [shared], [], []]
+    beside = [] if math.isnan(effect.shared_over_plain) else [f"{effect.shared_over_plain:.2f} of plain"]
+    alike = [] if effect.shared_with_one_nonce is None else [f"{_percent(effect.shared_with_one_nonce)} one nonce"]
     return [
-        [row.candidate.name],
-        [_of(mark.found), f"{100 * mark.found.low:.0f} to {100 * mark.found.high:.0f} %"],
-        _needed(mark.needed, settings.sampling["max_new_tokens"]),
-        [shared, *alike],
-        _signed(mark.change),
-        [f"{100 * (mark.cost - 1):+.0f} %"],
+        [row.marking.name],
+        [_of(effect.found), f"{100 * effect.found.low:.0f} to {100 * effect.found.high:.0f} %"],
+        _needed(effect.needed, settings.sampling["max_new_tokens"]),
+        [shared, *beside, *alike],
+        _signed(effect.change),
+        [f"{100 * (effect.cost - 1):+.0f} %"],
     ]
 
 
 def headline(result: Result) -> str:
     """The recommendation in a sentence."""
-    name, mark = result.taken.candidate.name, _mark(result.taken)
-    if not mark.found.successes:
+    name, effect = result.taken.marking.name, _effect(result.taken)
+    if not effect.found.successes:
         return f"No code was found in any text. {name} is the clearest of what was tried; do not count on it here."
     return (
-        f"Take {name}: its code is found in {_of(mark.found)} texts "
-        f"(95 % interval {100 * mark.found.low:.0f} to {100 * mark.found.high:.0f} %)."
+        f"Take {name}: its code is found in {_of(effect.found)} texts "
+        f"(95 % interval {100 * effect.found.low:.0f} to {100 * effect.found.high:.0f} %)."
     )
 
 
 def sentences(result: Result) -> list[str]:
     """Why, how sure, and what else to know."""
     found = [*_others(result), *_what_helps(result), _how_sure(result)]
-    taken, default = result.taken.candidate, result.recommendation.default
+    taken, default = result.taken.marking, result.recommendation.default
     if taken.strategy == default:
         found.append(f"{default} is also what the encoder takes by itself at this temperature.")
     else:
@@ -88,11 +88,11 @@ def sentences(result: Result) -> list[str]:
 def _others(result: Result) -> list[str]:
     told = []
     for place, row in enumerate(result.rows):
-        found, difference = _mark(row).found, place - result.recommendation.place
+        found, difference = _effect(row).found, place - result.recommendation.place
         if difference < 0:
-            told.append(f"{row.candidate.name} is gentler, and is found in {_of(found)} only.")
+            told.append(f"{row.marking.name} is gentler, and is found in {_of(found)} only.")
         elif difference > 0:
-            told.append(f"{row.candidate.name} is found in {_of(found)}: too few more for what it changes.")
+            told.append(f"{row.marking.name} is found in {_of(found)}: too few more for what it changes.")
     return told
 
 
@@ -105,7 +105,7 @@ def _what_helps(result: Result) -> list[str]:
         told.append(f"Half of the texts end after {row.tokens:.0f} tokens or fewer, and short texts carry little.")
     told.append(
         f"The model chooses each token with an entropy of {result.plain.entropy:.1f} nats; where it is sure of its "
-        "next word, there is no room for a mark. What helps: longer texts, a higher temperature or top-p, and tries, "
+        "next word, there is no room for a effect. What helps: longer texts, a higher temperature or top-p, and tries, "
         "an option of ctwl-encode and Encoder.generate, which writes a faint text anew."
     )
     return told
@@ -119,10 +119,10 @@ def _how_sure(result: Result) -> str:
     return f"{told}. It is sure for prompts like th{'ese' if count > 1 else 'is one'}, and says nothing of others."
 
 
-def _mark(row: Row) -> Mark:
-    if row.mark is None:
-        raise ValueError(f"{row.candidate.name} is not marked")
-    return row.mark
+def _effect(row: Row) -> Effect:
+    if row.effect is None:
+        raise ValueError(f"{row.marking.name} is not marked")
+    return row.effect
 
 
 def _of(found: Share) -> str:

@@ -1,4 +1,4 @@
-"""The texts: some of each prompt by plain sampling and by each candidate, measured while they are written."""
+"""The texts: some of each prompt by plain sampling and by each marking, measured while they are written."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..core.payload import Payload
 from ..encoder import Encoder
 from ..integrations.transformers import CTWLLogitsProcessor
 from ..options import Decoding, GenerationOptions
-from .candidates import PLAIN, Candidate
+from .markings import PLAIN, Marking
 from .recorder import Recorder
 
 __all__ = ["GROUP", "Text", "Writer", "Written"]
@@ -56,7 +56,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Written:
-    """The texts of a candidate.
+    """The texts of a marking.
 
     Attributes:
         texts: ``GROUP`` for each prompt.
@@ -68,7 +68,7 @@ class Written:
 
 
 class Writer:
-    """Writes texts of the same prompts by any candidate."""
+    """Writes texts of the same prompts by any marking."""
 
     def __init__(
         self,
@@ -115,37 +115,41 @@ class Writer:
         decoded = self._encoder.tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
         return str(decoded)
 
-    def write(self, candidate: Candidate, progress: Callable[[int], None] = lambda steps: None) -> Written:
-        """Write all texts of a candidate.
+    def write(self, marking: Marking, progress: Callable[[int], None] = lambda steps: None) -> Written:
+        """Write all texts of a marking.
 
         Args:
-            candidate: how to mark.
+            marking: how to mark.
             progress: called after each step with the number of steps so far.
         """
-        options = GenerationOptions(**self._sampling | dict(candidate.marking))
-        alike = candidate is PLAIN and options.decoding is not Decoding.SAMPLED  # of one prompt, a single text
+        options = GenerationOptions(**self._sampling | dict(marking.options))
+        alike = marking is PLAIN and options.decoding is not Decoding.SAMPLED  # of one prompt, a single text
         each = 1 if alike else GROUP
         rows = [prompt for prompt in self._prompts for _ in range(each)]
-        beacons = self._beacons if candidate is not PLAIN else [None] * len(rows)
+        beacons = self._beacons if marking is not PLAIN else [None] * len(rows)
         profile = self._encoder.proxy.profile
         warm = min(options.max_new_tokens, profile.prefix_length + _WARM_UP)
         short = options.model_copy(update={"max_new_tokens": warm, "min_new_tokens": 0})
-        self._batch(rows[:1], beacons[:1], candidate, short, lambda steps: None)
+        self._batch(rows[:1], beacons[:1], marking, short, lambda steps: None)
         texts, timed = list[Text](), np.zeros(2)
         for start in range(0, len(rows), _ROWS):
             batch, done = slice(start, start + _ROWS), start // _ROWS * options.max_new_tokens
-            written, seconds = self._batch(
-                rows[batch], beacons[batch], candidate, options, lambda steps, done=done: progress(done + steps)
-            )
+
+            def ahead(steps: int, done: int = done) -> None:
+                progress(done + steps)
+
+            # Every marking has the same seeds, and every batch another one: a prompt that comes again has new texts.
+            seeded = options.model_copy(update={"seed": ((options.seed or 0) + start) % (1 << 63)})
+            written, seconds = self._batch(rows[batch], beacons[batch], marking, seeded, ahead)
             texts += written
             timed += seconds
             progress(done + options.max_new_tokens)  # also where all texts ended before
         marking, others = timed.tolist()
         return Written([text for text in texts for _ in range(GROUP // each)], 1 + marking / others)
 
-    def steps(self, candidate: Candidate) -> int:
+    def steps(self, marking: Marking) -> int:
         """The number of steps that :meth:`write` takes at most."""
-        alike = candidate is PLAIN and self._options.decoding is not Decoding.SAMPLED
+        alike = marking is PLAIN and self._options.decoding is not Decoding.SAMPLED
         rows = len(self._prompts) * (1 if alike else GROUP)
         return -(-rows // _ROWS) * self._options.max_new_tokens
 
@@ -153,14 +157,14 @@ class Writer:
         self,
         prompts: Sequence[str],
         beacons: Sequence[Beacon | None],
-        candidate: Candidate,
+        marking: Marking,
         options: GenerationOptions,
         progress: Callable[[int], None],
     ) -> tuple[list[Text], tuple[float, float]]:
         """A batch of texts, and the seconds that marking and all else but the measuring took."""
         encoder = self._encoder
         mark: Any = None
-        if candidate is not PLAIN:
+        if marking is not PLAIN:
             payloads = [Payload((beacon.code,)) for beacon in beacons if beacon]
             mark = CTWLLogitsProcessor(encoder.bridge, payloads, **options.marking)
         recorder = Recorder(mark, options.decoding, encoder.model.device)

@@ -1,4 +1,4 @@
-"""What is tried: settings of the marking, the gentlest first."""
+"""What is tried: ways of marking, the gentlest first."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from typing import Any
 
 from ..core.strategies import Strategy
 
-__all__ = ["PLAIN", "Candidate", "candidates"]
+__all__ = ["PLAIN", "Marking", "markings"]
 
 
 @dataclass(frozen=True)
-class Candidate:
-    """A setting of the marking.
+class Marking:
+    """A way of marking.
 
     Attributes:
-        marking: fields of :class:`ctwl_encoder.options.MarkingOptions`, as they go into a config; none for plain
+        options: fields of :class:`ctwl_encoder.options.MarkingOptions`, as they go into a config; none for plain
             sampling.
     """
 
-    marking: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def strategy(self) -> Strategy | None:
         """The strategy; None for plain sampling."""
-        return Strategy(self.marking["strategy"]) if self.marking else None
+        return Strategy(self.options["strategy"]) if self.options else None
 
     @property
     def name(self) -> str:
@@ -33,7 +33,7 @@ class Candidate:
         if self.strategy is None:
             return "plain"
         name = str(self.strategy)
-        for field_name, value in self.marking.items():
+        for field_name, value in self.options.items():
             if field_name == "delta":
                 name += f" {value:g}"
             elif field_name != "strategy":
@@ -41,10 +41,10 @@ class Candidate:
         return name
 
 
-PLAIN = Candidate()
+PLAIN = Marking()
 """The model's own sampling, beside which all else is put."""
 
-SAMPLING = (Candidate({"strategy": "unbiased"}), Candidate({"strategy": "gumbel"}))
+SAMPLING = (Marking({"strategy": "unbiased"}), Marking({"strategy": "gumbel"}))
 """What is tried where tokens are sampled. ``gumbel`` comes last because it takes more of the variety between texts
 (evaluation/defaults.py)."""
 
@@ -53,7 +53,7 @@ GREEDY_DELTAS = (1.0, 2.0)
 name others."""
 
 
-def candidates(temperature: float, deltas: Sequence[float] = ()) -> tuple[Candidate, ...]:
+def markings(temperature: float, deltas: Sequence[float] = ()) -> tuple[Marking, ...]:
     """What is tried, the gentlest first.
 
     Args:
@@ -61,5 +61,5 @@ def candidates(temperature: float, deltas: Sequence[float] = ()) -> tuple[Candid
         deltas: strengths of ``delta`` that the caller asks for, in nats. It changes the distribution, so it comes last.
     """
     strengths = sorted(set(deltas)) or ([] if temperature else GREEDY_DELTAS)
-    added = tuple(Candidate({"strategy": "delta", "delta": strength}) for strength in strengths)
+    added = tuple(Marking({"strategy": "delta", "delta": strength}) for strength in strengths)
     return (SAMPLING if temperature else ()) + added
