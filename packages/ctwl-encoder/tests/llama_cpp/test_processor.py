@@ -118,6 +118,8 @@ def test_every_call_of_a_model_can_be_marked(decoder: Decoder) -> None:
     mark_all(llama, CTWLLogitsProcessor(llama, provider=42, version=3, profile=PROFILE))
     answer = llama(PROMPT, max_tokens=250, seed=5, logit_bias={300: -1.0}, **CLEAR)
     assert read(decoder, answer["choices"][0]["text"]) == (42, 3)
+    with pytest.raises(StrategyUnsuitable, match="another Llama"):
+        written(llama, CTWLLogitsProcessor(opened(), provider=7, profile=PROFILE))
     own = CTWLLogitsProcessor(llama, provider=7, version=1, profile=PROFILE)
     assert read(decoder, written(llama, own)) == (7, 1)
 

@@ -29,6 +29,8 @@ from .vocabulary import read_vocabulary
 
 __all__ = ["CTWLLogitsProcessor", "mark_all"]
 
+_ANOTHER = "this CTWLLogitsProcessor was made for another Llama; make one for this model"
+
 
 class CTWLLogitsProcessor:
     """Marks the texts of the calls that have it in their ``LogitsProcessorList``.
@@ -62,6 +64,7 @@ class CTWLLogitsProcessor:
         _run_last(llama)
         proxy = open_later(named.profile, path=named.proxy_path, device=named.device, fast=True, packed=True)
         self._bridge = Bridge(read_vocabulary(llama), proxy)
+        self._llama = weakref.ref(llama)
         self._options = options
         self._requested = requested
         self._markers: dict[tuple[Strategy, bool, Decoding], Marker] = {}
@@ -91,12 +94,17 @@ class CTWLLogitsProcessor:
         return _Text(self._markers[how], self._markers[how].start(payload, request.delta))
 
     def __call__(self, *_: Any) -> Any:
-        """Refuse: only a ``Llama`` that this processor was not made for calls it, before temperature and truncation.
+        """Refuse: a ``Llama`` calls this, before temperature and truncation, if the processor was not made for it.
 
         Raises:
             StrategyUnsuitable: always.
         """
-        raise StrategyUnsuitable("this CTWLLogitsProcessor was made for another Llama; make one for this model")
+        raise StrategyUnsuitable(_ANOTHER)
+
+    def check(self, llama: llama_cpp.Llama) -> None:
+        """Refuse another model than the one that this processor was made for: StrategyUnsuitable."""
+        if self._llama() is not llama:
+            raise StrategyUnsuitable(_ANOTHER)
 
 
 class _Text:
@@ -168,17 +176,22 @@ def _chain(llama: weakref.ref[Any], *, logits_processor: Any = None, **settings:
         OptionOutOfRange: several processors of ours, or Mirostat, which cuts and draws in one.
         CTWLError: see :meth:`CTWLLogitsProcessor.begin`.
     """
+    own: Any = llama()
     given = list(logits_processor or [])
     ours = [each for each in given if isinstance(each, CTWLLogitsProcessor)]
     others = llama_cpp.LogitsProcessorList([each for each in given if not isinstance(each, CTWLLogitsProcessor)])
     if len(ours) > 1:
         raise OptionOutOfRange("a text carries one record: pass one CTWLLogitsProcessor")
+    chain = type(own)._init_sampler(own, logits_processor=others or None, **settings)
+    if not ours:
+        return chain
+    ours[0].check(own)
     temperature = settings["temp"]
-    text = ours[0].begin(temperature if temperature >= 0 else 1.0) if ours else None  # below 0 it is ignored
-    if text is not None and temperature > 0 and settings.get("mirostat_mode"):
+    text = ours[0].begin(temperature if temperature >= 0 else 1.0)  # below 0 the engine draws as at 1
+    if text is None:
+        return chain
+    if temperature > 0 and settings["mirostat_mode"]:
         raise OptionOutOfRange(
             "Mirostat cuts and draws in one, so nothing can be marked between; leave mirostat_mode out"
         )
-    own: Any = llama()
-    chain = type(own)._init_sampler(own, logits_processor=others or None, **settings)
-    return chain if text is None else MarkedSampler(chain, text)
+    return MarkedSampler(chain, text)

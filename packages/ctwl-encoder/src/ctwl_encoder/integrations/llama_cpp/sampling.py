@@ -6,6 +6,7 @@ them: it has to mark the distribution that is drawn from, and nothing may be cut
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Protocol
 
 import llama_cpp
@@ -48,29 +49,27 @@ class MarkedSampler:
         """
         self._chain = chain
         self._text = text
-        self._failure: Exception | None = None
-        draw = llama_cpp.llama_sampler_chain_remove(chain.sampler, llama_cpp.llama_sampler_chain_n(chain.sampler) - 1)
-        chain.add_custom(self._apply)
+        self._failures: list[Exception] = []
+        last = llama_cpp.llama_sampler_chain_n(chain.sampler) - 1
+        draw = llama_cpp.llama_sampler_chain_remove(chain.sampler, last)
+        chain.add_custom(partial(_apply, text, self._failures))  # not a method: the chain is freed with this object
         llama_cpp.llama_sampler_chain_add(chain.sampler, draw)
 
     def sample(self, context: Any, index: int = -1) -> int:
         """Draw a token; what went wrong while it was marked is raised here."""
         token = int(self._chain.sample(context, index))
-        if self._failure is not None:
-            raise self._failure
+        if self._failures:
+            raise self._failures[0]
         self._text.extend(token)
         return token
 
-    def close(self) -> None:
-        """Free the chain."""
-        self._chain.close()
 
-    def _apply(self, given: Any) -> None:
-        """Called by llama.cpp with a pointer to the candidates, which it can hear no error from."""
-        try:
-            candidates = given.contents
-            rows = np.ctypeslib.as_array(candidates.data, shape=(candidates.size,))
-            rows["logit"] = self._text.mark(rows["id"], rows["logit"])
-            candidates.sorted = False
-        except Exception as error:
-            self._failure = error
+def _apply(text: Writing, failures: list[Exception], given: Any) -> None:
+    """Called by llama.cpp with a pointer to the candidates; llama.cpp can hear of no failure."""
+    try:
+        candidates = given.contents
+        rows = np.ctypeslib.as_array(candidates.data, shape=(candidates.size,))
+        rows["logit"] = text.mark(rows["id"], rows["logit"])
+        candidates.sorted = False
+    except Exception as error:
+        failures.append(error)
