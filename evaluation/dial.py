@@ -25,7 +25,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from itertools import pairwise
@@ -35,7 +34,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from common import news_prompts, rate, recalled, sources
-from defaults import shared_runs
 from diversity import self_bleu
 from experiment import Options, Result, experiment, tracked
 from numpy.typing import NDArray
@@ -51,6 +49,7 @@ from ctwl_encoder.core.payload import Payload
 from ctwl_encoder.core.strategies import Branch, exponential_minimum, keep_first_half, multiply
 from ctwl_encoder.core.text_state import TextState
 from ctwl_encoder.integrations.transformers import ProcessorConfig
+from ctwl_encoder.plan.statistics import shared_runs
 from ctwl_protocol import hashing
 from ctwl_protocol.records.beacon import BEACON_BITS
 from ctwl_protocol.text.positions import Positions, positions
@@ -202,11 +201,13 @@ def strength(writer: Writer, texts: Sequence[Text], lengths: Sequence[int]) -> d
 
 def variety(alike: Sequence[Sequence[Text]]) -> dict[str, float]:
     """How alike the texts of one prompt are: means over all texts."""
-    behind = [[replace(text, ids=text.ids[UNMARKED:]) for text in texts] for texts in alike]
-    pairs = [[pair for text in texts for pair in pairwise(text.ids)] for texts in behind]
-    measures = {
-        "shared runs of three": [shared_runs(texts) for texts in behind],
-        "self-BLEU": [self_bleu([text.text for text in texts]) for texts in alike],
+    behind = [[text.ids[UNMARKED:] for text in texts] for texts in alike]
+    pairs = [[pair for ids in texts for pair in pairwise(ids)] for texts in behind]
+    measures: dict[str, list[float]] = {
+        "shared runs of three": [
+            shared_runs(own, [other for other in texts if other is not own]) for texts in behind for own in texts
+        ],
+        "self-BLEU": [float(self_bleu([text.text for text in texts]).mean()) for texts in alike],
         "distinct runs of two": [len(set(each)) / len(each) for each in pairs],
     }
     return {name: round(float(np.mean(values)), 4) for name, values in measures.items()}

@@ -126,7 +126,8 @@ class _QuickSynthId(SynthIDTextWatermarkLogitsProcessor):  # type: ignore[misc]
 
     def sample_g_values(self, hashes: torch.Tensor) -> torch.Tensor:
         """The bits of each round: int8 (rows, tokens, DEPTH), each round's beside each other in memory."""
-        return self._bits[:, hashes % self._size].permute(1, 2, 0)
+        bits: torch.Tensor = self._bits[:, hashes % self._size].permute(1, 2, 0)
+        return bits
 
 
 _WEIGHTS = 10 * (DEPTH - 1) - 9 * np.arange(DEPTH)

@@ -101,7 +101,8 @@ DIAGRAMS = {
 
 def drawn(diagram: Diagram) -> str:
     """A picture as SVG."""
-    across, down = (1 + max(box[axis] for box in diagram.boxes.values()) for axis in (0, 1))
+    boxes = diagram.boxes.values()
+    across, down = 1 + max(column for column, _, _ in boxes), 1 + max(row for _, row, _ in boxes)
     width, height = (across - 1) * COLUMN + WIDTH + 2 * MARGIN, (down - 1) * ROW + HEIGHT + 2 * MARGIN
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
@@ -112,7 +113,7 @@ def drawn(diagram: Diagram) -> str:
     ]
     for start, end, label in diagram.arrows:
         parts += arrow(diagram.boxes[start], diagram.boxes[end], label)
-    for column, row, label in diagram.boxes.values():
+    for column, row, label in boxes:
         x, y = corner(column, row)
         parts.append(
             f'<rect x="{x}" y="{y}" width="{WIDTH}" height="{HEIGHT}" rx="6" fill="#deebf7" stroke="#4292c6"/>'
