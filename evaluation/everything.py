@@ -25,7 +25,7 @@ NAMES = (
     "curves", "ablations", "entropy", "gumbel", "defaults", "dial", "plan", "chat", "beside", "lengths", "light",
     "light_speed", "browser",
     "attacks", "preservation", "diversity", "approximations", "detection", "reference", "recovery", "quality", "modes",
-    "asked", "records", "private", "substitution", "false_positives", "pasted", "documents", "numerics",
+    "asked", "records", "private", "substitution", "edits", "false_positives", "pasted", "documents", "numerics",
     "lookahead", "bridge", "device", "serving", "load", "bench", "example",
 )  # fmt: skip
 """The modules of the experiments; the results have the same names."""

@@ -82,6 +82,7 @@ def filled(template: str, results: Path = RESULTS, figures: str = "figures") -> 
     )
     pages.globals |= {"METHODS": METHODS, "CORE_HOUR": CORE_HOUR}
     pages.filters |= {f.__name__: f for f in (counts, percent, rounded, change, area, needed, grouped)}
+    pages.filters |= {"percentage": lambda value: "over all" if value is None else f"{100 * value:.0f}"}
     pages.filters |= {"fixed": lambda value: f"{value:.3f}", "at": lambda name, row: row[name]}
     found = {file.stem: json.loads(file.read_text()) for file in results.glob("*.json")}
     text = pages.get_template(f"{template}.md.j2").render(results=found, figures=figures)

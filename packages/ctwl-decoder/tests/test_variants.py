@@ -1,5 +1,7 @@
 """Texts as people paste them: where characters came from, and which marks may be the reader's."""
 
+import re
+import textwrap
 import unicodedata
 
 import pytest
@@ -45,12 +47,11 @@ def names(text: str) -> list[str]:
 def test_a_plain_text_has_one_form() -> None:
     assert names(TEXT) == [AS_GIVEN]
     assert names("A poem\nhas short lines\nthat are its own") == [AS_GIVEN]
+    assert names("\n".join(TEXT.split())) == [AS_GIVEN]  # a list of words
     assert names("") == [AS_GIVEN]
 
 
 def wrapped(width: int, prefix: str = "") -> str:
-    import textwrap
-
     return "\n\n".join(
         "\n".join(textwrap.wrap(paragraph, width, initial_indent=prefix, subsequent_indent=prefix))
         for paragraph in TEXT.split("\n\n")
@@ -63,6 +64,46 @@ def test_justified_lines_are_joined_and_their_gaps_closed() -> None:
     assert [(name, form.text) for name, form in variants_of(wide)][1:] == [("lines joined, gaps closed", TEXT)]
     assert [(name, form.text) for name, form in variants_of(TEXT.replace(" ", "  "))][1:] == [("gaps closed", TEXT)]
     assert "gaps closed" not in ", ".join(names("if good:\n    go()\n"))  # an indent is no gap
+
+
+def test_a_paragraph_may_end_by_one_line_end() -> None:
+    text = TEXT.replace("\n\n", "\n")
+    lines = "\n".join(textwrap.fill(paragraph, 50) for paragraph in text.split("\n"))
+    assert [(name, form.text) for name, form in variants_of(lines)][1:] == [("lines joined", text)]
+    address = "https://example.org/" + "x" * 70  # no program breaks it, so it says nothing of the width
+    (_, form), *_ = variants_of(wrapped(50) + f"\n{address}\n" + wrapped(50))[1:]
+    assert f"for their work. {address} The council" in form.text and "\n" in form.text
+
+
+def test_a_word_that_is_divided_at_the_end_of_a_line_is_one_again() -> None:
+    lines = "The council said on Tuesday that the new bri-\ndge over the river would open in spring, if it\nhad money."
+    (_, form) = variants_of(lines)[-1]
+    assert (
+        form.text
+        == "The council said on Tuesday that the new bridge over the river would open in spring, if it had money."
+    )
+    assert form.source[form.text.index("dge")] == lines.index("dge")
+    (_, form) = variants_of("The bridge over the river would open in May-\nBut it was closed then, as it had been.")[-1]
+    assert "May-" in form.text  # a sentence of its own begins behind it
+
+
+def test_ligatures_are_letters() -> None:
+    (_, given), (name, form) = variants_of("The o\ufb03ce is \ufb01ne")
+    assert (name, form.text) == ("without ligatures", "The office is fine")
+    assert given.text == "The o\ufb03ce is \ufb01ne" and form.source.tolist()[5:9] == [5, 5, 5, 6]
+
+
+def test_a_text_in_capitals_is_read_in_small_letters_too() -> None:
+    for text in (TEXT.upper(), re.sub(r"\b[a-z]", lambda found: found[0].upper(), TEXT)):
+        (_, _), (name, form) = variants_of(text)
+        assert name == "capitals lowered"
+        assert form.text == TEXT.replace("Tuesday", "tuesday") and form.source.tolist() == list(range(len(TEXT) + 1))
+    text = "NASA And I Say That This Is So. " + TEXT.title()
+    assert variants_of(text)[1][1].text.startswith("NASA and I say that this is so. The council said")
+    shouted = '"MÜDE!" SAGTE ER. I WAR NICHT\n\n' * 4
+    assert variants_of(shouted)[1][1].text.startswith('"Müde!" Sagte er. I war nicht\n\n"Müde!"')
+    for text in ("HELLO THERE", TEXT.lower(), "Der Rat sagte am Dienstag, die neue Brücke sei im Frühling offen. " * 4):
+        assert names(text) == [AS_GIVEN]
 
 
 def test_joiners_are_dropped_where_they_join_nothing() -> None:

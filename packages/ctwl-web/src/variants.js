@@ -1,6 +1,6 @@
 /**
- * 10, step 1: the text as given and, where it looks wrapped, justified or marked up, or has joiners between ASCII
- * characters, a second variant without these things.
+ * 10, step 1: the text as given and, where it looks wrapped, justified, marked up or set in capitals, has ligatures, or
+ * has joiners between ASCII characters, a second variant without these things.
  */
 import { AlignedText } from "./aligned.js";
 import { ENTITIES } from "./entities.js";
@@ -9,10 +9,15 @@ import { Refusal } from "./refusal.js";
 export const AS_GIVEN = "as given";
 
 const WIDEST = 120;
+const MOSTLY_FULL = 1 / 2;
+const CAPITALS = 0.9;
+const FEWEST_WORDS = 20;
 /** White space, inside of brackets. */
 const SPACE = "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
 const [BLANK, SOLID] = [`[${SPACE}]`, `[^${SPACE}]`];
 const [LETTER, START, END] = ["[\\p{L}\\p{N}]", "(?<![^\\n])", "(?![^\\n])"];
+/** A letter, and not a digit. */
+const ALPHA = `(?!\\p{Nd})${LETTER}`;
 
 const BLOCKS = new Set(
   ("address article aside blockquote br dd div dl dt figure footer form h1 h2 h3 h4 h5 h6 header hr li main nav ol p pre " +
@@ -36,6 +41,8 @@ const LINE = /[^\r\n]*(?:\r\n|\r|\n|(?<=[^\r\n])$)/g;
 const GAPS = new RegExp(`(?<=${SOLID})[ \\u00a0]{2,}(?=${SOLID})`, "gu");
 const JOINERS =
   /(?<![^\x00-\x7f])[\u034f\u180b-\u180d\u180f\u200c\u200d\ufe00-\ufe0f\u{e0100}-\u{e01ef}]+(?![^\x00-\x7f])/gu;
+const LIGATURES = /[\ufb00-\ufb06]/g;
+const LETTERS = new RegExp(`(?:${ALPHA})+`, "gu");
 const MARKDOWN = new RegExp(
   [
     `${START} {0,3}(?:> ?)+`, // quotations, in mail too
@@ -52,28 +59,66 @@ const MARKDOWN = new RegExp(
 );
 
 /**
- * The text as given and, where that differs, without marks, wrapped lines and gaps: `{name, text}`, normalized. Refused
- * as `not-text` where the text as given cannot be normalized; a second variant that cannot be is left out.
+ * The text as given and, where that differs, a cleaned one: `{name, text}`, normalized. Refused as `not-text` where the
+ * text as given cannot be normalized; a second variant that cannot be is left out.
  */
 export function variantsOf(text) {
   const given = AlignedText.of(text);
-  const bare = given.edited(Array.from(given.text.matchAll(JOINERS), ({ 0: found, index }) => [index, index + found.length, ""]));
-  const unmarked = (bare.text.match(TAG) ?? []).length >= 2 ? withoutHtml(bare) : withoutMarkdown(bare);
-  const joined = unwrapped(unmarked);
-  const even = joined.edited(Array.from(joined.text.matchAll(GAPS), ({ 0: gap, index }) => [index, index + gap.length, " "]));
-  const steps = [
-    ["without joiners", given, bare], ["without marks", bare, unmarked], ["lines joined", unmarked, joined],
-    ["gaps closed", joined, even],
-  ];
-  const done = steps.filter(([, before, after]) => before.text !== after.text).map(([name]) => name);
+  let cleaned = given;
+  const done = [];
+  for (const [name, step] of STEPS) {
+    const before = cleaned;
+    cleaned = step(before);
+    if (cleaned.text !== before.text) done.push(name);
+  }
   const first = { name: AS_GIVEN, text: given.normalized() };
   try {
-    const second = even.normalized();
+    const second = cleaned.normalized();
     return first.text.text === second.text ? [first] : [first, { name: done.join(", "), text: second }];
   } catch (error) {
     if (error instanceof Refusal) return [first];
     throw error;
   }
+}
+
+/** What is done to a text for its second variant, in this order. */
+const STEPS = [
+  ["without joiners", (given) => replaced(given, JOINERS, () => "")],
+  ["without ligatures", (given) => replaced(given, LIGATURES, (ligature) => ligature.normalize("NFKC"))],
+  ["without marks", (given) => ((given.text.match(TAG) ?? []).length >= 2 ? withoutHtml(given) : withoutMarkdown(given))],
+  ["lines joined", unwrapped],
+  ["gaps closed", (given) => replaced(given, GAPS, () => " ")],
+  ["capitals lowered", withoutCapitals],
+];
+
+const replaced = (given, pattern, put) =>
+  given.edited(Array.from(given.text.matchAll(pattern), ({ 0: found, index }) => [index, index + found.length, put(found)]));
+
+const HAS_BLANK = new RegExp(BLANK);
+
+/**
+ * Where nearly all words begin with a capital: small letters, but for the first of each sentence and *I*. Where other
+ * words have small letters, a word of capitals alone is an abbreviation, and stays.
+ */
+function withoutCapitals(given) {
+  const words = Array.from(given.text.matchAll(LETTERS), ({ 0: word, index }) => ({ word, index }));
+  const firsts = words.map(({ word }) => String.fromCodePoint(word.codePointAt(0)));
+  const cased = firsts.filter((letter) => letter.toLowerCase() !== letter.toUpperCase());
+  const capitals = cased.filter((letter) => letter !== letter.toLowerCase()).length;
+  if (cased.length < FEWEST_WORDS || capitals < CAPITALS * cased.length) return given;
+  const onlyCapitals = words.every(({ word }) => word === word.toUpperCase());
+  const edits = [];
+  let done = 0;
+  words.forEach(({ word, index }, i) => {
+    const gap = given.text.slice(done, index);
+    done = index + word.length;
+    if (!onlyCapitals && size(word) > 1 && word === word.toUpperCase()) return;
+    const begins = i === 0 || /[\r\n]/.test(gap) || (/[.!?]/.test(gap) && HAS_BLANK.test(gap));
+    const [head, ...tail] = word.toLowerCase();
+    const small = [begins || (head === "i" && !tail.length) ? head.toUpperCase() : head, ...tail].join("");
+    edits.push([index, done, small]);
+  });
+  return given.edited(edits);
 }
 
 const LEADING = new RegExp(`^${BLANK}+`);
@@ -94,25 +139,45 @@ const size = (text) => {
   return count;
 };
 
-/** Line breaks that only keep lines short become spaces: the next line's first word would not have fitted. */
+const SEVERAL_WORDS = new RegExp(`${SOLID}${BLANK}+${SOLID}`, "u");
+const DIVIDED = new RegExp(`${ALPHA}-$`, "u");
+const SMALL = new RegExp(`^${BLANK}*\\p{Lowercase}`, "u");
+
+/** Characters of the longest line of several words: a program that wraps lets a long word stand alone. */
+const widthOf = (lines, otherwise) => {
+  const several = lines.filter(({ line }) => SEVERAL_WORDS.test(line));
+  return several.length ? several.reduce((most, { width }) => Math.max(most, width), 0) : otherwise;
+};
+
+/** Whether a line ends inside a word. */
+const isDivided = ({ line, end }, following) => DIVIDED.test(line.slice(0, end)) && SMALL.test(following.line);
+
+/**
+ * Line breaks that only keep lines short become spaces: the next line's first word would not have fitted. A line that
+ * ends a paragraph may be shorter. A word that is divided at a break becomes one again.
+ */
 function unwrapped(given) {
   const lines = Array.from(given.text.matchAll(LINE), ({ 0: line, index }) => {
     const end = trimmedEnd(line);
     return { start: index, line, end, width: size(line.slice(0, end)) };
   });
-  const widest = lines.reduce((most, { width }) => Math.max(most, width), 0);
+  const widest = widthOf(lines, WIDEST + 1);
   const edits = [];
   for (let first = 0, behind; first < lines.length; first = behind) {
     const blank = lines[first].end === 0;
     for (behind = first + 1; behind < lines.length && (lines[behind].end === 0) === blank; behind++);
     const paragraph = lines.slice(first, behind);
-    const width = paragraph.length > 2 ? paragraph.reduce((most, line) => Math.max(most, line.width), 0) : widest;
+    const width = paragraph.length > 2 ? widthOf(paragraph, widest) : widest;
+    if (blank || width > WIDEST) continue;
+    const isFull = ([line, following]) =>
+      line.width + 1 + size(FIRST_WORD.exec(following.line)[1]) > width || isDivided(line, following);
     const pairs = paragraph.slice(1).map((following, i) => [paragraph[i], following]);
-    const ends = ([line, following]) => line.width + 1 + size(FIRST_WORD.exec(following.line)[1]) <= width;
-    if (blank || width > WIDEST || pairs.some(ends)) continue; // the writer ended these lines on purpose
-    for (const [line, following] of pairs) {
+    const breaks = pairs.filter(isFull);
+    if (breaks.length <= MOSTLY_FULL * pairs.length) continue; // the writer ended these lines on purpose
+    for (const [line, following] of breaks) {
       const indent = (LEADING.exec(following.line)?.[0] ?? "").length;
-      edits.push([line.start + line.end, following.start + indent, " "]);
+      const divided = isDivided(line, following);
+      edits.push([line.start + line.end - divided, following.start + indent, divided ? "" : " "]);
     }
   }
   return given.edited(edits);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import textwrap
 from pathlib import Path
 
@@ -19,6 +20,13 @@ FORMS = {
     "marked": MARKED,
     "wrapped": textwrap.fill(MARKED, 70),
     "justified": textwrap.fill(MARKED, 70).replace(" the ", "   the "),
+    "wrapped paragraphs": "\n".join(textwrap.fill(part, 60) for part in textwrap.wrap(MARKED, 300)) + f"\n{'x' * 90}",
+    "divided words": textwrap.fill(MARKED, 60).replace("ing\n", "i-\nng ").replace("the\n", "th-\ne "),
+    "a list of words": "\n".join(MARKED.split()),
+    "ligatures": MARKED.replace("fi", "\ufb01").replace("ff", "\ufb00"),
+    "capitals": MARKED.upper(),
+    "a capital in each word": re.sub(r"\b[a-z]", lambda found: found[0].upper(), f"NASA I said. {MARKED}"),
+    "other capitals": "ÜBER DEN FLÜSSEN. ΌΣΟΣ ΚΑΙ İZMİR STRASSE; «ЧТО ДЕЛАТЬ?» I'M 4TH ①A Ⅷ " * 4,
     "quoted mail": "\n".join(f"> {line}" for line in textwrap.wrap(MARKED, 60)),
     "html": "".join(f"<p>{part} &amp; <b>more</b></p>\n" for part in textwrap.wrap(MARKED, 300)).replace(
         "our", "&#111;ur"

@@ -1,15 +1,17 @@
 """The variants of a pasted text (spec section 10, step 1).
 
-The profile's normalization removes what no reader sees. Readers do see wrapped lines, wide gaps, and the marks of HTML
-and Markdown, and the writer may have written them. Joiners are needed by many scripts. So the decoder reads the text as
-given, and a second variant without these things where the text looks wrapped, justified or marked up, or has joiners
-between ASCII characters. Each variant is a test, and the p-values pay for it.
+The profile's normalization removes what no reader sees. Readers do see wrapped lines, wide gaps, ligatures, capitals,
+and the marks of HTML and Markdown, and the writer may have written them. Joiners are needed by many scripts. So the
+decoder reads the text as given, and a second variant without these things where the text looks wrapped, justified,
+marked up or set in capitals, has ligatures, or has joiners between ASCII characters. Each variant is a test, and the
+p-values pay for it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import unescape
 from itertools import groupby, pairwise
 
@@ -21,6 +23,13 @@ __all__ = ["AS_GIVEN", "variants_of"]
 AS_GIVEN = "as given"
 
 _WIDEST = 120
+_MOSTLY_FULL = 1 / 2
+"""More than this share of a wrapped paragraph's lines have no room for the next word (``evaluation/edits.py``)."""
+
+_CAPITALS = 0.9
+_FEWEST_WORDS = 20
+"""From this share of capitals at the beginnings of words, and so many words, a text is set in capitals. Chosen by hand:
+of other texts hardly any comes near, in German four words in ten have a capital."""
 
 _BLOCK = {
     "address", "article", "aside", "blockquote", "br", "dd", "div", "dl", "dt", "figure", "footer", "form", "h1", "h2",
@@ -48,6 +57,11 @@ _JOINERS = re.compile(
 )
 """Joiners and variation selectors without a neighbour that they could join or vary."""
 
+_LIGATURES = re.compile("[\ufb00-\ufb06]")
+_LETTERS = re.compile(r"[^\W\d_]+")
+_DIVIDED = re.compile(r"[^\W\d_]-\Z")
+"""The end of a line that divides a word."""
+
 _MARKDOWN = re.compile(
     r"""(?mx)
     ^[ ]{0,3}(?:>[ ]?)+                                # quotations, in mail too
@@ -64,51 +78,104 @@ _MARKDOWN = re.compile(
 
 
 def variants_of(text: str) -> list[tuple[str, AlignedText]]:
-    """The text as given and, where that differs, without marks, wrapped lines and gaps: names and normalized texts.
+    """The text as given and, where that differs, a cleaned one: names of what was done, and normalized texts.
 
     Raises:
         NotText: the text as given cannot be normalized, see :func:`ctwl_decoder.text.alignment.normalize_aligned`. A
             second variant that cannot be normalized is left out.
     """
-    given = AlignedText.of(text)
-    bare = given.edited((*found.span(), "") for found in _JOINERS.finditer(text))
-    unmarked = _without_html(bare) if len(_TAG.findall(bare.text)) >= 2 else _without_markdown(bare)
-    joined = _unwrapped(unmarked)
-    even = joined.edited((*found.span(), " ") for found in _GAPS.finditer(joined.text))
-    steps = (
-        ("without joiners", given, bare), ("without marks", bare, unmarked), ("lines joined", unmarked, joined),
-        ("gaps closed", joined, even),
-    )  # fmt: skip
-    done = [name for name, before, after in steps if before.text != after.text]
+    given = cleaned = AlignedText.of(text)
+    done = []
+    for name, step in _STEPS.items():
+        before, cleaned = cleaned, step(cleaned)
+        if cleaned.text != before.text:
+            done.append(name)
     first = normalize_aligned(given)
     try:
-        second = normalize_aligned(even)
+        second = normalize_aligned(cleaned)
     except NotText:
         return [(AS_GIVEN, first)]
     return [(AS_GIVEN, first)] + [(", ".join(done), second)] * (first.text != second.text)
 
 
+def _without_joiners(given: AlignedText) -> AlignedText:
+    return given.edited((*found.span(), "") for found in _JOINERS.finditer(given.text))
+
+
+def _without_ligatures(given: AlignedText) -> AlignedText:
+    ligatures = _LIGATURES.finditer(given.text)
+    return given.edited((*found.span(), unicodedata.normalize("NFKC", found[0])) for found in ligatures)
+
+
+def _without_marks(given: AlignedText) -> AlignedText:
+    return _without_html(given) if len(_TAG.findall(given.text)) >= 2 else _without_markdown(given)
+
+
+def _without_gaps(given: AlignedText) -> AlignedText:
+    return given.edited((*found.span(), " ") for found in _GAPS.finditer(given.text))
+
+
+def _without_capitals(given: AlignedText) -> AlignedText:
+    """Where nearly all words begin with a capital: small letters, but for the first of each sentence and *I*.
+
+    Where other words have small letters, a word of capitals alone is an abbreviation, and stays.
+    """
+    words = list(_LETTERS.finditer(given.text))
+    cased = [word[0][0] for word in words if word[0][0].lower() != word[0][0].upper()]
+    capitals = sum(letter != letter.lower() for letter in cased)
+    if len(cased) < _FEWEST_WORDS or capitals < _CAPITALS * len(cased):
+        return given
+    only_capitals = all(word[0] == word[0].upper() for word in words)
+    edits, done = list[Edit](), 0
+    for word in words:
+        gap, done = given.text[done : word.start()], word.end()
+        if not only_capitals and len(word[0]) > 1 and word[0] == word[0].upper():
+            continue
+        begins = word is words[0] or any(end in gap for end in "\r\n")
+        begins |= any(mark in gap for mark in ".!?") and any(map(str.isspace, gap))
+        small = word[0].lower()
+        edits.append((*word.span(), small[0].upper() + small[1:] if begins or small == "i" else small))
+    return given.edited(edits)
+
+
 def _unwrapped(given: AlignedText) -> AlignedText:
-    """Line breaks that only keep lines short become spaces: the next line's first word would not have fitted."""
+    """Line breaks that only keep lines short become spaces: the next line's first word would not have fitted.
+
+    A line that ends a paragraph may be shorter. A word that is divided at a break becomes one again.
+    """
     lines = [(found.start(), found.group()) for found in _LINE.finditer(given.text)]
-    widest = max((len(line.rstrip()) for _, line in lines), default=0)
+    widest = _width(lines, _WIDEST + 1)
     edits: list[Edit] = []
     for blank, group in groupby(lines, lambda line: not line[1].strip()):
         paragraph = list(group)
-        width = max(len(line.rstrip()) for _, line in paragraph) if len(paragraph) > 2 else widest
-        if (
-            blank
-            or width > _WIDEST
-            or any(
-                len(line.rstrip()) + 1 + len(following.split(maxsplit=1)[0]) <= width
-                for (_, line), (_, following) in pairwise(paragraph)
-            )
-        ):
+        width = _width(paragraph, widest) if len(paragraph) > 2 else widest
+        if blank or width > _WIDEST:
+            continue
+        pairs = list(pairwise(paragraph))
+        breaks = [(line, following) for line, following in pairs if _is_full(line[1], following[1], width)]
+        if len(breaks) <= _MOSTLY_FULL * len(pairs):
             continue  # the writer ended these lines on purpose
-        for (start, line), (next_start, following) in pairwise(paragraph):
-            indent = len(following) - len(following.lstrip())
-            edits.append((start + len(line.rstrip()), next_start + indent, " "))
+        for (start, line), (next_start, following) in breaks:
+            divided = _is_divided(line, following)
+            end, indent = start + len(line.rstrip()) - divided, len(following) - len(following.lstrip())
+            edits.append((end, next_start + indent, "" if divided else " "))
     return given.edited(edits)
+
+
+def _width(lines: Sequence[tuple[int, str]], default: int) -> int:
+    """Characters of the longest line of several words: a program that wraps lets a long word stand alone."""
+    return max((len(line.rstrip()) for _, line in lines if len(line.split(maxsplit=2)) > 1), default=default)
+
+
+def _is_full(line: str, following: str, width: int) -> bool:
+    """Whether the next line's first word would not have fitted."""
+    first = following.split(maxsplit=1)[0]
+    return len(line.rstrip()) + 1 + len(first) > width or _is_divided(line, following)
+
+
+def _is_divided(line: str, following: str) -> bool:
+    """Whether a line ends inside a word."""
+    return _DIVIDED.search(line.rstrip()) is not None and following.lstrip()[:1].islower()
 
 
 def _without_markdown(given: AlignedText) -> AlignedText:
@@ -164,3 +231,14 @@ def _outside_tags(text: str) -> Iterator[tuple[str, int, int]]:
         tag = named[1] if named else ""
         done = place = closed + (len(end) if end in (">", "-->") else 0)
     yield tag, done, len(text)
+
+
+_STEPS: Mapping[str, Callable[[AlignedText], AlignedText]] = {
+    "without joiners": _without_joiners,
+    "without ligatures": _without_ligatures,
+    "without marks": _without_marks,
+    "lines joined": _unwrapped,
+    "gaps closed": _without_gaps,
+    "capitals lowered": _without_capitals,
+}
+"""What is done to a text for its second variant, in this order."""
