@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import StrEnum
 from types import UnionType
-from typing import Any, ClassVar, Self, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Self, Union, get_args, get_origin
 
 from pydantic import (
     BaseModel,
@@ -103,6 +103,7 @@ _KINDS: dict[type, str] = {
     float: "a number",
     str: "a string",
     list: "a list",
+    tuple: "a list",
 }
 _BOUNDS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
 
@@ -123,8 +124,9 @@ def _allowed(field: FieldInfo) -> str:
 
 def kind_of(field: FieldInfo) -> type:
     """The type of an option; of ``type | None`` the first, of ``list[type]`` the list."""
-    either = isinstance(field.annotation, UnionType)
-    kind: Any = get_args(field.annotation)[0] if either else field.annotation
+    kind: Any = field.annotation
+    while get_origin(kind) in (Union, UnionType, Annotated):
+        kind = get_args(kind)[0]
     found: type = get_origin(kind) or kind
     return found
 

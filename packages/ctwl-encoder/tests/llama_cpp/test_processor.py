@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("llama_cpp", reason="the plug-in is tested in an environment of its own: make test-llama")
 
-from llama_cpp import Llama, LogitsProcessorList
+from llama_cpp import Llama, LogitsProcessorList, MinTokensLogitsProcessor
 from llama_cpp.llama_speculative import LlamaPromptLookupDecoding
 
 from ctwl_decoder import Decoder
@@ -20,7 +20,8 @@ from ctwl_encoder.integrations.llama_cpp import CTWLLogitsProcessor, mark_all
 
 PROFILE = "org.ctwl.smollm2-135m.1"
 PROMPT = "The council said on Tuesday that the new bridge over the river would"
-CLEAR = {"temperature": 1.0, "top_k": 0, "top_p": 1.0, "min_p": 0.0}
+WIDE = {"temperature": 0.8, "top_k": 0, "top_p": 1.0, "min_p": 0.0}
+"""Sampling that leaves a watermark much choice."""
 
 
 def opened(**options: Any) -> Llama:
@@ -44,9 +45,10 @@ def decoder() -> Decoder:
 
 
 def written(llama: Llama, *processors: Any, **options: Any) -> str:
-    named = {"max_tokens": 200, "seed": 5, **CLEAR, **options}
-    answer = llama.create_completion(PROMPT, logits_processor=LogitsProcessorList(processors), **named)
-    return str(answer["choices"][0]["text"])
+    """A text of 150 tokens."""
+    named = {"max_tokens": 150, "seed": 5, **WIDE, **options}
+    endless = LogitsProcessorList([MinTokensLogitsProcessor(150, llama.token_eos()), *processors])
+    return str(llama.create_completion(PROMPT, logits_processor=endless, **named)["choices"][0]["text"])
 
 
 def read(decoder: Decoder, text: str) -> tuple[int | None, int | None]:
@@ -82,15 +84,14 @@ def test_what_stands_in_the_chain_acts_before_the_mark(
 
     monkeypatch.setattr(processor, "begin", watched)
     processors = (lambda ids, scores: np.where(np.arange(len(scores)) == 281, -np.inf, scores), processor)
-    options = {"temperature": 1.3, "top_k": 50, "top_p": 0.9, "repeat_penalty": 1.2, "seed": 6}
-    text = written(llama, *processors, max_tokens=300, **options)
+    text = written(llama, *processors, top_k=50, top_p=0.9, repeat_penalty=1.2)
     assert read(decoder, text) == (42, 3)
-    assert len(seen) == 300 and all(1 <= len(candidates) <= 50 for candidates, _, _ in seen)
+    assert len(seen) == 150 and max(len(candidates) for candidates, _, _ in seen) == 50
     assert not any(281 in candidates for candidates, _, _ in seen)
-    cut = [np.isneginf(marked).mean() for _, _, marked in seen]
-    assert 0.1 < np.mean(cut) < 0.7
-    for (_, _, marked), (candidates, _, _), token in zip(seen, seen, llama.input_ids[-300:], strict=False):
-        assert np.isfinite(marked).any() and len(candidates) == len(marked), token
+    assert np.mean([np.isneginf(marked).any() for _, _, marked in seen]) > 0.5
+    drawn = llama.input_ids[llama.n_tokens - 149 : llama.n_tokens]  # the last token is never evaluated
+    for (candidates, _, marked), token in zip(seen, drawn, strict=False):
+        assert np.isfinite(marked[candidates == token]).all() and token in candidates
 
 
 def test_on_average_over_codes_the_distribution_stays(llama: Llama) -> None:
@@ -116,7 +117,7 @@ def test_every_call_of_a_model_can_be_marked(decoder: Decoder) -> None:
     """With a logit bias, for which the engine forgets the processors that a call names, and with a draft model."""
     llama = opened(draft_model=LlamaPromptLookupDecoding(num_pred_tokens=3), logits_all=True)
     mark_all(llama, CTWLLogitsProcessor(llama, provider=42, version=3, profile=PROFILE))
-    answer = llama(PROMPT, max_tokens=250, seed=5, logit_bias={300: -1.0}, **CLEAR)
+    answer = llama(PROMPT, max_tokens=150, seed=5, logit_bias={300: -1.0, llama.token_eos(): -50.0}, **WIDE)
     assert read(decoder, answer["choices"][0]["text"]) == (42, 3)
     with pytest.raises(StrategyUnsuitable, match="another Llama"):
         written(llama, CTWLLogitsProcessor(opened(), provider=7, profile=PROFILE))

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from ctwl_decoder import Decoder, Report
+from ctwl_decoder import Decoder
 
 pytest.importorskip("llama_cpp", reason="the plug-in is tested in an environment of its own: make test-llama")
 openai = pytest.importorskip("openai")
@@ -30,8 +30,8 @@ PROMPTS = [
     "Farmers in the north of the state are waiting for rain after",
     "The minister told reporters that the budget",
 ]
-CLEAR = {"temperature": 1.0, "extra_body": {"top_k": 0, "min_p": 0.0}, "top_p": 1.0}
-"""Sampling that leaves a watermark much choice."""
+LONG = {"min_tokens": 150}
+"""No end before so many tokens. At the server's temperature of 0.8 they are marked by ``gumbel``."""
 
 
 @pytest.fixture(scope="session")
@@ -68,101 +68,91 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         server.wait(60)
 
 
+def asked(client: Any, prompt: str, **options: Any) -> Any:
+    """An answer; what OpenAI's client does not know goes as ``extra_body``."""
+    known = {name: options.pop(name) for name in ("stream", "logit_bias") if name in options}
+    return client.completions.create(
+        model="", prompt=prompt, max_tokens=options.pop("max_tokens", 150), seed=5, extra_body=options, **known
+    )
+
+
 def write(client: Any, prompt: str, **options: Any) -> str:
     return str(asked(client, prompt, **options).choices[0].text)
 
 
-def asked(client: Any, prompt: str, **options: Any) -> Any:
-    return client.completions.create(model="", prompt=prompt, **{"max_tokens": 200, "seed": 5, **options})
-
-
-def found(report: Report) -> tuple[int | None, int | None]:
+def read(decoder: Decoder, text: str) -> tuple[int | None, int | None]:
+    report = decoder.decode(text, score="light")
     return report.provider, report.version
 
 
-def read(decoder: Decoder, text: str) -> tuple[int | None, int | None]:
-    return found(decoder.decode(text, score="light"))
-
-
 def test_a_client_that_knows_nothing_gets_marked_text(client: Any, decoder: Decoder) -> None:
-    """At the server's own temperature of 0.8; the ends of a few texts come early, and few choices may be left."""
-    texts = [write(client, prompt, max_tokens=300, extra_body={"min_tokens": 300}) for prompt in PROMPTS]
-    assert [read(decoder, text) for text in texts] == [(42, 3)] * 3
-
-
-def test_a_stream_and_a_chat_are_marked(client: Any, decoder: Decoder) -> None:
-    stream = asked(client, PROMPTS[0], stream=True, max_tokens=300, **CLEAR)
+    """By completions, by a stream, and in a chat; a temperature of 1 is marked by ``unbiased``."""
+    assert read(decoder, write(client, PROMPTS[0], **LONG)) == (42, 3)
+    stream = asked(client, PROMPTS[1], stream=True, **LONG)
     assert read(decoder, "".join(part.choices[0].text for part in stream)) == (42, 3)
     messages = [{"role": "user", "content": "Write a long story about a bridge, a river and a council."}]
-    options = {**CLEAR, "extra_body": {**CLEAR["extra_body"], "min_tokens": 250}}
-    answer = client.chat.completions.create(model="", messages=messages, max_tokens=300, seed=5, **options)
+    answer = client.chat.completions.create(model="", messages=messages, max_tokens=150, extra_body=LONG)
     assert read(decoder, answer.choices[0].message.content) == (42, 3)
+    plain = {"temperature": 1.0, "top_k": 0, "top_p": 1.0, "min_p": 0.0, "min_tokens": 400, "max_tokens": 400}
+    assert read(decoder, write(client, PROMPTS[2], **plain)) == (42, 3)
 
 
 def test_a_request_has_a_record_of_its_own_or_none(client: Any, decoder: Decoder) -> None:
-    own = write(client, PROMPTS[0], extra_headers={"ctwl-provider": "7", "ctwl-version": "1"}, **CLEAR)
-    assert read(decoder, own) == (7, 1)
-    assert read(decoder, write(client, PROMPTS[0], extra_headers={"ctwl-strategy": "off"}, **CLEAR)) == (None, None)
-    assert read(decoder, write(client, PROMPTS[0], **CLEAR)) == (42, 3)
-    codes = {"ctwl-layout": "3", "ctwl-codes": "[43211, 207942, 380826]", "ctwl-strategy": "gumbel"}
-    report = decoder.decode(write(client, PROMPTS[1], max_tokens=450, extra_headers=codes, **CLEAR), score="light")
-    assert report.record is not None and report.provider == 43211 >> 10
+    assert read(decoder, write(client, PROMPTS[0], ctwl_provider=7, ctwl_version=1, **LONG)) == (7, 1)
+    assert read(decoder, write(client, PROMPTS[0], ctwl_strategy="off", **LONG)) == (None, None)
+    assert read(decoder, write(client, PROMPTS[0], **LONG)) == (42, 3)
 
 
 def test_the_same_request_carries_another_nonce(client: Any) -> None:
-    texts = {write(client, PROMPTS[2], max_tokens=60) for _ in range(4)}
-    assert len(texts) > 1
+    assert len({write(client, PROMPTS[2], max_tokens=50) for _ in range(4)}) > 1
 
 
 @pytest.mark.parametrize(
-    ("headers", "body", "message"),
+    ("told", "message"),
     [
-        ({"ctwl-provider": "1024"}, {}, "provider"),
-        ({"ctwl-provider": "acme"}, {}, "provider"),
-        ({"ctwl-strategy": "loud"}, {}, "unbiased"),
-        ({"ctwl-colour": "3"}, {}, "no option"),
-        ({"ctwl-profile": "org.ctwl.gpt2.1"}, {}, "no option"),
-        ({"ctwl-codes": "[" * 9000}, {}, "codes"),
-        ({"ctwl-strategy": "gumbel"}, {"temperature": 0.0}, "delta"),
-        ({}, {"temperature": 0.0}, "pip install ctwl-encoder"),
-        ({}, {"extra_body": {"mirostat_mode": 2}}, "mirostat_mode"),
+        ({"ctwl_provider": 1024}, "provider"),
+        ({"ctwl_strategy": "loud"}, "unbiased"),
+        ({"ctwl_colour": 3}, "no option"),
+        ({"ctwl_profile": "org.ctwl.gpt2.1"}, "no option"),
+        ({"ctwl_codes": [[1]]}, "codes"),
+        ({"ctwl_strategy": "gumbel", "temperature": 0.0}, "delta"),
+        ({"temperature": 0.0}, "pip install ctwl-encoder"),
+        ({"temperature": 0.0, "stream": True}, "pip install ctwl-encoder"),
+        ({"mirostat_mode": 2}, "mirostat_mode"),
     ],
     ids=str,
 )
-def test_what_cannot_be_written_is_refused(
-    client: Any, headers: dict[str, str], body: dict[str, Any], message: str
-) -> None:
+def test_what_cannot_be_written_is_refused(client: Any, told: dict[str, Any], message: str) -> None:
     with pytest.raises(openai.BadRequestError, match=message):
-        write(client, PROMPTS[0], extra_headers=headers, **body)
-    off = {**headers, "ctwl-strategy": "off"} if not headers else {"ctwl-strategy": "off"}
-    assert write(client, PROMPTS[0], max_tokens=5, extra_headers=off, **body)
+        asked(client, PROMPTS[0], **told)
+    own = {name: value for name, value in told.items() if not name.startswith("ctwl_") and name != "stream"}
+    assert write(client, PROMPTS[0], max_tokens=5, ctwl_strategy="off", **own)
 
 
 def test_a_grammar_stands_over_the_mark(client: Any, decoder: Decoder) -> None:
-    letters = {**CLEAR, "extra_body": {**CLEAR["extra_body"], "grammar": "root ::= [a-z ]{1500}"}}
-    text = write(client, PROMPTS[0], max_tokens=300, **letters)
+    text = write(client, PROMPTS[0], grammar="root ::= [a-z ]{1500}", **LONG)
     assert set(text) <= set("abcdefghijklmnopqrstuvwxyz ")
     assert read(decoder, text) == (42, 3)
-    schema = {"type": "object", "properties": {"city": {"type": "string"}, "rain": {"type": "boolean"}},
-              "required": ["city", "rain"]}  # fmt: skip
+    schema = {"type": "object", "properties": {"rain": {"type": "boolean"}}, "required": ["rain"]}
     answer = client.chat.completions.create(
-        model="", messages=[{"role": "user", "content": "Where does it rain?"}], max_tokens=200, seed=5,
+        model="", messages=[{"role": "user", "content": "Does it rain?"}], max_tokens=60,
         response_format={"type": "json_object", "schema": schema},
     )  # fmt: skip
-    assert json.loads(answer.choices[0].message.content).keys() == {"city", "rain"}
+    assert json.loads(answer.choices[0].message.content).keys() == {"rain"}
 
 
-def test_logits_that_are_no_numbers_end_neither_text_nor_server(client: Any, decoder: Decoder) -> None:
-    """A client can make some, and so may a model."""
+def test_what_a_client_sends_ends_neither_text_nor_server(client: Any, decoder: Decoder) -> None:
+    """Logits that are no numbers, which a model may make too; bodies that are no requests."""
+    asked = f'{{"prompt": "{PROMPTS[0]}", "max_tokens": 20, '
     for bias in ("NaN", "1e400", "-1e400"):
-        body = f'{{"prompt": "{PROMPTS[0]}", "max_tokens": 20, "logit_bias": {{"300": {bias}}}}}'
-        assert posted(client, body) in (200, 422)
-    biased = write(client, PROMPTS[0], logit_bias={"300": -5.0}, **CLEAR)
-    assert read(decoder, biased) == (42, 3)
+        assert posted(client, f'{asked} "logit_bias": {{"300": {bias}}}}}') == 200
+    for body in ("", "[]", "[" * 100_000, f'{asked} "temperature": "hot"}}', f'{asked} "mirostat_mode": NaN}}'):
+        assert posted(client, body) in (400, 422, 500)
+    assert read(decoder, write(client, PROMPTS[0], logit_bias={"300": -5.0}, **LONG)) == (42, 3)
 
 
 def posted(client: Any, body: str) -> int:
-    """The status of an answer to a body that is no JSON by the book."""
+    """The status of the answer to a body."""
     address = urllib.parse.urlsplit(str(client.base_url))
     connection = http.client.HTTPConnection(str(address.hostname), address.port, timeout=60)
     connection.request("POST", "/v1/completions", body, {"content-type": "application/json"})
@@ -170,8 +160,8 @@ def posted(client: Any, body: str) -> int:
 
 
 def test_a_client_that_leaves_harms_no_other(client: Any, decoder: Decoder) -> None:
-    stream = asked(client, PROMPTS[1], stream=True, max_tokens=400)
+    stream = asked(client, PROMPTS[1], stream=True, max_tokens=300)
     for _, part in zip(range(20), stream, strict=False):
         assert part.choices
     stream.close()
-    assert read(decoder, write(client, PROMPTS[1], **CLEAR)) == (42, 3)
+    assert read(decoder, write(client, PROMPTS[1], **LONG)) == (42, 3)

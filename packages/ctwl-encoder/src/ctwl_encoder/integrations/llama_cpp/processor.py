@@ -69,21 +69,24 @@ class CTWLLogitsProcessor:
         self._requested = requested
         self._markers: dict[tuple[Strategy, bool, Decoding], Marker] = {}
 
-    def begin(self, temperature: float) -> _Text | None:
+    def begin(self, temperature: float, mirostat_mode: float = 0) -> _Text | None:
         """Begin a text; None where the request wants no mark.
 
         Args:
-            temperature: of sampling; 0 for greedy decoding.
+            temperature: of sampling; 0 for greedy decoding; the engine takes one below 0 as 1.
+            mirostat_mode: above 0, Mirostat cuts and draws in one step.
 
         Raises:
             OptionOutOfRange, FieldOutOfRange, LayoutUnknown, StrategyUnsuitable: what the request should change.
             ExtraMissing: the strategy asks the proxy LM, and torch is not installed.
             CTWLError: see :func:`ctwl_protocol.proxy.open_proxy`.
         """
-        request = Request.of(self._options, self._requested(), temperature)
+        request = Request.of(self._options, self._requested(), 1.0 if temperature < 0 else temperature)
         if request is None:
             return None
-        decoding = Decoding.SAMPLED if temperature > 0 else Decoding.GREEDY
+        if mirostat_mode and temperature > 0:
+            raise OptionOutOfRange("nothing can be marked before Mirostat draws; leave mirostat_mode out")
+        decoding = Decoding.GREEDY if temperature == 0 else Decoding.SAMPLED
         how = request.strategy, request.skip_repeats, decoding
         if how not in self._markers:
             marker = Marker(self._bridge, request.strategy, skip_repeats=request.skip_repeats, decoding=decoding)
@@ -173,7 +176,7 @@ def _chain(llama: weakref.ref[Any], *, logits_processor: Any = None, **settings:
     """``Llama._init_sampler``, which is called for each text: its chain of samplers, which marks before it draws.
 
     Raises:
-        OptionOutOfRange: several processors of ours, or Mirostat, which cuts and draws in one.
+        OptionOutOfRange: several processors of ours.
         CTWLError: see :meth:`CTWLLogitsProcessor.begin`.
     """
     own: Any = llama()
@@ -186,12 +189,5 @@ def _chain(llama: weakref.ref[Any], *, logits_processor: Any = None, **settings:
     if not ours:
         return chain
     ours[0].check(own)
-    temperature = settings["temp"]
-    text = ours[0].begin(temperature if temperature >= 0 else 1.0)  # below 0 the engine draws as at 1
-    if text is None:
-        return chain
-    if temperature > 0 and settings["mirostat_mode"]:
-        raise OptionOutOfRange(
-            "Mirostat cuts and draws in one, so nothing can be marked between; leave mirostat_mode out"
-        )
-    return MarkedSampler(chain, text)
+    text = ours[0].begin(settings["temp"], settings["mirostat_mode"])
+    return chain if text is None else MarkedSampler(chain, text)

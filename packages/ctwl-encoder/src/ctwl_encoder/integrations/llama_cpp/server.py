@@ -1,28 +1,23 @@
 """``ctwl-llama-server``: the OpenAI-compatible server of llama-cpp-python, whose texts carry records.
 
-It is that server, with all its options. A request may ask for another record, or for none, in HTTP headers.
+It is that server, with all its options. A request may ask for another record, or for none.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
-from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ctwl_protocol import CTWLError, published_names
+from ctwl_protocol import published_names
 from ctwl_protocol.command import command_parser, run_command
 from ctwl_protocol.environment import PROFILE, PROXY
 
 from ...arguments import add_options
 from ...errors import ExtraMissing
 from ...options import BeaconOptions, MarkingOptions
-from ..request import PREFIX, Request
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Receive, Scope, Send
+from ..request import Request
 
 __all__ = ["main"]
 
@@ -35,14 +30,10 @@ examples:
   ctwl-llama-server --provider 42 --version 3 --model model.gguf --n_ctx 4096
   ctwl-llama-server --provider 42 --profile org.ctwl.smollm2-135m.1 --model model.gguf --port 8080
 
-a request may have options of its own, as HTTP headers:
-  ctwl-provider: 7      another provider; so do ctwl-version, ctwl-nonce, ctwl-strategy, ctwl-delta,
-                        ctwl-skip-repeats, ctwl-layout and ctwl-codes
-  ctwl-strategy: off    no mark
+a request may have options of its own in its body, among them:
+  "ctwl_provider": 7, "ctwl_version": 1    another record
+  "ctwl_strategy": "off"                   no mark
 """
-
-_requested: ContextVar[dict[str, Any]] = ContextVar("requested", default={})  # noqa: B039 - it is never changed
-"""The options of the request that is being served."""
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -90,58 +81,28 @@ def serve(options: dict[str, Any], arguments: Sequence[str]) -> None:
     try:
         from llama_cpp.server import __main__ as engine
         from llama_cpp.server.model import LlamaProxy
-        from starlette.exceptions import HTTPException
 
+        from .admission import Admission, requested
         from .processor import CTWLLogitsProcessor, mark_all
     except ImportError as error:
         raise ExtraMissing(
             f"there is no {error.name or error}; install the server with: pip install 'llama-cpp-python[server]'"
         ) from error
-
-    class Processor(CTWLLogitsProcessor):
-        """Its refusals are answered with status 400."""
-
-        def begin(self, temperature: float) -> Any:
-            try:
-                return super().begin(temperature)
-            except CTWLError as error:
-                raise HTTPException(400, f"ctwl: {error}") from error
-
     load, create = LlamaProxy.load_llama_from_model_settings, engine.create_app
+    processors: list[CTWLLogitsProcessor] = []  # of the model that is loaded
 
     def load_marked(settings: Any) -> Any:
         llama = load(settings)
-        mark_all(llama, Processor(llama, requested=_requested.get, **options))
+        processors[:] = [CTWLLogitsProcessor(llama, requested=requested, **options)]
+        mark_all(llama, processors[0])
         return llama
 
-    def create_listening(**settings: Any) -> Any:
+    def create_admitting(**settings: Any) -> Any:
         app = create(**settings)
-        app.add_middleware(_Listening)
+        app.add_middleware(Admission, processor=lambda: processors[0])
         return app
 
     LlamaProxy.load_llama_from_model_settings = staticmethod(load_marked)
-    engine.create_app = create_listening
+    engine.create_app = create_admitting
     sys.argv[:] = ["llama_cpp.server", *arguments]
     engine.main()
-
-
-class _Listening:
-    """ASGI: notes the options of each request, which are read where its text begins."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            named = ((name.decode("latin-1").replace("-", "_"), value) for name, value in scope["headers"])
-            _requested.set({name: _value(value) for name, value in named if name.startswith(PREFIX)})
-        await self._app(scope, receive, send)
-
-
-def _value(header: bytes) -> Any:
-    """An option's value: JSON, or else text."""
-    text = header.decode("latin-1")
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
