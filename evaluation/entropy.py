@@ -35,21 +35,24 @@ SAMPLING: dict[str, dict[str, Any]] = {
 }
 
 
-def shortest(good: NDArray[np.bool_], lengths: Sequence[int]) -> float:
+def shortest(good: NDArray[np.bool_], lengths: Sequence[int], tenths: int = 9) -> float:
     """The shortest length at which nine in ten of the texts are good; infinite where there is none.
 
     Args:
         good: bool (texts, lengths).
         lengths: ascending.
+        tenths: so many in ten instead of nine.
     """
-    enough = np.flatnonzero(10 * good.sum(axis=0) >= 9 * len(good))
+    enough = np.flatnonzero(10 * good.sum(axis=0) >= tenths * len(good))
     return lengths[enough[0]] if len(enough) else np.inf
 
 
-def needed(good: NDArray[np.bool_], lengths: Sequence[int], rng: np.random.Generator) -> dict[str, Any]:
+def needed(
+    good: NDArray[np.bool_], lengths: Sequence[int], rng: np.random.Generator, tenths: int = 9
+) -> dict[str, Any]:
     """:func:`shortest` with its interval; None for more than the longest length."""
-    drawn = [shortest(good[rows], lengths) for rows in rng.integers(len(good), size=(2000, len(good)))]
-    values = [shortest(good, lengths), *np.quantile(drawn, (0.025, 0.975), method="inverted_cdf")]
+    drawn = [shortest(good[rows], lengths, tenths) for rows in rng.integers(len(good), size=(2000, len(good)))]
+    values = [shortest(good, lengths, tenths), *np.quantile(drawn, (0.025, 0.975), method="inverted_cdf")]
     value, low, high = (None if np.isinf(each) else int(each) for each in values)
     return {"tokens": value, "interval_95": [low, high]}
 

@@ -22,7 +22,8 @@ from experiment import FILES, RESULTS, Experiment
 from plots import draw_all
 
 NAMES = (
-    "curves", "ablations", "entropy", "gumbel", "defaults", "plan", "lengths", "light", "light_speed", "browser",
+    "curves", "ablations", "entropy", "gumbel", "defaults", "dial", "plan", "chat", "beside", "lengths", "light",
+    "light_speed", "browser",
     "attacks", "preservation", "diversity", "approximations", "detection", "reference", "recovery", "quality", "modes",
     "asked", "records", "private", "substitution", "false_positives", "pasted", "documents", "numerics",
     "lookahead", "bridge", "device", "serving", "load", "bench", "example",

@@ -5,8 +5,7 @@
   the two light scores, and of light reading before the whole, are varied. So are the levels of a scan's screen, among
   the codes of registered providers.
 - The same through the token bridge, by a provider with another vocabulary.
-- A prior of the token's frequency: its id in the order of the merges sets the probabilities that the ranks are weighed
-  with. What is found with it, and without it?
+- ``light-rank`` takes tokens with small ids to be common. What is found where all tokens are taken to be alike?
 - Human text of many kinds, in passages of 100 to 400 tokens: the p-values by the light scores, of registered codes,
   must not lie below uniform (one-sided Kolmogorov-Smirnov), and few passages should pass the screen. Beside the given
   files: source code, licences, tables, lists and other scripts from the installed packages.
@@ -43,11 +42,12 @@ from ctwl_decoder.search.plan import (
 from ctwl_decoder.search.records import RecordReader
 from ctwl_decoder.search.screen import screen
 from ctwl_decoder.search.windows import ONE_CODE, WHOLE
-from ctwl_decoder.statistics.light import STEP_BITS, light_ranks, light_scores
+from ctwl_decoder.statistics.light import light_ranks, light_scores, light_units
 from ctwl_decoder.statistics.null import tail_of
 from ctwl_decoder.statistics.scored_positions import ScoredPositions, ScoreTable
-from ctwl_decoder.statistics.scores import NAT, Score, position_scores
+from ctwl_decoder.statistics.scores import Score, position_scores
 from ctwl_decoder.text.tokens import tokenize_variants
+from ctwl_protocol.profile import Profile
 from ctwl_protocol.proxy import Proxy
 from ctwl_protocol.registry import load_trusted
 from ctwl_protocol.text.positions import Positions, positions
@@ -62,17 +62,16 @@ METHODS: dict[str, dict[str, Any]] = {
 SOFT_SHARES = (1 / 2, 3 / 4, 7 / 8)
 FIRST_SHARES = (1 / 8, 1 / 4, 1 / 2)
 LEVELS = (0.01, 0.02, 0.05, 0.1, 0.2)
-PRIOR = "light-rank with a prior by id"
+ALIKE, MIDDLE = "light-rank, all tokens alike", 8
 
 
 def read(proxy: Proxy, text: str, code: int, lengths: Sequence[int]) -> list[dict[str, float]]:
     """For each length, by each score: how often a wrong code would score as high as the one that was written."""
     profile = proxy.profile
     whole = positions(proxy.tokenizer.encode(text), profile.prefix_length, profile.context_length)
-    evidence, ranks = kept(proxy)(whole, lambda done: None), light_ranks(profile, whole)
+    evidence, light = kept(proxy)(whole, lambda done: None), light_units(profile, whole)
     units = {score.value: position_scores(score, evidence, profile.sigma) for score in SCORE_SHARES}
-    units |= {score.value: light_scores(score, ranks, profile.sigma) for score in LIGHT_SHARES}
-    units[PRIOR] = by_id(ranks, whole.observed)
+    units |= {score.value: light(score) for score in LIGHT_SHARES} | {ALIKE: alike(profile, whole)}
     rows = []
     for length in lengths:
         end = max(length - profile.prefix_length, 0)
@@ -97,13 +96,13 @@ def counted(rows: Sequence[Mapping[str, float]], codes: int, registered: int) ->
     }
     light = by_share[LIGHT_SHARES[Score.LIGHT_SOFT]]
     finds = codes * whole <= ALPHA
-    with_prior = np.minimum(tail["light-soft"], tail[PRIOR]) / LIGHT_SHARES[Score.LIGHT_RANK]
+    all_alike = np.minimum(tail["light-soft"], tail[ALIKE]) / LIGHT_SHARES[Score.LIGHT_RANK]
     scanned = registered * whole <= ALPHA
     return {
         "texts": len(rows),
         "whole": int(finds.sum()),
         "light": {f"{s:g} of its level for light-soft": int((codes * p <= ALPHA).sum()) for s, p in by_share.items()},
-        "light, with a prior": int((codes * with_prior <= ALPHA).sum()),
+        "light, all tokens alike": int((codes * all_alike <= ALPHA).sum()),
         "light, of what the whole finds": rate(int((finds & (codes * light <= ALPHA)).sum()), max(int(finds.sum()), 1)),
         "light first": {
             f"{share:g} of the level for light": {
@@ -120,6 +119,13 @@ def counted(rows: Sequence[Mapping[str, float]], codes: int, registered: int) ->
             },
         },
     }
+
+
+def passing(scans: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Of what the whole finds at one length, by all methods: the share that passes the screen, by its level."""
+    found = sum(scan["whole"] for scan in scans)
+    passed = {str(level): sum(scan["pass the screen, of these"][str(level)] for scan in scans) for level in LEVELS}
+    return {level: rate(count, max(found, 1)) for level, count in passed.items()}
 
 
 def kinds(files: Sequence[Path]) -> dict[str, str]:
@@ -162,17 +168,11 @@ def human(proxy: Proxy, options: Options) -> Result:
     }
 
 
-def by_id(ranks: NDArray[np.uint32], ids: NDArray[np.int64]) -> NDArray[np.int8]:
-    """``light-rank`` with a prior: a token of rank ``i`` in the order of merges has about the probability ``1 / 2i``.
-
-    The writer's probability is a power of that, 0.1, 0.3, 0.6 or 1, and one position in ten is unmarked.
-    """
-    x = (ranks >> (32 - 2 * STEP_BITS)) / 2 ** (2 * STEP_BITS)
-    y = x + 2.0 ** -(2 * STEP_BITS)
-    rarity = np.log2(2.0 * np.maximum(ids - 250, 1))[:, None]
-    ratios = [(((1 - x) ** f - (1 - y) ** f) / (y - x)) for f in (2 ** (k * rarity) for k in (0.1, 0.3, 0.6, 1))]
-    units: NDArray[np.int8] = np.round(NAT * np.log(0.9 * np.mean(ratios, axis=0) + 0.1)).astype(np.int8)
-    return units
+def alike(profile: Profile, positions: Positions) -> NDArray[np.int8]:
+    """``light-rank`` as if every token were the one whose table does best for all."""
+    size = profile.tokenizer.vocabulary
+    tokens = np.full_like(positions.observed, size // MIDDLE)
+    return light_scores(Score.LIGHT_RANK, light_ranks(profile, positions), tokens, profile.sigma, size)
 
 
 def bridged(proxy: Proxy, options: Options, lengths: Sequence[int]) -> list[list[dict[str, float]]]:
@@ -187,31 +187,30 @@ def bridged(proxy: Proxy, options: Options, lengths: Sequence[int]) -> list[list
 
 
 @experiment(
-    quick={"texts": 2, "tokens": 60, "passages": 16, "bridged": 2, "batch": 2},
-    takes="human", texts=60, tokens=200, shorter=150, passages=2000, bridged=20, seed=2, batch=40,
+    quick={"texts": 2, "cooler": 2, "tokens": 60, "passages": 16, "bridged": 2, "batch": 2},
+    takes="human", texts=60, cooler=120, tokens=200, shorter=150, passages=2000, bridged=20, seed=2, batch=40,
 )  # fmt: skip
 def main(options: Options) -> Result:
     """Run the experiment."""
     writer, rows = Writer(), list[dict[str, Any]]()
-    proxy, every = writer.proxy, list[dict[str, float]]()
+    proxy = writer.proxy
     profile, registered = proxy.profile, len(registered_codes(proxy.profile, load_trusted()))
     lengths = sorted({min(options.shorter, options.tokens), options.tokens})
     for name, how in METHODS.items():
         recipe = Recipe(**how, tokens=options.tokens, seed=options.seed, batch=options.batch)
-        texts = tracked(writer.texts(recipe, options.texts), name)
+        count = options.cooler if "temperature" in how else options.texts  # less is found there
+        texts = tracked(writer.texts(recipe, count), name)
         found = [read(proxy, text.text, text.code, lengths) for text in texts]
         for length, at_length in zip(lengths, zip(*found, strict=True), strict=True):
             rows.append({"method": name, "tokens": length, **counted(at_length, profile.codes, registered)})
-            every += at_length
     for length, at_length in zip(lengths, zip(*bridged(proxy, options, lengths), strict=True), strict=True):
         what = "unbiased, T = 1, through the bridge from GPT-2's vocabulary"
         rows.append({"method": what, "tokens": length, **counted(at_length, profile.codes, registered)})
-    scan = counted(every, profile.codes, registered)["scan"]
     return {
         "settings": {"registered codes": registered, "light first": LIGHT_FIRST},
         "rows": rows,
         "screen, of what the whole finds": {
-            level: rate(passed, scan["whole"]) for level, passed in scan["pass the screen, of these"].items()
+            str(length): passing([row["scan"] for row in rows if row["tokens"] == length]) for length in lengths
         },
         "human": recalled(partial(human, proxy, options), "light, human", options.passages, options.seed),
     }

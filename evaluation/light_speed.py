@@ -1,8 +1,7 @@
 """How fast is reading without the proxy LM?
 
 - A cold process: ``ctwl-decode`` on a marked text of a registered provider, and on one of a provider that is not
-  registered, whose code is searched among all; the files are in the system's cache. Beside it, a process that only
-  imports Python's standard library.
+  registered, whose code is searched among all; the files are in the system's cache.
 - A scan on one core: documents of 1,000 tokens against all registered codes, by the screen and whole; and from a file
   to rows, by ``ctwl-decode scan --light``'s own job.
 
@@ -53,15 +52,17 @@ def marked(provider: int, version: int, tokens: int) -> str:
 
 
 def cold(text: str, runs: int) -> dict[str, Any]:
-    """Seconds of fresh processes that read a text, after one to warm the caches."""
+    """Seconds of fresh processes that read a text, after one to warm the caches: of files, and of Python's bytecode."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "text"
         file.write_text(text, encoding="utf-8")
         command = [sys.executable, "-m", "ctwl_decoder", "--json", "--profile", OFFLINE, str(file)]
+        # pip compiles what it installs; a source tree may lie where Python writes no bytecode
+        kept = {"PYTHONPYCACHEPREFIX": folder, "PYTHONDONTWRITEBYTECODE": ""}
         seconds, processor = [], []
         for _ in range(runs + 1):
             start, before = time.perf_counter(), os.times()
-            report = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+            report = json.loads(subprocess.run(command, capture_output=True, check=True, env=os.environ | kept).stdout)
             after = os.times()
             seconds.append(time.perf_counter() - start)
             processor.append(sum(after[2:4]) - sum(before[2:4]))

@@ -22,6 +22,9 @@ ROOT = RESULTS.parents[1]
 PAGES = [ROOT / "README.md", RESULTS.parent / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 """The pages that may have blocks. A block has the name of a template: it begins with ``<!-- NAME -->``."""
 
+CORE_HOUR = 0.04
+"""Dollars for an hour of one core: an assumption, which the page with prices names as one."""
+
 
 def counts(rate: dict[str, Any]) -> str:
     """A rate as counts with its exact interval."""
@@ -33,6 +36,11 @@ def percent(rate: dict[str, Any]) -> str:
     """A rate in per cent with its exact interval."""
     low, high = (f"{100 * bound:.0f}" for bound in rate["interval_95"])
     return f"{100 * rate['rate']:.0f} ({low} to {high})"
+
+
+def rounded(value: float) -> str:
+    """A quantity with two digits, grouped by thousands."""
+    return f"{float(f'{value:.2g}'):,.0f}"
 
 
 def change(found: dict[str, Any], name: str = "difference to plain", digits: int = 3) -> str:
@@ -72,8 +80,8 @@ def filled(template: str, results: Path = RESULTS, figures: str = "figures") -> 
     pages = Environment(  # noqa: S701  # Markdown has nothing to escape
         loader=FileSystemLoader(RESULTS.parent / "pages"), trim_blocks=True, lstrip_blocks=True
     )
-    pages.globals["METHODS"] = METHODS
-    pages.filters |= {f.__name__: f for f in (counts, percent, change, area, needed, grouped)}
+    pages.globals |= {"METHODS": METHODS, "CORE_HOUR": CORE_HOUR}
+    pages.filters |= {f.__name__: f for f in (counts, percent, rounded, change, area, needed, grouped)}
     pages.filters |= {"fixed": lambda value: f"{value:.3f}", "at": lambda name, row: row[name]}
     found = {file.stem: json.loads(file.read_text()) for file in results.glob("*.json")}
     text = pages.get_template(f"{template}.md.j2").render(results=found, figures=figures)

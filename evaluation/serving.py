@@ -29,7 +29,7 @@ from transplant import provider
 
 from ctwl_encoder import Bridge
 from ctwl_encoder.core.device import operations, plain, step
-from ctwl_encoder.core.marker import Marker
+from ctwl_encoder.core.device.marker import DeviceMarker
 from ctwl_encoder.core.payload import Payload
 from ctwl_encoder.core.strategies import Strategy
 from ctwl_encoder.models import load_model
@@ -79,7 +79,7 @@ def measured(
     bridge: Bridge, strategy: Strategy, tokens: np.ndarray, logits: torch.Tensor, batch: int
 ) -> dict[str, Any]:
     """Medians over the steps for one batch."""
-    marker, clock, steps = Marker(bridge, strategy), Clock(), []
+    marker, clock, steps = DeviceMarker(bridge, strategy), Clock(), []
     rows = np.arange(batch) % len(tokens)
     texts = [marker.start(Payload((code,)), 2.0) for code in range(batch)]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from typing import Any
 
@@ -13,17 +13,21 @@ from baselines import BASELINES, Preferring
 from common import news_prompts, recalled, sources
 from experiment import OFFLINE
 from numpy.typing import NDArray
+from secret_marks import SECRET, SecretMark
 from transformers import LogitsProcessorList, TopPLogitsWarper
 
 from ctwl_encoder import Bridge, CTWLLogitsProcessor, Encoder
 from ctwl_encoder.core.payload import Payload
-from ctwl_encoder.integrations.transformers import ProcessorConfig
+from ctwl_encoder.integrations.transformers import ProcessorConfig, WatermarksInTurn
 from ctwl_encoder.models import load_model
 from ctwl_protocol import Beacon, Profile, get_profile
 from ctwl_protocol.proxy import Proxy, load_proxy_model, open_proxy
 
 LAYERS = 30
 """Of the offline profile's proxy LM."""
+
+SECRET_KEY = 0x5EC2E7
+"""Of the secret watermarks in texts; no text depends on which it is."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,7 @@ class Recipe:
         beams: beam search where above 1.
         penalty: repetition penalty.
         skip_repeats: leave positions alone whose context was marked before.
+        ahead, behind: a secret watermark of :data:`secret_marks.SECRET` that runs before the method, or behind it.
         colours, prefix_length, code_bits: the profile's A, L_prefix and code space.
         layers: of the proxy LM, the first so many of its 30; 0 for no proxy LM, all tokens alike.
         provider, version, nonce: of the code, where it is no random one; a nonce of None is drawn for each text.
@@ -53,6 +58,8 @@ class Recipe:
     beams: int = 1
     penalty: float = 1.0
     skip_repeats: bool = False
+    ahead: str = ""
+    behind: str = ""
     colours: int = 100
     prefix_length: int = 10
     code_bits: int = 20
@@ -97,6 +104,7 @@ class Text:
         nll: nats, of each token under the model that wrote it.
         entropy: nats, of the model's distribution at each token.
         choice: nats, of what each token was drawn from, but for the watermark: after temperature and top-p.
+        end: the chance that the text ended instead of each token, had the end not been ruled out.
     """
 
     text: str
@@ -105,6 +113,7 @@ class Text:
     nll: list[float]
     entropy: list[float]
     choice: list[float]
+    end: list[float] = field(default_factory=list)
 
 
 def mean_nll(texts: Sequence[Text], tokens: int | None = None) -> NDArray[np.float64]:
@@ -129,9 +138,12 @@ class Writer:
 
     def texts(self, recipe: Recipe, count: int) -> list[Text]:
         """The first ``count`` texts of a recipe, in whole batches."""
+        return self.answers(recipe, news_prompts(count))
+
+    def answers(self, recipe: Recipe, prompts: Sequence[str]) -> list[Text]:
+        """What a recipe writes behind each of these prompts, in whole batches."""
         found: list[Text] = []
-        prompts = news_prompts(count)
-        for start in range(0, count, recipe.batch):
+        for start in range(0, len(prompts), recipe.batch):
             batch = prompts[start : start + recipe.batch]
             write = partial(self.write, recipe, start, batch)
             found += recalled(write, "texts", sources(), self.proxy.arithmetic, recipe, start, batch)
@@ -162,18 +174,26 @@ class Writer:
         )  # fmt: skip
 
     def marking(self, recipe: Recipe, codes: list[int]) -> dict[str, Any]:
-        """What ``generate`` takes to write by a method."""
-        if recipe.method == "plain":
-            return {}
+        """What ``generate`` takes to write by a method, and by a secret watermark beside it."""
         if recipe.method in BASELINES:
             scheme = BASELINES[recipe.method](recipe.code_bits, len(self.proxy.tokenizer.vocabulary))
             return {"logits_processor": LogitsProcessorList([Preferring(scheme, codes, recipe.delta)])}
+        ahead, behind = ([self.secret(name).config()] if name else [] for name in (recipe.ahead, recipe.behind))
+        own = [] if recipe.method == "plain" else [ProcessorConfig(self._processor(recipe, codes))]
+        configs = [*ahead, *own, *behind]
+        return {"watermarking_config": WatermarksInTurn(*configs)} if configs else {}
+
+    def _processor(self, recipe: Recipe, codes: list[int]) -> CTWLLogitsProcessor:
+        """What marks by a strategy of the encoder."""
         proxy = replace(recipe, method="delta").proxy(self.proxy)  # the processor makes a vanilla twin by itself
-        processor = CTWLLogitsProcessor(
+        return CTWLLogitsProcessor(
             Bridge(self.encoder.tokenizer, proxy), [Payload((code,)) for code in codes], strategy=recipe.method,
             delta=recipe.delta or 2.0, skip_repeats=recipe.skip_repeats,
         )  # fmt: skip
-        return {"watermarking_config": ProcessorConfig(processor)}
+
+    def secret(self, name: str, key: int = SECRET_KEY) -> SecretMark:
+        """A secret watermark of the model."""
+        return SECRET[name](self.encoder.model.config.vocab_size, key)
 
     def logits(self, prompt: Sequence[int], ids: Sequence[int]) -> NDArray[np.float32]:
         """The model's logits at each token of a text: float32 (tokens, |V|), minus infinity for what ends a text.
@@ -188,7 +208,7 @@ class Writer:
         return logits
 
     def _judged(self, recipe: Recipe, made: Any, row: int) -> Iterator[list[float]]:
-        """NLL of a text's tokens, entropy of the model there, and of what they were drawn from.
+        """NLL of a text's tokens; entropy of the model there, and of what they were drawn from; chance of the end.
 
         Args:
             recipe: of the text.
@@ -197,20 +217,20 @@ class Writer:
         """
         rows = made.beam_indices[row].tolist() if recipe.beams > 1 else [row] * recipe.tokens
         logits = torch.stack([step[i] for step, i in zip(made.logits, rows, strict=True)]).float().cpu()
-        logits[:, self.encoder._stop_ids()] = -torch.inf
+        stops = sorted(set(self.encoder._stop_ids()))
+        end = _drawn(recipe, logits)[:, stops].sum(dim=1)
+        logits[:, stops] = -torch.inf
         likely = torch.log_softmax(logits, dim=1)
         nll = -likely.gather(1, made.sequences[row, -recipe.tokens :, None].cpu())[:, 0]
-        entropy, choice = (
-            torch.special.entr(each).sum(dim=1) for each in (likely.exp(), _drawn(recipe, logits.numpy()))
-        )
-        yield from (each.double().round(decimals=4).tolist() for each in (nll, entropy, choice))
+        entropy, choice = (torch.special.entr(each).sum(dim=1) for each in (likely.exp(), _drawn(recipe, logits)))
+        yield from (each.double().round(decimals=4).tolist() for each in (nll, entropy, choice, end))
 
 
-def _drawn(recipe: Recipe, logits: NDArray[np.float32]) -> torch.Tensor:
+def _drawn(recipe: Recipe, logits: torch.Tensor) -> torch.Tensor:
     """The distributions that a recipe draws from, repetition penalty and beams left aside: float32 (tokens, |V|)."""
     if recipe.temperature == 0:
-        return torch.ones(len(logits), 1)
-    scaled = torch.from_numpy(logits / np.float32(recipe.temperature))
+        return torch.nn.functional.one_hot(logits.argmax(dim=1), logits.shape[1]).float()
+    scaled = logits / recipe.temperature
     kept = scaled if recipe.top_p >= 1 else TopPLogitsWarper(recipe.top_p)(None, scaled)
     drawn: torch.Tensor = torch.softmax(kept, dim=1)
     return drawn

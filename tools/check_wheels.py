@@ -21,8 +21,13 @@ from pathlib import Path
 PROMPT = "The council said on Tuesday that the new bridge over the river would"
 PROFILE = "org.ctwl.smollm2-135m.1"
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = ("ctwl_protocol", "ctwl_decoder_light", "ctwl_decoder", "ctwl_encoder", "ctwl_conformance")
-MODULES = {"ctwl_decoder_light": "ctwl_decoder", "ctwl_decoder": None}
+PACKAGES = (
+    "ctwl_protocol", "ctwl_decoder_light", "ctwl_decoder", "ctwl_encoder_light", "ctwl_encoder", "ctwl_conformance"
+)  # fmt: skip
+MODULES = {
+    "ctwl_decoder_light": "ctwl_decoder", "ctwl_decoder": None,
+    "ctwl_encoder_light": "ctwl_encoder", "ctwl_encoder": None,
+}  # fmt: skip
 """What a distribution holds, where that is not the package of its own name."""
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 
@@ -90,11 +95,14 @@ class Environment:
         self.run("python", "-m", "pip", "install", "--quiet", "--constraint", self.constraints, *wanted)
 
 
+WITHOUT_TORCH = "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is not None)"
+
+
 def check_light_reader(there: Environment, folder: Path) -> None:
     """The reader without torch: it finds what ranks show, and says what the whole one would add."""
     there.install(f"{wheel(folder, 'ctwl_protocol')}[light]")
     there.install(wheel(folder, "ctwl_decoder_light"))
-    there.run("python", "-c", "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is not None)")
+    there.run("python", "-c", WITHOUT_TORCH)
     marked = (ROOT / "packages/ctwl-decoder/tests/recorded/unbiased.txt").read_text(encoding="utf-8")
     report = json.loads(there.run("ctwl-decode", "--json", "--profile", PROFILE, "-", stdin=marked))
     if (report["read"], report["provider"]) != ("light", 700):
@@ -102,6 +110,16 @@ def check_light_reader(there: Environment, folder: Path) -> None:
     there.run("ctwl-decode", "--light", "--profile", PROFILE, "-", stdin="Too short.", status=1)
     there.run("ctwl-decode", "--profile", PROFILE, "-", stdin="Too short.", status=2)
     print(f"the light reader's environment has {size_of(there)} MB")
+
+
+def check_light_writer(there: Environment, folder: Path) -> None:
+    """The writer without torch: its core marks; its commands say what they miss."""
+    there.install(wheel(folder, "ctwl_encoder_light"))
+    there.run("python", "-c", WITHOUT_TORCH)
+    there.run("python", "-c", "import ctwl_encoder.core.marker, ctwl_encoder.integrations.request")
+    there.run("ctwl-encode", "The harvest", status=2)
+    there.run("ctwl-llama-server", "--help")
+    there.run("ctwl-llama-server", "--provider", "42", "--model", "model.gguf", status=2)
 
 
 def size_of(there: Environment) -> int:
@@ -180,6 +198,7 @@ def main(folder: Path) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         there = Environment(Path(scratch).resolve())
         check_light_reader(there, folder)
+        check_light_writer(there, folder)
         check_decoder_alone(there, folder)
         check_extras(there, folder)
         check_conformance(there, folder)

@@ -15,6 +15,7 @@ from unittest import mock
 import ctwl_conformance.command
 import ctwl_decoder.apps.command
 import ctwl_encoder.command
+import ctwl_encoder.integrations.llama_cpp.server
 import ctwl_protocol.profile.command
 import ctwl_protocol.registry.operator.command
 
@@ -27,6 +28,7 @@ Main = Callable[[Sequence[str] | None], object]
 COMMANDS: dict[str, tuple[Main, tuple[str, ...]]] = {
     "ctwl-decode": (ctwl_decoder.apps.command.main, ("", "page", "serve", "scan", "resolve", "prove", "verify")),
     "ctwl-encode": (ctwl_encoder.command.main, ("", "plan")),
+    "ctwl-llama-server": (ctwl_encoder.integrations.llama_cpp.server.main, ("",)),
     "ctwl-profile": (ctwl_protocol.profile.command.main, ("", "new", "for-user", "show", "commit")),
     "ctwl-registry": (
         ctwl_protocol.registry.operator.command.main,

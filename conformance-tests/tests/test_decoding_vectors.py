@@ -21,7 +21,7 @@ from ctwl_decoder.search.plan import NO_CODES, SearchPlan
 from ctwl_decoder.search.records import RecordReader
 from ctwl_decoder.search.windows import find_candidates
 from ctwl_decoder.statistics.evidence import observe
-from ctwl_decoder.statistics.light import light_ranks, light_scores
+from ctwl_decoder.statistics.light import light_units
 from ctwl_decoder.statistics.scores import position_scores
 from ctwl_decoder.text.tokens import tokenize_variants
 from ctwl_decoder.text.variants import variants_of
@@ -38,7 +38,7 @@ def parts(vector: Vector) -> tuple[Any, Any, SearchPlan, RecordReader]:
     variant = tokenize_variants(_text(vector.input), decoder.tokenizer, profile)[0]
     plan = SearchPlan.of(profile, NO_CODES, alpha=vector.input["alpha"], score=score)
     if score == "light":
-        units: Any = partial(light_scores, ranks=light_ranks(profile, variant.positions), sigma=profile.sigma)
+        units: Any = light_units(profile, variant.positions)
     else:
         evidence = observe(decoder.proxy, variant.positions)
         units = partial(position_scores, evidence=evidence, sigma=profile.sigma)

@@ -319,6 +319,18 @@ def test_what_only_a_broken_partner_could_show_is_missing() -> None:
     assert full(both).verdict == "does not conform"
 
 
+def test_what_one_partner_leaves_out_another_may_show() -> None:
+    """A basic reader reads no records, so it shows nothing of an encoder's; a full reader does."""
+    from ctwl_conformance.run.verdicts import verdicts
+
+    families = ("round-trip", "tagged")
+    basic = [result("passed", "e", "d"), result("skipped", "e", "d", family="tagged")]
+    full = [result("passed", "e", "d2", family=family) for family in families]
+    subjects: list[Any] = [Given("e", "encoder")]
+    assert [v.verdict for v in verdicts(subjects, basic)] == ["not tested"]
+    assert [v.verdict for v in verdicts(subjects, [*basic, *full])] == ["conforms"]
+
+
 HOSTILE = """
 import json, sys
 TOLD = {"name": "odd", "version": "1", "classes": ["encoder", "decoder"], "profiles": ["org.ctwl.toy.1"],

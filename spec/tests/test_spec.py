@@ -95,8 +95,10 @@ def test_the_windows_and_the_spans_are_the_ones_in_the_text() -> None:
     assert (
         f"or behind is at most {records._CONFIRMED}" in part and f"those below {records._PROMISING} in slot 0" in part
     )
-    soft, rank = light.light_table((1, 2))
-    assert f"they run from {min(soft)} to {max(soft)} and from {min(rank)} to {max(rank)}" in part
+    light_soft, size = light.soft_table((1, 2)), 49152
+    light_rank = [units for v in range(0, size, 64) for units in light.rank_table(light.likelier(size, v))]
+    runs = f"from {min(light_soft)} to {max(light_soft)} and from {min(light_rank)} to {max(light_rank)}"
+    assert f"For `sigma` = 1/2 and {size} tokens they run {runs}." in part
     soft = [units for row in scores.soft_table((1, 2)) for units in row]
     rank = [units for row in scores.rank_table() for units in row]
     core = " ".join(PARTS["core"].split())

@@ -27,6 +27,7 @@ ELSEWHERE = {
     r"make coverage|\.venv/bin/pytest": ("Makefile", "-m pytest"),
     r"make demo": ("tools/tests/test_commands.py", "def test_the_demonstration"),
     r"vllm serve": ("packages/ctwl-encoder/tests/vllm/test_server.py", "serve"),
+    r"ctwl-llama-server": ("packages/ctwl-encoder/tests/llama_cpp/test_server.py", "ctwl-llama-server"),
     r"ctwl-decode resolve|curl \S+/v1/resolve": ("packages/ctwl-decoder/tests/test_service.py", "/v1/"),
     r"ctwl-encode plan ": ("packages/ctwl-encoder/tests/test_plan.py", 'main(["plan", '),
     r"ctwl-registry (detector|sign) ": ("packages/ctwl-protocol/tests/test_registry_command.py", "sign "),

@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 
+import diagrams
 import docs_site
 import figures
 import help_page
@@ -104,11 +105,13 @@ def test_the_page_of_commands_is_what_they_print() -> None:
 def test_the_figures_are_drawn_from_the_example(tmp_path: Path) -> None:
     example = json.loads(figures.EXAMPLE.read_text(encoding="utf-8"))
     figures.draw(example, tmp_path)
+    diagrams.draw(tmp_path)
     assert {file.name for file in tmp_path.iterdir()} == {file.name for file in figures.FIGURES.iterdir()}
     for drawn in tmp_path.iterdir():
         kept = (figures.FIGURES / drawn.name).read_text(encoding="utf-8")
         seen = [re.findall(r">([^<>]+)</text>", text) for text in (kept, drawn.read_text(encoding="utf-8"))]
         assert seen[0] == seen[1], drawn.name
+        assert drawn.stem not in diagrams.DIAGRAMS or kept == drawn.read_text(encoding="utf-8"), drawn.name
     assert "".join(token["text"] for token in example["tokens"]) == example["text"]
 
 
@@ -116,3 +119,10 @@ def test_figures_load_nothing_from_elsewhere() -> None:
     for file in figures.FIGURES.iterdir():
         text = file.read_text(encoding="utf-8")
         assert not re.findall(r"(?:href|src)=.https?:|url\(.?https?:|@import", text), file.name
+
+
+def test_a_page_of_the_site_loads_nothing_from_elsewhere() -> None:
+    """The theme would fetch fonts, the script that draws diagrams, and the numbers of a repository that it knows."""
+    config = yaml.load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"), Loader)
+    assert config["theme"]["font"] is False and "repo_url" not in config
+    assert [name_of(page) for page in PAGES if "```mermaid" in page.read_text(encoding="utf-8")] == []

@@ -1,7 +1,7 @@
 /** 10, steps 1 to 6: what the positions of a text say, before any code is looked for. */
 import { slots } from "../../../packages/ctwl-web/src/framing.js";
 import { colourSeed, permutationSeeds, rank } from "../../../packages/ctwl-web/src/hashing.js";
-import { lightTable, lightUnits } from "../../../packages/ctwl-web/src/light.js";
+import { lightTables, lightUnits } from "../../../packages/ctwl-web/src/light.js";
 import { rankedBelow, total, toyWeights, uniformWeights } from "./partition.js";
 import { positions } from "../../../packages/ctwl-web/src/positions.js";
 import { Refusal } from "../../../packages/ctwl-web/src/refusal.js";
@@ -21,14 +21,14 @@ function weigh(profile, window) {
  * @param light whether the scores are the light ones, which need no weights
  */
 export function evidence(profile, tokens, light = false) {
-  const tables = lightTable(profile.sigma);
+  const tables = lightTables(profile.sigma, profile.tokenizer.vocabulary);
   const seeds = new Map();
   return positions(tokens, profile.prefix_length, profile.context_length).map((position) => {
     const name = position.context.join();
     if (!seeds.has(name)) seeds.set(name, permutationSeeds(profile.key, position.context, profile.colours));
     const ranks = Array.from(seeds.get(name), (seed) => rank(seed, position.token));
     const found = { ...position, name, slots: slots(profile, position) };
-    if (light) return { ...found, scores: lightUnits(ranks, tables) };
+    if (light) return { ...found, scores: lightUnits(ranks, position.token, tables) };
     const weights = weigh(profile, position.window);
     const [weight, all] = [weights[position.token], total(weights)];
     const below = Array.from(seeds.get(name), (seed) => rankedBelow(weights, seed, position.token));

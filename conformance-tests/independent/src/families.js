@@ -11,7 +11,7 @@ import { mergesFile, tensorsDigest, vocabFile } from "./files.js";
 import { carried, interleavedSlot } from "../../../packages/ctwl-web/src/framing.js";
 import { colour, colourSeed, fmix32, permutationSeeds, rank, slotWord } from "../../../packages/ctwl-web/src/hashing.js";
 import { layout, layoutOf, recordCodes, relay } from "../../../packages/ctwl-web/src/layouts.js";
-import { lightTable, lightUnits } from "../../../packages/ctwl-web/src/light.js";
+import { lightTables, lightUnits } from "../../../packages/ctwl-web/src/light.js";
 import { normalize } from "../../../packages/ctwl-web/src/normalization.js";
 import { pValue, randomised, tail } from "../../../packages/ctwl-web/src/null.js";
 import { isMember, modelWeights, ranksBelow, total, toyWeights } from "./partition.js";
@@ -204,7 +204,8 @@ export const FAMILIES = {
     soft: softUnits(below, weight, all, sigma),
     rank: rankUnits(ranks, weight, all),
   }),
-  "light-units": ({ ranks, sigma }) => mapped(lightUnits(ranks, lightTable(sigma)), (units) => Array.from(units)),
+  "light-units": ({ ranks, token, sigma, vocabulary }) =>
+    mapped(lightUnits(ranks, token, lightTables(sigma, vocabulary)), (units) => Array.from(units)),
   windows: ({ positions: all, codes }) => ({ windows: windows(count(all), codes) }),
   tests({ positions: all, codes, forms, numbers }) {
     const found = numbers.map((n) => tests(count(all), n, codes, forms, numbers.length));

@@ -19,13 +19,14 @@ from ctwl_decoder.apps.command import main
 from ctwl_decoder.errors import ExtraMissing
 from ctwl_decoder.options import ALPHA
 from ctwl_decoder.search.plan import LIGHT_FIRST, NO_CODES, SearchPlan
-from ctwl_decoder.statistics.light import light_scores, light_table
+from ctwl_decoder.statistics.light import light_scores, likelier, rank_table, soft_table
 from ctwl_decoder.statistics.null import null_of, tail_of
 from ctwl_decoder.statistics.scores import Score
 from ctwl_protocol import Beacon, get_profile
+from ctwl_protocol.errors import ProxyNotFound
 from ctwl_protocol.proxy import LaterProxy, ProxyTokenizer, open_later
 
-OFFLINE = "org.ctwl.smollm2-135m.1"
+OFFLINE, SIZE = "org.ctwl.smollm2-135m.1", get_profile("org.ctwl.smollm2-135m.1").tokenizer.vocabulary
 RECORDED = Path(__file__).parent / "recorded" / "unbiased.txt"  # provider 700, version 9, nonce 21
 PLAIN = "The council met on Tuesday and talked about the bridge, the school and the weather. Nobody was surprised. " * 3
 
@@ -47,22 +48,29 @@ def marked() -> str:
     return RECORDED.read_text(encoding="utf-8")
 
 
-@given(st.integers(0, 2**32 - 1), st.sampled_from([Score.LIGHT_SOFT, Score.LIGHT_RANK]))
-def test_a_unit_is_what_the_specification_says(rank: int, score: Score) -> None:
+@given(st.integers(0, 2**32 - 1), st.integers(0, SIZE - 1), st.sampled_from([Score.LIGHT_SOFT, Score.LIGHT_RANK]))
+def test_a_unit_is_what_the_specification_says(rank: int, token: int, score: Score) -> None:
     bounds = [Fraction(0), *(Fraction(1, 2**n) for n in range(13, 6, -1)), *(Fraction(i, 64) for i in range(1, 65))]
     k = next(i for i in range(71) if Fraction(rank, 2**32) < bounds[i + 1])
     x, y = float(bounds[k]), float(bounds[k + 1])
     if score is Score.LIGHT_SOFT:
         ratio = 0.8 * min(max((0.7 - (x + y) / 2) / 0.4, 0), 1) / 0.5 + 0.2
     else:
-        weights = [(2 / 3) ** i for i in range(13)]
+        q = 3 / 4 - (len(f"{SIZE:b}") - len(f"{token:b}" if token else "")) / 32
+        weights = [q**i for i in range(13)]
         ratio = sum(w * ((1 - x) ** 2**i - (1 - y) ** 2**i) for i, w in enumerate(weights)) / (y - x) / sum(weights)
-    assert light_scores(score, np.array([[rank]], dtype=np.uint32), (1, 2))[0, 0] == round(8 * math.log(ratio))
+    found = light_scores(score, np.array([[rank]], dtype=np.uint32), np.array([token]), (1, 2), SIZE)
+    assert found[0, 0] == round(8 * math.log(ratio))
 
 
 def test_units_fall_with_the_rank() -> None:
-    for row in light_table((1, 2)):
+    for row in (soft_table((1, 2)), *(rank_table(likelier(SIZE, token)) for token in (0, 1, 300, SIZE - 1))):
         assert list(row) == sorted(row, reverse=True) and row[0] > 0 > row[-1]
+
+
+def test_the_rank_of_a_common_token_says_less() -> None:
+    common, rare = (rank_table(likelier(SIZE, token)) for token in (300, SIZE - 1))
+    assert common[0] < rare[0] and common[-1] > rare[-1]
 
 
 @given(st.integers(0, 12), st.integers(1, 9), st.integers(0, 2**32 - 1), st.integers(-300, 300))
@@ -73,8 +81,19 @@ def test_a_tail_is_that_of_the_whole_convolution(contexts: int, colours: int, se
     assert tail_of(table, score) == pytest.approx(null_of(table).tail(score), rel=1e-9, abs=1e-300)
 
 
+def test_contexts_that_come_often_have_rows_of_any_width() -> None:
+    rng = np.random.default_rng(2)
+    table = rng.integers(-9, 30, (60, 100), dtype=np.int32) * rng.integers(0, 12, (60, 1), dtype=np.int32)
+    null = null_of(table)
+    assert null.probability.sum() == pytest.approx(1)
+    for score in (0, 2000, 4000, 6000):
+        assert tail_of(table, score) == pytest.approx(null.tail(score), rel=1e-9)
+
+
 def test_the_tail_of_a_score_far_above_keeps_its_digits() -> None:
-    table = np.array(light_table((1, 2))[1])[np.random.default_rng(1).integers(0, 71, (200, 100))].astype(np.int32)
+    table = np.array(rank_table(likelier(SIZE, SIZE - 1)))[np.random.default_rng(1).integers(0, 71, (200, 100))].astype(
+        np.int32
+    )
     for score in (500, 1500, 2500, int(table.max(axis=1).sum())):
         assert tail_of(table, score) == pytest.approx(null_of(table).tail(score), rel=1e-9)
 
@@ -91,6 +110,26 @@ def test_a_marked_text_is_read_without_the_proxy_lm(marked: str) -> None:
 def test_a_text_that_shows_nothing_asks_for_the_proxy_lm() -> None:
     with pytest.raises(ExtraMissing, match="pip install ctwl-decoder"):
         Decoder(refuses()).decode(PLAIN)
+
+
+def test_a_proxy_lm_that_is_not_here_leaves_the_ranks() -> None:
+    def missing() -> object:
+        raise ProxyNotFound("the weights are nowhere")
+
+    with pytest.raises(ProxyNotFound, match=r"the weights are nowhere.*--light"):
+        Decoder(LaterProxy(refuses().profile, refuses().tokenizer, missing)).decode(PLAIN)  # type: ignore[arg-type]
+
+
+def test_the_command_says_that_another_profile_would_not_show(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The text carries a code of the offline profile."""
+    monkeypatch.delenv("CTWL_PROFILE", raising=False)
+    assert main(["--light", str(RECORDED)]) == 1
+    told = capsys.readouterr()
+    assert "a mark of another profile does not show" in told.out and f"--profile {OFFLINE}" in told.err
+    assert main(["--light", "--profile", OFFLINE, str(RECORDED)]) == 0
+    assert capsys.readouterr().err == ""
 
 
 def test_light_alone_is_content_with_nothing() -> None:

@@ -25,8 +25,8 @@ from transformers import (
 )
 
 from ctwl_encoder import Bridge, Encoder
+from ctwl_encoder.core.device.marker import DeviceMarker
 from ctwl_encoder.core.expected_evidence import marked_positions
-from ctwl_encoder.core.marker import Marker
 from ctwl_encoder.core.payload import Payload
 from ctwl_encoder.core.reading import Reading, Tail, breaks, grow, visible
 from ctwl_encoder.core.strategies import Strategy
@@ -124,7 +124,7 @@ def test_lines_that_end_in_every_way_are_read_as_a_reader_does(proxy: Proxy) -> 
 def test_a_step_that_settles_many_tokens_keeps_their_marks(proxy: Proxy) -> None:
     """A clause without spaces, as in Chinese, is settled as a whole where it ends."""
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=proxy.tokenizer.backend)
-    marker = Marker(Bridge(tokenizer, proxy), Strategy.UNBIASED)
+    marker = DeviceMarker(Bridge(tokenizer, proxy), Strategy.UNBIASED)
     ids = tokenizer("\u6cb3\u4e0a\u7684\u65b0\u6865\u5728\u51ac\u5929\u4e4b\u524d\u4e0d\u4f1a\u5f00\u653e" * 2)[
         "input_ids"
     ]

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from ctwl_encoder import Bridge
+from ctwl_encoder.core.device.marker import DeviceMarker
 from ctwl_encoder.core.expected_evidence import marked_positions
-from ctwl_encoder.core.marker import Marker
 from ctwl_encoder.core.payload import Payload
 from ctwl_encoder.core.strategies import Strategy, probabilities
 
@@ -30,7 +30,7 @@ def test_the_device_path_keeps_the_tokens_that_the_reference_keeps(
     """Along a text with words, white space, digits and signs; several texts in a batch, each at another place."""
     ids = smollm2[1](WORDS)["input_ids"]
     payloads = [Payload((code,)) for code in (5, 77, 4242)]
-    reference, device = Marker(bridge, strategy), Marker(bridge, strategy)
+    reference, device = DeviceMarker(bridge, strategy), DeviceMarker(bridge, strategy)
     texts = {marker: [marker.start(payload, 2.0) for payload in payloads] for marker in (reference, device)}
     changed = 0
     for step in range(len(ids) - 2):
@@ -56,7 +56,7 @@ def test_probabilities_are_added_exactly() -> None:
 
 def test_rows_that_share_a_text_are_marked_once(bridge: Bridge, smollm2: tuple[Any, Any]) -> None:
     """As several sequences of one prompt do until they differ."""
-    marker = Marker(bridge, Strategy.UNBIASED)
+    marker = DeviceMarker(bridge, Strategy.UNBIASED)
     text = marker.start(Payload((5,)), 2.0)
     ids = smollm2[1](WORDS)["input_ids"]
     for token in ids[:14]:
@@ -84,7 +84,7 @@ def test_what_leaves_the_device_is_a_few_bytes_a_row(
         monkeypatch.setattr(torch.Tensor, name, counted(getattr(torch.Tensor, name)))
     rows, ids = 8, smollm2[1](WORDS)["input_ids"]
     for joined, most in ((64, 64 * 1024), (0, 64)):
-        marker = Marker(Bridge(smollm2[1], bridge.proxy, joined=joined), Strategy.UNBIASED)
+        marker = DeviceMarker(Bridge(smollm2[1], bridge.proxy, joined=joined), Strategy.UNBIASED)
         texts = [marker.start(Payload((code,)), 2.0) for code in range(rows)]
         for step in range(len(ids) - rows):
             logits = torch.from_numpy(made_logits(bridge, rows, step))
@@ -99,7 +99,7 @@ def test_what_was_written_is_looked_up_for_all_texts_at_once(bridge: Bridge, smo
     """A device is asked once a step, and the marks are those of texts that ask one by one."""
     ids, marks = smollm2[1](WORDS)["input_ids"], []
     for together in (True, False):
-        marker = Marker(bridge, Strategy.GUMBEL)
+        marker = DeviceMarker(bridge, Strategy.GUMBEL)
         texts = [marker.start(Payload((code,)), 2.0) for code in range(4)]
         for step in range(16):
             marker.reweigh(texts, torch.from_numpy(made_logits(bridge, 4, step)))

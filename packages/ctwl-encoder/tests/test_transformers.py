@@ -9,14 +9,20 @@ from typing import Any
 
 import pytest
 import torch
-from transformers import GenerationConfig, TextStreamer
+from transformers import (
+    GenerationConfig,
+    SynthIDTextWatermarkingConfig,
+    TextStreamer,
+    WatermarkDetector,
+    WatermarkingConfig,
+)
 
 from ctwl_decoder import Decoder
 from ctwl_encoder import Bridge, CTWLLogitsProcessor, CTWLWatermarkingConfig, Encoder
 from ctwl_encoder.core.payload import Payload
 from ctwl_encoder.core.strategies import Decoding
 from ctwl_encoder.errors import ConfigMalformed, OptionOutOfRange, StrategyUnsuitable, TokenizerUnsupported
-from ctwl_encoder.integrations.transformers import ProcessorConfig
+from ctwl_encoder.integrations.transformers import ProcessorConfig, WatermarksInTurn
 from ctwl_encoder.models import OFFLINE_PROFILE
 from ctwl_protocol import Beacon, CTWLError, environment
 from ctwl_protocol.profile.private import new_private, write_private
@@ -53,6 +59,48 @@ def test_each_row_of_a_padded_batch_has_a_code_of_its_own(
     config = CTWLWatermarkingConfig(codes=CODES, profile=PROFILE).attach(toy.bridge)
     texts = write(toy, prompts, watermarking_config=config, **SAMPLING)
     assert [toy_decoder.decode(text).code for text in texts] == CODES
+
+
+@pytest.mark.parametrize("strategy", ["unbiased", "gumbel", "delta"])
+def test_where_a_grammar_leaves_no_choice_the_text_is_the_grammars(
+    strategy: str, toy: Encoder, toy_decoder: Decoder, prompts: list[str]
+) -> None:
+    fixed, every = '{"name": "', list(range(len(toy.tokenizer)))
+    forced, start = toy.tokenizer.encode(fixed), len(toy.tokenizer.encode(prompts[0]))
+
+    def allowed(row: int, ids: torch.Tensor) -> list[int]:
+        place = len(ids) - start
+        return [forced[place]] if place < len(forced) else every
+
+    config = CTWLWatermarkingConfig(codes=CODES[:1], strategy=strategy, delta=4.0, profile=PROFILE).attach(toy.bridge)
+    (text,) = write(toy, prompts[:1], watermarking_config=config, prefix_allowed_tokens_fn=allowed, **SAMPLING)
+    assert text.startswith(fixed) and toy_decoder.decode(text).code == CODES[0]
+
+
+def test_a_secret_watermark_runs_behind_the_code(toy: Encoder, toy_decoder: Decoder, prompts: list[str]) -> None:
+    own, secret = CTWLWatermarkingConfig(codes=CODES, profile=PROFILE).attach(toy.bridge), WatermarkingConfig(bias=3.0)
+    texts = write(toy, prompts, watermarking_config=WatermarksInTurn(own, secret), **SAMPLING)
+    assert [toy_decoder.decode(text).code for text in texts] == CODES
+    detector = WatermarkDetector(toy.model.config, "cpu", secret)
+    for text in texts:
+        ids = torch.tensor([toy.tokenizer.encode(text)])
+        assert detector(ids, return_dict=True).z_score[0] > 4
+
+
+def test_watermarks_in_turn_are_new_in_each_call(toy: Encoder, prompts: list[str]) -> None:
+    own = CTWLWatermarkingConfig(codes=CODES, profile=PROFILE).attach(toy.bridge)
+    both = WatermarksInTurn(own, SynthIDTextWatermarkingConfig(keys=[5, 6, 7], ngram_len=3))
+    assert write(toy, prompts, watermarking_config=both, **SAMPLING) == write(
+        toy, prompts, watermarking_config=both, **SAMPLING
+    )
+
+
+def test_a_wrong_config_among_several_is_refused(toy: Encoder, prompts: list[str]) -> None:
+    own = CTWLWatermarkingConfig(codes=CODES, profile=PROFILE).attach(toy.bridge)
+    with pytest.raises(ValueError, match="greenlist_ratio"):
+        write(
+            toy, prompts, watermarking_config=WatermarksInTurn(own, WatermarkingConfig(greenlist_ratio=2)), **SAMPLING
+        )
 
 
 def test_every_text_gets_a_nonce_of_its_own(toy: Encoder, toy_decoder: Decoder, prompts: list[str]) -> None:

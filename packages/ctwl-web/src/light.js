@@ -1,11 +1,14 @@
-/** 10.1 The light scores: what a token's rank shows of a code where no language model weighs the vocabulary. */
+/** 10.5 The light scores: what a token's rank shows of a code where no language model weighs the vocabulary. */
 
 /** Ranks are told apart in 2^6 equal steps; the first step in doublings, too. */
 const [STEP_BITS, DOUBLINGS] = [6, 7];
 /** The border of the half is uncertain by this part of all ranks, to both sides. */
 const RAMP = 1 / 5;
-/** A probability `2^-(k + 1)` of what `gumbel` wrote is taken to be so many times as likely as `2^-k`. */
-const LIKELIER = 2 / 3;
+/**
+ * A probability `2^-(k + 1)` of what `gumbel` wrote is taken to be so many times as likely as `2^-k`: of the rarest tokens,
+ * and less for each halving of the id.
+ */
+const [LIKELIER, HALVING] = [3 / 4, 1 / 32];
 /** The least probability of the mixture is 2^-12. */
 const RAREST = STEP_BITS + DOUBLINGS - 1;
 /** The share of positions that are not marked. */
@@ -20,21 +23,35 @@ const BOUNDS = [
   ...Array.from({ length: 2 ** STEP_BITS }, (_, i) => (i + 1) / 2 ** STEP_BITS),
 ];
 
-/** The units of each light score at each interval of ranks, in eighths of a nat. */
-export function lightTable([numerator, denominator]) {
+const bits = (number) => 32 - Math.clz32(number);
+
+const unitsOf = (ratio) => Int8Array.from(BOUNDS.slice(1), (y, i) => Math.round(8 * Math.log(ratio(BOUNDS[i], y))));
+
+function softUnits([numerator, denominator]) {
   const sigma = numerator / denominator;
-  const parts = Array.from({ length: RAREST + 1 }, (_, k) => LIKELIER ** k);
-  const whole = parts.reduce((a, b) => a + b);
-  const soft = (x, y) => {
+  return unitsOf((x, y) => {
     const inside = Math.min(Math.max((sigma + RAMP - (x + y) / 2) / (2 * RAMP), 0), 1);
     return ((1 - UNMARKED) * inside) / sigma + UNMARKED;
-  };
-  const rank = (x, y) => {
+  });
+}
+
+function rankUnits(likelier) {
+  const parts = Array.from({ length: RAREST + 1 }, (_, k) => likelier ** k);
+  const whole = parts.reduce((a, b) => a + b);
+  return unitsOf((x, y) => {
     const ratios = parts.map((part, k) => (part * ((1 - x) ** (2 ** k) - (1 - y) ** (2 ** k))) / (y - x));
     return ratios.reduce((a, b) => a + b) / whole;
-  };
-  const units = (ratio) => Int8Array.from(BOUNDS.slice(1), (y, i) => Math.round(8 * Math.log(ratio(BOUNDS[i], y))));
-  return { "light-soft": units(soft), "light-rank": units(rank) };
+  });
+}
+
+/**
+ * The units at each interval of ranks, in eighths of a nat: of `light-soft`, and of `light-rank` by the number of bits of
+ * the token. Ids are in the order of the merges, so common tokens have small ones.
+ */
+export function lightTables(sigma, vocabulary) {
+  const all = bits(vocabulary);
+  const rank = Array.from({ length: all + 1 }, (_, own) => rankUnits(LIKELIER - HALVING * (all - own)));
+  return { soft: softUnits(sigma), rank };
 }
 
 /** The interval of a rank of 32 bits. */
@@ -44,7 +61,8 @@ function interval(rank) {
 }
 
 /** The units of a token of some ranks, one for each colour, by each light score. */
-export function lightUnits(ranks, tables) {
+export function lightUnits(ranks, token, { soft, rank }) {
   const intervals = Uint8Array.from(ranks, interval);
-  return Object.fromEntries(Object.entries(tables).map(([score, table]) => [score, Int8Array.from(intervals, (at) => table[at])]));
+  const units = (table) => Int8Array.from(intervals, (at) => table[at]);
+  return { "light-soft": units(soft), "light-rank": units(rank[bits(token)]) };
 }

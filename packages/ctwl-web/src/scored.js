@@ -1,7 +1,7 @@
 /** 10, steps 3 to 6: a text's positions, what each says for every colour, and their sums by context. */
 import { slots } from "./framing.js";
 import { colour, colourSeed, permutationSeeds, rank } from "./hashing.js";
-import { lightTable, lightUnits } from "./light.js";
+import { lightTables, lightUnits } from "./light.js";
 import { positions } from "./positions.js";
 
 /** The positions of a text under a profile. */
@@ -19,7 +19,7 @@ export class ScoredText {
     this.pairOf = new Int32Array(this.length);
     this.slots = found.map((position) => slots(profile, position));
     this.units = { "light-soft": [], "light-rank": [] };
-    const [names, pairs, tables] = [new Map(), new Map(), lightTable(profile.sigma)];
+    const [names, pairs, tables] = [new Map(), new Map(), lightTables(profile.sigma, profile.tokenizer.vocabulary)];
     const seeds = [];
     const known = new Map();
     found.forEach(({ context, token }, i) => {
@@ -34,7 +34,7 @@ export class ScoredText {
       if (!pairs.has(pair)) pairs.set(pair, pairs.size);
       this.pairOf[i] = pairs.get(pair);
       if (!known.has(pair)) {
-        known.set(pair, lightUnits(Array.from(seeds[this.contextOf[i]], (seed) => rank(seed, token)), tables));
+        known.set(pair, lightUnits(Array.from(seeds[this.contextOf[i]], (seed) => rank(seed, token)), token, tables));
       }
       for (const [score, units] of Object.entries(known.get(pair))) this.units[score].push(units);
     });

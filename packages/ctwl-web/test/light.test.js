@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Refusal } from "../src/index.js";
-import { lightTable, lightUnits } from "../src/light.js";
+import { lightTables, lightUnits } from "../src/light.js";
 import { toyReader, vectors } from "./folder.js";
 
 test("light-units", () => {
   for (const { id, input, expected } of vectors("light-units")) {
-    const units = lightUnits(input.ranks, lightTable(input.sigma));
+    const units = lightUnits(input.ranks, input.token, lightTables(input.sigma, input.vocabulary));
     for (const [score, row] of Object.entries(expected)) assert.deepEqual(Array.from(units[score]), row, id);
   }
 });

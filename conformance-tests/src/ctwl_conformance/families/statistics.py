@@ -33,8 +33,9 @@ def _light_units(data: JSON) -> JSON:
     from ctwl_decoder.statistics.light import light_scores
     from ctwl_decoder.statistics.scores import Score
 
-    ranks, sigma = np.array([data["ranks"]], dtype=np.uint32), (data["sigma"][0], data["sigma"][1])
-    return {name: light_scores(Score(name), ranks, sigma)[0].tolist() for name in ("light-soft", "light-rank")}
+    ranks, tokens = np.array([data["ranks"]], dtype=np.uint32), np.array([data["token"]])
+    of = ranks, tokens, (data["sigma"][0], data["sigma"][1]), data["vocabulary"]
+    return {name: light_scores(Score(name), *of)[0].tolist() for name in ("light-soft", "light-rank")}
 
 
 def _positions(pairs: list[list[int]], slots: list[list[int]]) -> ScoredPositions:

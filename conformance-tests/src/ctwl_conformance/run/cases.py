@@ -324,6 +324,7 @@ def _read(decoder: Subject, profile: str, text: str, alpha: float) -> Decoded:
     request = Decode(id=0, profile=profile, text=text, alpha=alpha)
     answer = _answered(decoder.adapter.ask(request, Decoded), "the decoder's")
     spans = sorted(answer.spans, key=lambda span: span.start)
+    whole = decoder.told is not None and "decode-spans" not in decoder.told.families  # a basic reader
     for good, why in (
         (answer.detected == (answer.p_value <= alpha), f"detected is {answer.detected}, but p is {answer.p_value}"),
         (answer.detected == bool(spans), f"detected is {answer.detected}, with {len(spans)} spans"),
@@ -332,6 +333,8 @@ def _read(decoder: Subject, profile: str, text: str, alpha: float) -> Decoded:
         (all(s.p_value <= alpha for s in spans), "a span has a p-value above the level"),
         (not spans or answer.code in [s.code for s in spans], "the code is that of no span"),
         (answer.detected or answer.record is None, "a record where nothing was detected"),
+        (not whole or all((s.start, s.end) == (0, len(text)) for s in spans), "its span is not the whole text"),
+        (not whole or answer.record is None or answer.record.layout == 1, "its record has several codes"),
     ):
         if not good:
             raise Failed(f"the decoder contradicts itself: {why}")

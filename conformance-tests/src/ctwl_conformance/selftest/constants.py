@@ -63,8 +63,8 @@ MODULES: dict[str, Module] = {
         ("secret-file",),
         {
             "mode=0o600": "permissions of files",
-            "return _SecretFile(format=": "the document refuses to be made with another format",
-            'found.get("format") ==': "how the reference tells a secret file from a profile, before it opens either",
+            'return _SecretFile(format="ctwl-secret/1"': "the document refuses to be made with another format",
+            'found.get("format") == "ctwl-secret/1"': "how a secret file is told from a profile before it is opened",
         },
     ),
     "ctwl_protocol.records.layouts": Module(
@@ -97,6 +97,7 @@ MODULES: dict[str, Module] = {
         ("record", "relay", "decode-record"),
         {
             "return Beacon.from_code(self.codes[0])": "for reports; the fields say the same",
+            "slot: int = 0": _DEFAULT,
             "nonce: int = 0": "slot 0 has none, and the others name theirs",
         },
     ),
@@ -160,15 +161,22 @@ MODULES: dict[str, Module] = {
         {
             "range(1, 2**STEP_BITS + 1)": "one step more than is looked at",
             "np.arange(1 <<": "a longer table than is looked at",
+            "vocabulary.bit_length() + 1))": "one table more than is looked at",
         },
         (
             "STEP_BITS",
             "DOUBLINGS",
             "RAMP",
             "LIKELIER",
+            "HALVING",
             "RAREST",
-            "light_table",
+            "_STEP",
+            "_BOUNDS",
+            "soft_table",
+            "rank_table",
+            "likelier",
             "light_scores",
+            "_rank_tables",
             "_LEADING",
             "_by_leading_bits",
         ),

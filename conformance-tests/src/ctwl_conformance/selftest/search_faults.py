@@ -85,7 +85,7 @@ _EVIDENCE = (
     _fault("null-by-positions", "every position has a term of its own in the null",
            _SCORED, _BEGINS, "np.arange(len(order))", *_WHOLE, _ONE),
     _fault("scores-above", "a p-value is the null's part above the score",
-           _NULL, "above = score - int(least.sum())", "above = score + 1 - int(least.sum())", *_WHOLE, _ONE),
+           _NULL, "above = score - int(", "above = score + 1 - int(", *_WHOLE, _ONE),
     _fault("sums-above", "the same for sums over slots",
            _NULL, "max(score - self.lowest, 0) :]", "max(score + 1 - self.lowest, 0) :]", _P_VALUES, *_RECORD),
     _fault("slot-from-context", "the slot is hashed from the context",

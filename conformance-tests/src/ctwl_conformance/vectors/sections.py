@@ -25,7 +25,6 @@ ELSEWHERE = {
     "8.5": "informative",
     "9": "see its parts",
     "9.8": "what people are told, and how services answer; the addresses are tested with 9.6",
-    "10.5": "asked about with 10.1 and 10",
     "10.6": "asked about with 10",
     "10.7": "informative",
     "11": "status codes stand in the vectors of the sections that give them",

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ctwl_protocol.errors import ProxyNotFound
 from ctwl_protocol.profile import STANDARD
 from ctwl_protocol.profile.document import Profile
 from ctwl_protocol.proxy.later import LaterProxy, open_later
@@ -35,7 +36,7 @@ from .search.plan import SearchPlan, TestName, registered_codes
 from .search.records import RecordReader
 from .search.screen import screen
 from .statistics.evidence import Evidence, Observe, observe, observe_again
-from .statistics.light import light_ranks, light_scores
+from .statistics.light import light_units
 from .statistics.scores import Score, position_scores
 from .text.tokens import TokenizedVariant, tokenize_variants
 
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
 __all__ = ["Decoder", "decode"]
 
 Progress = Callable[[int, int], None]
+
+_BY_RANKS = "To be content with what the ranks alone show, ask for the light scores (--light)"
 
 
 def _silent(done: int, total: int) -> None:
@@ -138,11 +141,12 @@ class Decoder:
         """
         try:
             return self._proxy.open()
+        except ProxyNotFound as error:
+            raise ProxyNotFound(f"{error}. {_BY_RANKS}") from error
         except ImportError as error:
             raise ExtraMissing(
                 f"the proxy LM needs {error.name or error}. The whole decoder also reads texts of fewer tokens, lower "
-                "temperatures and other strategies; install it with: pip install ctwl-decoder. To be content with "
-                "what the ranks alone show, ask for the light scores (--light)"
+                f"temperatures and other strategies; install it with: pip install ctwl-decoder. {_BY_RANKS}"
             ) from error
 
     def with_observer(self, observer: Observe) -> Decoder:
@@ -256,8 +260,7 @@ class Decoder:
         """
         findings: list[Finding] = []
         for variant in variants:
-            ranks = light_ranks(self.profile, variant.positions)
-            units = partial(light_scores, ranks=ranks, sigma=self.profile.sigma)
+            units = light_units(self.profile, variant.positions)
             finding = None
             for part in plan.by_codes():
                 finding = find(variant, units, part, self._reader, finding)

@@ -122,8 +122,8 @@ def add_proxy_options(parser: argparse.ArgumentParser, *, profile: bool = True, 
         parser.add_argument(
             "--profile",
             default=PROFILE.value() or STANDARD,
-            help=f"a published profile or a profile file; published: {', '.join(published_names())} "
-            f"(default: ${PROFILE.name}, else {STANDARD})",
+            help="the profile that the text was written with, because no other shows its code: a published one or a "
+            f"profile file; published: {', '.join(published_names())} (default: ${PROFILE.name}, else {STANDARD})",
         )
     parser.add_argument(
         "--proxy",

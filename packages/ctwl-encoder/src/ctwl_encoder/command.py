@@ -14,16 +14,17 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from ctwl_protocol import Beacon, Profile, get_profile, published_names
+from ctwl_protocol import STANDARD, Beacon, Profile, get_profile, published_names
 from ctwl_protocol.command import command_parser, run_command
 from ctwl_protocol.environment import PROFILE, PROXY, REGISTRY
 from ctwl_protocol.files import read_bounded
+from ctwl_protocol.profile import OFFLINE
 from ctwl_protocol.records.layouts import MAX_CODES
 from ctwl_protocol.records.record import Record, relayed
 from ctwl_protocol.records.sealing import ProviderKeys
 
 from .arguments import add_options, asked_options, check_version
-from .errors import OptionOutOfRange, StrategyUnsuitable, WeakMark
+from .errors import ExtraMissing, OptionOutOfRange, StrategyUnsuitable, WeakMark
 from .options import (
     BeaconOptions,
     GenerationOptions,
@@ -60,9 +61,9 @@ other commands:
   ctwl-encode plan --temperature 0.7                  which strategy for my model? (ctwl-encode plan --help)
   To go on from a prompt that is called like a command, put an option before it.
 
-about 100 tokens carry the 20 bits of a beacon clearly; fewer may not be enough for a reader to find them. A sealed user
-takes three codes, and so 300 tokens; with --authenticated four, and 400. By gumbel half of each is enough. Nobody
-but the holder of the keys can open a user.
+About 100 tokens carry the 20 bits of a beacon clearly; fewer may not be enough for a reader to find them. A sealed user
+takes three codes, and so 300 tokens; with --authenticated four, and 400. By gumbel half of each is enough. A
+temperature below 1 takes more. Nobody but the holder of the keys can open a user.
 exit status: 0 a text was written; 2 an error.
 """
 
@@ -76,8 +77,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--profile",
         default=PROFILE.value(),
-        help=f"a published profile or a profile file; published: {', '.join(published_names())} "
-        f"(default: ${PROFILE.name}, else the standard one, and for smollm2 its own)",
+        help="the profile, which readers must know: a published one or a profile file; published: "
+        f"{', '.join(published_names())} (default: ${PROFILE.name}, else for smollm2 {OFFLINE}, and for other models "
+        f"{STANDARD})",
     )
     parser.add_argument(
         "--proxy", metavar="PATH", help="folder with the proxy LM's files (default: cache, then source)"
@@ -131,10 +133,15 @@ def _write(arguments: argparse.Namespace) -> None:
     record = _record(asked, keys, profile)
     if record:
         record(Beacon(asked.provider, asked.version, asked.nonce or 0))
-    from transformers.utils import logging
+    try:
+        from transformers.utils import logging
 
-    from .encoder import Encoder
-
+        from .encoder import Encoder
+    except ImportError as error:
+        raise ExtraMissing(
+            f"the command writes with transformers, and there is no {error.name or error}; install both with: "
+            "pip install ctwl-encoder"
+        ) from error
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     with warnings.catch_warnings(record=True) as caught, _progress(options.max_new_tokens) as progress:

@@ -27,8 +27,9 @@ from vllm.v1.worker.gpu.sample.logits_processor import (
 
 from ctwl_decoder import Decoder
 from ctwl_encoder.errors import OptionOutOfRange
+from ctwl_encoder.integrations.request import Request
 from ctwl_encoder.integrations.vllm import CTWLLogitsProcessor
-from ctwl_encoder.integrations.vllm.request import Admitted, Request
+from ctwl_encoder.integrations.vllm.admitted import Admitted
 from ctwl_encoder.models import load_model
 from ctwl_protocol import Beacon
 

@@ -18,6 +18,7 @@ from ctwl_protocol import get_profile
 from ctwl_protocol.command import closed_output_is_fine, command_parser, run_command
 from ctwl_protocol.environment import PROXY, REGISTRY
 from ctwl_protocol.errors import FileUnwritable
+from ctwl_protocol.profile import OFFLINE, STANDARD
 from ctwl_protocol.records.layouts import LAYOUTS, find_layout
 from ctwl_protocol.records.sealing import MAX_EPOCH, ProviderKeys
 from ctwl_protocol.registry import load_trusted
@@ -43,9 +44,11 @@ _COMMANDS = {
 
 _EPILOG = """\
 examples:
-  ctwl-decode letter.txt                              the verdict, and the text with its evidence in colour
+  ctwl-decode --profile org.ctwl.smollm2-135m.1 letter.txt
+                                                      the verdict, and the text with its evidence in colour
+  export CTWL_PROFILE=org.ctwl.smollm2-135m.1         the same profile for all that follow
   ctwl-decode --html report.html letter.txt           a page to pass on
-  ctwl-decode --json --profile org.ctwl.smollm2-135m.1 - < letter.txt
+  ctwl-decode --json - < letter.txt                   for programs
   ctwl-decode --beacon 42:3 letter.txt                is it this model's? needs less text
   ctwl-decode --light letter.txt                      at once, without the language model: finds less
   ctwl-decode --keys our.keys letter.txt              a provider opens its users, tests its authenticators
@@ -66,6 +69,11 @@ text.
 exit status: 0 a watermark was found; 1 none was found, or the text is too short (--json tells them apart by "outcome");
 2 an error.
 """
+
+_OTHER_PROFILE = (
+    f"ctwl-decode: the text was read with the standard profile. If its provider names another one, name it too, for "
+    f"example: --profile {OFFLINE}"
+)
 
 
 def _epoch(given: str) -> int:
@@ -133,7 +141,9 @@ def _add_search_options(parser: argparse.ArgumentParser) -> None:
     way.add_argument(
         "--light", dest="score", action="store_const", const="light", help="never load the proxy LM; as --score light"
     )
-    way.add_argument("--full", dest="score", action="store_const", const="both", help="always; as --score both")
+    way.add_argument(
+        "--full", dest="score", action="store_const", const="both", help="by the proxy LM alone; as --score both"
+    )
     only = parser.add_mutually_exclusive_group()
     add_beacons(only, "all codes, registered ones before others")
     only.add_argument("--registered", action="store_true", help="search for registered providers' beacons only")
@@ -232,4 +242,6 @@ def _run(argv: list[str]) -> int:
     finally:  # the verdict is printed in any case
         with closed_output_is_fine():
             _print(analysis, arguments)
+    if analysis.report.outcome == "none" and arguments.profile == STANDARD:
+        print(_OTHER_PROFILE, file=sys.stderr)
     return 0 if analysis.report.detected else 1

@@ -23,7 +23,10 @@ __all__ = [
 
 NONE_FOUND = "No watermark found"
 TOO_SHORT = "No verdict: the text is too short"
-NO_PROOF = "That does not show that a person wrote the text: marks wear off, and other models write none."
+NO_PROOF = (
+    "That does not show that a person wrote the text: marks wear off, most models write none, and a mark of another "
+    "profile does not show here."
+)
 PRIVATE = "Only someone with the profile's key can have written it, or can read it."
 LIGHT = "It was read by the ranks of its tokens alone; with the proxy LM the decoder finds more."
 FORGEABLE = "Anyone can write open codes: they say what the text carries, not who put it there."

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import partial
+from importlib import import_module
 
 from ctwl_protocol.profile.document import Profile
 
-from ..statistics.light import light_ranks, light_scores
+from ..statistics.light import light_units
 from ..text.tokens import TokenizedVariant
 from .finding import score_positions, tests_of
 from .plan import SearchPlan
@@ -32,10 +32,10 @@ def screen(
         counts: how many codes a record may have.
         level: of the screen.
     """
+    import_module("numba")  # many texts follow, so its loops pay; see :mod:`..statistics.window_scores`
     found = [1.0]
     for variant in variants:
-        ranks = light_ranks(profile, variant.positions)
-        units = partial(light_scores, ranks=ranks, sigma=profile.sigma)
+        units = light_units(profile, variant.positions)
         texts, code_sets = tests_of(score_positions(profile, variant, units, plan), variant, plan)
         candidates = find_candidates(texts, code_sets, counts, at_most=math.sqrt(level))
         found += [candidate.p_value for candidate in candidates]

@@ -19,9 +19,12 @@ FLOOR = 1e-300
 
 _NOTHING = 1e-306  # smaller probabilities at the ends are dropped: processors are slow on subnormal numbers
 
-_STEEPEST, _HALVINGS = 600.0, 40
-"""The steepest tilt raises a context's highest score e^600 times, which float64 holds; and the halvings that find a
-tilt. Any tilt gives the same tail."""
+_STEEPEST = 600.0
+"""The steepest tilt raises a context's highest score e^600 times, which float64 holds."""
+
+_TRIES, _NEAR = 40, 0.01
+"""The search for a tilt ends where the mean is so near the score, in standard deviations, or after so many tries. Any
+tilt gives the same tail: a bad one loses digits."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +60,9 @@ def null_of(table: NDArray[np.int32]) -> Null:
     """
     if not len(table):
         return Null(0, np.ones(1))
+    rows = _Rows.of(table)
     lowest, probability = 0, np.ones(1)
-    for row in _chances(table):
+    for row in np.split(rows.chance, rows.starts[1:]):
         probability = np.convolve(probability, row)
         above = np.flatnonzero(probability >= _NOTHING)
         lowest, probability = lowest + int(above[0]), probability[above[0] : above[-1] + 1]
@@ -77,45 +81,94 @@ def tail_of(table: NDArray[np.int32], score: int) -> float:
     """
     if not len(table):
         return float(score <= 0)
-    least = table.min(axis=1).astype(np.int64)
-    above = score - int(least.sum())
+    above = score - int(table.min(axis=1).sum())
     if above <= 0:
         return 1.0
-    if above > int((table.max(axis=1) - least).sum()):
+    rows = _Rows.of(table)
+    if above > int((rows.widths - 1).sum()):
         return 0.0
-    chances = _chances(table)
-    steps = np.arange(chances.shape[1])
-    tilt = _tilt(chances, above)
-    tilted = chances * np.exp(tilt * steps)
-    mass = tilted.sum(axis=1, keepdims=True)
-    parts = tilted / mass
-    while len(parts) > 1:
-        if len(parts) % 2:
-            parts = np.concatenate([parts, np.eye(1, parts.shape[1])])  # of a score that is always 0
-        size = 2 * parts.shape[1] - 1
-        spectra = np.fft.rfft(parts, 1 << (size - 1).bit_length())
-        parts = np.maximum(np.fft.irfft(spectra[::2] * spectra[1::2])[:, :size], 0)
-    upper = parts[0, above:]
+    tilt = _tilt(rows, above)
+    tilted, mass = rows.tilted(tilt)
+    upper = _sum(rows, tilted)[above:]
     return float(np.exp(np.log(mass).sum() - tilt * above) * (upper * np.exp(-tilt * np.arange(len(upper)))).sum())
 
 
-def _tilt(chances: NDArray[np.float64], above: int) -> float:
-    """The tilt under which the mean of the sum is ``above``; 0 where it is so without, or lower."""
-    steps, low, high = np.arange(chances.shape[1]), 0.0, _STEEPEST / chances.shape[1]
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        tilted = chances * np.exp(middle * steps)
-        below = float((tilted @ steps / tilted.sum(axis=1)).sum()) < above
-        low, high = (middle, high) if below else (low, middle)
-    return low
+@dataclass(frozen=True)
+class _Rows:
+    """The distribution of each context's score above its lowest: rows of several widths, one after the other.
+
+    Attributes:
+        chance: float64 (cells,), the probability of a step above the lowest score.
+        steps: int64 (cells,), the step.
+        starts: int64 (contexts,), the first cell of each row.
+        widths: int64 (contexts,), the cells of each row.
+    """
+
+    chance: NDArray[np.float64]
+    steps: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    widths: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, table: NDArray[np.int32]) -> _Rows:
+        steps = (table - table.min(axis=1, keepdims=True)).astype(np.int64)
+        widths = steps.max(axis=1) + 1
+        starts, cells = widths.cumsum() - widths, int(widths.sum())
+        counts = np.bincount((steps + starts[:, None]).reshape(-1), minlength=cells)
+        return cls(counts / table.shape[1], np.arange(cells) - np.repeat(starts, widths), starts, widths)
+
+    def tilted(self, tilt: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The cells under a tilt, float64 (cells,), each row with the sum 1; and what divided it, float64 (rows,)."""
+        cells = self.chance * np.exp(tilt * self.steps)
+        mass = np.add.reduceat(cells, self.starts)
+        return cells / np.repeat(mass, self.widths), mass
 
 
-def _chances(table: NDArray[np.int32]) -> NDArray[np.float64]:
-    """For each context the probability of each step above its lowest score: float64 (contexts, steps)."""
-    contexts, colours = table.shape
-    steps = (table - table.min(axis=1, keepdims=True)).astype(np.int64)
-    width = int(steps.max()) + 1
-    cells = steps + width * np.arange(contexts)[:, None]
-    counts = np.bincount(cells.reshape(-1), minlength=contexts * width)
-    chances: NDArray[np.float64] = counts.reshape(contexts, width) / colours
-    return chances
+def _tilt(rows: _Rows, above: int) -> float:
+    """The tilt under which the mean of the sum is about ``above``; 0 where it is so without, or lower.
+
+    Newton's method; where that leaves what is known to hold the tilt, the middle of it.
+    """
+    low, high, tilt = 0.0, _STEEPEST / int(rows.widths.max()), 0.0
+    for _ in range(_TRIES):
+        cells, _ = rows.tilted(tilt)
+        first = np.add.reduceat(cells * rows.steps, rows.starts)
+        second = np.add.reduceat(cells * rows.steps**2, rows.starts)
+        left, variance = above - float(first.sum()), max(float((second - first**2).sum()), _NOTHING)
+        low, high = (tilt, high) if left > 0 else (low, tilt)
+        if abs(left) <= _NEAR * variance**0.5:
+            break
+        tilt += left / variance
+        if not low < tilt < high:
+            tilt = (low + high) / 2
+    return tilt
+
+
+def _sum(rows: _Rows, cells: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The distribution of the sum of the rows: float64 (steps,).
+
+    Rows of about one width are added in pairs, which are as wide as the next rows. Few contexts come often in a text,
+    and only their rows are wide.
+    """
+    power = np.ceil(np.log2(rows.widths)).astype(np.int64)
+    sums = np.empty((0, 1))
+    for each in range(int(power.max()) + 1):
+        mine, steps = np.flatnonzero(power == each), np.arange(1 << each)
+        places = np.minimum(rows.starts[mine, None] + steps, len(cells) - 1)
+        own = np.where(steps < rows.widths[mine, None], cells[places], 0.0)
+        sums = np.concatenate([_in_pairs(sums) if each else sums, own])
+    while len(sums) > 1:
+        sums = _in_pairs(sums)
+    found: NDArray[np.float64] = sums[0]
+    return found
+
+
+def _in_pairs(parts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The distributions of sums of two, and of a last one alone: of (parts, width) float64 (parts / 2, 2 width)."""
+    size = 2 * parts.shape[1]
+    if len(parts) <= 1:
+        return np.pad(parts, ((0, 0), (0, size // 2)))
+    spectra = np.fft.rfft(parts, size)
+    if len(parts) % 2:
+        spectra = np.concatenate([spectra, np.ones((1, spectra.shape[1]))])  # of a score that is always 0
+    return np.maximum(np.fft.irfft(spectra[::2] * spectra[1::2], size), 0)

@@ -6,6 +6,7 @@ cut; a window's score is the difference at its two ends. So each position is has
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 import numpy as np
@@ -18,7 +19,8 @@ from .scored_positions import ScoredPositions
 __all__ = ["search_windows"]
 
 _FEW = 1 << 21
-"""So many pairs of a position and a code are scored by NumPy, in less time than it takes to import numba."""
+"""So many pairs of a position and a code are scored by NumPy, in less time than importing numba takes. Where numba is
+there already, it is quicker for any number."""
 
 _CACHE = 1 << 19
 """Bytes of sums for one block of codes: they fit into the second-level cache."""
@@ -44,7 +46,7 @@ def search_windows(
         The best codes, uint32 (texts, windows), and their scores, int32 (texts, windows).
     """
     pieces, ends, count = _pieces(texts[0], places, windows)
-    if len(places) * len(codes) <= _FEW:
+    if len(places) * len(codes) <= _FEW and "numba" not in sys.modules:
         return _search_few(texts, pieces, ends, count, codes)
     from .compiled import BLOCK, in_chunks, search
 

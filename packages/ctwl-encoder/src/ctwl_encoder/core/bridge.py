@@ -13,12 +13,12 @@ with the tail of the text, see :mod:`.continuations`. All that is left out keeps
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ctwl_protocol.proxy import Proxy
+from ctwl_protocol.proxy import LaterProxy
 from ctwl_protocol.text.normalization import normalize_within
 
 from ..errors import TokenizerUnsupported
@@ -26,6 +26,9 @@ from .continuations import MOST_JOINED, Continuations, follow
 from .reading import Kind, Reading, Step, Tail, append_normalized, breaks, grow, kind
 from .strategies import Branch
 from .vocabulary import Vocabulary, read_vocabulary
+
+if TYPE_CHECKING:
+    from ctwl_protocol.proxy import Proxy
 
 __all__ = ["Bridge"]
 
@@ -55,24 +58,24 @@ class Bridge:
     """From a provider's vocabulary to a proxy's.
 
     Attributes:
-        proxy: the profile's proxy.
+        proxy: the profile's proxy; only its tokenizer is of use here.
         vocabulary: bytes of each of the provider's tokens.
         first: int32 (size,), the first proxy token of each token alone; 0 for those of which nothing is known.
         opening: uint8 (size,), the kind of each token's first character, or one of the two openings of this module.
     """
 
-    def __init__(self, tokenizer: Any, proxy: Proxy, *, joined: int = JOINED) -> None:
+    def __init__(self, tokenizer: Vocabulary | Any, proxy: Proxy | LaterProxy, *, joined: int = JOINED) -> None:
         """Tokenize each token of the provider alone: about a second for 50,000 tokens.
 
         Args:
-            tokenizer: the provider's, a Hugging Face tokenizer.
+            tokenizer: the provider's, a Hugging Face tokenizer; or what its tokens add to the text.
             proxy: the profile's proxy.
             joined: most candidates that are tokenized with the tail at one step, see :data:`JOINED`; 0 for none.
 
         Raises:
             TokenizerUnsupported: see :func:`ctwl_encoder.core.vocabulary.read_vocabulary`.
         """
-        self.vocabulary: Vocabulary = read_vocabulary(tokenizer)
+        self.vocabulary: Vocabulary = tokenizer if isinstance(tokenizer, list) else read_vocabulary(tokenizer)
         self.proxy = proxy
         self.floor = 1 / joined if joined else 2.0
         self._breaks = breaks(proxy.profile.tokenizer.pre_tokenizer)

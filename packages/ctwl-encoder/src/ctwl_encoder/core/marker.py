@@ -1,8 +1,10 @@
 """The marker: takes rows of logits, and returns rows that prefer the code's halves.
 
-It does not depend on transformers or on any server: the caller gives it, for each row, the text so far and the logits
-of the next token. A text's state belongs to its tokens, not to a row, so beams may reorder, rows may come and go, and a
-caller may go back.
+It depends on no engine: the caller gives it, for each row, the text so far and the logits of the next token. A text's
+state belongs to its tokens, not to a row, so beams may reorder, rows may come and go, and a caller may go back.
+
+Here it marks on the host, and needs no torch: only a strategy that asks the proxy LM does, when it first asks.
+:mod:`.device.marker` marks where the logits are.
 """
 
 from __future__ import annotations
@@ -11,25 +13,28 @@ import random
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from ctwl_protocol import Profile, hashing
 from ctwl_protocol.partition import kernel
+from ctwl_protocol.proxy import LaterProxy
 from ctwl_protocol.records import slots
 
+from ..errors import ExtraMissing
 from .bridge import Bridge
-from .continuations import Continuations, Path
-from .device import operations
-from .device.step import DeviceStep, Reported, Tables, Written
+from .continuations import Path
 from .lower_bound import LowerBound, argmax_is_certain
 from .payload import Payload, Seeds
-from .places import Place, Places, PlacesOfRow
+from .places import Place
 from .strategies import Decoding, Strategy, add_delta, check_sigma, multiply, probabilities
 from .text_state import Half, HalfKey, Offer, TextState
+
+if TYPE_CHECKING:
+    from ctwl_protocol.proxy import Proxy
 
 __all__ = ["Marker"]
 
@@ -101,15 +106,11 @@ class Marker:
         self.decoding = decoding
         self._skip_repeats = skip_repeats
         self._uniform = uniform
-        self._proxy = bridge.proxy.vanilla() if strategy.traits.vanilla else bridge.proxy
-        self.profile: Profile = self._proxy.profile
+        own = bridge.proxy.profile
+        self.profile: Profile = own.vanilla() if strategy.traits.vanilla else own
         check_sigma(strategy, self.profile)
+        self._proxy: Proxy | None = None
         self._offered: list[TextState] = []
-        self._tables: dict[tuple[torch.device, int], Tables] = {}
-        self._reported: Reported | None = None
-        self._written: Written | None = None
-        self._rows: dict[int, int] = {}
-        """The row of each text in ``_written``; ``_offered`` keeps these texts alive."""
         profile, cached = self.profile, lru_cache(maxsize=1 << 16)  # by hand: only speed and memory depend on it
         self._seeds = Seeds(profile)
         self._slot_word = cached(lambda tail: hashing.slot_word(profile.key, tail))
@@ -124,20 +125,24 @@ class Marker:
         """A text with one more token of the provider's model."""
         return text.after(self.bridge.step(text.reading.tail, token), token)
 
-    def look_up(self, texts: Sequence[TextState], tokens: Sequence[int]) -> None:
-        """Copy from the device how likely the tokens were that now follow, for all texts of the last step at once.
+    def open_proxy(self) -> Proxy:
+        """The proxy that weighs the vocabulary for ``delta`` and ``vanilla``; opened at the first call.
 
-        Without it, :meth:`extend` copies for each text alone.
-
-        Args:
-            texts: as they were marked by :meth:`reweigh`; others do no harm.
-            tokens: the next token of each.
+        Raises:
+            ExtraMissing: torch and transformers are not installed.
+            CTWLError: see :func:`ctwl_protocol.proxy.open_proxy`.
         """
-        asked = [
-            (self._rows[id(text)], token) for text, token in zip(texts, tokens, strict=True) if id(text) in self._rows
-        ]
-        if self._written is not None and asked:
-            self._written.fetch([row for row, _ in asked], [token for _, token in asked])
+        if self._proxy is None:
+            proxy = self.bridge.proxy
+            try:
+                proxy = proxy.open() if isinstance(proxy, LaterProxy) else proxy
+            except ImportError as error:
+                raise ExtraMissing(
+                    f"{self.strategy} asks the proxy LM, which needs {error.name or error}; install it with: "
+                    "pip install ctwl-encoder. unbiased and gumbel need none"
+                ) from error
+            self._proxy = proxy.vanilla() if self.strategy.traits.vanilla else proxy
+        return self._proxy
 
     def mark(self, texts: Sequence[TextState], logits: NDArray[np.float32]) -> dict[int, NDArray[np.float32]]:
         """Mark the next token of each row under a strategy that adds ``delta``.
@@ -168,76 +173,20 @@ class Marker:
             row.text.offers = row.offers
         return {row.index: row.marked for row in rows if row.marked is not None}
 
-    def plan(self, texts: Sequence[TextState]) -> Places:
-        """The places of a step: what can be known before its logits.
-
-        Args:
-            texts: one for each row of the logits.
-        """
-        planned = [self._plan_row(row, text) for row, text in enumerate(texts) if self._is_begun(text)]
-        return Places.of(planned, self._seeds)
-
     def _is_begun(self, text: TextState) -> bool:
         """Whether the next token of a text may be marked: it has a whole prefix, and has not ended."""
         return not text.ended and len(text.reading) >= self.profile.prefix_length
 
-    def _plan_row(self, row: int, text: TextState) -> PlacesOfRow:
-        behind, seen = self.bridge.continuations(text.reading.tail), text.seen()
-        places = [self._place(text, path) for path in behind.paths]
-        left: list[Sequence[int]] = [seen.get((place.slot, place.context), ()) if place else () for place in places]
-        return PlacesOfRow(row, text.payload, behind, places, left)
-
-    def reweigh(
-        self, texts: Sequence[TextState], logits: torch.Tensor, places: Places | None = None, *, wait: bool = True
-    ) -> None:
-        """Mark the next token of each row under a strategy that keeps the distribution, in place, where the logits are.
-
-        Args:
-            texts: one for each row; what is offered to each is noted in it.
-            logits: float (rows, size), contiguous, after temperature, top-p and the like.
-            places: of :meth:`plan`, where they are known already.
-            wait: whether candidates that merge with the tail are tokenized before the row is marked, which waits for
-                the device. Otherwise those that are not known yet keep their probability at this step, and are known at
-                the next one.
-        """
-        self._learn()
-        tables = self._tables_for(logits)
-        places = self.plan(texts) if places is None else places
-        if not len(places.rows):
-            return
-        device, on = logits.device, operations(logits.device)
-        step = DeviceStep.of(places, device)
-        every = len(places.rows) == len(logits)
-        likely = torch.softmax(logits if every else logits[step.rows.long()], dim=-1, dtype=torch.float32)
-        if tables.most:
-            self._reported = Reported(on.merging(likely, tables, step), [texts[row] for row in places.rows.tolist()])
-            if wait and (news := self._learn()):
-                planned = [
-                    self._plan_row(old.row, texts[old.row]) if old.behind in news else old for old in places.planned
-                ]
-                places = Places.of(planned, self._seeds)
-                step = DeviceStep.of(places, device)
-        if len(places):
-            on.reweigh(logits, likely, tables, step, self.strategy)
-        for text in self._offered:
-            text.offers = []
-        self._offered = list(texts)
-        written = self._written = Written(likely)
-        self._rows = {id(texts[row]): n for n, row in enumerate(places.rows.tolist())}
-        offers: list[list[Offer]] = [[] for _ in places.rows]
-        for row, place in places.places:
-            offers[row].append(Offer(place, self.strategy, chance=partial(written.chance, row)))
-        for row, offered in zip(places.rows.tolist(), offers, strict=True):
-            texts[row].offers = offered  # rows with the same tokens share their text
-
     def reweigh_by_numpy(
         self, texts: Sequence[TextState], logits: NDArray[np.float32], likely: NDArray[np.float32]
     ) -> None:
-        """The same in NumPy, row by row: the reference that :meth:`reweigh` is held to.
+        """Mark the next token of each row under a strategy that keeps the distribution, row by row.
+
+        The reference that :meth:`ctwl_encoder.core.device.marker.DeviceMarker.reweigh` is held to.
 
         Args:
-            texts: as there.
-            logits: float32 (rows, size), changed in place.
+            texts: one for each row; what is offered to each is noted in it.
+            logits: float32 (rows, size), after temperature, top-p and the like; changed in place.
             likely: float32 (rows, size), their softmax.
         """
         change = self.strategy.traits.reweigh
@@ -246,19 +195,6 @@ class Marker:
             text.offers = self.offers(text, chances) if self._is_begun(text) else []
             for offer in text.offers:
                 multiply(row, offer.branch, change(offer.branch, offer.seed))
-
-    def _tables_for(self, logits: torch.Tensor) -> Tables:
-        """The bridge's tables on the device of the logits."""
-        key = logits.device, logits.shape[1]
-        if key not in self._tables:
-            self._tables[key] = Tables.of(self.bridge, logits.shape[1], logits.device)
-        return self._tables[key]
-
-    def _learn(self) -> set[Continuations]:
-        """Tokenize the candidates that the device reported with their tails; those behind which some were not known."""
-        reported, self._reported = self._reported, None
-        tails = [] if reported is None else [(text.reading.tail, found) for text, found in reported.candidates()]
-        return {self.bridge.continuations(tail) for tail, found in tails if self.bridge.join(tail, found)}
 
     def offers(self, text: TextState, likely: NDArray[np.float32]) -> list[Offer]:
         """The branches of a text that may be marked, the one with most mass first.
@@ -345,9 +281,11 @@ class Marker:
     def _ask(self, keys: Iterable[HalfKey]) -> None:
         """Ask the proxy for the halves that are not known yet."""
         keys = [key for key in keys if not self._halves[key]]
+        if not keys:
+            return
         prefixes = np.array([prefix for _, prefix in keys], dtype=np.int64).reshape(-1, self.profile.prefix_length)
         seeds = np.array([seed for seed, _ in keys], dtype=np.uint32)
-        for rows, weights in self._proxy.batches(prefixes):
+        for rows, weights in self.open_proxy().batches(prefixes):
             insides = kernel.members(weights, seeds[rows], self.profile.sigma)
             for key, inside, row in zip(keys[rows], insides, weights, strict=True):
                 self._halves[key] = Half(inside, row.copy())

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..errors import TokenizerUnsupported
 
-__all__ = ["Vocabulary", "read_vocabulary", "spell_byte_level"]
+__all__ = ["Vocabulary", "check_reachable", "read_vocabulary", "spell_byte_level"]
 
 Vocabulary = list[bytes | None]
 """Bytes of each token by id; None for what never becomes text (special tokens, padding rows)."""
@@ -25,8 +25,8 @@ def read_vocabulary(tokenizer: Any) -> Vocabulary:
     Mistral, Gemma, ...) writes a space as U+2581 and bytes that it has no token for as ``<0xE4>``.
 
     Raises:
-        TokenizerUnsupported: there are no tokenizer files, tokens are spelled in another way, or some printable
-            character cannot be written.
+        TokenizerUnsupported: there are no tokenizer files, tokens are spelled in another way, or see
+            :func:`check_reachable`.
     """
     if tokenizer is None or not hasattr(tokenizer, "get_vocab"):
         raise TokenizerUnsupported("the model comes without a tokenizer; put its tokenizer files beside the weights")
@@ -43,6 +43,12 @@ def read_vocabulary(tokenizer: Any) -> Vocabulary:
     for token, i in own.items():
         if i not in special:
             vocabulary[i] = added[i].content.encode() if i in added else spell(token)
+    check_reachable(vocabulary)
+    return vocabulary
+
+
+def check_reachable(vocabulary: Vocabulary) -> None:
+    """Refuse a vocabulary that cannot write some printable character: TokenizerUnsupported."""
     reached = set(b"".join(token for token in vocabulary if token and len(token) == 1))
     missing = [character for character in _REACHABLE if ord(character) not in reached]
     if missing:
@@ -50,7 +56,6 @@ def read_vocabulary(tokenizer: Any) -> Vocabulary:
             f"the tokenizer cannot reach the byte 0x{ord(missing[0]):02X} ({missing[0]!r}): it has no token for it, so "
             "text would not survive it; use a model with a byte-level or byte-fallback tokenizer"
         )
-    return vocabulary
 
 
 def _speller(tokenizer: Any) -> Callable[[str], bytes]:

@@ -1,1 +1,1 @@
-"""The marker inside serving engines: transformers and vLLM."""
+"""The marker inside serving engines: transformers, vLLM and llama.cpp."""

@@ -144,8 +144,8 @@ class Writer:
             texts += written
             timed += seconds
             progress(done + options.max_new_tokens)  # also where all texts ended before
-        added, others = timed.tolist()
-        return Written([text for text in texts for _ in range(GROUP // each)], 1 + added / others)
+        of_marking, others = timed.tolist()
+        return Written([text for text in texts for _ in range(GROUP // each)], 1 + of_marking / others)
 
     def steps(self, marking: Marking) -> int:
         """The number of steps that :meth:`write` takes at most."""

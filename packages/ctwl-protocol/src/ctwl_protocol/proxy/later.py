@@ -48,6 +48,7 @@ def open_later(
     device: str | torch.device = "auto",
     fast: bool = False,
     lazy: bool = False,
+    packed: bool = False,
 ) -> LaterProxy:
     """Find a profile's tokenizer; the arguments are those of :func:`ctwl_protocol.proxy.open_proxy`.
 
@@ -67,6 +68,6 @@ def open_later(
     def opened() -> Proxy:
         from .runner import open_proxy
 
-        return open_proxy(profile, path=path, device=device, fast=fast, lazy=lazy)
+        return open_proxy(profile, path=path, device=device, fast=fast, lazy=lazy, packed=packed)
 
     return LaterProxy(profile, tokenizer, once(opened))

@@ -75,11 +75,10 @@ class ProxyTokenizer:
         if hashlib.sha256(merges).digest() != spec.merges.sha256:
             raise ProxyMalformed(f"{folder} does not hold the merges of the profile; install ctwl-protocol again")
         pairs, alone = _pairs(merges), json.loads((folder / _ALPHABET).read_bytes())
-        taken = set(alone.values())
-        ids = (i for i in range(spec.vocabulary) if i not in taken)
-        made = {left + right: i for (left, right), i in zip(pairs, ids, strict=True)}
+        by_id = {i: token for token, i in alone.items()}
+        made = map("".join, pairs)
         tokenizer = cls.__new__(cls)
-        tokenizer._build(spec, dict(sorted((alone | made).items(), key=lambda item: item[1])), pairs)
+        tokenizer._build(spec, {by_id.get(i) or next(made): i for i in range(spec.vocabulary)}, pairs)
         return tokenizer
 
     def encode(self, text: str) -> NDArray[np.int64]:

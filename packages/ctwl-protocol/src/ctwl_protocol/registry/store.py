@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 import platformdirs
-from filelock import FileLock
 
 from ..environment import REGISTRY
 from ..errors import FileUnwritable, RegistryError
@@ -126,6 +125,8 @@ def update_trusted(
         RegistryError: see :func:`load_trusted` and :func:`~.workflow.update`.
         FileUnwritable: see :func:`save_trusted`; also where ``start`` is given and a state is stored already.
     """
+    from filelock import FileLock  # a reader needs none
+
     folder = _made(folder)
     now = int(time.time()) if now is None else now
     with FileLock(folder / _LOCK):  # else, of two updates at once, the older one could be stored last

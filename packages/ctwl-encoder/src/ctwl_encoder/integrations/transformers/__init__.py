@@ -1,6 +1,7 @@
 """The marker as transformers' ``generate`` takes it: a watermarking config, and a logits processor."""
 
 from .config import CTWLWatermarkingConfig
+from .in_turn import WatermarksInTurn
 from .processor import CTWLLogitsProcessor, ProcessorConfig
 
-__all__ = ["CTWLLogitsProcessor", "CTWLWatermarkingConfig", "ProcessorConfig"]
+__all__ = ["CTWLLogitsProcessor", "CTWLWatermarkingConfig", "ProcessorConfig", "WatermarksInTurn"]

@@ -12,7 +12,7 @@ from transformers import LogitsProcessor
 from transformers.generation import BaseWatermarkingConfig
 
 from ...core.bridge import Bridge
-from ...core.marker import Marker
+from ...core.device.marker import DeviceMarker
 from ...core.payload import Payload
 from ...core.strategies import Decoding, Strategy
 from ...core.text_state import TextState
@@ -66,7 +66,7 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
             StrategyUnsuitable: see :class:`ctwl_encoder.core.marker.Marker`.
         """
         options = MarkingOptions(**marking)
-        self.marker = Marker(
+        self.marker = DeviceMarker(
             bridge,
             options.strategy or Strategy.UNBIASED,
             skip_repeats=options.skip_repeats,

@@ -27,15 +27,16 @@ from vllm.v1.sample.ops.topk_topp_sampler import apply_top_k_top_p
 from ctwl_protocol import CTWLError, get_profile
 from ctwl_protocol.records.beacon import NONCE_COUNT
 
+from ...core.device.marker import DeviceMarker
 from ...core.device.step import to_host
 from ...core.expected_evidence import warn_of_short_text
-from ...core.marker import Marker
 from ...core.strategies import Strategy
 from ...core.text_state import TextState
 from ...errors import OptionOutOfRange
 from ...models import open_bridge
+from ..request import PREFIX, Request
 from . import metrics
-from .request import ADMITTED, PREFIX, Admitted, Request
+from .admitted import ADMITTED, Admitted, without_note
 
 try:
     from vllm.v1.worker.gpu.sample import logits_processor as v2
@@ -62,7 +63,7 @@ class _Served:
         tokens: the tokens that ``text`` has.
     """
 
-    marker: Marker
+    marker: DeviceMarker
     text: TextState
     temperature: float
     admitted: Admitted
@@ -91,7 +92,7 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
         self._stream: torch.cuda.Stream | None = None
         self._requests: dict[int, _Served] = {}
         """By row (V1) or slot (V2)."""
-        self._markers: dict[tuple[Strategy, bool], Marker] = {}
+        self._markers: dict[tuple[Strategy, bool], DeviceMarker] = {}
         if self._server is not None:
             Request.of(self._server, None, 1.0)  # a wrong configuration is refused when the server starts
             config = Request(**self._server)
@@ -110,7 +111,7 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
         config = _engine_config()
         try:
             server = _server_config(config) if config is not None else {}
-            request = Request.of(server or {}, sampling_params.extra_args, sampling_params.temperature)
+            request = Request.of(server or {}, without_note(sampling_params.extra_args), sampling_params.temperature)
             if request is not None and config is not None:
                 _refuse_unsupported(config, served=server is not None)
         except CTWLError as error:
@@ -229,7 +230,7 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
         if self._server is None:
             return None
         try:
-            request = Request.of(self._server, params.extra_args, params.temperature)
+            request = Request.of(self._server, without_note(params.extra_args), params.temperature)
         except CTWLError as error:
             _log.error("ctwl: a request is served unmarked, because it was not checked where it came in: %s", error)
             return None
@@ -238,7 +239,7 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
         admitted = Admitted.of(params.extra_args) or Admitted()
         how = request.strategy, request.skip_repeats
         if how not in self._markers:
-            self._markers[how] = Marker(self._bridge, request.strategy, skip_repeats=request.skip_repeats)
+            self._markers[how] = DeviceMarker(self._bridge, request.strategy, skip_repeats=request.skip_repeats)
         text = self._markers[how].start(request.payload(admitted.nonce_of(params.seed)), request.delta)
         return _Served(self._markers[how], text, params.temperature, admitted)
 
@@ -304,7 +305,7 @@ def _restore(params: Any) -> None:
         if before.drawn and params.seed == before.seed:
             params.seed = None
     if params.extra_args and ADMITTED in params.extra_args:
-        params.extra_args = {name: value for name, value in params.extra_args.items() if name != ADMITTED} or None
+        params.extra_args = without_note(params.extra_args) or None
 
 
 def _refuse_unsupported(config: Any, *, served: bool) -> None:

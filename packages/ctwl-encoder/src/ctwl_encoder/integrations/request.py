@@ -1,4 +1,4 @@
-"""What a vLLM request writes: its own options over the server's, and what is noted where a request comes in."""
+"""What a request to a server writes: its own options over the server's."""
 
 from __future__ import annotations
 
@@ -7,22 +7,18 @@ from typing import Annotated, Any, Self
 from pydantic import Field, model_validator
 
 from ctwl_protocol import Beacon, get_profile
-from ctwl_protocol.records.beacon import NONCE_COUNT
 from ctwl_protocol.records.layouts import find_layout
 from ctwl_protocol.records.record import Record
 
-from ...core.payload import Payload
-from ...core.strategies import Strategy, check_sigma
-from ...errors import OptionOutOfRange
-from ...options import BeaconOptions, MarkingOptions, Options, ProxyOptions, check_beacon, strategy_for
+from ..core.payload import Payload
+from ..core.strategies import Strategy, check_sigma
+from ..errors import OptionOutOfRange
+from ..options import BeaconOptions, MarkingOptions, ProxyOptions, check_beacon, strategy_for
 
-__all__ = ["ADMITTED", "PREFIX", "Admitted", "Request"]
+__all__ = ["PREFIX", "Request"]
 
 PREFIX = "ctwl_"
-"""With this the names of all extra arguments of a request begin."""
-
-ADMITTED = f"{PREFIX}admitted"
-"""The extra argument in which the plug-in notes an :class:`Admitted`; whatever a client writes there is replaced."""
+"""With this the names of all options of a request begin, so that no other option of an engine has the same name."""
 
 
 class Request(BeaconOptions, MarkingOptions, ProxyOptions):
@@ -52,8 +48,8 @@ class Request(BeaconOptions, MarkingOptions, ProxyOptions):
         """What a request writes; None where nothing.
 
         Args:
-            server: the server's ``additional_config["ctwl"]``.
-            given: the request's extra arguments.
+            server: the server's options, without the prefix.
+            given: the request's, whose names begin with :data:`PREFIX`; others are ignored.
             temperature: 0 for greedy decoding.
 
         Raises:
@@ -100,11 +96,7 @@ def _own_options(given: dict[str, Any]) -> dict[str, Any]:
     Raises:
         OptionOutOfRange: an option that there is not, or that only the server sets; both codes and a beacon.
     """
-    own = {
-        name.removeprefix(PREFIX): value
-        for name, value in given.items()
-        if name.startswith(PREFIX) and name != ADMITTED
-    }
+    own = {name.removeprefix(PREFIX): value for name, value in given.items() if name.startswith(PREFIX)}
     allowed = Request.model_fields.keys() - ProxyOptions.model_fields.keys()
     for name in own.keys() - allowed:
         names = ", ".join(sorted(PREFIX + field for field in allowed))
@@ -113,39 +105,3 @@ def _own_options(given: dict[str, Any]) -> dict[str, Any]:
     if beacon and "codes" in own:
         raise OptionOutOfRange(f"a request has {PREFIX}codes or {PREFIX}{min(beacon)}, not both")
     return own
-
-
-class Admitted(Options):
-    """What is noted of a request where it comes in, so that all workers agree.
-
-    vLLM gives completion ``i`` of one request (``n``) the seed of the request plus ``i``, and nothing else that tells
-    completions apart. So a request for several without a seed gets one, and completion ``i`` has the nonce plus ``i``.
-
-    ``unbiased`` and ``gumbel`` must run after top-k, top-p and min-p. vLLM runs plug-ins before, so the plug-in
-    truncates by itself, and vLLM's truncation is switched off.
-    """
-
-    nonce: int = Field(0, ge=0, lt=NONCE_COUNT)
-    seed: int | None = None
-    drawn: bool = False
-    """Whether the seed is the plug-in's."""
-    top_k: int = Field(0, ge=-1, lt=1 << 31)
-    top_p: float = Field(1.0, gt=0, le=1)
-    min_p: float = Field(0.0, ge=0, le=1)
-
-    @classmethod
-    def of(cls, extra_args: dict[str, Any] | None) -> Admitted | None:
-        """What was noted; None where nothing was, or something else (a client can write there too)."""
-        try:
-            return cls.model_validate((extra_args or {}).get(ADMITTED))
-        except OptionOutOfRange:
-            return None
-
-    @property
-    def truncation(self) -> tuple[int, float, float]:
-        """Top-k, top-p and min-p."""
-        return self.top_k, self.top_p, self.min_p
-
-    def nonce_of(self, seed: int | None) -> int:
-        """The nonce of the request's completion that has this seed."""
-        return self.nonce if self.seed is None or seed is None else (self.nonce + seed - self.seed) % NONCE_COUNT

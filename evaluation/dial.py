@@ -1,0 +1,245 @@
+"""How much variety does a strategy cost for how much strength, and what lies between ``unbiased`` and ``gumbel``?
+
+Several texts of each of a few prompts, all with one code: the worst case, since a provider draws a nonce for each text.
+Every rule below keeps the model's distribution at a step. It says, for each token, how the two strategies are mixed:
+
+- ``fresh e``: ``gumbel``, but each proxy token's lot is drawn anew with probability ``e``, else it is the
+  permutation's;
+- ``mixed q``: each step is by ``gumbel`` with probability ``q``, else by ``unbiased``;
+- ``sure below H``: a step whose entropy is below ``H`` nats is by ``gumbel``, the others by ``unbiased``;
+- ``until clear``: ``gumbel`` until a reader may be expected to find the code with a margin of ``MARGIN`` bits, then
+  ``unbiased``.
+
+Measured are
+
+- shared runs: the share of a text's runs of three tokens that another text of its prompt has, too, behind the first ten
+  tokens, which are never marked; self-BLEU: BLEU of each text against the others of its prompt; distinct runs of two
+  over all texts of a prompt;
+- found: texts that the light scores alone read at p <= 1e-4 over all codes, by tokens; bits: what a token adds to the
+  evidence, the median over texts.
+
+    python evaluation/dial.py --out evaluation/results/dial.json
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from hashlib import sha256
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from common import news_prompts, rate, recalled, sources
+from diversity import self_bleu
+from experiment import Options, Result, experiment, tracked
+from numpy.typing import NDArray
+from texts import Recipe, Text, Writer
+
+from ctwl_decoder.search.plan import LIGHT_SHARES
+from ctwl_decoder.statistics.light import light_units
+from ctwl_decoder.statistics.null import FLOOR, tail_of
+from ctwl_decoder.statistics.scored_positions import ScoredPositions, ScoreTable
+from ctwl_encoder import Bridge, CTWLLogitsProcessor
+from ctwl_encoder.core.expected_evidence import READERS_LEVEL, expected_log2_p
+from ctwl_encoder.core.payload import Payload
+from ctwl_encoder.core.strategies import Branch, exponential_minimum, keep_first_half, multiply
+from ctwl_encoder.core.text_state import TextState
+from ctwl_encoder.integrations.transformers import ProcessorConfig
+from ctwl_encoder.plan.statistics import shared_runs
+from ctwl_protocol import hashing
+from ctwl_protocol.records.beacon import BEACON_BITS
+from ctwl_protocol.text.positions import Positions, positions
+
+SETTINGS = ((0.7, 0.95), (1.0, 1.0), (0.4, 0.95))
+"""Temperature and top-p."""
+
+LENGTHS = (40, 50, 60, 80, 100, 125, 150)
+MARGIN = 20
+"""Bits beyond the reader's level: some words may be lost before a reader sees the text."""
+
+UNMARKED = 10
+"""Tokens at the beginning of a text that are not marked, the profile's L_prefix."""
+
+
+class At(NamedTuple):
+    """A step at which a rule decides.
+
+    Attributes:
+        branch: the candidates.
+        seed: of the permutation.
+        text: the text so far.
+        entropy: nats, of the model's distribution.
+        random: for what is drawn.
+    """
+
+    branch: Branch
+    seed: int
+    text: TextState
+    entropy: float
+    random: np.random.Generator
+
+
+Rule = Callable[[At], NDArray[np.float64]]
+"""Gives the factors of the candidates' probabilities, float64 (n,)."""
+
+
+def race(at: At) -> NDArray[np.float64]:
+    """``gumbel``."""
+    return exponential_minimum(at.branch, at.seed)
+
+
+def half(at: At) -> NDArray[np.float64]:
+    """``unbiased``."""
+    return keep_first_half(at.branch, at.seed)
+
+
+def fresh(share: float, at: At) -> NDArray[np.float64]:
+    """``gumbel`` with a share of lots that are drawn anew."""
+    tokens, shown = np.unique(at.branch.tokens, return_inverse=True)
+    mass = np.bincount(shown, weights=at.branch.mass)
+    lots = (hashing.ranks_of(np.uint32(at.seed), tokens).astype(np.float64) + 0.5) / 2.0**32
+    lots = np.where(at.random.random(len(tokens)) < share, at.random.random(len(tokens)), lots)
+    winner = int((-np.log1p(-lots) / np.maximum(mass, 1e-300)).argmin())
+    return np.where(shown == winner, mass.sum() / mass[winner], 0.0)
+
+
+def mixed(share: float, at: At) -> NDArray[np.float64]:
+    """``gumbel`` at a share of the steps."""
+    return race(at) if at.random.random() < share else half(at)
+
+
+def sure(below: float, at: At) -> NDArray[np.float64]:
+    """``gumbel`` where the model is sure."""
+    return race(at) if at.entropy < below else half(at)
+
+
+def until_clear(at: At) -> NDArray[np.float64]:
+    """``gumbel`` until the code is clear with a margin."""
+    clear = expected_log2_p(at.text.last, BEACON_BITS) <= math.log2(READERS_LEVEL) - MARGIN
+    return half(at) if clear else race(at)
+
+
+RULES: dict[str, Rule | None] = {
+    "plain": None,
+    "unbiased": half,
+    "gumbel": race,
+    "until clear": until_clear,
+    "sure below 2": partial(sure, 2.0),
+    **{f"fresh {share:g}": partial(fresh, share) for share in (0.1, 0.2)},
+    **{f"mixed {share:g}": partial(mixed, share) for share in (0.5, 0.75)},
+}
+
+RULES_DIGEST = sha256(Path(__file__).read_bytes()).hexdigest()
+"""Texts are kept as long as the rules stay."""
+
+
+class ByRule(CTWLLogitsProcessor):
+    """Marks by a rule, row by row in NumPy; its positions count as those of ``gumbel``."""
+
+    def __init__(self, bridge: Bridge, payloads: Sequence[Payload], rule: Rule, seed: int) -> None:
+        super().__init__(bridge, payloads, strategy="gumbel")
+        self._rule, self._random = rule, np.random.default_rng(seed)
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        """Mark one step; see the class above."""
+        if self._prompts is None:
+            self._prompts = input_ids.numpy()
+            self.payloads = self._payloads_of_rows(self._prompts)
+        rows = input_ids.numpy()[:, self._prompts.shape[1] :]
+        marked, likely = scores.float().numpy().copy(), torch.softmax(scores.float(), dim=-1)
+        entropy = torch.special.entr(likely).sum(dim=1).tolist()
+        for n, (payload, row) in enumerate(zip(self.payloads, rows, strict=True)):
+            text = self.text(payload, row)
+            begun = len(text.reading) >= self.marker.profile.prefix_length
+            text.offers = self.marker.offers(text, likely[n].numpy()) if begun else []
+            for offer in text.offers:
+                at = At(offer.branch, offer.seed, text, entropy[n], self._random)
+                multiply(marked[n], offer.branch, self._rule(at))
+        return torch.from_numpy(marked)
+
+
+class RuleWriter(Writer):
+    """Writes texts by a rule, which is a recipe's method."""
+
+    def marking(self, recipe: Recipe, codes: list[int]) -> dict[str, Any]:
+        """What ``generate`` takes to write by a rule."""
+        rule = RULES[recipe.method]
+        if rule is None:
+            return {}
+        bridge = Bridge(self.encoder.tokenizer, self.proxy)
+        processor = ByRule(bridge, [Payload((code,)) for code in codes], rule, recipe.seed)
+        return {"watermarking_config": ProcessorConfig(processor)}
+
+
+def p_values(writer: Writer, text: Text, lengths: Sequence[int]) -> list[float]:
+    """The p-value of a text's code among all codes by the better of the light scores, at each length."""
+    profile = writer.proxy.profile
+    whole = positions(writer.proxy.tokenizer.encode(text.text), profile.prefix_length, profile.context_length)
+    units = [*map(light_units(profile, whole), LIGHT_SHARES)]
+    found = []
+    for length in lengths:
+        part = Positions(*(column[: length - UNMARKED] for column in whole))
+        tables = [ScoreTable.of(ScoredPositions.of(profile, part, each[: length - UNMARKED])) for each in units]
+        least = min(tail_of(table.scores, table.score(text.code)) for table in tables)
+        found.append(max(len(tables) * least, FLOOR) * 2.0**BEACON_BITS)
+    return found
+
+
+def strength(writer: Writer, texts: Sequence[Text], lengths: Sequence[int]) -> dict[str, Any]:
+    """How many texts are found at each length, and what a token adds to the evidence."""
+    read = np.array([p_values(writer, text, lengths) for text in texts])
+    bits = (BEACON_BITS - np.log2(read[:, -1])) / (lengths[-1] - UNMARKED)
+    return {
+        "found": {str(n): rate(int((read[:, i] <= READERS_LEVEL).sum()), len(texts)) for i, n in enumerate(lengths)},
+        "bits a token": round(float(np.median(bits)), 3),
+    }
+
+
+def variety(alike: Sequence[Sequence[Text]]) -> dict[str, float]:
+    """How alike the texts of one prompt are: means over all texts."""
+    behind = [[text.ids[UNMARKED:] for text in texts] for texts in alike]
+    pairs = [[pair for ids in texts for pair in pairwise(ids)] for texts in behind]
+    measures: dict[str, list[float]] = {
+        "shared runs of three": [
+            shared_runs(own, [other for other in texts if other is not own]) for texts in behind for own in texts
+        ],
+        "self-BLEU": [float(self_bleu([text.text for text in texts]).mean()) for texts in alike],
+        "distinct runs of two": [len(set(each)) / len(each) for each in pairs],
+    }
+    return {name: round(float(np.mean(values)), 4) for name, values in measures.items()}
+
+
+@experiment(quick={"tokens": 40, "prompts": 1, "alike": 2}, tokens=150, prompts=4, alike=16, seed=1, batch=32)
+def main(options: Options) -> Result:
+    """Run the experiment."""
+    writer, rows = RuleWriter(), list[dict[str, Any]]()
+    lengths = [length for length in LENGTHS if length <= options.tokens]
+    prompts = [prompt for prompt in news_prompts(options.prompts) for _ in range(options.alike)]
+    for temperature, top_p in SETTINGS:
+        for method in tracked(list(RULES), f"T = {temperature:g}"):
+            recipe = Recipe(
+                method, tokens=options.tokens, temperature=temperature, top_p=top_p, provider=42, version=3, nonce=5,
+                seed=options.seed, batch=options.batch,
+            )  # fmt: skip
+            texts: list[Text] = []
+            for start in range(0, len(prompts), options.batch):
+                batch = prompts[start : start + options.batch]
+                write = partial(writer.write, recipe, start, batch)
+                texts += recalled(write, "dial", sources(), RULES_DIGEST, recipe, start, batch)
+            alike = [texts[start : start + options.alike] for start in range(0, len(texts), options.alike)]
+            row: dict[str, Any] = {"temperature": temperature, "top-p": top_p, "method": method}
+            row |= {} if method == "plain" else strength(writer, texts, lengths)
+            row |= variety(alike) | {
+                "entropy of the choice": round(float(np.mean([np.mean(text.choice) for text in texts])), 3),
+                "NLL": round(float(np.mean([np.mean(text.nll) for text in texts])), 3),
+            }
+            rows.append(row)
+    return {"settings": {"level": READERS_LEVEL, "margin, bits": MARGIN}, "rows": rows}
+
+
+if __name__ == "__main__":
+    main()

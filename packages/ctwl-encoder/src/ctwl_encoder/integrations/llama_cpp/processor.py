@@ -1,0 +1,197 @@
+"""The llama.cpp plug-in: the texts of a ``llama_cpp.Llama`` carry records (docs/providers/llama-cpp.md).
+
+It needs neither torch nor transformers, except for ``delta`` and ``vanilla``, which ask the proxy LM.
+"""
+
+from __future__ import annotations
+
+import secrets
+import weakref
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import llama_cpp
+import numpy as np
+from numpy.typing import NDArray
+
+from ctwl_protocol.proxy import open_later
+from ctwl_protocol.records.beacon import NONCE_COUNT
+
+from ...core.bridge import Bridge
+from ...core.marker import Marker
+from ...core.strategies import Decoding, Strategy, probabilities
+from ...core.text_state import TextState
+from ...errors import ExtraMissing, OptionOutOfRange, StrategyUnsuitable
+from ..request import Request
+from .sampling import MarkedSampler
+from .vocabulary import read_vocabulary
+
+__all__ = ["CTWLLogitsProcessor", "mark_all"]
+
+_ANOTHER = "this CTWLLogitsProcessor was made for another Llama; make one for this model"
+
+
+class CTWLLogitsProcessor:
+    """Marks the texts of the calls that have it in their ``LogitsProcessorList``.
+
+    ``Llama`` runs other processors before penalties, grammar, truncation and temperature, and this one behind them, so
+    whatever a call asks for is what is marked. Each call writes a text of its own, with a nonce of its own. Where no
+    strategy is named, the call's temperature decides.
+    """
+
+    def __init__(
+        self, llama: llama_cpp.Llama, *, requested: Callable[[], dict[str, Any]] = dict, **options: Any
+    ) -> None:
+        """Read the model's vocabulary, which takes about a second for 50,000 tokens.
+
+        Args:
+            llama: the model whose calls are marked.
+            requested: what the request asks for that is being served, as
+                :meth:`ctwl_encoder.integrations.request.Request.of` takes it.
+            options: the fields of :class:`ctwl_encoder.integrations.request.Request`: ``provider``, ``version``,
+                ``strategy``, ``profile``, ...
+
+        Raises:
+            OptionOutOfRange: an option; or there is nothing to write, because neither provider nor codes are named.
+            ExtraMissing: this llama-cpp-python has no place for the marking.
+            TokenizerUnsupported: see :func:`ctwl_encoder.integrations.llama_cpp.vocabulary.read_vocabulary`.
+            CTWLError: see :func:`ctwl_protocol.proxy.open_later`.
+        """
+        if Request.of(options, None, 1.0) is None:
+            raise OptionOutOfRange("there is nothing to write: name a provider or codes")
+        named = Request(**options)
+        _run_last(llama)
+        proxy = open_later(named.profile, path=named.proxy_path, device=named.device, fast=True, packed=True)
+        self._bridge = Bridge(read_vocabulary(llama), proxy)
+        self._llama = weakref.ref(llama)
+        self._options = options
+        self._requested = requested
+        self._markers: dict[tuple[Strategy, bool, Decoding], Marker] = {}
+
+    def begin(self, temperature: float) -> _Text | None:
+        """Begin a text; None where the request wants no mark.
+
+        Args:
+            temperature: of sampling; 0 for greedy decoding.
+
+        Raises:
+            OptionOutOfRange, FieldOutOfRange, LayoutUnknown, StrategyUnsuitable: what the request should change.
+            ExtraMissing: the strategy asks the proxy LM, and torch is not installed.
+            CTWLError: see :func:`ctwl_protocol.proxy.open_proxy`.
+        """
+        request = Request.of(self._options, self._requested(), temperature)
+        if request is None:
+            return None
+        decoding = Decoding.SAMPLED if temperature > 0 else Decoding.GREEDY
+        how = request.strategy, request.skip_repeats, decoding
+        if how not in self._markers:
+            marker = Marker(self._bridge, request.strategy, skip_repeats=request.skip_repeats, decoding=decoding)
+            if not request.strategy.keeps_distribution:
+                marker.open_proxy()
+            self._markers[how] = marker
+        payload = request.payload(secrets.randbelow(NONCE_COUNT))
+        return _Text(self._markers[how], self._markers[how].start(payload, request.delta))
+
+    def __call__(self, *_: Any) -> Any:
+        """Refuse: a ``Llama`` calls this, before temperature and truncation, if the processor was not made for it.
+
+        Raises:
+            StrategyUnsuitable: always.
+        """
+        raise StrategyUnsuitable(_ANOTHER)
+
+    def check(self, llama: llama_cpp.Llama) -> None:
+        """Refuse another model than the one that this processor was made for: StrategyUnsuitable."""
+        if self._llama() is not llama:
+            raise StrategyUnsuitable(_ANOTHER)
+
+
+class _Text:
+    """A text while a call writes it."""
+
+    def __init__(self, marker: Marker, state: TextState) -> None:
+        self._marker = marker
+        self._state = state
+
+    def mark(self, candidates: NDArray[np.int32], logits: NDArray[np.float32]) -> NDArray[np.float32]:
+        """See :class:`ctwl_encoder.integrations.llama_cpp.sampling.Writing`.
+
+        Logits without a finite maximum, which a mask or an overflow left, have no probabilities, so they stay.
+        """
+        if not np.isfinite(logits.max()):
+            return logits
+        size = len(self._marker.bridge.vocabulary)
+        if self._marker.strategy.keeps_distribution:
+            likely = np.zeros((1, size), dtype=np.float32)
+            likely[0, candidates] = probabilities(logits[None])[0]
+            change = np.zeros((1, size), dtype=np.float32)
+            self._marker.reweigh_by_numpy([self._state], change, likely)
+            return np.asarray(logits + change[0, candidates])
+        whole = np.full((1, size), -np.inf, dtype=np.float32)
+        whole[0, candidates] = logits
+        return np.asarray(self._marker.mark([self._state], whole).get(0, whole[0])[candidates])
+
+    def extend(self, token: int) -> None:
+        """See :class:`ctwl_encoder.integrations.llama_cpp.sampling.Writing`."""
+        self._state = self._marker.extend(self._state, token)
+
+
+def mark_all(llama: llama_cpp.Llama, processor: CTWLLogitsProcessor) -> None:
+    """Mark every text that a model writes, as a server does: its calls name no processor.
+
+    A call that names one of its own is marked by that one.
+
+    Args:
+        llama: the model that the processor was made for.
+        processor: the processor.
+    """
+    llama.generate = partial(_generate, weakref.ref(llama), processor)
+
+
+def _generate(llama: weakref.ref[Any], processor: CTWLLogitsProcessor, *tokens: Any, **settings: Any) -> Any:
+    """``Llama.generate``, with a processor where the call has none of ours."""
+    named = list(settings.pop("logits_processor", None) or [])
+    if not any(isinstance(each, CTWLLogitsProcessor) for each in named):
+        named.append(processor)
+    own: Any = llama()
+    return type(own).generate(own, *tokens, logits_processor=llama_cpp.LogitsProcessorList(named), **settings)
+
+
+def _run_last(llama: Any) -> None:
+    """Let the processors of this module run behind all that a model's chain does to logits.
+
+    Raises:
+        ExtraMissing: this llama-cpp-python makes its chains in another way.
+    """
+    if not hasattr(type(llama), "_init_sampler"):
+        raise ExtraMissing(f"llama-cpp-python {llama_cpp.__version__} cannot be marked; install llama-cpp-python 0.3")
+    llama._init_sampler = partial(_chain, weakref.ref(llama))  # a strong reference would keep the model in memory
+
+
+def _chain(llama: weakref.ref[Any], *, logits_processor: Any = None, **settings: Any) -> Any:
+    """``Llama._init_sampler``, which is called for each text: its chain of samplers, which marks before it draws.
+
+    Raises:
+        OptionOutOfRange: several processors of ours, or Mirostat, which cuts and draws in one.
+        CTWLError: see :meth:`CTWLLogitsProcessor.begin`.
+    """
+    own: Any = llama()
+    given = list(logits_processor or [])
+    ours = [each for each in given if isinstance(each, CTWLLogitsProcessor)]
+    others = llama_cpp.LogitsProcessorList([each for each in given if not isinstance(each, CTWLLogitsProcessor)])
+    if len(ours) > 1:
+        raise OptionOutOfRange("a text carries one record: pass one CTWLLogitsProcessor")
+    chain = type(own)._init_sampler(own, logits_processor=others or None, **settings)
+    if not ours:
+        return chain
+    ours[0].check(own)
+    temperature = settings["temp"]
+    text = ours[0].begin(temperature if temperature >= 0 else 1.0)  # below 0 the engine draws as at 1
+    if text is None:
+        return chain
+    if temperature > 0 and settings["mirostat_mode"]:
+        raise OptionOutOfRange(
+            "Mirostat cuts and draws in one, so nothing can be marked between; leave mirostat_mode out"
+        )
+    return MarkedSampler(chain, text)

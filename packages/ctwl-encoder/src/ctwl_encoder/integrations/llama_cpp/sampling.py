@@ -1,0 +1,75 @@
+"""Mark where llama.cpp draws: behind penalties, grammar, truncation and temperature, right before the draw.
+
+llama-cpp-python runs logits processors before all of these. A strategy that keeps the distribution must stand behind
+them: it has to mark the distribution that is drawn from, and nothing may be cut out of what it marked.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Protocol
+
+import llama_cpp
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["MarkedSampler", "Writing"]
+
+
+class Writing(Protocol):
+    """One text while it is written."""
+
+    def mark(self, candidates: NDArray[np.int32], logits: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Mark the next token.
+
+        Args:
+            candidates: int32 (n,), the tokens that may be drawn.
+            logits: float32 (n,), after temperature.
+
+        Returns:
+            float32 (n,), what is drawn from in their place.
+        """
+
+    def extend(self, token: int) -> None:
+        """A token was drawn."""
+
+
+class MarkedSampler:
+    """A chain of llama.cpp's samplers whose last one, the draw, finds marked logits.
+
+    It stands in for the ``LlamaSampler`` that :class:`llama_cpp.Llama` makes for each text.
+    """
+
+    def __init__(self, chain: Any, text: Writing) -> None:
+        """Put the marking before the last sampler of a chain.
+
+        Args:
+            chain: a ``LlamaSampler``, whose last sampler draws.
+            text: what is marked.
+        """
+        self._chain = chain
+        self._text = text
+        self._failures: list[Exception] = []
+        last = llama_cpp.llama_sampler_chain_n(chain.sampler) - 1
+        draw = llama_cpp.llama_sampler_chain_remove(chain.sampler, last)
+        chain.add_custom(partial(_apply, text, self._failures))  # not a method: the chain is freed with this object
+        llama_cpp.llama_sampler_chain_add(chain.sampler, draw)
+
+    def sample(self, context: Any, index: int = -1) -> int:
+        """Draw a token; what went wrong while it was marked is raised here."""
+        token = int(self._chain.sample(context, index))
+        if self._failures:
+            raise self._failures[0]
+        self._text.extend(token)
+        return token
+
+
+def _apply(text: Writing, failures: list[Exception], given: Any) -> None:
+    """Called by llama.cpp with a pointer to the candidates; llama.cpp can hear of no failure."""
+    try:
+        candidates = given.contents
+        rows = np.ctypeslib.as_array(candidates.data, shape=(candidates.size,))
+        rows["logit"] = text.mark(rows["id"], rows["logit"])
+        candidates.sorted = False
+    except Exception as error:
+        failures.append(error)

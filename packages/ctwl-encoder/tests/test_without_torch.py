@@ -1,0 +1,63 @@
+"""What the light encoder does where neither torch nor transformers are installed."""
+
+import subprocess
+import sys
+
+WITHOUT = """
+import sys
+sys.modules.update(torch=None, transformers=None)  # an import of them fails
+import numpy as np
+from ctwl_encoder import Bridge
+from ctwl_encoder.core.marker import Marker
+from ctwl_encoder.core.payload import Payload
+from ctwl_encoder.core.strategies import Strategy, probabilities
+from ctwl_encoder.core.vocabulary import spell_byte_level
+from ctwl_encoder.errors import ExtraMissing
+from ctwl_encoder.integrations.request import Request
+from ctwl_protocol.proxy import open_later
+
+proxy = open_later("org.ctwl.smollm2-135m.1")
+bridge = Bridge([spell_byte_level(token) for token in proxy.tokenizer.vocabulary], proxy)
+logits = np.random.default_rng(1).normal(scale=4, size=(1, len(bridge.vocabulary))).astype(np.float32)
+
+def begun(strategy):
+    marker = Marker(bridge, strategy)
+    text = marker.start(Payload((5,)), 2.0)
+    for token in proxy.tokenizer.encode("The council said on Tuesday that the new bridge over the river would"):
+        text = marker.extend(text, int(token))
+    return marker, text
+"""
+
+
+def run(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", WITHOUT + code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_sampled_texts_are_marked() -> None:
+    code = """
+for strategy in (Strategy.UNBIASED, Strategy.GUMBEL):
+    marker, text = begun(strategy)
+    marked = logits.copy()
+    marker.reweigh_by_numpy([text], marked, probabilities(logits))
+    left = float(probabilities(logits)[np.isneginf(marked)].sum())
+    print(strategy, 0.3 < left if strategy is Strategy.UNBIASED else 0.5 < left)
+"""
+    assert run(code).splitlines() == ["unbiased True", "gumbel True"]
+
+
+def test_a_strategy_that_asks_the_proxy_says_what_to_install() -> None:
+    code = """
+marker, text = begun(Strategy.DELTA)
+try:
+    marker.mark([text], logits)
+except ExtraMissing as error:
+    print(error)
+"""
+    assert "pip install ctwl-encoder" in run(code)
+
+
+def test_the_command_says_what_to_install() -> None:
+    code = "from ctwl_encoder.command import main; print(main(['Hello']))"
+    assert run(code) == "2"
