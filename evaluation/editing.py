@@ -67,7 +67,16 @@ def curly(text: str, rng: np.random.Generator) -> str:  # noqa: ARG001
 
 def straight(text: str, rng: np.random.Generator) -> str:  # noqa: ARG001
     """Quotes, dashes and the ellipsis as a typewriter has them."""
-    table: dict[str, str | int | None] = {"“": '"', "”": '"', "‘": "'", "’": "'", "—": "--", "–": "-", "…": "...", "\u00a0": " "}
+    table: dict[str, str | int | None] = {
+        "“": '"',
+        "”": '"',
+        "‘": "'",
+        "’": "'",
+        "—": "--",
+        "–": "-",
+        "…": "...",
+        "\u00a0": " ",
+    }
     return text.translate(str.maketrans(table))
 
 
