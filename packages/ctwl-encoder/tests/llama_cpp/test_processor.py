@@ -70,8 +70,8 @@ def test_what_stands_in_the_chain_acts_before_the_mark(
     """The draw is from what penalties, other processors, truncation and temperature have left."""
     begin, seen = processor.begin, []
 
-    def watched(temperature: float) -> Any:
-        text = begin(temperature)
+    def watched(*sampling: Any) -> Any:
+        text = begin(*sampling)
         mark = text.mark
 
         def noted(candidates: np.ndarray, logits: np.ndarray) -> np.ndarray:
