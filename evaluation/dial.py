@@ -14,7 +14,7 @@ Measured are
 
 - shared runs: the share of a text's runs of three tokens that another text of its prompt has, too, behind the first ten
   tokens, which are never marked; self-BLEU: BLEU of each text against the others of its prompt; distinct runs of two
-  over all texts of a prompt;
+  over all texts of a prompt, and over all texts of all prompts;
 - found: texts that the light scores alone read at p <= 1e-4 over all codes, by tokens; bits: what a token adds to the
   evidence, the median over texts.
 
@@ -128,7 +128,7 @@ RULES: dict[str, Rule | None] = {
     "unbiased": half,
     "gumbel": race,
     "until clear": until_clear,
-    "sure below 2": partial(sure, 2.0),
+    **{f"sure below {nats:g}": partial(sure, nats) for nats in (1.0, 2.0, 3.0)},
     **{f"fresh {share:g}": partial(fresh, share) for share in (0.1, 0.2)},
     **{f"mixed {share:g}": partial(mixed, share) for share in (0.5, 0.75)},
 }
@@ -203,17 +203,19 @@ def variety(alike: Sequence[Sequence[Text]]) -> dict[str, float]:
     """How alike the texts of one prompt are: means over all texts."""
     behind = [[text.ids[UNMARKED:] for text in texts] for texts in alike]
     pairs = [[pair for ids in texts for pair in pairwise(ids)] for texts in behind]
+    every = [pair for each in pairs for pair in each]
     measures: dict[str, list[float]] = {
         "shared runs of three": [
             shared_runs(own, [other for other in texts if other is not own]) for texts in behind for own in texts
         ],
         "self-BLEU": [float(self_bleu([text.text for text in texts]).mean()) for texts in alike],
         "distinct runs of two": [len(set(each)) / len(each) for each in pairs],
+        "distinct runs of two, over prompts": [len(set(every)) / len(every)],
     }
     return {name: round(float(np.mean(values)), 4) for name, values in measures.items()}
 
 
-@experiment(quick={"tokens": 40, "prompts": 1, "alike": 2}, tokens=150, prompts=4, alike=16, seed=1, batch=32)
+@experiment(quick={"tokens": 40, "prompts": 1, "alike": 2}, tokens=150, prompts=4, alike=16, seed=1, batch=64)
 def main(options: Options) -> Result:
     """Run the experiment."""
     writer, rows = RuleWriter(), list[dict[str, Any]]()

@@ -22,6 +22,8 @@ import torch
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from ctwl_protocol.proxy import fast_arithmetic
+
 OFFLINE = "org.ctwl.smollm2-135m.1"
 RESULTS = Path(__file__).parent / "results"
 FILES = {"human": "files of human text, UTF-8", "reference": "a checkout of the paper's code"}
@@ -107,6 +109,7 @@ def _circumstances() -> dict[str, Any]:
             "architecture": platform.machine(),
             "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
             "torch_threads": torch.get_num_threads(),
+            "arithmetic": fast_arithmetic(torch.device("cpu")),
         },
     }
 
