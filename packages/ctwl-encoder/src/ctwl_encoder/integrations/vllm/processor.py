@@ -18,9 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from vllm.v1.sample import logits_processor as v1
 from vllm.v1.sample.ops.topk_topp_sampler import apply_top_k_top_p
 
@@ -257,28 +255,27 @@ def _extend(requests: Sequence[_Served], tokens: Sequence[list[int]]) -> None:
 
 
 def _mark(logits: torch.Tensor, group: dict[int, _Served]) -> None:
-    """Mark the rows, all of one marker, in place."""
+    """Mark the rows, all of one marker, in place.
+
+    A row without a finite maximum, which a mask or an overflow left, has no probabilities, so it stays as it is.
+    """
     requests = list(group.values())
     marker = requests[0].marker
     texts = [request.text for request in requests]
     every = list(group) == list(range(len(logits)))
     index = slice(None) if every else torch.tensor(list(group), device=logits.device)
     values = logits[index].float()
+    wait = logits.device.type == "cpu"
     if marker.strategy.keeps_distribution:
-        # What is marked is what is sampled from: the distribution after temperature and truncation. A row without a
-        # finite maximum, which a mask or an overflow left, has no probabilities, so it stays as it is.
+        # What is marked is what is sampled from: the distribution after temperature and truncation.
         scale = torch.tensor([[request.temperature] for request in requests], device=logits.device)
         values = _truncated(values / scale, [request.admitted for request in requests]).contiguous()
-        marker.reweigh(texts, values, wait=logits.device.type == "cpu")
+        marker.reweigh(texts, values, wait=wait)
         logits[index] = (values * scale).to(logits.dtype)
     else:
-        rows: NDArray[np.float32] = to_host(values)
-        finite = np.isfinite(rows.max(axis=1))
-        kept = [text for text, good in zip(texts, finite, strict=True) if good]
-        changed = marker.mark(kept, rows[finite]) if kept else {}
-        places = np.array(list(group))[finite]
-        for row, marked in changed.items():
-            logits[int(places[row])] = torch.from_numpy(marked).to(logits)
+        values = values.contiguous()
+        marker.reweigh(texts, values, wait=wait)
+        logits[index] = values.to(logits.dtype)
     metrics.count(marker.strategy, texts)
 
 
