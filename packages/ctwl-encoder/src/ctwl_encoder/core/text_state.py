@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -108,15 +108,20 @@ class TextState:
     last: MarkedPosition | None = None
     ended: bool = False
     offers: list[Offer] = field(default_factory=list)
-    _seen: dict[_Place, list[int]] | None = None
+    _seen: dict[_Place, tuple[int, ...]] | None = None
 
-    def seen(self) -> dict[_Place, list[int]]:
+    def seen(self) -> dict[_Place, tuple[int, ...]]:
         """The tokens that were marked at each place. Do not keep it: the longer text takes it over and changes it."""
         if self._seen is None:
             self._seen = {}
             for mark in marked_positions(self.last):
-                self._seen.setdefault((mark.slot, mark.context), []).append(mark.token)
+                place = mark.slot, mark.context
+                self._seen[place] = (*self._seen.get(place, ()), mark.token)
         return self._seen
+
+    def fork(self) -> TextState:
+        """The same text once more, without its offers: what is added to it leaves this one as it is."""
+        return replace(self, offers=[], _seen=dict(self.seen()))
 
     def shown(self, step: Step) -> Iterator[tuple[Offer, int]]:
         """The offers at whose places a step shows a token, the first place first, and that token."""
@@ -138,9 +143,12 @@ class TextState:
             return TextState(self.payload, self.delta, self.reading, last, True, [], seen)
         count, same = self.reading.count, step.same
         while last is not None and last.position >= count + same:
-            seen[last.slot, last.context].remove(last.token)
+            tokens = list(seen[last.slot, last.context])
+            tokens.remove(last.token)
+            seen[last.slot, last.context] = tuple(tokens)
             last = last.previous
         for offer, shown in self.shown(step):
             last = offer.mark(count + len(offer.place.path), shown, token, last)
-            seen.setdefault((last.slot, last.context), []).append(last.token)
+            place = last.slot, last.context
+            seen[place] = (*seen.get(place, ()), last.token)
         return TextState(self.payload, self.delta, self.reading.after(step), last, False, [], seen)

@@ -66,6 +66,19 @@ class DeviceMarker(Marker):
         left: list[Sequence[int]] = [seen.get((place.slot, place.context), ()) if place else () for place in places]
         return PlacesOfRow(row, text.payload, behind, places, left)
 
+    def ahead(self, text: TextState, tokens: Sequence[int]) -> list[TextState]:
+        """A text, and what becomes of it with each of some draft tokens, as far as this is known before the logits.
+
+        A draft counts as marked at its places, so that the rows behind it do not prefer the same token again.
+        """
+        texts = [text]
+        for token in tokens:
+            fork = texts[-1].fork()
+            places = self._plan_row(0, fork).places if self._is_begun(fork) else []
+            fork.offers = [Offer(place, self.strategy) for place in places if place is not None]
+            texts.append(self.extend(fork, token))
+        return texts
+
     def reweigh(
         self, texts: Sequence[TextState], logits: torch.Tensor, places: Places | None = None, *, wait: bool = True
     ) -> None:
