@@ -136,11 +136,14 @@ def test_requests_side_by_side_in_slots_that_come_back(folder: Path) -> None:
 
 @pytest.mark.parametrize("strategy", ["unbiased", "gumbel", "delta"])
 def test_drafts_are_verified_by_the_distribution_that_is_marked_behind_them(folder: Path, strategy: str) -> None:
-    """Each row is marked as it would be without drafts; the same words come back behind one another, so that some of
-    them are left alone. Two requests, of which a step accepts none, some or all drafts."""
+    """Each row is marked as it would be without drafts; words come back within a step, where they are left alone.
+
+    Two requests, of which a step accepts none, some or all drafts.
+    """
     told = {"provider": 42, "profile": PROFILE, "strategy": strategy, "nonce": 5}
     plain, drafting = Runner(folder, told), Runner(folder, told, speculative=True)
-    words = load_model("smollm2")[1](PROMPTS[0] + " the river and the river and the river or" * 4)["input_ids"]
+    again = "".join(f" {word}" * 5 for word in ("very", "river", "old", "the", "new", "and", "bridge", "far", "so"))
+    words = load_model("smollm2")[1](PROMPTS[0] + again)["input_ids"]
     torch.manual_seed(1)
     logits = torch.randn(len(words), 49152)
     logits[:, words] += 9.0
@@ -152,7 +155,7 @@ def test_drafts_are_verified_by_the_distribution_that_is_marked_behind_them(fold
     for length in range(3, len(words)):
         expected[length] = plain.apply(logits[[length - 1] * 2].clone(), [0, 2], [length] * 2)[0]
         marks[length] = list(marked_positions(plain.processor._requests[2].text.last))
-    lengths, step, equal = [3, 3], 0, []
+    lengths, step, differing = [3, 3], 0, []
     while max(lengths) + 4 < len(words):
         accepted = [step % 4, (step + 2) % 4]
         drafts = [
@@ -162,15 +165,14 @@ def test_drafts_are_verified_by_the_distribution_that_is_marked_behind_them(fold
         rows = [length + place - 1 for length in lengths for place in range(4)]
         found = drafting.apply(logits[rows].clone(), [0, 2], lengths, drafts).view(2, 4, -1)
         for length, good, some in zip(lengths, accepted, found, strict=True):
-            equal += [torch.equal(some[place], expected[length + place]) for place in range(good + 1)]
+            differing += [int((some[place] != expected[length + place]).sum()) for place in range(good + 1)]
         lengths = [length + good + 1 for length, good in zip(lengths, accepted, strict=True)]
         step += 1
     drafting.apply(logits[[length - 1 for length in lengths]].clone(), [0, 2], lengths)
-    if strategy == "delta":  # a place inside a word is marked again only where an earlier step marked it
-        assert sum(equal) > 0.9 * len(equal)
-        return
-    assert all(equal)
-    assert list(marked_positions(drafting.processor._requests[2].text.last)) == marks[lengths[1]]
+    # The proxy's passes have other sizes, so its weights differ by rounding, and the border of the half moves a little.
+    assert max(differing) <= (500 if strategy == "delta" else 0)
+    written = marked_positions(drafting.processor._requests[2].text.last)
+    assert [mark.token for mark in written] == [mark.token for mark in marks[lengths[1]]]
     assert len(marks[lengths[1]]) > 20
 
 
