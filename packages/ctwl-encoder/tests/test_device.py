@@ -7,10 +7,14 @@ import pytest
 import torch
 
 from ctwl_encoder import Bridge
+from ctwl_encoder.core.device import plain
 from ctwl_encoder.core.device.marker import DeviceMarker
 from ctwl_encoder.core.expected_evidence import marked_positions
+from ctwl_encoder.core.marker import Marker
 from ctwl_encoder.core.payload import Payload
 from ctwl_encoder.core.strategies import Strategy, probabilities
+from ctwl_protocol.partition import reference
+from ctwl_protocol.proxy import Proxy
 
 WORDS = " The council said that Washington's new bridge, in 2023, will cost $12.50 more:\n\n - the\tstate of the river"
 
@@ -48,6 +52,59 @@ def test_the_device_path_keeps_the_tokens_that_the_reference_keeps(
     assert changed > len(ids)
 
 
+@pytest.mark.parametrize("strategy", [Strategy.DELTA, Strategy.VANILLA])
+def test_the_device_path_favours_the_tokens_that_the_reference_favours(
+    bridge: Bridge, smollm2: tuple[Any, Any], strategy: Strategy
+) -> None:
+    """Bit for bit, with deltas of their own, and with the same marks and hits afterwards."""
+    ids, rows = smollm2[1](WORDS)["input_ids"], range(3)
+    on_host, on_device = Marker(bridge, strategy), DeviceMarker(bridge, strategy)
+    markers: list[Marker] = [on_host, on_device]
+    texts = {
+        marker: [marker.start(Payload((code,)), 1.5 + row) for row, code in enumerate((5, 77, 4242))]
+        for marker in markers
+    }
+    changed = 0
+    for step in range(len(ids) - 2):
+        logits = made_logits(bridge, 3, step)
+        if step % 3:
+            logits[:, ids[step]] += 14.0  # words that go on, whose first place comes back
+        found, marked = torch.from_numpy(logits.copy()), on_host.mark(texts[on_host], logits)
+        on_device.reweigh(texts[on_device], found)
+        expected = np.stack([marked.get(row, logits[row]) for row in rows])
+        np.testing.assert_array_equal(found.numpy(), expected)
+        changed += int((expected != logits).any(axis=1).sum())
+        for marker in markers:
+            written = [ids[step + row] for row in rows]
+            if isinstance(marker, DeviceMarker) and step % 2:
+                marker.look_up(texts[marker], written)
+            texts[marker] = [marker.extend(text, token) for text, token in zip(texts[marker], written, strict=True)]
+        marks = [
+            [[mark._replace(null=0, previous=None) for mark in marked_positions(text.last)] for text in texts[marker]]
+            for marker in markers
+        ]
+        assert marks[0] == marks[1]
+    assert changed > len(ids)
+    assert {mark.hit for mark in marked_positions(texts[on_device][0].last)} == {0.0, 1.0}
+
+
+def test_membership_on_a_device_is_that_of_the_reference(fast_proxy: Proxy) -> None:
+    """Of the proxy's own weights, and of weights that meet every border: ties, zeros, and nothing at all."""
+    rng = np.random.default_rng(1)
+    prefixes = rng.integers(0, 49000, (3, fast_proxy.profile.prefix_length))
+    weights = fast_proxy.weights_on_device(prefixes)
+    np.testing.assert_array_equal(weights.numpy().view(np.uint32), fast_proxy.weights(prefixes))
+    made = torch.from_numpy(
+        rng.integers(0, 3, (64, 40)).astype(np.int32) * rng.integers(0, 2, (64, 1)).astype(np.int32)
+    )
+    for some in (weights, made):
+        seeds = rng.integers(0, 2**32, len(some))
+        for sigma in ((1, 2), (1, 4), (65521, 65536)):
+            found = plain.members(some, torch.from_numpy(seeds), sigma)
+            expected = reference.members(some.numpy().view(np.uint32), seeds.astype(np.uint32), sigma)
+            np.testing.assert_array_equal(found.numpy(), expected)
+
+
 def test_probabilities_are_added_exactly() -> None:
     shares = probabilities(np.random.default_rng(1).normal(scale=4, size=(1, 5000)).astype(np.float32))[0]
     whole = (torch.from_numpy(shares[shares > 1e-6]) * 2.0**60).long()
@@ -66,8 +123,9 @@ def test_rows_that_share_a_text_are_marked_once(bridge: Bridge, smollm2: tuple[A
     assert mark.position == len(text.reading)
 
 
+@pytest.mark.parametrize("strategy", [Strategy.UNBIASED, Strategy.DELTA])
 def test_what_leaves_the_device_is_a_few_bytes_a_row(
-    bridge: Bridge, smollm2: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
+    bridge: Bridge, smollm2: tuple[Any, Any], strategy: Strategy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every way by which a tensor's values reach Python is counted; with joined candidates, and without."""
     copied = 0
@@ -84,7 +142,7 @@ def test_what_leaves_the_device_is_a_few_bytes_a_row(
         monkeypatch.setattr(torch.Tensor, name, counted(getattr(torch.Tensor, name)))
     rows, ids = 8, smollm2[1](WORDS)["input_ids"]
     for joined, most in ((64, 64 * 1024), (0, 64)):
-        marker = DeviceMarker(Bridge(smollm2[1], bridge.proxy, joined=joined), Strategy.UNBIASED)
+        marker = DeviceMarker(Bridge(smollm2[1], bridge.proxy, joined=joined), strategy)
         texts = [marker.start(Payload((code,)), 2.0) for code in range(rows)]
         for step in range(len(ids) - rows):
             logits = torch.from_numpy(made_logits(bridge, rows, step))

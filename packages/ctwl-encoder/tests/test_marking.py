@@ -133,7 +133,7 @@ def test_a_token_that_was_drawn_without_asking_counts_by_where_it_ranks(bridge: 
             _, text = step(bridge, logits, **how)
             text = Marker(bridge, Strategy.DELTA).extend(text, token)
             assert text.last is not None and text.last.token == token
-            assert [token] in text.seen().values()  # it will not be preferred there again
+            assert (token,) in text.seen().values()  # it will not be preferred there again
             found.append(text.last.hit)
     assert {0.0, 1.0} == set(members)
     assert np.round(hits).tolist() == members

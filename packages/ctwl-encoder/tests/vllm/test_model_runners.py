@@ -26,6 +26,7 @@ from vllm.v1.worker.gpu.sample.logits_processor import (
 )
 
 from ctwl_decoder import Decoder
+from ctwl_encoder.core.expected_evidence import marked_positions
 from ctwl_encoder.integrations.vllm import CTWLLogitsProcessor
 from ctwl_encoder.integrations.vllm.admitted import Admitted
 from ctwl_encoder.models import load_model
@@ -38,7 +39,7 @@ TOKENS = 150
 class Runner:
     """As much of the model runner as a plug-in sees: request slots, and one call of ``apply`` a step."""
 
-    def __init__(self, tokenizer: Path, told: dict[str, Any]) -> None:
+    def __init__(self, tokenizer: Path, told: dict[str, Any], *, speculative: bool = False) -> None:
         self.slots = SimpleNamespace(
             device=torch.device("cpu"), max_num_reqs=4, vocab_size=49152,
             all_token_ids=SimpleNamespace(gpu=torch.zeros((4, 512), dtype=torch.int32)),
@@ -46,7 +47,8 @@ class Runner:
         )  # fmt: skip
         self.vllm_config = SimpleNamespace(
             additional_config={"ctwl": told}, model_config=SimpleNamespace(tokenizer=str(tokenizer)), instance_id="17",
-            speculative_config=None, scheduler_config=SimpleNamespace(async_scheduling=True), use_v2_model_runner=True,
+            speculative_config=SimpleNamespace() if speculative else None, use_v2_model_runner=True,
+            scheduler_config=SimpleNamespace(async_scheduling=True),
         )  # fmt: skip
         (self.processor,) = build_custom_logits_processors(self.vllm_config, self.slots, False)
 
@@ -59,12 +61,23 @@ class Runner:
         self.slots.prompt_len.np[slot] = len(prompt)
         return bool(self.processor.add_request(slot, params))
 
-    def apply(self, logits: torch.Tensor, slots: list[int], lengths: list[int]) -> torch.Tensor:
-        index = torch.tensor(slots)
+    def apply(
+        self, logits: torch.Tensor, slots: list[int], lengths: list[int], drafts: list[list[int]] | None = None
+    ) -> torch.Tensor:
+        """One step; with drafts, a request has a row for each of them and one more."""
+        index, drafts = torch.tensor(slots), drafts or [[]] * len(slots)
+        rows = [(slot, place, length) for slot, length, some in zip(slots, lengths, drafts, strict=True)
+                for place in range(len(some) + 1)]  # fmt: skip
+        fed = [token for slot, length, some in zip(slots, lengths, drafts, strict=True)
+               for token in (int(self.slots.all_token_ids.gpu[slot, length - 1]), *some)]  # fmt: skip
+        upper = [length + len(some) + 3 for length, some in zip(lengths, drafts, strict=True)]  # no more than a bound
         context = LogitsContext(
-            expanded_idx_mapping=index, idx_mapping=index, idx_mapping_np=index.numpy(),
-            expanded_local_pos=torch.zeros(len(slots)), input_ids=torch.zeros(len(slots)),
-            pos=torch.tensor(lengths) - 1, seq_lens_upper_bound_np=np.array(lengths),
+            expanded_idx_mapping=torch.tensor([slot for slot, _, _ in rows], dtype=torch.int32),
+            idx_mapping=index, idx_mapping_np=index.numpy(),
+            expanded_local_pos=torch.tensor([place for _, place, _ in rows], dtype=torch.int32),
+            input_ids=torch.tensor(fed, dtype=torch.int32),
+            pos=torch.tensor([length + place - 1 for _, place, length in rows]),
+            seq_lens_upper_bound_np=np.array(lengths if self.vllm_config.speculative_config is None else upper),
         )  # fmt: skip
         return self.processor.apply(logits, context)
 
@@ -119,6 +132,48 @@ def test_requests_side_by_side_in_slots_that_come_back(folder: Path) -> None:
     assert [(report.provider, report.version) for report in reports] == [(42, 3), (7, 1)]
     off = [SamplingParams(temperature=1.0, extra_args={"ctwl_strategy": "off"})] * 2
     assert not any(decoder.decode(text).detected for text in write(runner, off, 2))
+
+
+@pytest.mark.parametrize("strategy", ["unbiased", "gumbel", "delta"])
+def test_drafts_are_verified_by_the_distribution_that_is_marked_behind_them(folder: Path, strategy: str) -> None:
+    """Each row is marked as it would be without drafts; words come back within a step, where they are left alone.
+
+    Two requests, of which a step accepts none, some or all drafts.
+    """
+    told = {"provider": 42, "profile": PROFILE, "strategy": strategy, "nonce": 5}
+    plain, drafting = Runner(folder, told), Runner(folder, told, speculative=True)
+    again = "".join(f" {word}" * 5 for word in ("very", "river", "old", "the", "new", "and", "bridge", "far", "so"))
+    words = load_model("smollm2")[1](PROMPTS[0] + again)["input_ids"]
+    torch.manual_seed(1)
+    logits = torch.randn(len(words), 49152)
+    logits[:, words] += 9.0
+    for runner in (plain, drafting):
+        for slot in (0, 2):
+            runner.add(slot, words[:3], SamplingParams(temperature=1.0))
+            runner.slots.all_token_ids.gpu[slot, : len(words)] = torch.tensor(words)
+    expected, marks = {}, {}
+    for length in range(3, len(words)):
+        expected[length] = plain.apply(logits[[length - 1] * 2].clone(), [0, 2], [length] * 2)[0]
+        marks[length] = list(marked_positions(plain.processor._requests[2].text.last))
+    lengths, step, differing = [3, 3], 0, []
+    while max(lengths) + 4 < len(words):
+        accepted = [step % 4, (step + 2) % 4]
+        drafts = [
+            [*words[length : length + good], *words[good + 1 : 4]]
+            for length, good in zip(lengths, accepted, strict=True)
+        ]
+        rows = [length + place - 1 for length in lengths for place in range(4)]
+        found = drafting.apply(logits[rows].clone(), [0, 2], lengths, drafts).view(2, 4, -1)
+        for length, good, some in zip(lengths, accepted, found, strict=True):
+            differing += [int((some[place] != expected[length + place]).sum()) for place in range(good + 1)]
+        lengths = [length + good + 1 for length, good in zip(lengths, accepted, strict=True)]
+        step += 1
+    drafting.apply(logits[[length - 1 for length in lengths]].clone(), [0, 2], lengths)
+    # The proxy's passes have other sizes, so its weights differ by rounding, and the border of the half moves a little.
+    assert max(differing) <= (500 if strategy == "delta" else 0)
+    written = marked_positions(drafting.processor._requests[2].text.last)
+    assert [mark.token for mark in written] == [mark.token for mark in marks[lengths[1]]]
+    assert len(marks[lengths[1]]) > 20
 
 
 def test_a_request_without_a_record_is_left_alone(folder: Path) -> None:
@@ -275,7 +330,10 @@ def test_a_server_that_was_not_told_refuses_records_and_serves_the_rest(folder: 
 
 @pytest.mark.parametrize(
     ("changed", "message"),
-    [({"speculative_config": object()}, "speculative"), ({"use_v2_model_runner": False}, "async")],
+    [
+        ({"speculative_config": object(), "use_v2_model_runner": False}, "speculative"),
+        ({"use_v2_model_runner": False}, "async"),
+    ],
     ids=["speculative decoding", "V1 under async scheduling"],
 )
 def test_what_the_engine_cannot_do_is_refused(folder: Path, changed: dict[str, Any], message: str) -> None:

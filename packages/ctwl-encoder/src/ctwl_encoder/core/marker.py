@@ -4,7 +4,8 @@ It depends on no engine: the caller gives it, for each row, the text so far and 
 state belongs to its tokens, not to a row, so beams may reorder, rows may come and go, and a caller may go back.
 
 Here it marks on the host, and needs no torch: only a strategy that asks the proxy LM does, when it first asks.
-:mod:`.device.marker` marks where the logits are.
+:mod:`.device.marker` marks where the logits are. What ``delta`` draws without asking the proxy is decided here alone:
+that needs the order of all candidates, and pays where a forward pass of the proxy costs more than a copy of the logits.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from .text_state import Half, HalfKey, Offer, TextState
 if TYPE_CHECKING:
     from ctwl_protocol.proxy import Proxy
 
-__all__ = ["Marker"]
+__all__ = ["Marker", "prefixes_and_seeds"]
 
 _HALVES_PER_ROW = 4
 """Positions whose halves are kept for each row: they are needed again until a word is complete. Chosen by hand: a word
@@ -212,7 +213,7 @@ class Marker:
                 if len(fresh.candidates):
                     prefix = text.reading.before(branch.path, self.profile.prefix_length)
                     seed = self._seeds.of(text.payload, place.slot, place.context)
-                    found.append(Offer(place, self.strategy, fresh, prefix, seed))
+                    found.append(Offer(place, self.strategy, fresh, float(fresh.mass.sum()), prefix, seed))
         return sorted(found, key=lambda offer: -offer.mass)
 
     def _place(self, text: TextState, path: Path) -> Place | None:
@@ -232,24 +233,44 @@ class Marker:
             return None
         return Place(path, slot, context)
 
+    def _chosen(self, rows: Sequence[Sequence[tuple[float, HalfKey]]]) -> list[list[int]]:
+        """The places that ``delta`` marks: those with enough mass, and those that were marked at the steps before.
+
+        Whether the proxy is asked or not: the way of decoding must not change what is marked.
+
+        Args:
+            rows: for each row the mass and the half of its places.
+
+        Returns:
+            For each row the indexes of the chosen places, the one with most mass first.
+        """
+        chosen = []
+        for places in rows:
+            order = sorted(range(len(places)), key=[-mass for mass, _ in places].__getitem__)
+            least = [FIRST_BRANCH_MASS, *[FURTHER_BRANCH_MASS] * len(order)]
+            kept = zip(order, least, strict=False)
+            chosen.append([i for i, mass in kept if places[i][0] >= mass or places[i][1] in self._halves])
+        for places, indexes in zip(rows, chosen, strict=True):
+            for i in indexes:
+                self._halves.setdefault(places[i][1])
+                self._halves.move_to_end(places[i][1])
+        return chosen
+
+    def _forget(self, rows: int) -> None:
+        """Keep the positions that were marked lately in so many rows."""
+        while len(self._halves) > _HALVES_PER_ROW * rows:
+            self._halves.popitem(last=False)
+
     def _add_delta(self, rows: list[_Row]) -> None:
         """Mark rows under a strategy that adds ``delta`` (spec section 8.2); ask the proxy where it has to be asked."""
-        for row in rows:  # the branches with enough mass, and those that were marked at the steps before
-            row.offers = [
-                offer
-                for k, offer in enumerate(row.offers)
-                if offer.half_key in self._halves or offer.mass >= (FURTHER_BRANCH_MASS if k else FIRST_BRANCH_MASS)
-            ]
-        for offer in (offer for row in rows for offer in row.offers):
-            # Whether the proxy is asked or not: the way of decoding must not change what is marked.
-            self._halves.setdefault(offer.half_key)
-            self._halves.move_to_end(offer.half_key)
+        chosen = self._chosen([[(offer.mass, offer.half_key) for offer in row.offers] for row in rows])
+        for row, indexes in zip(rows, chosen, strict=True):
+            row.offers = [row.offers[i] for i in indexes]
         undecided = [row for row in rows if not self._decide_without_proxy(row)]
         self._ask(dict.fromkeys(offer.half_key for row in undecided for offer in row.offers))
         for row in undecided:
             self._decide_with_proxy(row)
-        while len(self._halves) > _HALVES_PER_ROW * len(rows):
-            self._halves.popitem(last=False)
+        self._forget(len(rows))
 
     def _decide_without_proxy(self, row: _Row) -> bool:
         """Decide a row without the proxy LM where its next token cannot depend on it; return whether that was possible.
@@ -283,9 +304,14 @@ class Marker:
         keys = [key for key in keys if not self._halves[key]]
         if not keys:
             return
-        prefixes = np.array([prefix for _, prefix in keys], dtype=np.int64).reshape(-1, self.profile.prefix_length)
-        seeds = np.array([seed for seed, _ in keys], dtype=np.uint32)
+        prefixes, seeds = prefixes_and_seeds(keys)
         for rows, weights in self.open_proxy().batches(prefixes):
             insides = kernel.members(weights, seeds[rows], self.profile.sigma)
             for key, inside, row in zip(keys[rows], insides, weights, strict=True):
                 self._halves[key] = Half(inside, row.copy())
+
+
+def prefixes_and_seeds(keys: Sequence[HalfKey]) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+    """What decides some halves, at least one, as arrays: int64 (n, L_prefix) and uint32 (n,)."""
+    seeds, prefixes = zip(*keys, strict=True)
+    return np.array(prefixes, dtype=np.int64), np.array(seeds, dtype=np.uint32)

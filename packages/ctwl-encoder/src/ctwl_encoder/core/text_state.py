@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -43,25 +43,24 @@ class Offer(NamedTuple):
         place: the place.
         strategy: how it is marked.
         branch: its candidates; empty where they stayed on a device.
+        mass: the branch's probability; 0 where it stayed on a device.
         prefix: the proxy tokens that the proxy LM reads there; empty on a device.
         seed: of the permutation that the slot's code selects there, ``s(c, a)``; 0 on a device.
         half: what the proxy says of it; None where the proxy was not asked: ``unbiased`` and ``gumbel`` need none,
-            ``delta`` not always.
-        chance: without a branch, the probability of the provider's token that was written.
+            ``delta`` not always. None on a device.
+        chance: on a device, the probability of the provider's token that was written.
+        hit: on a device under ``delta``, whether a proxy token is a member: 1 or 0.
     """
 
     place: Place
     strategy: Strategy
     branch: Branch = _ON_DEVICE
+    mass: float = 0.0
     prefix: tuple[int, ...] = ()
     seed: int = 0
     half: Half | None = None
     chance: Callable[[int], float] | None = None
-
-    @property
-    def mass(self) -> float:
-        """The branch's probability."""
-        return float(self.branch.mass.sum())
+    hit: Callable[[int], float] | None = None
 
     @property
     def half_key(self) -> HalfKey:
@@ -73,8 +72,8 @@ class Offer(NamedTuple):
         if self.half is not None:
             chance = float(self.half.weights[token]) / max(float(self.half.weights.sum(dtype=np.uint64)), 1.0)
             hit = float(self.half.inside[token])
-        elif self.chance is not None:  # on a device, where all strategies keep the distribution
-            chance, hit = self.chance(written), HIT_RATE
+        elif self.chance is not None:
+            chance, hit = self.chance(written), HIT_RATE if self.hit is None else self.hit(token)
         else:
             chance = self.branch.share(token)
             hit = HIT_RATE if self.strategy.keeps_distribution or self._leads(token) else 1 - HIT_RATE
@@ -109,15 +108,27 @@ class TextState:
     last: MarkedPosition | None = None
     ended: bool = False
     offers: list[Offer] = field(default_factory=list)
-    _seen: dict[_Place, list[int]] | None = None
+    _seen: dict[_Place, tuple[int, ...]] | None = None
 
-    def seen(self) -> dict[_Place, list[int]]:
+    def seen(self) -> dict[_Place, tuple[int, ...]]:
         """The tokens that were marked at each place. Do not keep it: the longer text takes it over and changes it."""
         if self._seen is None:
             self._seen = {}
             for mark in marked_positions(self.last):
-                self._seen.setdefault((mark.slot, mark.context), []).append(mark.token)
+                place = mark.slot, mark.context
+                self._seen[place] = (*self._seen.get(place, ()), mark.token)
         return self._seen
+
+    def fork(self) -> TextState:
+        """The same text once more, without its offers: what is added to it leaves this one as it is."""
+        return replace(self, offers=[], _seen=dict(self.seen()))
+
+    def shown(self, step: Step) -> Iterator[tuple[Offer, int]]:
+        """The offers at whose places a step shows a token, the first place first, and that token."""
+        for offer in sorted(self.offers, key=lambda offer: len(offer.place.path)) if self.offers[1:] else self.offers:
+            path = offer.place.path
+            if step.same <= len(path) < len(step.now) and step.now[: len(path)] == path:
+                yield offer, step.now[len(path)]
 
     def after(self, step: Step | None, token: int) -> TextState:
         """The text with one more token of the provider's; its marked positions follow what the reader sees now.
@@ -130,14 +141,14 @@ class TextState:
         self._seen = None
         if step is None:
             return TextState(self.payload, self.delta, self.reading, last, True, [], seen)
-        count, now, same = self.reading.count, step.now, step.same
+        count, same = self.reading.count, step.same
         while last is not None and last.position >= count + same:
-            seen[last.slot, last.context].remove(last.token)
+            tokens = list(seen[last.slot, last.context])
+            tokens.remove(last.token)
+            seen[last.slot, last.context] = tuple(tokens)
             last = last.previous
-        offers = sorted(self.offers, key=lambda offer: len(offer.place.path)) if self.offers[1:] else self.offers
-        for offer in offers:
-            path = offer.place.path
-            if same <= len(path) < len(now) and now[: len(path)] == path:
-                last = offer.mark(count + len(path), now[len(path)], token, last)
-                seen.setdefault((last.slot, last.context), []).append(last.token)
+        for offer, shown in self.shown(step):
+            last = offer.mark(count + len(offer.place.path), shown, token, last)
+            place = last.slot, last.context
+            seen[place] = (*seen.get(place, ()), last.token)
         return TextState(self.payload, self.delta, self.reading.after(step), last, False, [], seen)

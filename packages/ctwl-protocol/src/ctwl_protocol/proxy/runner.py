@@ -70,7 +70,7 @@ class Proxy:
         self.batch_size = batch_size
         self.device = torch.device(device)
         self.arithmetic: Arithmetic = "integer" if model is None else arithmetic
-        self._special = np.array(profile.tokenizer.special, dtype=np.int64)
+        self._special = torch.tensor(profile.tokenizer.special, dtype=torch.int64, device=self.device)
         self._model = None if model is None else _prepared_once(model, self.device, self.arithmetic, packed)
 
     def weights(self, prefixes: NDArray[np.int64]) -> NDArray[np.uint32]:
@@ -85,18 +85,26 @@ class Proxy:
         Raises:
             TokenOutOfRange: an id is outside the vocabulary.
         """
+        weights: NDArray[np.uint32] = self.weights_on_device(prefixes).cpu().numpy().view(np.uint32)
+        return weights
+
+    def weights_on_device(self, prefixes: NDArray[np.int64]) -> torch.Tensor:
+        """The same weights where the proxy LM computes: int32 (n, |V|).
+
+        Raises:
+            TokenOutOfRange: an id is outside the vocabulary.
+        """
         vocabulary = self.profile.tokenizer.vocabulary
         if prefixes.size and not (prefixes.min() >= 0 and prefixes.max() < vocabulary):
             raise TokenOutOfRange(f"token ids run from 0 to {vocabulary - 1}; got {prefixes.min()} to {prefixes.max()}")
         if isinstance(self.profile.proxy, ToyProxy):
-            weights = toy_weights(prefixes, vocabulary)
+            weights = torch.from_numpy(toy_weights(prefixes, vocabulary).view(np.int32)).to(self.device)
         elif self._model is None or not len(prefixes):
-            weights = np.ones((len(prefixes), vocabulary), dtype=np.uint32)
+            weights = torch.ones((len(prefixes), vocabulary), dtype=torch.int32, device=self.device)
         else:
             # partition.reference.quantize, on the device where the logits are.
             mass = torch.softmax(self.forward(prefixes)[:, :vocabulary], dim=-1, dtype=torch.float64)
-            rounded = mass.mul_(1 << self.profile.weight_bits).add_(0.5).to(torch.int32)  # drops the fraction
-            weights = rounded.cpu().numpy().view(np.uint32)
+            weights = mass.mul_(1 << self.profile.weight_bits).add_(0.5).to(torch.int32)  # drops the fraction
         weights[:, self._special] = 0
         return weights
 
@@ -108,7 +116,7 @@ class Proxy:
 
     def vanilla(self) -> Proxy:
         """The proxy of the profile's twin without a proxy LM, for Vanilla-Marking."""
-        return Proxy(self.profile.vanilla(), self.tokenizer, None, batch_size=self.batch_size)
+        return Proxy(self.profile.vanilla(), self.tokenizer, None, device=self.device, batch_size=self.batch_size)
 
     def shared_with(self, profile: Profile) -> Proxy:
         """The same proxy LM, shared, for another profile that has it: another key, such as a user's.

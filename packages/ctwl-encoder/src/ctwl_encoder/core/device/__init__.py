@@ -1,4 +1,4 @@
-"""Marking where the logits are: ``unbiased`` and ``gumbel`` on a torch device (spec sections 8.3 to 8.5)."""
+"""Marking where the logits are, on a torch device (spec sections 8.2 to 8.5)."""
 
 from __future__ import annotations
 

@@ -1,19 +1,19 @@
-"""The marker on a torch device: ``unbiased`` and ``gumbel`` mark where the logits are (spec sections 8.3 to 8.5)."""
+"""The marker on a torch device: all strategies mark where the logits are (spec sections 8.2 to 8.5)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 
 from ..continuations import Continuations
-from ..marker import Marker
+from ..marker import Marker, prefixes_and_seeds
 from ..places import Places, PlacesOfRow
-from ..text_state import Offer, TextState
-from . import operations
-from .step import DeviceStep, Reported, Tables, Written
+from ..text_state import HalfKey, Offer, TextState
+from . import operations, plain
+from .step import DeviceStep, Later, LaterRow, Reported, Tables, to_host
 
 __all__ = ["DeviceMarker"]
 
@@ -26,12 +26,16 @@ class DeviceMarker(Marker):
         super().__init__(*arguments, **options)
         self._tables: dict[tuple[torch.device, int], Tables] = {}
         self._reported: Reported | None = None
-        self._written: Written | None = None
+        self._likely: Later | None = None
+        self._inside: Later | None = None
+        """Membership at the places of the last step; ``_likely`` has its probabilities."""
+        self._members: dict[HalfKey, torch.Tensor] = {}
+        """What the proxy said of the places that ``delta`` marked lately: bool (|V|,) each, on the device."""
         self._rows: dict[int, int] = {}
-        """The row of each text in ``_written``; ``_offered`` keeps these texts alive."""
+        """The row of each text in ``_likely``; ``_offered`` keeps these texts alive."""
 
     def look_up(self, texts: Sequence[TextState], tokens: Sequence[int]) -> None:
-        """Copy from the device how likely the tokens were that now follow, for all texts of the last step at once.
+        """Copy from the device what is to be known of the tokens that now follow, for all texts of the last step.
 
         Without it, :meth:`extend` copies for each text alone.
 
@@ -39,11 +43,13 @@ class DeviceMarker(Marker):
             texts: as they were marked by :meth:`reweigh`; others do no harm.
             tokens: the next token of each.
         """
-        asked = [
-            (self._rows[id(text)], token) for text, token in zip(texts, tokens, strict=True) if id(text) in self._rows
-        ]
-        if self._written is not None and asked:
-            self._written.fetch([row for row, _ in asked], [token for _, token in asked])
+        asked = [(text, token) for text, token in zip(texts, tokens, strict=True) if id(text) in self._rows]
+        if self._likely is not None:
+            self._likely.fetch([(self._rows[id(text)], token) for text, token in asked])
+        if self._inside is not None:
+            steps = [(text, self.bridge.step(text.reading.tail, token)) for text, token in asked]
+            shown = [each for text, step in steps if step is not None for each in text.shown(step)]
+            self._inside.fetch([(offer.hit.row, token) for offer, token in shown if isinstance(offer.hit, LaterRow)])
 
     def plan(self, texts: Sequence[TextState]) -> Places:
         """The places of a step: what can be known before its logits.
@@ -60,48 +66,127 @@ class DeviceMarker(Marker):
         left: list[Sequence[int]] = [seen.get((place.slot, place.context), ()) if place else () for place in places]
         return PlacesOfRow(row, text.payload, behind, places, left)
 
+    def ahead(self, text: TextState, tokens: Sequence[int]) -> list[TextState]:
+        """A text, and what becomes of it with each of some draft tokens, as far as this is known before the logits.
+
+        A draft counts as marked at its places, so that the rows behind it do not prefer the same token again.
+        """
+        texts = [text]
+        for token in tokens:
+            fork = texts[-1].fork()
+            places = self._plan_row(0, fork).places if self._is_begun(fork) else []
+            fork.offers = [Offer(place, self.strategy) for place in places if place is not None]
+            texts.append(self.extend(fork, token))
+        return texts
+
     def reweigh(
         self, texts: Sequence[TextState], logits: torch.Tensor, places: Places | None = None, *, wait: bool = True
     ) -> None:
-        """Mark the next token of each row under a strategy that keeps the distribution, in place, where the logits are.
+        """Mark the next token of each row, in place, where the logits are.
+
+        Under ``delta`` the host waits for the masses of the places, which say where the proxy is asked.
 
         Args:
             texts: one for each row; what is offered to each is noted in it.
-            logits: float (rows, size), contiguous, after temperature, top-p and the like.
+            logits: float (rows, size), contiguous; under a strategy that keeps the distribution, after temperature,
+                top-p and the like.
             places: of :meth:`plan`, where they are known already.
             wait: whether candidates that merge with the tail are tokenized before the row is marked, which waits for
                 the device. Otherwise those that are not known yet keep their probability at this step, and are known at
                 the next one.
+
+        Raises:
+            CTWLError: ``delta``, see :meth:`open_proxy`.
         """
         self._learn()
-        tables = self._tables_for(logits)
         places = self.plan(texts) if places is None else places
         if not len(places.rows):
             return
-        device, on = logits.device, operations(logits.device)
-        step = DeviceStep.of(places, device)
+        step, tables = DeviceStep.of(places, logits.device), self._tables_for(logits)
         every = len(places.rows) == len(logits)
         likely = torch.softmax(logits if every else logits[step.rows.long()], dim=-1, dtype=torch.float32)
         if tables.most:
-            self._reported = Reported(on.merging(likely, tables, step), [texts[row] for row in places.rows.tolist()])
+            found = operations(logits.device).merging(likely, tables, step)
+            self._reported = Reported(found, [texts[row] for row in places.rows.tolist()])
             if wait and (news := self._learn()):
-                planned = [
-                    self._plan_row(old.row, texts[old.row]) if old.behind in news else old for old in places.planned
-                ]
-                places = Places.of(planned, self._seeds)
-                step = DeviceStep.of(places, device)
-        if len(places):
-            on.reweigh(logits, likely, tables, step, self.strategy)
+                places = Places.of(
+                    [self._plan_row(old.row, texts[old.row]) if old.behind in news else old for old in places.planned],
+                    self._seeds,
+                )
+                step = DeviceStep.of(places, logits.device)
+        marked: Mapping[int, LaterRow | None] = dict.fromkeys(range(len(places)))
+        if not self.strategy.keeps_distribution:
+            marked = self._raise(texts, logits, plain.entries_of(likely, tables, step), places, step)
+        elif len(places):
+            operations(logits.device).reweigh(logits, likely, tables, step, self.strategy)
+        self._note(texts, places, Later(likely), marked)
+
+    def _note(
+        self, texts: Sequence[TextState], places: Places, likely: Later, marked: Mapping[int, LaterRow | None]
+    ) -> None:
+        """Note in the texts what was offered to each: the numbers of the marked places, and the members at each."""
         for text in self._offered:
             text.offers = []
         self._offered = list(texts)
-        written = self._written = Written(likely)
+        self._likely = likely
         self._rows = {id(texts[row]): n for n, row in enumerate(places.rows.tolist())}
         offers: list[list[Offer]] = [[] for _ in places.rows]
-        for row, place in places.places:
-            offers[row].append(Offer(place, self.strategy, chance=partial(written.chance, row)))
+        for number, hit in marked.items():
+            row, place = places.places[number]
+            offers[row].append(Offer(place, self.strategy, chance=LaterRow(likely, row), hit=hit))
         for row, offered in zip(places.rows.tolist(), offers, strict=True):
             texts[row].offers = offered  # rows with the same tokens share their text
+
+    def _raise(
+        self,
+        texts: Sequence[TextState],
+        logits: torch.Tensor,
+        entries: plain.Entries,
+        places: Places,
+        step: DeviceStep,
+    ) -> dict[int, LaterRow]:
+        """Mark under a strategy that adds ``delta`` (spec section 8.2).
+
+        Returns:
+            The numbers of the places that were marked; for each, which proxy tokens are members there.
+        """
+        masses = to_host(plain.masses(entries, len(places))).tolist()
+        rows, length = places.rows.tolist(), self.profile.prefix_length
+        keys: list[HalfKey] = [
+            (seed, texts[rows[row]].reading.before(place.path, length))
+            for seed, (row, place) in zip(places.seeds.view(np.uint32).tolist(), places.places, strict=True)
+        ]
+        own: list[list[int]] = [[] for _ in rows]
+        for number, (row, _) in enumerate(places.places):
+            if masses[number] > 0:
+                own[row].append(number)
+        chosen = self._chosen([[(masses[i], keys[i]) for i in numbers] for numbers in own])
+        marked = [numbers[k] for numbers, indexes in zip(own, chosen, strict=True) for k in indexes]
+        halves = {key: half for half, key in enumerate(dict.fromkeys(keys[i] for i in marked))}
+        self._inside = None
+        if halves:
+            inside = self._members_of(list(halves), logits.device)
+            half_of = torch.full((len(places),), -1)
+            half_of[marked] = torch.tensor([halves[keys[i]] for i in marked])
+            delta = torch.tensor([texts[row].delta for row in rows])
+            plain.add_delta(logits, entries, step, inside, half_of.to(logits.device), delta.to(logits.device))
+            self._inside = Later(inside)
+        self._forget(len(rows))
+        self._members = {key: inside for key, inside in self._members.items() if key in self._halves}
+        return {i: LaterRow(self._inside, halves[keys[i]]) for i in marked if self._inside is not None}
+
+    def _members_of(self, keys: Sequence[HalfKey], device: torch.device) -> torch.Tensor:
+        """Membership in some halves, at least one: bool (halves, |V|). The proxy is asked where it is not known yet."""
+        new = [key for key in keys if key not in self._members]
+        if new:
+            proxy, (prefixes, seeds) = self.open_proxy(), prefixes_and_seeds(new)
+            for start in range(0, len(new), proxy.batch_size):
+                part = slice(start, start + proxy.batch_size)
+                weights = proxy.weights_on_device(prefixes[part])
+                seed = torch.from_numpy(seeds[part].astype(np.int64)).to(weights.device)
+                inside = plain.members(weights, seed, self.profile.sigma).to(device)
+                self._members.update(zip(new[part], inside, strict=True))
+        return torch.stack([self._members[key] for key in keys])
 
     def _tables_for(self, logits: torch.Tensor) -> Tables:
         """The bridge's tables on the device of the logits."""

@@ -16,7 +16,21 @@ from ..bridge import NEGLIGIBLE
 from ..strategies import Strategy
 from .step import DeviceStep, Tables
 
-__all__ = ["DIGITS", "Entries", "entries_of", "half_factors", "merging", "race_factors", "reweigh"]
+__all__ = [
+    "DIGITS",
+    "Border",
+    "Entries",
+    "add_delta",
+    "border",
+    "entries_of",
+    "half_factors",
+    "masses",
+    "members",
+    "merging",
+    "race_factors",
+    "ranks_of",
+    "reweigh",
+]
 
 UNIT = 2.0**60
 """Units of an integer probability in 1."""
@@ -57,6 +71,11 @@ def fmix32(x: torch.Tensor) -> torch.Tensor:
     return x ^ (x >> 16)
 
 
+def ranks_of(seed: torch.Tensor, token: torch.Tensor) -> torch.Tensor:
+    """:func:`ctwl_protocol.hashing.ranks_of`: int64, of tokens, int64, under the low 32 bits of seeds, int64."""
+    return fmix32(((token * GOLDEN) & _WORD) ^ (seed & _WORD))
+
+
 def merging(likely: torch.Tensor, tables: Tables, step: DeviceStep) -> torch.Tensor:
     """The candidates that may merge with the tail and are likely enough to be tokenized with it.
 
@@ -93,37 +112,67 @@ def entries_of(likely: torch.Tensor, tables: Tables, step: DeviceStep) -> Entrie
         seen[step.seen[:, 0], step.seen[:, 1]] = True
         fresh = ~seen[place, token]
         row, candidate, place, token = row[fresh], candidate[fresh], place[fresh], token[fresh]
-    rank = fmix32(((token * GOLDEN) & _WORD) ^ (step.seeds.long() & _WORD)[place])
+    rank = ranks_of(step.seeds.long()[place], token)
     return Entries(row, candidate, place, token, rank, (likely[row, candidate] * UNIT).long())
+
+
+class Border(NamedTuple):
+    """Where the running mass of places, in the order of rank, reaches a share of the whole.
+
+    Attributes:
+        rank: int64 (places,), the rank at which it does.
+        total: int64 (places,), the whole mass.
+        before: int64 (places,), the mass ranked before.
+        own: int64 (places,), the mass at this rank.
+    """
+
+    rank: torch.Tensor
+    total: torch.Tensor
+    before: torch.Tensor
+    own: torch.Tensor
+
+
+def border(
+    place: torch.Tensor, rank: torch.Tensor, mass: torch.Tensor, places: int, sigma: tuple[int, int] = (1, 2)
+) -> Border:
+    """The border of a share, digit by digit of the ranks, without a sort.
+
+    Args:
+        place: int64 (n,), the place of each mass.
+        rank: int64 (n,), its rank there.
+        mass: int64 (n,); a place's sum times the share's denominator must be below 2^63.
+        places: number of places.
+        sigma: the share: numerator, denominator.
+    """
+    zeros = torch.zeros(places, dtype=torch.int64, device=mass.device)
+    total = zeros.index_add(0, place, mass)
+    found, before, own, shift = zeros, zeros, zeros, 32
+    for bits in DIGITS:
+        shift -= bits
+        digit = (rank >> shift) & ((1 << bits) - 1)
+        histogram = torch.zeros(places << bits, dtype=torch.int64, device=mass.device)
+        histogram = histogram.index_add_(0, (place << bits) | digit, mass).view(places, -1)
+        running = before[:, None] + histogram.cumsum(1)
+        bucket = (sigma[1] * running < sigma[0] * total[:, None]).sum(1).clamp(max=(1 << bits) - 1)
+        own = histogram.gather(1, bucket[:, None])[:, 0]
+        before = running.gather(1, bucket[:, None])[:, 0] - own
+        found = (found << bits) | bucket
+        inside = digit == bucket[place]
+        place, rank, mass = place[inside], rank[inside], mass[inside]
+    return Border(found, total, before, own)
 
 
 def half_factors(entries: Entries, places: int) -> torch.Tensor:
     """``unbiased`` (spec section 8.3): float64 (n,), the factor of each entry's probability.
 
-    The border of the half is found digit by digit of the ranks, without a sort.
-
     Args:
         entries: the candidates.
         places: number of places.
     """
-    device = entries.mass.device
-    zeros = torch.zeros(places, dtype=torch.int64, device=device)
-    total = zeros.index_add(0, entries.place, entries.mass)
-    border, before, inside, shift = zeros, zeros, entries, 32
-    for bits in DIGITS:
-        shift -= bits
-        digit = (inside.rank >> shift) & ((1 << bits) - 1)
-        histogram = torch.zeros(places << bits, dtype=torch.int64, device=device)
-        histogram.index_add_(0, (inside.place << bits) | digit, inside.mass)
-        running = before[:, None] + histogram.view(places, -1).cumsum(1)
-        bucket = (2 * running < total[:, None]).sum(1).clamp(max=(1 << bits) - 1)
-        reached = running.gather(1, bucket[:, None])[:, 0]
-        before = reached - histogram.view(places, -1).gather(1, bucket[:, None])[:, 0]
-        border = (border << bits) | bucket
-        inside = inside.where(digit == bucket[inside.place])
-    share = ((total - 2 * before).double() / (reached - before).clamp(min=1)).clamp(0, 2)
-    rank, border = entries.rank, border[entries.place]
-    return torch.where(rank == border, share[entries.place], 2.0 * (rank < border))
+    at = border(entries.place, entries.rank, entries.mass, places)
+    share = ((at.total - 2 * at.before).double() / at.own.clamp(min=1)).clamp(0, 2)
+    rank, last = entries.rank, at.rank[entries.place]
+    return torch.where(rank == last, share[entries.place], 2.0 * (rank < last))
 
 
 def race_factors(entries: Entries, places: int, proxy_size: int) -> torch.Tensor:
@@ -145,6 +194,51 @@ def race_factors(entries: Entries, places: int, proxy_size: int) -> torch.Tensor
     winner = torch.full((places,), proxy_size, device=device).scatter_reduce_(0, place, first, "amin")
     total = torch.zeros(places, dtype=torch.int64, device=device).index_add_(0, place, entries.mass)
     return torch.where(token == winner[place], total[place].double() / mass, 0.0)
+
+
+def members(weights: torch.Tensor, seeds: torch.Tensor, sigma: tuple[int, int]) -> torch.Tensor:
+    """:func:`ctwl_protocol.partition.reference.members`, bit for bit: bool (rows, |V|).
+
+    Args:
+        weights: int32 (rows, |V|), the proxy's.
+        seeds: int64 (rows,), of the permutations.
+        sigma: numerator and denominator.
+    """
+    rows, size = weights.shape
+    rank = ranks_of(seeds[:, None], torch.arange(size, device=weights.device))
+    row = torch.arange(rows, device=weights.device)[:, None].expand(rows, size)
+    at = border(row.reshape(-1), rank.view(-1), weights.long().view(-1), rows, sigma)
+    return (rank <= at.rank[:, None]) & (at.total > 0)[:, None]
+
+
+def masses(entries: Entries, places: int) -> torch.Tensor:
+    """The probability that candidates have together at each place: float64 (places,)."""
+    sums = torch.zeros(places, dtype=torch.int64, device=entries.mass.device)
+    return sums.index_add_(0, entries.place, entries.mass).double() / UNIT
+
+
+def add_delta(
+    logits: torch.Tensor,
+    entries: Entries,
+    step: DeviceStep,
+    inside: torch.Tensor,
+    half_of: torch.Tensor,
+    delta: torch.Tensor,
+) -> None:
+    """``delta`` (spec section 8.2): add it to the logits of entries whose token is a member of ``V``, in place.
+
+    Args:
+        logits: float (rows, size), contiguous.
+        entries: the candidates.
+        step: the places.
+        inside: bool (halves, |V|), membership.
+        half_of: int64 (places,), the half of each place; -1 where nothing is preferred.
+        delta: float32 (n,), nats, for each of the step's rows.
+    """
+    half = half_of[entries.place]
+    chosen = entries.where((half >= 0) & inside[half, entries.token])  # -1 reads a half of no use
+    flat = step.rows.long()[chosen.row] * logits.shape[1] + chosen.candidate
+    logits.view(-1).index_add_(0, flat, delta[chosen.row].to(logits.dtype))
 
 
 def reweigh(logits: torch.Tensor, likely: torch.Tensor, tables: Tables, step: DeviceStep, strategy: Strategy) -> None:

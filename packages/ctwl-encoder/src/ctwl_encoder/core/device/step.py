@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from ..bridge import OPENINGS, Bridge
 from ..places import Places
 from ..text_state import TextState
 
-__all__ = ["DeviceStep", "Reported", "Tables", "Written", "to_host"]
+__all__ = ["DeviceStep", "Later", "LaterRow", "Reported", "Tables", "to_host"]
 
 
 class Tables(NamedTuple):
@@ -99,22 +100,34 @@ def to_host(tensor: torch.Tensor) -> NDArray[Any]:
     return copied
 
 
-class Written:
-    """The probabilities of the tokens that are written after a step; they stay on the device until asked for."""
+class Later:
+    """A matrix that stays on the device, and of which single numbers are copied when they are asked for."""
 
-    def __init__(self, likely: torch.Tensor) -> None:
-        """Keep a step's probabilities, float32 (n, size), until the next one."""
-        self._likely = likely
+    def __init__(self, matrix: torch.Tensor) -> None:
+        """Keep a step's matrix, (rows, columns), until the next step."""
+        self._matrix = matrix
         self._known: dict[tuple[int, int], float] = {}
 
-    def fetch(self, rows: Sequence[int], tokens: Sequence[int]) -> None:
-        """Copy the probabilities of some rows' tokens at once."""
-        places = torch.tensor([rows, tokens], device=self._likely.device)
-        found = to_host(self._likely[places[0], places[1]])
-        self._known.update(zip(zip(rows, tokens, strict=True), found.tolist(), strict=True))
+    def fetch(self, places: Sequence[tuple[int, int]]) -> None:
+        """Copy the numbers of some rows and columns at once."""
+        if places:
+            rows, columns = torch.tensor(places, device=self._matrix.device).unbind(1)
+            self._known.update(zip(places, map(float, to_host(self._matrix[rows, columns])), strict=True))
 
-    def chance(self, row: int, token: int) -> float:
-        """The probability of the token that was written in a row."""
-        if (row, token) not in self._known:
-            self.fetch([row], [token])
-        return self._known[row, token]
+    def at(self, row: int, column: int) -> float:
+        """One of the numbers."""
+        if (row, column) not in self._known:
+            self.fetch([(row, column)])
+        return self._known[row, column]
+
+
+@dataclass(frozen=True, slots=True)
+class LaterRow:
+    """A row of a matrix that stays on the device."""
+
+    matrix: Later
+    row: int
+
+    def __call__(self, column: int) -> float:
+        """One of its numbers."""
+        return self.matrix.at(self.row, column)

@@ -13,6 +13,7 @@ from transformers.generation import BaseWatermarkingConfig
 
 from ...core.bridge import Bridge
 from ...core.device.marker import DeviceMarker
+from ...core.marker import Marker
 from ...core.payload import Payload
 from ...core.strategies import Decoding, Strategy
 from ...core.text_state import TextState
@@ -65,12 +66,15 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
             OptionOutOfRange: an option outside its bounds.
             StrategyUnsuitable: see :class:`ctwl_encoder.core.marker.Marker`.
         """
-        options = MarkingOptions(**marking)
-        self.marker = DeviceMarker(
+        options, decoding = MarkingOptions(**marking), Decoding(decoding)
+        strategy = options.strategy or Strategy.UNBIASED
+        # Where delta may choose a token without asking the proxy, it needs the logits on the host.
+        there = strategy.keeps_distribution or decoding is Decoding.ANY
+        self.marker: Marker = (DeviceMarker if there else Marker)(
             bridge,
-            options.strategy or Strategy.UNBIASED,
+            strategy,
             skip_repeats=options.skip_repeats,
-            decoding=Decoding(decoding),
+            decoding=decoding,
             uniform=lambda: torch.rand((), dtype=torch.float64, device="cpu").item(),
         )
         self.payloads: list[Payload] = []
@@ -107,7 +111,7 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
             )
         generated = ids[:, start:]
         texts = [self.text(payload, row) for payload, row in zip(self.payloads, generated, strict=True)]
-        if self.marker.strategy.keeps_distribution:
+        if isinstance(self.marker, DeviceMarker):
             check_finite(scores)
             scores = scores.clone(memory_format=torch.contiguous_format)
             self.marker.reweigh(texts, scores)

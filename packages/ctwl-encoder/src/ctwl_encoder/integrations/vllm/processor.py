@@ -16,11 +16,9 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from vllm.v1.sample import logits_processor as v1
 from vllm.v1.sample.ops.topk_topp_sampler import apply_top_k_top_p
 
@@ -61,6 +59,8 @@ class _Served:
     Attributes:
         output: V1: the runner's own list of the tokens generated so far.
         tokens: the tokens that ``text`` has.
+        drafts: V2 under speculative decoding: the tokens that the last step verified.
+        ahead: ``text``, and what becomes of it with each of the drafts.
     """
 
     marker: DeviceMarker
@@ -69,16 +69,30 @@ class _Served:
     admitted: Admitted
     output: list[int] = field(default_factory=list)
     tokens: list[int] = field(default_factory=list)
+    drafts: list[int] = field(default_factory=list)
+    ahead: list[TextState] = field(default_factory=list)
 
     def restart(self) -> None:
         """Begin the text anew: the runner went back."""
         self.tokens, self.text = [], self.marker.start(self.text.payload, self.text.delta)
+        self.drafts, self.ahead = [], []
+
+    def draft(self, tokens: list[int]) -> None:
+        """Look ahead: these tokens may follow."""
+        self.drafts, self.ahead = tokens, self.marker.ahead(self.text, tokens)
 
     def extend(self, tokens: list[int]) -> None:
         """Add the tokens that were generated since the last step."""
-        for token in tokens:
+        for count, token in enumerate(tokens, 1):
             self.text = self.marker.extend(self.text, token)
+            if count < len(self.ahead) and tokens[:count] == self.drafts[:count]:
+                self.text.offers = self.ahead[count].offers  # an accepted draft: its row was marked too
         self.tokens += tokens
+        self.ahead = []
+
+
+_Row: TypeAlias = tuple[_Served, TextState]
+"""What a row of logits goes on from: a request, and its text at this row."""
 
 
 class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
@@ -88,6 +102,7 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
         """Called by vLLM: ``runner`` is (request states,) from V2, (device, pinned memory) from V1."""
         self._server = _server_config(vllm_config)
         self._states = runner[0] if len(runner) == 1 else None
+        self._drafts = vllm_config.speculative_config is not None
         self._sampled: torch.cuda.Event | None = None
         self._stream: torch.cuda.Stream | None = None
         self._requests: dict[int, _Served] = {}
@@ -164,21 +179,21 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
         """
         if not self._requests:
             return logits
-        groups: dict[int, dict[int, _Served]] = {}
-        for row, request in (self._rows_v1(len(logits)) if ctx is None else self._rows_v2(ctx)).items():
-            groups.setdefault(id(request.marker), {})[row] = request
+        groups: dict[int, dict[int, _Row]] = {}
+        for row, (request, text) in (self._rows_v1(len(logits)) if ctx is None else self._rows_v2(ctx)).items():
+            groups.setdefault(id(request.marker), {})[row] = request, text
         for group in groups.values():
             _mark(logits, group)
         return logits
 
-    def _rows_v1(self, count: int) -> dict[int, _Served]:
+    def _rows_v1(self, count: int) -> dict[int, _Row]:
         """V1: the rows to mark, their texts up to date."""
         rows = {row: request for row, request in self._requests.items() if row < count}
         for request in rows.values():
             if request.output[: len(request.tokens)] != request.tokens:
                 request.restart()
         _extend(list(rows.values()), [request.output[len(request.tokens) :] for request in rows.values()])
-        return rows
+        return {row: (request, request.text) for row, request in rows.items()}
 
     def apply_staged_writes(self) -> None:
         """V2, once a step before the forward pass: the tokens of the step before are on the device from here on."""
@@ -186,33 +201,56 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
             self._sampled = self._sampled or torch.cuda.Event()  # type: ignore[no-untyped-call]
             self._sampled.record()
 
-    def _rows_v2(self, ctx: Any) -> dict[int, _Served]:
+    def _rows_v2(self, ctx: Any) -> dict[int, _Row]:
         """V2: the rows to mark, their texts up to date.
 
-        The layout of the batch is known on the host. The tokens are on the device, so those that are new since the last
-        step are copied, all rows at once.
+        Without drafts the layout of the batch is known on the host. With them a request has a row for each draft and
+        one more, and how many tokens it has is known on the device alone, where the row's drafts are too. So the host
+        waits for it.
         """
-        layout = zip(ctx.idx_mapping_np.tolist(), ctx.seq_lens_upper_bound_np.tolist(), strict=True)
-        found = [(row, slot, length) for row, (slot, length) in enumerate(layout) if slot in self._requests]
-        rows = {row: self._requests[slot] for row, slot, _ in found}
+        drafts: dict[int, list[int]] = {}
+        if self._drafts:
+            columns = (ctx.expanded_idx_mapping, ctx.expanded_local_pos, ctx.pos, ctx.input_ids)
+            layout = to_host(torch.stack([column.long() for column in columns], dim=1)).tolist()
+            found = [(row, slot, pos + 1) for row, (slot, place, pos, _) in enumerate(layout) if place == 0]
+            for row, (_, place, _, token) in enumerate(layout):
+                drafts.setdefault(row - place, []).extend([token] if place else [])
+        else:
+            lengths = zip(ctx.idx_mapping_np.tolist(), ctx.seq_lens_upper_bound_np.tolist(), strict=True)
+            found = [(row, slot, length) for row, (slot, length) in enumerate(lengths)]
+        found = [(row, slot, length) for row, slot, length in found if slot in self._requests]
+        self._read([(slot, length) for _, slot, length in found])
+        rows: dict[int, _Row] = {}
+        for first, slot, _ in found:
+            request = self._requests[slot]
+            if self._drafts:
+                request.draft(drafts[first])
+            rows |= {first + k: (request, text) for k, text in enumerate(request.ahead or [request.text])}
+        return rows
+
+    def _read(self, found: list[tuple[int, int]]) -> None:
+        """V2: add the tokens that are new since the last step to the texts of some slots, each of a known length.
+
+        They are on the device, and are copied from there, all rows at once.
+        """
         buffers: Any = self._states
+        requests = [self._requests[slot] for slot, _ in found]
         starts, new = [], []
-        for row, slot, length in found:
+        for request, (slot, length) in zip(requests, found, strict=True):
             prompt = int(buffers.prompt_len.np[slot])
-            if length < prompt + len(rows[row].tokens):
-                rows[row].restart()
-            starts.append(prompt + len(rows[row].tokens))
+            if length < prompt + len(request.tokens):
+                request.restart()
+            starts.append(prompt + len(request.tokens))
             new.append(length - starts[-1])
         width = max(new, default=0)
         if width > 0:
             tokens: torch.Tensor = buffers.all_token_ids.gpu
             with self._behind_the_last_step():
-                slots = torch.tensor([[slot] for _, slot, _ in found], device=tokens.device)
+                slots = torch.tensor([[slot] for slot, _ in found], device=tokens.device)
                 places = torch.tensor(starts, device=tokens.device)[:, None] + torch.arange(width, device=tokens.device)
                 copied = to_host(tokens[slots, places.clamp(max=tokens.shape[1] - 1)]).tolist()
                 # A count is below 0 while the prompt is read in chunks.
-                _extend(list(rows.values()), [some[: max(n, 0)] for some, n in zip(copied, new, strict=True)])
-        return rows
+                _extend(requests, [some[: max(n, 0)] for some, n in zip(copied, new, strict=True)])
 
     @contextmanager
     def _behind_the_last_step(self) -> Iterator[None]:
@@ -246,39 +284,37 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
 
 def _extend(requests: Sequence[_Served], tokens: Sequence[list[int]]) -> None:
     """Add the tokens that were generated since the last step; what a marker needs of them is copied at once."""
-    by_marker: dict[int, list[tuple[_Served, int]]] = {}
+    by_marker: dict[int, list[tuple[DeviceMarker, TextState, int]]] = {}
     for request, some in zip(requests, tokens, strict=True):
-        if some:
-            by_marker.setdefault(id(request.marker), []).append((request, some[0]))
+        for text, token in zip(request.ahead or [request.text], some, strict=False):
+            by_marker.setdefault(id(request.marker), []).append((request.marker, text, token))
     for group in by_marker.values():
-        group[0][0].marker.look_up([request.text for request, _ in group], [token for _, token in group])
+        group[0][0].look_up([text for _, text, _ in group], [token for *_, token in group])
     for request, some in zip(requests, tokens, strict=True):
         request.extend(some)
 
 
-def _mark(logits: torch.Tensor, group: dict[int, _Served]) -> None:
-    """Mark the rows, all of one marker, in place."""
-    requests = list(group.values())
+def _mark(logits: torch.Tensor, group: dict[int, _Row]) -> None:
+    """Mark the rows, all of one marker, in place.
+
+    A row without a finite maximum, which a mask or an overflow left, has no probabilities, so it stays as it is.
+    """
+    requests, texts = [request for request, _ in group.values()], [text for _, text in group.values()]
     marker = requests[0].marker
-    texts = [request.text for request in requests]
     every = list(group) == list(range(len(logits)))
     index = slice(None) if every else torch.tensor(list(group), device=logits.device)
     values = logits[index].float()
+    wait = logits.device.type == "cpu"
     if marker.strategy.keeps_distribution:
-        # What is marked is what is sampled from: the distribution after temperature and truncation. A row without a
-        # finite maximum, which a mask or an overflow left, has no probabilities, so it stays as it is.
+        # What is marked is what is sampled from: the distribution after temperature and truncation.
         scale = torch.tensor([[request.temperature] for request in requests], device=logits.device)
         values = _truncated(values / scale, [request.admitted for request in requests]).contiguous()
-        marker.reweigh(texts, values, wait=logits.device.type == "cpu")
+        marker.reweigh(texts, values, wait=wait)
         logits[index] = (values * scale).to(logits.dtype)
     else:
-        rows: NDArray[np.float32] = to_host(values)
-        finite = np.isfinite(rows.max(axis=1))
-        kept = [text for text, good in zip(texts, finite, strict=True) if good]
-        changed = marker.mark(kept, rows[finite]) if kept else {}
-        places = np.array(list(group))[finite]
-        for row, marked in changed.items():
-            logits[int(places[row])] = torch.from_numpy(marked).to(logits)
+        values = values.contiguous()
+        marker.reweigh(texts, values, wait=wait)
+        logits[index] = values.to(logits.dtype)
     metrics.count(marker.strategy, texts)
 
 
@@ -314,10 +350,10 @@ def _refuse_unsupported(config: Any, *, served: bool) -> None:
         raise OptionOutOfRange(
             """this server was not told to serve CTWL records; start it with --additional-config '{"ctwl": {}}'"""
         )
-    if config.speculative_config is not None:
+    if config.speculative_config is not None and not config.use_v2_model_runner:
         raise OptionOutOfRange(
-            "this server decodes speculatively, and its drafts are not marked; serve without --speculative-config, or "
-            f'send "{PREFIX}strategy": "off"'
+            "the V1 model runner runs no plug-in under speculative decoding; serve with VLLM_USE_V2_MODEL_RUNNER=1 or "
+            f'without --speculative-config, or send "{PREFIX}strategy": "off"'
         )
     if config.scheduler_config.async_scheduling and not config.use_v2_model_runner:
         raise OptionOutOfRange(
