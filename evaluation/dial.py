@@ -46,11 +46,10 @@ from ctwl_decoder.statistics.scored_positions import ScoredPositions, ScoreTable
 from ctwl_encoder import Bridge, CTWLLogitsProcessor
 from ctwl_encoder.core.expected_evidence import READERS_LEVEL, expected_log2_p
 from ctwl_encoder.core.payload import Payload
-from ctwl_encoder.core.strategies import Branch, exponential_minimum, keep_first_half, multiply
+from ctwl_encoder.core.strategies import Branch, Lots, exponential_minimum, keep_first_half, multiply
 from ctwl_encoder.core.text_state import TextState
 from ctwl_encoder.integrations.transformers import ProcessorConfig
 from ctwl_encoder.plan.statistics import shared_runs
-from ctwl_protocol import hashing
 from ctwl_protocol.records.beacon import BEACON_BITS
 from ctwl_protocol.text.positions import Positions, positions
 
@@ -89,22 +88,17 @@ Rule = Callable[[At], NDArray[np.float64]]
 
 def race(at: At) -> NDArray[np.float64]:
     """``gumbel``."""
-    return exponential_minimum(at.branch, at.seed)
+    return exponential_minimum(at.branch, Lots(at.seed))
 
 
 def half(at: At) -> NDArray[np.float64]:
     """``unbiased``."""
-    return keep_first_half(at.branch, at.seed)
+    return keep_first_half(at.branch, Lots(at.seed))
 
 
 def fresh(share: float, at: At) -> NDArray[np.float64]:
     """``gumbel`` with a share of lots that are drawn anew."""
-    tokens, shown = np.unique(at.branch.tokens, return_inverse=True)
-    mass = np.bincount(shown, weights=at.branch.mass)
-    lots = (hashing.ranks_of(np.uint32(at.seed), tokens).astype(np.float64) + 0.5) / 2.0**32
-    lots = np.where(at.random.random(len(tokens)) < share, at.random.random(len(tokens)), lots)
-    winner = int((-np.log1p(-lots) / np.maximum(mass, 1e-300)).argmin())
-    return np.where(shown == winner, mass.sum() / mass[winner], 0.0)
+    return exponential_minimum(at.branch, Lots(at.seed, int(at.random.integers(1 << 32)), share))
 
 
 def mixed(share: float, at: At) -> NDArray[np.float64]:

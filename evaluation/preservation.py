@@ -26,7 +26,7 @@ from experiment import Options, Result, experiment, tracked
 from numpy.typing import NDArray
 from texts import Recipe, Text, Writer
 
-from ctwl_encoder.core.strategies import Branch, keep_first_half, probabilities
+from ctwl_encoder.core.strategies import Branch, Lots, keep_first_half, probabilities
 from ctwl_protocol import Beacon, Profile, hashing
 from ctwl_protocol.records.record import slot_seed
 
@@ -62,7 +62,7 @@ def by_colour(profile: Profile, likely: NDArray[np.float64], context: int) -> ND
     tokens, made = np.arange(likely.shape[1]), np.zeros((profile.colours, likely.shape[1]))
     for p in likely:
         for colour, seed in enumerate(seeds.tolist()):
-            made[colour] += p * keep_first_half(Branch((), tokens, tokens, p), seed) / len(likely)
+            made[colour] += p * keep_first_half(Branch((), tokens, tokens, p), Lots(seed)) / len(likely)
     return made
 
 

@@ -193,6 +193,21 @@ def changed(encoder: Encoder, marking: CTWLLogitsProcessor, text: torch.Tensor) 
     ]
 
 
+def test_fresh_lots_let_texts_of_one_code_go_their_own_ways(encoder: Encoder) -> None:
+    """After the same words, gumbel writes one token under one code; with fresh lots, often another one."""
+    rows = 4
+    text = torch.tensor([encoder.tokenizer(WORDS)["input_ids"][:20]] * rows)
+    prompt, scores = torch.full((rows, 3), 500), torch.randn((1, 49152), generator=torch.Generator().manual_seed(1))
+    written = {}
+    for fresh in (0.0, 0.5):
+        torch.manual_seed(5)
+        marking = processor(encoder, *[7] * rows, strategy="gumbel", fresh=fresh)
+        steps = [marking(torch.cat([prompt, text[:, :length]], dim=1), scores.repeat(rows, 1)) for length in range(20)]
+        written[fresh] = [len(set(step.argmax(dim=1).tolist())) for step in steps[12:]]
+    assert max(written[0.0]) == 1
+    assert np.mean(written[0.5]) > 2
+
+
 def test_rows_that_end_early_keep_their_record(encoder: Encoder) -> None:
     """What comes after the end of a row is neither marked nor counted."""
     end = encoder.tokenizer.eos_token_id

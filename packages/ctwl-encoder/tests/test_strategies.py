@@ -17,6 +17,7 @@ from ctwl_encoder.core.expected_evidence import (
 )
 from ctwl_encoder.core.strategies import (
     Branch,
+    Lots,
     add_delta,
     exponential_minimum,
     keep_first_half,
@@ -40,17 +41,19 @@ def native(logits: np.ndarray) -> Branch:
     return branch(probabilities(logits[None])[0], every, every)
 
 
-@pytest.mark.parametrize("change", [keep_first_half, exponential_minimum])
-def test_the_models_distribution_is_kept_on_average(change: Callable[[Branch, int], np.ndarray]) -> None:
+@pytest.mark.parametrize(
+    ("change", "fresh"), [(keep_first_half, 0.0), *((exponential_minimum, share) for share in (0.0, 0.3, 1.0))]
+)
+def test_the_models_distribution_is_kept_on_average(change: Callable[[Branch, Lots], np.ndarray], fresh: float) -> None:
     """Candidates that show the same proxy token share its fate; a candidate outside the branch keeps its chance."""
     logits = np.array([2.0, 1.0, 0.5, 0.0, -1.0, 1.5, -np.inf, 0.3], dtype=np.float32)
     chances = probabilities(logits[None])[0]
     place = branch(chances, np.array([0, 1, 2, 3, 4, 6, 7]), np.array([7, 40, 7, 3, 9, 11, 12]))
     trials = 6_000
     marked = np.empty((trials, 8))
-    for row, seed in zip(marked, RNG.integers(0, 2**32, trials), strict=True):
+    for row, (seed, own) in zip(marked, RNG.integers(0, 2**32, (trials, 2)).tolist(), strict=True):
         changed = logits.copy()
-        multiply(changed, place, change(place, int(seed)))
+        multiply(changed, place, change(place, Lots(seed, own, fresh)))
         row[:] = np.exp(changed.astype(np.float64))
     marked /= np.exp(logits.astype(np.float64)).sum()
     error = marked.std(axis=0) / np.sqrt(trials)
@@ -65,16 +68,27 @@ def test_gumbel_leaves_one_token_of_a_branch_which_mostly_ranks_low() -> None:
     shares = []
     for seed in RNG.integers(0, 2**32, 200, dtype=np.uint32):
         logits = RNG.normal(size=300).astype(np.float32)
-        (winner,) = np.flatnonzero(exponential_minimum(native(logits), int(seed)))
+        (winner,) = np.flatnonzero(exponential_minimum(native(logits), Lots(int(seed))))
         shares.append(ranks(int(seed), 300)[winner] / 2**32)
     assert np.quantile(shares, 0.9) < 0.05
+
+
+@pytest.mark.parametrize("fresh", [0.0, 0.3, 1.0])
+def test_fresh_lots_are_another_texts_own(fresh: float) -> None:
+    """A share of the tokens has other lots in another text; all lots are uniform, and between 0 and 1."""
+    tokens = np.arange(20_000)
+    one, other = (Lots(5, own, fresh).of(tokens) for own in (1, 2))
+    either = 1 - (1 - fresh) ** 2  # in one text or in the other
+    assert (one != other).mean() == pytest.approx(either, abs=0.02)
+    assert one.min() > 0 and one.max() < 1
+    np.testing.assert_allclose(np.quantile(one, [0.25, 0.5, 0.75]), [0.25, 0.5, 0.75], atol=0.02)
 
 
 def test_unbiased_cuts_all_but_half_of_the_mass() -> None:
     for seed in RNG.integers(0, 2**32, 4):
         logits = RNG.normal(size=1000).astype(np.float32)
         before = probabilities(logits[None])[0]
-        kept = keep_first_half(native(logits), int(seed)) > 0
+        kept = keep_first_half(native(logits), Lots(int(seed))) > 0
         assert before[kept].sum() == pytest.approx(0.5, abs=float(before.max()))
 
 
@@ -83,7 +97,7 @@ def test_unbiased_puts_nearly_every_token_where_the_proxy_agrees() -> None:
     for seed in RNG.integers(0, 2**32, 8, dtype=np.uint32):
         logits = RNG.normal(scale=2, size=500).astype(np.float32)
         weights = np.floor(probabilities(logits[None]).astype(np.float64) * 2**24 + 0.5).astype(np.uint32)
-        kept = keep_first_half(native(logits), int(seed)) > 0
+        kept = keep_first_half(native(logits), Lots(int(seed))) > 0
         inside = kernel.members(weights, np.array([seed]), (1, 2))[0]
         assert (kept != inside).sum() <= 1
 
@@ -143,7 +157,7 @@ def test_what_ranks_are_expected_to_say_is_what_races_show() -> None:
     shares, tokens = np.array([0.5, 0.25, 0.15, 0.1]), np.array([5, 6, 7, 8])
     told: dict[int, list[float]] = {token: [] for token in tokens.tolist()}
     for seed in RNG.integers(0, 2**32, 10_000, dtype=np.uint32).tolist():
-        won = int(exponential_minimum(branch(shares, np.arange(4), tokens), seed).argmax())
+        won = int(exponential_minimum(branch(shares, np.arange(4), tokens), Lots(seed)).argmax())
         p, rank = shares[won], int(ranks_of(np.uint32(seed), tokens[[won]])[0])
         told[int(tokens[won])].append((1 / p - 1) * np.log1p(-(rank + 0.5) / 2**32) - np.log(p))
     for token, p in zip(tokens.tolist(), shares.tolist(), strict=True):

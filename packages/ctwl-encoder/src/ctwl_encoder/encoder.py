@@ -173,7 +173,8 @@ class Encoder:
             processor = CTWLLogitsProcessor(self.bridge, payloads, **asked.marking)
             seeded = asked.model_copy(update={"seed": seed})
             rows = self._run(self._tokenize(prompts, asked.max_new_tokens), processor, seeded, progress)
-            return [self._generation(*each, processor) for each in zip(rows, records, payloads, strict=True)]
+            carried = processor.payloads[:: len(processor.payloads) // len(records)]  # beams share one
+            return [self._generation(*each, processor) for each in zip(rows, records, carried, strict=True)]
 
         records = carried(prompts, asked.seed)
         codes = max(each.layout.codes for each in records)

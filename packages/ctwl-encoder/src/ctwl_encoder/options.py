@@ -181,6 +181,13 @@ class MarkingOptions(Options):
         + " (default: unbiased from temperature 0.9 on, gumbel below, delta without sampling)",
     )
     delta: float = Field(2.0, gt=0, le=_MAX_DELTA, description=f"nats, for {_ADDING}")
+    fresh: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="for gumbel: share of the tokens whose lot is drawn anew for each text; texts with one nonce vary "
+        "more, and need more tokens",
+    )
     skip_repeats: bool = Field(False, description="mark each context only once in a text")
 
 
@@ -234,7 +241,7 @@ class GenerationOptions(MarkingOptions):
     def marking(self) -> dict[str, Any]:
         """The arguments of a logits processor."""
         named = {"strategy": self.chosen_strategy, "decoding": self.decoding}
-        return named | self.model_dump(include={"delta", "skip_repeats"})
+        return named | self.model_dump(include={"delta", "fresh", "skip_repeats"})
 
     def for_transformers(self) -> dict[str, Any]:
         """The arguments of ``model.generate``."""

@@ -52,7 +52,7 @@ def made_step(seed: int, rows: int = 3, size: int = 2500, proxy: int = 700) -> t
     step = DeviceStep(
         torch.tensor([0, 1, 3], dtype=torch.int32)[:rows],
         torch.from_numpy(place_of),
-        torch.from_numpy(rng.integers(0, 2**32, 3 * rows).astype(np.uint32).view(np.int32)),
+        *torch.from_numpy(rng.integers(0, 2**32, (2, 3 * rows)).astype(np.uint32).view(np.int32)),
         torch.tensor(joined, dtype=torch.int32).reshape(-1, 4),
         torch.tensor(seen if seed % 2 else [], dtype=torch.int32).reshape(-1, 2),
     )
@@ -60,13 +60,15 @@ def made_step(seed: int, rows: int = 3, size: int = 2500, proxy: int = 700) -> t
 
 
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("strategy", [Strategy.UNBIASED, Strategy.GUMBEL])
-def test_the_kernels_mark_as_plain_torch_does(strategy: Strategy, seed: int) -> None:
+@pytest.mark.parametrize(
+    ("strategy", "fresh"), [(Strategy.UNBIASED, 0.0), (Strategy.GUMBEL, 0.0), (Strategy.GUMBEL, 0.3)]
+)
+def test_the_kernels_mark_as_plain_torch_does(strategy: Strategy, fresh: float, seed: int) -> None:
     logits, tables, step = made_step(seed)
     likely = torch.softmax(logits[step.rows.long()], dim=1)
     expected, found = logits.clone(), logits.clone()
-    plain.reweigh(expected, likely, tables, step, strategy)
-    kernels.reweigh(found, likely, tables, step, strategy)
+    plain.reweigh(expected, likely, tables, step, strategy, fresh)
+    kernels.reweigh(found, likely, tables, step, strategy, fresh)
     assert torch.equal(expected.isneginf(), found.isneginf())
     torch.testing.assert_close(found, expected, rtol=0, atol=1e-5)
     assert not torch.equal(expected, logits)

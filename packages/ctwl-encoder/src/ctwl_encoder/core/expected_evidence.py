@@ -81,9 +81,15 @@ class MarkedPosition(NamedTuple):
     previous: MarkedPosition | None
 
 
-def expected_rank_nats(probability: float) -> float:
-    """The expected log-likelihood ratio, in nats, of the rank of a token of this probability under ``gumbel``."""
-    return READER_SHARE * (probability - 1 - math.log(max(probability, _LEAST)))
+def expected_rank_nats(probability: float, fresh: float = 0.0) -> float:
+    """The expected log-likelihood ratio, in nats, of the rank of a token of this probability under ``gumbel``.
+
+    Args:
+        probability: of the token.
+        fresh: share of the tokens whose lot is the text's own. Such a token may win, or beat the one that would have;
+            so each share costs twice, a little more than was measured (evaluation/dial.py).
+    """
+    return (1 - fresh) ** 2 * READER_SHARE * (probability - 1 - math.log(max(probability, _LEAST)))
 
 
 def null_hit(probability: float) -> float:

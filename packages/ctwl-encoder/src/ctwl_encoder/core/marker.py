@@ -31,7 +31,7 @@ from .continuations import Path
 from .lower_bound import LowerBound, argmax_is_certain
 from .payload import Payload, Seeds
 from .places import Place
-from .strategies import Decoding, Strategy, add_delta, check_sigma, multiply, probabilities
+from .strategies import Decoding, Lots, Strategy, add_delta, check_sigma, multiply, probabilities
 from .text_state import Half, HalfKey, Offer, TextState
 
 if TYPE_CHECKING:
@@ -87,6 +87,7 @@ class Marker:
         strategy: Strategy,
         *,
         skip_repeats: bool = False,
+        fresh: float = 0.0,
         decoding: Decoding = Decoding.ANY,
         uniform: Callable[[], float] = random.random,
     ) -> None:
@@ -96,6 +97,7 @@ class Marker:
             bridge: from the model's vocabulary to the proxy's.
             strategy: how the distribution is changed.
             skip_repeats: leave positions alone whose context has been marked in this text; see the specification.
+            fresh: under ``gumbel``, share of the tokens whose lot is the text's own (spec section 8.4), 0 to 1.
             decoding: how the next token is chosen from what :meth:`mark` returns.
             uniform: random numbers from 0 to 1, for ``delta`` where tokens are sampled.
 
@@ -106,6 +108,7 @@ class Marker:
         self.strategy = strategy
         self.decoding = decoding
         self._skip_repeats = skip_repeats
+        self._fresh = fresh if strategy.traits.ranks else 0.0
         self._uniform = uniform
         own = bridge.proxy.profile
         self.profile: Profile = own.vanilla() if strategy.traits.vanilla else own
@@ -195,7 +198,8 @@ class Marker:
         for text, row, chances in zip(texts, logits, likely, strict=True):
             text.offers = self.offers(text, chances) if self._is_begun(text) else []
             for offer in text.offers:
-                multiply(row, offer.branch, change(offer.branch, offer.seed))
+                own = text.payload.own_seed(text.reading.count + len(offer.place.path)) if self._fresh else 0
+                multiply(row, offer.branch, change(offer.branch, Lots(offer.seed, own, self._fresh)))
 
     def offers(self, text: TextState, likely: NDArray[np.float32]) -> list[Offer]:
         """The branches of a text that may be marked, the one with most mass first.
@@ -213,7 +217,7 @@ class Marker:
                 if len(fresh.candidates):
                     prefix = text.reading.before(branch.path, self.profile.prefix_length)
                     seed = self._seeds.of(text.payload, place.slot, place.context)
-                    found.append(Offer(place, self.strategy, fresh, float(fresh.mass.sum()), prefix, seed))
+                    found.append(Offer(place, self.strategy, self._fresh, fresh, float(fresh.mass.sum()), prefix, seed))
         return sorted(found, key=lambda offer: -offer.mass)
 
     def _place(self, text: TextState, path: Path) -> Place | None:

@@ -39,6 +39,7 @@ class PlacesOfRow(NamedTuple):
     Attributes:
         row: of the logits.
         payload: what the row carries.
+        settled: number of the reader's settled tokens, behind which the places stand.
         behind: the candidates behind the row's tail.
         places: for each path of ``behind`` its place; None where the path is not marked.
         seen: for each place the tokens that are left alone, because they were marked after this context before.
@@ -46,6 +47,7 @@ class PlacesOfRow(NamedTuple):
 
     row: int
     payload: Payload
+    settled: int
     behind: Continuations
     places: list[Place | None]
     seen: list[Sequence[int]]
@@ -62,6 +64,7 @@ class Places:
         place_of: int32 (n, openings), by the opening of a candidate its place; -1 where it may merge with the tail, -2
             where it keeps its probability.
         seeds: int32 (p,), the bits of the permutations' seeds.
+        own: int32 (p,), the bits of the seeds of the texts' own lots; int32 (0,) where there are none.
         joined: int32 (m, 4), row (of the n), candidate, place, and proxy token there, of candidates that merge with the
             tail; those of one row and candidate stand together.
         seen: int32 (k, 2), place and proxy token: what is left alone.
@@ -72,6 +75,7 @@ class Places:
     rows: NDArray[np.int32]
     place_of: NDArray[np.int32]
     seeds: NDArray[np.int32]
+    own: NDArray[np.int32]
     joined: NDArray[np.int32]
     seen: NDArray[np.int32]
     places: list[tuple[int, Place]] = field(repr=False)
@@ -81,8 +85,8 @@ class Places:
         return len(self.seeds)
 
     @classmethod
-    def of(cls, rows: Sequence[PlacesOfRow], seeds: Seeds) -> Places:
-        """Lay the places of several rows out, with the seeds of their permutations."""
+    def of(cls, rows: Sequence[PlacesOfRow], seeds: Seeds, *, own: bool = False) -> Places:
+        """Lay the places of several rows out, with the seeds of their permutations, and of the texts' own lots."""
         places = [(n, place) for n, row in enumerate(rows) for place in row.places if place is not None]
         seen = [token for row in rows for tokens in row.seen for token in tokens]
         lengths = [len(tokens) for row in rows for place, tokens in zip(row.places, row.seen, strict=True) if place]
@@ -103,6 +107,10 @@ class Places:
             np.array([row.row for row in rows], dtype=np.int32),
             maps,
             seeds.of_all([(rows[n].payload, place.slot, place.context) for n, place in places]).view(np.int32),
+            np.array(
+                [rows[n].payload.own_seed(rows[n].settled + len(place.path)) for n, place in places] if own else [],
+                dtype=np.uint32,
+            ).view(np.int32),
             joined,
             np.column_stack([np.repeat(np.arange(len(places)), lengths), seen]).astype(np.int32).reshape(-1, 2),
             places,

@@ -23,6 +23,7 @@ __all__ = [
     "TRAITS",
     "Branch",
     "Decoding",
+    "Lots",
     "Strategy",
     "Traits",
     "add_delta",
@@ -32,6 +33,10 @@ __all__ = [
     "multiply",
     "probabilities",
 ]
+
+
+RANKS = 1 << 32
+"""The number of ranks."""
 
 
 class Strategy(StrEnum):
@@ -65,6 +70,29 @@ class Decoding(StrEnum):
 
     GREEDY = "greedy"
     """The likeliest token. The proxy is not asked where its answer cannot change which one that is."""
+
+
+class Lots(NamedTuple):
+    """What decides the lots of the tokens at a place.
+
+    Attributes:
+        seed: of the permutation that the slot's code selects there, ``s(c, a)``.
+        own: seed of the text's own lots there.
+        fresh: share of the tokens, 0 to 1, whose lot is the text's own: no other text of the code has it.
+    """
+
+    seed: int
+    own: int = 0
+    fresh: float = 0.0
+
+    def of(self, tokens: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The lots of proxy tokens, int64 (n,): float64 (n,), between 0 and 1."""
+        lots: NDArray[np.float64] = (ranks_of(np.uint32(self.seed), tokens).astype(np.float64) + 0.5) / RANKS
+        if self.fresh:
+            # Ranks below the limit are uniform up to it.
+            own, limit = ranks_of(np.uint32(self.own), tokens), int(self.fresh * RANKS)
+            lots = np.where(own < limit, (own.astype(np.float64) + 0.5) / limit, lots)
+        return lots
 
 
 class Branch(NamedTuple):
@@ -107,10 +135,10 @@ class Traits:
 
     Attributes:
         summary: what it does, for help pages.
-        reweigh: the factors, float64 (n,), of the probabilities of a branch's candidates under the permutation of a
-            seed; on average over permutations the distribution stays the same. Such a strategy needs sampling, acts
-            after temperature, top-p and the like, and asks no proxy. None for a strategy that adds ``delta`` to the
-            members of ``V``: it works with any way of decoding, and asks the proxy for ``V``.
+        reweigh: the factors, float64 (n,), of the probabilities of a branch's candidates under some lots; on average
+            over permutations the distribution stays the same. Such a strategy needs sampling, acts after temperature,
+            top-p and the like, and asks no proxy. None for a strategy that adds ``delta`` to the members of ``V``: it
+            works with any way of decoding, and asks the proxy for ``V``.
         bits_per_token: evidence to count on for a token of news-like text, before the correction for the code space.
             From 0.4 follow 94 tokens for one code, enough for nine texts in ten by ``unbiased``
             (evaluation/recovery.py has 100 tokens).
@@ -120,7 +148,7 @@ class Traits:
     """
 
     summary: str
-    reweigh: Callable[[Branch, int], NDArray[np.float64]] | None = None
+    reweigh: Callable[[Branch, Lots], NDArray[np.float64]] | None = None
     bits_per_token: float = 0.4
     ranks: bool = False
     vanilla: bool = False
@@ -151,7 +179,7 @@ def probabilities(logits: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.asarray(exponent)
 
 
-def keep_first_half(branch: Branch, permutation_seed: int) -> NDArray[np.float64]:
+def keep_first_half(branch: Branch, lots: Lots) -> NDArray[np.float64]:
     """The factor of each candidate's probability under ``unbiased`` (spec section 8.3): float64 (n,).
 
     The first half of the branch's mass in rank order is kept and doubled, where candidates of one proxy token go
@@ -160,9 +188,9 @@ def keep_first_half(branch: Branch, permutation_seed: int) -> NDArray[np.float64
 
     Args:
         branch: the branch.
-        permutation_seed: ``s(c, a)`` at the branch.
+        lots: those of the branch; their seed alone is used.
     """
-    order, first = branch.by_rank(permutation_seed)
+    order, first = branch.by_rank(lots.seed)
     running = np.cumsum(branch.mass[order])
     last = np.append(first[1:], len(order)) - 1
     before = np.concatenate([[0.0], running[last[:-1]]])
@@ -173,23 +201,22 @@ def keep_first_half(branch: Branch, permutation_seed: int) -> NDArray[np.float64
     return kept
 
 
-def exponential_minimum(branch: Branch, permutation_seed: int) -> NDArray[np.float64]:
+def exponential_minimum(branch: Branch, lots: Lots) -> NDArray[np.float64]:
     """The factor of each candidate's probability under ``gumbel`` (spec section 8.4): float64 (n,).
 
-    The candidates of one proxy token get the branch's whole mass. A token of probability ``p`` and rank ``r`` gets the
-    time ``-ln(1 - u) / p``, ``u = (r + 1/2) / 2^32``; the token with the least time is kept. Over random permutations
-    these are exponential times of rate ``p``, so each token is kept with its own probability: the Gumbel-max trick
-    (Aaronson 2022; exponential minimum sampling of Kuditipudi et al. 2023). The token that is kept mostly has a low
-    rank, and so lies in ``V``.
+    The candidates of one proxy token get the branch's whole mass. A token of probability ``p``, rank ``r`` and lot
+    ``u = (r + 1/2) / 2^32`` gets the time ``-ln(1 - u) / p``; the token with the least time is kept. Some tokens may
+    have lots of the text's own instead (spec section 8.4). Over random permutations these are exponential times of rate
+    ``p``, so each token is kept with its own probability: the Gumbel-max trick (Aaronson 2022; exponential minimum
+    sampling of Kuditipudi et al. 2023). The token that is kept mostly has a low rank, and so lies in ``V``.
 
     Args:
         branch: the branch.
-        permutation_seed: ``s(c, a)`` at the branch.
+        lots: those of the branch.
     """
     tokens, shown = np.unique(branch.tokens, return_inverse=True)
     mass = np.bincount(shown, weights=branch.mass)
-    uniforms = (ranks_of(np.uint32(permutation_seed), tokens).astype(np.float64) + 0.5) / 2.0**32
-    times = -np.log1p(-uniforms) / np.maximum(mass, 1e-300)
+    times = -np.log1p(-lots.of(tokens)) / np.maximum(mass, 1e-300)
     winner = int(times.argmin())
     return np.where(shown == winner, mass.sum() / mass[winner], 0.0)
 

@@ -42,6 +42,7 @@ class Offer(NamedTuple):
     Attributes:
         place: the place.
         strategy: how it is marked.
+        fresh: share of the tokens whose lot is the text's own.
         branch: its candidates; empty where they stayed on a device.
         mass: the branch's probability; 0 where it stayed on a device.
         prefix: the proxy tokens that the proxy LM reads there; empty on a device.
@@ -54,6 +55,7 @@ class Offer(NamedTuple):
 
     place: Place
     strategy: Strategy
+    fresh: float = 0.0
     branch: Branch = _ON_DEVICE
     mass: float = 0.0
     prefix: tuple[int, ...] = ()
@@ -77,9 +79,9 @@ class Offer(NamedTuple):
         else:
             chance = self.branch.share(token)
             hit = HIT_RATE if self.strategy.keeps_distribution or self._leads(token) else 1 - HIT_RATE
-        rank_nats = expected_rank_nats(chance) if self.strategy.traits.ranks else 0.0
-        slot, context = self.place.slot, self.place.context
-        return MarkedPosition(index, slot, context, token, null_hit(chance), hit, rank_nats, previous)
+        null, slot, context = null_hit(chance), self.place.slot, self.place.context
+        rank_nats = expected_rank_nats(chance, self.fresh) if self.strategy.traits.ranks else 0.0
+        return MarkedPosition(index, slot, context, token, null, hit + self.fresh * (null - hit), rank_nats, previous)
 
     def _leads(self, token: int) -> bool:
         """Whether a token would be a member if the proxy had the model's own distribution."""

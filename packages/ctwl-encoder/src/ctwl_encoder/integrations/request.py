@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
@@ -76,18 +77,20 @@ class Request(BeaconOptions, MarkingOptions, ProxyOptions):
         check_sigma(strategy, profile)
         return request.model_copy(update={"strategy": strategy})
 
-    def payload(self, nonce: int) -> Payload:
+    def payload(self, nonce: int, salt: int = 0) -> Payload:
         """The request's codes.
 
         Args:
             nonce: of the beacon, where the request names none.
+            salt: see :class:`ctwl_encoder.core.payload.Payload`.
 
         Raises:
             OptionOutOfRange, FieldOutOfRange, LayoutUnknown: what the client should change.
         """
         if self.codes is not None:
-            return Payload.of(Record(find_layout(self.layout), self.codes))
-        return Payload((Beacon(self.provider, self.version, nonce if self.nonce is None else self.nonce).code,))
+            return replace(Payload.of(Record(find_layout(self.layout), self.codes)), salt=salt)
+        beacon = Beacon(self.provider, self.version, nonce if self.nonce is None else self.nonce)
+        return Payload((beacon.code,), salt=salt)
 
 
 def _own_options(given: dict[str, Any]) -> dict[str, Any]:

@@ -95,7 +95,7 @@ class Writer:
         """
         self._encoder, self._options, self._chat = encoder, options, chat
         self._prompts = list(prompts)
-        self._sampling = options.model_dump(exclude={"strategy", "delta", "skip_repeats"})
+        self._sampling = options.model_dump(exclude={"strategy", "delta", "fresh", "skip_repeats"})
         self._beacons = [
             Beacon(provider, version, int(nonce)) for group in self._nonces(len(prompts)) for nonce in group
         ]

@@ -14,7 +14,7 @@ import triton.language as tl
 
 from ..bridge import NEGLIGIBLE
 from ..continuations import DEPTH
-from ..strategies import Strategy
+from ..strategies import RANKS, Strategy
 from .plain import DIGITS, UNIT
 from .step import DeviceStep, Tables
 
@@ -26,6 +26,7 @@ _M1, _M2 = tl.constexpr(0x85EBCA6B), tl.constexpr(0xC2B2AE35)
 _UNIT = tl.constexpr(UNIT)
 _NEGLIGIBLE = tl.constexpr(NEGLIGIBLE)
 _DEPTH = tl.constexpr(DEPTH)
+_RANKS = tl.constexpr(float(RANKS))
 _SERIES = tl.constexpr(1e-4)
 """Below it a series is closer to ``-ln(1 - u)`` than float64's logarithm of ``1 - u``."""
 
@@ -167,15 +168,29 @@ def _select(sums, totals, before, border, share, BITS: tl.constexpr, FIRST: tl.c
 
 
 @triton.jit
-def _race(sums, seeds, times, winners, parts, blocks, PROXY: tl.constexpr, BLOCK: tl.constexpr):
-    """The earliest token of a block of the proxy's vocabulary at a place, and the block's mass."""
+def _ranks(seeds, place, token):
+    """The ranks of tokens at a place."""
+    seed = tl.load(seeds + place).to(tl.uint32, bitcast=True)
+    return _fmix32(seed ^ (token.to(tl.uint32) * _GOLDEN)).to(tl.float64)
+
+
+@triton.jit
+def _race(
+    sums, seeds, own, times, winners, parts, blocks, limit,
+    PROXY: tl.constexpr, FRESH: tl.constexpr, BLOCK: tl.constexpr,
+):  # fmt: skip
+    """The earliest token of a block of the proxy's vocabulary at a place, and the block's mass.
+
+    ``limit``: the ranks below which a token's lot is the text's own.
+    """
     place, block = tl.program_id(0), tl.program_id(1)
     token = block * BLOCK + tl.arange(0, BLOCK)
     live = token < PROXY
     mass = tl.load(sums + place.to(tl.int64) * PROXY + token, mask=live, other=0)
-    seed = tl.load(seeds + place).to(tl.uint32, bitcast=True)
-    rank = _fmix32(seed ^ (token.to(tl.uint32) * _GOLDEN))
-    u = (rank.to(tl.float64) + 0.5) / 4294967296.0
+    u = (_ranks(seeds, place, token) + 0.5) / _RANKS
+    if FRESH:
+        drawn = _ranks(own, place, token)
+        u = tl.where(drawn < limit, (drawn + 0.5) / limit.to(tl.float64), u)
     exponential = tl.where(u < _SERIES, u * (1 + u * (0.5 + u / 3)), -tl.log(1 - u))
     time = tl.where(mass > 0, exponential / tl.maximum(mass, 1).to(tl.float64), float("inf"))
     earliest = tl.min(time, 0)
@@ -229,7 +244,14 @@ def merging(likely: torch.Tensor, tables: Tables, step: DeviceStep) -> torch.Ten
     return reported
 
 
-def reweigh(logits: torch.Tensor, likely: torch.Tensor, tables: Tables, step: DeviceStep, strategy: Strategy) -> None:
+def reweigh(
+    logits: torch.Tensor,
+    likely: torch.Tensor,
+    tables: Tables,
+    step: DeviceStep,
+    strategy: Strategy,
+    fresh: float = 0.0,
+) -> None:
     """See :func:`ctwl_encoder.core.device.plain.reweigh`."""
     visit = _Pass(likely, logits, tables, step)
     device, places = likely.device, len(step.seeds)
@@ -239,7 +261,10 @@ def reweigh(logits: torch.Tensor, likely: torch.Tensor, tables: Tables, step: De
         blocks = triton.cdiv(tables.proxy_size, _BLOCK)
         times = torch.empty((places, blocks), dtype=torch.float64, device=device)
         winners, parts = torch.empty((2, places, blocks), dtype=torch.int64, device=device)
-        _race[(places, blocks)](sums, step.seeds, times, winners, parts, blocks, PROXY=tables.proxy_size, BLOCK=_BLOCK)
+        _race[(places, blocks)](
+            sums, step.seeds, step.own, times, winners, parts, blocks, int(fresh * RANKS),
+            PROXY=tables.proxy_size, FRESH=fresh > 0, BLOCK=_BLOCK,
+        )  # fmt: skip
         block = times.argmin(dim=1, keepdim=True)
         visit.at = winners.gather(1, block)[:, 0]
         won = sums.view(places, -1).gather(1, visit.at.clamp(max=tables.proxy_size - 1)[:, None])[:, 0]

@@ -13,7 +13,7 @@ import torch
 from ctwl_protocol.hashing import GOLDEN
 
 from ..bridge import NEGLIGIBLE
-from ..strategies import Strategy
+from ..strategies import RANKS, Strategy
 from .step import DeviceStep, Tables
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "border",
     "entries_of",
     "half_factors",
+    "lots",
     "masses",
     "members",
     "merging",
@@ -175,11 +176,27 @@ def half_factors(entries: Entries, places: int) -> torch.Tensor:
     return torch.where(rank == last, share[entries.place], 2.0 * (rank < last))
 
 
-def race_factors(entries: Entries, places: int, proxy_size: int) -> torch.Tensor:
+def lots(entries: Entries, own: torch.Tensor, fresh: float) -> torch.Tensor:
+    """:meth:`ctwl_encoder.core.strategies.Lots.of`: float64 (n,), the lot of each entry's token.
+
+    Args:
+        entries: the candidates.
+        own: int64 (places,), seeds of the texts' own lots; empty where there are none.
+        fresh: share of the tokens that have such a lot.
+    """
+    found = (entries.rank.double() + 0.5) / RANKS
+    if not fresh:
+        return found
+    drawn, limit = ranks_of(own[entries.place], entries.token), int(fresh * RANKS)
+    return torch.where(drawn < limit, (drawn.double() + 0.5) / limit, found)
+
+
+def race_factors(entries: Entries, lots: torch.Tensor, places: int, proxy_size: int) -> torch.Tensor:
     """``gumbel`` (spec section 8.4): float64 (n,), the factor of each entry's probability.
 
     Args:
-        entries: the candidates; those of one proxy token share one lot.
+        entries: the candidates.
+        lots: float64 (n,), of their tokens; those of one proxy token share one.
         places: number of places.
         proxy_size: number of the proxy's tokens.
     """
@@ -187,7 +204,7 @@ def race_factors(entries: Entries, places: int, proxy_size: int) -> torch.Tensor
     shown = place * proxy_size + token
     sums = torch.zeros(places * proxy_size, dtype=torch.int64, device=device).index_add_(0, shown, entries.mass)
     mass = sums[shown].double()
-    time = -torch.log1p(-(entries.rank.double() + 0.5) / 2.0**32) / mass
+    time = -torch.log1p(-lots) / mass
     earliest = torch.full((places,), torch.inf, dtype=torch.float64, device=device)
     earliest.scatter_reduce_(0, place, time, "amin")
     first = torch.where(time == earliest[place], token, proxy_size)
@@ -241,7 +258,14 @@ def add_delta(
     logits.view(-1).index_add_(0, flat, delta[chosen.row].to(logits.dtype))
 
 
-def reweigh(logits: torch.Tensor, likely: torch.Tensor, tables: Tables, step: DeviceStep, strategy: Strategy) -> None:
+def reweigh(
+    logits: torch.Tensor,
+    likely: torch.Tensor,
+    tables: Tables,
+    step: DeviceStep,
+    strategy: Strategy,
+    fresh: float = 0.0,
+) -> None:
     """Mark rows of logits in place.
 
     Args:
@@ -250,11 +274,12 @@ def reweigh(logits: torch.Tensor, likely: torch.Tensor, tables: Tables, step: De
         tables: the bridge's.
         step: the places.
         strategy: one that keeps the distribution.
+        fresh: share of the tokens whose lot is the text's own, under ``gumbel``.
     """
     entries = entries_of(likely, tables, step)
     places = len(step.seeds)
     if strategy is Strategy.GUMBEL:
-        factors = race_factors(entries, places, tables.proxy_size)
+        factors = race_factors(entries, lots(entries, step.own.long(), fresh), places, tables.proxy_size)
     else:
         factors = half_factors(entries, places)
     flat = step.rows.long()[entries.row] * logits.shape[1] + entries.candidate

@@ -147,6 +147,7 @@ class CTWLWatermarkingConfig(BeaconOptions, MarkingOptions, ProxyOptions, BaseWa
             strategy=self.strategy,
             delta=self.delta,
             skip_repeats=self.skip_repeats,
+            fresh=self.fresh,
             decoding=self.decoding,
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -74,11 +75,13 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
             bridge,
             strategy,
             skip_repeats=options.skip_repeats,
+            fresh=options.fresh,
             decoding=decoding,
             uniform=lambda: torch.rand((), dtype=torch.float64, device="cpu").item(),
         )
         self.payloads: list[Payload] = []
         self._delta = options.delta
+        self._salted = options.fresh > 0
         self._given = payloads
         self._prompts: NDArray[np.int64] | None = None
         self._texts: dict[tuple[Payload, int, int], TextState] = {}
@@ -103,6 +106,9 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
         if self._prompts is None:
             self.marker.bridge.check_size(scores.shape[1])
             self._prompts, self.payloads = ids, self._payloads_of_rows(ids)
+            if self._salted:
+                salts = torch.randint(1 << 32, (len(ids),)).tolist()
+                self.payloads = [replace(each, salt=salt) for each, salt in zip(self.payloads, salts, strict=True)]
         start = self._prompts.shape[1]
         if not np.array_equal(ids[:, :start], self._prompts):
             raise StrategyUnsuitable(

@@ -27,13 +27,15 @@ class Admitted(Options):
     """What is noted of a request where it comes in, so that all workers agree.
 
     vLLM gives completion ``i`` of one request (``n``) the seed of the request plus ``i``, and nothing else that tells
-    completions apart. So a request for several without a seed gets one, and completion ``i`` has the nonce plus ``i``.
+    completions apart. So a request for several without a seed gets one, and completion ``i`` has the nonce plus ``i``,
+    and the salt plus ``i``.
 
     ``unbiased`` and ``gumbel`` must run after top-k, top-p and min-p. vLLM runs plug-ins before, so the plug-in
     truncates by itself, and vLLM's truncation is switched off.
     """
 
     nonce: int = Field(0, ge=0, lt=NONCE_COUNT)
+    salt: int = Field(0, ge=0, lt=1 << 32)
     seed: int | None = None
     drawn: bool = False
     """Whether the seed is the plug-in's."""
@@ -54,6 +56,7 @@ class Admitted(Options):
         """Top-k, top-p and min-p."""
         return self.top_k, self.top_p, self.min_p
 
-    def nonce_of(self, seed: int | None) -> int:
-        """The nonce of the request's completion that has this seed."""
-        return self.nonce if self.seed is None or seed is None else (self.nonce + seed - self.seed) % NONCE_COUNT
+    def drawn_for(self, seed: int | None) -> tuple[int, int]:
+        """The nonce and the salt of the request's completion that has this seed."""
+        number = 0 if self.seed is None or seed is None else seed - self.seed
+        return (self.nonce + number) % NONCE_COUNT, (self.salt + number) % (1 << 32)

@@ -107,7 +107,7 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
         self._stream: torch.cuda.Stream | None = None
         self._requests: dict[int, _Served] = {}
         """By row (V1) or slot (V2)."""
-        self._markers: dict[tuple[Strategy, bool], DeviceMarker] = {}
+        self._markers: dict[tuple[Strategy, bool, float], DeviceMarker] = {}
         if self._server is not None:
             Request.of(self._server, None, 1.0)  # a wrong configuration is refused when the server starts
             config = Request(**self._server)
@@ -275,10 +275,12 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
         if request is None:
             return None
         admitted = Admitted.of(params.extra_args) or Admitted()
-        how = request.strategy, request.skip_repeats
+        how = request.strategy, request.skip_repeats, request.fresh
         if how not in self._markers:
-            self._markers[how] = DeviceMarker(self._bridge, request.strategy, skip_repeats=request.skip_repeats)
-        text = self._markers[how].start(request.payload(admitted.nonce_of(params.seed)), request.delta)
+            self._markers[how] = DeviceMarker(
+                self._bridge, request.strategy, skip_repeats=request.skip_repeats, fresh=request.fresh
+            )
+        text = self._markers[how].start(request.payload(*admitted.drawn_for(params.seed)), request.delta)
         return _Served(self._markers[how], text, params.temperature, admitted)
 
 
@@ -363,11 +365,11 @@ def _refuse_unsupported(config: Any, *, served: bool) -> None:
 
 
 def _admit(request: Request, params: Any) -> None:
-    """Draw the request's nonce, and where needed its seed; take truncation over; note it all in its extra arguments."""
+    """Draw the request's nonce, salt and, where needed, seed; take truncation over; note it all in its arguments."""
     drawn = params.n > 1 and params.seed is None
     if drawn:
         params.seed = secrets.randbits(31)
-    noted = {"nonce": secrets.randbelow(NONCE_COUNT), "seed": params.seed, "drawn": drawn}
+    noted = {"nonce": secrets.randbelow(NONCE_COUNT), "salt": secrets.randbits(32), "seed": params.seed, "drawn": drawn}
     if request.strategy.keeps_distribution:
         noted |= {"top_k": params.top_k, "top_p": params.top_p, "min_p": params.min_p}
         params.top_k, params.top_p, params.min_p = _OPEN
