@@ -265,7 +265,7 @@ class PlanOptions(Options):
 CALM = 0.9
 """Below this temperature ``gumbel`` is the default. At 0.7 ``unbiased`` is not read in most texts of 200 tokens
 (``evaluation/entropy.py``), and ``gumbel`` is (``evaluation/gumbel.py``). The border between 0.7 and 1 was chosen by
-hand; ``evaluation/defaults.py`` is to measure it."""
+hand; ``evaluation/defaults.py`` measures it."""
 
 
 def strategy_for(strategy: Strategy | None, temperature: float) -> Strategy:
