@@ -67,7 +67,7 @@ def test_the_device_path_favours_the_tokens_that_the_reference_favours(
         for marker in markers
     }
     changed = 0
-    for step in range(len(ids) - 2):
+    for step in range(20):
         logits = made_logits(bridge, 3, step)
         if step % 3:
             logits[:, ids[step]] += 14.0  # words that go on, whose first place comes back
@@ -86,7 +86,7 @@ def test_the_device_path_favours_the_tokens_that_the_reference_favours(
             for marker in markers
         ]
         assert marks[0] == marks[1]
-    assert changed > len(ids)
+    assert changed > 20
     assert {mark.hit for mark in marked_positions(texts[on_device][0].last)} == {0.0, 1.0}
 
 
@@ -146,7 +146,7 @@ def test_what_leaves_the_device_is_a_few_bytes_a_row(
     for joined, most in ((64, 64 * 1024), (0, 64)):
         marker = DeviceMarker(Bridge(smollm2[1], bridge.proxy, joined=joined), strategy)
         texts = [marker.start(Payload((code,)), 2.0) for code in range(rows)]
-        for step in range(len(ids) - rows):
+        for step in range(16):
             logits = torch.from_numpy(made_logits(bridge, rows, step))
             copied = 0
             marker.reweigh(texts, logits)

@@ -170,7 +170,7 @@ def test_drafts_are_verified_by_the_distribution_that_is_marked_behind_them(fold
         step += 1
     drafting.apply(logits[[length - 1 for length in lengths]].clone(), [0, 2], lengths)
     # The proxy's passes have other sizes, so its weights differ by rounding, and the border of the half moves a little.
-    assert max(differing) <= (500 if strategy == "delta" else 0)
+    assert max(differing) <= (1000 if strategy == "delta" else 0)
     written = marked_positions(drafting.processor._requests[2].text.last)
     assert [mark.token for mark in written] == [mark.token for mark in marks[lengths[1]]]
     assert len(marks[lengths[1]]) > 20

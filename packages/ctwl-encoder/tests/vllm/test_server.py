@@ -5,6 +5,7 @@ The server marks every request for provider 42; requests may say otherwise. It i
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import socket
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from ctwl_decoder import Decoder, Report
 from ctwl_encoder.models import load_model
@@ -182,6 +184,55 @@ def test_greedy_requests_are_marked_with_delta(client: Any, decoder: Decoder) ->
 def test_a_record_that_cannot_be_written_is_refused(client: Any, told: dict[str, Any], message: str) -> None:
     with pytest.raises(openai.BadRequestError, match=message):
         write(client, PROMPTS[0], extra_body={"vllm_xargs": told})
+
+
+@pytest.fixture(scope="module")
+def even(folder: Path) -> Path:
+    """The same model with heads of zeros added, so that two workers can share them: it has 9, of which 3 have keys."""
+    path = folder.parent / "smollm2-even"
+    path.mkdir()
+    model, tokenizer = load_model("smollm2")
+    config = copy.deepcopy(model.config)
+    config.num_attention_heads, config.num_key_value_heads, config.head_dim = 12, 4, 64
+    config.bos_token_id, config.eos_token_id = 1, 2
+    tensors = model.state_dict()
+    for name, tensor in tensors.items():
+        part = name.split(".")[-2]
+        if part in ("q_proj", "k_proj", "v_proj", "o_proj"):
+            more = 3 * 64 if part in ("q_proj", "o_proj") else 64
+            added = (0, more) if part == "o_proj" else (0, 0, 0, more)
+            tensors[name] = torch.nn.functional.pad(tensor, added)
+    type(model).from_pretrained(None, config=config, state_dict=tensors).save_pretrained(path)
+    tokenizer.save_pretrained(path)
+    return path
+
+
+def test_two_workers_of_one_model_agree_on_the_mark(even: Path, decoder: Decoder) -> None:
+    """Each samples by itself. If one drew another token, the model would go on from a text that nobody wrote."""
+    ways: list[dict[str, Any]] = [
+        {"max_tokens": 150, "temperature": 1.0, "seed": None},
+        {"max_tokens": 100, "temperature": 1.0, "extra_body": {"vllm_xargs": {"ctwl_strategy": "gumbel"}}},
+        {"temperature": 0.0, "extra_body": {"vllm_xargs": {"ctwl_delta": 4.0}, "repetition_penalty": 1.2}},
+    ]
+    two = ("--tensor-parallel-size", "2", "--no-async-scheduling")
+    for client in serve(even, *two, VLLM_USE_V2_MODEL_RUNNER="0", VLLM_CPU_OMP_THREADS_BIND="nobind"):
+
+        def ask(prompt: str, way: dict[str, Any], client: Any = client) -> str:
+            return write(client, prompt, **{**way, "extra_body": {"ignore_eos": True, **way.get("extra_body", {})}})
+
+        with ThreadPoolExecutor(3) as pool:
+            texts = list(pool.map(ask, PROMPTS, ways))
+    assert [found(decoder.decode(text)) for text in texts] == [(42, 3)] * 3
+    assert max(surprise(prompt, text) for prompt, text in zip(PROMPTS, texts, strict=False)) < 6
+
+
+def surprise(prompt: str, text: str) -> float:
+    """Nats a token of a text under the model; the model's own texts have 2 to 5."""
+    model, tokenizer = load_model("smollm2")
+    before, ids = len(tokenizer(prompt)["input_ids"]), tokenizer(prompt + text, return_tensors="pt")["input_ids"]
+    with torch.inference_mode():
+        nats = -model(ids).logits[0, :-1].log_softmax(-1).gather(1, ids[0, 1:, None])[before - 1 :]
+    return float(nats.mean())
 
 
 def test_speculative_decoding_which_v1_does_not_mark_is_refused(folder: Path) -> None:
