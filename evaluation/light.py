@@ -150,10 +150,12 @@ def human(proxy: Proxy, options: Options) -> Result:
     rng, by_kind, beacons = np.random.default_rng(options.seed), kinds(options.files), load_trusted().registry.beacons()
     plan = SearchPlan.of(proxy.profile, NO_CODES, alpha=ALPHA, score="light", beacons=beacons)
     counts = RecordReader(proxy.profile).counts
-    each = -(-options.passages // len(by_kind))
     p_values: dict[str, list[float]] = {}
-    for kind, text in tracked(list(by_kind.items()), "human text"):
-        sizes = rng.integers(100, 401, each).tolist()[: max(1, len(text) // 2000)]
+    for kind, text in tracked(sorted(by_kind.items(), key=lambda item: len(item[1])), "human text"):
+        # What a kind with little text lacks, the kinds with more of it make up for.
+        left = options.passages - sum(map(len, p_values.values()))
+        each = min(-(-left // (len(by_kind) - len(p_values))), max(1, len(text) // 2000))
+        sizes = rng.integers(100, 401, each).tolist()
         passages = cut(proxy.tokenizer, text, sizes, room=min(len(text) // 2, 4000))
         variants = [tokenize_variants(passage, proxy.tokenizer, proxy.profile) for passage in passages]
         p_values[kind] = [screen(proxy.profile, each, plan, counts, level=1.0) for each in variants]
@@ -212,7 +214,7 @@ def main(options: Options) -> Result:
         "screen, of what the whole finds": {
             str(length): passing([row["scan"] for row in rows if row["tokens"] == length]) for length in lengths
         },
-        "human": recalled(partial(human, proxy, options), "light, human", options.passages, options.seed),
+        "human": recalled(partial(human, proxy, options), "light, human, all kinds", options.passages, options.seed),
     }
 
 
