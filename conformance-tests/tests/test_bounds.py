@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -55,3 +57,21 @@ def test_every_family_can_fail_at_every_size(size: str, profile: str) -> None:
     humans = setting(profile).humans[size]
     assert HUMAN.holds(0, humans)
     assert not HUMAN.holds(humans, humans)
+
+
+def test_the_page_states_what_a_run_asks() -> None:
+    """The table of texts in README.md: how many there are, and how many must be read right."""
+    page = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    rows = {
+        name: [cell.strip() for cell in line.strip("|").split("|")][2:]
+        for line in page.splitlines()
+        for name in re.findall(r"`([\w-]+)`", line.split("|")[1] if line.startswith("| `") else "")
+        if len(line.split("|")) == 8
+    }
+    toy = "org.ctwl.toy.1"
+    asked = {f.name: (f.bound, {size: f.texts(toy, size) for size in SIZES}) for f in FAMILIES if f.applies(toy)}
+    asked["human"] = HUMAN, setting(toy).humans
+    assert rows == {
+        name: [f"{bound.side} {bound.rate:g}", *(f"{bound.limit(n)} of {n}" for n in texts.values())]
+        for name, (bound, texts) in asked.items()
+    }

@@ -166,6 +166,22 @@ def test_a_crash_is_an_error_and_a_wrong_answer_a_failure(odd: tuple[int, Report
     assert of(report, "b-odd-b-one") == ODD
 
 
+def test_who_gives_no_answer_does_not_speak_against_its_partner(tmp_path: Path) -> None:
+    """A decoder that stops at every text; the toy provider's own cases pass, so it is not tested."""
+    silent = "from ctwl_conformance.adapter import *\nimport os\n\nclass Mine(Implementation):\n"
+    silent += "    def start(self): return Started(name='silent', version='1', classes=['decoder'],"
+    silent += (
+        " profiles=['org.ctwl.toy.1'], families=[])\n    def decode(self, request): os._exit(3)\n\nserve(Mine())\n"
+    )
+    (tmp_path / "silent.py").write_text(silent)
+    decoder = f"{shlex.quote(sys.executable)} {tmp_path / 'silent.py'}"
+    status, report = run(tmp_path, "--encoder", TOY, "--decoder", decoder, "--only", "round-trip/*")
+    assert status == 1
+    assert {result.silent for result in report.results if result.verdict == "errored"} == {"silent"}
+    assert of(report, "silent")["basic-reader"] == "does not conform"
+    assert of(report, "toy") == {"encoder": "not tested"}
+
+
 def test_exceptions_are_strict(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], odd: tuple[int, Report, Path]
 ) -> None:

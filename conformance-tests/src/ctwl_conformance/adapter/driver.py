@@ -60,16 +60,18 @@ class Limits:
 
 
 class AdapterErrored(Exception):
-    """An adapter gave no answer. This says nothing about conformance.
+    """An adapter gave no answer. This says nothing about its partner.
 
     Attributes:
         kind: what happened.
+        label: of the adapter.
         stderr: the last that the adapter wrote to its standard error, without control characters.
     """
 
-    def __init__(self, kind: Kind, message: str, stderr: str = "") -> None:
+    def __init__(self, kind: Kind, message: str, stderr: str = "", label: str = "") -> None:
         super().__init__(f"{kind}: {message}")
         self.kind = kind
+        self.label = label
         self.stderr = stderr
 
 
@@ -125,6 +127,7 @@ class Adapter:
         self._child = _Child()
         self._started: Started | None = None
         self._failed: AdapterErrored | None = None
+        self.label = ""
         self._starts = 0
         self._id = 0
 
@@ -290,7 +293,7 @@ class Adapter:
 
     def _errored(self, kind: Kind, message: str) -> AdapterErrored:
         told = clean(self._child.stderr.decode("utf-8", errors="replace"))
-        return AdapterErrored(kind, message, told[-_SHOWN:].strip())
+        return AdapterErrored(kind, message, told[-_SHOWN:].strip(), self.label)
 
 
 def _kill(transport: asyncio.SubprocessTransport) -> None:

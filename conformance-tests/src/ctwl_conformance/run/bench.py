@@ -147,4 +147,5 @@ def _started(command: str, roles: list[Role], taken: Iterable[str], limits: Limi
     while label in taken:
         number += 1
         label = f"{base}-{number}"
+    adapter.label = label
     return Subject(label, command, adapter, roles, told, failure)

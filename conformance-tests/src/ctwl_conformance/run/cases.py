@@ -85,7 +85,10 @@ class Case:
         except Skip as why:
             verdict, found = "skipped", {"reason": str(why)}
         except AdapterErrored as error:
-            verdict, found = "errored", {"reason": str(error), "error": error.kind, "stderr": error.stderr}
+            verdict, found = (
+                "errored",
+                {"reason": str(error), "error": error.kind, "stderr": error.stderr, "silent": error.label},
+            )
         except Exception as error:  # the report of all other cases must not be lost with this one
             verdict, found = "errored", {"reason": f"a fault of the suite's own: {type(error).__name__}: {error}"}
         return known.applied(self._result(verdict, **found, seconds=round(time.monotonic() - began, 3)))

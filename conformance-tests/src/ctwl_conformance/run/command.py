@@ -49,6 +49,9 @@ def add_commands(commands: Any) -> None:
     parser.add_argument(
         "--xfail", type=Path, metavar="FILE", help="cases that must fail: lines of a pattern and a reason"
     )
+    parser.add_argument(
+        "--only", default="*", metavar="PATTERN", help="the cases of these ids alone, such as 'vector/units/*'"
+    )
     size = parser.add_mutually_exclusive_group()
     size.add_argument("--quick", dest="size", action="store_const", const="quick", help="few texts")
     size.add_argument("--size", choices=SIZES, help="how many texts (default standard)")
@@ -114,6 +117,7 @@ def run_suite(options: argparse.Namespace) -> int:
                 bench,
                 exceptions,
                 jobs=options.jobs,
+                only=options.only,
                 progress=lambda done, total: bar.update(task, completed=done, total=total, description="running"),
             )
     paths = write(report, options.out)

@@ -8,13 +8,14 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from .. import __version__
 from . import junit, page
 from .bench import Bench
 from .cases import Case, all_cases
-from .exceptions import Exceptions
+from .exceptions import Exceptions, ExceptionsMalformed
 from .results import Report
 from .verdicts import verdicts
 
@@ -26,6 +27,7 @@ def run(
     exceptions: Exceptions,
     *,
     jobs: int = 1,
+    only: str = "*",
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Report:
     """Run every case of these implementations.
@@ -34,14 +36,18 @@ def run(
         bench: the implementations.
         exceptions: what is known beforehand.
         jobs: cases that are run side by side.
+        only: a pattern of case ids, as in a shell; the others are left away.
         progress: called with the cases done and their number.
 
     Raises:
-        ExceptionsMalformed: an exception that is about no case.
+        ExceptionsMalformed: an exception, or ``only``, is about no case.
     """
     began, date = time.monotonic(), datetime.now(UTC).isoformat(timespec="seconds")
     cases = list(all_cases(bench))
     exceptions.check(case.id for case in cases)
+    cases = [case for case in cases if fnmatchcase(case.id, only)]
+    if not cases:
+        raise ExceptionsMalformed(f"no case is called {only}; a report has the ids of all cases")
     found = {}
     with ThreadPoolExecutor(jobs) as pool:
         try:

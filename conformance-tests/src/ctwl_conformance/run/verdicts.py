@@ -38,7 +38,7 @@ def _verdict(label: str, name: ConformanceClass, rules: Rules, results: Sequence
     left_out = [result for result in held if result.verdict == "skipped" and _is_asked(result, rules)]
     gaps = _counted(result.reason for result in left_out if not _covered(result, label, results))
     gaps += [
-        f"{result.id}: {result.reason} (its partner fails by itself)"
+        f"{result.id}: {result.reason} (its partner's fault)"
         for result in mine
         if result not in held and not _covered(result, label, results)
     ]
@@ -62,9 +62,11 @@ def _counted(reasons: Iterable[str]) -> list[str]:
 
 
 def _excused(result: Result, label: str, results: Sequence[Result]) -> bool:
-    """Whether a failed round trip is clearly the partner's fault: it fails alone, or with all but this one."""
+    """Whether a failed round trip is the partner's: it gives no answer, or fails alone, or with all but this one."""
     if len(result.implementations) < 2 or result.verdict not in _BAD:
         return False
+    if result.silent:
+        return result.silent != label
     partner = next((other for other in result.implementations if other != label), None)
     if partner is None:
         return False  # both sides are one implementation
