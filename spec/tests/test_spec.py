@@ -88,7 +88,10 @@ def test_the_windows_and_the_spans_are_the_ones_in_the_text() -> None:
     assert lengths in part and f"at most {windows.LENGTHS[-1]} positions" in part
     assert f"at least `{windows.POSITIONS_PER_CODE} n`" in part
     assert f"counts again after {windows.REPEAT_DISTANCE} positions" in part
-    assert f"without falling by more than {spans.DROP} inside" in part and f"one more of {-spans.DROP - 1}:" in part
+    assert (
+        f"falls by at most {spans.DROP} units ({spans.DROP // 8} nats) inside" in part
+        and f"one more of {-spans.DROP - 1}:" in part
+    )
     assert f"windows of {posterior.LENGTH} positions that start every {posterior.STEP}" in part
     assert f"whole text of at most {records._SHORT} positions below {records._POSSIBLE}" in part
     assert f"behind of the one kept is below {records._CLEAR}".replace("1e-06", "1e-6") in part
@@ -112,9 +115,12 @@ def test_the_factors_of_the_number_of_tests_are_the_ones_in_the_text() -> None:
     formula = re.search(r"^`K = (.*)`$", PARTS["reader"], re.M)
     assert formula and formula[1].split(" * ") == list(table)
     soft, rank = (1 / plan.SCORE_SHARES[score] for score in plan.SCORE_SHARES)
-    assert (soft, rank) == (32 / 31, 32) and "32/31 and 32" in table["E"]
-    assert {1 / share for share in plan.LIGHT_SHARES.values()} == {2} and "2 each" in table["E"]
-    assert plan.LIGHT_FIRST == 1 / 4 and "4 times" in table["E"] and "4/3 times" in table["E"]
+    two, four = table["E"].split("Two: ")[1].split(" All four")
+    assert (soft, rank) == (32 / 31, 32) and two.startswith("`soft` 32/31, `rank` 32;")
+    assert {1 / share for share in plan.LIGHT_SHARES.values()} == {2} and two.endswith(
+        "`light-soft` 2, `light-rank` 2."
+    )
+    assert plan.LIGHT_FIRST == 1 / 4 and "`light-soft` 8, `light-rank` 8, `soft` 4/3 * 32/31, `rank` 4/3 * 32" in four
     assert 1 / windows.WHOLE == 4 / 3 and "4/3 for the whole text, 4 for windows" in table["Q"]
     assert windows.RECORD_TESTS == 2 and windows.ONE_CODE == 1 / 2
 
