@@ -77,7 +77,7 @@ def serve(folder: Path, *options: str, **environment: str) -> Iterator[Any]:
         )  # fmt: skip
     client = openai.OpenAI(base_url=f"http://127.0.0.1:{port}/v1", api_key="none", max_retries=0)
     try:
-        deadline = time.monotonic() + 300
+        deadline = time.monotonic() + 600
         while True:
             try:
                 client.models.list()
@@ -296,14 +296,14 @@ def drafting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     yield from serve(folder, *options, VLLM_USE_V2_MODEL_RUNNER="1", **interpreted)
 
 
-@pytest.mark.parametrize(("strategy", "length"), [("unbiased", 160), ("gumbel", 100)])
-def test_drafts_are_verified_by_what_is_marked(drafting: Any, strategy: str, length: int) -> None:
+@pytest.mark.parametrize("strategy", ["unbiased", "gumbel"])
+def test_drafts_are_verified_by_what_is_marked(drafting: Any, strategy: str) -> None:
     """Some drafts are accepted, and the text has its record."""
     printable = [token for token, data in enumerate(read_vocabulary(toy_tokenizer())) if data and 32 <= data[0] < 127]
     told = {"ctwl_strategy": strategy, "ctwl_nonce": 5}
     body = {"ignore_eos": True, "allowed_token_ids": printable, "vllm_xargs": told}
     before = counter(drafting, "vllm:spec_decode_num_accepted_tokens_total")
-    text = write(drafting, "The council said", max_tokens=length, temperature=0.25, extra_body=body)
+    text = write(drafting, "The council said", max_tokens=250, temperature=0.3, extra_body=body)
     assert counter(drafting, "vllm:spec_decode_num_accepted_tokens_total") > before
     assert found(Decoder.open(TOY).decode(text)) == (42, 3)
 
