@@ -19,6 +19,7 @@ POINTERS = {
     "likely": "*fp32", "logits": "*fp32", "value": "*fp64", "seen": "*u8", "at": "*i64", "sums": "*i64",
     "totals": "*i64", "before": "*i64", "border": "*i64", "share": "*fp64", "times": "*fp64", "winners": "*i64",
     "parts": "*i64", "floor": "fp32", "size": "i32", "stride": "i32", "count": "i32", "shift": "i32", "blocks": "i32",
+    "limit": "i64",
 }
 
 def compiled(kernel, **constants):
@@ -37,7 +38,8 @@ for joined in (False, True):
         )
 compiled(kernels._visit, BITS=0, MOST=64, SEEN=False, JOINED=False, MODE=kernels._REPORT, **shape)
 compiled(kernels._select, BITS=12, FIRST=True)
-compiled(kernels._race, PROXY=49152, BLOCK=1024)
+for fresh in (False, True):
+    compiled(kernels._race, PROXY=49152, FRESH=fresh, BLOCK=1024)
 print("compiled")
 """
 
