@@ -14,9 +14,9 @@ ENOUGH = 0.9
 by hand, as the nine texts in ten that all pages count to."""
 
 RULE = (
-    "the strategies are tried in the order of how gentle they are: unbiased, then gumbel, which takes more of the "
-    "variety between texts, then delta, which changes the model's distribution. The first one is taken whose code is "
-    "found in at least nine tenths as many texts as that of the one found most"
+    "the command finds the strategy whose code is found most often. It recommends the gentlest one that reaches nine "
+    "tenths of that number. The gentlest is unbiased. Then comes gumbel, which takes more of the variety between "
+    "texts, and then delta, which changes the model's distribution"
 )
 
 
