@@ -50,6 +50,7 @@ class Runner:
             speculative_config=SimpleNamespace() if speculative else None, use_v2_model_runner=True,
             scheduler_config=SimpleNamespace(async_scheduling=True),
         )  # fmt: skip
+        self.tokens = self.slots.all_token_ids.gpu
         (self.processor,) = build_custom_logits_processors(self.vllm_config, self.slots, False)
 
     def validate(self, params: SamplingParams) -> None:
@@ -69,7 +70,7 @@ class Runner:
         rows = [(slot, place, length) for slot, length, some in zip(slots, lengths, drafts, strict=True)
                 for place in range(len(some) + 1)]  # fmt: skip
         fed = [token for slot, length, some in zip(slots, lengths, drafts, strict=True)
-               for token in (int(self.slots.all_token_ids.gpu[slot, length - 1]), *some)]  # fmt: skip
+               for token in (int(self.tokens[slot, length - 1]), *some)]  # fmt: skip
         upper = [length + len(some) + 3 for length, some in zip(lengths, drafts, strict=True)]  # no more than a bound
         context = LogitsContext(
             expanded_idx_mapping=torch.tensor([slot for slot, _, _ in rows], dtype=torch.int32),
