@@ -112,6 +112,12 @@ def test_a_text_that_shows_nothing_asks_for_the_proxy_lm() -> None:
         Decoder(refuses()).decode(PLAIN)
 
 
+@pytest.mark.parametrize("text", ["", "The council met on Tuesday and talked about it."])
+def test_a_text_that_is_too_short_never_asks_for_the_proxy_lm(text: str) -> None:
+    report = Decoder(refuses()).decode(text)
+    assert (report.outcome, report.needed) == ("too-short", 18) and report.tokens < 12
+
+
 def test_a_proxy_lm_that_is_not_here_leaves_the_ranks() -> None:
     def missing() -> object:
         raise ProxyNotFound("the weights are nowhere")

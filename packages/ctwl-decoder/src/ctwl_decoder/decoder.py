@@ -247,7 +247,8 @@ class Decoder:
         if plan.light.score_shares:
             findings = self._read_light(variants, plan.light)
             finding = min(findings, key=lambda each: each.order)
-            if not plan.whole.score_shares or finding.is_conclusive(alpha):
+            too_short = finding.variant.tokens < plan.minimum_tokens(self.profile)  # the proxy LM would find no code
+            if not plan.whole.score_shares or finding.is_conclusive(alpha) or (too_short and not finding.spans):
                 return self._assembler.analysis(text, finding, plan)  # step 9
         findings = self._read_whole(variants, plan.whole, findings, progress)
         finding = min(findings, key=lambda each: each.order)
