@@ -31,6 +31,7 @@ from .report.analysis import Analysis
 from .report.assembly import Assembler
 from .report.interpretation import Interpreter
 from .report.model import Outcome, Report
+from .report.wording import files_missing
 from .search.finding import Finding, find
 from .search.plan import SearchPlan, TestName, registered_codes
 from .search.records import RecordReader
@@ -141,8 +142,6 @@ class Decoder:
         """
         try:
             return self._proxy.open()
-        except ProxyNotFound as error:
-            raise ProxyNotFound(f"{error}. {_BY_RANKS}") from error
         except ImportError as error:
             raise ExtraMissing(
                 f"the proxy LM needs {error.name or error}. The whole decoder also reads texts of fewer tokens, lower "
@@ -244,13 +243,19 @@ class Decoder:
         )
         variants = tokenize_variants(text, self.tokenizer, self.profile)  # steps 1 to 3
         findings: list[Finding] = []
+        light: Analysis | None = None
         if plan.light.score_shares:
             findings = self._read_light(variants, plan.light)
             finding = min(findings, key=lambda each: each.order)
             too_short = finding.variant.tokens < plan.minimum_tokens(self.profile)  # the proxy LM would find no code
+            light = self._assembler.analysis(text, finding, plan)  # step 9
             if not plan.whole.score_shares or finding.is_conclusive(alpha) or (too_short and not finding.spans):
-                return self._assembler.analysis(text, finding, plan)  # step 9
-        findings = self._read_whole(variants, plan.whole, findings, progress)
+                return light
+        try:
+            findings = self._read_whole(variants, plan.whole, findings, progress)
+        except ProxyNotFound as error:
+            said = files_missing(light.report if light else None, self.profile.name, error)
+            raise ProxyNotFound(said, error.fetch) from error
         finding = min(findings, key=lambda each: each.order)
         return self._assembler.analysis(text, finding, plan, self.proxy.arithmetic)
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 
+from ctwl_protocol.errors import ProxyNotFound
+from ctwl_protocol.profile import OFFLINE
+
 from ..search.posterior import THRESHOLD
 from ..text.variants import AS_GIVEN
 from .model import ENOUGH_TOKENS, ENOUGH_WORDS, Hop, ReadRecord, Report, Span
@@ -18,6 +21,7 @@ __all__ = [
     "describe_hop",
     "describe_origin",
     "describe_record",
+    "files_missing",
     "format_p_value",
     "headline",
     "means",
@@ -179,6 +183,28 @@ def no_detector(provider: int, name: str | None, state: str) -> str:
     if state == "revoked":
         return f"The code of {name} is revoked, so the registry points to no detector."
     return f"The registry names no detector of {name}."
+
+
+def files_missing(light: Report | None, profile: str, error: ProxyNotFound) -> str:
+    """Why a text was not read whole, in short lines: what the ranks showed, what is missing, and what to try.
+
+    Args:
+        light: the report by the ranks alone; None where these were not asked for.
+        profile: the name of the profile.
+        error: says what is missing.
+    """
+    lines = []
+    if light is not None:
+        said = f"The quick reading says: {headline(light)}"
+        lines = [f"{said}." if light.detected else f"{said} ({_why(light)})."]
+    missing = "." if error.fetch else f": {error}."
+    lines += [f"The whole reading needs files of {profile} that are not here{missing}", "Try one of these:"]
+    lines.append("  --light: the quick reading alone")
+    if profile != OFFLINE:
+        lines.append(f"  --profile {OFFLINE}: if the text was written with that profile")
+    if error.fetch:
+        lines.append(f"  {error.fetch}")
+    return "\n".join(lines)
 
 
 def means(report: Report) -> str:
