@@ -243,19 +243,19 @@ class Decoder:
         )
         variants = tokenize_variants(text, self.tokenizer, self.profile)  # steps 1 to 3
         findings: list[Finding] = []
-        light: Analysis | None = None
         if plan.light.score_shares:
             findings = self._read_light(variants, plan.light)
             finding = min(findings, key=lambda each: each.order)
-            too_short = finding.variant.tokens < plan.minimum_tokens(self.profile)  # the proxy LM would find no code
-            light = self._assembler.analysis(text, finding, plan)  # step 9
+            too_short = finding.variant.tokens < plan.minimum_tokens(
+                self.profile
+            )  # hardly any is found by the proxy LM
             if not plan.whole.score_shares or finding.is_conclusive(alpha) or (too_short and not finding.spans):
-                return light
+                return self._assembler.analysis(text, finding, plan)  # step 9
         try:
             findings = self._read_whole(variants, plan.whole, findings, progress)
         except ProxyNotFound as error:
-            said = files_missing(light.report if light else None, self.profile.name, error)
-            raise ProxyNotFound(said, error.fetch) from error
+            light = self._assembler.analysis(text, finding, plan).report if findings else None
+            raise ProxyNotFound(files_missing(light, self.profile.name, error), error.fetch) from error
         finding = min(findings, key=lambda each: each.order)
         return self._assembler.analysis(text, finding, plan, self.proxy.arithmetic)
 

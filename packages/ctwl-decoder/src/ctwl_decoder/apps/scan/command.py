@@ -198,8 +198,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _advice(output: Path) -> str:
     """How to go on after a job that ended early."""
-    parts = output.with_name(f"{output.name}.parts")
-    if not any(parts.glob("part-*.parquet")):
+    from .job import parts_of
+
+    if not any(parts_of(output).glob("part-*.parquet")):
         return "nothing was done yet; the same command begins again"
     return f"what is done is kept beside {output}, and the same command goes on there"
 
