@@ -35,6 +35,7 @@ from ctwl_decoder.statistics.evidence import Evidence, observe
 from ctwl_decoder.statistics.null import null_of
 from ctwl_decoder.statistics.scored_positions import ScoredPositions, ScoreTable
 from ctwl_decoder.statistics.scores import Score, position_scores
+from ctwl_decoder.text.input import text_of
 from ctwl_protocol import Beacon, Profile
 from ctwl_protocol.partition import kernel, reference
 from ctwl_protocol.profile import TOY
@@ -205,7 +206,7 @@ def test_a_report_of_hostile_text_is_harmless() -> None:
     analysis = decoder.analyse(text)
     assert "<script" not in html_report(analysis)
     console = Console(record=True, width=100, file=io.StringIO())
-    show(analysis, console)
+    show(replace(analysis, report=analysis.report.model_copy(update={"detected": True})), console)  # shows the text
     shown = console.export_text()
     assert "[bold red]" in shown.replace("\n", "")
     assert not set(shown) & set("\x1b\x9b\x07\u202e")
@@ -271,6 +272,21 @@ def test_the_page_is_written_whoever_reads_the_verdict(
     page = tmp_path / "page"
     assert main([*VANILLA, "--html", str(page), letter]) == 0
     assert "Watermark found" in page.read_text()
+
+
+@pytest.mark.parametrize("data", [b"PK\x03\x04\x00\x00", "plain".encode("utf-16"), b"caf\xe9 au lait"])
+def test_what_is_no_plain_text_is_said_with_what_to_do(data: bytes) -> None:
+    with pytest.raises(NotText) as refused:
+        text_of(data, "letter.docx")
+    said = str(refused.value)
+    assert said.startswith("letter.docx is no plain text") and "save it as plain text (UTF-8)" in said
+    assert ".docx" in said.removeprefix("letter.docx") and ".pdf" in said and "binary" not in said
+
+
+def test_an_empty_file_is_said_to_be_empty(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "letter.txt").touch()
+    assert main(["--light", "--profile", TOY, str(tmp_path / "letter.txt")]) == 1
+    assert "letter.txt: the file is empty" in capsys.readouterr().err
 
 
 def test_what_a_terminal_cannot_show_is_no_verdict(

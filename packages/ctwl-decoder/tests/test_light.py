@@ -112,12 +112,22 @@ def test_a_text_that_shows_nothing_asks_for_the_proxy_lm() -> None:
         Decoder(refuses()).decode(PLAIN)
 
 
+@pytest.mark.parametrize("text", ["", "The council met on Tuesday and talked about it."])
+def test_a_text_that_is_too_short_never_asks_for_the_proxy_lm(text: str) -> None:
+    report = Decoder(refuses()).decode(text)
+    assert (report.outcome, report.needed) == ("too-short", 18) and report.tokens < 12
+
+
 def test_a_proxy_lm_that_is_not_here_leaves_the_ranks() -> None:
     def missing() -> object:
-        raise ProxyNotFound("the weights are nowhere")
+        raise ProxyNotFound("the weights are nowhere", "fetch the weights")
 
-    with pytest.raises(ProxyNotFound, match=r"the weights are nowhere.*--light"):
+    with pytest.raises(ProxyNotFound) as refused:
         Decoder(LaterProxy(refuses().profile, refuses().tokenizer, missing)).decode(PLAIN)  # type: ignore[arg-type]
+    said = str(refused.value).splitlines()
+    assert said[0].startswith("The quick reading says: No watermark found (p = ") and "not here" in said[1]
+    assert any("--light" in line for line in said) and "  fetch the weights" in said
+    assert all(len(line) <= 120 for line in said)
 
 
 def test_the_command_says_that_another_profile_would_not_show(

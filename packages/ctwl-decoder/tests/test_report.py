@@ -17,6 +17,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from ctwl_decoder.apps.command import _EPILOG
+from ctwl_decoder.apps.page.build import read_words
 from ctwl_decoder.report.analysis import Analysis, evidence_level
 from ctwl_decoder.report.assembly import Assembler
 from ctwl_decoder.report.html import html_report
@@ -104,6 +106,22 @@ def test_p_values_for_people(p: float, told: str) -> None:
     assert format_p_value(p) == told
 
 
+@pytest.mark.parametrize(("p", "alpha"), [(1.003e-4, 1e-4), (1.2491e-4, 1.249e-4), (0.01003, 0.01)])
+def test_a_p_value_above_the_level_is_told_apart_from_it(p: float, alpha: float) -> None:
+    none = nothing(outcome="none", p_value=p, alpha=alpha)
+    found = re.search(r"p = (\S+), above (\S+)\)", describe(none))
+    assert found and float(found[1]) > float(found[2])
+    assert f"has p = {found[1]}; the level is {found[2]}." in caveats(none)[0]
+
+
+def test_no_length_is_said_to_give_a_clear_answer() -> None:
+    said = "Below 150 tokens (110 words) a code often does not show. Above it, a code may still not show."
+    assert said in describe(nothing(outcome="too-short", tokens=11)) and said in _EPILOG
+    words = read_words()
+    for name in ("advice", "says-short"):
+        assert said.replace("code", "mark") in words[name]
+
+
 def test_of_a_short_text_nothing_found_is_said_to_mean_little() -> None:
     none = nothing(outcome="none", tokens=60, p_value=0.2)
     assert "60 tokens are few" in describe(none) and any("60 tokens are few" in each for each in caveats(none))
@@ -140,6 +158,22 @@ def test_a_terminal_underlines_what_was_found() -> None:
     show(analysis, console)
     assert isinstance(console.file, io.StringIO)
     assert "".join(re.findall(r"\x1b\[[0-9;]*\b4;[0-9;]*m([a-f]+)\x1b", console.file.getvalue())) == "cd"
+
+
+@pytest.mark.parametrize("outcome", ["none", "too-short"])
+def test_where_nothing_is_found_no_word_is_coloured(outcome: str) -> None:
+    """The likeliest code's colours would look as if a machine had written some of the words."""
+    none = analysis_of("abcdef", nothing(outcome=outcome))
+    console = Console(file=io.StringIO(), force_terminal=True, width=200, _environ={"TERM": "xterm-256color"})
+    show(none, console)
+    assert isinstance(console.file, io.StringIO)
+    assert "abc" not in console.file.getvalue() and "evidence for the code" not in console.file.getvalue()
+    page = html_report(none)
+    inside = re.search("<details>(.*)</details>", page, re.S)  # shown to those who open it
+    assert inside and text_of_page(inside[1]) == "abcdef"
+    assert "<svg" in inside[1] and "mean nothing by themselves" in inside[1]
+    assert '<i class="' not in page.replace(inside[0], "")
+    assert "<details" not in html_report(analysis_of("abcdef", found_at((2, 4))))
 
 
 def test_a_text_without_tokens_has_no_pieces() -> None:

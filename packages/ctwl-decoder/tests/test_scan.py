@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import pickle
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -467,7 +468,8 @@ class Counting(Decoder):
 
 def test_what_is_done_is_not_done_again(decoder: Decoder, begun: Callable[..., Summary], tmp_path: Path) -> None:
     counting = Counting(decoder.proxy)
-    assert begun(decoder=counting).documents == 20
+    summary = begun(decoder=counting)
+    assert summary.documents == 20 and "8 of 20 were done before" in str(summary)
     assert counting.texts == 12
     assert [row["row"] for row in rows(tmp_path / "o")] == list(range(20))
 
@@ -524,9 +526,56 @@ def test_going_on_in_another_arithmetic_is_refused(
 def test_going_on_with_other_inputs_is_refused(begun: Callable[..., Summary], tmp_path: Path) -> None:
     with (tmp_path / "a.jsonl").open("a") as file:
         file.write('{"text": "one more"}\n')
-    with pytest.raises(ScanSettingsDiffer, match=r"input 1 was .*a\.jsonl"):
+    with pytest.raises(ScanSettingsDiffer, match=r"the file .*a\.jsonl has changed.*--restart"):
         begun()
     assert begun(restart=True).documents == 21
+
+
+def test_a_new_file_is_named_where_a_scan_goes_on(decoder: Decoder, settings: Settings, tmp_path: Path) -> None:
+    corpus, out = tmp_path / "big", tmp_path / "o"
+    corpus.mkdir()
+    for i in range(9):
+        (corpus / f"{i}.txt").write_text("a")
+    with pytest.raises(KeyboardInterrupt):
+        scan([corpus], out, by(decoder, settings), watch=ended_after(1))
+    (corpus / "0a.txt").write_text("a")
+    with pytest.raises(ScanSettingsDiffer, match=r"there is a new file, .*0a\.txt; remove it.*--restart") as refused:
+        scan([corpus], out, by(decoder, settings))
+    assert "input" not in str(refused.value)
+
+
+def test_files_that_are_not_read_are_counted(
+    profile_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    for name in ("a.txt", "b.md", "c.html"):
+        (corpus / name).write_text("short")
+    assert main([str(corpus), "--out", str(corpus / "o"), "--profile", str(profile_file), "--beacon", "1"]) == 0
+    assert "2 files skipped: .html, .md\n" in capsys.readouterr().out
+
+
+def test_without_a_terminal_the_progress_is_told_in_lines(
+    profile_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ctwl_decoder.apps.scan.command._EVERY", 0.0)
+    corpus = jsonl(tmp_path / "a.jsonl", ["short"] * 5)
+    command = [str(corpus), "--out", str(tmp_path / "o"), "--profile", str(profile_file), "--beacon", "1"]
+    assert main(command) == 0
+    assert "ctwl-decode: 5 documents  0 found  0 errors; 100 % is read\n" in capsys.readouterr().err
+
+
+def test_a_scan_that_is_terminated_says_how_to_go_on_and_only_what_is_true(
+    profile_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.txt").write_text(PLAIN)
+    command = [str(tmp_path / "a.txt"), "--out", str(tmp_path / "o"), "--profile", str(profile_file), "--beacon", "1"]
+    before = signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr(Decoder, "decode", lambda *_, **__: signal.raise_signal(signal.SIGTERM))
+    assert main([*command, "--full"]) == 130
+    said = capsys.readouterr().err
+    assert "nothing was done yet" in said and "is kept" not in said
+    assert signal.getsignal(signal.SIGTERM) is before
 
 
 def test_an_input_that_changes_under_the_job_ends_it(decoder: Decoder, settings: Settings, tmp_path: Path) -> None:
@@ -790,7 +839,7 @@ def test_the_command_writes_the_rows_and_sums_them_up(
     assert [row["provider"] for row in rows(out)] == [700, None, None, None]
     for line in ("documents  4", "found      1", "1 of provider 700:9", "too short  1", "errors     1"):
         assert line in printed.out
-    assert "1 not-text, first in " in printed.out and "bad.txt, row 0\n" in printed.out
+    assert "1 not-text, first in " in printed.out and "bad.txt\n" in printed.out
     assert str(out) in printed.out and printed.err == ""
     assert pq.read_schema(out).metadata[b"ctwl.searched"] == b"1088"  # 64 nonces of one version and of sixteen
     assert main([*command, "--all-codes", "--quiet", "--overwrite"]) == 0

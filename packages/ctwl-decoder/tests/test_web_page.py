@@ -63,6 +63,14 @@ def test_words_in_another_language_are_a_file(tmp_path: Path, capsys: pytest.Cap
     assert "read" in capsys.readouterr().err
 
 
+def test_the_page_takes_its_profile_from_the_environment(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CTWL_PROFILE", "org.nobody.1")
+    assert main(["page", "--out", str(tmp_path)]) == 2
+    assert "profile-unknown" in capsys.readouterr().err
+
+
 def test_a_profile_without_a_shipped_tokenizer_has_no_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["page", "--out", str(tmp_path), "--profile", "org.ctwl.toy.1"]) == 2
     assert "org.ctwl.toy.1" in capsys.readouterr().err

@@ -27,7 +27,7 @@ def test_an_error_is_a_message_and_a_status(
     def run() -> int:
         raise error
 
-    assert run_command("prog", run, advice="try again", interrupted=130) == status
+    assert run_command("prog", run, advice=lambda: "try again", interrupted=130) == status
     assert capsys.readouterr() == ("", said)
 
 

@@ -31,6 +31,7 @@ from .report.analysis import Analysis
 from .report.assembly import Assembler
 from .report.interpretation import Interpreter
 from .report.model import Outcome, Report
+from .report.wording import files_missing
 from .search.finding import Finding, find
 from .search.plan import SearchPlan, TestName, registered_codes
 from .search.records import RecordReader
@@ -141,8 +142,6 @@ class Decoder:
         """
         try:
             return self._proxy.open()
-        except ProxyNotFound as error:
-            raise ProxyNotFound(f"{error}. {_BY_RANKS}") from error
         except ImportError as error:
             raise ExtraMissing(
                 f"the proxy LM needs {error.name or error}. The whole decoder also reads texts of fewer tokens, lower "
@@ -247,9 +246,16 @@ class Decoder:
         if plan.light.score_shares:
             findings = self._read_light(variants, plan.light)
             finding = min(findings, key=lambda each: each.order)
-            if not plan.whole.score_shares or finding.is_conclusive(alpha):
+            too_short = finding.variant.tokens < plan.minimum_tokens(
+                self.profile
+            )  # hardly any is found by the proxy LM
+            if not plan.whole.score_shares or finding.is_conclusive(alpha) or (too_short and not finding.spans):
                 return self._assembler.analysis(text, finding, plan)  # step 9
-        findings = self._read_whole(variants, plan.whole, findings, progress)
+        try:
+            findings = self._read_whole(variants, plan.whole, findings, progress)
+        except ProxyNotFound as error:
+            light = self._assembler.analysis(text, finding, plan).report if findings else None
+            raise ProxyNotFound(files_missing(light, self.profile.name, error), error.fetch) from error
         finding = min(findings, key=lambda each: each.order)
         return self._assembler.analysis(text, finding, plan, self.proxy.arithmetic)
 

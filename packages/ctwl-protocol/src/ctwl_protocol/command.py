@@ -46,14 +46,16 @@ def command_parser(
     return parser
 
 
-def run_command(prog: str, run: Callable[[], int], *, advice: str = "", interrupted: int = FAILED) -> int:
+def run_command(
+    prog: str, run: Callable[[], int], *, advice: Callable[[], str] = str, interrupted: int = FAILED
+) -> int:
     """Run a command; every error becomes a message on standard error and an exit status.
 
     Args:
         prog: the command's name; every message begins with it.
         run: does the work and returns the exit status. If the reader of its output goes away (``| head``), the status
             is 0; a ``run`` whose status is an answer must print inside :func:`closed_output_is_fine`.
-        advice: what to do after an interrupt or an error of the system, such as a full disk.
+        advice: says what to do after an interrupt or an error of the system, such as a full disk.
         interrupted: the exit status after an interrupt.
     """
     try:
@@ -66,9 +68,11 @@ def run_command(prog: str, run: Callable[[], int], *, advice: str = "", interrup
     except (CTWLError, OSError) as error:
         code = f"{error.code}: " if isinstance(error, CTWLError) else ""
         system = isinstance(error, (FileUnwritable, OSError))  # a full disk, a cache that cannot be written
-        return _failed(prog, f"{code}{error}; {advice}" if system and advice else f"{code}{error}")
+        said = advice() if system else ""
+        return _failed(prog, f"{code}{error}; {said}" if said else f"{code}{error}")
     except KeyboardInterrupt:
-        return _failed(prog, f"interrupted; {advice}" if advice else "interrupted", interrupted)
+        said = advice()
+        return _failed(prog, f"interrupted; {said}" if said else "interrupted", interrupted)
     except Exception:  # a bug: Python's own exit status would be 1
         traceback.print_exc()
         return FAILED

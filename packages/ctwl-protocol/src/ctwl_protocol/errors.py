@@ -78,6 +78,11 @@ class UserMalformed(CTWLError, code="user-malformed"):
 class ProxyNotFound(CTWLError, code="proxy-not-found"):
     """The proxy LM's files were not found."""
 
+    def __init__(self, message: str, fetch: str = "") -> None:
+        """Say what is missing, and the command that gets it, if there is one."""
+        super().__init__(message)
+        self.fetch = fetch
+
 
 class ProxyDigestMismatch(CTWLError, code="proxy-digest-mismatch"):
     """A proxy file has other bytes than the profile states."""

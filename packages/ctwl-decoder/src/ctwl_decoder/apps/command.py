@@ -27,7 +27,7 @@ from ..errors import OptionOutOfRange
 from ..options import ScoreName, add_alpha, add_beacons, add_proxy_options, check_alpha
 from ..report.analysis import Analysis
 from ..report.model import Report
-from ..report.wording import describe
+from ..report.wording import ENOUGH, describe
 from ..text.input import read_text
 
 __all__ = ["main"]
@@ -42,10 +42,10 @@ _COMMANDS = {
 }
 """The other commands: a module, loaded only when its command is run, and its entry point."""
 
-_EPILOG = """\
+_EPILOG = f"""\
 examples:
   ctwl-decode --profile org.ctwl.smollm2-135m.1 letter.txt
-                                                      the verdict, and the text with its evidence in colour
+                                                      the verdict, and what shows a code in colour
   export CTWL_PROFILE=org.ctwl.smollm2-135m.1         the same profile for all that follow
   ctwl-decode --html report.html letter.txt           a page to pass on
   ctwl-decode --json - < letter.txt                   for programs
@@ -63,9 +63,9 @@ other commands:
   ctwl-decode verify proof.ctwl --appeared 2026-11-01 check such a proof (verify --help)
   To decode a file that is called like a command, write ./serve.
 
-The p-value is the probability that chance alone shows some code this clearly, over all codes and passages searched. A
-text of 150 tokens (about 110 words) or more gives a clear answer. No watermark does not mean that a person wrote the
-text.
+The p-value is the probability that chance alone shows some code this clearly, over all codes and passages searched.
+{ENOUGH}
+No watermark does not mean that a person wrote the text.
 exit status: 0 a watermark was found; 1 none was found, or the text is too short (--json tells them apart by "outcome");
 2 an error.
 """
@@ -244,4 +244,7 @@ def _run(argv: list[str]) -> int:
             _print(analysis, arguments)
     if analysis.report.outcome == "none" and arguments.profile == STANDARD:
         print(_OTHER_PROFILE, file=sys.stderr)
+    if not analysis.text:
+        what = "standard input is empty" if arguments.file == "-" else f"{arguments.file}: the file is empty"
+        print(f"ctwl-decode: {what}", file=sys.stderr)
     return 0 if analysis.report.detected else 1

@@ -12,7 +12,16 @@ import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from .analysis import Analysis, evidence_level
-from .wording import caveats, describe_origin, describe_record, format_p_value, headline, means
+from .wording import (
+    LIKELIEST_MEANS,
+    LIKELIEST_SHOWN,
+    caveats,
+    describe_origin,
+    describe_record,
+    format_p_value,
+    headline,
+    means,
+)
 
 __all__ = ["html_report"]
 
@@ -38,6 +47,8 @@ def html_report(analysis: Analysis) -> str:
         report=report,
         title=headline(report),
         caveats=caveats(report),
+        likeliest_shown=LIKELIEST_SHOWN,
+        likeliest_means=LIKELIEST_MEANS,
         tokens=tokens,
         curve=_curve(analysis) if tokens else None,
         summed=_SUM,

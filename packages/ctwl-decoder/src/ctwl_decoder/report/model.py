@@ -6,12 +6,15 @@ from typing import Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
-__all__ = ["ENOUGH_TOKENS", "Hop", "Likeliest", "Outcome", "ReadRecord", "Report", "Signpost", "Span"]
+__all__ = ["ENOUGH_TOKENS", "ENOUGH_WORDS", "Hop", "Likeliest", "Outcome", "ReadRecord", "Report", "Signpost", "Span"]
 
 Outcome: TypeAlias = Literal["found", "none", "too-short"]
 
 ENOUGH_TOKENS = 150
-"""Tokens from which a text without a finding is said to carry no code (``evaluation/lengths.py``)."""
+"""Tokens below which a code often does not show (``evaluation/lengths.py``)."""
+
+ENOUGH_WORDS = 110
+"""About as many words of English."""
 
 
 class _Data(BaseModel):

@@ -1,4 +1,4 @@
-"""The report on a terminal: the verdict, the records, then the text with each token's evidence in colour."""
+"""The report on a terminal: the verdict, the records, then the text in colour where a code was found in it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def render(analysis: Analysis, *, colours: bool = True) -> RenderableType:
         _numbers(analysis),
         notes,
     ]
-    if len(analysis.contributions):
+    if report.detected and len(analysis.contributions):  # the colours of the likeliest code would mean nothing
         parts += [Text(), _heat(analysis, colours=colours), _legend(colours=colours)]
     return Group(*parts)
 

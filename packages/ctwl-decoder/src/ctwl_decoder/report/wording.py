@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import math
 
+from ctwl_protocol.errors import ProxyNotFound
+from ctwl_protocol.profile import OFFLINE
+
 from ..search.posterior import THRESHOLD
 from ..text.variants import AS_GIVEN
-from .model import ENOUGH_TOKENS, Hop, ReadRecord, Report, Span
+from .model import ENOUGH_TOKENS, ENOUGH_WORDS, Hop, ReadRecord, Report, Span
 
 __all__ = [
+    "ENOUGH",
+    "LIKELIEST_MEANS",
+    "LIKELIEST_SHOWN",
     "ask_there",
     "caveats",
     "describe",
     "describe_hop",
     "describe_origin",
     "describe_record",
+    "files_missing",
     "format_p_value",
     "headline",
     "means",
@@ -27,6 +34,15 @@ NO_PROOF = (
     "That does not show that a person wrote the text: marks wear off, most models write none, and a mark of another "
     "profile does not show here."
 )
+ENOUGH = (
+    f"Below {ENOUGH_TOKENS} tokens ({ENOUGH_WORDS} words) a code often does not show. Above it, a code may still not "
+    "show."
+)
+LIKELIEST_SHOWN = "What speaks for the likeliest code"
+LIKELIEST_MEANS = (
+    "No code was found. Some code is always the likeliest, in any text: these colours and this curve mean nothing by "
+    "themselves, and do not show who wrote a word."
+)
 PRIVATE = "Only someone with the profile's key can have written it, or can read it."
 LIGHT = "It was read by the ranks of its tokens alone; with the proxy LM the decoder finds more."
 FORGEABLE = "Anyone can write open codes: they say what the text carries, not who put it there."
@@ -34,6 +50,7 @@ CONFIRMED = "Its authenticator was written with the provider's keys, or copied t
 NOTHING_ELSE = "It says nothing about the words outside the passages found, and nothing about whether the text is true."
 _HOLDS = "holds: written with the provider's keys; a copy of such a text carries it too"
 _FAILS = "NOT shown: written with other keys, edited since, or too short to show it"
+_MOST_DIGITS = 16  # a float has no more
 _UNREAD = "more codes follow the beacon; their layout is unknown here, or they are not clear enough to be read"
 
 
@@ -68,9 +85,9 @@ def caveats(report: Report) -> list[str]:
         ]
     if report.outcome == "too-short":
         return [_shortage(report)]
+    p, level = _told_apart(report.p_value, report.alpha)
     return [
-        f"The best of {report.searched:,} codes has p = {format_p_value(report.p_value)}; the level is "
-        f"{format_p_value(report.alpha)}.",
+        f"The best of {report.searched:,} codes has p = {p}; the level is {level}.",
         *_caution(report),
         NO_PROOF,
     ]
@@ -168,25 +185,50 @@ def no_detector(provider: int, name: str | None, state: str) -> str:
     return f"The registry names no detector of {name}."
 
 
+def files_missing(light: Report | None, profile: str, error: ProxyNotFound) -> str:
+    """Why a text was not read whole, in short lines: what the ranks showed, what is missing, and what to try.
+
+    Args:
+        light: the report by the ranks alone; None where these were not asked for.
+        profile: the name of the profile.
+        error: says what is missing.
+    """
+    lines = []
+    if light is not None:
+        said = f"The quick reading says: {headline(light)}"
+        lines = [f"{said}." if light.detected else f"{said} ({_why(light)})."]
+    missing = "." if error.fetch else f": {error}."
+    lines += [f"The whole reading needs files of {profile} that are not here{missing}", "Try one of these:"]
+    lines.append("  --light: the quick reading alone")
+    if profile != OFFLINE:
+        lines.append(f"  --profile {OFFLINE}: if the text was written with that profile")
+    if error.fetch:
+        lines.append(f"  {error.fetch}")
+    return "\n".join(lines)
+
+
 def means(report: Report) -> str:
     """By what a text was read."""
     return "ranks alone" if report.read == "light" else f"the proxy LM in {report.arithmetic}"
 
 
-def format_p_value(p: float) -> str:
-    """A p-value for people: three digits, or two and a power of ten."""
+def format_p_value(p: float, more: int = 0) -> str:
+    """A p-value for people: three digits, or two and a power of ten; and so many more."""
     if p >= 0.001 or p == 0:
-        return f"{p:.3g}"
-    digits, exponent = f"{p:.1e}".split("e")
+        return f"{p:.{3 + more}g}"
+    digits, exponent = f"{p:.{1 + more}e}".split("e")
     return f"{digits}e{int(exponent)}"
+
+
+def _told_apart(p: float, level: float) -> tuple[str, str]:
+    """A p-value and the level, with as many digits as tell them apart."""
+    pairs = ((format_p_value(p, more), format_p_value(level, more)) for more in range(_MOST_DIGITS))
+    return next((pair for pair in pairs if pair[0] != pair[1] or p == level), (repr(p), repr(level)))
 
 
 def _shortage(report: Report) -> str:
     new = "" if report.tokens < report.needed else f", of which {report.scored} say something new,"
-    return (
-        f"It has {report.tokens} tokens{new} and the test needs at least {report.needed}; {ENOUGH_TOKENS} or more, "
-        "about 110 words, give a clear answer."
-    )
+    return f"It has {report.tokens} tokens{new} and the test needs at least {report.needed}. {ENOUGH}"
 
 
 def _caution(report: Report) -> list[str]:
@@ -195,10 +237,10 @@ def _caution(report: Report) -> list[str]:
 
 
 def _why(report: Report) -> str:
-    p = format_p_value(report.p_value)
     if report.posterior is not None:
+        p = format_p_value(report.p_value)
         return f"posterior {report.posterior:.6f}, below the paper's 1 - 1e-5; p = {p}"
-    return f"p = {p}, above {format_p_value(report.alpha)}"
+    return "p = {}, above {}".format(*_told_apart(report.p_value, report.alpha))
 
 
 def _ask(report: Report) -> list[str]:

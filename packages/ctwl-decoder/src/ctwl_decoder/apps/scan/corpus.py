@@ -13,6 +13,7 @@ import os
 import re
 import stat
 import zlib
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ from pyarrow import types
 from ...errors import DecoderError, InputTooLarge, InputUnreadable, NotText, RecordMalformed, TextMissing
 from ...text.input import text_of
 
-__all__ = ["DOCUMENTS", "Columns", "CorpusFile", "corpus_files", "documents", "look_at"]
+__all__ = ["DOCUMENTS", "Columns", "CorpusFile", "corpus_files", "documents", "is_whole", "look_at", "skipped"]
 
 MAX_BYTES = 1 << 22
 """Longest text in bytes: the decoder's 2^20 characters, four bytes each."""
@@ -108,6 +109,23 @@ def corpus_files(paths: Iterable[Path], without: Collection[Path] = ()) -> list[
     return list(found.values())
 
 
+def is_whole(name: str) -> bool:
+    """Whether a file of this name is one document."""
+    return name.lower().endswith(_TEXT)
+
+
+def skipped(paths: Iterable[Path], without: Collection[Path] = ()) -> Counter[str]:
+    """The files of folders that are of no kind that is read, counted by the end of their names."""
+    apart, found = {path.absolute() for path in without}, Counter[str]()
+    for path in paths:
+        for folder, _, names in os.walk(path):  # of a file nothing
+            if apart & {Path(folder).absolute(), *Path(folder).absolute().parents}:
+                continue
+            others = (Path(folder, name) for name in names if not name.lower().endswith(_KINDS))
+            found.update(each.suffix or each.name for each in others if each.absolute() not in apart)
+    return found
+
+
 def _below(path: Path) -> list[Path]:
     """The readable files of a folder and of those in it, sorted; of a file, itself.
 
@@ -146,7 +164,7 @@ def documents(file: CorpusFile, columns: Columns) -> Iterator[tuple[dict[str, An
         a row of :data:`DOCUMENTS`, and the bytes of the file that are read when it ends.
     """
     name = file.name.lower()
-    read_records = _text_file if name.endswith(_TEXT) else _lines if name.endswith(_LINES) else _rows
+    read_records = _text_file if is_whole(name) else _lines if name.endswith(_LINES) else _rows
     following = 0
     try:
         for row, read, record in read_records(file, columns):

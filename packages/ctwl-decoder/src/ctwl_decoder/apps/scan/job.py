@@ -29,6 +29,7 @@ from .summary import Summary
 __all__ = ["Engine", "Watch", "in_process", "parts_of", "scan"]
 
 _GROUP_ROWS, _GROUP_BYTES = 1 << 16, 1 << 24  # of a row group of the output; chosen by hand
+_INPUT = "input "  # begins the name of each input's place in the settings
 _SETTINGS, _SCRATCH = "settings.json", "scratch"
 _OURS = re.compile(r"lock|scratch|settings\.json|part-\d+\.parquet")
 
@@ -84,20 +85,20 @@ def scan(
     files = corpus_files(paths, without=[output, folder])
     _check_output(output, replace=restart or overwrite)
     settings = decode.settings.document(decode.computes_in)
-    job = settings | {f"input {i}": [each.name, each.size, each.mtime_ns] for i, each in enumerate(files, 1)}
+    job = settings | {f"{_INPUT}{i}": [each.name, each.size, each.mtime_ns] for i, each in enumerate(files, 1)}
     folder.mkdir(parents=True, exist_ok=True)
     try:
         with FileLock(folder / "lock", timeout=0):  # the system unlocks it when the process ends, in whatever way
             if restart:
                 _clear(folder)
             _take_up(folder, job)
-            chunks = _decode(folder, files, decode, engine, watch)
+            chunks, before = _decode(folder, files, decode, engine, watch)
             _merge(output, folder, chunks, settings)
             _clear(folder)
             shutil.rmtree(folder, ignore_errors=True)  # Windows cannot delete the lock while it is held
     except Timeout as error:
         raise ScanRunning(f"another process works in {folder}; wait for it, or end it") from error
-    return Summary.of(output)
+    return Summary.of(output, before)
 
 
 def _check_output(output: Path, *, replace: bool) -> None:
@@ -129,28 +130,43 @@ def _take_up(folder: Path, job: dict[str, Any]) -> None:
     except (ValueError, TypeError):
         begun = {}
     if begun != job:
-        names = [name for name in {**job, **begun} if begun.get(name) != job.get(name)]
-        said = [f"{name} was {json.dumps(begun.get(name))} and is {json.dumps(job.get(name))}" for name in names]
+        said = _differences(begun, job)
+        more = f"; and {len(said) - 3} more" if len(said) > 3 else ""
         raise ScanSettingsDiffer(
-            f"{folder} holds an unfinished scan with other settings: {'; '.join(said[:3])}. Run the command as it was "
-            "to go on with that scan, or with --restart to forget it and start over"
+            f"{folder} holds an unfinished scan with other settings: {'; '.join(said[:3])}{more}. Put this back as it "
+            "was to go on with that scan, or start over with --restart"
         )
 
 
-def _decode(folder: Path, files: list[CorpusFile], decode: DocumentDecoder, engine: Engine, watch: Watch) -> int:
-    """Write the parts that do not exist yet; returns the number of chunks.
+def _differences(begun: dict[str, Any], job: dict[str, Any]) -> list[str]:
+    """What differs between two jobs, in words; of the inputs, which files are new, gone or changed."""
+    before, now = ({v[0]: v[1:] for k, v in each.items() if k.startswith(_INPUT)} for each in (begun, job))
+    said = [f"there is a new file, {name}; remove it" for name in now if name not in before]
+    said += [f"the file {name} is gone" for name in before if name not in now]
+    said += [f"the file {name} has changed" for name in now if name in before and before[name] != now[name]]
+    if not said and list(before) != list(now):
+        said.append("the files come in another order")
+    names = [name for name in {**job, **begun} if not name.startswith(_INPUT) and begun.get(name) != job.get(name)]
+    settings = [f"{name} was {json.dumps(begun.get(name))} and is {json.dumps(job.get(name))}" for name in names]
+    return settings + said
+
+
+def _decode(
+    folder: Path, files: list[CorpusFile], decode: DocumentDecoder, engine: Engine, watch: Watch
+) -> tuple[int, int]:
+    """Write the parts that do not exist yet; returns the number of chunks, and of documents that were done before.
 
     Raises:
         InputUnreadable: a file changed meanwhile.
     """
-    total, done, chunks = sum(max(file.size, 0) for file in files), 0, 0
+    total, done, chunks, before = sum(max(file.size, 0) for file in files), 0, 0, 0
 
     def left() -> Iterator[Chunk]:
-        nonlocal done, chunks
+        nonlocal done, chunks, before
         for chunk in chunks_of(files, decode.settings.columns):
             chunks += 1
             if _is_done(_part(folder, chunk.number), chunk):
-                done += chunk.size
+                done, before = done + chunk.size, before + chunk.table.num_rows
             else:
                 yield chunk
 
@@ -168,7 +184,7 @@ def _decode(folder: Path, files: list[CorpusFile], decode: DocumentDecoder, engi
                 f"{file.name} changed while it was read, so the rows do not belong together; run the command again "
                 "with --restart when nothing writes to it"
             )
-    return chunks
+    return chunks, before
 
 
 def _part(folder: Path, number: int) -> Path:

@@ -29,14 +29,14 @@ a whole ceremony: two of three people sign the root, one key signs the registry:
   ctwl-registry init --use production --root-threshold 2 --root-key $A --root-key $B --root-key $C --registry-key $X
   ctwl-registry sign root.ctwl a.key                  prints what is signed; b.key signs on another machine
   ctwl-registry sign root.ctwl b.key
-  ctwl-registry add provider registry.ctwl --code 42 --name Example --contact https://example.org/
-  ctwl-registry add model registry.ctwl --code 42 --version 0 --name "Example 1"
+  ctwl-registry add provider registry.ctwl --provider 42 --name Example --contact https://example.org/
+  ctwl-registry add model registry.ctwl --provider 42 --version 0 --name "Example 1"
   ctwl-registry sign registry.ctwl x.key
   ctwl-registry verify --root root.ctwl registry.ctwl
 a provider's own detector, to which every report that finds its code points:
-  ctwl-registry detector registry.ctwl --code 42 --scheme Ours --url https://example.org/detect
+  ctwl-registry detector registry.ctwl --provider 42 --scheme Ours --url https://example.org/detect
 later, a change, and another key for the registry:
-  ctwl-registry retire registry.ctwl --code 42 --version 0
+  ctwl-registry retire registry.ctwl --provider 42 --version 0
   ctwl-registry sign registry.ctwl x.key
   Y=$(ctwl-registry keygen y.key)
   ctwl-registry rotate root.ctwl root-2.ctwl --registry-key $Y
@@ -77,24 +77,26 @@ def _field(text: str) -> tuple[str, int]:
     return name, int(bits)
 
 
-def _shared(flag: str, *, required: bool = True, **how: Any) -> argparse.ArgumentParser:
+def _shared(*flags: str, required: bool = True, **how: Any) -> argparse.ArgumentParser:
     """An option that several subcommands have."""
     parser = argparse.ArgumentParser(add_help=False)
-    parser.add_argument(flag, required=required, **how)
+    parser.add_argument(*flags, required=required, **how)
     return parser
 
 
 _DAYS = _shared(
     "--days", required=False, metavar="N", type=int, default=90, help="days until the registry expires (default 90)"
 )
-_CODE = _shared("--code", type=int, help="the provider's code, 0 to 1023")
+_CODE = _shared(
+    "--provider", "--code", dest="code", metavar="PROVIDER", type=int, help="the provider's number, 0 to 1023"
+)
 _NAME = _shared("--name", help="a name on one line")
 _CONTACT = _shared("--contact", help="a web page (https://...) or a mail address")
 _VERSION = _shared("--version", type=int, help="the model version, 0 to 15")
 _EPOCH = _shared("--epoch", type=int, help="greater than the last one")
 _SINCE = _shared("--since", required=False, type=_day, metavar="DAY", help="YYYY-MM-DD (default now)")
 _NUMBER = _shared("--number", type=int, help="64 to 127, used by no other layout")
-_OWNER_CODE = _shared("--owner", type=int, metavar="CODE", help="the code of the provider that owns the layout")
+_OWNER_CODE = _shared("--owner", type=int, metavar="PROVIDER", help="the number of the provider that owns the layout")
 _FIELD = _shared(
     "--field",
     metavar="NAME:BITS",
@@ -110,7 +112,7 @@ _OWNER_NAME = _shared("--owner", help="who has the profile certified")
 _PROVIDER_DEFAULTS: dict[str, Any] = {"state": "active", "until": None, "models": [], "epochs": []}
 
 _ADDITIONS: dict[str, tuple[str, list[argparse.ArgumentParser], dict[str, Any]]] = {
-    "provider": ("give a code to an owner", [_CODE, _NAME, _CONTACT, _SINCE], _PROVIDER_DEFAULTS),
+    "provider": ("give a provider's number to an owner", [_CODE, _NAME, _CONTACT, _SINCE], _PROVIDER_DEFAULTS),
     "model": ("a model version of a provider", [_CODE, _VERSION, _NAME, _SINCE], {"until": None}),
     "epoch": ("a key epoch of a provider's sealed user ids", [_CODE, _EPOCH, _SINCE], {}),
     "layout": ("the meaning of a record's codes", [_NUMBER, _NAME, _OWNER_CODE, _FIELD], {}),
@@ -168,7 +170,7 @@ def _add_changes(commands: _Commands) -> None:
     detector.add_argument("--scheme", metavar="NAME", help="the watermark that it reads, such as SynthID-Text")
     detector.add_argument("--url", help="its address: https, a host by name, a path")
     detector.add_argument("--none", action="store_true", help="take it away")
-    text = "end a provider, or one of its model versions; nobody else can get the code"
+    text = "end a provider, or one of its model versions; nobody else can get the number"
     retire = _command(commands, "retire", actions.retire, text, [_CODE, changed])
     which = retire.add_mutually_exclusive_group()
     which.add_argument("--version", type=int, help="end only this model version")

@@ -64,11 +64,11 @@ def _root_text(root: Root) -> str:
 def _registry_text(registry: Registry) -> str:
     owners = [entry for entry in registry.entries if isinstance(entry, ProviderEntry)]
     tables = {
-        ("code", "provider", "state", "versions", "epochs", "contact"): [
+        ("provider", "name", "state", "versions", "epochs", "contact"): [
             [str(owner.code), owner.name, _state(owner), _versions(owner), _epochs(owner), owner.contact]
             for owner in sorted(owners, key=lambda owner: owner.code)
         ],
-        ("code", "detector of", "url"): [
+        ("provider", "detector of", "url"): [
             [str(owner.code), owner.detector.scheme, owner.detector.url]
             for owner in sorted(owners, key=lambda owner: owner.code)
             if owner.detector
