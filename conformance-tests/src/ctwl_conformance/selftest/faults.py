@@ -22,7 +22,7 @@ __all__ = ["FAULTS", "serve_faulty"]
 
 
 _HASHING, _PARTITION = "ctwl_protocol.hashing", "ctwl_protocol.partition.reference"
-_RUNNER, _WEIGHTS = "ctwl_protocol.proxy.runner", "weights = toy_weights(prefixes, vocabulary)"
+_RUNNER, _WEIGHTS = "ctwl_protocol.proxy.runner", "toy_weights(prefixes, vocabulary)"
 _CLIENT, _CANONICAL = "ctwl_protocol.registry.workflow", "ctwl_protocol.canonical"
 
 FAULTS = (
@@ -54,7 +54,7 @@ FAULTS = (
     Fault("code-plus-one", "decoder", "says the code after the one that it found", ("round-trip/*",)),
     Fault("spans-outside", "decoder", "spans end behind the text", ("round-trip/*",)),
     Fault("warm-proxy", "decoder", "weighs the vocabulary at temperature 1.3", ("numeric/*",),
-          (_RUNNER, _WEIGHTS, f"{_WEIGHTS} ** (1 / 1.3)\n            weights = weights.astype(np.uint32)")),
+          (_RUNNER, _WEIGHTS, f"({_WEIGHTS} ** (1 / 1.3)).astype(np.uint32)")),
     Fault("crashes", "decoder", "ends in the middle of the vectors", ("vector/colours/*",), errored=True),
     Fault("hangs", "decoder", "stops answering in the middle of the vectors", ("vector/colours/*",), errored=True),
     Fault("talks", "decoder", "writes a line that is no reply", ("vector/colours/*",), errored=True),
