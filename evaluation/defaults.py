@@ -96,7 +96,7 @@ def main(options: Options) -> Result:
             row |= {
                 name: {
                     "mean": round(float(values.mean()), 4),
-                    "over plain": round(float(values.mean() / plain[name].mean()), 3),
+                    "over plain": round(float(values.mean() / plain[name].mean()), 3) if plain[name].any() else None,
                 }
                 for name, values in variety.items()
             }
