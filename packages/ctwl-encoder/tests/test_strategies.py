@@ -73,7 +73,7 @@ def test_gumbel_leaves_one_token_of_a_branch_which_mostly_ranks_low() -> None:
     assert np.quantile(shares, 0.9) < 0.05
 
 
-@pytest.mark.parametrize("fresh", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("fresh", [0.0, 1e-12, 0.3, 1.0])
 def test_fresh_lots_are_another_texts_own(fresh: float) -> None:
     """A share of the tokens has other lots in another text; all lots are uniform, and between 0 and 1."""
     tokens = np.arange(20_000)

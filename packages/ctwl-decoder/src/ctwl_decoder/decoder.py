@@ -246,9 +246,8 @@ class Decoder:
         if plan.light.score_shares:
             findings = self._read_light(variants, plan.light)
             finding = min(findings, key=lambda each: each.order)
-            too_short = finding.variant.tokens < plan.minimum_tokens(
-                self.profile
-            )  # hardly any is found by the proxy LM
+            # By the proxy LM hardly any code is found in a text that is too short.
+            too_short = finding.variant.tokens < plan.minimum_tokens(self.profile)
             if not plan.whole.score_shares or finding.is_conclusive(alpha) or (too_short and not finding.spans):
                 return self._assembler.analysis(text, finding, plan)  # step 9
         try:

@@ -86,8 +86,8 @@ def expected_rank_nats(probability: float, fresh: float = 0.0) -> float:
 
     Args:
         probability: of the token.
-        fresh: share of the tokens whose lot is the text's own. Such a token may win, or beat the one that would have;
-            so each share costs twice, a little more than was measured (evaluation/dial.py).
+        fresh: share of the tokens whose lot is the text's own. The square of the rest is a little less than what was
+            measured (evaluation/dial.py).
     """
     return (1 - fresh) ** 2 * READER_SHARE * (probability - 1 - math.log(max(probability, _LEAST)))
 

@@ -213,11 +213,13 @@ class Marker:
             place = self._place(text, branch.path)
             if place is not None:
                 seen = text.seen().get((place.slot, place.context))
-                fresh = branch.without(seen) if seen else branch
-                if len(fresh.candidates):
+                unseen = branch.without(seen) if seen else branch
+                if len(unseen.candidates):
                     prefix = text.reading.before(branch.path, self.profile.prefix_length)
                     seed = self._seeds.of(text.payload, place.slot, place.context)
-                    found.append(Offer(place, self.strategy, self._fresh, fresh, float(fresh.mass.sum()), prefix, seed))
+                    found.append(
+                        Offer(place, self.strategy, self._fresh, unseen, float(unseen.mass.sum()), prefix, seed)
+                    )
         return sorted(found, key=lambda offer: -offer.mass)
 
     def _place(self, text: TextState, path: Path) -> Place | None:

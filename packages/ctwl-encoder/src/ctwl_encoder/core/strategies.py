@@ -88,9 +88,8 @@ class Lots(NamedTuple):
     def of(self, tokens: NDArray[np.int64]) -> NDArray[np.float64]:
         """The lots of proxy tokens, int64 (n,): float64 (n,), between 0 and 1."""
         lots: NDArray[np.float64] = (ranks_of(np.uint32(self.seed), tokens).astype(np.float64) + 0.5) / RANKS
-        if self.fresh:
-            # Ranks below the limit are uniform up to it.
-            own, limit = ranks_of(np.uint32(self.own), tokens), int(self.fresh * RANKS)
+        if limit := int(self.fresh * RANKS):
+            own = ranks_of(np.uint32(self.own), tokens)  # those below the limit are uniform up to it
             lots = np.where(own < limit, (own.astype(np.float64) + 0.5) / limit, lots)
         return lots
 

@@ -105,7 +105,7 @@ def _what_helps(result: Result) -> list[str]:
         told.append(f"Half of the texts end after {row.tokens:.0f} tokens or fewer, and short texts carry little.")
     told.append(
         f"The model chooses each token with an entropy of {result.plain.entropy:.1f} nats; where it is sure of its "
-        "next word, there is no room for a effect. What helps: longer texts, a higher temperature or top-p, and tries, "
+        "next word, there is no room for a mark. What helps: longer texts, a higher temperature or top-p, and tries, "
         "an option of ctwl-encode and Encoder.generate, which writes a faint text anew."
     )
     return told

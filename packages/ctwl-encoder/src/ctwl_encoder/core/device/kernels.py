@@ -258,12 +258,12 @@ def reweigh(
     if strategy is Strategy.GUMBEL:
         sums = torch.zeros(places * tables.proxy_size, dtype=torch.int64, device=device)
         visit.run(_SUM, sums)
-        blocks = triton.cdiv(tables.proxy_size, _BLOCK)
+        blocks, limit = triton.cdiv(tables.proxy_size, _BLOCK), int(fresh * RANKS)
         times = torch.empty((places, blocks), dtype=torch.float64, device=device)
         winners, parts = torch.empty((2, places, blocks), dtype=torch.int64, device=device)
         _race[(places, blocks)](
-            sums, step.seeds, step.own, times, winners, parts, blocks, int(fresh * RANKS),
-            PROXY=tables.proxy_size, FRESH=fresh > 0, BLOCK=_BLOCK,
+            sums, step.seeds, step.own, times, winners, parts, blocks, limit,
+            PROXY=tables.proxy_size, FRESH=limit > 0, BLOCK=_BLOCK,
         )  # fmt: skip
         block = times.argmin(dim=1, keepdim=True)
         visit.at = winners.gather(1, block)[:, 0]

@@ -111,8 +111,8 @@ def entries_of(likely: torch.Tensor, tables: Tables, step: DeviceStep) -> Entrie
     if len(step.seen):
         seen = torch.zeros((len(step.seeds), tables.proxy_size), dtype=torch.bool, device=likely.device)
         seen[step.seen[:, 0], step.seen[:, 1]] = True
-        fresh = ~seen[place, token]
-        row, candidate, place, token = row[fresh], candidate[fresh], place[fresh], token[fresh]
+        unseen = ~seen[place, token]
+        row, candidate, place, token = row[unseen], candidate[unseen], place[unseen], token[unseen]
     rank = ranks_of(step.seeds.long()[place], token)
     return Entries(row, candidate, place, token, rank, (likely[row, candidate] * UNIT).long())
 
@@ -185,9 +185,10 @@ def lots(entries: Entries, own: torch.Tensor, fresh: float) -> torch.Tensor:
         fresh: share of the tokens that have such a lot.
     """
     found = (entries.rank.double() + 0.5) / RANKS
-    if not fresh:
+    limit = int(fresh * RANKS)
+    if not limit:
         return found
-    drawn, limit = ranks_of(own[entries.place], entries.token), int(fresh * RANKS)
+    drawn = ranks_of(own[entries.place], entries.token)
     return torch.where(drawn < limit, (drawn.double() + 0.5) / limit, found)
 
 
