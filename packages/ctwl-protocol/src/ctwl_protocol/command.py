@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 import textwrap
@@ -58,6 +59,8 @@ def run_command(
         advice: says what to do after an interrupt or an error of the system, such as a full disk.
         interrupted: the exit status after an interrupt.
     """
+    # A short command makes many objects that stay. By default Python looks for garbage among them a hundred times.
+    gc.set_threshold(100_000)
     try:
         status = run()
         if sys.stdout is not None:
