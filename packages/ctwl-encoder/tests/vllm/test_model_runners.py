@@ -6,6 +6,7 @@ transformers runs: slots that are not rows, rows that are shuffled at every step
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,13 +20,14 @@ import torch
 from vllm import SamplingParams
 from vllm.exceptions import VLLMValidationError
 from vllm.v1.sample.logits_processor import MoveDirectionality
+from vllm.v1.watermarking.gumbel import GumbelWatermarkDetector, GumbelWatermarker
 from vllm.v1.worker.gpu.sample.logits_processor import (
     LogitsContext,
     build_custom_logits_processors,
     build_custom_logits_processors_params_validator,
 )
 
-from ctwl_decoder import Decoder
+from ctwl_decoder import Decoder, Report
 from ctwl_encoder.core.expected_evidence import marked_positions
 from ctwl_encoder.integrations.vllm import CTWLLogitsProcessor
 from ctwl_encoder.integrations.vllm.admitted import Admitted
@@ -90,8 +92,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def write(runner: Runner, params: list[SamplingParams], seed: int) -> list[str]:
-    """One text for each of the prompts, side by side."""
+Draw = Callable[[torch.Tensor, list[int], torch.Generator], int]
+"""Draws a token: from chances (size,), behind the text's tokens so far."""
+
+
+def at_random(chances: torch.Tensor, written: list[int], generator: torch.Generator) -> int:
+    return int(torch.multinomial(chances, 1, generator=generator))
+
+
+def write(runner: Runner, params: list[SamplingParams], seed: int, draw: Draw = at_random) -> list[list[int]]:
+    """The tokens of one text for each of the prompts, side by side."""
     model, tokenizer = load_model("smollm2")
     generator = torch.Generator().manual_seed(seed)
     ids = [tokenizer(prompt)["input_ids"] for prompt in PROMPTS]
@@ -112,10 +122,15 @@ def write(runner: Runner, params: list[SamplingParams], seed: int) -> list[str]:
         for i, row in zip(order, marked, strict=True):
             row[[0, 1, 2]] = -torch.inf  # no end
             chances = torch.softmax(row / params[i].temperature, dim=-1)
-            token = int(torch.multinomial(chances, 1, generator=generator))
+            token = draw(chances, ids[i][starts[i] :], generator)
             ids[i].append(token)
             runner.slots.all_token_ids.gpu[slots[i], len(ids[i]) - 1] = token
-    return [tokenizer.decode(tokens[start:]) for tokens, start in zip(ids, starts, strict=True)]
+    return [tokens[start:] for tokens, start in zip(ids, starts, strict=True)]
+
+
+def read(decoder: Decoder, texts: list[list[int]]) -> list[Report]:
+    _, tokenizer = load_model("smollm2")
+    return [decoder.decode(tokenizer.decode(tokens)) for tokens in texts]
 
 
 def test_requests_side_by_side_in_slots_that_come_back(folder: Path) -> None:
@@ -130,12 +145,39 @@ def test_requests_side_by_side_in_slots_that_come_back(folder: Path) -> None:
     noted = [Admitted.of(request.extra_args) for request in params]
     assert [each and each.truncation for each in noted] == [(0, 0.98, 0.0), (0, 1.0, 0.0)]
     for seed in range(1, 4):  # chance decides how much a text shows
-        reports = [decoder.decode(text) for text in write(runner, params, seed)]
+        reports = read(decoder, write(runner, params, seed))
         if all(report.detected for report in reports):
             break
     assert [(report.provider, report.version) for report in reports] == [(42, 3), (7, 1)]
     off = [SamplingParams(temperature=1.0, extra_args={"ctwl_strategy": "off"})] * 2
-    assert not any(decoder.decode(text).detected for text in write(runner, off, 4))
+    assert not any(report.detected for report in read(decoder, write(runner, off, 4)))
+
+
+def test_vllms_own_watermark_draws_from_what_the_mark_leaves(folder: Path) -> None:
+    """Both are in one text, each read by its own detector: the code by everybody, vLLM's one bit by who has the key."""
+    secret = 2**60 + 7
+    own, detector = GumbelWatermarker(secret), GumbelWatermarkDetector(secret)
+
+    def draw(chances: torch.Tensor, written: list[int], generator: torch.Generator) -> int:
+        context = tuple(([-1] * own.context_width + written)[-own.context_width :])
+        if context in drawn:  # as vLLM leaves a context alone that has come before
+            return at_random(chances, written, generator)
+        drawn.add(context)
+        return int(own.sample(chances.log()[None], torch.tensor([context])).token_ids)
+
+    runner, decoder = Runner(folder, {"provider": 42, "version": 3, "profile": PROFILE}), Decoder.open(PROFILE)
+    params = [SamplingParams(temperature=1.0), SamplingParams(temperature=1.0, extra_args={"ctwl_strategy": "off"})]
+    for request in params:
+        runner.validate(request)
+    for seed in range(1, 4):  # chance decides how much a text shows
+        drawn = set[tuple[int, ...]]()
+        texts = write(runner, params, seed, draw)
+        marked, unmarked = read(decoder, texts)
+        if marked.detected:
+            break
+    assert (marked.provider, marked.version, unmarked.detected) == (42, 3, False)
+    assert max(detector.detect(tokens).p_value for tokens in texts) < 1e-9
+    assert GumbelWatermarkDetector(secret + 1).detect(texts[0]).p_value > 1e-4
 
 
 @pytest.mark.parametrize("strategy", ["unbiased", "gumbel", "delta"])
