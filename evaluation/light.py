@@ -15,6 +15,7 @@
 
 from __future__ import annotations
 
+import gettext
 import sysconfig
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -128,6 +129,13 @@ def passing(scans: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {level: rate(count, max(found, 1)) for level, count in passed.items()}
 
 
+def messages(file: Path) -> str:
+    """The translated messages of a catalogue of GNU gettext."""
+    with file.open("rb") as catalogue:
+        translated = vars(gettext.GNUTranslations(catalogue))["_catalog"]
+    return "\n".join(text for key, text in translated.items() if key)
+
+
 def kinds(files: Sequence[Path]) -> dict[str, str]:
     """Texts by kind: the given files, and what the installed packages and the standard library hold."""
     library, packages = Path(sysconfig.get_path("stdlib")), Path(sysconfig.get_path("purelib"))
@@ -136,12 +144,12 @@ def kinds(files: Sequence[Path]) -> dict[str, str]:
         "licences": packages.glob("*.dist-info/**/LICEN*"),
         "tables": packages.glob("*/**/*.csv"),
         "lists of files": packages.glob("*.dist-info/RECORD"),
-        "other scripts": library.glob("test/cjkencodings/*-utf8.txt"),
     }
     texts = {file.name: file.read_text(encoding="utf-8") for file in files}
     for kind, paths in found.items():
         parts = [path.read_bytes()[: 1 << 17].decode(errors="replace") for path in sorted(paths) if path.is_file()]
         texts[kind] = "\n".join(parts)
+    texts["other languages"] = "\n".join(map(messages, sorted(packages.glob("django/**/LC_MESSAGES/django.mo"))))
     return {kind: text for kind, text in texts.items() if len(text) > 2000}
 
 
