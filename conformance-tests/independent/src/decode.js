@@ -197,7 +197,7 @@ class Reader {
     if (this.found.length === 0) return [];
     const alike = this.found.map((position) => ({ ...position, slots: [0] }));
     const rows = rowsOf(countedIn(alike, 1, 0), this.profile.key, {}, () => 1);
-    const [[best]] = bestBeacons(rows, this.profile.code_bits, this.profile.colours);
+    const [[best]] = bestBeacons(rows, this.profile.code_bits);
     const all = 2 ** this.profile.code_bits / this.share;
     return [{ code: best.code, p_value: pValue(tail(rows.map(({ units }) => units), best.score), all) }];
   }
@@ -212,7 +212,7 @@ class Reader {
   /** 6 and 7 for the whole text, for each number of codes; with the record, which is tested as a whole too (10.4). */
   wholeCandidates() {
     if (!isWholeTested(this.found.length)) return [];
-    const lists = bestBeacons(this.beaconRows(this.found), this.profile.code_bits, this.profile.colours, this.codes);
+    const lists = bestBeacons(this.beaconRows(this.found), this.profile.code_bits, this.codes);
     const candidates = this.numbers.map((n) => {
       const [{ code, score: reached }] = lists[n - 1];
       const one = { from: 0, behind: this.found.length, n, code, tests: this.tests[n - 1].whole, beacons: lists[n - 1] };
@@ -244,11 +244,12 @@ class Reader {
     const seeds = new Map();
     const positions = this.found.map((position) => {
       if (!seeds.has(position.name)) seeds.set(position.name, colourSeed(key, position.context, 0, 0, 0));
-      return { units: position.units, seed: seeds.get(position.name), mask: this.maskOf(position) };
+      const numbers = this.numbers.filter((n) => position.slots[n - 1] === 0); // in which it carries slot 0: the first
+      return { units: position.units, seed: seeds.get(position.name), zeros: numbers.length };
     });
     const bests = windowBests(positions, lists, bits, colours, this.codes);
     const candidates = this.numbers.flatMap((n, i) => {
-      const bound = tailBounds(positions.map(({ units, mask }) => (mask & (1 << i) ? units : null)));
+      const bound = tailBounds(positions.map(({ units, zeros }) => (n <= zeros ? units : null)));
       return lists[i].map(([from, behind], w) => ({
         from,
         behind,
@@ -278,11 +279,6 @@ class Reader {
     one.bound = Math.log(one.p);
   }
 
-  /** In which numbers of codes a position carries slot 0, as bits. */
-  maskOf({ slots }) {
-    return this.numbers.reduce((mask, n) => (slots[n - 1] === 0 ? mask | (1 << (n - 1)) : mask), 0);
-  }
-
   /** 5 to 7 for a window: exactly, over all codes. */
   evaluate(window, level = this.alpha) {
     const inside = this.found.slice(window.from, window.behind);
@@ -292,7 +288,7 @@ class Reader {
     // Where all positions count the preliminary search was exact.
     const carrying = inside.filter(({ slots }) => slots[window.n - 1] === 0).length;
     if (countedIn(inside, window.n, 0).length < carrying) {
-      const lists = bestBeacons(this.beaconRows(inside), this.profile.code_bits, this.profile.colours, this.codes);
+      const lists = bestBeacons(this.beaconRows(inside), this.profile.code_bits, this.codes);
       Object.assign(window, lists[window.n - 1][0]);
     }
     window.p = pValue(tail(rows, window.score), window.tests);

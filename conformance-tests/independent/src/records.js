@@ -43,7 +43,7 @@ export function bestRecord(profile, found, n, beacons, tests) {
       const readable = slots.length - 1;
       const behind = slots.flatMap(({ rows }) => rows.map(({ units }) => units));
       for (const beacon of tried) {
-        const { codes, sum, scores } = likeliest(slots, beacon.code, profile.colours);
+        const { codes, sum, scores } = likeliest(slots, beacon.code);
         const records = 2 ** (CODE_BITS * readable);
         const shownBy = tail(behind, sum) * records * nonces.size * layouts.length;
         if (best && best.shownBy <= shownBy) continue;
@@ -80,8 +80,8 @@ function readableSlots(profile, found, layout, nonce) {
  * The further codes of highest score, with the check's: likely codes of all slots but one, from which the one left
  * follows, as all of them and the beacon come to nothing under exclusive or.
  */
-function likeliest(slots, beacon, colours) {
-  for (const slot of slots) slot.scores ??= allScores(slot.rows, CODE_BITS, colours);
+function likeliest(slots, beacon) {
+  for (const slot of slots) slot.scores ??= allScores(slot.rows, CODE_BITS);
   const kept = LIKELY[slots.length - 1];
   for (const slot of slots) slot.likely ??= top(slot.scores, kept);
   let best = { sum: -Infinity, codes: null };

@@ -16,7 +16,7 @@ import { commitment, personalProfile } from "../src/private.js";
 import { digest, profileFromBytes, publicKey } from "../../../packages/ctwl-web/src/profile.js";
 import { PUBLISHED } from "../src/published.js";
 import { openSecret } from "../src/secrets.js";
-import { allScores, bestBeacons, windowBests } from "../src/search.js";
+import { allScores, bestBeacons, score, windowBests } from "../src/search.js";
 import { TEST_KEYS } from "../../../packages/ctwl-web/src/root.js";
 import { split } from "../../../packages/ctwl-web/src/tokenizer.js";
 import { tokenizerOf } from "../src/toy.js";
@@ -109,24 +109,29 @@ function madeUp(count, colours) {
   return Array.from({ length: count }, (_, i) => {
     const bytes = createHmac("sha512", "rows").update(`${i}`).digest();
     const units = Int32Array.from({ length: colours }, (_, a) => (bytes[a] % 19) - 13);
-    return { seed: bytes.readUInt32LE(60), units, group: 1 + 2 * (i % 8), mask: 1 + 2 * (i % 8) };
+    return { seed: bytes.readInt32LE(60), units, group: 2 ** (1 + (i % 4)) - 1, zeros: 1 + (i % 4) };
   });
 }
 
-test("10, step 6: the searches agree with the scores of all codes", () => {
+test("10, step 6: the searches agree with the score of each code", () => {
   const [bits, colours] = [10, 33];
   const rows = madeUp(40, colours);
-  const lists = bestBeacons(rows, bits, colours);
+  const every = (some) => Int32Array.from({ length: 2 ** bits }, (_, code) => score(some, code, colours));
+  assert.deepEqual(allScores(rows, bits), every(rows));
+  const lists = bestBeacons(rows, bits);
   [1, 2, 3, 4].forEach((n, i) => {
-    const scores = allScores(rows.filter(({ group }) => group & (1 << i)), bits, colours);
-    const best = scores.reduce((at, found, code) => (found > scores[at] ? code : at), 0);
-    assert.deepEqual(lists[i][0], { code: best, score: scores[best] });
-    assert.ok(lists[i].every(({ code, score }) => scores[code] === score));
+    const scores = every(rows.filter(({ zeros }) => n <= zeros));
+    assert.deepEqual(lists[i][0], { code: scores.indexOf(Math.max(...scores)), score: Math.max(...scores) });
+    assert.ok(lists[i].every(({ code, score: found }) => scores[code] === found));
   });
-  const inside = windowBests(rows, [[[8, 32]], [], [], []], bits, colours)[0][0];
-  const scores = allScores(rows.slice(8, 32), bits, colours);
-  assert.equal(inside.score, Math.max(...scores));
-  assert.equal(inside.code, scores.indexOf(inside.score));
+  const bests = windowBests(rows, [[[8, 32]], [[0, 16], [8, 40]], [], []], bits, colours);
+  const inside = (n, from, behind) => rows.slice(from, behind).filter(({ zeros }) => n <= zeros);
+  [[0, 0, inside(1, 8, 32)], [1, 0, inside(2, 0, 16)], [1, 1, inside(2, 8, 40)]].forEach(([i, w, some]) => {
+    const scores = every(some);
+    assert.deepEqual(bests[i][w], { code: scores.indexOf(Math.max(...scores)), score: Math.max(...scores) });
+  });
+  const few = [3, 500, 1023];
+  assert.ok(bestBeacons(rows, bits, few)[0].every(({ code }) => few.includes(code)));
 });
 
 test("10.2: windows fit", () => {
