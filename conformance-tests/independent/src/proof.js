@@ -21,7 +21,7 @@ export function readProof(bytes) {
   need(proof.profile instanceof Uint8Array, "profile is not a byte string");
   need(typeof proof.text === "string" && proof.text !== "", "text is not a text, or empty");
   const profile = as("proof-malformed", () => claimedFromBytes(proof.profile));
-  integer(proof.code, 0, 2n ** 64n - 1n, "code");
+  integer(proof.code, 0, 2 ** 24 - 1, "code");
   return { ...proof, profile };
 }
 

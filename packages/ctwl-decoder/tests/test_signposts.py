@@ -33,7 +33,10 @@ OFFLINE = "org.ctwl.smollm2-135m.1"
 RECORDED = Path(__file__).parent / "recorded" / "unbiased.txt"  # provider 700, version 9, nonce 21
 CODE = Beacon(700, 9, 21).code
 URL = "https://sevenhundred.example/detect"
-SAYS = f"Ask there: {URL} is the detector of Seven Hundred for SynthID-Text. This signpost points, and proves nothing."
+SAYS = (
+    f"Ask there: the detector of Seven Hundred for SynthID-Text is at {URL}. "
+    "This is only an address; it proves nothing."
+)
 NOW = int(time.time())
 
 

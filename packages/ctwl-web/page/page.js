@@ -44,6 +44,7 @@ function begin() {
   reader.onmessage = ({ data: answer }) => hear(answer);
   reader.onerror = () => hear({ refused: "internal-error" });
   for (const worker of others) {
+    worker.onerror = reader.onerror;
     const { port1, port2 } = new MessageChannel();
     worker.postMessage({ help: port1 }, [port1]);
     reader.postMessage({ helper: port2 }, [port2]);
@@ -70,6 +71,7 @@ function hear({ ready, early, progress, report, refused }) {
 
 function finish() {
   busy = false;
+  if (result.hasAttribute("data-early")) result.hidden = true; // the verdict on other marks is still to come
   button.disabled = whole.disabled = false;
   button.textContent = say("read");
   stop.hidden = true;
@@ -110,7 +112,7 @@ async function ask(score) {
       signal: question.signal,
     });
     const body = await answer.json();
-    found = answer.ok ? { report: body } : { refused: body.code };
+    found = answer.ok ? { report: body } : { refused: body.code ?? "unreachable" };
   } catch {
     // No answer, or none of the service's.
   }

@@ -1,5 +1,5 @@
 /** Aligned texts: each character knows its place in the text as given, so that passages can point there. */
-import { normalizeWithin, pilesMarks } from "./normalization.js";
+import { MAX_MARKS, normalizeWithin, pilesMarks } from "./normalization.js";
 import { require } from "./refusal.js";
 
 /** Pieces that normalization may change. No ASCII character combines with one before it, except inside a line end. */
@@ -9,7 +9,6 @@ const CHANGED = new RegExp(
   "gu",
 );
 
-const MAX_MARKS = 256;
 
 /** A text that was made from another one: `source` has the place of each of its characters, and of its end, there. */
 export class AlignedText {

@@ -13,7 +13,7 @@ const REPLACED = [
   [DELETED, ""],
 ];
 
-/** Steps 1 to 4: all but what is taken away at the ends. */
+/** All but what is taken away at the ends. */
 export function normalizeWithin(text) {
   let normal = text.normalize("NFC");
   for (const [pattern, replacement] of REPLACED) normal = normal.replace(pattern, replacement);
@@ -32,7 +32,10 @@ export function normalize(text) {
 
 const isEnd = (character) => " \t\n\v\f\r".includes(character);
 
-const MAX_MARKS = 256;
+/** The most combining marks in a row, without deleted characters. */
+export const MAX_MARKS = 256;
+/** The marks that are made of others, and whose own combining class is 0. */
+const CLASS_0 = "\u0f73\u0f75\u0f81";
 
 /** Whether more combining marks are in a row than any script piles: 10, step 1. */
 export function pilesMarks(text) {
@@ -48,6 +51,6 @@ export function pilesMarks(text) {
 
 /** Whether a character's combining class is not 0: one of class 1 then goes before it, or it before one of class 240. */
 function isMark(character) {
-  const [first] = character.normalize("NFD"); // of the same class
-  return [`${first}\u0334`, `\u0345${first}`].some((pair) => pair.normalize("NFD") !== pair);
+  const [first] = character.normalize("NFD"); // of the same class, but for three characters
+  return !CLASS_0.includes(character) && [`${first}\u0334`, `\u0345${first}`].some((pair) => pair.normalize("NFD") !== pair);
 }

@@ -48,8 +48,8 @@ export class Reader {
    */
   async read(text, { alpha = ALPHA, search = async (job) => runJob(job), onRegistered = () => {} } = {}) {
     require(typeof text === "string" && text.isWellFormed(), "not-text", "the text has lone surrogates, so it is not Unicode text");
-    const characters = text.length > MAX_CHARACTERS ? Array.from(text).length : text.length;
-    const most = MAX_CHARACTERS;
+    const most = MAX_CHARACTERS; // of one or two units each
+    const characters = text.length > most && text.length <= 2 * most ? Array.from(text).length : text.length;
     require(characters <= most, "input-too-large", `the text has ${characters} characters; at most ${most} are decoded at once`);
     require(alpha > 0 && alpha < 1, "option-out-of-range", `alpha is ${alpha}; it must lie between 0 and 1`);
     const variants = variantsOf(text); // 1

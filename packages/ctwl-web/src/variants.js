@@ -25,13 +25,15 @@ const BLOCKS = new Set(
 );
 const PARAGRAPHS = new Set("p h1 h2 h3 h4 h5 h6 blockquote pre".split(" "));
 const LONGEST_TAG = 1000;
+/** \b is of ASCII alone. */
+const WORD_END = "(?![\\p{L}\\p{N}_])";
 const TAG = new RegExp(
-  `</?(?:${[...BLOCKS].join("|")}|html|head|body|script|style|span|a|b|i|em|strong|code|u|sup|sub)\\b[^<>]{0,400}>`,
-  "gi",
+  `</?(?:${[...BLOCKS].join("|")}|html|head|body|script|style|span|a|b|i|em|strong|code|u|sup|sub)${WORD_END}[^<>]{0,400}>`,
+  "giu",
 );
 const TAG_START = /<\/?[a-zA-Z]|<[!?]/y;
 const TAG_NAME = /<\/?([a-z][a-z0-9]{0,20})/y;
-const HIDDEN_TAG = /<(script|style|head|template)\b/y;
+const HIDDEN_TAG = new RegExp(`<(script|style|head|template)${WORD_END}`, "uy");
 const WORD = new RegExp(
   `${BLANK}+|&(?:#[0-9]{1,7}|#x[0-9a-f]{1,6}|[a-z][a-z0-9]{1,31});?|[^${SPACE}&]+|&`,
   "gi",

@@ -41,6 +41,8 @@ FORMS = {
     "١٢٣ ४५६ ½ Ⅷ 你好123世界, 👍🏽 e\u0301 " * 6,
     "code": "for (let i = 0; i < 10; i++) {\n\tconsole.log(`${i} ** 2 = ${i ** 2}`);\n}\n" * 8,
     "numbers": " ".join(str(n * n * 7919) for n in range(60)),
+    "words like tags": "Le modèle écrit <période> puis\nune ligne courte.\n\nEncore <période> et *la* fin.",
+    "marks of class 0": "a" + "\u0f73" * 300,
     "short": "Hello.",
     "nothing": "",
 }

@@ -58,7 +58,7 @@ test("the page says ask there where there is a signpost", async () => {
   const signposts = [{ provider: 1, name: "One", scheme: "Own", url: "https://one.example/detect" }];
   assert.equal(
     verdict({ ...report, signposts }, say, "en").means,
-    `${words["means-found"]} Ask there: https://one.example/detect is the detector of One for Own. This signpost points, and proves nothing.`,
+    `${words["means-found"]} Ask there: the detector of One for Own is at https://one.example/detect. This is only an address; it proves nothing.`,
   );
 });
 

@@ -40,8 +40,8 @@ MAX_TOKENS = 1 << 17
 """Longest text that is decoded, in proxy tokens: about 20 minutes on two cores."""
 
 SCREEN = 0.2
-"""Default level of the screen of a scan: of what the whole reading finds, one in 200 is lost, all of it by
-``delta`` (``evaluation/light.py``)."""
+"""Default level of the screen of a scan: of what the whole reading finds in 200 tokens, at most one in 200 is lost; in
+150 tokens more is, mostly by ``delta`` (``evaluation/light.py``)."""
 
 ScoreName: TypeAlias = Literal["auto", "light", "both", "soft", "rank", "count"]
 """How positions may be scored, see :mod:`ctwl_decoder.statistics.scores`: "light" by ranks alone, without the proxy LM;

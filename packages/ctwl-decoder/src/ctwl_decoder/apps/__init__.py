@@ -1,1 +1,1 @@
-"""The programs: ``ctwl-decode`` and its subcommands serve, scan, prove, verify and resolve."""
+"""The programs: ``ctwl-decode`` and its subcommands serve, scan, page, prove, verify and resolve."""

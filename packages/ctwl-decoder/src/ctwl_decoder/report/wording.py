@@ -173,7 +173,7 @@ def describe_record(record: ReadRecord | None) -> list[tuple[str, str]]:
 
 def ask_there(name: str, scheme: str, url: str) -> str:
     """A signpost in a sentence."""
-    return f"Ask there: {url} is the detector of {name} for {scheme}. This signpost points, and proves nothing."
+    return f"Ask there: the detector of {name} for {scheme} is at {url}. This is only an address; it proves nothing."
 
 
 def no_detector(provider: int, name: str | None, state: str) -> str:

@@ -49,7 +49,7 @@ examples:
   ctwl-decode scan a.jsonl.gz b.parquet --out results.parquet --beacon 700 --beacon 31 --text-column body
       look for all versions of two providers, in records whose text is called body
   ctwl-decode scan corpus/ --out results.parquet --full
-      read every document by the proxy LM; the screen loses one find in 200
+      read every document by the proxy LM; the screen loses few finds, mostly of short texts
   ctwl-decode scan corpus/ --out results.parquet --all-codes
       look for all 2^20 codes: slower, and a text must have some more tokens
   ctwl-decode scan corpus/ --out results.parquet --beacon 700 --ray
@@ -57,8 +57,8 @@ examples:
 
 Read the results with any Parquet reader, in Python with pyarrow.parquet.read_table("results.parquet"). The fewer codes
 are searched, the shorter a text may be, and the smaller its p-value. ctwl-decode, without scan, searches all codes
-beside the registered ones, so its p-values are twice as large. Each document is tested at the level alpha: of a million
-human texts, a hundred pass the default by chance, so read the p_value.
+beside the registered ones: read in the same way (--full, --light), its p-values are twice as large. Each document is
+tested at the level alpha: of a million human texts, a hundred pass the default by chance, so read the p_value.
 exit status: 0 done; 2 an error; 130 interrupted.
 """
 
@@ -77,7 +77,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="LEVEL",
         type=float,
         default=SCREEN,
-        help="read a document whole only where the ranks of its tokens, which take a 500th of the time, give a "
+        help="read a document whole only where the ranks of its tokens, which take a 400th of the time, give a "
         f"p-value of at most this (default {SCREEN:g})",
     )
     way.add_argument("--full", dest="screen", action="store_const", const=None, help="read every document whole")
