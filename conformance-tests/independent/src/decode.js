@@ -205,8 +205,7 @@ class Reader {
   /** What may be a passage: `{reader, from, behind, n, code, tests, bound}`, `p` where it is known. */
   candidates() {
     if (this.found.length === 0) return [];
-    const whole = this.wholeCandidates();
-    return [...whole, ...this.windowCandidates(whole)].map((one) => Object.assign(one, { reader: this }));
+    return [...this.wholeCandidates(), ...this.windowCandidates()].map((one) => Object.assign(one, { reader: this }));
   }
 
   /** 6 and 7 for the whole text, for each number of codes; with the record, which is tested as a whole too (10.4). */
@@ -236,8 +235,8 @@ class Reader {
     return rowsOf(countedIn(positions, n, 0), this.profile.key);
   }
 
-  /** The windows that a preliminary search does not rule out, and that the whole text does not show more clearly. */
-  windowCandidates(whole) {
+  /** The windows that a preliminary search does not rule out. */
+  windowCandidates() {
     const lists = this.numbers.map((n) => windows(this.found.length, n));
     if (lists.every((list) => list.length === 0)) return [];
     const { key, code_bits: bits, colours } = this.profile;
@@ -260,8 +259,8 @@ class Reader {
       }));
     });
     candidates.sort((a, b) => a.bound - b.bound);
-    const shown = (one) => whole.some(({ code, p }) => code === one.code && Math.log(p) <= one.bound);
-    const promising = candidates.filter((one) => one.n > 1 && one.bound - SLACK <= Math.log(PROMISING) && !shown(one));
+    // Also where the whole text shows the code more clearly: a window may show the record's further codes.
+    const promising = candidates.filter((one) => one.n > 1 && one.bound - SLACK <= Math.log(PROMISING));
     for (const one of promising.slice(0, MAX_RECORDS)) this.readRecord(one);
     return candidates
       .filter(({ bound }) => bound - SLACK <= Math.log(this.alpha))
