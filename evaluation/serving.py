@@ -1,8 +1,8 @@
 """What does marking cost a server at each step, on the device and on the host?
 
 Rows of a batch are different texts, with the logits of SmolLM2 over a provider's vocabulary at their places. At each
-step all texts grow by a token, and all rows are marked. Each setting has a bridge of its own, so caches are cold but for
-the steps of the warm-up. The time is split in three:
+step all texts grow by a token, and all rows are marked. Each setting has a bridge of its own, so caches are cold, but
+for the steps of the warm-up. The time is split in three:
 
 - before the logits: reading the new tokens and planning the places, which a server does during its forward pass;
 - on the device: softmax, and the strategy's passes over the vocabulary;
