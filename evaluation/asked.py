@@ -1,7 +1,7 @@
 """How often does ``delta`` ask the proxy LM?
 
 An encoder that knows how tokens are chosen asks only where the answer can matter (spec section 8.2). The experiment
-counts the windows that the proxy LM weighs for a token of text, the first tokens left out, which carry nothing; the
+counts the prefixes that the proxy LM weighs for a token of text, the first tokens left out, which carry nothing; the
 machine makes no difference. An encoder that always asks weighs one at least. SmolLM2 writes, sampled at two
 temperatures and greedy, at several strengths.
 
@@ -22,16 +22,16 @@ TEMPERATURES = (1.0, 0.7, 0.0)
 DELTAS = (1.0, 2.0, 4.0)
 
 
-def windows_a_token(encoder: Encoder, temperature: float, delta: float, options: Options) -> float:
-    """Windows that are weighed for each token that may be marked."""
+def prefixes_a_token(encoder: Encoder, temperature: float, delta: float, options: Options) -> float:
+    """Prefixes that are weighed for each token that may be marked."""
     texts, tokens = options.texts, options.tokens
     with patch.object(encoder.proxy, "weights", wraps=encoder.proxy.weights) as weigh:
         generated(
             encoder, texts, tokens, batch=texts, seed=options.seed, beacon=lambda _: (42, 1), strategy="delta",
             delta=delta, temperature=temperature,
         )  # fmt: skip
-    windows = sum(len(call.args[0]) for call in weigh.call_args_list)
-    return float(windows / (texts * (tokens - encoder.proxy.profile.prefix_length)))
+    prefixes = sum(len(call.args[0]) for call in weigh.call_args_list)
+    return float(prefixes / (texts * (tokens - encoder.proxy.profile.prefix_length)))
 
 
 @experiment(quick={"texts": 2, "tokens": 20}, texts=8, tokens=110, seed=1)
@@ -40,8 +40,8 @@ def main(options: Options) -> Result:
     encoder = Encoder.open("smollm2", OFFLINE)
     rows = []
     for temperature, delta in tracked(list(product(TEMPERATURES, DELTAS)), "asked"):
-        windows = windows_a_token(encoder, temperature, delta, options)
-        rows.append({"temperature": temperature, "delta": delta, "windows a token": round(windows, 3)})
+        prefixes = prefixes_a_token(encoder, temperature, delta, options)
+        rows.append({"temperature": temperature, "delta": delta, "windows a token": round(prefixes, 3)})
     return {"rows": rows}
 
 

@@ -2,10 +2,10 @@
 
 Speeds are ratios within one run, so they hold on a noisy machine.
 
-- decode: the whole decoder on 200 tokens beside the bare forward pass of the proxy LM on the same windows, as the
+- decode: the whole decoder on 200 tokens beside the bare forward pass of the proxy LM on the same prefixes, as the
   decoder runs it and by transformers' own float32 model;
 - scan: short documents, and a longer one, searched for one provider's beacons and for all codes, beside the bare
-  forward pass over their windows in the best of several batch sizes;
+  forward pass over their prefixes in the best of several batch sizes;
 - encode: each strategy beside plain generation, batch 8 and a single row, SmolLM2 on both sides; ``delta`` with the
   proxy in float32 and, as the encoder has it by default, in bfloat16 where the CPU has AMX;
 - memory: the peak while decoding, above the loaded model.
@@ -59,8 +59,8 @@ def decode(decoder: Decoder, runs: int) -> dict[str, Any]:
     """
     proxy, texts = decoder.proxy, plain_texts(decoder, TOKENS, TEXTS)
     prefix, context, size = proxy.profile.prefix_length, proxy.profile.context_length, proxy.batch_size
-    windows = [positions(proxy.tokenizer.encode(text), prefix, context).prefixes for text in texts]
-    batches = [each[start : start + size] for each in windows for start in range(0, len(each), size)]
+    prefixes = [positions(proxy.tokenizer.encode(text), prefix, context).prefixes for text in texts]
+    batches = [each[start : start + size] for each in prefixes for start in range(0, len(each), size)]
     plain = load_proxy_model(proxy.profile)
 
     def plainly() -> None:
@@ -85,17 +85,17 @@ def decode(decoder: Decoder, runs: int) -> dict[str, Any]:
 
 
 def scanning(decoder: Decoder, length: int, documents: int, runs: int) -> dict[str, Any]:
-    """A scan of documents of so many tokens beside the bare forward pass over all their windows."""
+    """A scan of documents of so many tokens beside the bare forward pass over all their prefixes."""
     proxy, profile = decoder.proxy, decoder.profile
     opened = DocumentDecoder(Settings(profile), device="cpu").decoder
     texts = plain_texts(decoder, length, documents)
     cuts = [positions(proxy.tokenizer.encode(t), profile.prefix_length, profile.context_length) for t in texts]
-    windows = np.concatenate([cut.prefixes for cut in cuts])
+    prefixes = np.concatenate([cut.prefixes for cut in cuts])
     tokens = sum(len(cut) + profile.prefix_length for cut in cuts)
 
     def forward(size: int) -> None:
-        for start in range(0, len(windows), size):
-            proxy.forward(windows[start : start + size])
+        for start in range(0, len(prefixes), size):
+            proxy.forward(prefixes[start : start + size])
 
     def run(beacons: tuple[tuple[int, int], ...] | None) -> None:
         with tempfile.TemporaryDirectory() as folder:
@@ -165,7 +165,7 @@ def resident(field: str) -> float:
 def memory() -> dict[str, float]:
     """Peak resident memory of the first decode of a process above what the loaded model takes, in megabytes.
 
-    The model's pages are all touched first by one window.
+    The model's pages are all touched first by one prefix.
     """
     decoder = Decoder.open(OFFLINE)
     (text,) = plain_texts(decoder, TOKENS, 1)

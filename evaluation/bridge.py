@@ -18,6 +18,7 @@ import numpy as np
 import torch
 from common import generated, rate, recalled, scored_positions, sources
 from experiment import Options, Result, experiment, tracked
+from reading import LEVEL
 from transplant import PAIRS, encoder_of, proxy_of, transplant
 
 from ctwl_decoder import Decoder
@@ -59,7 +60,7 @@ def measured(pair: tuple[str, str], folder: Path, strategy: str, options: Option
         "strategy": strategy,
         "proxy tokens": tokens,
         "exact": rate(sum(bool(f["exact"]) for f in found), len(found)),
-        "p <= 1e-4": rate(sum(f["p"] <= 1e-4 for f in found), len(found)),
+        "p <= 1e-4": rate(sum(f["p"] <= LEVEL for f in found), len(found)),
         "hit rate": round(float(np.mean([f["hits"] for f in found])), 4),
         "hit rate of a wrong code": round(float(np.mean([f["wrong"] for f in found])), 4),
         "marked positions seen by the reader": round(1 - sum(g.lost for g in written) / marked, 5),

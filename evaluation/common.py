@@ -8,6 +8,7 @@ from hashlib import sha256
 from importlib import metadata
 from itertools import product
 from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeVar
 
 import joblib
@@ -16,8 +17,13 @@ from experiment import RESULTS, tracked
 from numpy.typing import NDArray
 from scipy import stats
 
+import ctwl_decoder.statistics.evidence
 import ctwl_encoder
-import ctwl_protocol
+import ctwl_protocol.hashing
+import ctwl_protocol.partition
+import ctwl_protocol.proxy
+import ctwl_protocol.text.positions
+from ctwl_decoder import Report
 from ctwl_decoder.statistics.evidence import Observe, observe
 from ctwl_decoder.statistics.scored_positions import ScoredPositions
 from ctwl_decoder.statistics.scores import Score, position_scores
@@ -90,17 +96,24 @@ def generated(
 
 
 @cache
+def digest(*parts: ModuleType | Path) -> str:
+    """One digest of modules and files. A package stands for all its modules."""
+    paths = [part if isinstance(part, Path) else Path(part.__file__ or "") for part in parts]
+    files = [
+        file for path in paths for file in (sorted(path.parent.rglob("*.py")) if path.stem == "__init__" else [path])
+    ]
+    return sha256(b"".join(sha256(file.read_bytes()).digest() for file in files)).hexdigest()
+
+
 def sources() -> str:
     """A digest of what a text depends on beside its options: the code that writes it, and the libraries underneath."""
-    digest = sha256(str([metadata.version(name) for name in ("torch", "transformers", "tokenizers")]).encode())
-    packages = [Path(package.__file__ or "").parent.rglob("*.py") for package in (ctwl_protocol, ctwl_encoder)]
-    own = [
-        Path(__file__).with_name(f"{name}.py")
-        for name in ("texts", "baselines", "secret_marks", "attacks", "substitution", "transplant")
-    ]
-    for file in sorted([*packages[0], *packages[1], *own]):
-        digest.update(file.read_bytes())
-    return digest.hexdigest()
+    names = ("common", "texts", "baselines", "secret_marks", "attacks", "substitution", "transplant")
+    own = [Path(__file__).with_name(f"{name}.py") for name in names]
+    return f"{digest(ctwl_protocol, ctwl_encoder, *own)} {_versions('torch', 'transformers', 'tokenizers')}"
+
+
+def _versions(*names: str) -> str:
+    return " ".join(metadata.version(name) for name in names)
 
 
 @KEPT.cache(ignore=["make"])  # type: ignore[untyped-decorator]
@@ -116,10 +129,17 @@ def recalled(make: Callable[[], T], *decided: object) -> T:
 
 def kept(proxy: Proxy) -> Observe:
     """What observes in the proxy's place, and keeps the evidence."""
-    arithmetic = (
-        f"{proxy.profile.digest} {proxy.arithmetic} {metadata.version('torch')} {metadata.version('ctwl-protocol')}"
-    )
-    return lambda cut, progress: recalled(partial(observe, proxy, cut, progress), "evidence", arithmetic, cut)
+    code = digest(
+        ctwl_protocol.proxy, ctwl_protocol.partition, ctwl_protocol.hashing, ctwl_protocol.text.positions,
+        ctwl_decoder.statistics.evidence,
+    )  # fmt: skip
+    decided = proxy.profile.digest, proxy.arithmetic, _versions("torch", "transformers"), code
+    return lambda cut, progress: recalled(partial(observe, proxy, cut, progress), "evidence", *decided, cut)
+
+
+def likeliest(report: Report) -> int | None:
+    """The decoder's best code, whether or not it was found; None where the text has no position to score."""
+    return (report.likeliest or report).code
 
 
 def scored_positions(proxy: Proxy, ids: NDArray[np.int64], *scores: Score) -> list[ScoredPositions]:

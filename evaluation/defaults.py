@@ -26,6 +26,7 @@ from common import beside, kept, news_prompts, rate, recalled, sources
 from diversity import self_bleu
 from experiment import Options, Result, experiment, tracked
 from numpy.typing import NDArray
+from reading import LEVEL
 from texts import Recipe, Text, Writer, mean_nll
 
 from ctwl_decoder import Decoder
@@ -101,7 +102,7 @@ def main(options: Options) -> Result:
                 for name, values in variety.items()
             }
             rows.append(row)
-    return {"settings": {"level": 1e-4, "allows a mark, nats a token": ALLOWS}, "rows": rows}
+    return {"settings": {"level": LEVEL, "allows a mark, nats a token": ALLOWS}, "rows": rows}
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ import torch
 from bridge import read
 from common import generated, kept, mean, rate
 from experiment import OFFLINE, Options, Result, experiment, tracked
+from reading import LEVEL
 from transplant import provider
 
 from ctwl_decoder import Decoder
@@ -71,7 +72,7 @@ def main(options: Options) -> Result:
             reports = [decoder.decode(decoder.proxy.tokenizer.decode(ids), score="both") for ids in shown]
             counted = [read(decoder, generation, options.tokens) for generation in texts]
             right = [
-                report.code == generation.beacon.code and report.p_value <= 1e-4
+                report.code == generation.beacon.code and report.p_value <= LEVEL
                 for report, generation in zip(reports, texts, strict=True)
             ]
             rows.append(

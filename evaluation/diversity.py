@@ -6,7 +6,8 @@
 - self-BLEU: how much texts of one provider and version resemble each other (BLEU of each against the others), where
   all carry one code, where each has a nonce of its own, and plain.
 
-Intervals are of paired differences to plain texts, prompt by prompt.
+Intervals are of paired differences to plain texts, prompt by prompt. Self-BLEU has none, because each of its values
+depends on all texts.
 
     python evaluation/diversity.py --out evaluation/results/diversity.json
 """
@@ -102,7 +103,7 @@ def main(options: Options) -> Result:
     return {
         "rows": rows,
         "self-BLEU of one provider and version": [
-            {"texts": name, **summary(each, bleu["plain"])} for name, each in bleu.items()
+            {"texts": name, "mean": round(float(each.mean()), 4)} for name, each in bleu.items()
         ],
     }
 

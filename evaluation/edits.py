@@ -20,7 +20,7 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-from common import kept, rate
+from common import kept, likeliest, rate
 from editing import EDITS, Edit, replaced
 from experiment import Options, Result, experiment, tracked
 from numpy.typing import NDArray
@@ -99,7 +99,8 @@ class Reader:
     def read(self, edited: str) -> Reading:
         """The text after an edit, as any text is read: the proxy LM is asked where the light scores show too little."""
         variants = self._tokenized(edited)
-        key = b"|".join(variant.positions.prefixes.tobytes() for variant in variants)
+        positions = [variant.positions for variant in variants]
+        key = b"|".join(each.prefixes.tobytes() + each.observed.tobytes() for each in positions)
         if key not in self._done:
             self._done[key] = self._read(edited, variants)
         return replace(self._done[key], changed=edited != self.text)
@@ -108,14 +109,13 @@ class Reader:
         report = self._decoder.decode(edited, alpha=LEVEL)
         own = pairs(self._own)
         left = {each.name: len(own & pairs(each.positions)) / len(own) for each in variants}
-        best = report.likeliest.code if report.likeliest else report.code
         return Reading(
             changed=True,
             left=max(left.values()),
             given=left[AS_GIVEN],
             found=any(span.code == self._code for span in report.spans),
             light=report.read == "light",
-            p_value=report.p_value if best == self._code else 1.0,
+            p_value=report.p_value if likeliest(report) == self._code else 1.0,
         )
 
 

@@ -24,14 +24,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common import generated, kept, rate, recalled, sources
+from common import digest, generated, kept, rate, recalled, sources
 from documents import cut
 from experiment import Options, Result, experiment, tracked
 from numpy.typing import NDArray
+from reading import LEVEL
 from scipy import stats
 from texts import Recipe, Writer
 from transplant import encoder_of
 
+import ctwl_decoder
+import ctwl_protocol
 from ctwl_decoder.search.plan import (
     LIGHT_FIRST,
     LIGHT_SHARES,
@@ -53,7 +56,6 @@ from ctwl_protocol.proxy import Proxy
 from ctwl_protocol.registry import load_trusted
 from ctwl_protocol.text.positions import Positions, positions
 
-ALPHA = 1e-4
 METHODS: dict[str, dict[str, Any]] = {
     "unbiased, T = 1": {"method": "unbiased"},
     "gumbel, T = 1": {"method": "gumbel"},
@@ -96,19 +98,19 @@ def counted(rows: Sequence[Mapping[str, float]], codes: int, registered: int) ->
         share: np.minimum(tail["light-soft"] / share, tail["light-rank"] / (1 - share)) for share in SOFT_SHARES
     }
     light = by_share[LIGHT_SHARES[Score.LIGHT_SOFT]]
-    finds = codes * whole <= ALPHA
+    finds = codes * whole <= LEVEL
     all_alike = np.minimum(tail["light-soft"], tail[ALIKE]) / LIGHT_SHARES[Score.LIGHT_RANK]
-    scanned = registered * whole <= ALPHA
+    scanned = registered * whole <= LEVEL
     return {
         "texts": len(rows),
         "whole": int(finds.sum()),
-        "light": {f"{s:g} of its level for light-soft": int((codes * p <= ALPHA).sum()) for s, p in by_share.items()},
-        "light, all tokens alike": int((codes * all_alike <= ALPHA).sum()),
-        "light, of what the whole finds": rate(int((finds & (codes * light <= ALPHA)).sum()), max(int(finds.sum()), 1)),
+        "light": {f"{s:g} of its level for light-soft": int((codes * p <= LEVEL).sum()) for s, p in by_share.items()},
+        "light, all tokens alike": int((codes * all_alike <= LEVEL).sum()),
+        "light, of what the whole finds": rate(int((finds & (codes * light <= LEVEL)).sum()), max(int(finds.sum()), 1)),
         "light first": {
             f"{share:g} of the level for light": {
-                "found": int(((codes * light <= ALPHA * share) | (codes * whole <= ALPHA * (1 - share))).sum()),
-                "by light": int((codes * light <= ALPHA * share).sum()),
+                "found": int(((codes * light <= LEVEL * share) | (codes * whole <= LEVEL * (1 - share))).sum()),
+                "by light": int((codes * light <= LEVEL * share).sum()),
             }
             for share in FIRST_SHARES
         },
@@ -156,7 +158,7 @@ def kinds(files: Sequence[Path]) -> dict[str, str]:
 def human(proxy: Proxy, options: Options) -> Result:
     """The p-values of a scan's screen on human text: of all registered codes, of the whole text and of windows."""
     rng, by_kind, beacons = np.random.default_rng(options.seed), kinds(options.files), load_trusted().registry.beacons()
-    plan = SearchPlan.of(proxy.profile, NO_CODES, alpha=ALPHA, score="light", beacons=beacons)
+    plan = SearchPlan.of(proxy.profile, NO_CODES, alpha=LEVEL, score="light", beacons=beacons)
     counts = RecordReader(proxy.profile).counts
     p_values: dict[str, list[float]] = {}
     for kind, text in tracked(sorted(by_kind.items(), key=lambda item: len(item[1])), "human text"):
@@ -216,13 +218,17 @@ def main(options: Options) -> Result:
     for length, at_length in zip(lengths, zip(*bridged(proxy, options, lengths), strict=True), strict=True):
         what = "unbiased, T = 1, through the bridge from GPT-2's vocabulary"
         rows.append({"method": what, "tokens": length, **counted(at_length, profile.codes, registered)})
+    files = [(file.name, digest(file)) for file in options.files]
+    own = [Path(__file__).with_name(name) for name in ("light.py", "documents.py")]
+    code = digest(ctwl_decoder, ctwl_protocol, *own)
+    decided = profile.digest, code, registered, files, options.passages, options.seed
     return {
         "settings": {"registered codes": registered, "light first": LIGHT_FIRST},
         "rows": rows,
         "screen, of what the whole finds": {
             str(length): passing([row["scan"] for row in rows if row["tokens"] == length]) for length in lengths
         },
-        "human": recalled(partial(human, proxy, options), "light, human, all kinds", options.passages, options.seed),
+        "human": recalled(partial(human, proxy, options), "light, human", *decided),
     }
 
 

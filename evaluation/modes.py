@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from common import generated, rate
+from common import generated, likeliest, rate
 from experiment import OFFLINE, Options, Result, experiment, tracked
 
 from ctwl_decoder import Decoder
@@ -51,7 +51,7 @@ def main(options: Options) -> Result:
         )  # fmt: skip
         reader = vanilla if name.startswith("vanilla") else decoder
         reports = [reader.decode(generation.text) for generation in written]
-        exact = [r.code == g.beacon.code for r, g in zip(reports, written, strict=True)]
+        exact = [likeliest(r) == g.beacon.code for r, g in zip(reports, written, strict=True)]
         measured[name] = {
             "exact": rate(sum(exact), len(exact)),
             "hit rate": round(float(np.mean([r.hits / max(r.scored, 1) for r in reports])), 3),

@@ -16,13 +16,12 @@ import numpy as np
 from common import generated, kept, rate
 from documents import documents
 from experiment import OFFLINE, Options, Result, experiment, tracked
+from reading import LEVEL
 
 from ctwl_decoder import Decoder
 from ctwl_decoder.report.model import Span
 from ctwl_encoder import Encoder
 from ctwl_protocol.proxy import open_proxy
-
-LEVEL = 1e-4
 
 
 def overlap(spans: list[Span], start: int, end: int) -> float:

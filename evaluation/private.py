@@ -13,9 +13,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from common import generated, rate
+from common import generated, likeliest, rate
 from experiment import OFFLINE, Options, Result, experiment
 from false_positives import judge, summary
+from reading import LEVEL
 
 from ctwl_decoder import Decoder, Report
 from ctwl_encoder import Encoder
@@ -29,10 +30,11 @@ _SHORTER = 100
 
 def rates(codes: list[int], reports: list[Report]) -> dict[str, Any]:
     """How often the owner read the code, and was sure of it."""
+    exact = np.array(codes) == np.array([likeliest(report) for report in reports])
     p_values = np.array([report.p_value for report in reports])
     return {
-        "exact": rate(sum(code == report.code for code, report in zip(codes, reports, strict=True)), len(codes)),
-        "detected at p <= 1e-4": rate(int((p_values <= 1e-4).sum()), len(codes)),
+        "exact": rate(int(exact.sum()), len(codes)),
+        "detected at p <= 1e-4": rate(int((exact & (p_values <= LEVEL)).sum()), len(codes)),
         "median p": float(np.median(p_values)),
     }
 

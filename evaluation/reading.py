@@ -11,6 +11,7 @@ from baselines import BASELINES
 from common import rate, scored_positions
 from texts import Recipe, Text
 
+from ctwl_decoder.options import ALPHA
 from ctwl_decoder.statistics.code_scores import code_space, score_all
 from ctwl_decoder.statistics.null import FLOOR, null_of
 from ctwl_decoder.statistics.scored_positions import ScoredPositions, ScoreTable
@@ -18,7 +19,7 @@ from ctwl_decoder.statistics.scores import Score
 from ctwl_protocol import Profile
 from ctwl_protocol.proxy import Proxy
 
-LEVEL = 1e-4
+LEVEL = ALPHA
 """The decoder's own."""
 
 

@@ -57,11 +57,24 @@ class Run:
         self.records = 0
 
     def written(
-        self, texts: int, tokens: int, record: Callable[[Beacon], Record], keys: ProviderKeys | None = None
+        self,
+        texts: int,
+        tokens: int,
+        record: Callable[[Beacon], Record],
+        keys: ProviderKeys | None = None,
+        shift: int = 0,
     ) -> list[Generation]:
-        """Texts, batch by batch, each batch of one provider, each text with a nonce of its own."""
+        """Texts, batch by batch, each batch of one provider, each text with a nonce of its own.
+
+        Args:
+            texts: their number.
+            tokens: of each.
+            record: makes each text's record of its beacon.
+            keys: of the provider, where the record needs them.
+            shift: is added to the seed.
+        """
         return generated(
-            self.encoder, texts, tokens, batch=25, seed=self.seed, record=record, keys=keys,
+            self.encoder, texts, tokens, batch=25, seed=self.seed + shift, record=record, keys=keys,
             beacon=lambda start: self.registered[7 * (start // 25) % len(self.registered)],
         )  # fmt: skip
 
@@ -134,7 +147,7 @@ def beacons(run: Run, texts: int, tokens: int) -> dict[str, Any]:
 def replay(run: Run, texts: int, tokens: int) -> dict[str, Any]:
     """The authenticator against somebody who writes what he can read."""
     genuine, read = [], []
-    for each in run.written(texts, tokens, run.attributed(authenticated=True), keys=OWNER):
+    for number, each in enumerate(run.written(texts, tokens, run.attributed(authenticated=True), keys=OWNER), 1):
         whole, report = run.whole(each.text, each.record, run.owner)
         genuine.append(whole and report.record is not None and report.record.authenticated is True)
         value = OTHER.authenticate(run.decoder.profile, each.record)
@@ -143,7 +156,7 @@ def replay(run: Run, texts: int, tokens: int) -> dict[str, Any]:
         def copied(_: Beacon, copy: Record = copy) -> Record:
             return copy
 
-        (again,) = run.written(1, tokens, copied, keys=OTHER)
+        (again,) = run.written(1, tokens, copied, keys=OTHER, shift=number)
         _, report = run.whole(again.text, copy, run.owner)
         if report.record is not None and report.record.codes[:3] == list(copy.codes[:3]):
             read.append(report.record.authenticated)

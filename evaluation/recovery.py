@@ -2,7 +2,7 @@
 
 SmolLM2 writes texts of a fixed length from news-like prompts for registered providers, each with a nonce of its own.
 The public decoder reads them, with the registry and with one that lists nobody. Exact: the decoder's best code is the
-one that was written. Detected: its p-value passes.
+one that was written. Detected: its p-value passes, too.
 
     python evaluation/recovery.py --out evaluation/results/recovery.json
 """
@@ -10,8 +10,9 @@ one that was written. Detected: its p-value passes.
 from __future__ import annotations
 
 import numpy as np
-from common import generated, kept, rate
+from common import generated, kept, likeliest, rate
 from experiment import OFFLINE, Options, Result, experiment, tracked
+from reading import LEVEL
 
 from ctwl_decoder import Decoder
 from ctwl_encoder import Encoder
@@ -34,17 +35,18 @@ def main(options: Options) -> Result:
     reports, others = (
         [reader.decode(generation.text) for generation in tracked(written, "reading")] for reader in (decoder, alike)
     )
-    exact, exact_of_others = (codes == np.array([report.code for report in each]) for each in (reports, others))
+    exact, exact_of_others = (codes == np.array([likeliest(report) for report in each]) for each in (reports, others))
     p_values, of_others = (np.array([report.p_value for report in each]) for each in (reports, others))
     hits, expected, scored = np.array([(report.hits, report.expected, report.scored) for report in reports]).T
     return {
         "exact": rate(int(exact.sum()), options.texts),
         "detected": {
-            f"p <= {level}": rate(int((p_values <= level).sum()), options.texts) for level in (1e-3, 1e-4, 1e-5, 1e-6)
+            f"p <= {level}": rate(int((exact & (p_values <= level)).sum()), options.texts)
+            for level in (1e-3, 1e-4, 1e-5, 1e-6)
         },
         "provider not registered": {
             "exact": rate(int(exact_of_others.sum()), options.texts),
-            "p <= 0.0001": rate(int((of_others <= 1e-4).sum()), options.texts),
+            "p <= 0.0001": rate(int((exact_of_others & (of_others <= LEVEL)).sum()), options.texts),
         },
         "median p": float(np.median(p_values)),
         "median expected p": float(np.median([2**generation.expected_log2_p for generation in written])),

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from common import beside, news_prompts, rate
+from common import beside, likeliest, news_prompts, rate
 from experiment import Options, Result, experiment, tracked
 from texts import Recipe, Writer
 from transformers import LogitsProcessorList
@@ -47,7 +47,7 @@ class Scheme(NamedTuple):
 def ours(writer: Writer, recipe: Recipe) -> Scheme:
     """This project's encoder and decoder."""
     decoder = Decoder(writer.proxy)
-    return Scheme(lambda code, _: writer.marking(recipe, [code]), lambda text: decoder.decode(text).code)
+    return Scheme(lambda code, _: writer.marking(recipe, [code]), lambda text: likeliest(decoder.decode(text)))
 
 
 def papers(folder: Path, writer: Writer, delta: float) -> Scheme:

@@ -1,7 +1,8 @@
 """What does marking cost a server at each step, on the device and on the host?
 
-Rows of a batch are texts at different places, with the logits of SmolLM2 over a provider's vocabulary at those places.
-At each step all texts grow by a token, and all rows are marked. The time is split in three:
+Rows of a batch are different texts, with the logits of SmolLM2 over a provider's vocabulary at their places. At each
+step all texts grow by a token, and all rows are marked. Each setting has a bridge of its own, so caches are cold, but
+for the steps of the warm-up. The time is split in three:
 
 - before the logits: reading the new tokens and planning the places, which a server does during its forward pass;
 - on the device: softmax, and the strategy's passes over the vocabulary;
@@ -39,7 +40,10 @@ from ctwl_protocol.text.normalization import normalize
 T = TypeVar("T")
 BATCHES = (1, 8, 64, 256)
 WARM_UP = 24
-"""Steps before the clock runs: texts need ten tokens before they are marked, and caches fill."""
+"""Steps before the clock runs: texts need ten tokens before they are marked, and caches begin to fill."""
+
+TOGETHER = 8
+"""Texts that the model reads at a time."""
 
 
 class Clock:
@@ -64,15 +68,18 @@ class Clock:
         return wrapped
 
 
-def recorded(family: str, rows: int, steps: int) -> tuple[Bridge, np.ndarray, torch.Tensor]:
-    """A bridge, tokens of some texts, int64 (rows, steps), and logits at all places, float32 (rows, steps, size)."""
+def recorded(family: str, rows: int, steps: int) -> tuple[Any, np.ndarray, torch.Tensor]:
+    """A tokenizer, tokens of different texts, int64 (rows, steps), and their logits, float16 (rows, steps, size)."""
     model, tokenizer = load_model("smollm2") if family == "smollm2" else provider(family)
     text = normalize(" ".join(pydoc_data.topics.topics.values()))
     ids = np.array(tokenizer(text, add_special_tokens=False)["input_ids"])
     tokens = ids[: len(ids) // rows * rows].reshape(rows, -1)[:, :steps]
+    logits = torch.empty((rows, steps, model.config.vocab_size), dtype=torch.float16)
     with torch.inference_mode():
-        logits = torch.cat([model(torch.from_numpy(part)).logits.float() for part in np.array_split(tokens, rows)])
-    return Bridge(tokenizer, open_proxy(OFFLINE, lazy=True)), tokens, logits
+        for start in tracked(range(0, rows, TOGETHER), f"{family}: reading"):
+            part = slice(start, start + TOGETHER)
+            logits[part] = model(torch.from_numpy(tokens[part])).logits
+    return tokenizer, tokens, logits
 
 
 def measured(
@@ -80,7 +87,6 @@ def measured(
 ) -> dict[str, Any]:
     """Medians over the steps for one batch."""
     marker, clock, steps = DeviceMarker(bridge, strategy), Clock(), []
-    rows = np.arange(batch) % len(tokens)
     texts = [marker.start(Payload((code,)), 2.0) for code in range(batch)]
 
     def counted(tensor: torch.Tensor) -> Any:
@@ -95,7 +101,7 @@ def measured(
     ):
         for place in range(tokens.shape[1]):
             clock.parts = {}
-            given = logits[rows, place].clone()
+            given = logits[:batch, place].float()
             start = time.perf_counter()
             torch.multinomial(torch.softmax(given, dim=-1), 1)
             plainly = time.perf_counter() - start
@@ -103,7 +109,7 @@ def measured(
             start = time.perf_counter()
             marker.reweigh(texts, given, planned)
             whole, again = time.perf_counter() - start, clock.parts.get("after", 0.0)
-            written = tokens[rows, place].tolist()
+            written = tokens[:batch, place].tolist()
             extend = time.perf_counter()
             marker.look_up(texts, written)
             texts = [marker.extend(text, token) for text, token in zip(texts, written, strict=True)]
@@ -129,12 +135,12 @@ def measured(
 @experiment(quick={"steps": 28}, steps=48)
 def main(options: Options) -> Result:
     """Run the benchmark."""
-    found = []
+    found, proxy = [], open_proxy(OFFLINE, lazy=True)
     for family in tracked(("smollm2", "tekken", "qwen"), "vocabularies"):
-        bridge, tokens, logits = recorded(family, 32, options.steps)
+        tokenizer, tokens, logits = recorded(family, max(BATCHES), options.steps)
         for strategy in (Strategy.UNBIASED, Strategy.GUMBEL):
             for batch in BATCHES:
-                row = measured(bridge, strategy, tokens, logits, batch)
+                row = measured(Bridge(tokenizer, proxy), strategy, tokens, logits, batch)
                 found.append(
                     {"family": family, "vocabulary": logits.shape[2], "strategy": strategy, "batch": batch, **row}
                 )

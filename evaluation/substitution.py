@@ -19,7 +19,7 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from attacks import substitute
-from common import generated, kept, rate, recalled, scored_positions, sources
+from common import generated, kept, likeliest, rate, recalled, scored_positions, sources
 from experiment import OFFLINE, Options, Result, experiment, tracked
 from reading import own_score, read_whole
 
@@ -66,7 +66,7 @@ def main(options: Options) -> Result:
             for (share, text), name in product(zip(SHARES, each["texts"], strict=True), scores):
                 asked, score = scores[name]
                 report = decoder.decode(text, score=asked)
-                right = report.code == code
+                right = likeliest(report) == code
                 (scored,) = scored_positions(proxy, proxy.tokenizer.encode(text), score)
                 whole = read_whole(proxy.profile, scored, code)
                 found.setdefault((share, name), []).append((right, right and report.detected, whole.exact, whole.found))

@@ -28,7 +28,7 @@ from ctwl_conformance.run.classes import CLASSES
 from ctwl_conformance.run.results import Measure, Report, Result
 from ctwl_conformance.run.verdicts import verdicts
 from ctwl_conformance.vectors import command, load_numeric, reference
-from ctwl_conformance.vectors.numeric import HEAVIEST, REFERENCE, WINDOWS, Numeric, weigh
+from ctwl_conformance.vectors.numeric import HEAVIEST, PREFIXES, REFERENCE, Numeric, weigh
 from ctwl_protocol import CTWLError, get_profile
 from ctwl_protocol.errors import ProxyNotFound, TokenOutOfRange
 from ctwl_protocol.partition.reference import quantize
@@ -89,7 +89,7 @@ def test_the_files_keep_to_their_schema_and_say_what_the_profile_does() -> None:
         profile = get_profile(name)
         assert document["digest"] == profile.digest
         assert numeric.tolerance == Fraction(*profile.tolerance.total_variation)
-        assert len(numeric.windows) == WINDOWS
+        assert len(numeric.windows) == PREFIXES
         assert {len(window) for window in numeric.windows} == {profile.prefix_length}
         for test in document["tests"]:
             tokens, weights = test["input"]["tokens"], test["expected"]["weights"]
@@ -101,7 +101,7 @@ def test_the_files_keep_to_their_schema_and_say_what_the_profile_does() -> None:
 
 def test_the_specification_names_their_sizes() -> None:
     part = (ROOT / "spec" / "reader.md").read_text(encoding="utf-8").split("## 13.")[1]
-    assert f"each of {WINDOWS} prefixes" in part and f"the {HEAVIEST} tokens" in part
+    assert f"each of {PREFIXES} prefixes" in part and f"the {HEAVIEST} tokens" in part
 
 
 def reweighed(numeric: Numeric, proxy: Proxy) -> Fraction:
@@ -140,7 +140,7 @@ def test_they_are_kept_measured_anew_and_held_to_the_proxy(tmp_path: Path, capsy
     (offline, toy) = (tmp_path / "numeric" / f"{name}.json" for name in (OFFLINE, TOY))
     assert offline.read_bytes() == (FOLDER / "numeric" / offline.name).read_bytes()
     made = Numeric.of(json.loads(toy.read_bytes()))
-    assert len(made.windows) == WINDOWS and made.variation(made.weights, made.totals) == 0
+    assert len(made.windows) == PREFIXES and made.variation(made.weights, made.totals) == 0
     assert main(["generate", "--check", str(tmp_path)]) == 0
     assert f"numeric, {TOY}: mean total variation 0, at most 0 is asked for" in capsys.readouterr().out
     # A number that is not the proxy's, signed for all the same.
@@ -239,7 +239,7 @@ def test_the_right_weights_pass() -> None:
         ("totals[0] = 3", "failed", "contradict themselves: a total of 3"),
         ("weights[7].pop()", "errored", "not one weight for each token"),
         ("weights.pop(); totals.pop()", "errored", "not one weight for each token"),
-        ("totals.pop()", "errored", "not one total for each window"),
+        ("totals.pop()", "errored", "not one total for each prefix"),
         ("weights[0][0] = 0.5", "errored", "weights.0.0"),
         ("weights[0][0] = -1", "errored", "weights.0.0"),
     ],

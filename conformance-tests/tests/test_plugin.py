@@ -61,6 +61,12 @@ def test_what_is_known_beforehand(pytester: pytest.Pytester) -> None:
     assert "no case is called vector/none" in done.stderr.str()
 
 
+def test_a_seed_is_bounded(pytester: pytest.Pytester) -> None:
+    done = pytester.runpytest_inprocess(*options(pytester.path), "--ctwl-seed", str((1 << 20) + 1))
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    assert "--ctwl-seed is 1048577; it must lie between 0 and 1048576" in done.stderr.str()
+
+
 def test_without_its_options_the_plug_in_does_nothing(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("def test_mine(): pass")
     given = [option for option in options(pytester.path) if option.startswith(("-p", "no:", "ctwl_"))]

@@ -177,9 +177,47 @@ def test_who_gives_no_answer_does_not_speak_against_its_partner(tmp_path: Path) 
     decoder = f"{shlex.quote(sys.executable)} {tmp_path / 'silent.py'}"
     status, report = run(tmp_path, "--encoder", TOY, "--decoder", decoder, "--only", "round-trip/*")
     assert status == 1
-    assert {result.silent for result in report.results if result.verdict == "errored"} == {"silent"}
+    assert {result.at_fault for result in report.results if result.verdict == "errored"} == {"silent"}
     assert of(report, "silent")["basic-reader"] == "does not conform"
     assert of(report, "toy") == {"encoder": "not tested"}
+
+
+MINE = """
+from ctwl_conformance.adapter import *
+from ctwl_protocol import CTWLError
+
+class Mine(Implementation):
+    def start(self):
+        return Started(name="mine", version="1", classes=["{role}"], profiles=["org.ctwl.toy.1"], families=[])
+
+    def {op}(self, request):
+        {answer}
+
+serve(Mine())
+"""
+OVERLAPPING = "[Span(start=0, end=9, code=7, p_value=1e-9), Span(start=8, end=12, code=7, p_value=1e-9)]"
+CONTRADICTS = f"return Decoded(detected=True, code=7, p_value=1e-9, spans={OVERLAPPING}, record=None)"
+
+
+@pytest.mark.parametrize(
+    ("role", "op", "answer", "partner", "judged"),
+    [
+        ("encoder", "encode", "raise CTWLError('no')", DECODER, "basic-reader"),
+        ("decoder", "decode", CONTRADICTS, TOY, "encoder"),
+    ],
+)
+def test_who_shows_its_own_fault_does_not_speak_against_its_partner(
+    role: str, op: str, answer: str, partner: str, judged: str, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.py").write_text(MINE.format(role=role, op=op, answer=answer))
+    mine = f"{shlex.quote(sys.executable)} {tmp_path / 'mine.py'}"
+    other = "decoder" if role == "encoder" else "encoder"
+    status, report = run(tmp_path, f"--{role}", mine, f"--{other}", partner, "--only", "round-trip/*")
+    (case,) = report.results
+    assert status == 1 and case.verdict == "failed" and case.at_fault == "mine"
+    assert "does not conform" in of(report, "mine").values()
+    (sound,) = (each.label for each in report.implementations if each.label != "mine")
+    assert of(report, sound)[judged] == "not tested"
 
 
 def test_exceptions_are_strict(

@@ -12,7 +12,7 @@ from ctwl_conformance.selftest.constants import MODULES, constants
 from ctwl_conformance.selftest.faults import FAULTS
 from ctwl_conformance.selftest.mutation import Mutation, source
 from ctwl_conformance.selftest.search_faults import SEARCH_FAULTS
-from ctwl_conformance.selftest.selftest import _answered, check_faults
+from ctwl_conformance.selftest.selftest import Finding, _answered, check_faults
 
 SOME = ("accepts-duplicate-keys", "crashes", "skips-everything", "warm-proxy", "wrong-id")
 NAMED = (
@@ -48,6 +48,15 @@ def test_a_wrong_answer_and_a_crash_are_seen() -> None:
         ("accepts-duplicate-keys", True),
         ("crashes", True),
     ]
+
+
+def test_a_fault_must_lead_to_its_own_verdict() -> None:
+    seen = Finding(name="a", comment="", seen_by="vector/a", verdict="does not conform", due="does not conform")
+    assert seen.good
+    for verdict in ("conforms", "not tested", None):
+        assert not seen.model_copy(update={"verdict": verdict}).good
+    assert not seen.model_copy(update={"seen_by": None}).good
+    assert Finding(name="a constant", comment="", seen_by="vector/a").good
 
 
 @pytest.mark.slow

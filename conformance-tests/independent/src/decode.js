@@ -42,41 +42,42 @@ const RIVAL = Math.exp(SLACK);
  *   nearest, with its p-value, or null; `strongest`, the passage whose code it is, or null
  */
 export function decodeText(profile, text, alpha, light = false, registered = []) {
-  const forms = formsOf(text, alpha);
+  const variants = variantTexts(text, alpha);
   const readings = [];
-  for (const form of forms) {
-    const { found, readers } = prepared(profile, form, alpha, light, forms.length, registered);
+  for (const variant of variants) {
+    const { found, readers } = prepared(profile, variant, alpha, light, variants.length, registered);
     const { chosen, candidate } = passages(readers, alpha); // 5 to 8
     const spans = joined(
       chosen.map((passage) => ({ ...passage, ...extent(profile, passage.reader.found, passage) })),
       profile.prefix_length,
     );
-    readings.push({ ...report(profile, text, form, found.length, apart(spans)), candidate });
+    readings.push({ ...report(profile, text, variant, found.length, apart(spans)), candidate });
     if (spans.length > 0) break;
   }
   const nearness = ({ detected, candidate }) => (detected ? -1 : candidate?.p_value ?? 2);
   return readings.toSorted((a, b) => nearness(a) - nearness(b))[0];
 }
 
-/** 1. The forms of a text, normalized. */
-function formsOf(text, alpha) {
-  require(text.length <= MAX_CHARACTERS, "input-too-large", `more than ${MAX_CHARACTERS} characters`);
+/** 1. The variants of a text, normalized. */
+function variantTexts(text, alpha) {
+  const fits = text.length <= MAX_CHARACTERS || Array.from(text).length <= MAX_CHARACTERS;
+  require(fits, "input-too-large", `more than ${MAX_CHARACTERS} characters`);
   require(text.isWellFormed(), "not-text", "not Unicode text");
-  const forms = variantsOf(text).map((form) => form.text);
+  const variants = variantsOf(text).map((variant) => variant.text);
   require(alpha > 0 && alpha < 1, "option-out-of-range", "a level lies between 0 and 1");
-  return forms;
+  return variants;
 }
 
-/** 2 to 4: the positions of a form, and its readers by each score. */
-function prepared(profile, form, alpha, light, forms, registered = []) {
-  const tokens = tokenizerOf(profile).encode(form.text);
+/** 2 to 4: the positions of a variant, and its readers by each score. */
+function prepared(profile, variant, alpha, light, variants, registered = []) {
+  const tokens = tokenizerOf(profile).encode(variant.text);
   require(tokens.length <= MAX_TOKENS, "input-too-large", `more than ${MAX_TOKENS} tokens`);
   const found = evidence(profile, tokens, light);
   // 10.2: the codes of registered beacons and all codes are searched, each with half of the level.
   const sets = registered.length > 0 ? [registered, null] : [null];
   const readers = Object.entries(light ? LIGHT_SHARES : SHARES).flatMap(([score, share]) => {
     const scored = found.map((position) => ({ ...position, units: position.scores[score] }));
-    return sets.map((codes) => new Reader(profile, scored, alpha, share / sets.length, forms, codes));
+    return sets.map((codes) => new Reader(profile, scored, alpha, share / sets.length, variants, codes));
   });
   return { found, readers };
 }
@@ -87,8 +88,8 @@ function prepared(profile, form, alpha, light, forms, registered = []) {
  * @returns `{detected, code, p_value}`, nulls where nothing is found
  */
 export function readOneCode(profile, text, alpha) {
-  const [form] = formsOf(text, alpha);
-  const { readers } = prepared(profile, form, alpha, false, 1);
+  const [variant] = variantTexts(text, alpha);
+  const { readers } = prepared(profile, variant, alpha, false, 1);
   const found = readers.flatMap((reader) => reader.oneCode()).toSorted((a, b) => a.p_value - b.p_value)[0];
   const detected = found !== undefined && found.p_value <= alpha;
   return { detected, code: detected ? found.code : null, p_value: detected ? found.p_value : null };
@@ -115,10 +116,10 @@ export function isAuthentic(profile, passage, secret, alpha) {
 }
 
 /** 9. Report. */
-function report(profile, text, form, positions, spans) {
+function report(profile, text, variant, positions, spans) {
   const strongest = spans.reduce((a, b) => (a && a.p <= b.p ? a : b), null);
   const prefix = profile.prefix_length;
-  const { start, end } = charactersOf(text, form);
+  const { start, end } = charactersOf(text, variant);
   return {
     detected: spans.length > 0,
     code: strongest?.code ?? null,
@@ -172,7 +173,7 @@ function bestOf(candidates, alpha, see) {
 
 /** Reads positions by one score, whose share of the level is given. */
 class Reader {
-  constructor(profile, found, alpha, share, forms, codes = null) {
+  constructor(profile, found, alpha, share, variants, codes = null) {
     this.share = share;
     this.codes = codes;
     this.profile = profile;
@@ -180,7 +181,7 @@ class Reader {
     this.alpha = alpha;
     // Records are made of beacons of 20 bits (9.2); codes of other sizes come alone.
     this.numbers = profile.code_bits === CODE_BITS ? Array.from({ length: MAX_CODES }, (_, i) => i + 1) : [1];
-    this.tests = this.numbers.map((n) => tests(found.length, n, codes?.length ?? 2 ** profile.code_bits, forms, this.numbers.length, share));
+    this.tests = this.numbers.map((n) => tests(found.length, n, codes?.length ?? 2 ** profile.code_bits, variants, this.numbers.length, share));
   }
 
   /** The rows of slot 0; `group` says, as bits, in which numbers of codes a row's positions count. */

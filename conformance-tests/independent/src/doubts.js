@@ -16,7 +16,7 @@ export function ways(set, { slots, records, layouts }) {
   return free.reduce((product, codes) => product * codes, others);
 }
 
-/** 10.4: `q(B)`, which may be above 1. */
+/** 10.4: `doubt(B)`, which may be above 1. */
 export function doubt(set, record) {
   const wrong = set.map((slot) => record.slots[slot]);
   const score = wrong.reduce((sum, slot) => sum + slot.score, 0);

@@ -7,7 +7,7 @@ import { positions } from "../../../packages/ctwl-web/src/positions.js";
 import { Refusal } from "../../../packages/ctwl-web/src/refusal.js";
 import { rankUnits, softUnits } from "./units.js";
 
-/** Weights behind a window under a profile, as far as they need no language model. */
+/** Weights behind a prefix under a profile, as far as they need no language model. */
 function weigh(profile, window) {
   const { vocabulary, special } = profile.tokenizer;
   if (profile.proxy.kind === "toy") return toyWeights(window, vocabulary, special);
@@ -61,7 +61,7 @@ export function countedIn(found, n, slot) {
 }
 
 /**
- * Step 6: `u(c, a)` of the contexts of counted positions, each with its colour seed and `group`.
+ * Step 6: `units(c, a)` of the contexts of counted positions, each with its colour seed and `group`.
  *
  * @param group what keeps positions of one context apart, a number
  */

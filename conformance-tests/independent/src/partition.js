@@ -19,7 +19,7 @@ export function uniformWeights(vocabulary, special = []) {
   return weights;
 }
 
-/** 7.3 Toy weights behind a window. */
+/** 7.3 Toy weights behind a prefix. */
 export function toyWeights(window, vocabulary, special = []) {
   let s = 0;
   for (const token of window) s = fmix32(Math.imul(s + token + 1, G));
@@ -33,7 +33,7 @@ export function toyWeights(window, vocabulary, special = []) {
 
 export const total = (weights) => weights.reduce((a, b) => a + b, 0);
 
-/** 7.2 `S(v)` of every token under a permutation. */
+/** 7.2 `before` of every token under a permutation. */
 export function ranksBelow(weights, seed) {
   const order = Array.from(weights.keys()).sort((a, b) => rank(seed, a) - rank(seed, b));
   const below = new Float64Array(weights.length);
@@ -45,7 +45,7 @@ export function ranksBelow(weights, seed) {
   return below;
 }
 
-/** 7.2 `S(v)` of one token. */
+/** 7.2 `before` of one token. */
 export function rankedBelow(weights, seed, token) {
   const limit = rank(seed, token);
   let sum = 0;

@@ -6,8 +6,8 @@ import { require } from "../../../packages/ctwl-web/src/refusal.js";
 const HALF = 2 ** 20;
 const ROUNDS = 10;
 
-/** `K(x)`: a key of a provider's secret. */
-const key = (secret, ...purpose) =>
+/** `subkey` of a provider's secret, for a purpose. */
+const subkey = (secret, ...purpose) =>
   hkdf(secret, new Uint8Array(0), concat(ascii("ctwl-provider-keys/1 "), ...purpose), 32);
 
 const roundWord = (k, i, r, tweak) => word(hmac(k, Uint8Array.of(i), u32(r), tweak)) % HALF;
@@ -16,7 +16,7 @@ const roundWord = (k, i, r, tweak) => word(hmac(k, Uint8Array.of(i), u32(r), twe
 function setting(secret, { provider, version, nonce, epoch }) {
   beaconCode({ provider, version, nonce });
   inRange(epoch, 16, "epoch");
-  return [key(secret, ascii("seal"), u32(epoch)), u32(provider, version, nonce, epoch)];
+  return [subkey(secret, ascii("seal"), u32(epoch)), u32(provider, version, nonce, epoch)];
 }
 
 /** The sealed user, 40 bits, of a user below 2^32. */
@@ -42,8 +42,8 @@ export function open(secret, sealed, beacon) {
 
 /** The authenticator of a record's other codes under a profile. */
 export function authenticator(secret, digest, layout, codes) {
-  return word(hmac(key(secret, ascii("authenticator")), digest, u32(layout, ...codes))) >>> 12;
+  return word(hmac(subkey(secret, ascii("authenticator")), digest, u32(layout, ...codes))) >>> 12;
 }
 
 /** The key that colours the authenticator's slot. */
-export const authenticatorColourKey = (secret) => key(secret, ascii("authenticator colour"));
+export const authenticatorColourKey = (secret) => subkey(secret, ascii("authenticator colour"));

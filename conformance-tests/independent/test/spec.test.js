@@ -158,3 +158,9 @@ test("a marked text is read, its twin under another key is not", () => {
   assert.equal(decodeText(other, text, 1e-4).detected, false);
   assert.equal(decodeText(TOY, "", 1e-4).detected, false);
 });
+
+test("10: a text is bounded by its characters, not by its UTF-16 units", () => {
+  const beside = (faces) => () => decodeText(TOY, `${"\u{1f600}".repeat(faces)}\ud800`, 0.1);
+  assert.throws(beside(2 ** 20 - 1), { status: "not-text" });
+  assert.throws(beside(2 ** 20), { status: "input-too-large" });
+});

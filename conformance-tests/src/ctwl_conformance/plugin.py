@@ -49,13 +49,16 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
     from .run import bench as benches
     from .run.cases import all_cases
     from .run.exceptions import Exceptions
+    from .run.plan import SEEDS
 
+    if (seed := config.getoption("ctwl_seed")) not in SEEDS:
+        raise pytest.UsageError(f"ctwl: --ctwl-seed is {seed}; it must lie between 0 and {SEEDS[-1]}")
     try:
         exceptions = Exceptions.of(config.getoption("ctwl_skip"), config.getoption("ctwl_xfail"))
         bench = benches.Bench(
             given,
             size=config.getoption("ctwl_size"),
-            seed=config.getoption("ctwl_seed"),
+            seed=seed,
             limits=Limits(request=config.getoption("ctwl_time_limit")),
         )
         config.stash[_BENCH] = bench

@@ -44,7 +44,7 @@ def write_toy(
         profile: a toy profile, or a private one that is like them.
         key: the provider's colour key, where the layout has an authenticator.
         alphabet: the characters that the model knows, of ASCII. Letters and the space alone make texts that no reader
-            could take for marked up or wrapped, so that they have one form (section 10).
+            could take for marked up or wrapped, so that they have one variant (section 10).
         raced: mark by ``gumbel``.
     """
     profile = get_profile(profile)
@@ -69,10 +69,10 @@ def write_toy(
     return bytes(ids).decode("ascii")
 
 
-def _weights(window: Sequence[int], vocabulary: int, known: NDArray[np.uint8]) -> NDArray[np.uint64]:
+def _weights(prefix: Sequence[int], vocabulary: int, known: NDArray[np.uint8]) -> NDArray[np.uint64]:
     """The model's next-token distribution: the proxy's weights of the characters it knows, uint64 (vocabulary,)."""
     weights = np.zeros(vocabulary, dtype=np.uint64)
-    weights[known] = toy_weights(np.array([window], dtype=np.int64), vocabulary)[0, known]
+    weights[known] = toy_weights(np.array([prefix], dtype=np.int64), vocabulary)[0, known]
     return weights
 
 

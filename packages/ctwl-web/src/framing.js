@@ -4,8 +4,8 @@ import { slotWord } from "./hashing.js";
 /** The most codes that a record has. */
 export const MAX_CODES = 4;
 
-/** The slot in records of `n` codes of a position behind whose last tokens the word `u` lies. */
-export const interleavedSlot = (u, n) => (n === 1 ? 0 : Math.max(0, Math.floor((u * (n + 2)) / 2 ** 32) - 1));
+/** The slot of a position in records of `n` codes, from the `word` of the last tokens before it. */
+export const interleavedSlot = (word, n) => (n === 1 ? 0 : Math.max(0, Math.floor((word * (n + 2)) / 2 ** 32) - 1));
 
 /** The slots of a position in records of 1, 2, 3 and 4 codes. */
 export function slots(profile, position) {

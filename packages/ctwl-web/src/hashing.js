@@ -19,7 +19,7 @@ export function permutationSeeds(key, context, colours) {
   return Uint32Array.from({ length: colours }, (_, a) => fmix32(p0 ^ fmix32(p1 + Math.imul(a + 1, G))));
 }
 
-/** 6.2 `r(v)` under a permutation's seed. */
+/** 6.2 `rank` of a token under a permutation's seed. */
 export const rank = (seed, token) => fmix32(seed ^ Math.imul(token, G));
 
 /** 6.3 `t` of a context for a slot of a record. */
@@ -30,5 +30,5 @@ export function colourSeed(key, context, layout, slot, nonce) {
 /** 6.3 `colour(c, m)`: exact, since a word times at most 4096 is far below 2^53. */
 export const colour = (seed, code, colours) => Math.floor((fmix32(seed ^ Math.imul(code, G)) * colours) / 2 ** 32);
 
-/** 9.4 `u` of the last tokens before a position. */
+/** 9.4 `word` of the last tokens before a position. */
 export const slotWord = (key, tail) => word(hmac(key, ascii("ctwl-h1/slot"), u32(...tail)));

@@ -151,11 +151,11 @@ class Verified(_Message):
 
 
 class Weighed(_Message):
-    """What a proxy runtime weighs behind windows: integers of the specification's section 7.1.
+    """What a proxy runtime weighs behind prefixes: integers of the specification's section 7.1.
 
     Attributes:
-        weights: for each window, those of the tokens that were asked about.
-        totals: for each window, the sum over the whole vocabulary.
+        weights: for each prefix, those of the tokens that were asked about.
+        totals: for each prefix, the sum over the whole vocabulary.
     """
 
     weights: Annotated[list[Annotated[list[_Weight], Field(max_length=1024)]], Field(max_length=256)]
@@ -164,7 +164,7 @@ class Weighed(_Message):
     @model_validator(mode="after")
     def _as_asked(self, info: ValidationInfo) -> Weighed:
         if len(self.totals) != len(self.weights):
-            raise ValueError("there is not one total for each window")
+            raise ValueError("there is not one total for each prefix")
         if isinstance(info.context, Weigh) and list(map(len, self.weights)) != list(map(len, info.context.tokens)):
             raise ValueError("there is not one weight for each token that was asked about")
         return self
@@ -232,7 +232,7 @@ class VerifyRegistry(_Asked):
 
 
 class Weigh(_Asked):
-    """State the weights of some tokens behind each window, and of the whole vocabulary (spec 7.1, 13)."""
+    """State the weights of some tokens behind each prefix, and of the whole vocabulary (spec 7.1, 13)."""
 
     op: Literal["weigh"] = "weigh"
     profile: _Name
@@ -246,7 +246,7 @@ class Weigh(_Asked):
     @model_validator(mode="after")
     def _one_each(self) -> Weigh:
         if len(self.tokens) != len(self.windows) or len(set(map(len, self.windows))) != 1:
-            raise ValueError("each window has as many tokens as the others, and a list of tokens to weigh")
+            raise ValueError("each prefix has as many tokens as the others, and a list of tokens to weigh")
         return self
 
 

@@ -74,7 +74,7 @@ class ReferenceDecoder(Answering):
 
         proxy = self._decoder(request.profile).proxy
         if len(request.windows[0]) != proxy.profile.prefix_length:
-            raise OptionOutOfRange(f"a window of {proxy.profile.name} has {proxy.profile.prefix_length} tokens")
+            raise OptionOutOfRange(f"a prefix of {proxy.profile.name} has {proxy.profile.prefix_length} tokens")
         weights, totals = weigh(proxy, request.windows, request.tokens)
         return Weighed(weights=weights, totals=totals)
 

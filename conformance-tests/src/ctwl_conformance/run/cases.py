@@ -37,7 +37,15 @@ _T = TypeVar("_T")
 
 
 class Failed(Exception):
-    """A wrong answer; the text says what is wrong with it."""
+    """A wrong answer; the text says what is wrong with it.
+
+    Attributes:
+        label: of the implementation that gave it, where it is one of two that are asked.
+    """
+
+    def __init__(self, message: str, label: str = "") -> None:
+        super().__init__(message)
+        self.label = label
 
 
 class Skip(Exception):
@@ -81,13 +89,13 @@ class Case:
             verdict = "failed" if outcome.wrong else "passed"
             found = {"reason": outcome.wrong, "statistics": outcome.statistics, "measure": outcome.measure}
         except Failed as error:
-            verdict, found = "failed", {"reason": str(error)}
+            verdict, found = "failed", {"reason": str(error), "at_fault": error.label}
         except Skip as why:
             verdict, found = "skipped", {"reason": str(why)}
         except AdapterErrored as error:
             verdict, found = (
                 "errored",
-                {"reason": str(error), "error": error.kind, "stderr": error.stderr, "silent": error.label},
+                {"reason": str(error), "error": error.kind, "stderr": error.stderr, "at_fault": error.label},
             )
         except Exception as error:  # the report of all other cases must not be lost with this one
             verdict, found = "errored", {"reason": f"a fault of the suite's own: {type(error).__name__}: {error}"}
@@ -173,10 +181,10 @@ def _judge_vector(subject: Subject, vector: Vector) -> Outcome:
             registry=asked["registry"],
             clock=asked["clock"],
         )
-        answer = _answered(subject.adapter.ask(request, Verified)).model_dump(exclude_none=True)
+        answer = _answered(subject, subject.adapter.ask(request, Verified)).model_dump(exclude_none=True)
     else:
         _declared(subject, vector.family)
-        answer = _answered(subject.adapter.vector(vector.family, _whole(asked)))
+        answer = _answered(subject, subject.adapter.vector(vector.family, _whole(asked)))
     if not vector.agrees(answer):
         raise Failed(f"{_short(answer)}; expected {_short(vector.expected)}; asked {_short(asked)}")
     return Outcome()
@@ -234,7 +242,7 @@ def _judge_texts(
         _declared(decoder, family.needs)
     right = 0
     for i, written in enumerate(bench.texts(encoder, profile, family.layout, family.tokens(profile), texts)):
-        whole = _answered(written.answer, "the encoder's").text
+        whole = _answered(encoder, written.answer, "the encoder's").text
         text = family.change(whole, random.Random(f"{bench.seed}/{family.name}/{i}"))  # noqa: S311 - reproducible
         right += _is_right(_read(decoder, profile, text, ALPHA), written, family.layout)
     return _held(right, texts, family.bound)
@@ -279,7 +287,7 @@ def _numeric_case(decoder: Subject, numeric: Numeric) -> Case:
         kind="numeric",
         family=NUMERIC,
         section="13",
-        comment=f"weights of the proxy behind {len(numeric.windows)} windows of text by people",
+        comment=f"weights of the proxy behind {len(numeric.windows)} prefixes of text by people",
         implementations=[decoder.label],
         classes=classes_of(NUMERIC, ["decoder"]),
         profile=numeric.profile,
@@ -290,7 +298,7 @@ def _numeric_case(decoder: Subject, numeric: Numeric) -> Case:
 def _judge_numeric(decoder: Subject, numeric: Numeric) -> Outcome:
     _declared(decoder, NUMERIC)
     request = Weigh(id=0, profile=numeric.profile, windows=numeric.windows, tokens=numeric.tokens)
-    found = _answered(decoder.adapter.ask(request, Weighed))
+    found = _answered(decoder, decoder.adapter.ask(request, Weighed))
     try:
         variation = numeric.variation(found.weights, found.totals)
     except ValueError as error:
@@ -303,8 +311,8 @@ def _judge_numeric(decoder: Subject, numeric: Numeric) -> Outcome:
 # What they share.
 
 
-def _answered(answer: _T | Refused | Skipped, whose: str = "an") -> _T:
-    """The answer that was asked for.
+def _answered(subject: Subject, answer: _T | Refused | Skipped, whose: str = "an") -> _T:
+    """The answer that an implementation was asked for.
 
     Raises:
         Failed, Skip: there is an error or a declared skip instead.
@@ -312,7 +320,7 @@ def _answered(answer: _T | Refused | Skipped, whose: str = "an") -> _T:
     if isinstance(answer, Skipped):
         raise Skip(answer.skip)
     if isinstance(answer, Refused):
-        raise Failed(f"{whose} error instead of an answer: {answer.status}: {answer.message}")
+        raise Failed(f"{whose} error instead of an answer: {answer.status}: {answer.message}", subject.label)
     return answer
 
 
@@ -325,7 +333,7 @@ def _declared(subject: Subject, family: str) -> None:
 def _read(decoder: Subject, profile: str, text: str, alpha: float) -> Decoded:
     """What a decoder says about a text, after a check that it does not contradict itself."""
     request = Decode(id=0, profile=profile, text=text, alpha=alpha)
-    answer = _answered(decoder.adapter.ask(request, Decoded), "the decoder's")
+    answer = _answered(decoder, decoder.adapter.ask(request, Decoded), "the decoder's")
     spans = sorted(answer.spans, key=lambda span: span.start)
     whole = decoder.told is not None and "decode-spans" not in decoder.told.families  # a basic reader
     for good, why in (
@@ -340,7 +348,7 @@ def _read(decoder: Subject, profile: str, text: str, alpha: float) -> Decoded:
         (not whole or answer.record is None or answer.record.layout == 1, "its record has several codes"),
     ):
         if not good:
-            raise Failed(f"the decoder contradicts itself: {why}")
+            raise Failed(f"the decoder contradicts itself: {why}", decoder.label)
     return answer
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from ..adapter import Limits
-from .plan import SIZES
+from .plan import SEEDS, SIZES
 from .results import Conformance, Report, Verdict
 
 __all__ = ["add_commands"]
@@ -56,7 +56,7 @@ def add_commands(commands: Any) -> None:
     size.add_argument("--quick", dest="size", action="store_const", const="quick", help="few texts")
     size.add_argument("--size", choices=SIZES, help="how many texts (default standard)")
     parser.add_argument(
-        "--seed", type=_bounded(0, 1 << 20), default=1, help="of records, samples and edits (default 1)"
+        "--seed", type=_bounded(0, SEEDS[-1]), default=1, help="of records, samples and edits (default 1)"
     )
     parser.add_argument("--jobs", type=_bounded(1, 256), default=1, metavar="N", help="cases at a time (default 1)")
     parser.add_argument("--start-limit", type=float, default=Limits.start, metavar="S",

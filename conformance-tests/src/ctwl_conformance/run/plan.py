@@ -15,7 +15,9 @@ from ctwl_protocol.records.record import Record, RecordDocument
 
 from .bounds import Bound
 
-__all__ = ["ALPHA", "FAMILIES", "HUMAN", "HUMAN_ALPHA", "SIZES", "Setting", "TextFamily", "human_texts", "setting"]
+__all__ = [
+    "ALPHA", "FAMILIES", "HUMAN", "HUMAN_ALPHA", "SEEDS", "SIZES", "Setting", "TextFamily", "human_texts", "setting",
+]  # fmt: skip
 
 ALPHA = 1e-4
 """Level at which a code counts as found; the decoder's own default."""
@@ -28,6 +30,9 @@ HUMAN = Bound("at most", HUMAN_ALPHA)
 
 SIZES = ("quick", "standard", "thorough")
 """How many texts there are; the bounds follow from their number."""
+
+SEEDS = range((1 << 20) + 1)
+"""Of records, samples and edits."""
 
 
 _FEWEST = 4

@@ -99,14 +99,14 @@ class Result(Question):
         profile: where there is one.
         reason: why it did not pass.
         error: how there came to be no answer.
-        silent: who gave none.
+        at_fault: who gave none, or one that is wrong in itself.
         stderr: the last that the adapter wrote there.
     """
 
     verdict: Verdict
     reason: str = ""
     error: Kind | None = None
-    silent: str = ""
+    at_fault: str = ""
     stderr: str = ""
     seconds: float = 0.0
     statistics: Statistics | None = None

@@ -62,11 +62,11 @@ def _counted(reasons: Iterable[str]) -> list[str]:
 
 
 def _excused(result: Result, label: str, results: Sequence[Result]) -> bool:
-    """Whether a failed round trip is the partner's: it gives no answer, or fails alone, or with all but this one."""
+    """Whether a failed round trip is the partner's: it is at fault, or fails alone, or with all but this one."""
     if len(result.implementations) < 2 or result.verdict not in _BAD:
         return False
-    if result.silent:
-        return result.silent != label
+    if result.at_fault:
+        return result.at_fault != label
     partner = next((other for other in result.implementations if other != label), None)
     if partner is None:
         return False  # both sides are one implementation

@@ -40,7 +40,9 @@ class Finding(BaseModel):
         name: of the fault, or the change of the source.
         comment: what is wrong.
         seen_by: the case or vector that saw it, or how the process failed; None where nothing did.
-        verdict: of the faulty implementation in the classes that the case is evidence for; None for a changed constant.
+        verdict: of the faulty implementation in the classes that the case is evidence for, the best of them; None for a
+            changed constant.
+        due: the verdict that the error should lead to; None for a changed constant.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -49,11 +51,12 @@ class Finding(BaseModel):
     comment: str
     seen_by: str | None
     verdict: Conformance | None = None
+    due: Conformance | None = None
 
     @property
     def good(self) -> bool:
-        """Whether it was seen, and did not pass as conforming."""
-        return self.seen_by is not None and self.verdict != "conforms"
+        """Whether it was seen, and led to the verdict that is due."""
+        return self.seen_by is not None and self.verdict == self.due
 
 
 def check_faults(faults: Sequence[Fault] = FAULTS, jobs: int = 1) -> Iterator[Finding]:
@@ -97,7 +100,8 @@ def _driven(fault: Fault) -> Finding:
         found = [v for v in verdicts(bench.subjects, results) if v.implementation == label]
     verdict = max((v.verdict for v in found if v.conformance_class in classes), key=_BEST_LAST.index, default=None)
     told = None if blind else ", ".join(result.id for result in seen)
-    return Finding(name=fault.name, comment=fault.comment, seen_by=told, verdict=verdict)
+    due: Conformance = "not tested" if fault.skipped else "does not conform"
+    return Finding(name=fault.name, comment=fault.comment, seen_by=told, verdict=verdict, due=due)
 
 
 def _asked(fault: Fault, cases: Sequence[Case], patterns: Sequence[str]) -> Iterator[Result]:

@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from ctwl_protocol.proxy import Proxy
 
 __all__ = [
-    "FAMILY", "HEAVIEST", "REFERENCE", "WINDOWS", "Numeric", "head", "is_numeric", "measure", "name_of", "profile_of",
+    "FAMILY", "HEAVIEST", "PREFIXES", "REFERENCE", "Numeric", "head", "is_numeric", "measure", "name_of", "profile_of",
     "reweigh", "weigh",
 ]  # fmt: skip
 
 FAMILY = "numeric"
 
-WINDOWS = 48
-"""Windows of a file."""
+PREFIXES = 48
+"""Prefixes of a file."""
 
 HEAVIEST = 32
-"""Tokens of a window that are asked about, beside the one that stood behind it."""
+"""Tokens that are asked about behind a prefix, beside the one that stood there."""
 
 REFERENCE = Fraction(1, 100)
 """The share of the tolerance within which the reference agrees with itself on another machine."""
@@ -41,11 +41,11 @@ _FIXED: JSON = {
     "family": FAMILY,
     "section": "13",
     "level": "numeric",
-    "about": f"A window of human text, the {HEAVIEST} tokens that the reference (float32 on a CPU) weighs heaviest "
-    "behind it, and the one that was observed there. Answer the weights (7.1) of these tokens and the total of the "
-    "whole vocabulary. A runtime agrees if the total variation between its distribution and the expected one, over "
-    "these tokens and one class for all others, is at most total_variation in the mean over the windows. Section 13 "
-    "asks for more, as the others are one class here: to agree is necessary, not sufficient.",
+    "about": f"A prefix of human text (window), the {HEAVIEST} tokens that the reference (float32 on a CPU) weighs "
+    "heaviest behind it, and the one that was observed there. Answer the weights (7.1) of these tokens and the total "
+    "of the whole vocabulary. A runtime agrees if the total variation between its distribution and the expected one, "
+    "over these tokens and one class for all others, is at most total_variation in the mean over the prefixes. Section "
+    "13 asks for more, as the others are one class here: to agree is necessary, not sufficient.",
 }
 """What all files say of themselves."""
 
@@ -72,10 +72,10 @@ class Numeric:
     Attributes:
         profile: its name.
         tolerance: the largest mean total variation that passes.
-        windows: token ids, ``L_prefix`` each.
-        tokens: for each window, the distinct ids that are asked about.
+        windows: the prefixes, ``L_prefix`` token ids each.
+        tokens: for each prefix, the distinct ids that are asked about.
         weights: theirs.
-        totals: for each window, the weight of the whole vocabulary.
+        totals: for each prefix, the weight of the whole vocabulary.
     """
 
     profile: str
@@ -100,11 +100,11 @@ class Numeric:
         )
 
     def variation(self, weights: Sequence[Sequence[int]], totals: Sequence[int]) -> Fraction:
-        """The mean over the windows of the total variation, over the tokens asked about and one class for all others.
+        """The mean over the prefixes of the total variation, over the tokens asked about and one class for all others.
 
         Args:
             weights: an answer's, one for each token.
-            totals: an answer's, one for each window.
+            totals: an answer's, one for each prefix.
 
         Raises:
             ValueError: they are no distribution: a total is 0, or less than its tokens weigh.
@@ -123,12 +123,12 @@ def _variation(expected: Sequence[int], total: int, found: Sequence[int], whole:
 def weigh(
     proxy: Proxy, windows: Sequence[Sequence[int]], tokens: Sequence[Sequence[int]]
 ) -> tuple[list[list[int]], list[int]]:
-    """The weights of a proxy: for each window those of its tokens, and the total.
+    """The weights of a proxy: for each prefix those of its tokens, and the total.
 
     Args:
         proxy: the runtime.
-        windows: token ids, ``L_prefix`` each.
-        tokens: for each window, the ids that are asked about.
+        windows: the prefixes, ``L_prefix`` token ids each.
+        tokens: for each prefix, the ids that are asked about.
 
     Raises:
         TokenOutOfRange: an id is outside the vocabulary.
@@ -160,7 +160,7 @@ def head(profile: str) -> JSON:
 
 
 def measure(profile: str) -> list[JSON]:
-    """The tests of a profile's file, by the reference on this machine: a window in the middle of each human text.
+    """The tests of a profile's file, by the reference on this machine: a prefix in the middle of each human text.
 
     Raises:
         CTWLError: the profile's proxy cannot be loaded, see :func:`ctwl_protocol.proxy.open_proxy`.
@@ -171,7 +171,7 @@ def measure(profile: str) -> list[JSON]:
 
     proxy = open_proxy(profile, device="cpu")
     length, tests = proxy.profile.prefix_length, []
-    for number, text in enumerate(human_texts(profile, WINDOWS), 1):
+    for number, text in enumerate(human_texts(profile, PREFIXES), 1):
         ids = proxy.tokenizer.encode(text)
         place = len(ids) // 2
         window, observed = ids[place - length : place], int(ids[place])
