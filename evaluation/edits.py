@@ -170,10 +170,13 @@ def needed(values: NDArray[np.float64], part: float) -> Result:
 
 
 def frontier(readers: Sequence[Reader], title: str) -> Result:
-    """How much has to remain, so that half of the texts and nine in ten of them are found."""
+    """How much has to remain, so that half and nine in ten of the texts that are found unedited are still found."""
     words, left = np.array([last_found(reader, i) for i, reader in enumerate(tracked(readers, title))]).T
+    found, texts = np.isfinite(left), len(left)
+    if found.any():
+        words, left = words[found], left[found]
     return {
-        "found unedited": rate(int(np.isfinite(left).sum()), len(left)),
+        "found unedited": rate(int(found.sum()), texts),
         "half": {"pairs left": needed(left, 0.5), "words replaced": round(float(np.quantile(words, 0.5)), 3)},
         "nine in ten": {"pairs left": needed(left, 0.9), "words replaced": round(float(np.quantile(words, 0.1)), 3)},
     }
