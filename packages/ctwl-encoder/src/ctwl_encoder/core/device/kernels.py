@@ -84,7 +84,7 @@ def _combined(
     return new, total
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["count", "shift"])  # they vary by step: each variant would compile while serving
 def _visit(
     likely, logits, rows, place_of, seeds, first, opening, joined, seen, at, value, sums, reported,
     size, stride, count, floor, shift,
@@ -174,7 +174,7 @@ def _ranks(seeds, place, token):
     return _fmix32(seed ^ (token.to(tl.uint32) * _GOLDEN)).to(tl.float64)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["limit"])  # it may be 1, of which Triton would make a constant of Python
 def _race(
     sums, seeds, own, times, winners, parts, blocks, limit,
     PROXY: tl.constexpr, FRESH: tl.constexpr, BLOCK: tl.constexpr,
