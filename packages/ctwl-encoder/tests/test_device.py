@@ -28,16 +28,23 @@ def made_logits(bridge: Bridge, rows: int, seed: int, spread: float = 3.0) -> np
 
 
 @pytest.mark.parametrize(
-    ("strategy", "fresh"), [(Strategy.UNBIASED, 0.0), (Strategy.GUMBEL, 0.0), (Strategy.GUMBEL, 0.3)]
+    ("strategy", "fresh"),
+    [(Strategy.UNBIASED, (0.0, 0.3, 0.5)), (Strategy.GUMBEL, (0.0, 0.0, 0.0)), (Strategy.GUMBEL, (0.0, 0.3, 1.0))],
 )
 def test_the_device_path_keeps_the_tokens_that_the_reference_keeps(
-    bridge: Bridge, smollm2: tuple[Any, Any], strategy: Strategy, fresh: float
+    bridge: Bridge, smollm2: tuple[Any, Any], strategy: Strategy, fresh: tuple[float, ...]
 ) -> None:
-    """Along a text with words, white space, digits and signs; several texts in a batch, each at another place."""
+    """Along a text with words, white space, digits and signs; several texts in a batch, each at another place.
+
+    The texts have shares of fresh lots of their own.
+    """
     ids = smollm2[1](WORDS)["input_ids"]
     payloads = [Payload((code,), salt=code) for code in (5, 77, 4242)]
-    reference, device = (DeviceMarker(bridge, strategy, fresh=fresh) for _ in range(2))
-    texts = {marker: [marker.start(payload, 2.0) for payload in payloads] for marker in (reference, device)}
+    reference, device = (DeviceMarker(bridge, strategy) for _ in range(2))
+    texts = {
+        marker: [marker.start(payload, 2.0, fresh=share) for payload, share in zip(payloads, fresh, strict=True)]
+        for marker in (reference, device)
+    }
     changed = 0
     for step in range(len(ids) - 2):
         logits = made_logits(bridge, 3, step)

@@ -190,6 +190,11 @@ class MarkingOptions(Options):
     )
     skip_repeats: bool = Field(False, description="mark each context only once in a text")
 
+    @property
+    def of_text(self) -> dict[str, Any]:
+        """The arguments of :meth:`ctwl_encoder.core.marker.Marker.start`, beside the payload."""
+        return self.model_dump(include={"delta", "fresh", "skip_repeats"})
+
 
 class ProxyOptions(Options):
     """What a text is marked for: a profile, and where its proxy LM comes from."""
@@ -240,8 +245,7 @@ class GenerationOptions(MarkingOptions):
     @property
     def marking(self) -> dict[str, Any]:
         """The arguments of a logits processor."""
-        named = {"strategy": self.chosen_strategy, "decoding": self.decoding}
-        return named | self.model_dump(include={"delta", "fresh", "skip_repeats"})
+        return {"strategy": self.chosen_strategy, "decoding": self.decoding, **self.of_text}
 
     def for_transformers(self) -> dict[str, Any]:
         """The arguments of ``model.generate``."""

@@ -180,6 +180,21 @@ def test_vllms_own_watermark_draws_from_what_the_mark_leaves(folder: Path) -> No
     assert GumbelWatermarkDetector(secret + 1).detect(texts[0]).p_value > 1e-4
 
 
+def test_what_clients_ask_for_makes_no_more_markers(folder: Path) -> None:
+    """A marker has tables and caches, so there is one for each strategy, whatever the requests say of their texts."""
+    runner = Runner(folder, {"provider": 42, "profile": PROFILE})
+    words = load_model("smollm2")[1](PROMPTS[0])["input_ids"]
+    for strategy in ("unbiased", "gumbel", "delta"):
+        for slot in range(4):
+            asked = {"ctwl_strategy": strategy, "ctwl_fresh": slot / 7, "ctwl_skip_repeats": slot > 1}
+            params = SamplingParams(temperature=1.0, extra_args=asked)
+            runner.validate(params)
+            assert runner.add(slot, words, params)
+    texts = [served.text for _, served in sorted(runner.processor._requests.items())]
+    assert [text.skip_repeats for text in texts] == [False, False, True, True]
+    assert len(runner.processor._markers) == 3
+
+
 @pytest.mark.parametrize("strategy", ["unbiased", "gumbel", "delta"])
 def test_drafts_are_verified_by_the_distribution_that_is_marked_behind_them(folder: Path, strategy: str) -> None:
     """Each row is marked as it would be without drafts; words come back within a step, where they are left alone.

@@ -102,6 +102,8 @@ class TextState:
         last: the last marked position.
         ended: whether its last token became no text, as a token that ends a text.
         offers: the places that were marked for the next token.
+        fresh: under ``gumbel``, share of the tokens whose lot is the text's own; else 0.
+        skip_repeats: whether positions are left alone whose context has been marked in it.
     """
 
     payload: Payload
@@ -110,6 +112,8 @@ class TextState:
     last: MarkedPosition | None = None
     ended: bool = False
     offers: list[Offer] = field(default_factory=list)
+    fresh: float = 0.0
+    skip_repeats: bool = False
     _seen: dict[_Place, tuple[int, ...]] | None = None
 
     def seen(self) -> dict[_Place, tuple[int, ...]]:
@@ -142,7 +146,7 @@ class TextState:
         last, seen = self.last, self.seen()
         self._seen = None
         if step is None:
-            return TextState(self.payload, self.delta, self.reading, last, True, [], seen)
+            return replace(self, ended=True, offers=[], _seen=seen)
         count, same = self.reading.count, step.same
         while last is not None and last.position >= count + same:
             tokens = list(seen[last.slot, last.context])
@@ -153,4 +157,4 @@ class TextState:
             last = offer.mark(count + len(offer.place.path), shown, token, last)
             place = last.slot, last.context
             seen[place] = (*seen.get(place, ()), last.token)
-        return TextState(self.payload, self.delta, self.reading.after(step), last, False, [], seen)
+        return replace(self, reading=self.reading.after(step), last=last, ended=False, offers=[], _seen=seen)

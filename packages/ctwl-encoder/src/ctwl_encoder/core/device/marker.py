@@ -58,13 +58,13 @@ class DeviceMarker(Marker):
             texts: one for each row of the logits.
         """
         planned = [self._plan_row(row, text) for row, text in enumerate(texts) if self._is_begun(text)]
-        return Places.of(planned, self._seeds, own=self._fresh > 0)
+        return Places.of(planned, self._seeds)
 
     def _plan_row(self, row: int, text: TextState) -> PlacesOfRow:
         behind, seen = self.bridge.continuations(text.reading.tail), text.seen()
         places = [self._place(text, path) for path in behind.paths]
         left: list[Sequence[int]] = [seen.get((place.slot, place.context), ()) if place else () for place in places]
-        return PlacesOfRow(row, text.payload, text.reading.count, behind, places, left)
+        return PlacesOfRow(row, text.payload, text.reading.count, behind, places, left, text.fresh)
 
     def ahead(self, text: TextState, tokens: Sequence[int]) -> list[TextState]:
         """A text, and what becomes of it with each of some draft tokens, as far as this is known before the logits.
@@ -75,7 +75,7 @@ class DeviceMarker(Marker):
         for token in tokens:
             fork = texts[-1].fork()
             places = self._plan_row(0, fork).places if self._is_begun(fork) else []
-            fork.offers = [Offer(place, self.strategy, self._fresh) for place in places if place is not None]
+            fork.offers = [Offer(place, self.strategy, text.fresh) for place in places if place is not None]
             texts.append(self.extend(fork, token))
         return texts
 
@@ -112,14 +112,13 @@ class DeviceMarker(Marker):
                 places = Places.of(
                     [self._plan_row(old.row, texts[old.row]) if old.behind in news else old for old in places.planned],
                     self._seeds,
-                    own=self._fresh > 0,
                 )
                 step = DeviceStep.of(places, logits.device)
         marked: Mapping[int, LaterRow | None] = dict.fromkeys(range(len(places)))
         if not self.strategy.keeps_distribution:
             marked = self._raise(texts, logits, plain.entries_of(likely, tables, step), places, step)
         elif len(places):
-            operations(logits.device).reweigh(logits, likely, tables, step, self.strategy, self._fresh)
+            operations(logits.device).reweigh(logits, likely, tables, step, self.strategy)
         self._note(texts, places, Later(likely), marked)
 
     def _note(
@@ -134,7 +133,8 @@ class DeviceMarker(Marker):
         offers: list[list[Offer]] = [[] for _ in places.rows]
         for number, hit in marked.items():
             row, place = places.places[number]
-            offers[row].append(Offer(place, self.strategy, self._fresh, chance=LaterRow(likely, row), hit=hit))
+            fresh = places.planned[row].fresh
+            offers[row].append(Offer(place, self.strategy, fresh, chance=LaterRow(likely, row), hit=hit))
         for row, offered in zip(places.rows.tolist(), offers, strict=True):
             texts[row].offers = offered  # rows with the same tokens share their text
 

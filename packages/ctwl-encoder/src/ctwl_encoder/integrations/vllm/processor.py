@@ -57,6 +57,7 @@ class _Served:
     """A request that is being served.
 
     Attributes:
+        empty: its text without tokens.
         output: V1: the runner's own list of the tokens generated so far.
         tokens: the tokens that ``text`` has.
         drafts: V2 under speculative decoding: the tokens that the last step verified.
@@ -64,18 +65,21 @@ class _Served:
     """
 
     marker: DeviceMarker
-    text: TextState
+    empty: TextState
     temperature: float
     admitted: Admitted
+    text: TextState = field(init=False)
     output: list[int] = field(default_factory=list)
     tokens: list[int] = field(default_factory=list)
     drafts: list[int] = field(default_factory=list)
     ahead: list[TextState] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        self.text = self.empty
+
     def restart(self) -> None:
         """Begin the text anew: the runner went back."""
-        self.tokens, self.text = [], self.marker.start(self.text.payload, self.text.delta)
-        self.drafts, self.ahead = [], []
+        self.tokens, self.text, self.drafts, self.ahead = [], self.empty, [], []
 
     def draft(self, tokens: list[int]) -> None:
         """Look ahead: these tokens may follow."""
@@ -107,7 +111,7 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
         self._stream: torch.cuda.Stream | None = None
         self._requests: dict[int, _Served] = {}
         """By row (V1) or slot (V2)."""
-        self._markers: dict[tuple[Strategy, bool, float], DeviceMarker] = {}
+        self._markers: dict[Strategy, DeviceMarker] = {}
         if self._server is not None:
             Request.of(self._server, None, 1.0)  # a wrong configuration is refused when the server starts
             config = Request(**self._server)
@@ -275,13 +279,10 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
         if request is None:
             return None
         admitted = Admitted.of(params.extra_args) or Admitted()
-        how = request.strategy, request.skip_repeats, request.fresh
-        if how not in self._markers:
-            self._markers[how] = DeviceMarker(
-                self._bridge, request.strategy, skip_repeats=request.skip_repeats, fresh=request.fresh
-            )
-        text = self._markers[how].start(request.payload(*admitted.drawn_for(params.seed)), request.delta)
-        return _Served(self._markers[how], text, params.temperature, admitted)
+        if request.strategy not in self._markers:
+            self._markers[request.strategy] = DeviceMarker(self._bridge, request.strategy)
+        marker, payload = self._markers[request.strategy], request.payload(*admitted.drawn_for(params.seed))
+        return _Served(marker, marker.start(payload, **request.of_text), params.temperature, admitted)
 
 
 def _extend(requests: Sequence[_Served], tokens: Sequence[list[int]]) -> None:
