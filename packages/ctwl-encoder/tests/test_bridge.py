@@ -148,10 +148,16 @@ def test_a_step_that_settles_many_tokens_keeps_their_marks(proxy: Proxy) -> None
 def test_bytes_that_are_no_text_and_endless_words_are_read(proxy: Proxy) -> None:
     table = breaks(proxy.profile.tokenizer.pre_tokenizer)
     reading = Reading(10, Tail())
-    for piece in [b"\xff\xfe abc ", *[b"abcdefgh" * 4] * 200, b"\xe4\xb8", b" x"]:
+    broken, returns = [b"\xff"] * 600, [b"\r", *["\u200b".encode()] * 100]
+    for piece in [b"\xff\xfe abc ", *[b"abcdefgh" * 4] * 200, b"\xe4\xb8", b" x", *broken, *returns, b" x"]:
         reading = reading.after(grow(reading.tail, piece, proxy.tokenizer, table))
-        assert len(reading.tail.text) <= 600
+        assert len(reading.tail.text) <= 300
+        assert len(reading.tail.pending) <= 4
         assert len(reading.recent) <= 10
+
+
+def test_white_space_behind_what_has_no_token_is_part_of_the_text(proxy: Proxy) -> None:
+    check_reading(proxy, b"\x04 a b", list(range(6)))
 
 
 @pytest.fixture(scope="session")
