@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import prometheus_client
 import pytest
 
 pytest.importorskip("vllm", reason="the plug-in is tested in an environment of its own: make test-vllm")
@@ -32,6 +33,7 @@ from ctwl_encoder.core.expected_evidence import marked_positions
 from ctwl_encoder.integrations.vllm import CTWLLogitsProcessor
 from ctwl_encoder.integrations.vllm.admitted import Admitted
 from ctwl_encoder.models import load_model
+from ctwl_protocol.proxy import Proxy
 
 PROFILE = "org.ctwl.smollm2-135m.1"
 PROMPTS = ["The council said on Tuesday that the new bridge", "Farmers in the north are waiting for rain after"]
@@ -318,6 +320,38 @@ def test_a_row_without_a_finite_maximum_harms_no_other(folder: Path) -> None:
     assert torch.equal(marked[0], logits[0])
     assert torch.equal(marked[2].nan_to_num(), logits[2].nan_to_num())
     assert torch.isinf(marked[1]).any()
+
+
+def test_a_proxy_that_fails_leaves_its_rows_unmarked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not asked again at once, and the steps are counted; rows that ask no proxy are marked."""
+    runner = Runner(folder, {"provider": 42, "profile": PROFILE})
+    words = load_model("smollm2")[1](" ".join(PROMPTS))["input_ids"]
+    for slot, strategy in enumerate(("delta", "unbiased")):
+        assert runner.add(slot, words, SamplingParams(extra_args={"ctwl_strategy": strategy}))
+        runner.slots.prompt_len.np[slot] = 1
+    asked = 0
+
+    def fail(*_: Any) -> Any:
+        nonlocal asked
+        asked += 1
+        raise torch.OutOfMemoryError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Proxy, "weights_on_device", fail)
+        logits = torch.randn(2, 49152)
+        for _ in range(2):
+            marked = runner.apply(logits.clone(), [0, 1], [len(words)] * 2)
+            assert torch.equal(marked[0], logits[0]) and not torch.equal(marked[1], logits[1])
+    assert asked == 1
+    assert unmarked("delta", "the proxy LM failed") == 2
+    runner.processor._asks_again = 0.0
+    assert not torch.equal(runner.apply(logits.clone(), [0, 1], [len(words)] * 2)[0], logits[0])
+
+
+def unmarked(strategy: str, reason: str) -> float:
+    """How many steps were counted as unmarked for this reason."""
+    labels = {"strategy": strategy, "reason": reason}
+    return prometheus_client.REGISTRY.get_sample_value("ctwl_unmarked_steps_total", labels) or 0.0
 
 
 class Counted:

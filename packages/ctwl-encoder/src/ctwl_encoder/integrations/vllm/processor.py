@@ -13,6 +13,7 @@ import inspect
 import logging
 import secrets
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -48,6 +49,10 @@ _BASES = (v1.LogitsProcessor,) if v2 is v1 else (v2.LogitsProcessor, v1.LogitsPr
 
 _OPEN = (0, 1.0, 0.0)
 """Top-k, top-p and min-p that leave nothing out."""
+
+_PAUSE = 60.0
+"""Seconds for which a proxy LM that failed is not asked again: it may look for its files for long at each step. Chosen
+by hand."""
 
 _log = logging.getLogger(__name__)
 
@@ -112,6 +117,8 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
         self._requests: dict[int, _Served] = {}
         """By row (V1) or slot (V2)."""
         self._markers: dict[Strategy, DeviceMarker] = {}
+        self._asks_again = 0.0
+        """When the proxy LM is asked next, on the monotonic clock."""
         if self._server is not None:
             Request.of(self._server, None, 1.0)  # a wrong configuration is refused when the server starts
             config = Request(**self._server)
@@ -187,8 +194,25 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
         for row, (request, text) in (self._rows_v1(len(logits)) if ctx is None else self._rows_v2(ctx)).items():
             groups.setdefault(id(request.marker), {})[row] = request, text
         for group in groups.values():
-            _mark(logits, group)
+            strategy = next(iter(group.values()))[0].marker.strategy
+            marked = self._mark(logits, group, strategy)
+            metrics.count(strategy, [text for _, text in group.values()], failed=not marked)
         return logits
+
+    def _mark(self, logits: torch.Tensor, group: dict[int, _Row], strategy: Strategy) -> bool:
+        """Mark the rows, all of one marker, in place; False where the strategy asks the proxy LM and that fails."""
+        if strategy.keeps_distribution:
+            _mark(logits, group)
+            return True
+        if time.monotonic() < self._asks_again:
+            return False
+        try:
+            _mark(logits, group)
+        except (CTWLError, OSError, RuntimeError):  # it has no files, or wrong ones, or no memory on its device
+            self._asks_again = time.monotonic() + _PAUSE
+            _log.exception("ctwl: the proxy LM failed; texts by %s are served unmarked for a minute", strategy)
+            return False
+        return True
 
     def _rows_v1(self, count: int) -> dict[int, _Row]:
         """V1: the rows to mark, their texts up to date."""
@@ -318,7 +342,6 @@ def _mark(logits: torch.Tensor, group: dict[int, _Row]) -> None:
         values = values.contiguous()
         marker.reweigh(texts, values, wait=wait)
         logits[index] = values.to(logits.dtype)
-    metrics.count(marker.strategy, texts)
 
 
 def _truncated(logits: torch.Tensor, admitted: list[Admitted]) -> torch.Tensor:
