@@ -70,7 +70,7 @@ class Options(BaseModel):
     @classmethod
     def of_command(cls, given: dict[str, str]) -> Self:
         """The options of a command as they were typed; what is raised names them so, ``--min-new-tokens``."""
-        return cls.model_validate_strings(given, strict=False, context={"typed": True})
+        return cls.model_validate_strings(given, strict=False, context={"spell": _typed})
 
     @model_validator(mode="wrap")
     @classmethod
@@ -93,8 +93,13 @@ class Options(BaseModel):
 
 
 def _named(name: str, info: ValidationInfo) -> str:
-    """An option's name as its user knows it."""
-    return f"--{name.replace('_', '-')}" if info.context else name
+    """An option's name as its user knows it: the context of a validation may have a function that spells it."""
+    return str(info.context["spell"](name)) if info.context else name
+
+
+def _typed(name: str) -> str:
+    """An option's name on the command line."""
+    return f"--{name.replace('_', '-')}"
 
 
 _KINDS: dict[type, str] = {

@@ -144,7 +144,8 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
             raise ValueError(f"ctwl: {error}") from error
         if request is not None:
             profile, codes = get_profile(request.profile), len(request.codes or (0,))
-            warn_of_short_text(profile, request.strategy, codes, sampling_params.max_tokens or sys.maxsize)
+            most = sampling_params.max_tokens or sys.maxsize
+            warn_of_short_text(profile, request.strategy, codes, most, option="max_tokens")
             _admit(request, sampling_params)
 
     def is_argmax_invariant(self) -> bool:
