@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import ChainMap
+from collections.abc import Callable, Iterator, MutableMapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeAlias
 
@@ -114,9 +115,9 @@ class TextState:
     offers: list[Offer] = field(default_factory=list)
     fresh: float = 0.0
     skip_repeats: bool = False
-    _seen: dict[_Place, tuple[int, ...]] | None = None
+    _seen: MutableMapping[_Place, tuple[int, ...]] | None = None
 
-    def seen(self) -> dict[_Place, tuple[int, ...]]:
+    def seen(self) -> MutableMapping[_Place, tuple[int, ...]]:
         """The tokens that were marked at each place. Do not keep it: the longer text takes it over and changes it."""
         if self._seen is None:
             self._seen = {}
@@ -126,8 +127,11 @@ class TextState:
         return self._seen
 
     def fork(self) -> TextState:
-        """The same text once more, without its offers: what is added to it leaves this one as it is."""
-        return replace(self, offers=[], _seen=dict(self.seen()))
+        """The same text once more, without its offers: what is added to it leaves this one as it is.
+
+        It is of use until something is added to this one.
+        """
+        return replace(self, offers=[], _seen=ChainMap({}, self.seen()))
 
     def shown(self, step: Step) -> Iterator[tuple[Offer, int]]:
         """The offers at whose places a step shows a token, the first place first, and that token."""
