@@ -354,6 +354,51 @@ def unmarked(strategy: str, reason: str) -> float:
     return prometheus_client.REGISTRY.get_sample_value("ctwl_unmarked_steps_total", labels) or 0.0
 
 
+def observed() -> float:
+    """How many texts were observed."""
+    return sum(
+        prometheus_client.REGISTRY.get_sample_value("ctwl_text_evidence_bits_count", {"strategy": strategy}) or 0.0
+        for strategy in ("unbiased", "gumbel", "delta")
+    )
+
+
+def test_a_text_is_observed_once(folder: Path) -> None:
+    """V2 does not tell what is finished; a request that was put off comes back in any slot, with its tokens."""
+    runner = Runner(folder, {"provider": 42, "profile": PROFILE})
+    words, logits = load_model("smollm2")[1](" ".join(PROMPTS))["input_ids"], torch.randn(2, 49152)
+
+    def begin(slot: int) -> None:
+        assert runner.add(slot, words, SamplingParams())
+        runner.slots.prompt_len.np[slot] = 3
+
+    begin(0)
+    begin(1)
+    before = observed()
+    for length in range(3, len(words)):
+        runner.apply(logits.clone(), [0, 1], [length] * 2)
+    begin(2)
+    assert observed() == before
+    runner.apply(logits.clone(), [0, 2], [len(words), 3])  # slot 1 is put off
+    begin(3)
+    assert observed() == before + 1
+    begin(1)  # and comes back
+    runner.apply(logits.clone(), [0, 1], [len(words), len(words)])
+    begin(1)
+    begin(0)
+    assert observed() == before + 2  # slot 0 as well
+
+
+def test_a_request_is_noted_whatever_its_top_k(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    runner = Runner(folder, {"provider": 42, "profile": PROFILE})
+    params = SamplingParams(top_k=2**31, top_p=0.5)
+    runner.validate(params)
+    noted = Admitted.of(params.extra_args)
+    assert noted is not None and noted.truncation == (2**31, 0.5, 0.0)
+    assert runner.add(0, [1, 2, 3], params) and not caplog.records
+    assert runner.add(0, [1, 2, 3], SamplingParams())
+    assert "nothing was noted" in caplog.text
+
+
 class Counted:
     """The device's token buffer, which counts what is copied from it."""
 

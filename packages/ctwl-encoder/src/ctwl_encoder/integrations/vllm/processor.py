@@ -67,6 +67,7 @@ class _Served:
         tokens: the tokens that ``text`` has.
         drafts: V2 under speculative decoding: the tokens that the last step verified.
         ahead: ``text``, and what becomes of it with each of the drafts.
+        observed: whether the evidence of its text was observed: the text is finished, or was put off once.
     """
 
     marker: DeviceMarker
@@ -78,6 +79,7 @@ class _Served:
     tokens: list[int] = field(default_factory=list)
     drafts: list[int] = field(default_factory=list)
     ahead: list[TextState] = field(default_factory=list)
+    observed: bool = False
 
     def __post_init__(self) -> None:
         self.text = self.empty
@@ -85,6 +87,12 @@ class _Served:
     def restart(self) -> None:
         """Begin the text anew: the runner went back."""
         self.tokens, self.text, self.drafts, self.ahead = [], self.empty, [], []
+
+    def observe(self) -> None:
+        """The text is finished: observe its evidence, once."""
+        if not self.observed:
+            metrics.finish(self.marker, self.text)
+        self.observed = True
 
     def draft(self, tokens: list[int]) -> None:
         """Look ahead: these tokens may follow."""
@@ -116,6 +124,8 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
         self._stream: torch.cuda.Stream | None = None
         self._requests: dict[int, _Served] = {}
         """By row (V1) or slot (V2)."""
+        self._batch: set[int] = set()
+        """V2: the slots of the last batch."""
         self._markers: dict[Strategy, DeviceMarker] = {}
         self._asks_again = 0.0
         """When the proxy LM is asked next, on the monotonic clock."""
@@ -153,11 +163,18 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
         return False
 
     def add_request(self, req_idx: int, sampling_params: Any, output: list[int] | None = None) -> bool:
-        """V2: a request enters the batch in a slot; whether it is marked. V1: in a row, with its output."""
+        """V2: a request enters the batch in a slot; whether it is marked. V1: in a row, with its output.
+
+        V2 does not say which requests are finished. Those that have tokens and were not in the last batch are.
+        """
         self._leave(req_idx)
+        for slot, other in self._requests.items() if self._states is not None else ():
+            if other.tokens and slot not in self._batch:
+                other.observe()
         served = self._serve(sampling_params)
         if served is not None:
             served.output = [] if output is None else output
+            served.observed = bool(output)  # it was put off, and is taken up again
             self._requests[req_idx] = served
         return served is not None
 
@@ -177,10 +194,10 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
                 self._requests[one] = second
 
     def _leave(self, index: int) -> None:
-        """A request has left its row or slot: its text is finished, or is begun anew."""
+        """A request has left its row or slot: its text is finished, or put off."""
         served = self._requests.pop(index, None)
         if served is not None:
-            metrics.finish(served.marker, served.text)
+            served.observe()
 
     def apply(self, logits: torch.Tensor, ctx: Any = None) -> torch.Tensor:
         """Mark the rows of one step.
@@ -219,7 +236,8 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
         """V1: the rows to mark, their texts up to date."""
         rows = {row: request for row, request in self._requests.items() if row < count}
         for request in rows.values():
-            if request.output[: len(request.tokens)] != request.tokens:
+            known = len(request.tokens)
+            if request.output[known - 1 : known] != request.tokens[-1:]:  # the whole would be compared at each step
                 request.restart()
         _extend(list(rows.values()), [request.output[len(request.tokens) :] for request in rows.values()])
         return {row: (request, request.text) for row, request in rows.items()}
@@ -247,6 +265,7 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
         else:
             lengths = zip(ctx.idx_mapping_np.tolist(), ctx.seq_lens_upper_bound_np.tolist(), strict=True)
             found = [(row, slot, length) for row, (slot, length) in enumerate(lengths)]
+        self._batch = {slot for _, slot, _ in found}
         found = [(row, slot, length) for row, slot, length in found if slot in self._requests]
         self._read([(slot, length) for _, slot, length in found])
         rows: dict[int, _Row] = {}
@@ -269,6 +288,8 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
             prompt = int(buffers.prompt_len.np[slot])
             if length < prompt + len(request.tokens):
                 request.restart()
+            elif not request.tokens and length > prompt + 1:
+                request.observed = True  # it was put off, and is taken up again
             starts.append(prompt + len(request.tokens))
             new.append(length - starts[-1])
         width = max(new, default=0)
@@ -303,7 +324,10 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
             return None
         if request is None:
             return None
-        admitted = Admitted.of(params.extra_args) or Admitted()
+        admitted = Admitted.of(params.extra_args)
+        if admitted is None:
+            _log.error("ctwl: a request is served with nonce 0 and untruncated: nothing was noted where it came in")
+            admitted = Admitted()
         if request.strategy not in self._markers:
             self._markers[request.strategy] = DeviceMarker(self._bridge, request.strategy)
         marker, payload = self._markers[request.strategy], request.payload(*admitted.drawn_for(params.seed))
