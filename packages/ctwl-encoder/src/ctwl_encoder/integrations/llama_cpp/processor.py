@@ -62,7 +62,7 @@ class CTWLLogitsProcessor:
             raise OptionOutOfRange("there is nothing to write: name a provider or codes")
         named = Request(**options)
         _run_last(llama)
-        proxy = open_later(named.profile, path=named.proxy_path, device=named.device, fast=True, packed=True)
+        proxy = open_later(named.profile, path=named.proxy_path, device=named.device, lazy=True, fast=True, packed=True)
         self._bridge = Bridge(read_vocabulary(llama), proxy)
         self._llama = weakref.ref(llama)
         self._options = options
@@ -190,4 +190,4 @@ def _chain(llama: weakref.ref[Any], *, logits_processor: Any = None, **settings:
         return chain
     ours[0].check(own)
     text = ours[0].begin(settings["temp"], settings["mirostat_mode"])
-    return chain if text is None else MarkedSampler(chain, text)
+    return chain if text is None else MarkedSampler(chain, text, own.n_vocab())
