@@ -1,7 +1,7 @@
 """What may be asked of an encoder. Each option has its name, bounds, default and help here, and nowhere else.
 
-The command, :meth:`ctwl_encoder.Encoder.generate`, the transformers config and the vLLM requests are made of these
-models. Nothing here needs torch.
+The command, :meth:`ctwl_encoder.Encoder.generate`, the transformers config and the requests of vLLM and llama.cpp are
+made of these models; a config and a request add a record of several codes. Nothing here needs torch.
 """
 
 from __future__ import annotations

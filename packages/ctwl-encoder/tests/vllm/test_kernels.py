@@ -80,6 +80,13 @@ def test_the_kernels_mark_as_plain_torch_does(strategy: Strategy, fresh: bool, s
     assert not torch.equal(expected, logits)
 
 
+def test_a_strategy_that_is_not_written_for_a_device_is_refused() -> None:
+    logits, tables, step = made_step(1)
+    for on in (plain, kernels):
+        with pytest.raises(NotImplementedError, match="delta"):
+            on.reweigh(logits, torch.softmax(logits[step.rows.long()], dim=1), tables, step, Strategy.DELTA)
+
+
 @pytest.mark.parametrize("seed", range(2))
 def test_the_kernels_report_the_candidates_that_may_merge(seed: int) -> None:
     logits, tables, step = made_step(seed)

@@ -188,7 +188,7 @@ class Marker:
     ) -> None:
         """Mark the next token of each row under a strategy that keeps the distribution, row by row.
 
-        The reference that :meth:`ctwl_encoder.core.device.marker.DeviceMarker.reweigh` is held to.
+        llama.cpp marks by it, and tests hold :meth:`ctwl_encoder.core.device.marker.DeviceMarker.reweigh` to it.
 
         Args:
             texts: one for each row; what is offered to each is noted in it.

@@ -1,7 +1,8 @@
 """Encoding strategies: how a model's distribution is changed so that tokens of ``V`` are preferred (spec section 8).
 
 Each strategy acts at a branch under the permutation that the code selects there. The decoder is the same for all. A new
-strategy is a name in :class:`Strategy` and a row in :data:`TRAITS`; everything else reads its traits.
+strategy is a name in :class:`Strategy` and a row in :data:`TRAITS`. One that keeps the distribution is also written in
+:mod:`.device.plain` and :mod:`.device.kernels`; everything else reads its traits.
 """
 
 from __future__ import annotations

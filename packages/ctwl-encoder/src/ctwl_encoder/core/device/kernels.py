@@ -268,6 +268,8 @@ def reweigh(
         visit.value = parts.sum(dim=1).double() / won.clamp(min=1)
         visit.run(_KEEP_WINNER)
         return
+    if strategy is not Strategy.UNBIASED:
+        raise NotImplementedError(f"{strategy} has no kernel")
     totals, before = torch.zeros((2, places), dtype=torch.int64, device=device)
     shift = 32
     for level, bits in enumerate(DIGITS):

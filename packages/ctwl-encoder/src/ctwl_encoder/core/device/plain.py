@@ -273,12 +273,18 @@ def reweigh(
         tables: the bridge's.
         step: the places.
         strategy: one that keeps the distribution.
+
+    Raises:
+        NotImplementedError: a strategy that is not written here.
     """
     entries = entries_of(likely, tables, step)
     places = len(step.seeds)
-    if strategy is Strategy.GUMBEL:
-        factors = race_factors(entries, lots(entries, step), places, tables.proxy_size)
-    else:
-        factors = half_factors(entries, places)
+    match strategy:
+        case Strategy.GUMBEL:
+            factors = race_factors(entries, lots(entries, step), places, tables.proxy_size)
+        case Strategy.UNBIASED:
+            factors = half_factors(entries, places)
+        case _:
+            raise NotImplementedError(f"{strategy} is not written for torch")
     flat = step.rows.long()[entries.row] * logits.shape[1] + entries.candidate
     logits.view(-1).index_add_(0, flat, factors.log().to(logits.dtype))
