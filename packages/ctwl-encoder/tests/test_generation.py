@@ -39,8 +39,8 @@ from ctwl_encoder.errors import (
     TokenizerUnsupported,
 )
 from ctwl_encoder.integrations.transformers import ProcessorConfig
-from ctwl_encoder.models import OFFLINE_PROFILE, load_model
-from ctwl_encoder.options import GenerationOptions
+from ctwl_encoder.models import load_model
+from ctwl_encoder.options import OFFLINE_PROFILE, GenerationOptions
 from ctwl_protocol import Beacon
 from ctwl_protocol.errors import FieldOutOfRange
 from ctwl_protocol.partition import kernel

@@ -26,8 +26,6 @@ from .errors import EncoderError, ModelFailed, ModelNotFound, ModelUnsuitable, T
 from .options import OFFLINE_MODEL, OFFLINE_PROFILE
 
 __all__ = [
-    "OFFLINE_MODEL",
-    "OFFLINE_PROFILE",
     "check_model",
     "load_model",
     "load_tokenizer",
