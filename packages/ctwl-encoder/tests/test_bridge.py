@@ -25,6 +25,7 @@ from transformers import (
 )
 
 from ctwl_encoder import Bridge, Encoder
+from ctwl_encoder.core.continuations import Continuations
 from ctwl_encoder.core.device.marker import DeviceMarker
 from ctwl_encoder.core.expected_evidence import marked_positions
 from ctwl_encoder.core.payload import Payload
@@ -215,6 +216,14 @@ def test_likely_candidates_show_what_their_branch_says(families: dict[str, Any],
         reading = read_on(bridge, reading, token)
     assert right / told > 0.99
     assert told > 0.8 * likely_ones
+
+
+def test_the_places_inside_of_candidates_are_bounded() -> None:
+    """Those where most candidates differ stay; at the others the candidates keep their probability."""
+    behind = Continuations((1,), [(1,)], np.full(9, -1, dtype=np.int32))
+    behind.add({50 * n + k: (1, 100 + n, k) for n in range(20) for k in range(2 + n)})
+    assert behind.paths == [(1,), *[(1, 100 + n) for n in range(19, 11, -1)]]
+    assert set(behind.entries[:, 1].tolist()) == set(range(9))
 
 
 class _Bigrams(LlamaForCausalLM):  # type: ignore[misc]

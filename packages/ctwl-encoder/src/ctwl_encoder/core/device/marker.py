@@ -99,6 +99,7 @@ class DeviceMarker(Marker):
             CTWLError: ``delta``, see :meth:`open_proxy`.
         """
         self._learn()
+        self._release()
         places = self.plan(texts) if places is None else places
         if not len(places.rows):
             return
@@ -121,12 +122,16 @@ class DeviceMarker(Marker):
             operations(logits.device).reweigh(logits, likely, tables, step, self.strategy)
         self._note(texts, places, Later(likely), marked)
 
+    def _release(self) -> None:
+        """Forget the step before: its matrices on the device are as large as those of the next one."""
+        for text in self._offered:
+            text.offers = []
+        self._offered, self._rows, self._likely, self._inside = [], {}, None, None
+
     def _note(
         self, texts: Sequence[TextState], places: Places, likely: Later, marked: Mapping[int, LaterRow | None]
     ) -> None:
         """Note in the texts what was offered to each: the numbers of the marked places, and the members at each."""
-        for text in self._offered:
-            text.offers = []
         self._offered = list(texts)
         self._likely = likely
         self._rows = {id(texts[row]): n for n, row in enumerate(places.rows.tolist())}
@@ -164,7 +169,6 @@ class DeviceMarker(Marker):
         chosen = self._chosen([[(masses[i], keys[i]) for i in numbers] for numbers in own])
         marked = [numbers[k] for numbers, indexes in zip(own, chosen, strict=True) for k in indexes]
         halves = {key: half for half, key in enumerate(dict.fromkeys(keys[i] for i in marked))}
-        self._inside = None
         if halves:
             inside = self._members_of(list(halves), logits.device)
             half_of = torch.full((len(places),), -1)
