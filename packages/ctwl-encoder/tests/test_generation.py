@@ -240,6 +240,11 @@ def test_a_loop_is_no_evidence(encoder: Encoder) -> None:
     assert expected_log2_p(whole, 0) == expected_log2_p(once, 0) < 0
 
 
+def test_a_way_of_decoding_that_there_is_not_is_refused(encoder: Encoder) -> None:
+    with pytest.raises(OptionOutOfRange, match="decoding is 'sample'; it must be one of any, sampled, greedy"):
+        processor(encoder, 1, decoding="sample")
+
+
 def test_rows_and_codes_must_fit_and_a_prompt_is_no_text(encoder: Encoder) -> None:
     marking = processor(encoder, 1, 2)
     with pytest.raises(OptionOutOfRange, match="3 rows"):

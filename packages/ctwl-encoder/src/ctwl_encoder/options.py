@@ -311,8 +311,8 @@ def check_beacon(profile: Profile) -> None:
     """Refuse a profile whose codes are no beacons: StrategyUnsuitable."""
     if profile.code_bits != BEACON_BITS:
         raise StrategyUnsuitable(
-            f"a beacon has {BEACON_BITS} bits, the codes of {profile.name} have {profile.code_bits}; "
-            "use CTWLWatermarkingConfig with codes of your own"
+            f"a beacon has {BEACON_BITS} bits, the codes of {profile.name} have {profile.code_bits}; choose a profile "
+            f"with codes of {BEACON_BITS} bits"
         )
 
 
@@ -326,9 +326,7 @@ def check_prompts(given: str | Sequence[str]) -> list[str]:
     if not all(isinstance(prompt, str) for prompt in prompts):
         raise OptionOutOfRange("prompts are strings")
     if not prompts or not all(prompt.strip() for prompt in prompts):
-        raise OptionOutOfRange(
-            "the prompt is empty; give at least a word, as an argument in quotes or in --prompt-file; see --help"
-        )
+        raise OptionOutOfRange("the prompt is empty; give at least a word")
     try:
         "".join(prompts).encode()
     except UnicodeEncodeError as error:  # as arguments of a command bring that are not UTF-8

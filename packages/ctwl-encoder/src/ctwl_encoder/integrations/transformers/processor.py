@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from pydantic import Field
 from transformers import LogitsProcessor
 from transformers.generation import BaseWatermarkingConfig
 
@@ -22,6 +23,12 @@ from ...errors import ModelFailed, OptionOutOfRange, StrategyUnsuitable
 from ...options import MarkingOptions
 
 __all__ = ["CTWLLogitsProcessor", "ProcessorConfig"]
+
+
+class _Options(MarkingOptions):
+    """What a processor is told, beside what it writes."""
+
+    decoding: Decoding = Field(Decoding.ANY, strict=False)
 
 
 class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformers has no types
@@ -67,8 +74,8 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
             OptionOutOfRange: an option outside its bounds.
             StrategyUnsuitable: see :class:`ctwl_encoder.core.marker.Marker`.
         """
-        options, decoding = MarkingOptions(**marking), Decoding(decoding)
-        strategy = options.strategy or Strategy.UNBIASED
+        options = _Options(decoding=decoding, **marking)
+        strategy, decoding = options.strategy or Strategy.UNBIASED, options.decoding
         # Where delta may choose a token without asking the proxy, it needs the logits on the host.
         there = strategy.keeps_distribution or decoding is Decoding.ANY
         self.marker: Marker = (DeviceMarker if there else Marker)(
