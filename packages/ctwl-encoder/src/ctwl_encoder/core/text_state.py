@@ -23,7 +23,7 @@ __all__ = ["Half", "HalfKey", "Offer", "TextState"]
 HalfKey: TypeAlias = tuple[int, tuple[int, ...]]
 """What decides a half: the permutation's seed, and the prefix that the proxy reads."""
 
-_Place: TypeAlias = tuple[int, tuple[int, ...]]
+_SlotAndContext: TypeAlias = tuple[int, tuple[int, ...]]
 """What decides a position's colours: its slot, and the context that is hashed there."""
 
 
@@ -115,9 +115,9 @@ class TextState:
     offers: list[Offer] = field(default_factory=list)
     fresh: float = 0.0
     skip_repeats: bool = False
-    _seen: MutableMapping[_Place, tuple[int, ...]] | None = None
+    _seen: MutableMapping[_SlotAndContext, tuple[int, ...]] | None = None
 
-    def seen(self) -> MutableMapping[_Place, tuple[int, ...]]:
+    def seen(self) -> MutableMapping[_SlotAndContext, tuple[int, ...]]:
         """The tokens that were marked at each place. Do not keep it: the longer text takes it over and changes it."""
         if self._seen is None:
             self._seen = {}

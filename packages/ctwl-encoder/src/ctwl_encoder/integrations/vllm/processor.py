@@ -259,9 +259,9 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
         if self._drafts:
             columns = (ctx.expanded_idx_mapping, ctx.expanded_local_pos, ctx.pos, ctx.input_ids)
             layout = to_host(torch.stack([column.long() for column in columns], dim=1)).tolist()
-            found = [(row, slot, pos + 1) for row, (slot, place, pos, _) in enumerate(layout) if place == 0]
-            for row, (_, place, _, token) in enumerate(layout):
-                drafts.setdefault(row - place, []).extend([token] if place else [])
+            found = [(row, slot, pos + 1) for row, (slot, offset, pos, _) in enumerate(layout) if offset == 0]
+            for row, (_, offset, _, token) in enumerate(layout):
+                drafts.setdefault(row - offset, []).extend([token] if offset else [])
         else:
             lengths = zip(ctx.idx_mapping_np.tolist(), ctx.seq_lens_upper_bound_np.tolist(), strict=True)
             found = [(row, slot, length) for row, (slot, length) in enumerate(lengths)]
@@ -297,8 +297,9 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
             tokens: torch.Tensor = buffers.all_token_ids.gpu
             with self._behind_the_last_step():
                 slots = torch.tensor([[slot] for slot, _ in found], device=tokens.device)
-                places = torch.tensor(starts, device=tokens.device)[:, None] + torch.arange(width, device=tokens.device)
-                copied = to_host(tokens[slots, places.clamp(max=tokens.shape[1] - 1)]).tolist()
+                columns = torch.tensor(starts, device=tokens.device)[:, None]
+                columns = (columns + torch.arange(width, device=tokens.device)).clamp(max=tokens.shape[1] - 1)
+                copied = to_host(tokens[slots, columns]).tolist()
                 # A count is below 0 while the prompt is read in chunks.
                 _extend(requests, [some[: max(n, 0)] for some, n in zip(copied, new, strict=True)])
 
