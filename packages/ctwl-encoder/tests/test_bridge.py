@@ -25,6 +25,7 @@ from transformers import (
 )
 
 from ctwl_encoder import Bridge, Encoder
+from ctwl_encoder.core.continuations import Continuations
 from ctwl_encoder.core.device.marker import DeviceMarker
 from ctwl_encoder.core.expected_evidence import marked_positions
 from ctwl_encoder.core.payload import Payload
@@ -148,10 +149,16 @@ def test_a_step_that_settles_many_tokens_keeps_their_marks(proxy: Proxy) -> None
 def test_bytes_that_are_no_text_and_endless_words_are_read(proxy: Proxy) -> None:
     table = breaks(proxy.profile.tokenizer.pre_tokenizer)
     reading = Reading(10, Tail())
-    for piece in [b"\xff\xfe abc ", *[b"abcdefgh" * 4] * 200, b"\xe4\xb8", b" x"]:
+    broken, returns = [b"\xff"] * 600, [b"\r", *["\u200b".encode()] * 100]
+    for piece in [b"\xff\xfe abc ", *[b"abcdefgh" * 4] * 200, b"\xe4\xb8", b" x", *broken, *returns, b" x"]:
         reading = reading.after(grow(reading.tail, piece, proxy.tokenizer, table))
-        assert len(reading.tail.text) <= 600
+        assert len(reading.tail.text) <= 300
+        assert len(reading.tail.pending) <= 4
         assert len(reading.recent) <= 10
+
+
+def test_white_space_behind_what_has_no_token_is_part_of_the_text(proxy: Proxy) -> None:
+    check_reading(proxy, b"\x04 a b", list(range(6)))
 
 
 @pytest.fixture(scope="session")
@@ -209,6 +216,14 @@ def test_likely_candidates_show_what_their_branch_says(families: dict[str, Any],
         reading = read_on(bridge, reading, token)
     assert right / told > 0.99
     assert told > 0.8 * likely_ones
+
+
+def test_the_places_inside_of_candidates_are_bounded() -> None:
+    """Those where most candidates differ stay; at the others the candidates keep their probability."""
+    behind = Continuations((1,), [(1,)], np.full(9, -1, dtype=np.int32))
+    behind.add({50 * n + k: (1, 100 + n, k) for n in range(20) for k in range(2 + n)})
+    assert behind.paths == [(1,), *[(1, 100 + n) for n in range(19, 11, -1)]]
+    assert set(behind.entries[:, 1].tolist()) == set(range(9))
 
 
 class _Bigrams(LlamaForCausalLM):  # type: ignore[misc]

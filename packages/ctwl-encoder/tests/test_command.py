@@ -8,6 +8,7 @@ import pytest
 
 from ctwl_encoder import models
 from ctwl_encoder.command import main
+from ctwl_encoder.integrations.llama_cpp.server import main as serve
 
 
 @pytest.mark.parametrize(
@@ -31,6 +32,11 @@ from ctwl_encoder.command import main
         (["--prompt-file", "none.txt"], "option-out-of-range: cannot read the prompt from none.txt: No such file"),
         (["--prompt-file", "none.txt"], 'name a UTF-8 text file, or give the prompt itself: ctwl-encode "The harvest'),
         (["--user", "5", "--keys", "none.keys", "hello"], "key-file-malformed: cannot read none.keys: No such file"),
+        ([""], "the prompt is empty; give at least a word\n"),
+        (
+            ["--profile", "org.ctwl.toy.1", "--strategy", "vanilla", "hello"],
+            "org.ctwl.toy.1 has none; use delta",
+        ),
         (["--user", "5", "--keys", "none.keys", "hello"], "to make keys: ctwl-encode --new-keys FILE"),
     ],
 )
@@ -41,6 +47,26 @@ def test_a_wrong_option_is_named_as_it_is_typed(
     error = capsys.readouterr().err
     assert said in error
     assert error.count("\n") == 1
+
+
+def test_a_prompt_that_cannot_be_read_is_said_with_what_to_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "prompt.txt"
+    file.write_bytes(b"abc\xff")
+    assert main(["--prompt-file", str(file)]) == 2
+    assert "is not UTF-8 (byte 3); save it as UTF-8" in capsys.readouterr().err
+    monkeypatch.setattr("sys.stdin", None)
+    assert main([]) == 2
+    assert "standard input is closed; give the prompt as an argument" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--version", "x"]])
+def test_the_server_says_how_its_own_version_is_asked_for(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert serve(arguments) == 2
+    assert "for the program's own: ctwl-llama-server --about" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("profile", [[], ["--profile", "org.ctwl.smollm2-135m.1"]])

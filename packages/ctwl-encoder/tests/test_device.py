@@ -1,5 +1,6 @@
 """The device path marks as the NumPy reference does, and lets next to nothing leave the device."""
 
+import weakref
 from typing import Any
 
 import numpy as np
@@ -28,16 +29,23 @@ def made_logits(bridge: Bridge, rows: int, seed: int, spread: float = 3.0) -> np
 
 
 @pytest.mark.parametrize(
-    ("strategy", "fresh"), [(Strategy.UNBIASED, 0.0), (Strategy.GUMBEL, 0.0), (Strategy.GUMBEL, 0.3)]
+    ("strategy", "fresh"),
+    [(Strategy.UNBIASED, (0.0, 0.3, 0.5)), (Strategy.GUMBEL, (0.0, 0.0, 0.0)), (Strategy.GUMBEL, (0.0, 0.3, 1.0))],
 )
 def test_the_device_path_keeps_the_tokens_that_the_reference_keeps(
-    bridge: Bridge, smollm2: tuple[Any, Any], strategy: Strategy, fresh: float
+    bridge: Bridge, smollm2: tuple[Any, Any], strategy: Strategy, fresh: tuple[float, ...]
 ) -> None:
-    """Along a text with words, white space, digits and signs; several texts in a batch, each at another place."""
+    """Along a text with words, white space, digits and signs; several texts in a batch, each at another place.
+
+    The texts have shares of fresh lots of their own.
+    """
     ids = smollm2[1](WORDS)["input_ids"]
     payloads = [Payload((code,), salt=code) for code in (5, 77, 4242)]
-    reference, device = (DeviceMarker(bridge, strategy, fresh=fresh) for _ in range(2))
-    texts = {marker: [marker.start(payload, 2.0) for payload in payloads] for marker in (reference, device)}
+    reference, device = (DeviceMarker(bridge, strategy) for _ in range(2))
+    texts = {
+        marker: [marker.start(payload, 2.0, fresh=share) for payload, share in zip(payloads, fresh, strict=True)]
+        for marker in (reference, device)
+    }
     changed = 0
     for step in range(len(ids) - 2):
         logits = made_logits(bridge, 3, step)
@@ -153,6 +161,27 @@ def test_what_leaves_the_device_is_a_few_bytes_a_row(
             texts = [marker.extend(text, ids[step + row]) for row, text in enumerate(texts)]
             assert copied <= most * rows
         assert copied > 0
+
+
+def test_the_probabilities_of_one_step_alone_are_kept(
+    bridge: Bridge, smollm2: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are as large as the logits: those of the step before are freed before the next are computed."""
+    marker, ids = DeviceMarker(bridge, Strategy.GUMBEL), smollm2[1](WORDS)["input_ids"]
+    kept, softmax, alive = weakref.WeakSet[torch.Tensor](), torch.softmax, []
+
+    def watched(*given: Any, **named: Any) -> torch.Tensor:
+        alive.append(len(kept))
+        found = softmax(*given, **named)
+        kept.add(found)
+        return found
+
+    monkeypatch.setattr(torch, "softmax", watched)
+    texts = [marker.start(Payload((5,)), 2.0)]
+    for step in range(16):
+        marker.reweigh(texts, torch.from_numpy(made_logits(bridge, 1, step)))
+        texts = [marker.extend(texts[0], ids[step])]
+    assert len(alive) > 4 and set(alive) == {0}
 
 
 def test_what_was_written_is_looked_up_for_all_texts_at_once(bridge: Bridge, smollm2: tuple[Any, Any]) -> None:

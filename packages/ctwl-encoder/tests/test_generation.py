@@ -39,8 +39,8 @@ from ctwl_encoder.errors import (
     TokenizerUnsupported,
 )
 from ctwl_encoder.integrations.transformers import ProcessorConfig
-from ctwl_encoder.models import OFFLINE_PROFILE, load_model
-from ctwl_encoder.options import GenerationOptions
+from ctwl_encoder.models import load_model
+from ctwl_encoder.options import OFFLINE_PROFILE, GenerationOptions
 from ctwl_protocol import Beacon
 from ctwl_protocol.errors import FieldOutOfRange
 from ctwl_protocol.partition import kernel
@@ -238,6 +238,11 @@ def test_a_loop_is_no_evidence(encoder: Encoder) -> None:
     whole, once = (marking.text(Payload((1,)), text[0, :length].numpy()).last for length in (50, 21))
     assert [sum(1 for _ in marked_positions(last)) for last in (whole, once)] == [40, 11]
     assert expected_log2_p(whole, 0) == expected_log2_p(once, 0) < 0
+
+
+def test_a_way_of_decoding_that_there_is_not_is_refused(encoder: Encoder) -> None:
+    with pytest.raises(OptionOutOfRange, match="decoding is 'sample'; it must be one of any, sampled, greedy"):
+        processor(encoder, 1, decoding="sample")
 
 
 def test_rows_and_codes_must_fit_and_a_prompt_is_no_text(encoder: Encoder) -> None:

@@ -54,6 +54,7 @@ from ctwl_protocol.proxy import Proxy
 
 GUMBEL = Marking({"strategy": "gumbel"})
 SAMPLING = {"max_new_tokens": 200, "temperature": 0.7, "top_p": 0.95, "repetition_penalty": 1.0, "seed": 5}
+GREEDY = {**SAMPLING, "temperature": 0.0}
 HOSTILE = "</title><script>alert('prompt')</script> [bold]{{ 7 * 191 }} & \"quotes\""
 
 
@@ -73,17 +74,18 @@ def row(marking: Marking, found: int, shared: float = 0.05) -> Row:
 
 def result(*found: int, agreed: float = 1.0, **changed: Any) -> Result:
     """A result of two markings or more, of which so many of 32 texts are found."""
-    tried = markings(0.7, [2.0] if len(found) > 2 else [])
+    asked = settings(**changed)
+    tried = markings(asked.sampling["temperature"], [2.0] if len(found) > 2 else [])
     plain = Row(PLAIN, 200.0, 1.1, Estimate(1.4, 1.3, 1.5), Estimate(0.04, 0.03, 0.05))
     rows = [row(*each) for each in zip(tried, found, strict=True)]
     chosen = Recommendation(choose([each / 32 for each in found]), agreed, Strategy.GUMBEL)
-    return Result(settings(**changed), plain, rows, chosen)
+    return Result(asked, plain, rows, chosen)
 
 
 # figures
 
 
-@pytest.mark.parametrize(("successes", "trials"), [(0, 8), (1, 8), (24, 32), (32, 32), (700, 1024)])
+@pytest.mark.parametrize(("successes", "trials"), [(0, 8), (1, 8), (24, 32), (32, 32), (700, 1024), (3000, 4096)])
 def test_a_share_has_the_exact_interval(successes: int, trials: int) -> None:
     found = share(successes, trials)
     exact = stats.binomtest(successes, trials).proportion_ci(0.95, "exact")
@@ -264,12 +266,23 @@ def test_a_gentler_strategy_is_taken_where_it_is_found_as_well() -> None:
         (result(31, 32), "By itself the encoder takes gumbel at this temperature, so name the strategy."),
         (result(28, 32, agreed=0.7), "In 700 of 1,000 resamples"),
         (result(28, 32, agreed=0.7), "That is a close call: measure more texts (--texts 128)."),
+        (result(28, 32, agreed=0.7, texts=2000), "That is a close call: measure more texts (--texts 4096)."),
+        (result(28, 32, agreed=0.7, texts=4096), "That is a close call."),
+        (result(31, 30), "gumbel is found in 30 of 32: no more, for all that it changes."),
+        (result(30, 31), "gumbel is found in 31 of 32: too few more for what it changes."),
+        (result(9, 24), "What helps: longer texts, a higher temperature or top-p, and tries"),
+        (result(9, 24, sampling=GREEDY), "What helps: longer texts, a larger --delta, and tries"),
         (result(0, 0), "No code was found in any text. gumbel is the clearest"),
     ],
 )
 def test_what_is_recommended_and_why(given: Result, said: str) -> None:
     assert said in shown(given)
     assert said in page(given).replace("&lt;", "<")
+
+
+def test_greedy_decoding_has_no_entropy_to_speak_of() -> None:
+    assert "entropy" in shown(result(9, 24))
+    assert "entropy" not in shown(result(9, 24, sampling=GREEDY))
 
 
 def test_nine_in_ten_need_no_help() -> None:

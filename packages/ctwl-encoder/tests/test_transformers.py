@@ -23,7 +23,7 @@ from ctwl_encoder.core.payload import Payload
 from ctwl_encoder.core.strategies import Decoding
 from ctwl_encoder.errors import ConfigMalformed, OptionOutOfRange, StrategyUnsuitable, TokenizerUnsupported
 from ctwl_encoder.integrations.transformers import ProcessorConfig, WatermarksInTurn
-from ctwl_encoder.models import OFFLINE_PROFILE
+from ctwl_encoder.options import OFFLINE_PROFILE
 from ctwl_protocol import Beacon, CTWLError, environment
 from ctwl_protocol.profile.private import new_private, write_private
 from ctwl_protocol.proxy import Proxy

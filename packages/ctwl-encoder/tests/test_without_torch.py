@@ -59,5 +59,12 @@ except ExtraMissing as error:
 
 
 def test_the_command_says_what_to_install() -> None:
-    code = "from ctwl_encoder.command import main; print(main(['Hello']))"
-    assert run(code) == "2"
+    code = """
+from contextlib import redirect_stderr
+from ctwl_encoder.command import main
+with redirect_stderr(sys.stdout):
+    print(main(["Hello"]), main(["plan"]))
+"""
+    *errors, statuses = run(code).splitlines()
+    assert statuses == "2 2" and len(errors) == 2
+    assert all("extra-missing" in each and "pip install ctwl-encoder" in each for each in errors)

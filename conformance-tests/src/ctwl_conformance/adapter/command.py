@@ -78,7 +78,7 @@ def run_endpoint(options: argparse.Namespace) -> int:
 
 
 def _model_and_profile(options: argparse.Namespace) -> tuple[str, str]:
-    from ctwl_encoder.encoder import default_profile
+    from ctwl_encoder.options import default_profile
 
     model = options.model or _MODEL
     return model, options.profile or default_profile(model)

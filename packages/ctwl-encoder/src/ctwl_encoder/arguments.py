@@ -45,7 +45,7 @@ def asked_options(arguments: argparse.Namespace, model: type[T]) -> T:
     return model.of_command({name: value for name, value in typed.items() if value is not None})
 
 
-def check_version(arguments: argparse.Namespace) -> None:
+def check_version(arguments: argparse.Namespace, program: str = "ctwl-encode") -> None:
     """Refuse a ``--version`` that is no number, and say how the program's own is asked for: OptionOutOfRange."""
     if arguments.version is not None and not arguments.version.isdecimal():
-        raise OptionOutOfRange("--version is the model's version, 0 to 15; for the program's own: ctwl-encode --about")
+        raise OptionOutOfRange(f"--version is the model's version, 0 to 15; for the program's own: {program} --about")

@@ -24,7 +24,7 @@ from ctwl_protocol.records.record import Record, relayed
 from ctwl_protocol.records.sealing import ProviderKeys
 
 from .arguments import add_options, asked_options, check_version
-from .errors import ExtraMissing, OptionOutOfRange, StrategyUnsuitable, WeakMark
+from .errors import OptionOutOfRange, StrategyUnsuitable, WeakMark, needs_transformers
 from .options import (
     BeaconOptions,
     GenerationOptions,
@@ -104,7 +104,7 @@ def _prompt(arguments: argparse.Namespace) -> str:
     if prompt not in (None, "-"):
         return str(prompt)
     if file is None and sys.stdin is None:
-        raise OptionOutOfRange("standard input is closed")
+        raise OptionOutOfRange("standard input is closed; give the prompt as an argument")
     if file is None and prompt is None and sys.stdin.isatty():
         raise OptionOutOfRange('no prompt; try: ctwl-encode "The harvest this year"')
     name = file or "standard input"
@@ -116,7 +116,7 @@ def _prompt(arguments: argparse.Namespace) -> str:
             'the prompt itself: ctwl-encode "The harvest this year"'
         ) from error
     except UnicodeDecodeError as error:
-        raise OptionOutOfRange(f"the prompt in {name} is not UTF-8 (byte {error.start})") from error
+        raise OptionOutOfRange(f"the prompt in {name} is not UTF-8 (byte {error.start}); save it as UTF-8") from error
 
 
 def _write(arguments: argparse.Namespace) -> None:
@@ -127,21 +127,18 @@ def _write(arguments: argparse.Namespace) -> None:
     options, asked = asked_options(arguments, GenerationOptions), asked_options(arguments, RecordOptions)
     strategy = options.chosen_strategy
     if strategy.traits.vanilla and profile.vanilla().name not in published_names():
-        raise StrategyUnsuitable(f"{strategy} is read with a published twin of the profile; {profile.name} has none")
+        raise StrategyUnsuitable(
+            f"{strategy} is read with a published twin of the profile; {profile.name} has none; use delta"
+        )
     check_prompts(prompt)
     keys = ProviderKeys.load(asked.keys) if asked.keys else None
     record = _record(asked, keys, profile)
     if record:
         record(Beacon(asked.provider, asked.version, asked.nonce or 0))
-    try:
+    with needs_transformers():
         from transformers.utils import logging
 
         from .encoder import Encoder
-    except ImportError as error:
-        raise ExtraMissing(
-            f"the command writes with transformers, and there is no {error.name or error}; install both with: "
-            "pip install ctwl-encoder"
-        ) from error
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     with warnings.catch_warnings(record=True) as caught, _progress(options.max_new_tokens) as progress:

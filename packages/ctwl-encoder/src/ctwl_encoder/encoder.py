@@ -33,7 +33,7 @@ from .integrations.transformers import CTWLLogitsProcessor, ProcessorConfig
 from .models import check_model, load_model, pad_on_the_left, read_config
 from .options import OFFLINE_MODEL, GenerationOptions, check_beacon, check_prompts, default_profile
 
-__all__ = ["Encoder", "Generation", "default_profile"]
+__all__ = ["Encoder", "Generation"]
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from ctwl_protocol import CTWLError
 
 __all__ = [
@@ -17,6 +20,7 @@ __all__ = [
     "StrategyUnsuitable",
     "TokenizerUnsupported",
     "WeakMark",
+    "needs_transformers",
 ]
 
 
@@ -30,6 +34,18 @@ class ExtraMissing(EncoderError):
     """An optional package is needed and not installed."""
 
     code = "extra-missing"
+
+
+@contextmanager
+def needs_transformers() -> Iterator[None]:
+    """Around imports for a command that writes with transformers: ExtraMissing where they are not there."""
+    try:
+        yield
+    except ImportError as error:
+        raise ExtraMissing(
+            f"the command writes with transformers, and there is no {error.name or error}; install both with: "
+            "pip install ctwl-encoder"
+        ) from error
 
 
 class ModelFailed(EncoderError):

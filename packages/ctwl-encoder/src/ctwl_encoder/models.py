@@ -26,8 +26,6 @@ from .errors import EncoderError, ModelFailed, ModelNotFound, ModelUnsuitable, T
 from .options import OFFLINE_MODEL, OFFLINE_PROFILE
 
 __all__ = [
-    "OFFLINE_MODEL",
-    "OFFLINE_PROFILE",
     "check_model",
     "load_model",
     "load_tokenizer",
@@ -68,7 +66,9 @@ def load_model(name: str, device: str | torch.device = "auto") -> tuple[Any, Any
     try:
         return model.to(device).eval(), pad_on_the_left(tokenizer)
     except RuntimeError as error:
-        raise ModelFailed(f"the model does not fit on {device}: {error}") from error
+        raise ModelFailed(
+            f"the model does not fit on {device} ({first_line(error)}); take a smaller model, or --device cpu"
+        ) from error
 
 
 def read_config(name: str) -> Any:

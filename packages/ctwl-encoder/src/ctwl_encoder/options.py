@@ -1,7 +1,7 @@
 """What may be asked of an encoder. Each option has its name, bounds, default and help here, and nowhere else.
 
-The command, :meth:`ctwl_encoder.Encoder.generate`, the transformers config and the vLLM requests are made of these
-models. Nothing here needs torch.
+The command, :meth:`ctwl_encoder.Encoder.generate`, the transformers config and the requests of vLLM and llama.cpp are
+made of these models; a config and a request add a record of several codes. Nothing here needs torch.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Options(BaseModel):
     @classmethod
     def of_command(cls, given: dict[str, str]) -> Self:
         """The options of a command as they were typed; what is raised names them so, ``--min-new-tokens``."""
-        return cls.model_validate_strings(given, strict=False, context={"typed": True})
+        return cls.model_validate_strings(given, strict=False, context={"spell": _typed})
 
     @model_validator(mode="wrap")
     @classmethod
@@ -93,8 +93,13 @@ class Options(BaseModel):
 
 
 def _named(name: str, info: ValidationInfo) -> str:
-    """An option's name as its user knows it."""
-    return f"--{name.replace('_', '-')}" if info.context else name
+    """An option's name as its user knows it: the context of a validation may have a function that spells it."""
+    return str(info.context["spell"](name)) if info.context else name
+
+
+def _typed(name: str) -> str:
+    """An option's name on the command line."""
+    return f"--{name.replace('_', '-')}"
 
 
 _KINDS: dict[type, str] = {
@@ -190,6 +195,11 @@ class MarkingOptions(Options):
     )
     skip_repeats: bool = Field(False, description="mark each context only once in a text")
 
+    @property
+    def of_text(self) -> dict[str, Any]:
+        """The arguments of :meth:`ctwl_encoder.core.marker.Marker.start`, beside the payload."""
+        return self.model_dump(include={"delta", "fresh", "skip_repeats"})
+
 
 class ProxyOptions(Options):
     """What a text is marked for: a profile, and where its proxy LM comes from."""
@@ -240,8 +250,7 @@ class GenerationOptions(MarkingOptions):
     @property
     def marking(self) -> dict[str, Any]:
         """The arguments of a logits processor."""
-        named = {"strategy": self.chosen_strategy, "decoding": self.decoding}
-        return named | self.model_dump(include={"delta", "fresh", "skip_repeats"})
+        return {"strategy": self.chosen_strategy, "decoding": self.decoding, **self.of_text}
 
     def for_transformers(self) -> dict[str, Any]:
         """The arguments of ``model.generate``."""
@@ -251,13 +260,17 @@ class GenerationOptions(MarkingOptions):
         return {**chosen, "do_sample": False}
 
 
+MOST_TEXTS = 4096
+"""Chosen by hand: so many take hours."""
+
+
 class PlanOptions(Options):
     """How much ``ctwl-encode plan`` measures."""
 
     texts: int = Field(
         32,
         ge=8,
-        le=4096,
+        le=MOST_TEXTS,
         description="texts of each strategy, in groups of four of one prompt; more make the answer surer",
     )
 
@@ -298,8 +311,8 @@ def check_beacon(profile: Profile) -> None:
     """Refuse a profile whose codes are no beacons: StrategyUnsuitable."""
     if profile.code_bits != BEACON_BITS:
         raise StrategyUnsuitable(
-            f"a beacon has {BEACON_BITS} bits, the codes of {profile.name} have {profile.code_bits}; "
-            "use CTWLWatermarkingConfig with codes of your own"
+            f"a beacon has {BEACON_BITS} bits, the codes of {profile.name} have {profile.code_bits}; choose a profile "
+            f"with codes of {BEACON_BITS} bits"
         )
 
 
@@ -313,9 +326,7 @@ def check_prompts(given: str | Sequence[str]) -> list[str]:
     if not all(isinstance(prompt, str) for prompt in prompts):
         raise OptionOutOfRange("prompts are strings")
     if not prompts or not all(prompt.strip() for prompt in prompts):
-        raise OptionOutOfRange(
-            "the prompt is empty; give at least a word, as an argument in quotes or in --prompt-file; see --help"
-        )
+        raise OptionOutOfRange("the prompt is empty; give at least a word")
     try:
         "".join(prompts).encode()
     except UnicodeEncodeError as error:  # as arguments of a command bring that are not UTF-8

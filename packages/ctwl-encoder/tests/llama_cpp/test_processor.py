@@ -153,3 +153,13 @@ def test_a_model_that_is_not_used_any_more_is_freed() -> None:
     llama._stack.callback(lambda: released.append(True))
     del llama
     assert released == [True]
+
+
+def test_what_clients_ask_for_makes_no_more_markers(llama: Llama) -> None:
+    """A marker has caches, so there is one for each strategy, whatever the requests say of their texts."""
+    asked: dict[str, Any] = {}
+    processor = CTWLLogitsProcessor(llama, provider=42, profile=PROFILE, requested=lambda: asked)
+    for fresh in (0.0, 0.25, 0.5):
+        asked |= {"ctwl_fresh": fresh, "ctwl_skip_repeats": fresh > 0}
+        assert processor.begin(1.0) is not None
+    assert len(processor._markers) == 1

@@ -28,7 +28,9 @@ def interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRITON_INTERPRET", "1")
 
 
-def made_step(seed: int, rows: int = 3, size: int = 2500, proxy: int = 700) -> tuple[torch.Tensor, Tables, DeviceStep]:
+def made_step(
+    seed: int, rows: int = 3, size: int = 2500, proxy: int = 700, *, fresh: bool = False
+) -> tuple[torch.Tensor, Tables, DeviceStep]:
     """Tables and places of every kind: rows of one place and of several, joined candidates, tokens that were seen."""
     rng = np.random.default_rng(seed)
     logits = rng.normal(scale=3, size=(rows + 1, size)).astype(np.float32)
@@ -49,10 +51,14 @@ def made_step(seed: int, rows: int = 3, size: int = 2500, proxy: int = 700) -> t
                 places = rng.choice([2 * row, 2 * row + 1, 2 * rows + row], int(rng.integers(1, 3)), replace=False)
                 joined += [(row, candidate, place, rng.integers(proxy)) for place in places]
     seen = [(place, token) for place in range(2 * rows) for token in rng.choice(proxy, 40, replace=False)]
+    seeds, own = torch.from_numpy(rng.integers(0, 2**32, (2, 3 * rows)).astype(np.uint32).view(np.int32))
+    limits = np.resize(np.array([0, 1, 2**31, 2**32 - 1], dtype=np.uint32), 3 * rows)
     step = DeviceStep(
         torch.tensor([0, 1, 3], dtype=torch.int32)[:rows],
         torch.from_numpy(place_of),
-        *torch.from_numpy(rng.integers(0, 2**32, (2, 3 * rows)).astype(np.uint32).view(np.int32)),
+        seeds,
+        own if fresh else own[:0],
+        torch.from_numpy(limits.view(np.int32))[: len(limits) if fresh else 0],
         torch.tensor(joined, dtype=torch.int32).reshape(-1, 4),
         torch.tensor(seen if seed % 2 else [], dtype=torch.int32).reshape(-1, 2),
     )
@@ -61,17 +67,24 @@ def made_step(seed: int, rows: int = 3, size: int = 2500, proxy: int = 700) -> t
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(
-    ("strategy", "fresh"), [(Strategy.UNBIASED, 0.0), (Strategy.GUMBEL, 0.0), (Strategy.GUMBEL, 0.3)]
+    ("strategy", "fresh"), [(Strategy.UNBIASED, False), (Strategy.GUMBEL, False), (Strategy.GUMBEL, True)]
 )
-def test_the_kernels_mark_as_plain_torch_does(strategy: Strategy, fresh: float, seed: int) -> None:
-    logits, tables, step = made_step(seed)
+def test_the_kernels_mark_as_plain_torch_does(strategy: Strategy, fresh: bool, seed: int) -> None:
+    logits, tables, step = made_step(seed, fresh=fresh)
     likely = torch.softmax(logits[step.rows.long()], dim=1)
     expected, found = logits.clone(), logits.clone()
-    plain.reweigh(expected, likely, tables, step, strategy, fresh)
-    kernels.reweigh(found, likely, tables, step, strategy, fresh)
+    plain.reweigh(expected, likely, tables, step, strategy)
+    kernels.reweigh(found, likely, tables, step, strategy)
     assert torch.equal(expected.isneginf(), found.isneginf())
     torch.testing.assert_close(found, expected, rtol=0, atol=1e-5)
     assert not torch.equal(expected, logits)
+
+
+def test_a_strategy_that_is_not_written_for_a_device_is_refused() -> None:
+    logits, tables, step = made_step(1)
+    for on in (plain, kernels):
+        with pytest.raises(NotImplementedError, match="delta"):
+            on.reweigh(logits, torch.softmax(logits[step.rows.long()], dim=1), tables, step, Strategy.DELTA)
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -19,7 +19,6 @@ POINTERS = {
     "likely": "*fp32", "logits": "*fp32", "value": "*fp64", "seen": "*u8", "at": "*i64", "sums": "*i64",
     "totals": "*i64", "before": "*i64", "border": "*i64", "share": "*fp64", "times": "*fp64", "winners": "*i64",
     "parts": "*i64", "floor": "fp32", "size": "i32", "stride": "i32", "count": "i32", "shift": "i32", "blocks": "i32",
-    "limit": "i64",
 }
 
 def compiled(kernel, **constants):
@@ -40,6 +39,8 @@ compiled(kernels._visit, BITS=0, MOST=64, SEEN=False, JOINED=False, MODE=kernels
 compiled(kernels._select, BITS=12, FIRST=True)
 for fresh in (False, True):
     compiled(kernels._race, PROXY=49152, FRESH=fresh, BLOCK=1024)
+# What varies by step would compile once more where it is 1, or divisible by 16.
+assert {"count", "shift"} <= {each.name for each in kernels._visit.params if each.do_not_specialize}
 print("compiled")
 """
 

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import prometheus_client
 import pytest
 
 pytest.importorskip("vllm", reason="the plug-in is tested in an environment of its own: make test-vllm")
@@ -32,6 +33,7 @@ from ctwl_encoder.core.expected_evidence import marked_positions
 from ctwl_encoder.integrations.vllm import CTWLLogitsProcessor
 from ctwl_encoder.integrations.vllm.admitted import Admitted
 from ctwl_encoder.models import load_model
+from ctwl_protocol.proxy import Proxy
 
 PROFILE = "org.ctwl.smollm2-135m.1"
 PROMPTS = ["The council said on Tuesday that the new bridge", "Farmers in the north are waiting for rain after"]
@@ -180,6 +182,21 @@ def test_vllms_own_watermark_draws_from_what_the_mark_leaves(folder: Path) -> No
     assert GumbelWatermarkDetector(secret + 1).detect(texts[0]).p_value > 1e-4
 
 
+def test_what_clients_ask_for_makes_no_more_markers(folder: Path) -> None:
+    """A marker has tables and caches, so there is one for each strategy, whatever the requests say of their texts."""
+    runner = Runner(folder, {"provider": 42, "profile": PROFILE})
+    words = load_model("smollm2")[1](PROMPTS[0])["input_ids"]
+    for strategy in ("unbiased", "gumbel", "delta"):
+        for slot in range(4):
+            asked = {"ctwl_strategy": strategy, "ctwl_fresh": slot / 7, "ctwl_skip_repeats": slot > 1}
+            params = SamplingParams(temperature=1.0, extra_args=asked)
+            runner.validate(params)
+            assert runner.add(slot, words, params)
+    texts = [served.text for _, served in sorted(runner.processor._requests.items())]
+    assert [text.skip_repeats for text in texts] == [False, False, True, True]
+    assert len(runner.processor._markers) == 3
+
+
 @pytest.mark.parametrize("strategy", ["unbiased", "gumbel", "delta"])
 def test_drafts_are_verified_by_the_distribution_that_is_marked_behind_them(folder: Path, strategy: str) -> None:
     """Each row is marked as it would be without drafts; words come back within a step, where they are left alone.
@@ -303,6 +320,83 @@ def test_a_row_without_a_finite_maximum_harms_no_other(folder: Path) -> None:
     assert torch.equal(marked[0], logits[0])
     assert torch.equal(marked[2].nan_to_num(), logits[2].nan_to_num())
     assert torch.isinf(marked[1]).any()
+
+
+def test_a_proxy_that_fails_leaves_its_rows_unmarked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not asked again at once, and the steps are counted; rows that ask no proxy are marked."""
+    runner = Runner(folder, {"provider": 42, "profile": PROFILE})
+    words = load_model("smollm2")[1](" ".join(PROMPTS))["input_ids"]
+    for slot, strategy in enumerate(("delta", "unbiased")):
+        assert runner.add(slot, words, SamplingParams(extra_args={"ctwl_strategy": strategy}))
+        runner.slots.prompt_len.np[slot] = 1
+    asked = 0
+
+    def fail(*_: Any) -> Any:
+        nonlocal asked
+        asked += 1
+        raise torch.OutOfMemoryError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Proxy, "weights_on_device", fail)
+        logits = torch.randn(2, 49152)
+        for _ in range(2):
+            marked = runner.apply(logits.clone(), [0, 1], [len(words)] * 2)
+            assert torch.equal(marked[0], logits[0]) and not torch.equal(marked[1], logits[1])
+    assert asked == 1
+    assert unmarked("delta", "the proxy LM failed") == 2
+    runner.processor._asks_again = 0.0
+    assert not torch.equal(runner.apply(logits.clone(), [0, 1], [len(words)] * 2)[0], logits[0])
+
+
+def unmarked(strategy: str, reason: str) -> float:
+    """How many steps were counted as unmarked for this reason."""
+    labels = {"strategy": strategy, "reason": reason}
+    return prometheus_client.REGISTRY.get_sample_value("ctwl_unmarked_steps_total", labels) or 0.0
+
+
+def observed() -> float:
+    """How many texts were observed."""
+    return sum(
+        prometheus_client.REGISTRY.get_sample_value("ctwl_text_evidence_bits_count", {"strategy": strategy}) or 0.0
+        for strategy in ("unbiased", "gumbel", "delta")
+    )
+
+
+def test_a_text_is_observed_once(folder: Path) -> None:
+    """V2 does not tell what is finished; a request that was put off comes back in any slot, with its tokens."""
+    runner = Runner(folder, {"provider": 42, "profile": PROFILE})
+    words, logits = load_model("smollm2")[1](" ".join(PROMPTS))["input_ids"], torch.randn(2, 49152)
+
+    def begin(slot: int) -> None:
+        assert runner.add(slot, words, SamplingParams())
+        runner.slots.prompt_len.np[slot] = 3
+
+    begin(0)
+    begin(1)
+    before = observed()
+    for length in range(3, len(words)):
+        runner.apply(logits.clone(), [0, 1], [length] * 2)
+    begin(2)
+    assert observed() == before
+    runner.apply(logits.clone(), [0, 2], [len(words), 3])  # slot 1 is put off
+    begin(3)
+    assert observed() == before + 1
+    begin(1)  # and comes back
+    runner.apply(logits.clone(), [0, 1], [len(words), len(words)])
+    begin(1)
+    begin(0)
+    assert observed() == before + 2  # slot 0 as well
+
+
+def test_a_request_is_noted_whatever_its_top_k(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    runner = Runner(folder, {"provider": 42, "profile": PROFILE})
+    params = SamplingParams(top_k=2**31, top_p=0.5)
+    runner.validate(params)
+    noted = Admitted.of(params.extra_args)
+    assert noted is not None and noted.truncation == (2**31, 0.5, 0.0)
+    assert runner.add(0, [1, 2, 3], params) and not caplog.records
+    assert runner.add(0, [1, 2, 3], SamplingParams())
+    assert "nothing was noted" in caplog.text
 
 
 class Counted:

@@ -25,6 +25,10 @@ hand: the tokens of a model rarely have more."""
 MOST_JOINED = 512
 """Candidates that are remembered behind one tail. Chosen by hand: it bounds the memory of a tail."""
 
+MOST_FURTHER = 8
+"""Places inside of candidates that are marked behind one tail, those with most candidates. Chosen by hand: most tails
+have none; it bounds the memory of a row on the device."""
+
 
 class Continuations:
     """The candidates behind one tail.
@@ -51,7 +55,10 @@ class Continuations:
         self.entries: NDArray[np.int32] = np.empty((0, 3), dtype=np.int32)
 
     def add(self, tokenized: Mapping[int, Path]) -> None:
-        """Add candidates, each with the tokens of the longer tail; those beyond :data:`MOST_JOINED` are left out."""
+        """Add candidates, each with the tokens of the longer tail.
+
+        Candidates beyond :data:`MOST_JOINED` and places beyond :data:`MOST_FURTHER` are left out.
+        """
         for candidate, tokens in tokenized.items():
             if len(self.joined) < MOST_JOINED:
                 self.joined[candidate] = tokens
@@ -62,9 +69,9 @@ class Continuations:
                 for depth in range(common, min(len(tokens), common + DEPTH)):
                     nodes.setdefault(tokens[:depth], []).append((candidate, tokens[depth]))
         # Inside candidates a place is of use where they differ.
-        self.paths = [
-            path for k, (path, node) in enumerate(nodes.items()) if k < self.bases or len({t for _, t in node}) > 1
-        ]
+        further = [path for path in list(nodes)[self.bases :] if len({token for _, token in nodes[path]}) > 1]
+        further.sort(key=lambda path: -len(nodes[path]))
+        self.paths = [*self.paths[: self.bases], *further[:MOST_FURTHER]]
         rows = [(i, place, token) for place, path in enumerate(self.paths) for i, token in nodes[path]]
         self.entries = np.array(sorted(rows), dtype=np.int32).reshape(-1, 3)
 

@@ -127,13 +127,23 @@ def needed_tokens(profile: Profile, strategy: Strategy, codes: int = 1, alpha: f
     return profile.prefix_length + math.ceil(bits / strategy.traits.bits_per_token)
 
 
-def warn_of_short_text(profile: Profile, strategy: Strategy, codes: int, max_new_tokens: int) -> None:
-    """Warn where the longest text that is allowed may be too short for a reader to be sure of its record: ShortText."""
+def warn_of_short_text(
+    profile: Profile, strategy: Strategy, codes: int, most: int, *, option: str = "max_new_tokens"
+) -> None:
+    """Warn where the longest text that is allowed may be too short for a reader to be sure of its record: ShortText.
+
+    Args:
+        profile: the profile that reads it.
+        strategy: how it is marked.
+        codes: of its record.
+        most: tokens of the longest text.
+        option: what its user calls this number.
+    """
     needed = needed_tokens(profile, strategy, codes)
-    if max_new_tokens < needed:
-        more = "" if strategy.keeps_distribution else f", under {strategy} mostly more"
+    if most < needed:
+        more = "" if strategy.keeps_distribution else f"; {strategy} usually needs more"
         warnings.warn(
-            f"max_new_tokens is {max_new_tokens}; a reader needs about {needed} tokens to be sure of it all{more}",
+            f"{option} is {most}; a reader needs about {needed} tokens to find the whole record{more}",
             ShortText,
             stacklevel=3,
         )

@@ -86,8 +86,6 @@ class Marker:
         bridge: Bridge,
         strategy: Strategy,
         *,
-        skip_repeats: bool = False,
-        fresh: float = 0.0,
         decoding: Decoding = Decoding.ANY,
         uniform: Callable[[], float] = random.random,
     ) -> None:
@@ -96,8 +94,6 @@ class Marker:
         Args:
             bridge: from the model's vocabulary to the proxy's.
             strategy: how the distribution is changed.
-            skip_repeats: leave positions alone whose context has been marked in this text; see the specification.
-            fresh: under ``gumbel``, share of the tokens whose lot is the text's own (spec section 8.4), 0 to 1.
             decoding: how the next token is chosen from what :meth:`mark` returns.
             uniform: random numbers from 0 to 1, for ``delta`` where tokens are sampled.
 
@@ -107,8 +103,6 @@ class Marker:
         self.bridge = bridge
         self.strategy = strategy
         self.decoding = decoding
-        self._skip_repeats = skip_repeats
-        self._fresh = fresh if strategy.traits.ranks else 0.0
         self._uniform = uniform
         own = bridge.proxy.profile
         self.profile: Profile = own.vanilla() if strategy.traits.vanilla else own
@@ -121,9 +115,17 @@ class Marker:
         self._halves: OrderedDict[HalfKey, Half | None] = OrderedDict()
         """The positions that were marked lately, and what the proxy said of them where it was asked."""
 
-    def start(self, payload: Payload, delta: float) -> TextState:
-        """An empty text that is to carry a payload; ``delta`` in nats, for the strategies that add it."""
-        return TextState(payload, delta, self.bridge.start())
+    def start(self, payload: Payload, delta: float, *, fresh: float = 0.0, skip_repeats: bool = False) -> TextState:
+        """An empty text.
+
+        Args:
+            payload: what it is to carry.
+            delta: nats, for the strategies that add them.
+            fresh: under ``gumbel``, share of the tokens whose lot is the text's own (spec section 8.4), 0 to 1.
+            skip_repeats: leave positions alone whose context has been marked in this text; see the specification.
+        """
+        fresh = fresh if self.strategy.traits.ranks else 0.0
+        return TextState(payload, delta, self.bridge.start(), fresh=fresh, skip_repeats=skip_repeats)
 
     def extend(self, text: TextState, token: int) -> TextState:
         """A text with one more token of the provider's model."""
@@ -186,7 +188,7 @@ class Marker:
     ) -> None:
         """Mark the next token of each row under a strategy that keeps the distribution, row by row.
 
-        The reference that :meth:`ctwl_encoder.core.device.marker.DeviceMarker.reweigh` is held to.
+        llama.cpp marks by it, and tests hold :meth:`ctwl_encoder.core.device.marker.DeviceMarker.reweigh` to it.
 
         Args:
             texts: one for each row; what is offered to each is noted in it.
@@ -198,8 +200,8 @@ class Marker:
         for text, row, chances in zip(texts, logits, likely, strict=True):
             text.offers = self.offers(text, chances) if self._is_begun(text) else []
             for offer in text.offers:
-                own = text.payload.own_seed(text.reading.count + len(offer.place.path)) if self._fresh else 0
-                multiply(row, offer.branch, change(offer.branch, Lots(offer.seed, own, self._fresh)))
+                own = text.payload.own_seed(text.reading.count + len(offer.place.path)) if text.fresh else 0
+                multiply(row, offer.branch, change(offer.branch, Lots(offer.seed, own, text.fresh)))
 
     def offers(self, text: TextState, likely: NDArray[np.float32]) -> list[Offer]:
         """The branches of a text that may be marked, the one with most mass first.
@@ -217,9 +219,8 @@ class Marker:
                 if len(unseen.candidates):
                     prefix = text.reading.before(branch.path, self.profile.prefix_length)
                     seed = self._seeds.of(text.payload, place.slot, place.context)
-                    found.append(
-                        Offer(place, self.strategy, self._fresh, unseen, float(unseen.mass.sum()), prefix, seed)
-                    )
+                    mass = float(unseen.mass.sum())
+                    found.append(Offer(place, self.strategy, text.fresh, unseen, mass, prefix, seed))
         return sorted(found, key=lambda offer: -offer.mass)
 
     def _place(self, text: TextState, path: Path) -> Place | None:
@@ -235,7 +236,7 @@ class Marker:
         slot = 0
         if text.payload.layout is not None and text.payload.layout.codes > 1:
             slot = slots.slot_of(text.payload.layout.codes, self._slot_word(reading.before(path, slots.TAIL)))
-        if self._skip_repeats and text.seen().get((slot, context)):
+        if text.skip_repeats and text.seen().get((slot, context)):
             return None
         return Place(path, slot, context)
 

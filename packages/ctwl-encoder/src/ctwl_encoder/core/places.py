@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from .bridge import OPENINGS
 from .continuations import Continuations, Path
 from .payload import Payload, Seeds
+from .strategies import own_limit
 
 __all__ = ["Place", "Places", "PlacesOfRow"]
 
@@ -43,6 +44,7 @@ class PlacesOfRow(NamedTuple):
         behind: the candidates behind the row's tail.
         places: for each path of ``behind`` its place; None where the path is not marked.
         seen: for each place the tokens that are left alone, because they were marked after this context before.
+        fresh: share of the tokens whose lot is the text's own.
     """
 
     row: int
@@ -51,6 +53,7 @@ class PlacesOfRow(NamedTuple):
     behind: Continuations
     places: list[Place | None]
     seen: list[Sequence[int]]
+    fresh: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,8 @@ class Places:
         place_of: int32 (n, openings), by the opening of a candidate its place; -1 where it may merge with the tail, -2
             where it keeps its probability.
         seeds: int32 (p,), the bits of the permutations' seeds.
-        own: int32 (p,), the bits of the seeds of the texts' own lots; int32 (0,) where there are none.
+        own: int32 (p,), the bits of the seeds of the texts' own lots; int32 (0,) where no text has any.
+        limits: int32 (p,), the bits of :func:`ctwl_encoder.core.strategies.own_limit`; int32 (0,) like ``own``.
         joined: int32 (m, 4), row (of the n), candidate, place, and proxy token there, of candidates that merge with the
             tail; those of one row and candidate stand together.
         seen: int32 (k, 2), place and proxy token: what is left alone.
@@ -76,6 +80,7 @@ class Places:
     place_of: NDArray[np.int32]
     seeds: NDArray[np.int32]
     own: NDArray[np.int32]
+    limits: NDArray[np.int32]
     joined: NDArray[np.int32]
     seen: NDArray[np.int32]
     places: list[tuple[int, Place]] = field(repr=False)
@@ -85,7 +90,7 @@ class Places:
         return len(self.seeds)
 
     @classmethod
-    def of(cls, rows: Sequence[PlacesOfRow], seeds: Seeds, *, own: bool = False) -> Places:
+    def of(cls, rows: Sequence[PlacesOfRow], seeds: Seeds) -> Places:
         """Lay the places of several rows out, with the seeds of their permutations, and of the texts' own lots."""
         places = [(n, place) for n, row in enumerate(rows) for place in row.places if place is not None]
         seen = [token for row in rows for tokens in row.seen for token in tokens]
@@ -103,14 +108,17 @@ class Places:
         joined = np.column_stack([owner, entries])
         joined[:, 2] = numbers[starts[owner] + entries[:, 1]]
         joined = joined[joined[:, 2] >= 0]
+        lots = [
+            (rows[n].payload.own_seed(rows[n].settled + len(place.path)), own_limit(rows[n].fresh))
+            for n, place in (places if any(row.fresh for row in rows) else [])
+        ]
+        own, limits = np.array(lots, dtype=np.uint32).reshape(-1, 2).view(np.int32).T
         return cls(
             np.array([row.row for row in rows], dtype=np.int32),
             maps,
             seeds.of_all([(rows[n].payload, place.slot, place.context) for n, place in places]).view(np.int32),
-            np.array(
-                [rows[n].payload.own_seed(rows[n].settled + len(place.path)) for n, place in places] if own else [],
-                dtype=np.uint32,
-            ).view(np.int32),
+            own,
+            limits,
             joined,
             np.column_stack([np.repeat(np.arange(len(places)), lengths), seen]).astype(np.int32).reshape(-1, 2),
             places,

@@ -1,8 +1,8 @@
 """The proxy's tokens of a text that is still being written, updated with each token of the provider's model.
 
 A text is cut where its proxy tokens can no longer change, whatever follows. Only the tail behind the cut, a word or
-two, is tokenized again when it grows. So a step costs the same in a long text as in a short one, and the tokens are
-exact.
+two, is tokenized again when it grows. So a step costs the same in a long text as in a short one. The tokens are exact,
+except where a tail without such a place grew too long and was cut by force: there a reader may see others.
 """
 
 from __future__ import annotations
@@ -27,8 +27,12 @@ from .continuations import Continuations, Path, common_prefix_length
 __all__ = ["Kind", "Reading", "Step", "Tail", "append_normalized", "breaks", "grow", "kind", "visible"]
 
 _MAX_TAIL = 256
-"""Characters of a tail without a cut; a longer tail is cut where a token ends. Chosen by hand: longer than any word; a
-larger value costs time in texts without spaces."""
+"""Characters of a tail without a cut; a longer tail is cut by force. Chosen by hand: longer than any word; a larger
+value costs time in texts without spaces."""
+
+_TRIED = 8
+"""Tokens behind the middle of a tail at whose ends it may be cut by force. Chosen by hand: a character has four bytes
+at most, so a token near the middle begins one."""
 
 
 class Kind(IntEnum):
@@ -173,7 +177,7 @@ def visible(data: bytes) -> tuple[str, bytes]:
     text = decoder.decode(data)
     pending = decoder.getstate()[0]
     if "\r" in text and (held := _RETURN.search(text)):
-        return text[: held.start()], held[0].encode() + pending
+        return text[: held.start()], b"\r" + pending
     return text, pending
 
 
@@ -199,12 +203,13 @@ def grow(before: Tail, data: bytes, tokenizer: ProxyTokenizer, table: NDArray[np
     cut = _last_cut(text, table)
     tokens, *rest = tokenizer.encode_within([text, text[cut:]] if cut else [text])
     settled: list[int] = []
+    whole = len(text)
     if cut:
         # What lies before the cut is tokenized with what follows it: "\n\n" alone is another token than in "\n\nThe".
         settled, tokens, text = tokens[: len(tokens) - len(rest[0])], rest[0], text[cut:]
-    elif len(text) > _MAX_TAIL:
+    elif whole > _MAX_TAIL:
         settled, tokens, text = _force(tokens, text, tokenizer)
-    after = Tail(text, tuple(tokens), pending, begun=before.begun or bool(settled))
+    after = Tail(text, tuple(tokens), pending, begun=before.begun or len(text) < whole)
     return Step.between(before, tuple(settled), after)
 
 
@@ -222,9 +227,12 @@ def _last_cut(tail: str, table: NDArray[np.bool_]) -> int:
 
 
 def _force(tokens: list[int], tail: str, tokenizer: ProxyTokenizer) -> tuple[list[int], list[int], str]:
-    """Settle the first half of a tail that is too long, where a token ends a character."""
-    for count in range(len(tokens) // 2, len(tokens)):
+    """Settle the first half of a tail that is too long: up to a token that ends a character, else up to a character."""
+    middle = len(tokens) // 2
+    for count in range(middle, min(middle + _TRIED, len(tokens))):
         text = tokenizer.decode(np.array(tokens[count:], dtype=np.int64))
         if text and tail.endswith(text) and "\ufffd" not in text:
             return tokens[:count], tokens[count:], text
-    return [], tokens, tail
+    half = len(tail) // 2
+    settled, rest = tokenizer.encode_within([tail[:half], tail[half:]])
+    return settled, rest, tail[half:]

@@ -1,7 +1,8 @@
 """Encoding strategies: how a model's distribution is changed so that tokens of ``V`` are preferred (spec section 8).
 
 Each strategy acts at a branch under the permutation that the code selects there. The decoder is the same for all. A new
-strategy is a name in :class:`Strategy` and a row in :data:`TRAITS`; everything else reads its traits.
+strategy is a name in :class:`Strategy` and a row in :data:`TRAITS`. One that keeps the distribution is also written in
+:mod:`.device.plain` and :mod:`.device.kernels`; everything else reads its traits.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ __all__ = [
     "exponential_minimum",
     "keep_first_half",
     "multiply",
+    "own_limit",
     "probabilities",
 ]
 
@@ -72,6 +74,11 @@ class Decoding(StrEnum):
     """The likeliest token. The proxy is not asked where its answer cannot change which one that is."""
 
 
+def own_limit(fresh: float) -> int:
+    """The rank, as 32 bits, below which a token's lot is the text's own, where a share of the tokens has such a lot."""
+    return min(int(fresh * RANKS), RANKS - 1)
+
+
 class Lots(NamedTuple):
     """What decides the lots of the tokens at a place.
 
@@ -88,7 +95,7 @@ class Lots(NamedTuple):
     def of(self, tokens: NDArray[np.int64]) -> NDArray[np.float64]:
         """The lots of proxy tokens, int64 (n,): float64 (n,), between 0 and 1."""
         lots: NDArray[np.float64] = (ranks_of(np.uint32(self.seed), tokens).astype(np.float64) + 0.5) / RANKS
-        if limit := int(self.fresh * RANKS):
+        if limit := own_limit(self.fresh):
             own = ranks_of(np.uint32(self.own), tokens)  # those below the limit are uniform up to it
             lots = np.where(own < limit, (own.astype(np.float64) + 0.5) / limit, lots)
         return lots

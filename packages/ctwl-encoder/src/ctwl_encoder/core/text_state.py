@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import ChainMap
+from collections.abc import Callable, Iterator, MutableMapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeAlias
 
@@ -22,7 +23,7 @@ __all__ = ["Half", "HalfKey", "Offer", "TextState"]
 HalfKey: TypeAlias = tuple[int, tuple[int, ...]]
 """What decides a half: the permutation's seed, and the prefix that the proxy reads."""
 
-_Place: TypeAlias = tuple[int, tuple[int, ...]]
+_SlotAndContext: TypeAlias = tuple[int, tuple[int, ...]]
 """What decides a position's colours: its slot, and the context that is hashed there."""
 
 
@@ -102,6 +103,8 @@ class TextState:
         last: the last marked position.
         ended: whether its last token became no text, as a token that ends a text.
         offers: the places that were marked for the next token.
+        fresh: under ``gumbel``, share of the tokens whose lot is the text's own; else 0.
+        skip_repeats: whether positions are left alone whose context has been marked in it.
     """
 
     payload: Payload
@@ -110,9 +113,11 @@ class TextState:
     last: MarkedPosition | None = None
     ended: bool = False
     offers: list[Offer] = field(default_factory=list)
-    _seen: dict[_Place, tuple[int, ...]] | None = None
+    fresh: float = 0.0
+    skip_repeats: bool = False
+    _seen: MutableMapping[_SlotAndContext, tuple[int, ...]] | None = None
 
-    def seen(self) -> dict[_Place, tuple[int, ...]]:
+    def seen(self) -> MutableMapping[_SlotAndContext, tuple[int, ...]]:
         """The tokens that were marked at each place. Do not keep it: the longer text takes it over and changes it."""
         if self._seen is None:
             self._seen = {}
@@ -122,8 +127,11 @@ class TextState:
         return self._seen
 
     def fork(self) -> TextState:
-        """The same text once more, without its offers: what is added to it leaves this one as it is."""
-        return replace(self, offers=[], _seen=dict(self.seen()))
+        """The same text once more, without its offers: what is added to it leaves this one as it is.
+
+        It is of use until something is added to this one.
+        """
+        return replace(self, offers=[], _seen=ChainMap({}, self.seen()))
 
     def shown(self, step: Step) -> Iterator[tuple[Offer, int]]:
         """The offers at whose places a step shows a token, the first place first, and that token."""
@@ -142,7 +150,7 @@ class TextState:
         last, seen = self.last, self.seen()
         self._seen = None
         if step is None:
-            return TextState(self.payload, self.delta, self.reading, last, True, [], seen)
+            return replace(self, ended=True, offers=[], _seen=seen)
         count, same = self.reading.count, step.same
         while last is not None and last.position >= count + same:
             tokens = list(seen[last.slot, last.context])
@@ -153,4 +161,4 @@ class TextState:
             last = offer.mark(count + len(offer.place.path), shown, token, last)
             place = last.slot, last.context
             seen[place] = (*seen.get(place, ()), last.token)
-        return TextState(self.payload, self.delta, self.reading.after(step), last, False, [], seen)
+        return replace(self, reading=self.reading.after(step), last=last, ended=False, offers=[], _seen=seen)

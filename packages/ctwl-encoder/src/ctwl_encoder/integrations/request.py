@@ -31,16 +31,18 @@ class Request(BeaconOptions, MarkingOptions, ProxyOptions):
             is refused; where the server names one, it is marked with ``delta``.
         layout: the number of the record's layout, where there are ``codes``.
         codes: a record as its codes, in place of provider, version and nonce.
+        skip_repeats: also as 0 or 1, which vLLM makes of JSON's false and true.
     """
 
     strategy: Strategy = Field(Strategy.UNBIASED, strict=False)
     layout: int = 1
     codes: Annotated[tuple[int, ...], Field(strict=False)] | None = None
+    skip_repeats: bool = Field(False, strict=False)
 
     @model_validator(mode="after")
     def _check_record(self) -> Self:
         if self.codes is None and self.layout != 1:
-            raise OptionOutOfRange(f"{PREFIX}layout is of a record's codes; give them as {PREFIX}codes")
+            raise OptionOutOfRange(f"{PREFIX}layout goes with {PREFIX}codes; give both")
         self.payload(0)
         return self
 
@@ -58,14 +60,17 @@ class Request(BeaconOptions, MarkingOptions, ProxyOptions):
                 change.
         """
         own = _own_options(given or {})
-        if own.keys() & BeaconOptions.model_fields.keys():  # the request's beacon, not the server's record
+        beacon = own.keys() & BeaconOptions.model_fields.keys()
+        if beacon or "codes" in own:  # the request's record, not the server's
             server = {name: value for name, value in server.items() if name not in ("layout", "codes")}
         asked = {**server, **own}
         if asked.get("strategy") == "off":
             return None
-        request = cls(**asked)
+        request = cls.model_validate(asked, context={"spell": PREFIX.__add__} if own else None)
         if not asked.keys() & {"provider", "codes"}:
             if own:  # a client that asks for a mark must know that there would be none
+                if beacon:
+                    raise OptionOutOfRange(f"a beacon of your own needs {PREFIX}provider")
                 raise OptionOutOfRange(f"name {PREFIX}provider or {PREFIX}codes; the server has none of its own")
             return None
         named = request.strategy if "strategy" in asked else None

@@ -19,6 +19,7 @@ from ctwl_protocol.errors import FileUnwritable
 from ctwl_protocol.files import write_atomically
 
 from ..arguments import add_options, asked_options, check_version
+from ..errors import needs_transformers
 from ..options import (
     OFFLINE_MODEL,
     BeaconOptions,
@@ -120,12 +121,13 @@ def _measured(arguments: argparse.Namespace) -> Result:
     check_decoder()
     if options.seed is None:
         options = options.model_copy(update={"seed": secrets.randbelow(1 << 31)})
-    from transformers.utils import logging
+    with needs_transformers():
+        from transformers.utils import logging
 
-    from ..encoder import Encoder
-    from .measurement import measure
-    from .result import Settings
-    from .writing import GROUP
+        from ..encoder import Encoder
+        from .measurement import measure
+        from .result import Settings
+        from .writing import GROUP
 
     logging.set_verbosity_error()
     logging.disable_progress_bar()

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ctwl_protocol.proxy import Proxy
 from ctwl_protocol.text.positions import Positions
 
 from ..core.expected_evidence import READERS_LEVEL
@@ -16,6 +15,7 @@ from ..errors import ExtraMissing
 if TYPE_CHECKING:
     from ctwl_decoder import Decoder
     from ctwl_decoder.statistics.evidence import Evidence
+    from ctwl_protocol.proxy import Proxy
 
 __all__ = ["Reader", "check_decoder"]
 

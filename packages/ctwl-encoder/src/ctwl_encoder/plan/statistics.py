@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -65,15 +66,15 @@ class Needed(NamedTuple):
 
 def share(successes: int, trials: int) -> Share:
     """A share with its exact interval (Clopper and Pearson 1934), as if the texts were independent."""
+    ways = [math.lgamma(trials + 1) - math.lgamma(k + 1) - math.lgamma(trials - k + 1) for k in range(trials + 1)]
 
-    def at_least(p: float) -> float:
-        return sum(math.comb(trials, k) * p**k * (1 - p) ** (trials - k) for k in range(successes, trials + 1))
+    def from_on(least: int, p: float) -> float:
+        """The chance of so many successes or more; in logarithms, because the terms overflow from 1,030 trials on."""
+        kept, left = math.log(p), math.log1p(-p)
+        return sum(math.exp(ways[k] + k * kept + (trials - k) * left) for k in range(least, trials + 1))
 
-    def more_than(p: float) -> float:
-        return at_least(p) - math.comb(trials, successes) * p**successes * (1 - p) ** (trials - successes)
-
-    low = _rises_to(at_least, 0.025) if successes else 0.0
-    high = _rises_to(more_than, 0.975) if successes < trials else 1.0
+    low = _rises_to(partial(from_on, successes), 0.025) if successes else 0.0
+    high = _rises_to(partial(from_on, successes + 1), 0.975) if successes < trials else 1.0
     return Share(successes, trials, low, high)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from ..options import MOST_TEXTS
 from .result import Effect, Result, Row, Settings
 from .rule import RULE
 from .statistics import RESAMPLES, Estimate, Needed, Share
@@ -91,6 +92,8 @@ def _others(result: Result) -> list[str]:
         found, difference = _effect(row).found, place - result.recommendation.place
         if difference < 0:
             told.append(f"{row.marking.name} is gentler, and is found in {_of(found)} only.")
+        elif difference > 0 and found.successes <= _effect(result.taken).found.successes:
+            told.append(f"{row.marking.name} is found in {_of(found)}: no more, for all that it changes.")
         elif difference > 0:
             told.append(f"{row.marking.name} is found in {_of(found)}: too few more for what it changes.")
     return told
@@ -103,10 +106,16 @@ def _what_helps(result: Result) -> list[str]:
     told = ["That is fewer than nine in ten."]
     if row.tokens < most / 2:
         told.append(f"Half of the texts end after {row.tokens:.0f} tokens or fewer, and short texts carry little.")
+    helps = "a larger --delta"
+    if result.settings.sampling["temperature"]:
+        helps = "a higher temperature or top-p"
+        told.append(
+            f"The model chooses each token with an entropy of {result.plain.entropy:.1f} nats; where it is sure of its "
+            "next word, there is no room for a mark."
+        )
     told.append(
-        f"The model chooses each token with an entropy of {result.plain.entropy:.1f} nats; where it is sure of its "
-        "next word, there is no room for a mark. What helps: longer texts, a higher temperature or top-p, and tries, "
-        "an option of ctwl-encode and Encoder.generate, which writes a faint text anew."
+        f"What helps: longer texts, {helps}, and tries, an option of ctwl-encode and Encoder.generate, which writes a "
+        "faint text anew."
     )
     return told
 
@@ -115,7 +124,9 @@ def _how_sure(result: Result) -> str:
     times, count = result.recommendation.agreement, len(result.settings.prompts)
     told = f"In {round(RESAMPLES * times):,} of {RESAMPLES:,} resamples of the texts by prompt, the choice is the same"
     if times < _SURE:
-        return f"{told}. That is a close call: measure more texts (--texts {4 * result.settings.texts})."
+        more = min(4 * result.settings.texts, MOST_TEXTS)
+        advice = f": measure more texts (--texts {more})" if more > result.settings.texts else ""
+        return f"{told}. That is a close call{advice}."
     return f"{told}. It is sure for prompts like th{'ese' if count > 1 else 'is one'}, and says nothing of others."
 
 

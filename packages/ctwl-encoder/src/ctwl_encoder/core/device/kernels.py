@@ -84,7 +84,7 @@ def _combined(
     return new, total
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["count", "shift"])  # they vary by step: each variant would compile while serving
 def _visit(
     likely, logits, rows, place_of, seeds, first, opening, joined, seen, at, value, sums, reported,
     size, stride, count, floor, shift,
@@ -176,13 +176,10 @@ def _ranks(seeds, place, token):
 
 @triton.jit
 def _race(
-    sums, seeds, own, times, winners, parts, blocks, limit,
+    sums, seeds, own, limits, times, winners, parts, blocks,
     PROXY: tl.constexpr, FRESH: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """The earliest token of a block of the proxy's vocabulary at a place, and the block's mass.
-
-    ``limit``: the ranks below which a token's lot is the text's own.
-    """
+    """The earliest token of a block of the proxy's vocabulary at a place, and the block's mass."""
     place, block = tl.program_id(0), tl.program_id(1)
     token = block * BLOCK + tl.arange(0, BLOCK)
     live = token < PROXY
@@ -190,7 +187,8 @@ def _race(
     u = (_ranks(seeds, place, token) + 0.5) / _RANKS
     if FRESH:
         drawn = _ranks(own, place, token)
-        u = tl.where(drawn < limit, (drawn + 0.5) / limit.to(tl.float64), u)
+        limit = tl.load(limits + place).to(tl.uint32, bitcast=True).to(tl.float64)
+        u = tl.where(drawn < limit, (drawn + 0.5) / tl.maximum(limit, 1.0), u)
     exponential = tl.where(u < _SERIES, u * (1 + u * (0.5 + u / 3)), -tl.log(1 - u))
     time = tl.where(mass > 0, exponential / tl.maximum(mass, 1).to(tl.float64), float("inf"))
     earliest = tl.min(time, 0)
@@ -250,7 +248,6 @@ def reweigh(
     tables: Tables,
     step: DeviceStep,
     strategy: Strategy,
-    fresh: float = 0.0,
 ) -> None:
     """See :func:`ctwl_encoder.core.device.plain.reweigh`."""
     visit = _Pass(likely, logits, tables, step)
@@ -258,12 +255,12 @@ def reweigh(
     if strategy is Strategy.GUMBEL:
         sums = torch.zeros(places * tables.proxy_size, dtype=torch.int64, device=device)
         visit.run(_SUM, sums)
-        blocks, limit = triton.cdiv(tables.proxy_size, _BLOCK), int(fresh * RANKS)
+        blocks = triton.cdiv(tables.proxy_size, _BLOCK)
         times = torch.empty((places, blocks), dtype=torch.float64, device=device)
         winners, parts = torch.empty((2, places, blocks), dtype=torch.int64, device=device)
         _race[(places, blocks)](
-            sums, step.seeds, step.own, times, winners, parts, blocks, limit,
-            PROXY=tables.proxy_size, FRESH=limit > 0, BLOCK=_BLOCK,
+            sums, step.seeds, step.own, step.limits, times, winners, parts, blocks,
+            PROXY=tables.proxy_size, FRESH=len(step.own) > 0, BLOCK=_BLOCK,
         )  # fmt: skip
         block = times.argmin(dim=1, keepdim=True)
         visit.at = winners.gather(1, block)[:, 0]
@@ -271,6 +268,8 @@ def reweigh(
         visit.value = parts.sum(dim=1).double() / won.clamp(min=1)
         visit.run(_KEEP_WINNER)
         return
+    if strategy is not Strategy.UNBIASED:
+        raise NotImplementedError(f"{strategy} has no kernel")
     totals, before = torch.zeros((2, places), dtype=torch.int64, device=device)
     shift = 32
     for level, bits in enumerate(DIGITS):

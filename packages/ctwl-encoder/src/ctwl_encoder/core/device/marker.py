@@ -58,13 +58,13 @@ class DeviceMarker(Marker):
             texts: one for each row of the logits.
         """
         planned = [self._plan_row(row, text) for row, text in enumerate(texts) if self._is_begun(text)]
-        return Places.of(planned, self._seeds, own=self._fresh > 0)
+        return Places.of(planned, self._seeds)
 
     def _plan_row(self, row: int, text: TextState) -> PlacesOfRow:
         behind, seen = self.bridge.continuations(text.reading.tail), text.seen()
         places = [self._place(text, path) for path in behind.paths]
         left: list[Sequence[int]] = [seen.get((place.slot, place.context), ()) if place else () for place in places]
-        return PlacesOfRow(row, text.payload, text.reading.count, behind, places, left)
+        return PlacesOfRow(row, text.payload, text.reading.count, behind, places, left, text.fresh)
 
     def ahead(self, text: TextState, tokens: Sequence[int]) -> list[TextState]:
         """A text, and what becomes of it with each of some draft tokens, as far as this is known before the logits.
@@ -75,7 +75,7 @@ class DeviceMarker(Marker):
         for token in tokens:
             fork = texts[-1].fork()
             places = self._plan_row(0, fork).places if self._is_begun(fork) else []
-            fork.offers = [Offer(place, self.strategy, self._fresh) for place in places if place is not None]
+            fork.offers = [Offer(place, self.strategy, text.fresh) for place in places if place is not None]
             texts.append(self.extend(fork, token))
         return texts
 
@@ -99,6 +99,7 @@ class DeviceMarker(Marker):
             CTWLError: ``delta``, see :meth:`open_proxy`.
         """
         self._learn()
+        self._release()
         places = self.plan(texts) if places is None else places
         if not len(places.rows):
             return
@@ -112,29 +113,33 @@ class DeviceMarker(Marker):
                 places = Places.of(
                     [self._plan_row(old.row, texts[old.row]) if old.behind in news else old for old in places.planned],
                     self._seeds,
-                    own=self._fresh > 0,
                 )
                 step = DeviceStep.of(places, logits.device)
         marked: Mapping[int, LaterRow | None] = dict.fromkeys(range(len(places)))
         if not self.strategy.keeps_distribution:
             marked = self._raise(texts, logits, plain.entries_of(likely, tables, step), places, step)
         elif len(places):
-            operations(logits.device).reweigh(logits, likely, tables, step, self.strategy, self._fresh)
+            operations(logits.device).reweigh(logits, likely, tables, step, self.strategy)
         self._note(texts, places, Later(likely), marked)
+
+    def _release(self) -> None:
+        """Forget the step before: its matrices on the device are as large as those of the next one."""
+        for text in self._offered:
+            text.offers = []
+        self._offered, self._rows, self._likely, self._inside = [], {}, None, None
 
     def _note(
         self, texts: Sequence[TextState], places: Places, likely: Later, marked: Mapping[int, LaterRow | None]
     ) -> None:
         """Note in the texts what was offered to each: the numbers of the marked places, and the members at each."""
-        for text in self._offered:
-            text.offers = []
         self._offered = list(texts)
         self._likely = likely
         self._rows = {id(texts[row]): n for n, row in enumerate(places.rows.tolist())}
         offers: list[list[Offer]] = [[] for _ in places.rows]
         for number, hit in marked.items():
             row, place = places.places[number]
-            offers[row].append(Offer(place, self.strategy, self._fresh, chance=LaterRow(likely, row), hit=hit))
+            fresh = places.planned[row].fresh
+            offers[row].append(Offer(place, self.strategy, fresh, chance=LaterRow(likely, row), hit=hit))
         for row, offered in zip(places.rows.tolist(), offers, strict=True):
             texts[row].offers = offered  # rows with the same tokens share their text
 
@@ -164,7 +169,6 @@ class DeviceMarker(Marker):
         chosen = self._chosen([[(masses[i], keys[i]) for i in numbers] for numbers in own])
         marked = [numbers[k] for numbers, indexes in zip(own, chosen, strict=True) for k in indexes]
         halves = {key: half for half, key in enumerate(dict.fromkeys(keys[i] for i in marked))}
-        self._inside = None
         if halves:
             inside = self._members_of(list(halves), logits.device)
             half_of = torch.full((len(places),), -1)

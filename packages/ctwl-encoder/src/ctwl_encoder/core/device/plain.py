@@ -176,19 +176,18 @@ def half_factors(entries: Entries, places: int) -> torch.Tensor:
     return torch.where(rank == last, share[entries.place], 2.0 * (rank < last))
 
 
-def lots(entries: Entries, own: torch.Tensor, fresh: float) -> torch.Tensor:
+def lots(entries: Entries, step: DeviceStep) -> torch.Tensor:
     """:meth:`ctwl_encoder.core.strategies.Lots.of`: float64 (n,), the lot of each entry's token.
 
     Args:
         entries: the candidates.
-        own: int64 (places,), seeds of the texts' own lots; empty where there are none.
-        fresh: share of the tokens that have such a lot.
+        step: the places, some of which may have lots of the texts' own.
     """
     found = (entries.rank.double() + 0.5) / RANKS
-    limit = int(fresh * RANKS)
-    if not limit:
+    if not len(step.own):
         return found
-    drawn = ranks_of(own[entries.place], entries.token)
+    drawn = ranks_of(step.own.long()[entries.place], entries.token)
+    limit = (step.limits.long() & _WORD)[entries.place]
     return torch.where(drawn < limit, (drawn.double() + 0.5) / limit, found)
 
 
@@ -265,7 +264,6 @@ def reweigh(
     tables: Tables,
     step: DeviceStep,
     strategy: Strategy,
-    fresh: float = 0.0,
 ) -> None:
     """Mark rows of logits in place.
 
@@ -275,13 +273,18 @@ def reweigh(
         tables: the bridge's.
         step: the places.
         strategy: one that keeps the distribution.
-        fresh: share of the tokens whose lot is the text's own, under ``gumbel``.
+
+    Raises:
+        NotImplementedError: a strategy that is not written here.
     """
     entries = entries_of(likely, tables, step)
     places = len(step.seeds)
-    if strategy is Strategy.GUMBEL:
-        factors = race_factors(entries, lots(entries, step.own.long(), fresh), places, tables.proxy_size)
-    else:
-        factors = half_factors(entries, places)
+    match strategy:
+        case Strategy.GUMBEL:
+            factors = race_factors(entries, lots(entries, step), places, tables.proxy_size)
+        case Strategy.UNBIASED:
+            factors = half_factors(entries, places)
+        case _:
+            raise NotImplementedError(f"{strategy} is not written for torch")
     flat = step.rows.long()[entries.row] * logits.shape[1] + entries.candidate
     logits.view(-1).index_add_(0, flat, factors.log().to(logits.dtype))

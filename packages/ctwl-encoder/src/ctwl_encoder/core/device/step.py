@@ -58,13 +58,15 @@ class DeviceStep(NamedTuple):
     place_of: torch.Tensor
     seeds: torch.Tensor
     own: torch.Tensor
+    limits: torch.Tensor
     joined: torch.Tensor
     seen: torch.Tensor
 
     @classmethod
     def of(cls, places: Places, device: torch.device) -> DeviceStep:
         """Copy the places in one piece, without waiting for the device."""
-        parts = [places.rows, places.place_of, places.seeds, places.own, places.joined, places.seen]
+        lots = places.own, places.limits
+        parts = [places.rows, places.place_of, places.seeds, *lots, places.joined, places.seen]
         packed = torch.from_numpy(np.concatenate([part.reshape(-1) for part in parts]))
         if device.type == "cuda":
             packed = packed.pin_memory().to(device, non_blocking=True)

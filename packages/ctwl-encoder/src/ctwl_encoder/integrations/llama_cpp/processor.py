@@ -62,12 +62,12 @@ class CTWLLogitsProcessor:
             raise OptionOutOfRange("there is nothing to write: name a provider or codes")
         named = Request(**options)
         _run_last(llama)
-        proxy = open_later(named.profile, path=named.proxy_path, device=named.device, fast=True, packed=True)
+        proxy = open_later(named.profile, path=named.proxy_path, device=named.device, lazy=True, fast=True, packed=True)
         self._bridge = Bridge(read_vocabulary(llama), proxy)
         self._llama = weakref.ref(llama)
         self._options = options
         self._requested = requested
-        self._markers: dict[tuple[Strategy, bool, float, Decoding], Marker] = {}
+        self._markers: dict[tuple[Strategy, Decoding], Marker] = {}
 
     def begin(self, temperature: float, mirostat_mode: float = 0) -> _Text | None:
         """Begin a text; None where the request wants no mark.
@@ -87,20 +87,14 @@ class CTWLLogitsProcessor:
         if mirostat_mode and temperature > 0:
             raise OptionOutOfRange("nothing can be marked before Mirostat draws; leave mirostat_mode out")
         decoding = Decoding.GREEDY if temperature == 0 else Decoding.SAMPLED
-        how = request.strategy, request.skip_repeats, request.fresh, decoding
+        how = request.strategy, decoding
         if how not in self._markers:
-            marker = Marker(
-                self._bridge,
-                request.strategy,
-                skip_repeats=request.skip_repeats,
-                fresh=request.fresh,
-                decoding=decoding,
-            )
+            marker = Marker(self._bridge, request.strategy, decoding=decoding)
             if not request.strategy.keeps_distribution:
                 marker.open_proxy()
             self._markers[how] = marker
         payload = request.payload(secrets.randbelow(NONCE_COUNT), secrets.randbits(32))
-        return _Text(self._markers[how], self._markers[how].start(payload, request.delta))
+        return _Text(self._markers[how], self._markers[how].start(payload, **request.of_text))
 
     def __call__(self, *_: Any) -> Any:
         """Refuse: a ``Llama`` calls this, before temperature and truncation, if the processor was not made for it.
@@ -196,4 +190,4 @@ def _chain(llama: weakref.ref[Any], *, logits_processor: Any = None, **settings:
         return chain
     ours[0].check(own)
     text = ours[0].begin(settings["temp"], settings["mirostat_mode"])
-    return chain if text is None else MarkedSampler(chain, text)
+    return chain if text is None else MarkedSampler(chain, text, own.n_vocab())

@@ -40,19 +40,21 @@ class MarkedSampler:
     It stands in for the ``LlamaSampler`` that :class:`llama_cpp.Llama` makes for each text.
     """
 
-    def __init__(self, chain: Any, text: Writing) -> None:
+    def __init__(self, chain: Any, text: Writing, size: int) -> None:
         """Put the marking before the last sampler of a chain.
 
         Args:
             chain: a ``LlamaSampler``, whose last sampler draws.
             text: what is marked.
+            size: of the model's vocabulary.
         """
         self._chain = chain
         self._text = text
         self._failures: list[Exception] = []
         last = llama_cpp.llama_sampler_chain_n(chain.sampler) - 1
         draw = llama_cpp.llama_sampler_chain_remove(chain.sampler, last)
-        chain.add_custom(partial(_apply, text, self._failures))  # not a method: the chain is freed with this object
+        # Not a method: the chain is freed with this object.
+        chain.add_custom(partial(_apply, text, self._failures, size))
         llama_cpp.llama_sampler_chain_add(chain.sampler, draw)
 
     def sample(self, context: Any, index: int = -1) -> int:
@@ -64,11 +66,12 @@ class MarkedSampler:
         return token
 
 
-def _apply(text: Writing, failures: list[Exception], given: Any) -> None:
+def _apply(text: Writing, failures: list[Exception], size: int, given: Any) -> None:
     """Called by llama.cpp with a pointer to the candidates; llama.cpp can hear of no failure."""
     try:
         candidates = given.contents
-        rows = np.ctypeslib.as_array(candidates.data, shape=(candidates.size,))
+        # ctypes keeps a type for each shape for ever, so there is one shape; behind the candidates nothing is touched.
+        rows = np.ctypeslib.as_array(candidates.data, shape=(size,))[: candidates.size]
         rows["logit"] = text.mark(rows["id"], rows["logit"])
         candidates.sorted = False
     except Exception as error:

@@ -14,7 +14,7 @@ from ctwl_protocol import published_names
 from ctwl_protocol.command import command_parser, run_command
 from ctwl_protocol.environment import PROFILE, PROXY
 
-from ...arguments import add_options
+from ...arguments import add_options, check_version
 from ...errors import ExtraMissing
 from ...options import BeaconOptions, MarkingOptions
 from ..request import Request
@@ -60,6 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: argparse.Namespace, rest: Sequence[str]) -> int:
+    check_version(arguments, _PROG)
     typed = {name: getattr(arguments, name) for name in (*BeaconOptions.model_fields, *MarkingOptions.model_fields)}
     typed |= {"profile": arguments.profile, "proxy_path": arguments.proxy}
     given = {name: value for name, value in typed.items() if value is not None}

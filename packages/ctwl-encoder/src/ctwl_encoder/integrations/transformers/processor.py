@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from pydantic import Field
 from transformers import LogitsProcessor
 from transformers.generation import BaseWatermarkingConfig
 
@@ -22,6 +23,12 @@ from ...errors import ModelFailed, OptionOutOfRange, StrategyUnsuitable
 from ...options import MarkingOptions
 
 __all__ = ["CTWLLogitsProcessor", "ProcessorConfig"]
+
+
+class _Options(MarkingOptions):
+    """What a processor is told, beside what it writes."""
+
+    decoding: Decoding = Field(Decoding.ANY, strict=False)
 
 
 class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformers has no types
@@ -67,21 +74,18 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
             OptionOutOfRange: an option outside its bounds.
             StrategyUnsuitable: see :class:`ctwl_encoder.core.marker.Marker`.
         """
-        options, decoding = MarkingOptions(**marking), Decoding(decoding)
-        strategy = options.strategy or Strategy.UNBIASED
+        options = _Options(decoding=decoding, **marking)
+        strategy, decoding = options.strategy or Strategy.UNBIASED, options.decoding
         # Where delta may choose a token without asking the proxy, it needs the logits on the host.
         there = strategy.keeps_distribution or decoding is Decoding.ANY
         self.marker: Marker = (DeviceMarker if there else Marker)(
             bridge,
             strategy,
-            skip_repeats=options.skip_repeats,
-            fresh=options.fresh,
             decoding=decoding,
             uniform=lambda: torch.rand((), dtype=torch.float64, device="cpu").item(),
         )
         self.payloads: list[Payload] = []
-        self._delta = options.delta
-        self._salted = options.fresh > 0
+        self._of_text = options.of_text
         self._given = payloads
         self._prompts: NDArray[np.int64] | None = None
         self._texts: dict[tuple[Payload, int, int], TextState] = {}
@@ -106,7 +110,7 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
         if self._prompts is None:
             self.marker.bridge.check_size(scores.shape[1])
             self._prompts, self.payloads = ids, self._payloads_of_rows(ids)
-            if self._salted:
+            if self._of_text["fresh"]:
                 salts = torch.randint(1 << 32, (len(ids),)).tolist()
                 self.payloads = [replace(each, salt=salt) for each, salt in zip(self.payloads, salts, strict=True)]
         start = self._prompts.shape[1]
@@ -139,7 +143,7 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
         known = len(generated)
         while known and _key(payload, generated[:known]) not in self._texts:
             known -= 1
-        text = self._texts.setdefault(_key(payload, generated[:known]), self.marker.start(payload, self._delta))
+        text = self._texts.setdefault(_key(payload, generated[:known]), self.marker.start(payload, **self._of_text))
         for count in range(known, len(generated)):
             text = self.marker.extend(text, int(generated[count]))
             self._texts[_key(payload, generated[: count + 1])] = text

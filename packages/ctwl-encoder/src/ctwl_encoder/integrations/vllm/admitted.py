@@ -39,7 +39,7 @@ class Admitted(Options):
     seed: int | None = None
     drawn: bool = False
     """Whether the seed is the plug-in's."""
-    top_k: int = Field(0, ge=-1, lt=1 << 31)
+    top_k: int = Field(0, ge=-1)
     top_p: float = Field(1.0, gt=0, le=1)
     min_p: float = Field(0.0, ge=0, le=1)
 

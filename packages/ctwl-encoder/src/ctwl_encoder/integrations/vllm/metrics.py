@@ -7,6 +7,7 @@ variable PROMETHEUS_MULTIPROC_DIR names a folder; see docs/providers/monitoring.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 
 from prometheus_client import Counter, Histogram
 
@@ -28,13 +29,21 @@ _EVIDENCE = Histogram(
 """At the decoder's default level a text of 14 bits or more is found."""
 
 
-def count(strategy: Strategy, texts: Sequence[TextState]) -> None:
-    """Count one step of some texts, after they were marked."""
-    marked = sum(bool(text.offers) for text in texts)
-    begun = sum(not text.offers and len(text.reading) < text.reading.keep for text in texts)
-    _MARKED.labels(strategy).inc(marked)
-    _UNMARKED.labels(strategy, "first tokens of a text").inc(begun)
-    _UNMARKED.labels(strategy, "no place whose tokens are known").inc(len(texts) - marked - begun)
+def count(strategy: Strategy, texts: Sequence[TextState], *, failed: bool = False) -> None:
+    """Count one step of some texts, after they were marked, or after this failed."""
+    unmarked = texts if failed else [text for text in texts if not text.offers]
+    _MARKED.labels(strategy).inc(len(texts) - len(unmarked))
+    for reason, some in groupby(sorted(_reason(text, failed=failed) for text in unmarked)):
+        _UNMARKED.labels(strategy, reason).inc(len(list(some)))
+
+
+def _reason(text: TextState, *, failed: bool) -> str:
+    """Why a text's next token is drawn unmarked; docs/providers/monitoring.md lists these."""
+    if text.ended:
+        return "behind a special token"
+    if len(text.reading) < text.reading.keep:
+        return "first tokens of a text"
+    return "the proxy LM failed" if failed else "no place to mark"
 
 
 def finish(marker: Marker, text: TextState) -> None:

@@ -13,6 +13,7 @@ import inspect
 import logging
 import secrets
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -49,6 +50,10 @@ _BASES = (v1.LogitsProcessor,) if v2 is v1 else (v2.LogitsProcessor, v1.LogitsPr
 _OPEN = (0, 1.0, 0.0)
 """Top-k, top-p and min-p that leave nothing out."""
 
+_PAUSE = 60.0
+"""Seconds for which a proxy LM that failed is not asked again: it may look for its files for long at each step. Chosen
+by hand."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -57,25 +62,37 @@ class _Served:
     """A request that is being served.
 
     Attributes:
+        empty: its text without tokens.
         output: V1: the runner's own list of the tokens generated so far.
         tokens: the tokens that ``text`` has.
         drafts: V2 under speculative decoding: the tokens that the last step verified.
         ahead: ``text``, and what becomes of it with each of the drafts.
+        observed: whether the evidence of its text was observed: the text is finished, or was put off once.
     """
 
     marker: DeviceMarker
-    text: TextState
+    empty: TextState
     temperature: float
     admitted: Admitted
+    text: TextState = field(init=False)
     output: list[int] = field(default_factory=list)
     tokens: list[int] = field(default_factory=list)
     drafts: list[int] = field(default_factory=list)
     ahead: list[TextState] = field(default_factory=list)
+    observed: bool = False
+
+    def __post_init__(self) -> None:
+        self.text = self.empty
 
     def restart(self) -> None:
         """Begin the text anew: the runner went back."""
-        self.tokens, self.text = [], self.marker.start(self.text.payload, self.text.delta)
-        self.drafts, self.ahead = [], []
+        self.tokens, self.text, self.drafts, self.ahead = [], self.empty, [], []
+
+    def observe(self) -> None:
+        """The text is finished: observe its evidence, once."""
+        if not self.observed:
+            metrics.finish(self.marker, self.text)
+        self.observed = True
 
     def draft(self, tokens: list[int]) -> None:
         """Look ahead: these tokens may follow."""
@@ -107,7 +124,11 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
         self._stream: torch.cuda.Stream | None = None
         self._requests: dict[int, _Served] = {}
         """By row (V1) or slot (V2)."""
-        self._markers: dict[tuple[Strategy, bool, float], DeviceMarker] = {}
+        self._batch: set[int] = set()
+        """V2: the slots of the last batch."""
+        self._markers: dict[Strategy, DeviceMarker] = {}
+        self._asks_again = 0.0
+        """When the proxy LM is asked next, on the monotonic clock."""
         if self._server is not None:
             Request.of(self._server, None, 1.0)  # a wrong configuration is refused when the server starts
             config = Request(**self._server)
@@ -133,7 +154,8 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
             raise ValueError(f"ctwl: {error}") from error
         if request is not None:
             profile, codes = get_profile(request.profile), len(request.codes or (0,))
-            warn_of_short_text(profile, request.strategy, codes, sampling_params.max_tokens or sys.maxsize)
+            most = sampling_params.max_tokens or sys.maxsize
+            warn_of_short_text(profile, request.strategy, codes, most, option="max_tokens")
             _admit(request, sampling_params)
 
     def is_argmax_invariant(self) -> bool:
@@ -141,11 +163,18 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
         return False
 
     def add_request(self, req_idx: int, sampling_params: Any, output: list[int] | None = None) -> bool:
-        """V2: a request enters the batch in a slot; whether it is marked. V1: in a row, with its output."""
+        """V2: a request enters the batch in a slot; whether it is marked. V1: in a row, with its output.
+
+        V2 does not say which requests are finished. Those that have tokens and were not in the last batch are.
+        """
         self._leave(req_idx)
+        for slot, other in self._requests.items() if self._states is not None else ():
+            if other.tokens and slot not in self._batch:
+                other.observe()
         served = self._serve(sampling_params)
         if served is not None:
             served.output = [] if output is None else output
+            served.observed = bool(output)  # it was put off, and is taken up again
             self._requests[req_idx] = served
         return served is not None
 
@@ -165,10 +194,10 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
                 self._requests[one] = second
 
     def _leave(self, index: int) -> None:
-        """A request has left its row or slot: its text is finished, or is begun anew."""
+        """A request has left its row or slot: its text is finished, or put off."""
         served = self._requests.pop(index, None)
         if served is not None:
-            metrics.finish(served.marker, served.text)
+            served.observe()
 
     def apply(self, logits: torch.Tensor, ctx: Any = None) -> torch.Tensor:
         """Mark the rows of one step.
@@ -183,14 +212,32 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
         for row, (request, text) in (self._rows_v1(len(logits)) if ctx is None else self._rows_v2(ctx)).items():
             groups.setdefault(id(request.marker), {})[row] = request, text
         for group in groups.values():
-            _mark(logits, group)
+            strategy = next(iter(group.values()))[0].marker.strategy
+            marked = self._mark(logits, group, strategy)
+            metrics.count(strategy, [text for _, text in group.values()], failed=not marked)
         return logits
+
+    def _mark(self, logits: torch.Tensor, group: dict[int, _Row], strategy: Strategy) -> bool:
+        """Mark the rows, all of one marker, in place; False where the strategy asks the proxy LM and that fails."""
+        if strategy.keeps_distribution:
+            _mark(logits, group)
+            return True
+        if time.monotonic() < self._asks_again:
+            return False
+        try:
+            _mark(logits, group)
+        except (CTWLError, OSError, RuntimeError):  # it has no files, or wrong ones, or no memory on its device
+            self._asks_again = time.monotonic() + _PAUSE
+            _log.exception("ctwl: the proxy LM failed; texts by %s are served unmarked for a minute", strategy)
+            return False
+        return True
 
     def _rows_v1(self, count: int) -> dict[int, _Row]:
         """V1: the rows to mark, their texts up to date."""
         rows = {row: request for row, request in self._requests.items() if row < count}
         for request in rows.values():
-            if request.output[: len(request.tokens)] != request.tokens:
+            known = len(request.tokens)
+            if request.output[known - 1 : known] != request.tokens[-1:]:  # the whole would be compared at each step
                 request.restart()
         _extend(list(rows.values()), [request.output[len(request.tokens) :] for request in rows.values()])
         return {row: (request, request.text) for row, request in rows.items()}
@@ -212,12 +259,13 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
         if self._drafts:
             columns = (ctx.expanded_idx_mapping, ctx.expanded_local_pos, ctx.pos, ctx.input_ids)
             layout = to_host(torch.stack([column.long() for column in columns], dim=1)).tolist()
-            found = [(row, slot, pos + 1) for row, (slot, place, pos, _) in enumerate(layout) if place == 0]
-            for row, (_, place, _, token) in enumerate(layout):
-                drafts.setdefault(row - place, []).extend([token] if place else [])
+            found = [(row, slot, pos + 1) for row, (slot, offset, pos, _) in enumerate(layout) if offset == 0]
+            for row, (_, offset, _, token) in enumerate(layout):
+                drafts.setdefault(row - offset, []).extend([token] if offset else [])
         else:
             lengths = zip(ctx.idx_mapping_np.tolist(), ctx.seq_lens_upper_bound_np.tolist(), strict=True)
             found = [(row, slot, length) for row, (slot, length) in enumerate(lengths)]
+        self._batch = {slot for _, slot, _ in found}
         found = [(row, slot, length) for row, slot, length in found if slot in self._requests]
         self._read([(slot, length) for _, slot, length in found])
         rows: dict[int, _Row] = {}
@@ -240,6 +288,8 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
             prompt = int(buffers.prompt_len.np[slot])
             if length < prompt + len(request.tokens):
                 request.restart()
+            elif not request.tokens and length > prompt + 1:
+                request.observed = True  # it was put off, and is taken up again
             starts.append(prompt + len(request.tokens))
             new.append(length - starts[-1])
         width = max(new, default=0)
@@ -247,8 +297,9 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
             tokens: torch.Tensor = buffers.all_token_ids.gpu
             with self._behind_the_last_step():
                 slots = torch.tensor([[slot] for slot, _ in found], device=tokens.device)
-                places = torch.tensor(starts, device=tokens.device)[:, None] + torch.arange(width, device=tokens.device)
-                copied = to_host(tokens[slots, places.clamp(max=tokens.shape[1] - 1)]).tolist()
+                columns = torch.tensor(starts, device=tokens.device)[:, None]
+                columns = (columns + torch.arange(width, device=tokens.device)).clamp(max=tokens.shape[1] - 1)
+                copied = to_host(tokens[slots, columns]).tolist()
                 # A count is below 0 while the prompt is read in chunks.
                 _extend(requests, [some[: max(n, 0)] for some, n in zip(copied, new, strict=True)])
 
@@ -274,14 +325,14 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
             return None
         if request is None:
             return None
-        admitted = Admitted.of(params.extra_args) or Admitted()
-        how = request.strategy, request.skip_repeats, request.fresh
-        if how not in self._markers:
-            self._markers[how] = DeviceMarker(
-                self._bridge, request.strategy, skip_repeats=request.skip_repeats, fresh=request.fresh
-            )
-        text = self._markers[how].start(request.payload(*admitted.drawn_for(params.seed)), request.delta)
-        return _Served(self._markers[how], text, params.temperature, admitted)
+        admitted = Admitted.of(params.extra_args)
+        if admitted is None:
+            _log.error("ctwl: a request is served with nonce 0 and untruncated: nothing was noted where it came in")
+            admitted = Admitted()
+        if request.strategy not in self._markers:
+            self._markers[request.strategy] = DeviceMarker(self._bridge, request.strategy)
+        marker, payload = self._markers[request.strategy], request.payload(*admitted.drawn_for(params.seed))
+        return _Served(marker, marker.start(payload, **request.of_text), params.temperature, admitted)
 
 
 def _extend(requests: Sequence[_Served], tokens: Sequence[list[int]]) -> None:
@@ -317,7 +368,6 @@ def _mark(logits: torch.Tensor, group: dict[int, _Row]) -> None:
         values = values.contiguous()
         marker.reweigh(texts, values, wait=wait)
         logits[index] = values.to(logits.dtype)
-    metrics.count(marker.strategy, texts)
 
 
 def _truncated(logits: torch.Tensor, admitted: list[Admitted]) -> torch.Tensor:
