@@ -161,4 +161,5 @@ class TextState:
             last = offer.mark(count + len(offer.place.path), shown, token, last)
             place = last.slot, last.context
             seen[place] = (*seen.get(place, ()), last.token)
-        return replace(self, reading=self.reading.after(step), last=last, ended=False, offers=[], _seen=seen)
+        reading = self.reading.after(step)  # not by `replace`, which is slow: each row of a step passes here
+        return TextState(self.payload, self.delta, reading, last, False, [], self.fresh, self.skip_repeats, seen)

@@ -62,7 +62,7 @@ class CTWLLogitsProcessor:
             raise OptionOutOfRange("there is nothing to write: name a provider or codes")
         named = Request(**options)
         _run_last(llama)
-        proxy = open_later(named.profile, path=named.proxy_path, device=named.device, lazy=True, fast=True, packed=True)
+        proxy = open_later(named.profile, path=named.proxy_path, device=named.device, fast=True, packed=True)
         self._bridge = Bridge(read_vocabulary(llama), proxy)
         self._llama = weakref.ref(llama)
         self._options = options
