@@ -162,7 +162,7 @@ def test_a_batch_of_the_proxy_holds_prefixes_of_one_text() -> None:
 
     alone = asked(lambda: [decoder.decode(text) for text in texts])
     with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(len(texts)) as many:
-        service = decoder.with_observer(Observer(proxy, one, 9999, lambda prefixes: None))
+        service = decoder.with_observer(Observer(proxy, one, lambda prefixes: None))
         assert sorted(asked(lambda: list(many.map(service.decode, texts)))) == sorted(alone)
 
 

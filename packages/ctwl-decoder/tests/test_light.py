@@ -108,8 +108,11 @@ def test_a_marked_text_is_read_without_the_proxy_lm(marked: str) -> None:
 
 
 def test_a_text_that_shows_nothing_asks_for_the_proxy_lm() -> None:
-    with pytest.raises(ExtraMissing, match="pip install ctwl-decoder"):
+    with pytest.raises(ExtraMissing, match=r"pip install ctwl-decoder\. If the ranks alone are enough, add --light"):
         Decoder(refuses()).decode(PLAIN)
+    with pytest.raises(ExtraMissing) as refused:  # as ``prove`` asks, which has no --light
+        Decoder(refuses()).decode(PLAIN, score="both")
+    assert "--light" not in str(refused.value)
 
 
 @pytest.mark.parametrize("text", ["", "The council met on Tuesday and talked about it."])

@@ -905,6 +905,21 @@ def test_without_pyarrow_the_command_says_what_to_install(
     assert capsys.readouterr().err.endswith("pip install 'ctwl-decoder[scan]'\n")
 
 
+def test_without_torch_a_scan_reads_light_or_says_what_to_install(tmp_path: Path) -> None:
+    (tmp_path / "letter.txt").write_text(PLAIN)
+    code = (
+        "import sys; sys.modules.update(torch=None, transformers=None)\n"
+        "from ctwl_decoder.apps.scan.command import main\n"
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    command = [sys.executable, "-c", code, "letter.txt", "--profile", "org.ctwl.smollm2-135m.1", "--out"]
+    light = subprocess.run([*command, "light", "--light"], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (light.returncode, light.stderr) == (0, "") and "documents  1" in light.stdout
+    whole = subprocess.run([*command, "whole"], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert whole.returncode == 2 and whole.stderr.startswith("ctwl-decode: extra-missing: the proxy LM needs torch")
+    assert "pip install ctwl-decoder" in whole.stderr and "add --light" in whole.stderr
+
+
 def test_settings_are_checked_before_any_work() -> None:
     for wrong in ({"alpha": 0.0}, {"beacons": ()}):
         with pytest.raises(OptionOutOfRange):

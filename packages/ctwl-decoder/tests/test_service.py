@@ -28,7 +28,7 @@ from ctwl_decoder.apps.serve.command import main
 from ctwl_decoder.apps.serve.limits import Limits
 from ctwl_decoder.apps.serve.observer import Observer
 from ctwl_decoder.apps.serve.service import Service
-from ctwl_decoder.errors import InputTooLarge, OptionOutOfRange, RequestCancelled, ServiceClosing
+from ctwl_decoder.errors import OptionOutOfRange, RequestCancelled, ServiceClosing
 from ctwl_decoder.report.html import html_report
 from ctwl_protocol import Profile
 from ctwl_protocol.errors import RegistryError, TokenOutOfRange
@@ -229,6 +229,17 @@ def test_a_text_too_long_is_refused_in_characters_and_in_tokens(gated: Gated) ->
             answer = client.post("/v1/decode", json={"text": text})
             assert (answer.status_code, answer.json()["code"]) == (413, "input-too-large")
         assert len(gated.sizes) == batches
+
+
+@pytest.mark.parametrize("score", ["auto", "light"])
+def test_a_text_of_too_many_tokens_is_refused_before_any_work(
+    small: Proxy, monkeypatch: pytest.MonkeyPatch, score: str
+) -> None:
+    with serving(small, tokens=40) as client:
+        monkeypatch.setattr(Decoder, "_read_light", lambda *_: 1 / 0)
+        answer = client.post("/v1/decode", json=QUESTION | {"score": score})
+        assert (answer.status_code, answer.json()["code"]) == (413, "input-too-large")
+        assert "at most 40 are allowed here; cut it into parts" in answer.json()["message"]
 
 
 def test_one_address_has_only_so_many_requests_at_once(gated: Gated) -> None:
@@ -479,8 +490,8 @@ def thread() -> Iterator[ThreadPoolExecutor]:
         yield found
 
 
-def observer(proxy: Proxy, thread: ThreadPoolExecutor, tokens: int = 100_000) -> Observer:
-    return Observer(proxy, thread, tokens, lambda prefixes: None)
+def observer(proxy: Proxy, thread: ThreadPoolExecutor) -> Observer:
+    return Observer(proxy, thread, lambda prefixes: None)
 
 
 def cut(proxy: Proxy, characters: int) -> Positions:
@@ -530,18 +541,16 @@ def test_an_error_reaches_only_the_caller_whose_prefixes_made_it(small: Proxy) -
     bad = Positions(good.prefixes + 10**6, good.contexts, good.observed)
     with thread() as one, ThreadPoolExecutor() as threads:
         results = [threads.submit(observer(small, one), each) for each in (good, bad, good, bad)]
-        failing = Observer(small, one, 9999, lambda prefixes: 1 // 0)
+        failing = Observer(small, one, lambda prefixes: 1 // 0)
         with pytest.raises(ZeroDivisionError):
             failing(good)
         assert [len(results[0].result()), len(results[2].result())] == [len(good)] * 2
         assert all(isinstance(results[i].exception(), TokenOutOfRange) for i in (1, 3))
 
 
-def test_an_observer_refuses_too_much_and_what_comes_after_the_end(small: Proxy) -> None:
+def test_an_observer_refuses_what_comes_after_the_end(small: Proxy) -> None:
     with thread() as one:
-        with pytest.raises(InputTooLarge):
-            observer(small, one, 5)(cut(small, 600))
-        assert len(observer(small, one, 5)(cut(small, 0))) == 0
+        assert len(observer(small, one)(cut(small, 0))) == 0
     with pytest.raises(ServiceClosing):
         observer(small, one)(cut(small, 600))
 

@@ -12,6 +12,7 @@ from ..text.variants import AS_GIVEN
 from .model import ENOUGH_TOKENS, ENOUGH_WORDS, Hop, ReadRecord, Report, Span
 
 __all__ = [
+    "ADD_LIGHT",
     "ENOUGH",
     "LIKELIEST_MEANS",
     "LIKELIEST_SHOWN",
@@ -45,6 +46,7 @@ LIKELIEST_MEANS = (
 )
 PRIVATE = "Only someone with the profile's key can have written it, or can read it."
 LIGHT = "It was read by the ranks of its tokens alone; with the proxy LM the decoder finds more."
+ADD_LIGHT = "If the ranks alone are enough, add --light."
 FORGEABLE = "Anyone can write open codes: they say what the text carries, not who put it there."
 CONFIRMED = "Its authenticator was written with the provider's keys, or copied together with a text that was."
 NOTHING_ELSE = "It says nothing about the words outside the passages found, and nothing about whether the text is true."
