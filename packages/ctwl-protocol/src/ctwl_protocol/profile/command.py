@@ -6,7 +6,7 @@ import argparse
 import json
 from collections.abc import Sequence
 
-from ..command import command_parser, run_command
+from ..command import closed_output_is_fine, command_parser, run_command
 from ..environment import PASSPHRASE
 from ..text.splitting import SPLITS
 from .document import Profile, ProxyModel, ToyProxy
@@ -106,4 +106,10 @@ def _run(arguments: argparse.Namespace) -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit status."""
     arguments = _parser().parse_args(argv)
-    return run_command("ctwl-profile", lambda: print(_run(arguments)) or 0)
+    return run_command("ctwl-profile", lambda: _print(_run(arguments)))
+
+
+def _print(text: str) -> int:
+    with closed_output_is_fine():
+        print(text)
+    return 0

@@ -6,14 +6,13 @@ import argparse
 import dataclasses
 import datetime
 import json
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ctwl_protocol import Profile, canonical, get_profile
-from ctwl_protocol.command import closed_output_is_fine, command_parser
+from ctwl_protocol.command import closed_output_is_fine, command_parser, note
 from ctwl_protocol.environment import CACHE, PROXY, REGISTRY
 from ctwl_protocol.errors import ProxyNotFound
 from ctwl_protocol.files import write_atomically
@@ -134,15 +133,16 @@ def main_prove(argv: Sequence[str]) -> int:
             print(f"No proof written ({error.code}): {error}")
         return 1
     write_atomically(arguments.out, proof.to_bytes(), mode=0o600, new=True)
-    print(f"{describe(report)}\nproof     {arguments.out}", flush=True)
+    with closed_output_is_fine():
+        print(f"{describe(report)}\nproof     {arguments.out}")
     notes = [f"{arguments.out} reveals the key of {profile.name} to everyone who reads it"]
     if report.p_value * 2.0**TRIED > ALPHA:
         notes.append(
             "it convinces only those who trust that the key was drawn at random (verify --tried 0); others want a "
             f"p-value of at most {format_p_value(ALPHA / 2.0**TRIED)}, so prove a longer text"
         )
-    for note in notes:
-        print(f"ctwl-decode: note: {note}", file=sys.stderr)
+    for each in notes:
+        note(f"ctwl-decode: note: {each}")
     return 0
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import signal
-import sys
 import threading
 import time
 from collections import Counter
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ctwl_protocol import get_profile
-from ctwl_protocol.command import command_parser, run_command
+from ctwl_protocol.command import command_parser, note, run_command
 from ctwl_protocol.environment import PROXY, REGISTRY
 from ctwl_protocol.registry import load_trusted
 
@@ -147,7 +146,7 @@ def _progress(*, quiet: bool) -> Iterator[Watch]:
             bar.update(task, completed=done, total=total, description=description)
             if not quiet and hidden and time.monotonic() - told >= _EVERY:
                 told = time.monotonic()
-                print(f"ctwl-decode: {description}; {100 * done / max(total, 1):.0f} % is read", file=sys.stderr)
+                note(f"ctwl-decode: {description}; {100 * done / max(total, 1):.0f} % is read")
 
         yield watch
 

@@ -140,7 +140,8 @@ def show(arguments: argparse.Namespace) -> None:
     else:
         trusted = store.load_trusted(arguments.folder)
         found = display.trusted_json(trusted, _now()) if arguments.json else display.trusted_text(trusted, _now())
-    print(json.dumps(found, indent=2) if arguments.json else found)
+    with closed_output_is_fine():
+        print(json.dumps(found, indent=2) if arguments.json else found)
 
 
 def _now() -> int:
