@@ -142,7 +142,8 @@ class Report(_Data):
     hits: int = Field(description="Scored positions whose token is more likely under the code than without.")
     expected: float = Field(description="The mean number of hits of a wrong code.")
     scored: int = Field(
-        description="Positions that count: those of the best window, after the prefix, without repeats."
+        description="Positions that count: those of the best window that carry a code which was read, after the "
+        "prefix, without repeats."
     )
     tokens: int = Field(description="Proxy tokens of the normalized text.")
     needed: int = Field(description="Tokens below which hardly any text passes the test.")

@@ -229,7 +229,7 @@ def _told_apart(p: float, level: float) -> tuple[str, str]:
 
 
 def _shortage(report: Report) -> str:
-    new = "" if report.tokens < report.needed else f", of which {report.scored} say something new,"
+    new = "" if report.tokens < report.needed else ", of which too few say something new,"
     return f"It has {report.tokens} tokens{new} and the test needs at least {report.needed}. {ENOUGH}"
 
 
