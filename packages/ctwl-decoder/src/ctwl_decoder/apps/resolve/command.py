@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from ctwl_protocol import Beacon, get_profile
 from ctwl_protocol.command import closed_output_is_fine, command_parser, run_command
 from ctwl_protocol.environment import PROXY, REGISTRY
+from ctwl_protocol.profile import has_public_key
 from ctwl_protocol.registry import Trusted, load_trusted
 
 from ...errors import OptionOutOfRange
@@ -58,7 +59,7 @@ def _resolve(arguments: argparse.Namespace) -> list[Resolution]:
 def _codes(arguments: argparse.Namespace, registry: Trusted) -> list[int]:
     """The beacons of a text: those of its passages in their order, each with the models before it."""
     profile = get_profile(arguments.profile)
-    if not profile.is_public:
+    if not has_public_key(profile):
         raise OptionOutOfRange(f"the registry says nothing about the codes of {profile.name}, a private profile")
     text = read_text(arguments.file)
     from ...decoder import Decoder

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from ctwl_protocol import get_profile
 from ctwl_protocol.command import command_parser, note, run_command
 from ctwl_protocol.environment import PROXY, REGISTRY
+from ctwl_protocol.profile import has_public_key
 from ctwl_protocol.registry import load_trusted
 
 from ...errors import ExtraMissing, OptionOutOfRange
@@ -111,7 +112,9 @@ def _settings(arguments: argparse.Namespace) -> Settings:
     profile = get_profile(arguments.profile)
     registry = load_trusted()
     searched = arguments.beacon or registry.registry.beacons()
-    if arguments.all_codes or (arguments.beacon is None and not profile.is_public):  # private codes are not registered
+    if arguments.all_codes or (
+        arguments.beacon is None and not has_public_key(profile)
+    ):  # private codes are not registered
         searched = None
     return Settings(
         profile=profile,
