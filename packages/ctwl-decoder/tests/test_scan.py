@@ -849,7 +849,7 @@ def test_the_command_writes_the_rows_and_sums_them_up(
 def test_registered_beacons_are_what_is_looked_for(tmp_path: Path) -> None:
     """Unless the profile is private: its codes are its owner's."""
     corpus, registered = jsonl(tmp_path / "a.jsonl", ["short"]), len(bundled().registry.beacons())
-    (tmp_path / "private.json").write_text(small().to_json())
+    (tmp_path / "private.json").write_text(small(key=bytes(32)).to_json())
     for profile, searched in ((VANILLA, 64 * registered), (str(tmp_path / "private.json"), 1 << 20)):
         command = [str(corpus), "--out", str(tmp_path / "o"), "--overwrite", "--quiet", "--profile", profile]
         assert main(command) == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import gc
 import json
 import pydoc_data.topics
 import signal
@@ -12,9 +13,11 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from functools import partial
 
 import httpx
 import numpy as np
@@ -23,7 +26,7 @@ from numpy.typing import NDArray
 from running_service import running, serving
 
 from ctwl_decoder import Decoder, Report
-from ctwl_decoder.apps.serve.admission import client_of
+from ctwl_decoder.apps.serve.admission import Admission, client_of
 from ctwl_decoder.apps.serve.command import main
 from ctwl_decoder.apps.serve.limits import Limits
 from ctwl_decoder.apps.serve.observer import Observer
@@ -70,8 +73,8 @@ def vanilla() -> Proxy:
 
 @pytest.fixture(scope="session")
 def small(vanilla: Proxy) -> Proxy:
-    """Few codes, so that scoring takes no time."""
-    document = {**vanilla.profile.model_dump(), "code_bits": 10, "name": "org.example.small.1"}
+    """A private profile of few codes, so that scoring takes no time."""
+    document = {**vanilla.profile.model_dump(), "code_bits": 10, "name": "org.example.small.1", "key": bytes(32)}
     return Proxy(Profile.model_validate(document), vanilla.tokenizer, None)
 
 
@@ -252,6 +255,36 @@ def test_one_address_has_only_so_many_requests_at_once(gated: Gated) -> None:
         gated.gate.set()
         assert [each.result().status_code for each in first] == [200, 200]
         assert client.post("/v1/decode", json=QUESTION).status_code == 200
+
+
+def test_a_cancelled_request_leaves_nothing_behind_while_the_places_are_taken() -> None:
+    class Text(str):
+        pass
+
+    async def live() -> None:
+        admission, gate, begun = Admission(Limits(working=1)), threading.Event(), threading.Event()
+        working = asyncio.ensure_future(admission.run("a", lambda: begun.set() or gate.wait(30)))
+        text = Text("a letter")
+        kept = weakref.ref(text)
+        waiting = asyncio.ensure_future(admission.run("b", partial(len, text)))
+        del text
+        await asyncio.to_thread(begun.wait)
+        assert (admission.working, admission.waiting) == (1, 1)
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+        del waiting
+        await asyncio.sleep(0)  # the loop forgets it too
+        gc.collect()
+        assert (admission.working, admission.waiting, kept()) == (1, 0, None)
+        gate.set()
+        assert await working is True
+        assert await admission.run("b", lambda: 7) == 7
+        admission.close()
+        with pytest.raises(ServiceClosing):
+            await admission.run("b", lambda: 7)
+        assert admission.working == 0
+
+    asyncio.run(live())
 
 
 def test_a_full_queue_refuses_and_says_when_to_come_back(gated: Gated) -> None:

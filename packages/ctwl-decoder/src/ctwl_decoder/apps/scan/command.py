@@ -112,9 +112,8 @@ def _settings(arguments: argparse.Namespace) -> Settings:
     profile = get_profile(arguments.profile)
     registry = load_trusted()
     searched = arguments.beacon or registry.registry.beacons()
-    if arguments.all_codes or (
-        arguments.beacon is None and not has_public_key(profile)
-    ):  # private codes are not registered
+    private = not has_public_key(profile)  # its codes are not registered
+    if arguments.all_codes or (arguments.beacon is None and private):
         searched = None
     return Settings(
         profile=profile,
