@@ -96,6 +96,34 @@ def test_a_whole_ceremony(ceremony: Run) -> None:
     assert re.search(r"42 +Example +active +\(0\)", good(ceremony, "show"))
 
 
+def test_a_late_follower_starts_from_the_first_root(ceremony: Run) -> None:
+    """The registry is signed by the last root's key alone."""
+    other = good(ceremony, "keygen y.key")
+    good(ceremony, f"rotate root.ctwl root-2.ctwl --registry-key {other}")
+    good(ceremony, "sign root-2.ctwl a.key c.key")
+    good(ceremony, "renew registry.ctwl")
+    good(ceremony, "sign registry.ctwl y.key")
+    assert "under root 2" in good(ceremony, "verify --root root.ctwl root-2.ctwl registry.ctwl")
+    assert "under root 2" in good(ceremony, "update --root root.ctwl root-2.ctwl registry.ctwl")
+    assert load_trusted().root.version == 2
+    status, said = ceremony("verify", "--root", "root.ctwl", "registry.ctwl")
+    assert (status, "threshold-not-met" in said) == (1, True)
+
+
+@pytest.mark.parametrize("line", ["nonexistent", "--root nonexistent registry.ctwl", "--root root.ctwl nonexistent"])
+def test_what_cannot_be_read_is_an_error_and_no_refusal(ceremony: Run, line: str) -> None:
+    assert ceremony("verify", *line.split())[0] == 2
+    state = Path(os.environ[REGISTRY.name])
+    state.mkdir()
+    (state / "trusted.state").write_bytes(b"damaged")
+    assert ceremony("verify", "registry.ctwl")[0] == 2
+
+
+def test_nothing_is_said_to_be_signed_before_the_file_is_written(ceremony: Run) -> None:
+    status, said = ceremony("sign", "root.ctwl", "c.key", "nonexistent.key")
+    assert status == 2 and "signed with" not in said
+
+
 def test_what_has_ended_keeps_its_day(ceremony: Run) -> None:
     good(ceremony, "retire registry.ctwl --code 42 --version 0")
     status, said = ceremony("retire", "registry.ctwl", "--code", "42", "--version", "0")

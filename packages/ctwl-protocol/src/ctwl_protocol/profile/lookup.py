@@ -53,7 +53,7 @@ def published_names() -> list[str]:
 
 
 def has_public_key(profile: Profile) -> bool:
-    """Whether a profile's key is that of its own name or of a published profile, so that anyone has it (section 4.5)."""
+    """Whether a profile's key is that of its own name or of a published profile, so that anyone has it (spec 4.5)."""
     return profile.key in {public_key(name) for name in (profile.name, *published_names())}
 
 
