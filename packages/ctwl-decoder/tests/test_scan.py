@@ -551,8 +551,10 @@ def test_files_that_are_not_read_are_counted(
     corpus.mkdir()
     for name in ("a.txt", "b.md", "c.html"):
         (corpus / name).write_text("short")
+    (tmp_path / "elsewhere").mkdir()
+    (corpus / "linked").symlink_to(tmp_path / "elsewhere")
     assert main([str(corpus), "--out", str(corpus / "o"), "--profile", str(profile_file), "--beacon", "1"]) == 0
-    assert "2 files skipped: .html, .md\n" in capsys.readouterr().out
+    assert "3 files skipped: .html, .md, links to folders\n" in capsys.readouterr().out
 
 
 def test_without_a_terminal_the_progress_is_told_in_lines(

@@ -115,14 +115,15 @@ def is_whole(name: str) -> bool:
 
 
 def skipped(paths: Iterable[Path], without: Collection[Path] = ()) -> Counter[str]:
-    """The files of folders that are of no kind that is read, counted by the end of their names."""
+    """What is left out of folders: files of no kind that is read, by the end of their names, and links to folders."""
     apart, found = {path.absolute() for path in without}, Counter[str]()
     for path in paths:
-        for folder, _, names in os.walk(path):  # of a file nothing
+        for folder, folders, names in os.walk(path):  # of a file nothing
             if apart & {Path(folder).absolute(), *Path(folder).absolute().parents}:
                 continue
             others = (Path(folder, name) for name in names if not name.lower().endswith(_KINDS))
             found.update(each.suffix or each.name for each in others if each.absolute() not in apart)
+            found.update("links to folders" for name in folders if Path(folder, name).is_symlink())
     return found
 
 
