@@ -41,7 +41,7 @@ from ctwl_protocol.registry import load_trusted
 HOP = Hop(provider=42, version=3, nonce=7, name=None, model=None, state="unregistered")
 RECORD = ReadRecord(
     layout="acme", number=200, codes=[1, 2, 3], p_values=[1e-9] * 3, p_value=1e-8, fields={"sealed_user": 5},
-    chain=[HOP], sealed=5, user=7, authenticator=True, authenticated=False, authenticated_p_value=0.02,
+    chain=[HOP], sealed=5, user=7, epoch=2, authenticator=True, authenticated=False, authenticated_p_value=0.02,
 )  # fmt: skip
 
 
@@ -73,7 +73,7 @@ def test_where_nothing_is_found_no_field_names_a_provider() -> None:
 
 def test_the_outcome_of_an_authenticator_is_told_whatever_its_layout_is_called() -> None:
     told = dict(describe_record(RECORD))
-    assert told["user"] == "7, opened"
+    assert told["user"] == "7, opened in key epoch 2; a wrong key or epoch opens one text in 256"
     assert (
         told["authentic"].startswith("NOT shown") and "too short" in told["authentic"] and "0.02" in told["authentic"]
     )

@@ -80,7 +80,7 @@ class Interpreter:
             fields=fields,
             chain=[self._hop(hop) for hop in chain],
             sealed=sealed,
-            user=self._user(sealed, beacon),
+            **self._opened(sealed, beacon),
             authenticator=layout is not None and layout.authenticated,
             authenticated=None if reading.authenticator is None else reading.authenticator <= alpha,
             authenticated_p_value=reading.authenticator,
@@ -99,11 +99,10 @@ class Interpreter:
             state=owner.state if owner else "unregistered",
         )
 
-    def _user(self, sealed: int | None, beacon: Beacon) -> int | None:
-        """The user whose number was sealed, where the keys are here and open it."""
-        if self.keys is None or sealed is None:
-            return None
-        for epoch in self.epochs:
-            with suppress(SealRefused):
-                return self.keys.open(sealed, beacon, epoch)
-        return None
+    def _opened(self, sealed: int | None, beacon: Beacon) -> dict[str, int | None]:
+        """The user whose number was sealed, and the epoch in which the keys opened it; None each where they did not."""
+        if self.keys is not None and sealed is not None:
+            for epoch in self.epochs:
+                with suppress(SealRefused):
+                    return {"user": self.keys.open(sealed, beacon, epoch), "epoch": epoch}
+        return {"user": None, "epoch": None}

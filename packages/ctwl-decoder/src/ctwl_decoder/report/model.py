@@ -49,7 +49,11 @@ class ReadRecord(_Data):
     fields: dict[str, int] = Field(description="The record's fields; those of the beacon alone where no more was read.")
     chain: list[Hop] = Field(description="The models that the text went through, the newest first.")
     sealed: int | None = Field(description="The sealed user; without the provider's keys a pseudonym.")
-    user: int | None = Field(description="The user, where the decoder has the provider's keys and the seal opened.")
+    user: int | None = Field(
+        description="The user, where the decoder has the provider's keys and the seal opened. By a wrong key or in a "
+        "wrong epoch one seal in 256 opens."
+    )
+    epoch: int | None = Field(description="The key epoch in which the seal opened.")
     authenticator: bool = Field(description="Whether the record has a code that only the provider can test.")
     authenticated: bool | None = Field(
         description="Whether the provider's authenticator holds at the level alpha; None where there is none, or the "

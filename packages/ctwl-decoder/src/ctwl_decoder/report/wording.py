@@ -50,6 +50,8 @@ ADD_LIGHT = "If the ranks alone are enough, add --light."
 FORGEABLE = "Anyone can write open codes: they say what the text carries, not who put it there."
 CONFIRMED = "Its authenticator was written with the provider's keys, or copied together with a text that was."
 NOTHING_ELSE = "It says nothing about the words outside the passages found, and nothing about whether the text is true."
+_SEALED = "sealed; only the provider can open it"
+_OPENED = "{}, opened in key epoch {}; a wrong key or epoch opens one text in 256"
 _HOLDS = "holds: written with the provider's keys; a copy of such a text carries it too"
 _FAILS = "NOT shown: written with other keys, edited since, or too short to show it"
 _MOST_DIGITS = 16  # a float has no more
@@ -161,8 +163,7 @@ def describe_record(record: ReadRecord | None) -> list[tuple[str, str]]:
     rows = [("record", ", ".join([record.layout, *fields]))]
     rows += [("before", describe_hop(hop)) for hop in record.chain[1:]]
     if record.sealed is not None:
-        opened = "sealed; only the provider can open it" if record.user is None else f"{record.user}, opened"
-        rows.append(("user", opened))
+        rows.append(("user", _SEALED if record.user is None else _OPENED.format(record.user, record.epoch)))
     if record.authenticated is not None and record.authenticated_p_value is not None:
         says = _HOLDS if record.authenticated else _FAILS
         rows.append(("authentic", f"{says} (p = {format_p_value(record.authenticated_p_value)})"))
