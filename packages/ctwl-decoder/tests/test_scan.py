@@ -20,7 +20,7 @@ import pytest
 from ctwl_decoder import Decoder
 from ctwl_decoder.apps.scan import chunks
 from ctwl_decoder.apps.scan.command import main
-from ctwl_decoder.apps.scan.corpus import MAX_BYTES, MAX_LINE, Columns, corpus_files, documents
+from ctwl_decoder.apps.scan.corpus import MAX_LINE, Columns, corpus_files, documents
 from ctwl_decoder.apps.scan.decoding import SCHEMA, DocumentDecoder
 from ctwl_decoder.apps.scan.job import parts_of, scan
 from ctwl_decoder.apps.scan.settings import Settings
@@ -32,6 +32,7 @@ from ctwl_decoder.errors import (
     ScanRunning,
     ScanSettingsDiffer,
 )
+from ctwl_decoder.options import MAX_BYTES
 from ctwl_protocol import Beacon, Profile, get_profile, hashing
 from ctwl_protocol.errors import FileUnwritable
 from ctwl_protocol.proxy import Proxy, open_proxy

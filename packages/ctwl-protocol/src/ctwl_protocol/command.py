@@ -10,13 +10,14 @@ import textwrap
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from datetime import UTC, date, datetime, time
 from typing import TextIO
 
 from . import __version__
 from .environment import Variable
 from .errors import CTWLError, FileUnwritable
 
-__all__ = ["FAILED", "closed_output_is_fine", "command_parser", "note", "run_command"]
+__all__ = ["FAILED", "closed_output_is_fine", "command_parser", "day", "note", "run_command"]
 
 FAILED = 2
 """Exit status of a command that could not do its work. Some commands use 1 for an answer, such as "none found"."""
@@ -78,6 +79,14 @@ def run_command(
         return FAILED
     _send_output()
     return status
+
+
+def day(given: str) -> int:
+    """The first instant of a day in UTC, in Unix seconds: the type of an option whose value is a day."""
+    try:
+        return int(datetime.combine(date.fromisoformat(given), time(), UTC).timestamp())
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{given!r} is not a day such as 2026-11-01") from error
 
 
 @contextmanager

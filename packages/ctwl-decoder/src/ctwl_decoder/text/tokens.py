@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,11 +13,10 @@ from ctwl_protocol.text.positions import Positions, positions
 
 from ..errors import InputTooLarge, NotText
 from ..options import MAX_CHARACTERS, MAX_TOKENS
+from .input import has_surrogates
 from .variants import variants_of
 
 __all__ = ["TokenizedVariant", "tokenize_variants"]
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,7 @@ def tokenize_variants(
         raise InputTooLarge(
             f"the text has {len(text):,} characters, and at most {MAX_CHARACTERS:,} are read at once; cut it into parts"
         )
-    if not text.isascii() and _SURROGATE.search(text):
+    if has_surrogates(text):
         raise NotText("the text has lone surrogates, so it is not Unicode text; decode its bytes as UTF-8 first")
     variants = variants_of(text)
     found = []

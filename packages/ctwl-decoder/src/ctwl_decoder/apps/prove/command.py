@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import datetime
 import json
 import time
 from collections.abc import Sequence
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ctwl_protocol import Profile, canonical, get_profile
-from ctwl_protocol.command import closed_output_is_fine, command_parser, note
+from ctwl_protocol.command import closed_output_is_fine, command_parser, day, note
 from ctwl_protocol.environment import CACHE, PROXY, REGISTRY
 from ctwl_protocol.errors import ProxyNotFound
 from ctwl_protocol.files import write_atomically
@@ -84,7 +83,7 @@ def _verify_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--appeared",
         metavar="DATE",
-        type=_day,
+        type=day,
         required=True,
         help="the day, in UTC, on which the text appeared as you know it, such as 2026-11-01",
     )
@@ -105,15 +104,6 @@ def _verify_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
     return parser
-
-
-def _day(given: str) -> int:
-    """The first instant of a day in UTC, in Unix seconds."""
-    try:
-        found = datetime.datetime.combine(datetime.date.fromisoformat(given), datetime.time(), datetime.UTC)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{given!r} is not a day such as 2026-11-01") from error
-    return int(found.timestamp())
 
 
 def main_prove(argv: Sequence[str]) -> int:
