@@ -53,7 +53,7 @@ class ReadRecord(_Data):
         description="The user, where the decoder has the provider's keys and the seal opened. By a wrong key or in a "
         "wrong epoch one seal in 256 opens."
     )
-    epoch: int | None = Field(description="The key epoch in which the seal opened.")
+    epoch: int | None = Field(default=None, description="The key epoch in which the seal opened.")
     authenticator: bool = Field(description="Whether the record has a code that only the provider can test.")
     authenticated: bool | None = Field(
         description="Whether the provider's authenticator holds at the level alpha; None where there is none, or the "

@@ -1,4 +1,4 @@
-"""The report in words: what a verdict means, and what it does not mean. Every sentence of a report stands here."""
+"""The report in words: what a verdict means, and what it does not mean."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ __all__ = [
 NONE_FOUND = "No watermark found"
 TOO_SHORT = "No verdict: the text is too short"
 NO_PROOF = (
-    "That does not show that a person wrote the text: marks wear off, most models write none, and a mark of another "
-    "profile does not show here."
+    "No watermark does not show that a person wrote the text: marks wear off, most models write none, and a mark "
+    "of another profile does not show here."
 )
 ENOUGH = (
     f"Below {ENOUGH_TOKENS} tokens ({ENOUGH_WORDS} words) a code often does not show. Above it, a code may still not "
@@ -45,7 +45,7 @@ LIKELIEST_MEANS = (
     "themselves, and do not show who wrote a word."
 )
 PRIVATE = "Only someone with the profile's key can have written it, or can read it."
-LIGHT = "It was read by the ranks of its tokens alone; with the proxy LM the decoder finds more."
+LIGHT = "The text was read by the ranks of its tokens alone; with the proxy LM the decoder finds more."
 ADD_LIGHT = "If the ranks alone are enough, add --light."
 FORGEABLE = "Anyone can write open codes: they say what the text carries, not who put it there."
 CONFIRMED = "Its authenticator was written with the provider's keys, or copied together with a text that was."

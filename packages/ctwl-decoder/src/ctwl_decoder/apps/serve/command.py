@@ -36,7 +36,8 @@ The API is described at /docs (/openapi.json for programs). /metrics is for Prom
 whatever restarts the service. Texts are neither kept nor logged. An updated registry is loaded within ten minutes.
 
 A service that everyone can reach needs a reverse proxy such as nginx or Caddy in front; docs/readers/serve.md has
-configurations of both. Name the proxy's address with --trust-proxy, else all its clients share the limits of one.
+configurations of both. Name the reverse proxy's address with --trust-proxy, else all its clients share the limits of
+one.
 
 exit status: 0 the service was stopped; 2 an error.
 """
