@@ -111,6 +111,12 @@ def check_light_reader(there: Environment, folder: Path) -> None:
     plain = (ROOT / "LICENSE").read_text(encoding="utf-8")[:1500]  # nothing is found, so the proxy LM is asked for
     there.run("ctwl-decode", "--profile", PROFILE, "-", stdin=plain, status=2)
     print(f"the light reader's environment has {size_of(there)} MB")
+    there.install(f"{wheel(folder, 'ctwl_decoder_light')}[scan]")
+    (there.home / "marked.txt").write_text(marked, encoding="utf-8")
+    scan = ("ctwl-decode", "scan", "marked.txt", "--profile", PROFILE, "--out")
+    if "documents  1" not in there.run(*scan, "light.parquet", "--light"):
+        sys.exit("the light reader scanned no document")
+    there.run(*scan, "whole.parquet", status=2)  # the proxy LM is needed
 
 
 def check_light_writer(there: Environment, folder: Path) -> None:

@@ -124,12 +124,15 @@ def views_of(proxy: Proxy, text: str, tokens: int) -> list[ScoredText]:
     return [ScoredText(marks[score], score, share) for score, share in SCORE_SHARES.items()]
 
 
-def test_decoding_twice_or_with_numpy_gives_identical_scores(offline_proxy: Proxy, marked: str) -> None:
+def test_decoding_twice_or_with_numpy_gives_identical_scores(
+    offline_proxy: Proxy, marked: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     cut = positions(offline_proxy.tokenizer.encode(marked)[:40], 10, 1)
     codes = code_space(offline_proxy.profile)
     scores = []
     for mass_below in (reference.mass_below, kernel.mass_below, kernel.mass_below):
-        evidence = observe(offline_proxy, cut, mass_below=mass_below)
+        monkeypatch.setattr(kernel, "mass_below", mass_below)
+        evidence = observe(offline_proxy, cut)
         table = ScoreTable.of(
             ScoredPositions.of(offline_proxy.profile, cut, position_scores(Score.SOFT, evidence, (1, 2)))
         )
@@ -162,7 +165,7 @@ def test_a_batch_of_the_proxy_holds_prefixes_of_one_text() -> None:
 
     alone = asked(lambda: [decoder.decode(text) for text in texts])
     with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(len(texts)) as many:
-        service = decoder.with_observer(Observer(proxy, one, 9999, lambda prefixes: None))
+        service = decoder.with_observer(Observer(proxy, one, lambda prefixes: None))
         assert sorted(asked(lambda: list(many.map(service.decode, texts)))) == sorted(alone)
 
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from fractions import Fraction
 from pathlib import Path
+from pydoc_data.topics import topics
 
 import numpy as np
 import pytest
@@ -108,14 +109,28 @@ def test_a_marked_text_is_read_without_the_proxy_lm(marked: str) -> None:
 
 
 def test_a_text_that_shows_nothing_asks_for_the_proxy_lm() -> None:
-    with pytest.raises(ExtraMissing, match="pip install ctwl-decoder"):
+    with pytest.raises(ExtraMissing, match=r"pip install ctwl-decoder\. If the ranks alone are enough, add --light"):
         Decoder(refuses()).decode(PLAIN)
+    with pytest.raises(ExtraMissing) as refused:  # as ``prove`` asks, which has no --light
+        Decoder(refuses()).decode(PLAIN, score="both")
+    assert "--light" not in str(refused.value)
 
 
 @pytest.mark.parametrize("text", ["", "The council met on Tuesday and talked about it."])
 def test_a_text_that_is_too_short_never_asks_for_the_proxy_lm(text: str) -> None:
     report = Decoder(refuses()).decode(text)
     assert (report.outcome, report.needed) == ("too-short", 18) and report.tokens < 12
+
+
+def test_whether_a_text_is_too_short_does_not_hang_on_the_slots_that_were_read() -> None:
+    """Of a record that was not read, slot 0 alone counts as scored: a third or a quarter of the positions."""
+    words, outcomes, scored = topics["exceptions"].split(), set(), set()
+    for i in range(0, len(words) - 20, 20):
+        report = Decoder(refuses()).decode(" ".join(words[i : i + 20]), score="light")
+        assert report.tokens >= report.needed
+        outcomes.add(report.outcome)
+        scored.add(2 * report.scored < report.needed)
+    assert (outcomes, scored) == ({"none"}, {False, True})
 
 
 def test_a_proxy_lm_that_is_not_here_leaves_the_ranks() -> None:

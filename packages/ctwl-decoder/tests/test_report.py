@@ -41,7 +41,7 @@ from ctwl_protocol.registry import load_trusted
 HOP = Hop(provider=42, version=3, nonce=7, name=None, model=None, state="unregistered")
 RECORD = ReadRecord(
     layout="acme", number=200, codes=[1, 2, 3], p_values=[1e-9] * 3, p_value=1e-8, fields={"sealed_user": 5},
-    chain=[HOP], sealed=5, user=7, authenticator=True, authenticated=False, authenticated_p_value=0.02,
+    chain=[HOP], sealed=5, user=7, epoch=2, authenticator=True, authenticated=False, authenticated_p_value=0.02,
 )  # fmt: skip
 
 
@@ -73,7 +73,7 @@ def test_where_nothing_is_found_no_field_names_a_provider() -> None:
 
 def test_the_outcome_of_an_authenticator_is_told_whatever_its_layout_is_called() -> None:
     told = dict(describe_record(RECORD))
-    assert told["user"] == "7, opened"
+    assert told["user"] == "7, opened in key epoch 2; a wrong key or epoch opens one text in 256"
     assert (
         told["authentic"].startswith("NOT shown") and "too short" in told["authentic"] and "0.02" in told["authentic"]
     )
@@ -114,6 +114,13 @@ def test_a_p_value_above_the_level_is_told_apart_from_it(p: float, alpha: float)
     assert f"has p = {found[1]}; the level is {found[2]}." in caveats(none)[0]
 
 
+def test_nobody_is_told_that_a_published_key_is_secret() -> None:
+    """Whatever the name of the profile that has the key."""
+    copied = get_profile(TOY).model_copy(update={"name": "com.example.mark.1"})
+    label = Interpreter(copied, load_trusted(), None, ()).label()
+    assert label is not None and "registry" in label
+
+
 def test_no_length_is_said_to_give_a_clear_answer() -> None:
     said = "Below 150 tokens (110 words) a code often does not show. Above it, a code may still not show."
     assert said in describe(nothing(outcome="too-short", tokens=11)) and said in _EPILOG
@@ -131,7 +138,7 @@ def test_of_a_short_text_nothing_found_is_said_to_mean_little() -> None:
 def test_a_text_of_repeats_is_too_short() -> None:
     none = nothing(outcome="too-short", tokens=750, scored=1)
     for told in (describe(none), *caveats(none)):
-        assert "750 tokens, of which 1 say something new, and the test needs at least 40" in told
+        assert "750 tokens, of which too few say something new, and the test needs at least 40" in told
 
 
 @pytest.mark.parametrize(("score", "table"), [("soft", soft_table((1, 2))), ("rank", rank_table())])

@@ -20,7 +20,7 @@ import pytest
 from ctwl_decoder import Decoder
 from ctwl_decoder.apps.scan import chunks
 from ctwl_decoder.apps.scan.command import main
-from ctwl_decoder.apps.scan.corpus import MAX_BYTES, MAX_LINE, Columns, corpus_files, documents
+from ctwl_decoder.apps.scan.corpus import MAX_LINE, Columns, corpus_files, documents
 from ctwl_decoder.apps.scan.decoding import SCHEMA, DocumentDecoder
 from ctwl_decoder.apps.scan.job import parts_of, scan
 from ctwl_decoder.apps.scan.settings import Settings
@@ -32,6 +32,7 @@ from ctwl_decoder.errors import (
     ScanRunning,
     ScanSettingsDiffer,
 )
+from ctwl_decoder.options import MAX_BYTES
 from ctwl_protocol import Beacon, Profile, get_profile, hashing
 from ctwl_protocol.errors import FileUnwritable
 from ctwl_protocol.proxy import Proxy, open_proxy
@@ -551,8 +552,10 @@ def test_files_that_are_not_read_are_counted(
     corpus.mkdir()
     for name in ("a.txt", "b.md", "c.html"):
         (corpus / name).write_text("short")
+    (tmp_path / "elsewhere").mkdir()
+    (corpus / "linked").symlink_to(tmp_path / "elsewhere")
     assert main([str(corpus), "--out", str(corpus / "o"), "--profile", str(profile_file), "--beacon", "1"]) == 0
-    assert "2 files skipped: .html, .md\n" in capsys.readouterr().out
+    assert "3 files skipped: .html, .md, links to folders\n" in capsys.readouterr().out
 
 
 def test_without_a_terminal_the_progress_is_told_in_lines(
@@ -849,7 +852,7 @@ def test_the_command_writes_the_rows_and_sums_them_up(
 def test_registered_beacons_are_what_is_looked_for(tmp_path: Path) -> None:
     """Unless the profile is private: its codes are its owner's."""
     corpus, registered = jsonl(tmp_path / "a.jsonl", ["short"]), len(bundled().registry.beacons())
-    (tmp_path / "private.json").write_text(small().to_json())
+    (tmp_path / "private.json").write_text(small(key=bytes(32)).to_json())
     for profile, searched in ((VANILLA, 64 * registered), (str(tmp_path / "private.json"), 1 << 20)):
         command = [str(corpus), "--out", str(tmp_path / "o"), "--overwrite", "--quiet", "--profile", profile]
         assert main(command) == 0
@@ -903,6 +906,21 @@ def test_without_pyarrow_the_command_says_what_to_install(
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     assert main([str(tmp_path), "--out", str(tmp_path / "o"), "--all-codes"]) == 2
     assert capsys.readouterr().err.endswith("pip install 'ctwl-decoder[scan]'\n")
+
+
+def test_without_torch_a_scan_reads_light_or_says_what_to_install(tmp_path: Path) -> None:
+    (tmp_path / "letter.txt").write_text(PLAIN)
+    code = (
+        "import sys; sys.modules.update(torch=None, transformers=None)\n"
+        "from ctwl_decoder.apps.scan.command import main\n"
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    command = [sys.executable, "-c", code, "letter.txt", "--profile", "org.ctwl.smollm2-135m.1", "--out"]
+    light = subprocess.run([*command, "light", "--light"], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (light.returncode, light.stderr) == (0, "") and "documents  1" in light.stdout
+    whole = subprocess.run([*command, "whole"], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert whole.returncode == 2 and whole.stderr.startswith("ctwl-decode: extra-missing: the proxy LM needs torch")
+    assert "pip install ctwl-decoder" in whole.stderr and "add --light" in whole.stderr
 
 
 def test_settings_are_checked_before_any_work() -> None:

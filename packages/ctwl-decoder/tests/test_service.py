@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import gc
 import json
 import pydoc_data.topics
 import signal
@@ -12,9 +13,11 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from functools import partial
 
 import httpx
 import numpy as np
@@ -23,12 +26,12 @@ from numpy.typing import NDArray
 from running_service import running, serving
 
 from ctwl_decoder import Decoder, Report
-from ctwl_decoder.apps.serve.admission import client_of
+from ctwl_decoder.apps.serve.admission import Admission, client_of
 from ctwl_decoder.apps.serve.command import main
 from ctwl_decoder.apps.serve.limits import Limits
 from ctwl_decoder.apps.serve.observer import Observer
 from ctwl_decoder.apps.serve.service import Service
-from ctwl_decoder.errors import InputTooLarge, OptionOutOfRange, RequestCancelled, ServiceClosing
+from ctwl_decoder.errors import OptionOutOfRange, RequestCancelled, ServiceClosing
 from ctwl_decoder.report.html import html_report
 from ctwl_protocol import Profile
 from ctwl_protocol.errors import RegistryError, TokenOutOfRange
@@ -70,8 +73,8 @@ def vanilla() -> Proxy:
 
 @pytest.fixture(scope="session")
 def small(vanilla: Proxy) -> Proxy:
-    """Few codes, so that scoring takes no time."""
-    document = {**vanilla.profile.model_dump(), "code_bits": 10, "name": "org.example.small.1"}
+    """A private profile of few codes, so that scoring takes no time."""
+    document = {**vanilla.profile.model_dump(), "code_bits": 10, "name": "org.example.small.1", "key": bytes(32)}
     return Proxy(Profile.model_validate(document), vanilla.tokenizer, None)
 
 
@@ -231,6 +234,17 @@ def test_a_text_too_long_is_refused_in_characters_and_in_tokens(gated: Gated) ->
         assert len(gated.sizes) == batches
 
 
+@pytest.mark.parametrize("score", ["auto", "light"])
+def test_a_text_of_too_many_tokens_is_refused_before_any_work(
+    small: Proxy, monkeypatch: pytest.MonkeyPatch, score: str
+) -> None:
+    with serving(small, tokens=40) as client:
+        monkeypatch.setattr(Decoder, "_read_light", lambda *_: 1 / 0)
+        answer = client.post("/v1/decode", json=QUESTION | {"score": score})
+        assert (answer.status_code, answer.json()["code"]) == (413, "input-too-large")
+        assert "at most 40 are allowed here; cut it into parts" in answer.json()["message"]
+
+
 def test_one_address_has_only_so_many_requests_at_once(gated: Gated) -> None:
     with serving(gated, per_client=2) as client, ThreadPoolExecutor() as threads, gated.closed():
         first = [threads.submit(client.post, "/v1/decode", json=QUESTION) for _ in range(2)]
@@ -241,6 +255,36 @@ def test_one_address_has_only_so_many_requests_at_once(gated: Gated) -> None:
         gated.gate.set()
         assert [each.result().status_code for each in first] == [200, 200]
         assert client.post("/v1/decode", json=QUESTION).status_code == 200
+
+
+def test_a_cancelled_request_leaves_nothing_behind_while_the_places_are_taken() -> None:
+    class Text(str):
+        pass
+
+    async def live() -> None:
+        admission, gate, begun = Admission(Limits(working=1)), threading.Event(), threading.Event()
+        working = asyncio.ensure_future(admission.run("a", lambda: begun.set() or gate.wait(30)))
+        text = Text("a letter")
+        kept = weakref.ref(text)
+        waiting = asyncio.ensure_future(admission.run("b", partial(len, text)))
+        del text
+        await asyncio.to_thread(begun.wait)
+        assert (admission.working, admission.waiting) == (1, 1)
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+        del waiting
+        await asyncio.sleep(0)  # the loop forgets it too
+        gc.collect()
+        assert (admission.working, admission.waiting, kept()) == (1, 0, None)
+        gate.set()
+        assert await working is True
+        assert await admission.run("b", lambda: 7) == 7
+        admission.close()
+        with pytest.raises(ServiceClosing):
+            await admission.run("b", lambda: 7)
+        assert admission.working == 0
+
+    asyncio.run(live())
 
 
 def test_a_full_queue_refuses_and_says_when_to_come_back(gated: Gated) -> None:
@@ -479,8 +523,8 @@ def thread() -> Iterator[ThreadPoolExecutor]:
         yield found
 
 
-def observer(proxy: Proxy, thread: ThreadPoolExecutor, tokens: int = 100_000) -> Observer:
-    return Observer(proxy, thread, tokens, lambda prefixes: None)
+def observer(proxy: Proxy, thread: ThreadPoolExecutor) -> Observer:
+    return Observer(proxy, thread, lambda prefixes: None)
 
 
 def cut(proxy: Proxy, characters: int) -> Positions:
@@ -530,18 +574,16 @@ def test_an_error_reaches_only_the_caller_whose_prefixes_made_it(small: Proxy) -
     bad = Positions(good.prefixes + 10**6, good.contexts, good.observed)
     with thread() as one, ThreadPoolExecutor() as threads:
         results = [threads.submit(observer(small, one), each) for each in (good, bad, good, bad)]
-        failing = Observer(small, one, 9999, lambda prefixes: 1 // 0)
+        failing = Observer(small, one, lambda prefixes: 1 // 0)
         with pytest.raises(ZeroDivisionError):
             failing(good)
         assert [len(results[0].result()), len(results[2].result())] == [len(good)] * 2
         assert all(isinstance(results[i].exception(), TokenOutOfRange) for i in (1, 3))
 
 
-def test_an_observer_refuses_too_much_and_what_comes_after_the_end(small: Proxy) -> None:
+def test_an_observer_refuses_what_comes_after_the_end(small: Proxy) -> None:
     with thread() as one:
-        with pytest.raises(InputTooLarge):
-            observer(small, one, 5)(cut(small, 600))
-        assert len(observer(small, one, 5)(cut(small, 0))) == 0
+        assert len(observer(small, one)(cut(small, 0))) == 0
     with pytest.raises(ServiceClosing):
         observer(small, one)(cut(small, 600))
 

@@ -135,6 +135,9 @@ def test_the_command_resolves_a_code_a_provider_and_a_text(
     (tmp_path / "plain.txt").write_text("The council met on Tuesday and talked about the bridge. " * 9)
     status, out, _ = resolved(capsys, str(tmp_path / "plain.txt"), "--light", "--profile", OFFLINE)
     assert (status, out) == (1, "No watermark found.\n")
+    (tmp_path / "short.txt").write_text("Hello.")
+    status, out, _ = resolved(capsys, str(tmp_path / "short.txt"), "--light", "--profile", OFFLINE)
+    assert (status, out) == (1, "No verdict: the text is too short.\n")
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from ctwl_decoder import Decoder
 from ctwl_decoder.apps.command import main
 from ctwl_decoder.apps.page.build import build_page, policy_of, read_words, web_folder
 from ctwl_decoder.apps.page.bundle import bundle
+from ctwl_decoder.errors import InputUnreadable
 from ctwl_protocol import get_profile
 from ctwl_protocol.registry import bundled
 
@@ -299,6 +300,15 @@ def test_it_works_from_a_web_server_and_fits_a_phone(opened: Callable[..., Any],
     page.get_by_text("Details for experts").click()
     widths = [page.locator(each).bounding_box() for each in ("#expert", "#passages", "textarea", "svg")]
     assert all(box["x"] >= 0 and box["x"] + box["width"] <= 360 for box in widths)
+
+
+def test_a_translation_that_lacks_words_is_refused_by_their_names(tmp_path: Path) -> None:
+    words = tmp_path / "words.json"
+    for given, said in (("{", "cannot read words"), ("[]", "no JSON object"), ('{"title": 1}', "has no words for")):
+        words.write_text(given)
+        with pytest.raises(InputUnreadable, match=said) as refused:
+            read_words(words)
+    assert all(name in str(refused.value) for name in read_words())
 
 
 @pytest.mark.slow

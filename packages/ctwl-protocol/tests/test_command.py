@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -29,6 +32,43 @@ def test_an_error_is_a_message_and_a_status(
 
     assert run_command("prog", run, advice=lambda: "try again", interrupted=130) == status
     assert capsys.readouterr() == ("", said)
+
+
+HEAD = """
+import os, sys
+from pathlib import Path
+from ctwl_protocol.command import closed_output_is_fine, note, run_command
+reader, writer = os.pipe()
+os.close(reader)
+os.dup2(writer, {closed})
+def run():
+    {run}
+    Path("done").touch()
+    return 1
+sys.exit(run_command("prog", run))
+"""
+
+
+@pytest.mark.parametrize(
+    ("closed", "run", "status", "done"),
+    [
+        (1, "print('a result')", 1, True),  # it breaks behind the work
+        (1, "print('what is done', flush=True)", FAILED, False),
+        (2, "print('what is done', file=sys.stderr)", FAILED, False),
+        (2, "note('progress')", 1, True),
+        (1, "with closed_output_is_fine(): print('a result', flush=True)", 1, True),
+    ],
+)
+def test_a_reader_that_goes_away_never_makes_undone_work_look_done(
+    closed: int, run: str, status: int, done: bool, tmp_path: Path
+) -> None:
+    code = HEAD.format(closed=closed, run=run)
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    ran = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path, env=buffered
+    )
+    assert (ran.returncode, (tmp_path / "done").exists()) == (status, done)
+    assert ran.stderr == ("prog: [Errno 32] Broken pipe\n" if (closed, status) == (1, FAILED) else "")
 
 
 def test_a_bug_shows_where_it_is(capsys: pytest.CaptureFixture[str]) -> None:

@@ -26,8 +26,8 @@ from ctwl_protocol.errors import (
     ProxyNotFound,
     UserMalformed,
 )
-from ctwl_protocol.profile import GPT2, Llama, ProxyModel, public_key
-from ctwl_protocol.profile.command import main
+from ctwl_protocol.profile import GPT2, STANDARD, Llama, ProxyModel, has_public_key, public_key
+from ctwl_protocol.profile.command import _described, main
 from ctwl_protocol.profile.model_folder import read_model
 from ctwl_protocol.profile.private import MAX_USER, commitment, for_user, new_private, write_private
 
@@ -90,6 +90,13 @@ def test_the_protocols_names_are_refused(name: str) -> None:
 def test_what_is_no_name_is_refused(name: str) -> None:
     with pytest.raises(ProfileMalformed, match=r"com\.example\.mark\.1"):
         new_private(name, PUBLIC)
+
+
+def test_a_published_key_under_another_name_is_public_too() -> None:
+    copied = OWN.model_copy(update={"key": get_profile(STANDARD).key})
+    assert not copied.is_public
+    assert [has_public_key(each) for each in (copied, OWN, get_profile(STANDARD))] == [True, False, True]
+    assert "key        public" in _described(copied) and "key        secret" in _described(OWN)
 
 
 @pytest.mark.parametrize("key", [public_key(name) for name in ("com.example.mark.1", *published_names())])

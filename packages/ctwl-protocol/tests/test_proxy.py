@@ -14,7 +14,6 @@ from transformers import GPT2Config, GPT2LMHeadModel, GPT2TokenizerFast, LlamaCo
 
 from ctwl_protocol import Profile, get_profile
 from ctwl_protocol.errors import (
-    CTWLError,
     DeviceUnavailable,
     FileUnwritable,
     ProfileUnknown,
@@ -99,7 +98,7 @@ def test_without_a_proxy_lm_every_token_weighs_the_same(offline_proxy: Proxy) ->
     weights = vanilla.weights(np.zeros((2, 10), dtype=np.int64))
     assert set(np.unique(weights)) == {0, 1}
     assert weights[0].sum() == 49152 - 17
-    with pytest.raises(CTWLError, match="no proxy LM"):
+    with pytest.raises(ProxyNotFound, match="no proxy LM"):
         vanilla.forward(np.zeros((2, 10), dtype=np.int64))
 
 

@@ -62,8 +62,8 @@ def published(quick_scrypt: None, tmp_path_factory: pytest.TempPathFactory) -> P
             f"init --use production --root-threshold 2 {listed} --registry-key {public['x']}",
             "sign root.ctwl a.key",
             "sign root.ctwl b.key",
-            "add provider registry.ctwl --code 42 --name Example --contact https://example.org/",
-            "add model registry.ctwl --code 42 --version 0 --name One",
+            "add provider registry.ctwl --provider 42 --name Example --contact https://example.org/",
+            "add model registry.ctwl --provider 42 --version 0 --name One",
             "sign registry.ctwl x.key",
         ):
             assert main(line.split()) == 0
@@ -82,7 +82,7 @@ def test_a_whole_ceremony(ceremony: Run) -> None:
     assert "Example" in good(ceremony, "show")
 
     other = good(ceremony, "keygen y.key")
-    good(ceremony, "retire registry.ctwl --code 42 --version 0")
+    good(ceremony, "retire registry.ctwl --provider 42 --version 0")
     good(ceremony, "sign registry.ctwl x.key")
     assert "root 2 for production" in good(ceremony, f"rotate root.ctwl root-2.ctwl --registry-key {other}")
     good(ceremony, "sign root-2.ctwl a.key c.key")
@@ -96,29 +96,57 @@ def test_a_whole_ceremony(ceremony: Run) -> None:
     assert re.search(r"42 +Example +active +\(0\)", good(ceremony, "show"))
 
 
+def test_a_late_follower_starts_from_the_first_root(ceremony: Run) -> None:
+    """The registry is signed by the last root's key alone."""
+    other = good(ceremony, "keygen y.key")
+    good(ceremony, f"rotate root.ctwl root-2.ctwl --registry-key {other}")
+    good(ceremony, "sign root-2.ctwl a.key c.key")
+    good(ceremony, "renew registry.ctwl")
+    good(ceremony, "sign registry.ctwl y.key")
+    assert "under root 2" in good(ceremony, "verify --root root.ctwl root-2.ctwl registry.ctwl")
+    assert "under root 2" in good(ceremony, "update --root root.ctwl root-2.ctwl registry.ctwl")
+    assert load_trusted().root.version == 2
+    status, said = ceremony("verify", "--root", "root.ctwl", "registry.ctwl")
+    assert (status, "threshold-not-met" in said) == (1, True)
+
+
+@pytest.mark.parametrize("line", ["nonexistent", "--root nonexistent registry.ctwl", "--root root.ctwl nonexistent"])
+def test_what_cannot_be_read_is_an_error_and_no_refusal(ceremony: Run, line: str) -> None:
+    assert ceremony("verify", *line.split())[0] == 2
+    state = Path(os.environ[REGISTRY.name])
+    state.mkdir()
+    (state / "trusted.state").write_bytes(b"damaged")
+    assert ceremony("verify", "registry.ctwl")[0] == 2
+
+
+def test_nothing_is_said_to_be_signed_before_the_file_is_written(ceremony: Run) -> None:
+    status, said = ceremony("sign", "root.ctwl", "c.key", "nonexistent.key")
+    assert status == 2 and "signed with" not in said
+
+
 def test_what_has_ended_keeps_its_day(ceremony: Run) -> None:
-    good(ceremony, "retire registry.ctwl --code 42 --version 0")
-    status, said = ceremony("retire", "registry.ctwl", "--code", "42", "--version", "0")
+    good(ceremony, "retire registry.ctwl --provider 42 --version 0")
+    status, said = ceremony("retire", "registry.ctwl", "--provider", "42", "--version", "0")
     assert (status, "registry-malformed" in said) == (2, True)
-    good(ceremony, "retire registry.ctwl --code 42")
-    status, said = ceremony("retire", "registry.ctwl", "--code", "42", "--revoke", "--at", "2099-01-01")
+    good(ceremony, "retire registry.ctwl --provider 42")
+    status, said = ceremony("retire", "registry.ctwl", "--provider", "42", "--revoke", "--at", "2099-01-01")
     assert (status, "has ended already" in said) == (2, True)
-    good(ceremony, "retire registry.ctwl --code 42 --revoke")
+    good(ceremony, "retire registry.ctwl --provider 42 --revoke")
 
 
 def test_everything_that_may_change(ceremony: Run) -> None:
     commitment = "ab" * 32
     for line in (
-        "add provider registry.ctwl --code 43 --name Other --contact mail@example.org --since 2026-01-01",
-        "add epoch registry.ctwl --code 42 --epoch 1",
+        "add provider registry.ctwl --provider 43 --name Other --contact mail@example.org --since 2026-01-01",
+        "add epoch registry.ctwl --provider 42 --epoch 1",
         "add layout registry.ctwl --number 64 --name theatre --owner 42 --field room:12 --field seat:8",
         f"add certificate registry.ctwl --commitment {commitment} --owner Somebody",
-        "contact registry.ctwl --code 42 --contact https://example.com/",
-        "detector registry.ctwl --code 42 --scheme First --url https://example.org/first",
-        "detector registry.ctwl --code 42 --none",
-        "detector registry.ctwl --code 42 --scheme Own --url https://example.org/detect",
-        "retire registry.ctwl --code 43",
-        "retire registry.ctwl --code 43 --revoke",  # keeps the day on which it ended
+        "contact registry.ctwl --provider 42 --contact https://example.com/",
+        "detector registry.ctwl --provider 42 --scheme First --url https://example.org/first",
+        "detector registry.ctwl --provider 42 --none",
+        "detector registry.ctwl --provider 42 --scheme Own --url https://example.org/detect",
+        "retire registry.ctwl --provider 43",
+        "retire registry.ctwl --provider 43 --revoke",  # keeps the day on which it ended
         "renew registry.ctwl --days 30",
     ):
         assert "registry 2 of" in good(ceremony, line), "one draft, however many changes"
@@ -175,23 +203,23 @@ def test_signing_says_what_is_signed_and_takes_several_keys(ceremony: Run) -> No
 @pytest.mark.parametrize(
     ("line", "code"),
     [
-        ("add provider registry.ctwl --code 42 --name Again --contact https://example.org/", "code-reused"),
-        ("add provider registry.ctwl --code 1024 --name Big --contact https://example.org/", "registry-malformed"),
-        ("add provider registry.ctwl --code 9 --name Bad --contact nowhere", "registry-malformed"),
-        ("add provider registry.ctwl --code 99999999999999999999 --name A --contact a@b.c", "non-canonical"),
-        ("add model registry.ctwl --code 42 --version 0 --name Twice", "registry-malformed"),
-        ("add model registry.ctwl --code 7 --version 0 --name None", "entry-unknown"),
-        ("add epoch registry.ctwl --code 42 --epoch 1 --since 2020-01-01", "entry-backdated"),
+        ("add provider registry.ctwl --provider 42 --name Again --contact https://example.org/", "code-reused"),
+        ("add provider registry.ctwl --provider 1024 --name Big --contact https://example.org/", "registry-malformed"),
+        ("add provider registry.ctwl --provider 9 --name Bad --contact nowhere", "registry-malformed"),
+        ("add provider registry.ctwl --provider 99999999999999999999 --name A --contact a@b.c", "non-canonical"),
+        ("add model registry.ctwl --provider 42 --version 0 --name Twice", "registry-malformed"),
+        ("add model registry.ctwl --provider 7 --version 0 --name None", "entry-unknown"),
+        ("add epoch registry.ctwl --provider 42 --epoch 1 --since 2020-01-01", "entry-backdated"),
         ("add layout registry.ctwl --number 64 --name short --owner 42 --field a:19", "registry-malformed"),
-        ("contact registry.ctwl --code 7 --contact https://example.org/", "entry-unknown"),
-        ("detector registry.ctwl --code 7 --none", "entry-unknown"),
-        ("detector registry.ctwl --code 42", "registry-malformed"),
-        ("detector registry.ctwl --code 42 --scheme Own", "registry-malformed"),
-        ("detector registry.ctwl --code 42 --none --scheme Own", "registry-malformed"),
-        ("detector registry.ctwl --code 42 --scheme Own --url https://127.0.0.1/", "registry-malformed"),
-        ("retire registry.ctwl --code 7", "entry-unknown"),
-        ("retire registry.ctwl --code 42 --version 5", "entry-unknown"),
-        ("retire registry.ctwl --code 42 --at 2020-01-01", "registry-malformed"),
+        ("contact registry.ctwl --provider 7 --contact https://example.org/", "entry-unknown"),
+        ("detector registry.ctwl --provider 7 --none", "entry-unknown"),
+        ("detector registry.ctwl --provider 42", "registry-malformed"),
+        ("detector registry.ctwl --provider 42 --scheme Own", "registry-malformed"),
+        ("detector registry.ctwl --provider 42 --none --scheme Own", "registry-malformed"),
+        ("detector registry.ctwl --provider 42 --scheme Own --url https://127.0.0.1/", "registry-malformed"),
+        ("retire registry.ctwl --provider 7", "entry-unknown"),
+        ("retire registry.ctwl --provider 42 --version 5", "entry-unknown"),
+        ("retire registry.ctwl --provider 42 --at 2020-01-01", "registry-malformed"),
         ("renew root.ctwl", "envelope-malformed"),
         ("rotate registry.ctwl next.ctwl", "envelope-malformed"),
         ("rotate root.ctwl registry.ctwl", "file-unwritable"),
@@ -231,9 +259,9 @@ def test_a_production_root_refuses_test_keys(run: Run) -> None:
         "",
         "add",
         "init --root-key zz --registry-key zz",
-        "retire registry.ctwl --code 42 --at yesterday",
+        "retire registry.ctwl --provider 42 --at yesterday",
         "add layout registry.ctwl --number 64 --name short --owner 42 --field room",
-        "retire registry.ctwl --code 42 --version 0 --revoke",
+        "retire registry.ctwl --provider 42 --version 0 --revoke",
     ],
 )
 def test_wrong_options_are_explained(run: Run, line: str) -> None:

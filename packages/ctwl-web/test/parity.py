@@ -43,6 +43,7 @@ FORMS = {
     "numbers": " ".join(str(n * n * 7919) for n in range(60)),
     "words like tags": "Le modèle écrit <période> puis\nune ligne courte.\n\nEncore <période> et *la* fin.",
     "marks of class 0": "a" + "\u0f73" * 300,
+    "few words": " ".join(HUMAN.split()[80:100]),  # best read as a record of several codes
     "short": "Hello.",
     "nothing": "",
 }

@@ -92,7 +92,8 @@ _EVIDENCE = (
            _SLOTS, "positions.prefixes[:, -TAIL:]", "positions.contexts",
            _vectors("decode-record", "*-second-profile"), *_both("a-record-of-two-codes-second-profile")),
     _fault("mends-surrogates", "lone surrogates are replaced, not refused",
-           _TOKENS, _SURROGATES, 'text = _SURROGATE.sub("\\ufffd", text)', *_both("a-*-surrogate-alone"), _ONE),
+           _TOKENS, _SURROGATES, 'text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")',
+           *_both("a-*-surrogate-alone"), _ONE),
 )  # fmt: skip
 """10, steps 1 to 7."""
 

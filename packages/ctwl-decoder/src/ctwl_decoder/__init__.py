@@ -15,7 +15,7 @@ __all__ = ["Decoder", "DecoderError", "Report", "Span", "decode", "describe"]
 
 
 def __getattr__(name: str) -> Any:
-    """Load what needs torch when it is asked for: that takes seconds."""
+    """Load the decoder when it is asked for: what reads no text starts sooner without it."""
     if name in ("Decoder", "decode"):
         from . import decoder
 

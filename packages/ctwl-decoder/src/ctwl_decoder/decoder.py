@@ -26,12 +26,12 @@ from ctwl_protocol.records.sealing import ProviderKeys
 from ctwl_protocol.registry import Trusted, load_trusted
 
 from .errors import ExtraMissing
-from .options import ALPHA, ScoreName, check_alpha
+from .options import ALPHA, MAX_TOKENS, ScoreName, check_alpha
 from .report.analysis import Analysis
 from .report.assembly import Assembler
 from .report.interpretation import Interpreter
 from .report.model import Outcome, Report
-from .report.wording import files_missing
+from .report.wording import ADD_LIGHT, files_missing
 from .search.finding import Finding, find
 from .search.plan import SearchPlan, TestName, registered_codes
 from .search.records import RecordReader
@@ -49,8 +49,6 @@ if TYPE_CHECKING:
 __all__ = ["Decoder", "decode"]
 
 Progress = Callable[[int, int], None]
-
-_BY_RANKS = "To be content with what the ranks alone show, ask for the light scores (--light)"
 
 
 def _silent(done: int, total: int) -> None:
@@ -75,6 +73,7 @@ class Decoder:
         keys: ProviderKeys | None = None,
         epochs: Iterable[int] = (0,),
         registry: Trusted | None = None,
+        max_tokens: int = MAX_TOKENS,
     ) -> None:
         """Make a decoder of a proxy LM.
 
@@ -87,6 +86,7 @@ class Decoder:
             epochs: key epochs in which a user may have been sealed.
             registry: gives the names of providers and the registered layouts; by default the one that this machine
                 trusts.
+            max_tokens: tokens that a text may have; a longer one is refused before any other work.
 
         Raises:
             RegistryError: see :func:`ctwl_protocol.registry.load_trusted`.
@@ -99,6 +99,7 @@ class Decoder:
         self._reader = RecordReader(self.profile, layouts or registry.registry.known_layouts(), keys, registered)
         self._assembler = Assembler(self._reader, interpreter)
         self._observer = observer
+        self._max_tokens = max_tokens
 
     @classmethod
     def open(
@@ -145,7 +146,7 @@ class Decoder:
         except ImportError as error:
             raise ExtraMissing(
                 f"the proxy LM needs {error.name or error}. The whole decoder also reads texts of fewer tokens, lower "
-                f"temperatures and other strategies; install it with: pip install ctwl-decoder. {_BY_RANKS}"
+                "temperatures and other strategies; install it with: pip install ctwl-decoder"
             ) from error
 
     def with_observer(self, observer: Observe) -> Decoder:
@@ -181,7 +182,8 @@ class Decoder:
 
         Raises:
             NotText: the string has lone surrogates, or too many combining marks on one letter.
-            InputTooLarge: the text exceeds ``MAX_CHARACTERS`` or ``MAX_TOKENS`` of :mod:`ctwl_decoder.options`.
+            InputTooLarge: the text has more than ``MAX_CHARACTERS`` of :mod:`ctwl_decoder.options`, or more than
+                ``max_tokens``.
             OptionOutOfRange: alpha is not strictly between 0 and 1; there is no beacon to search for.
             FieldOutOfRange: a provider or version is out of range.
             CTWLError: the proxy LM is needed and cannot be opened, see :attr:`proxy`.
@@ -216,7 +218,7 @@ class Decoder:
         check_alpha(level, "the screen's level")
         registered = self._reader.registered
         light = SearchPlan.of(self.profile, registered, alpha=alpha, score="light", beacons=beacons)
-        variants = tokenize_variants(text, self.tokenizer, self.profile)
+        variants = self._tokenized(text)
         tokens = variants[0].tokens
         if screen(self.profile, variants, light, self._reader.counts, level) <= level:
             return None, tokens
@@ -241,7 +243,7 @@ class Decoder:
         plan = SearchPlan.of(
             self.profile, self._reader.registered, alpha=alpha, test=test, score=score, beacons=beacons
         )
-        variants = tokenize_variants(text, self.tokenizer, self.profile)  # steps 1 to 3
+        variants = self._tokenized(text)  # steps 1 to 3
         findings: list[Finding] = []
         if plan.light.score_shares:
             findings = self._read_light(variants, plan.light)
@@ -255,8 +257,13 @@ class Decoder:
         except ProxyNotFound as error:
             light = self._assembler.analysis(text, finding, plan).report if findings else None
             raise ProxyNotFound(files_missing(light, self.profile.name, error), error.fetch) from error
+        except ExtraMissing as error:
+            raise ExtraMissing(f"{error}. {ADD_LIGHT}" if findings else str(error)) from error
         finding = min(findings, key=lambda each: each.order)
         return self._assembler.analysis(text, finding, plan, self.proxy.arithmetic)
+
+    def _tokenized(self, text: str) -> list[TokenizedVariant]:
+        return tokenize_variants(text, self.tokenizer, self.profile, self._max_tokens)
 
     def _read_light(self, variants: Sequence[TokenizedVariant], plan: SearchPlan) -> list[Finding]:
         """Steps 4 to 8 by ranks alone; the second variant is read where the first shows nothing.

@@ -53,7 +53,7 @@ class InputUnreadable(DecoderError):
 
 
 class NotText(DecoderError):
-    """The input is not UTF-8 text."""
+    """The input is no text: not UTF-8, with lone surrogates, or with too many combining marks on one letter."""
 
     code = "not-text"
 

@@ -18,6 +18,7 @@ from .errors import OptionOutOfRange
 
 __all__ = [
     "ALPHA",
+    "MAX_BYTES",
     "MAX_CHARACTERS",
     "MAX_TOKENS",
     "SCREEN",
@@ -35,6 +36,9 @@ ALPHA = 1e-4
 
 MAX_CHARACTERS = 1 << 20
 """Longest text that is decoded, in characters; a longer one is refused before any work."""
+
+MAX_BYTES = 4 * MAX_CHARACTERS
+"""The same in bytes: UTF-8 has at most four a character."""
 
 MAX_TOKENS = 1 << 17
 """Longest text that is decoded, in proxy tokens: about 20 minutes on two cores."""

@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from ctwl_protocol import STANDARD, Beacon, Profile, get_profile, published_names
-from ctwl_protocol.command import command_parser, run_command
+from ctwl_protocol.command import closed_output_is_fine, command_parser, note, run_command
 from ctwl_protocol.environment import PROFILE, PROXY, REGISTRY
 from ctwl_protocol.files import read_bounded
 from ctwl_protocol.profile import OFFLINE
@@ -154,9 +154,11 @@ def _write(arguments: argparse.Namespace) -> None:
         found = {field.name: getattr(written, field.name) for field in fields(written)}
         found |= {"code": written.beacon.code, **asdict(written.beacon)}
         found["record"] = {"layout": written.record.layout.name, "fields": written.record.fields}
-        print(json.dumps(found, ensure_ascii=False, indent=2), flush=True)
+        text = json.dumps(found, ensure_ascii=False, indent=2)
     else:
-        print(written.text, flush=True)
+        text = written.text
+    with closed_output_is_fine():
+        print(text)
     _warn(written, [str(warning.message) for warning in caught if issubclass(warning.category, WeakMark)])
 
 
@@ -197,9 +199,9 @@ def chain_of(path: str, proxy: Proxy) -> tuple[Beacon, ...]:
     record = Decoder(proxy).decode(read_text(path)).record
     chain = record.chain if record else []
     if not chain:
-        print(f"ctwl-encode: {path} carries no record; the text begins a chain", file=sys.stderr)
+        note(f"ctwl-encode: {path} carries no record; the text begins a chain")
     if len(chain) == MAX_CODES:
-        print("ctwl-encode: the chain is full; its oldest hop is dropped", file=sys.stderr)
+        note("ctwl-encode: the chain is full; its oldest hop is dropped")
     return tuple(Beacon(hop.provider, hop.version, hop.nonce) for hop in chain)
 
 
@@ -211,7 +213,7 @@ def _warn(written: Generation, messages: list[str]) -> None:
             "so the code may be unreadable; write again"
         )
     for message in messages:
-        print(f"ctwl-encode: warning: {message}", file=sys.stderr)
+        note(f"ctwl-encode: warning: {message}")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

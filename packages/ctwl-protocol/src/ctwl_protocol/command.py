@@ -9,13 +9,15 @@ import sys
 import textwrap
 import traceback
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from datetime import UTC, date, datetime, time
+from typing import TextIO
 
 from . import __version__
 from .environment import Variable
 from .errors import CTWLError, FileUnwritable
 
-__all__ = ["FAILED", "closed_output_is_fine", "command_parser", "run_command"]
+__all__ = ["FAILED", "closed_output_is_fine", "command_parser", "day", "note", "run_command"]
 
 FAILED = 2
 """Exit status of a command that could not do its work. Some commands use 1 for an answer, such as "none found"."""
@@ -54,8 +56,9 @@ def run_command(
 
     Args:
         prog: the command's name; every message begins with it.
-        run: does the work and returns the exit status. If the reader of its output goes away (``| head``), the status
-            is 0; a ``run`` whose status is an answer must print inside :func:`closed_output_is_fine`.
+        run: does the work and returns the exit status. If the reader of its output goes away (``| head``) before it
+            returns, the work may not be done, so that is an error: ``run`` prints progress by :func:`note`, and much
+            output inside :func:`closed_output_is_fine`.
         advice: says what to do after an interrupt or an error of the system, such as a full disk.
         interrupted: the exit status after an interrupt.
     """
@@ -63,11 +66,6 @@ def run_command(
     gc.set_threshold(100_000)
     try:
         status = run()
-        if sys.stdout is not None:
-            sys.stdout.flush()
-    except BrokenPipeError:
-        _discard_output()
-        return 0
     except (CTWLError, OSError) as error:
         code = f"{error.code}: " if isinstance(error, CTWLError) else ""
         system = isinstance(error, (FileUnwritable, OSError))  # a full disk, a cache that cannot be written
@@ -79,25 +77,42 @@ def run_command(
     except Exception:  # a bug: Python's own exit status would be 1
         traceback.print_exc()
         return FAILED
+    _send_output()
     return status
+
+
+def day(given: str) -> int:
+    """The first instant of a day in UTC, in Unix seconds: the type of an option whose value is a day."""
+    try:
+        return int(datetime.combine(date.fromisoformat(given), time(), UTC).timestamp())
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{given!r} is not a day such as 2026-11-01") from error
 
 
 @contextmanager
 def closed_output_is_fine() -> Iterator[None]:
-    """Print inside this block where a reader that goes away must not change the exit status."""
-    try:
+    """Print inside this block where a reader that goes away must neither end the work nor change the exit status."""
+    with suppress(BrokenPipeError):
         yield
-        if sys.stdout is not None:
-            sys.stdout.flush()
-    except BrokenPipeError:
-        _discard_output()
+    _send_output()
+
+
+def note(message: str) -> None:
+    """Print a line on standard error, whether or not anybody reads it."""
+    with closed_output_is_fine():
+        print(message, file=sys.stderr)
 
 
 def _failed(prog: str, message: str, status: int = FAILED) -> int:
-    print(f"{prog}: {message}", file=sys.stderr)
+    note(f"{prog}: {message}")
     return status
 
 
-def _discard_output() -> None:
-    """Send buffered output to nowhere, so that Python does not report the closed pipe again when it exits."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _send_output() -> None:
+    """Send what is buffered; where its reader went away to nowhere, else Python reports the closed pipe at its exit."""
+    streams: tuple[TextIO | None, ...] = (sys.stdout, sys.stderr)
+    for stream in filter(None, streams):
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -39,14 +39,10 @@ class CTWLError(Exception):
     """Base of every error that the CTWL packages raise on purpose.
 
     Attributes:
-        code: the status code; a subclass states it as ``class SomeError(CTWLError, code="some-error")``.
+        code: the status code; each subclass states its own.
     """
 
     code: str = "error"
-
-    def __init_subclass__(cls, code: str | None = None) -> None:
-        if code is not None:
-            cls.code = code
 
 
 def first_line(error: BaseException) -> str:
@@ -55,28 +51,40 @@ def first_line(error: BaseException) -> str:
     return said.splitlines()[0] if said else type(error).__name__
 
 
-class NonCanonical(CTWLError, code="non-canonical"):
+class NonCanonical(CTWLError):
     """The bytes are not the canonical encoding of a value."""
 
+    code = "non-canonical"
 
-class ProfileUnknown(CTWLError, code="profile-unknown"):
+
+class ProfileUnknown(CTWLError):
     """The name is neither a published profile nor a readable file."""
 
+    code = "profile-unknown"
 
-class ProfileMalformed(CTWLError, code="profile-malformed"):
+
+class ProfileMalformed(CTWLError):
     """The profile document breaks the schema or a bound."""
 
+    code = "profile-malformed"
 
-class ProfileNotPrivate(CTWLError, code="profile-not-private"):
+
+class ProfileNotPrivate(CTWLError):
     """A private profile is needed, but anyone can write under this one."""
 
+    code = "profile-not-private"
 
-class UserMalformed(CTWLError, code="user-malformed"):
+
+class UserMalformed(CTWLError):
     """No profile can be derived for this user id."""
 
+    code = "user-malformed"
 
-class ProxyNotFound(CTWLError, code="proxy-not-found"):
+
+class ProxyNotFound(CTWLError):
     """The proxy LM's files were not found."""
+
+    code = "proxy-not-found"
 
     def __init__(self, message: str, fetch: str = "") -> None:
         """Say what is missing, and the command that gets it, if there is one."""
@@ -84,56 +92,82 @@ class ProxyNotFound(CTWLError, code="proxy-not-found"):
         self.fetch = fetch
 
 
-class ProxyDigestMismatch(CTWLError, code="proxy-digest-mismatch"):
+class ProxyDigestMismatch(CTWLError):
     """A proxy file has other bytes than the profile states."""
 
+    code = "proxy-digest-mismatch"
 
-class ProxyMalformed(CTWLError, code="proxy-malformed"):
+
+class ProxyMalformed(CTWLError):
     """The proxy's files do not fit the profile's architecture or tokenizer."""
 
+    code = "proxy-malformed"
 
-class DeviceUnavailable(CTWLError, code="device-unavailable"):
+
+class DeviceUnavailable(CTWLError):
     """This machine does not have the torch device."""
 
+    code = "device-unavailable"
 
-class FieldOutOfRange(CTWLError, code="field-out-of-range"):
+
+class FieldOutOfRange(CTWLError):
     """A record's field does not fit its width."""
 
+    code = "field-out-of-range"
 
-class TokenOutOfRange(CTWLError, code="token-out-of-range"):
+
+class TokenOutOfRange(CTWLError):
     """A token id is outside the proxy's vocabulary."""
 
+    code = "token-out-of-range"
 
-class KeyFileMalformed(CTWLError, code="key-file-malformed"):
+
+class KeyFileMalformed(CTWLError):
     """The file cannot be read, or holds no secret for this purpose."""
 
+    code = "key-file-malformed"
 
-class KeyFileLocked(CTWLError, code="key-file-locked"):
+
+class KeyFileLocked(CTWLError):
     """The passphrase does not open the secret file."""
 
+    code = "key-file-locked"
 
-class PassphraseMissing(CTWLError, code="passphrase-missing"):
+
+class PassphraseMissing(CTWLError):
     """A passphrase is needed, but none was given."""
 
+    code = "passphrase-missing"
 
-class FileUnwritable(CTWLError, code="file-unwritable"):
+
+class FileUnwritable(CTWLError):
     """The file cannot be written, or must not be overwritten."""
 
+    code = "file-unwritable"
 
-class LayoutUnknown(CTWLError, code="layout-unknown"):
+
+class LayoutUnknown(CTWLError):
     """This implementation does not know the layout."""
 
+    code = "layout-unknown"
 
-class LayoutMalformed(CTWLError, code="layout-malformed"):
+
+class LayoutMalformed(CTWLError):
     """The layout's fields do not fill whole codes."""
 
+    code = "layout-malformed"
 
-class RelayFull(CTWLError, code="relay-full"):
+
+class RelayFull(CTWLError):
     """The chain of models has no room for another one."""
 
+    code = "relay-full"
 
-class SealRefused(CTWLError, code="seal-refused"):
+
+class SealRefused(CTWLError):
     """These keys do not open the sealed user."""
+
+    code = "seal-refused"
 
 
 RegistryCode = Literal[

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import get_args
 
 from ctwl_protocol import get_profile
-from ctwl_protocol.command import closed_output_is_fine, command_parser, run_command
+from ctwl_protocol.command import closed_output_is_fine, command_parser, note, run_command
 from ctwl_protocol.environment import PROXY, REGISTRY
 from ctwl_protocol.errors import FileUnwritable
 from ctwl_protocol.profile import OFFLINE, STANDARD
@@ -243,8 +243,8 @@ def _run(argv: list[str]) -> int:
         with closed_output_is_fine():
             _print(analysis, arguments)
     if analysis.report.outcome == "none" and arguments.profile == STANDARD:
-        print(_OTHER_PROFILE, file=sys.stderr)
+        note(_OTHER_PROFILE)
     if not analysis.text:
         what = "standard input is empty" if arguments.file == "-" else f"{arguments.file}: the file is empty"
-        print(f"ctwl-decode: {what}", file=sys.stderr)
+        note(f"ctwl-decode: {what}")
     return 0 if analysis.report.detected else 1

@@ -53,14 +53,14 @@ class Assembler:
         profile, tokens = self.reader.profile, finding.variant.tokens
         window = finding.scored[best.by][best.start : best.end]
         slots = [(part[part.first_occurrences()], code) for _, part, code in self.reader.parts(window, best)]
-        scored = sum(len(part) for part, _ in slots)
-        needed = plan.minimum_tokens(profile)
         detected = bool(spans)
+        new = int(finding.scored[best.by].first_occurrences().sum())  # whichever slots they carry, and were read
+        needed = plan.minimum_tokens(profile)
         likeliest = None
         if not detected and len(finding.variant.positions):
             likeliest = Likeliest(code=best.code, **self.interpreter.beacon(best.code), p_value=best.p_value)
         return Report(
-            outcome=_outcome(detected, tokens, scored, needed),
+            outcome=_outcome(detected, tokens, new, needed),
             detected=detected,
             spans=spans,
             code=best.code if detected else None,
@@ -75,7 +75,7 @@ class Assembler:
             posterior=finding.best.posterior,
             hits=sum(int((part.contributions(code) > 0).sum()) for part, code in slots),
             expected=sum(float((part.scores > 0).mean(axis=1).sum()) for part, _ in slots if len(part)),
-            scored=scored,
+            scored=sum(len(part) for part, _ in slots),
             tokens=tokens,
             needed=needed,
             form=finding.variant.name,
@@ -123,8 +123,8 @@ class Assembler:
         return first, last
 
 
-def _outcome(detected: bool, tokens: int, scored: int, needed: int) -> Outcome:
+def _outcome(detected: bool, tokens: int, new: int, needed: int) -> Outcome:
     """A text is too short where it has few tokens, or few that are not repeats."""
     if detected:
         return "found"
-    return "too-short" if tokens < needed or 2 * scored < needed else "none"
+    return "too-short" if tokens < needed or 2 * new < needed else "none"

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 
 from ctwl_protocol import Beacon, Profile
 from ctwl_protocol.errors import SealRefused
+from ctwl_protocol.profile import has_public_key
 from ctwl_protocol.records.beacon import BEACON_BITS, BEACON_FIELDS
 from ctwl_protocol.records.layouts import AUTHENTICATOR, LAYOUTS, SEALED_USER
 from ctwl_protocol.records.record import Record
@@ -40,11 +41,11 @@ class Interpreter:
 
     def label(self) -> str | None:
         """Which registry the names are from; None under a private profile."""
-        return self.registry.label(int(time.time())) if self.profile.is_public else None
+        return self.registry.label(int(time.time())) if has_public_key(self.profile) else None
 
     def signposts(self, spans: Sequence[Span]) -> list[Signpost]:
         """Where to ask about passages that carry a code; nowhere under a private profile."""
-        return signposts(self.registry, spans) if self.profile.is_public else []
+        return signposts(self.registry, spans) if has_public_key(self.profile) else []
 
     def beacon(self, code: int | None) -> dict[str, int | None]:
         """The fields of a beacon by name; None each where there is no code, or the profile's codes are not beacons."""
@@ -79,7 +80,7 @@ class Interpreter:
             fields=fields,
             chain=[self._hop(hop) for hop in chain],
             sealed=sealed,
-            user=self._user(sealed, beacon),
+            **self._opened(sealed, beacon),
             authenticator=layout is not None and layout.authenticated,
             authenticated=None if reading.authenticator is None else reading.authenticator <= alpha,
             authenticated_p_value=reading.authenticator,
@@ -87,7 +88,7 @@ class Interpreter:
 
     def _hop(self, beacon: Beacon) -> Hop:
         """A beacon with its names in the registry."""
-        if not self.profile.is_public:
+        if not has_public_key(self.profile):
             return Hop(**asdict(beacon), name=None, model=None, state=None)
         registry = self.registry.registry
         owner, model = registry.provider(beacon.provider), registry.model(beacon.provider, beacon.version)
@@ -98,11 +99,10 @@ class Interpreter:
             state=owner.state if owner else "unregistered",
         )
 
-    def _user(self, sealed: int | None, beacon: Beacon) -> int | None:
-        """The user whose number was sealed, where the keys are here and open it."""
-        if self.keys is None or sealed is None:
-            return None
-        for epoch in self.epochs:
-            with suppress(SealRefused):
-                return self.keys.open(sealed, beacon, epoch)
-        return None
+    def _opened(self, sealed: int | None, beacon: Beacon) -> dict[str, int | None]:
+        """The user whose number was sealed, and the epoch in which the keys opened it; None each where they did not."""
+        if self.keys is not None and sealed is not None:
+            for epoch in self.epochs:
+                with suppress(SealRefused):
+                    return {"user": self.keys.open(sealed, beacon, epoch), "epoch": epoch}
+        return {"user": None, "epoch": None}

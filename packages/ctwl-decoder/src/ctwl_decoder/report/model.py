@@ -49,7 +49,11 @@ class ReadRecord(_Data):
     fields: dict[str, int] = Field(description="The record's fields; those of the beacon alone where no more was read.")
     chain: list[Hop] = Field(description="The models that the text went through, the newest first.")
     sealed: int | None = Field(description="The sealed user; without the provider's keys a pseudonym.")
-    user: int | None = Field(description="The user, where the decoder has the provider's keys and the seal opened.")
+    user: int | None = Field(
+        description="The user, where the decoder has the provider's keys and the seal opened. By a wrong key or in a "
+        "wrong epoch one seal in 256 opens."
+    )
+    epoch: int | None = Field(default=None, description="The key epoch in which the seal opened.")
     authenticator: bool = Field(description="Whether the record has a code that only the provider can test.")
     authenticated: bool | None = Field(
         description="Whether the provider's authenticator holds at the level alpha; None where there is none, or the "
@@ -142,7 +146,8 @@ class Report(_Data):
     hits: int = Field(description="Scored positions whose token is more likely under the code than without.")
     expected: float = Field(description="The mean number of hits of a wrong code.")
     scored: int = Field(
-        description="Positions that count: those of the best window, after the prefix, without repeats."
+        description="Positions that count: those of the best window that carry a code which was read, after the "
+        "prefix, without repeats."
     )
     tokens: int = Field(description="Proxy tokens of the normalized text.")
     needed: int = Field(description="Tokens below which hardly any text passes the test.")

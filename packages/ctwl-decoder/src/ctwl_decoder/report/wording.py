@@ -1,4 +1,4 @@
-"""The report in words: what a verdict means, and what it does not mean. Every sentence of a report stands here."""
+"""The report in words: what a verdict means, and what it does not mean."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from ..text.variants import AS_GIVEN
 from .model import ENOUGH_TOKENS, ENOUGH_WORDS, Hop, ReadRecord, Report, Span
 
 __all__ = [
+    "ADD_LIGHT",
     "ENOUGH",
     "LIKELIEST_MEANS",
     "LIKELIEST_SHOWN",
@@ -31,8 +32,8 @@ __all__ = [
 NONE_FOUND = "No watermark found"
 TOO_SHORT = "No verdict: the text is too short"
 NO_PROOF = (
-    "That does not show that a person wrote the text: marks wear off, most models write none, and a mark of another "
-    "profile does not show here."
+    "No watermark does not show that a person wrote the text: marks wear off, most models write none, and a mark "
+    "of another profile does not show here."
 )
 ENOUGH = (
     f"Below {ENOUGH_TOKENS} tokens ({ENOUGH_WORDS} words) a code often does not show. Above it, a code may still not "
@@ -44,10 +45,13 @@ LIKELIEST_MEANS = (
     "themselves, and do not show who wrote a word."
 )
 PRIVATE = "Only someone with the profile's key can have written it, or can read it."
-LIGHT = "It was read by the ranks of its tokens alone; with the proxy LM the decoder finds more."
+LIGHT = "The text was read by the ranks of its tokens alone; with the proxy LM the decoder finds more."
+ADD_LIGHT = "If the ranks alone are enough, add --light."
 FORGEABLE = "Anyone can write open codes: they say what the text carries, not who put it there."
 CONFIRMED = "Its authenticator was written with the provider's keys, or copied together with a text that was."
 NOTHING_ELSE = "It says nothing about the words outside the passages found, and nothing about whether the text is true."
+_SEALED = "sealed; only the provider can open it"
+_OPENED = "{}, opened in key epoch {}; a wrong key or epoch opens one text in 256"
 _HOLDS = "holds: written with the provider's keys; a copy of such a text carries it too"
 _FAILS = "NOT shown: written with other keys, edited since, or too short to show it"
 _MOST_DIGITS = 16  # a float has no more
@@ -159,8 +163,7 @@ def describe_record(record: ReadRecord | None) -> list[tuple[str, str]]:
     rows = [("record", ", ".join([record.layout, *fields]))]
     rows += [("before", describe_hop(hop)) for hop in record.chain[1:]]
     if record.sealed is not None:
-        opened = "sealed; only the provider can open it" if record.user is None else f"{record.user}, opened"
-        rows.append(("user", opened))
+        rows.append(("user", _SEALED if record.user is None else _OPENED.format(record.user, record.epoch)))
     if record.authenticated is not None and record.authenticated_p_value is not None:
         says = _HOLDS if record.authenticated else _FAILS
         rows.append(("authentic", f"{says} (p = {format_p_value(record.authenticated_p_value)})"))
@@ -227,7 +230,7 @@ def _told_apart(p: float, level: float) -> tuple[str, str]:
 
 
 def _shortage(report: Report) -> str:
-    new = "" if report.tokens < report.needed else f", of which {report.scored} say something new,"
+    new = "" if report.tokens < report.needed else ", of which too few say something new,"
     return f"It has {report.tokens} tokens{new} and the test needs at least {report.needed}. {ENOUGH}"
 
 

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ctwl_protocol.profile.document import Profile
+from ctwl_protocol.profile import Profile, has_public_key
 from ctwl_protocol.records.beacon import BEACON_BITS
 from ctwl_protocol.registry import Trusted
 
@@ -136,5 +136,5 @@ class SearchPlan:
 
 def registered_codes(profile: Profile, registry: Trusted) -> NDArray[np.uint32]:
     """The codes of registered beacons: uint32, ascending; none where the profile's codes are its owner's affair."""
-    public = profile.is_public and profile.code_bits == BEACON_BITS
+    public = has_public_key(profile) and profile.code_bits == BEACON_BITS
     return codes_of(registry.registry.beacons()) if public else NO_CODES

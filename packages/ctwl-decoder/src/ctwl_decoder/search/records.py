@@ -53,7 +53,8 @@ _CONFIRMED = 0.05
 """A layout is reported where the codes behind the beacon have at most this p-value by themselves."""
 
 _WINDOWS_READ = 6
-"""At most this number of windows of a text are read as records."""
+"""At most this number of windows are read as records in one search: of one variant, by one set of scores. Windows of
+spans that were not among them are read later."""
 
 _AUTHENTICATED = 4
 """Number of the likeliest records that are tested with the authenticator, where it can be tested."""

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Evidence", "Observe", "observe", "observe_again", "permutations"]
 
-MassBelow = Callable[[NDArray[np.uint32], NDArray[np.int64], NDArray[np.uint32]], NDArray[np.uint32]]
-
 
 @dataclass(frozen=True)
 class Evidence:
@@ -63,24 +61,16 @@ def permutations(profile: Profile, contexts: NDArray[np.int64]) -> NDArray[np.ui
     return hashing.permutation_seeds((first, second), profile.colours)
 
 
-def observe(
-    proxy: Proxy,
-    positions: Positions,
-    progress: Callable[[int], None] = lambda done: None,
-    *,
-    mass_below: MassBelow | None = None,
-) -> Evidence:
+def observe(proxy: Proxy, positions: Positions, progress: Callable[[int], None] = lambda done: None) -> Evidence:
     """Weigh the vocabulary at each position and look the observed tokens up.
 
     Args:
         proxy: the proxy runner; its forward pass is nearly the whole cost.
         positions: the positions of one text.
         progress: called with the number of positions done after each batch.
-        mass_below: the NumPy reference, in place of the partition kernel.
     """
     from ctwl_protocol.partition import kernel  # importing numba takes half a second, and ranks do not need it
 
-    mass_below = mass_below or kernel.mass_below
     profile = proxy.profile
     below, ranks = np.empty((2, len(positions), profile.colours), dtype=np.uint32)
     weight = np.empty(len(positions), dtype=np.uint32)
@@ -88,7 +78,7 @@ def observe(
     for rows, weights in proxy.batches(positions.prefixes):
         seeds = permutations(profile, positions.contexts[rows])
         observed = positions.observed[rows]
-        below[rows] = mass_below(weights, observed, seeds)
+        below[rows] = kernel.mass_below(weights, observed, seeds)
         ranks[rows] = hashing.ranks_of(seeds, observed[:, None])
         weight[rows] = weights[np.arange(len(weights)), observed]
         total[rows] = weights.sum(axis=1, dtype=np.uint64)

@@ -114,14 +114,10 @@ class ScoreTable:
         one = np.full(len(self.seeds), code, dtype=np.uint32)
         return int(self.scores[np.arange(len(one)), hashing.code_colours(self.seeds, one, self.scores.shape[1])].sum())
 
-    def of_contexts(self, rows: NDArray[np.int64]) -> ScoreTable:
-        """Some of the contexts."""
-        return ScoreTable(self.seeds[rows], self.scores[rows], self.counted)
-
     @classmethod
-    def of(cls, marks: ScoredPositions, *, repeats: bool = False) -> ScoreTable:
+    def of(cls, positions: ScoredPositions, *, repeats: bool = False) -> ScoreTable:
         """Sum by context; a (context, token) pair counts once unless ``repeats`` count too."""
-        kept = marks if repeats else marks[marks.first_occurrences()]
+        kept = positions if repeats else positions[positions.first_occurrences()]
         contexts = kept.pairs[:, :-1]
         order = np.lexsort(contexts.T[::-1])
         # a new one begins where any id changes; -1 is no id

@@ -82,7 +82,9 @@ def normalize_aligned(given: AlignedText) -> AlignedText:
 
 def _normalized(piece: str) -> str:
     if len(piece) > MAX_MARKS and _piled(piece.translate(_INVISIBLE)):
-        raise NotText(f"the text piles more than {MAX_MARKS} combining marks on one letter; no script does")
+        raise NotText(
+            f"the text piles more than {MAX_MARKS} combining marks on one letter, as no script does; remove them"
+        )
     return normalize_within(piece)
 
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
 from ..errors import InputTooLarge, InputUnreadable, NotText
-from ..options import MAX_CHARACTERS
+from ..options import MAX_BYTES
 
-__all__ = ["read_bytes", "read_text", "text_of"]
+__all__ = ["has_surrogates", "read_bytes", "read_text", "text_of"]
 
-_MAX_BYTES = 4 * MAX_CHARACTERS  # UTF-8 has at most 4 bytes a character
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 _SAVE = "save it as plain text (UTF-8) first. A .docx or a .pdf is no plain text: copy the words out of it into a .txt"
+
+
+def has_surrogates(text: str) -> bool:
+    """Whether a string has lone surrogates, so that it is no Unicode text."""
+    return not text.isascii() and _SURROGATE.search(text) is not None
 
 
 def text_of(data: bytes, name: str) -> str:
@@ -30,7 +36,7 @@ def text_of(data: bytes, name: str) -> str:
         raise NotText(f"{name} is no plain text ({where}); {_SAVE}") from error
 
 
-def read_bytes(name: str, most: int = _MAX_BYTES) -> bytes:
+def read_bytes(name: str, most: int = MAX_BYTES) -> bytes:
     """The bytes of a file, or of standard input for ``-``.
 
     Raises:
@@ -41,7 +47,7 @@ def read_bytes(name: str, most: int = _MAX_BYTES) -> bytes:
         raise InputUnreadable("the file's name is empty; name a text file, or - for standard input")
     try:
         if name == "-" and sys.stdin is None:
-            raise InputUnreadable("standard input is closed")
+            raise InputUnreadable("standard input is closed; name a text file, or pipe a text in")
         if name == "-":
             data = sys.stdin.buffer.read(most + 1)
         else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,11 +13,10 @@ from ctwl_protocol.text.positions import Positions, positions
 
 from ..errors import InputTooLarge, NotText
 from ..options import MAX_CHARACTERS, MAX_TOKENS
+from .input import has_surrogates
 from .variants import variants_of
 
 __all__ = ["TokenizedVariant", "tokenize_variants"]
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -43,27 +41,33 @@ class TokenizedVariant:
         return len(self.starts) - 1
 
 
-def tokenize_variants(text: str, tokenizer: ProxyTokenizer, profile: Profile) -> list[TokenizedVariant]:
+def tokenize_variants(
+    text: str, tokenizer: ProxyTokenizer, profile: Profile, max_tokens: int = MAX_TOKENS
+) -> list[TokenizedVariant]:
     """The text as given, and perhaps a second variant, as tokens and positions.
 
     Raises:
         TypeError: the text is no ``str``.
-        InputTooLarge: it exceeds ``MAX_CHARACTERS`` or ``MAX_TOKENS``.
+        InputTooLarge: it has more than ``MAX_CHARACTERS``, or a variant more than ``max_tokens``.
         NotText: it has lone surrogates, or too many combining marks, see
             :func:`ctwl_decoder.text.alignment.normalize_aligned`.
     """
     if not isinstance(text, str):
         raise TypeError(f"a text is a str, not {type(text).__name__}; decode its bytes as UTF-8 first")
     if len(text) > MAX_CHARACTERS:
-        raise InputTooLarge(f"the text has {len(text)} characters; at most {MAX_CHARACTERS} are decoded at once")
-    if not text.isascii() and _SURROGATE.search(text):
+        raise InputTooLarge(
+            f"the text has {len(text):,} characters, and at most {MAX_CHARACTERS:,} are read at once; cut it into parts"
+        )
+    if has_surrogates(text):
         raise NotText("the text has lone surrogates, so it is not Unicode text; decode its bytes as UTF-8 first")
     variants = variants_of(text)
     found = []
     for name, variant in variants:
         ids, starts = tokenizer.locate(variant.text)
-        if len(ids) > MAX_TOKENS:
-            raise InputTooLarge(f"the text has {len(ids)} tokens; at most {MAX_TOKENS} are decoded at once")
+        if len(ids) > max_tokens:
+            raise InputTooLarge(
+                f"the text has {len(ids):,} tokens, and at most {max_tokens:,} are allowed here; cut it into parts"
+            )
         places = variant.source[np.append(starts, len(variant.text))]
         cut = positions(ids, profile.prefix_length, profile.context_length)
         found.append(TokenizedVariant(name, places, cut, 1 / len(variants)))

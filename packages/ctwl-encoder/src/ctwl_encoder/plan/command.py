@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ctwl_protocol import get_profile, published_names
-from ctwl_protocol.command import command_parser, run_command
+from ctwl_protocol.command import closed_output_is_fine, command_parser, run_command
 from ctwl_protocol.environment import PROFILE, PROXY, REGISTRY
 from ctwl_protocol.errors import FileUnwritable
 from ctwl_protocol.files import write_atomically
@@ -180,8 +180,7 @@ def _progress() -> Iterator[Progress]:
         yield show
 
 
-def _run(arguments: argparse.Namespace) -> int:
-    result = _measured(arguments)
+def _print(result: Result, arguments: argparse.Namespace) -> None:
     if arguments.json:
         from .configs import configs
 
@@ -192,6 +191,12 @@ def _run(arguments: argparse.Namespace) -> int:
         from .terminal import show
 
         show(result, Console())
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    result = _measured(arguments)
+    with closed_output_is_fine():
+        _print(result, arguments)
     if arguments.html:
         from .page import page
 

@@ -2,7 +2,17 @@
 
 from ..schema import describe_error
 from .document import FORMAT, GPT2, Llama, Profile, ProxyFile, ProxyModel, Tokenizer, UniformProxy, public_key
-from .lookup import OFFLINE, STANDARD, TOY, TOYS, get_profile, load_profile, published_names, read_profile
+from .lookup import (
+    OFFLINE,
+    STANDARD,
+    TOY,
+    TOYS,
+    get_profile,
+    has_public_key,
+    load_profile,
+    published_names,
+    read_profile,
+)
 
 __all__ = [
     "FORMAT",
@@ -19,6 +29,7 @@ __all__ = [
     "UniformProxy",
     "describe_error",
     "get_profile",
+    "has_public_key",
     "load_profile",
     "public_key",
     "published_names",

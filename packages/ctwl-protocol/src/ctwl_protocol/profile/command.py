@@ -6,11 +6,11 @@ import argparse
 import json
 from collections.abc import Sequence
 
-from ..command import command_parser, run_command
+from ..command import closed_output_is_fine, command_parser, run_command
 from ..environment import PASSPHRASE
 from ..text.splitting import SPLITS
 from .document import Profile, ProxyModel, ToyProxy
-from .lookup import STANDARD, get_profile
+from .lookup import STANDARD, get_profile, has_public_key
 from .model_folder import read_model
 from .private import commitment, for_user, new_private, write_private
 
@@ -73,7 +73,7 @@ def _described(profile: Profile) -> str:
     return "\n".join(
         [
             f"name       {profile.name}",
-            f"key        {'public' if profile.is_public else 'secret'}",
+            f"key        {'public' if has_public_key(profile) else 'secret'}",
             f"digest     {profile.digest}",
             f"proxy LM   {proxy}" + (", in a folder that --proxy names" if given else ""),
             f"tokenizer  {profile.tokenizer.vocabulary} tokens, split by the rule {profile.tokenizer.pre_tokenizer}",
@@ -106,4 +106,10 @@ def _run(arguments: argparse.Namespace) -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit status."""
     arguments = _parser().parse_args(argv)
-    return run_command("ctwl-profile", lambda: print(_run(arguments)) or 0)
+    return run_command("ctwl-profile", lambda: _print(_run(arguments)))
+
+
+def _print(text: str) -> int:
+    with closed_output_is_fine():
+        print(text)
+    return 0

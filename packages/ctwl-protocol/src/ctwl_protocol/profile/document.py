@@ -252,7 +252,7 @@ class Profile(Document):
 
     @property
     def is_public(self) -> bool:
-        """Whether the key is the public constant of the name."""
+        """Whether the key is the public one of the name; see also :func:`ctwl_protocol.profile.has_public_key`."""
         return self.key == public_key(self.name)
 
     @property

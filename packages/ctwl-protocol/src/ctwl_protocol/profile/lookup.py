@@ -11,9 +11,19 @@ from pathlib import Path
 from .. import secret_file
 from ..errors import ProfileMalformed, ProfileUnknown
 from ..files import read_bounded
-from .document import FORMAT, Profile, ProxyModel
+from .document import FORMAT, Profile, ProxyModel, public_key
 
-__all__ = ["OFFLINE", "STANDARD", "TOY", "TOYS", "get_profile", "load_profile", "published_names", "read_profile"]
+__all__ = [
+    "OFFLINE",
+    "STANDARD",
+    "TOY",
+    "TOYS",
+    "get_profile",
+    "has_public_key",
+    "load_profile",
+    "published_names",
+    "read_profile",
+]
 
 STANDARD = "org.ctwl.gpt2.1"
 """Name of the standard profile, the protocol's default."""
@@ -40,6 +50,11 @@ def _published() -> dict[str, Profile]:
 def published_names() -> list[str]:
     """Names of the published profiles, the vanilla twins included, the standard one first."""
     return sorted(_published(), key=lambda name: (name != STANDARD, name))
+
+
+def has_public_key(profile: Profile) -> bool:
+    """Whether a profile's key is that of its own name or of a published profile, so that anyone has it (spec 4.5)."""
+    return profile.key in {public_key(name) for name in (profile.name, *published_names())}
 
 
 def load_profile(path: str | Path) -> Profile:

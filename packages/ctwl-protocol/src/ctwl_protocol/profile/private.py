@@ -18,8 +18,8 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from .. import canonical, secret_file
 from ..errors import NonCanonical, ProfileMalformed, ProfileNotPrivate, UserMalformed
-from .document import FORMAT, Profile, ProxyModel, Tokenizer, public_key
-from .lookup import published_names
+from .document import FORMAT, Profile, ProxyModel, Tokenizer
+from .lookup import has_public_key, published_names
 
 __all__ = ["MAX_USER", "RESERVED", "check_private", "commitment", "for_user", "new_private", "write_private"]
 
@@ -93,12 +93,11 @@ def check_private(profile: Profile) -> None:
     Raises:
         ProfileNotPrivate: the name is a published profile's or reserved, or the key follows from a public name.
     """
-    published = published_names()
-    if profile.name in published or profile.name.startswith(RESERVED):
+    if profile.name in published_names() or profile.name.startswith(RESERVED):
         raise ProfileNotPrivate(
             f"{profile.name} is a name of the protocol's public profiles; take one that begins with your own domain"
         )
-    if profile.key in {public_key(name) for name in [profile.name, *published]}:
+    if has_public_key(profile):
         raise ProfileNotPrivate(f"the key of {profile.name} is public; make a private profile: ctwl-profile new")
 
 

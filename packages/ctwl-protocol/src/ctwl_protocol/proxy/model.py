@@ -17,7 +17,7 @@ from torch import nn
 from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
 from transformers.pytorch_utils import Conv1D
 
-from ..errors import CTWLError, ProxyDigestMismatch, ProxyMalformed
+from ..errors import ProxyDigestMismatch, ProxyMalformed, ProxyNotFound
 from ..profile.document import GPT2, Architecture, Profile, ProxyModel
 from .files import ProxyFiles, find_files
 from .gguf import quiet, tensors_digest
@@ -44,11 +44,12 @@ def load_proxy_model(profile: Profile, files: ProxyFiles | None = None) -> Causa
     """A profile's proxy LM as :func:`build_model` makes it, from verified files, by default those found.
 
     Raises:
-        CTWLError: the profile has no proxy LM; or see :func:`find_files`, :func:`load_tensors`, :func:`build_model`.
+        ProxyNotFound: the profile has no proxy LM.
+        CTWLError: see :func:`find_files`, :func:`load_tensors`, :func:`build_model`.
     """
     files = find_files(profile) if files is None else files
     if not isinstance(profile.proxy, ProxyModel) or files.weights is None:
-        raise CTWLError(f"{profile.name} has no proxy LM")
+        raise ProxyNotFound(f"{profile.name} has no proxy LM; load that of a profile that has one")
     return build_model(profile.proxy.architecture, load_tensors(profile.proxy, files.weights))
 
 
@@ -129,7 +130,8 @@ def build_model(architecture: Architecture, tensors: Mapping[str, torch.Tensor])
         if given != shapes.get(name):
             stated = shapes.get(name)
             raise ProxyMalformed(
-                f"tensor {name}: the architecture has {_shape(stated)}, the weights have {_shape(given)}"
+                f"tensor {name}: the architecture has {_shape(stated)}, the weights have {_shape(given)}; give the "
+                "weights of the model that the profile names"
             )
     with quiet():
         model = kind.from_pretrained(

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from ..errors import CTWLError, DeviceUnavailable, ProxyMalformed, TokenOutOfRange
+from ..errors import DeviceUnavailable, ProxyMalformed, ProxyNotFound, TokenOutOfRange
 from ..partition.toy import toy_weights
 from ..profile.document import Profile, ProxyModel, ToyProxy
 from ..profile.lookup import get_profile
@@ -139,10 +139,10 @@ class Proxy:
         """The bare forward pass: float32 logits (n, rows) on the proxy's device.
 
         Raises:
-            CTWLError: the profile has no proxy LM.
+            ProxyNotFound: the profile has no proxy LM.
         """
         if self._model is None:
-            raise CTWLError(f"{self.profile.name} has no proxy LM")
+            raise ProxyNotFound(f"{self.profile.name} has no proxy LM; open the proxy of a profile that has one")
         return last_logits(self._model(), torch.tensor(prefixes, device=self.device), self.arithmetic)
 
 
@@ -181,7 +181,8 @@ def choose_device(device: str | torch.device = "auto") -> torch.device:
         torch.empty(1, dtype=torch.float64, device=chosen).cpu()  # weights take float64
     except (RuntimeError, AssertionError, NotImplementedError, TypeError) as error:
         raise DeviceUnavailable(
-            f"device {str(device)!r} cannot be used on this machine; auto takes what can"
+            f"device {str(device)!r} does not work on this machine; name another one, or auto, which chooses one that "
+            "works"
         ) from error
     return chosen
 

@@ -64,22 +64,25 @@ def date(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).date().isoformat()
 
 
-def begin(root: bytes, registry: bytes, *, seen: int = 0) -> Trusted:
+def begin(root: bytes, registry: bytes, *, roots: Sequence[bytes] = (), seen: int = 0) -> Trusted:
     """Trust a root without an older one: it came with the wheel, or from the operator over a channel that is trusted.
 
-    The root must still be signed by its own keys, and the registry by the keys that the root lists.
+    The root must still be signed by its own keys, and the registry by the keys that the last root lists.
 
     Args:
         root: its envelope.
         registry: its envelope.
+        roots: envelopes of the roots after it, in sequence.
         seen: the latest time seen, in Unix seconds.
 
     Raises:
-        RegistryError: they are not, or one of the two is malformed.
+        RegistryError: they are not, or one of them is malformed; see also :func:`update`, step 2.
     """
     envelope = Envelope.from_bytes(root)
     found = Root.from_bytes(envelope.payload)  # no older root verifies it; the caller vouches for it
     envelope.verify(ROOT, found.root)
+    for data in roots:
+        found, root = _next_root(found, data), data
     listed = Registry.from_bytes(Envelope.from_bytes(registry).verify(REGISTRY, found.registry))
     return Trusted(found, listed, root, registry, max(seen, listed.issued))
 

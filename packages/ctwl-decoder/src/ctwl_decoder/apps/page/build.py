@@ -13,7 +13,7 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from ctwl_protocol.profile.document import Profile
+from ctwl_protocol.profile import OFFLINE, Profile
 from ctwl_protocol.registry import Trusted
 
 from ...errors import InputUnreadable, OptionOutOfRange
@@ -35,18 +35,20 @@ def read_words(path: Path | None = None) -> dict[str, str]:
     """The words of a page: English ones, or those of a file with the same names.
 
     Raises:
-        InputUnreadable: the file cannot be read, or lacks words.
+        InputUnreadable: the file cannot be read, is no JSON object, or lacks words.
     """
     english: dict[str, str] = json.loads((web_folder() / "page" / "words.en.json").read_bytes())
     if path is None:
         return english
     try:
         found = json.loads(path.read_bytes())
-        missing = [name for name in english if not isinstance(found[name], str)]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputUnreadable(f"cannot read words from {path}: {error}") from error
+    if not isinstance(found, dict):
+        raise InputUnreadable(f"{path} holds no JSON object; translate what --print-words prints")
+    missing = [name for name in english if not isinstance(found.get(name), str)]
     if missing:
-        raise InputUnreadable(f"{path} has no words for {', '.join(missing)}")
+        raise InputUnreadable(f"{path} has no words for {', '.join(missing)}; --print-words prints them in English")
     return {name: found[name] for name in english}
 
 
@@ -74,7 +76,9 @@ def build_page(
         data |= _reader(profile, trusted)
         data["examples"] = {name: (page / "examples" / f"{name}.txt").read_text("utf-8") for name in _EXAMPLES}
     elif service is None:
-        raise OptionOutOfRange(f"the tokenizer of {profile.name} does not come with this package")
+        raise OptionOutOfRange(
+            f"the tokenizer of {profile.name} does not come with this package; name a published one, such as {OFFLINE}"
+        )
     script, style = bundle(page / "page.js"), (page / "page.css").read_text(encoding="utf-8")
     # 'wasm-unsafe-eval' lets the page compile its own WebAssembly. It allows no script, unlike 'unsafe-eval'.
     policy = (

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ctwl_protocol import get_profile
-from ctwl_protocol.command import command_parser, run_command
+from ctwl_protocol.command import closed_output_is_fine, command_parser, run_command
 from ctwl_protocol.environment import PROFILE, REGISTRY
 from ctwl_protocol.errors import FileUnwritable
 from ctwl_protocol.profile import OFFLINE
@@ -45,7 +45,8 @@ def _run(argv: Sequence[str]) -> int:
     if arguments.print_words:
         from .build import web_folder
 
-        print((web_folder() / "page" / "words.en.json").read_text(encoding="utf-8"), end="")
+        with closed_output_is_fine():
+            print((web_folder() / "page" / "words.en.json").read_text(encoding="utf-8"), end="")
         return 0
     if arguments.out is None:
         parser.error("name a folder for the page: --out FOLDER")

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import datetime
 import json
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ctwl_protocol import Profile, canonical, get_profile
-from ctwl_protocol.command import closed_output_is_fine, command_parser
+from ctwl_protocol.command import closed_output_is_fine, command_parser, day, note
 from ctwl_protocol.environment import CACHE, PROXY, REGISTRY
 from ctwl_protocol.errors import ProxyNotFound
 from ctwl_protocol.files import write_atomically
@@ -85,7 +83,7 @@ def _verify_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--appeared",
         metavar="DATE",
-        type=_day,
+        type=day,
         required=True,
         help="the day, in UTC, on which the text appeared as you know it, such as 2026-11-01",
     )
@@ -108,15 +106,6 @@ def _verify_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _day(given: str) -> int:
-    """The first instant of a day in UTC, in Unix seconds."""
-    try:
-        found = datetime.datetime.combine(datetime.date.fromisoformat(given), datetime.time(), datetime.UTC)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{given!r} is not a day such as 2026-11-01") from error
-    return int(found.timestamp())
-
-
 def main_prove(argv: Sequence[str]) -> int:
     """``ctwl-decode prove``; returns the exit status."""
     arguments = _prove_parser().parse_args(argv)
@@ -134,15 +123,16 @@ def main_prove(argv: Sequence[str]) -> int:
             print(f"No proof written ({error.code}): {error}")
         return 1
     write_atomically(arguments.out, proof.to_bytes(), mode=0o600, new=True)
-    print(f"{describe(report)}\nproof     {arguments.out}", flush=True)
+    with closed_output_is_fine():
+        print(f"{describe(report)}\nproof     {arguments.out}")
     notes = [f"{arguments.out} reveals the key of {profile.name} to everyone who reads it"]
     if report.p_value * 2.0**TRIED > ALPHA:
         notes.append(
             "it convinces only those who trust that the key was drawn at random (verify --tried 0); others want a "
             f"p-value of at most {format_p_value(ALPHA / 2.0**TRIED)}, so prove a longer text"
         )
-    for note in notes:
-        print(f"ctwl-decode: note: {note}", file=sys.stderr)
+    for each in notes:
+        note(f"ctwl-decode: note: {each}")
     return 0
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from ctwl_protocol import Profile, get_profile, published_names
 from ctwl_protocol.errors import ProfileNotPrivate
 from ctwl_protocol.profile.private import check_private, commitment
 from ctwl_protocol.registry import CertificateEntry, Registry, Trusted
+from ctwl_protocol.registry.workflow import date
 
 from ...errors import (
     OptionOutOfRange,
@@ -29,7 +29,7 @@ from .document import Proof
 if TYPE_CHECKING:
     from ...decoder import Decoder
 
-__all__ = ["TRIED", "Step", "Verification", "day", "has_public_proxy", "verify"]
+__all__ = ["TRIED", "Step", "Verification", "has_public_proxy", "verify"]
 
 TRIED = 64
 """Logarithm to base 2 of the keys that an owner may have tried for each one certified, and is charged with.
@@ -84,7 +84,7 @@ class Verification:
             verdict = f"Not verified: {refusal}."
         else:
             verified = "Verified" if self.binding else "Verified, but in a test registry, which binds nobody"
-            before = f"that {self.owner} had certified before {day(self.appeared)}"
+            before = f"that {self.owner} had certified before {date(self.appeared)}"
             verdict = f"{verified}: the text carries a code under a key {before}."
         lines = [f"{step.name:<10} {'no: ' if step.code else ''}{step.words}" for step in self.steps]
         return "\n".join([verdict, *lines, *([_MADE] if self.verified and self.own_making else []), _SPENT])
@@ -147,11 +147,6 @@ def _own_making(profile: Profile) -> bool:
     return (profile.proxy, profile.tokenizer) not in [(known.proxy, known.tokenizer) for known in published]
 
 
-def day(instant: int) -> str:
-    """The day of an instant, in UTC."""
-    return datetime.datetime.fromtimestamp(instant, datetime.UTC).date().isoformat()
-
-
 def _certified(profile: Profile, registry: Registry) -> tuple[CertificateEntry, str]:
     """Step 1: the profile is private, and the registry holds its commitment."""
     check_private(profile)
@@ -159,7 +154,7 @@ def _certified(profile: Profile, registry: Registry) -> tuple[CertificateEntry, 
     found = registry.certificate(committed)
     if found is None:
         raise ProofUncertified(
-            f"the registry of {day(registry.issued)} (version {registry.version}) certifies no profile with the "
+            f"the registry of {date(registry.issued)} (version {registry.version}) certifies no profile with the "
             f"commitment {committed.hex()}; a newer registry may"
         )
     return found, f"{profile.name}, certified for {found.owner} as {committed.hex()[:16]}..."
@@ -169,10 +164,10 @@ def _early(certificate: CertificateEntry, appeared: int) -> str:
     """Step 2: the key was fixed before anybody could choose it to fit the text."""
     if certificate.since >= appeared:
         raise ProofLate(
-            f"the profile was certified on {day(certificate.since)}, not before the text appeared on {day(appeared)}; "
-            "the owner could have tried keys until one fitted"
+            f"the profile was certified on {date(certificate.since)}, not before the text appeared on "
+            f"{date(appeared)}; the owner could have tried keys until one fitted"
         )
-    return f"certified on {day(certificate.since)}, before {day(appeared)}"
+    return f"certified on {date(certificate.since)}, before {date(appeared)}"
 
 
 def _same(proved: str, asked: str | None) -> str:

@@ -9,12 +9,14 @@ from collections.abc import Sequence
 from ctwl_protocol import Beacon, get_profile
 from ctwl_protocol.command import closed_output_is_fine, command_parser, run_command
 from ctwl_protocol.environment import PROXY, REGISTRY
+from ctwl_protocol.profile import has_public_key
 from ctwl_protocol.registry import Trusted, load_trusted
 
 from ...errors import OptionOutOfRange
 from ...options import add_alpha, add_proxy_options
+from ...report.model import Report
 from ...report.signposts import Resolution, resolve_code, resolve_provider
-from ...report.wording import NONE_FOUND
+from ...report.wording import headline
 from ...text.input import read_text
 
 __all__ = ["main"]
@@ -44,27 +46,32 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _resolve(arguments: argparse.Namespace) -> list[Resolution]:
+def _resolve(arguments: argparse.Namespace) -> tuple[list[Resolution], str]:
+    """The answers, and the verdict on the text where one is asked about."""
     if sum(given is not None for given in (arguments.file, arguments.code, arguments.provider)) != 1:
         raise OptionOutOfRange("name one thing to resolve: a file, --code or --provider")
     registry = load_trusted()
     if arguments.code is not None:
-        return [resolve_code(registry, arguments.code)]
+        return [resolve_code(registry, arguments.code)], ""
     if arguments.provider is not None:
-        return [resolve_provider(registry, arguments.provider)]
-    return [resolve_code(registry, code) for code in _codes(arguments, registry)]
+        return [resolve_provider(registry, arguments.provider)], ""
+    report = _read(arguments, registry)
+    return [resolve_code(registry, code) for code in _codes(report)], headline(report)
 
 
-def _codes(arguments: argparse.Namespace, registry: Trusted) -> list[int]:
-    """The beacons of a text: those of its passages in their order, each with the models before it."""
+def _read(arguments: argparse.Namespace, registry: Trusted) -> Report:
     profile = get_profile(arguments.profile)
-    if not profile.is_public:
+    if not has_public_key(profile):
         raise OptionOutOfRange(f"the registry says nothing about the codes of {profile.name}, a private profile")
     text = read_text(arguments.file)
     from ...decoder import Decoder
 
     decoder = Decoder.open(profile, proxy_path=arguments.proxy, device=arguments.device, registry=registry)
-    report = decoder.decode(text, alpha=arguments.alpha, score="light" if arguments.light else "auto")
+    return decoder.decode(text, alpha=arguments.alpha, score="light" if arguments.light else "auto")
+
+
+def _codes(report: Report) -> list[int]:
+    """The beacons of a text: those of its passages in their order, each with the models before it."""
     hops = (hop for span in report.spans if span.record for hop in span.record.chain)
     return list(dict.fromkeys(Beacon(hop.provider, hop.version, hop.nonce).code for hop in hops))
 
@@ -85,12 +92,12 @@ def _text(found: Resolution) -> str:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    found = _resolve(arguments)
+    found, verdict = _resolve(arguments)
     with closed_output_is_fine():
         if arguments.json:
             print(json.dumps([each.model_dump(mode="json") for each in found], indent=2))
         else:
-            print("\n\n".join(map(_text, found)) or f"{NONE_FOUND}.")
+            print("\n\n".join(map(_text, found)) or f"{verdict}.")
     return 0 if any(each.name is not None for each in found) else 1
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import signal
-import sys
 import threading
 import time
 from collections import Counter
@@ -15,8 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ctwl_protocol import get_profile
-from ctwl_protocol.command import command_parser, run_command
+from ctwl_protocol.command import command_parser, note, run_command
 from ctwl_protocol.environment import PROXY, REGISTRY
+from ctwl_protocol.profile import has_public_key
 from ctwl_protocol.registry import load_trusted
 
 from ...errors import ExtraMissing, OptionOutOfRange
@@ -112,7 +112,8 @@ def _settings(arguments: argparse.Namespace) -> Settings:
     profile = get_profile(arguments.profile)
     registry = load_trusted()
     searched = arguments.beacon or registry.registry.beacons()
-    if arguments.all_codes or (arguments.beacon is None and not profile.is_public):  # private codes are not registered
+    private = not has_public_key(profile)  # its codes are not registered
+    if arguments.all_codes or (arguments.beacon is None and private):
         searched = None
     return Settings(
         profile=profile,
@@ -147,7 +148,7 @@ def _progress(*, quiet: bool) -> Iterator[Watch]:
             bar.update(task, completed=done, total=total, description=description)
             if not quiet and hidden and time.monotonic() - told >= _EVERY:
                 told = time.monotonic()
-                print(f"ctwl-decode: {description}; {100 * done / max(total, 1):.0f} % is read", file=sys.stderr)
+                note(f"ctwl-decode: {description}; {100 * done / max(total, 1):.0f} % is read")
 
         yield watch
 

@@ -10,7 +10,6 @@ import gzip
 import itertools
 import json
 import os
-import re
 import stat
 import zlib
 from collections import Counter
@@ -25,12 +24,10 @@ import pyarrow.parquet as pq
 from pyarrow import types
 
 from ...errors import DecoderError, InputTooLarge, InputUnreadable, NotText, RecordMalformed, TextMissing
-from ...text.input import text_of
+from ...options import MAX_BYTES
+from ...text.input import has_surrogates, text_of
 
 __all__ = ["DOCUMENTS", "Columns", "CorpusFile", "corpus_files", "documents", "is_whole", "look_at", "skipped"]
-
-MAX_BYTES = 1 << 22
-"""Longest text in bytes: the decoder's 2^20 characters, four bytes each."""
 
 MAX_LINE = 1 << 23
 """Longest JSON line in bytes: such a text with its escapes, and some other fields."""
@@ -44,7 +41,6 @@ _BATCH_ROWS = 64
 _BATCH_BYTES = 1 << 28
 _READ_AHEAD = 1 << 16  # bytes for each column
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -115,14 +111,15 @@ def is_whole(name: str) -> bool:
 
 
 def skipped(paths: Iterable[Path], without: Collection[Path] = ()) -> Counter[str]:
-    """The files of folders that are of no kind that is read, counted by the end of their names."""
+    """What is left out of folders: files of no kind that is read, by the end of their names, and links to folders."""
     apart, found = {path.absolute() for path in without}, Counter[str]()
     for path in paths:
-        for folder, _, names in os.walk(path):  # of a file nothing
+        for folder, folders, names in os.walk(path):  # of a file nothing
             if apart & {Path(folder).absolute(), *Path(folder).absolute().parents}:
                 continue
             others = (Path(folder, name) for name in names if not name.lower().endswith(_KINDS))
             found.update(each.suffix or each.name for each in others if each.absolute() not in apart)
+            found.update("links to folders" for name in folders if Path(folder, name).is_symlink())
     return found
 
 
@@ -191,7 +188,7 @@ def _fields(record: Mapping[str, object] | DecoderError, columns: Columns) -> di
     if not isinstance(text, str):
         kind = "null" if text is None else f"of type {type(text).__name__}"
         return own | _failed(TextMissing(f"the field {columns.text!r} is {kind}, not text"))
-    if _SURROGATE.search(text):  # JSON can spell it
+    if has_surrogates(text):  # JSON can spell it
         error = f"the field {columns.text!r} holds lone surrogates, so it is not Unicode text"
         return own | _failed(NotText(error))
     return own | {"text": text}

@@ -6,20 +6,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
-from ctwl_protocol.proxy import LaterProxy, open_later, open_proxy
+from ctwl_protocol.proxy import open_later
 
 from ...decoder import Decoder
-from ...errors import InputTooLarge, NotText, ScanSettingsDiffer, TextMissing
+from ...errors import ExtraMissing, InputTooLarge, NotText, ScanSettingsDiffer, TextMissing
+from ...report.wording import ADD_LIGHT
 from .chunks import Chunk
 from .corpus import DOCUMENTS
 from .settings import Settings
-
-if TYPE_CHECKING:
-    from ctwl_protocol.proxy import Proxy
 
 __all__ = ["SCHEMA", "DocumentDecoder"]
 
@@ -76,32 +74,29 @@ class DocumentDecoder:
 
     @cached_property
     def decoder(self) -> Decoder:
-        """The decoder.
+        """The decoder; its proxy LM's weights are loaded when they are first needed.
 
         Raises:
+            ExtraMissing: torch and transformers are not installed, and the scan is not a light one.
             ScanSettingsDiffer: this machine chooses another arithmetic.
             CTWLError: see :meth:`ctwl_decoder.Decoder.open`.
         """
         settings = self.settings
-        proxy: Proxy | LaterProxy
-        if settings.light:
-            proxy, arithmetic = open_later(settings.profile, path=self.proxy_path), "integer"
-        else:
-            proxy = open_proxy(
-                settings.profile,
-                path=self.proxy_path,
-                device=self.device,
-                lazy=True,
-                fast=not settings.reference,
-            )
-            arithmetic = proxy.arithmetic
+        proxy = open_later(
+            settings.profile, path=self.proxy_path, device=self.device, fast=not settings.reference, lazy=True
+        )
+        decoder = Decoder(proxy, registry=settings.registry)
+        try:
+            arithmetic = "integer" if settings.light else decoder.proxy.arithmetic
+        except ExtraMissing as error:
+            raise ExtraMissing(f"{error}. {ADD_LIGHT}") from error
         if self.arithmetic not in (None, arithmetic):
             raise ScanSettingsDiffer(
                 f"the proxy LM computes in {arithmetic} on this machine and in {self.arithmetic} where the scan "
                 "began; use --reference, or machines of one kind"
             )
         self.arithmetic = arithmetic
-        return Decoder(proxy, registry=settings.registry)
+        return decoder
 
     @property
     def computes_in(self) -> str:

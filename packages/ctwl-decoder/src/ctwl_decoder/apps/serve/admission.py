@@ -11,9 +11,10 @@ import ipaddress
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from typing import TypeVar
 
-from ...errors import ServiceBusy, TooManyAtOnce
+from ...errors import ServiceBusy, ServiceClosing, TooManyAtOnce
 from .limits import Limits
 
 __all__ = ["Admission", "client_of"]
@@ -27,6 +28,7 @@ class Admission:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._clients: Counter[str] = Counter()
+        self._free = asyncio.Semaphore(limits.working)
         self._threads = ThreadPoolExecutor(limits.working, thread_name_prefix="ctwl-request")
 
     @property
@@ -53,11 +55,12 @@ class Admission:
 
         Args:
             client: see :func:`client_of`.
-            work: the work. Work that waits ends when this call is cancelled; work that has begun goes on.
+            work: the work. Work that waits is forgotten when this call is cancelled; work that has begun goes on.
 
         Raises:
             ServiceBusy: see :meth:`check`.
             TooManyAtOnce: the client has too many requests already.
+            ServiceClosing: :meth:`close` was called while the work waited.
             Exception: what the work raises.
         """
         self.check()
@@ -66,9 +69,16 @@ class Admission:
                 f"your address has {taken} requests under way, which is the most allowed; wait until one is answered"
             )
         self._clients[client] += 1
-        loop = asyncio.get_running_loop()
-        future = self._threads.submit(work)
-        future.add_done_callback(lambda _: loop.call_soon_threadsafe(self._leave, client))
+        with ExitStack() as place:
+            place.callback(self._leave, client)
+            await self._free.acquire()  # not in the threads' own queue, which keeps the texts of cancelled requests
+            place.callback(self._free.release)
+            try:
+                future = self._threads.submit(work)
+            except RuntimeError as error:
+                raise ServiceClosing("the service is shutting down; try again later") from error
+            loop, leave = asyncio.get_running_loop(), place.pop_all().close
+            future.add_done_callback(lambda _: loop.call_soon_threadsafe(leave))
         return await asyncio.wrap_future(future)
 
     def _leave(self, client: str) -> None:

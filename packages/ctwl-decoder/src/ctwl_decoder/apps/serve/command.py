@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import closing, suppress
 
 from ctwl_protocol import get_profile
-from ctwl_protocol.command import command_parser, run_command
+from ctwl_protocol.command import closed_output_is_fine, command_parser, run_command
 from ctwl_protocol.environment import PROXY, REGISTRY
 
 from ...errors import CannotServe, ExtraMissing
@@ -36,7 +36,8 @@ The API is described at /docs (/openapi.json for programs). /metrics is for Prom
 whatever restarts the service. Texts are neither kept nor logged. An updated registry is loaded within ten minutes.
 
 A service that everyone can reach needs a reverse proxy such as nginx or Caddy in front; docs/readers/serve.md has
-configurations of both. Name the proxy's address with --trust-proxy, else all its clients share the limits of one.
+configurations of both. Name the reverse proxy's address with --trust-proxy, else all its clients share the limits of
+one.
 
 exit status: 0 the service was stopped; 2 an error.
 """
@@ -113,7 +114,8 @@ def _serve(arguments: argparse.Namespace) -> int:
                     return
                 host, port = listener.getsockname()[:2]
                 url = f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
-                print(f"ctwl-decode: serving {profile.name} at {url} (Ctrl+C ends it)", flush=True)
+                with closed_output_is_fine():
+                    print(f"ctwl-decode: serving {profile.name} at {url} (Ctrl+C ends it)")
 
         logging.basicConfig(format="%(asctime)s %(message)s", level=logging.ERROR)
         logging.getLogger("python_multipart").setLevel(logging.CRITICAL)  # it would log bytes of a malformed form

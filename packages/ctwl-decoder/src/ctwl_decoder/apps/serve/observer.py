@@ -14,7 +14,7 @@ from functools import partial
 from ctwl_protocol.proxy import Proxy
 from ctwl_protocol.text.positions import Positions
 
-from ...errors import InputTooLarge, RequestCancelled, ServiceClosing
+from ...errors import RequestCancelled, ServiceClosing
 from ...statistics.evidence import Evidence, observe
 
 __all__ = ["Observer"]
@@ -23,20 +23,16 @@ __all__ = ["Observer"]
 class Observer:
     """One request's :data:`~ctwl_decoder.statistics.evidence.Observe`, which another thread may cancel."""
 
-    def __init__(
-        self, proxy: Proxy, thread: ThreadPoolExecutor, max_tokens: int, on_batch: Callable[[int], None]
-    ) -> None:
+    def __init__(self, proxy: Proxy, thread: ThreadPoolExecutor, on_batch: Callable[[int], None]) -> None:
         """Observe for one request.
 
         Args:
             proxy: the proxy LM.
             thread: an executor of one thread, which runs the proxy LM for all requests, first come, first served.
-            max_tokens: tokens that a text may have.
             on_batch: called with the number of prefixes of each batch.
         """
         self._proxy = proxy
         self._thread = thread
-        self._max_tokens = max_tokens
         self._on_batch = on_batch
         self._cancelled = threading.Event()
 
@@ -44,15 +40,10 @@ class Observer:
         """Wait for the evidence at the given positions.
 
         Raises:
-            InputTooLarge: the text of the positions has too many tokens.
             RequestCancelled: :meth:`cancel` was called.
             ServiceClosing: the executor was shut down.
             Exception: what the proxy LM, ``on_batch`` or ``progress`` raised.
         """
-        if len(positions) and len(positions) + self._proxy.profile.prefix_length > self._max_tokens:
-            raise InputTooLarge(
-                f"the text has more than {self._max_tokens} tokens, the most allowed; cut it into parts"
-            )
         parts = []
         for start in range(0, max(len(positions), 1), self._proxy.batch_size):  # at least one batch, maybe an empty one
             batch = Positions(*(column[start : start + self._proxy.batch_size] for column in positions))

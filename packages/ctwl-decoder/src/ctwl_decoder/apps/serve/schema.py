@@ -8,6 +8,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict
 from starlette.requests import Request
 
 from ctwl_protocol import Profile
+from ctwl_protocol.profile import has_public_key
 
 from ...options import ALPHA, ScoreName
 from .limits import Limits
@@ -80,7 +81,7 @@ class About(BaseModel):
         return cls(
             name=profile.name,
             digest=profile.digest,
-            profile=profile.model_dump(mode="json", exclude=set() if profile.is_public else {"key"}),
+            profile=profile.model_dump(mode="json", exclude=set() if has_public_key(profile) else {"key"}),
             max_bytes=limits.body,
             max_characters=limits.characters,
             max_tokens=limits.tokens,

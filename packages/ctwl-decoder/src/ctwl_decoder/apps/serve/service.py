@@ -55,7 +55,7 @@ class Service:
 
     def _use_registry(self) -> None:
         """Read the trusted registry, and make anew what depends on it."""
-        self._decoder = Decoder(self._proxy)
+        self._decoder = Decoder(self._proxy, max_tokens=self.limits.tokens)
         self.page = build_page(self._proxy.profile, self._decoder.registry, service=self.limits.characters)
 
     @property
@@ -83,7 +83,7 @@ class Service:
             raise InputTooLarge(
                 f"the text has {len(text):,} characters, and at most {limit:,} are allowed here; cut it into parts"
             )
-        observer = Observer(self._proxy, self._proxy_thread, self.limits.tokens, self.metrics.windows.inc)
+        observer = Observer(self._proxy, self._proxy_thread, self.metrics.windows.inc)
         decoder, client = self._decoder.with_observer(observer), client_of(request.scope["client"])
         try:
             work = self.admission.run(client, lambda: then(decoder.analyse(text, **options)))
@@ -99,7 +99,7 @@ class Service:
         """
         refreshing = asyncio.create_task(self._refresh())
         try:
-            await asyncio.to_thread(self._decoder.decode, _WARM_UP)
+            await asyncio.to_thread(Decoder(self._proxy, registry=self.registry).decode, _WARM_UP)  # within no limit
             yield
         finally:
             refreshing.cancel()

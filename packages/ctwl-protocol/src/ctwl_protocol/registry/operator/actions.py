@@ -100,19 +100,19 @@ def sign(arguments: argparse.Namespace) -> None:
     """Print what a file holds, then sign it with each key."""
     envelope = _read(arguments.file)
     print(f"{arguments.file}: {display.summary(envelope)}", flush=True)  # before a passphrase is asked for
-    for path in arguments.keys:
-        key = read_key(path)
+    keys = {path: read_key(path) for path in arguments.keys}
+    for key in keys.values():
         envelope = envelope.sign(key)
-        print(f"signed with {path}, {public_bytes(key).hex()}")
     write_atomically(arguments.file, envelope.to_bytes())
+    for path, key in keys.items():
+        print(f"signed with {path}, {public_bytes(key).hex()}")
 
 
 def verify(arguments: argparse.Namespace) -> int:
     """Print whether an update with these files would succeed; the exit status is 1 where it would not."""
-    now = _now()
+    now, given = _now(), _given(arguments)  # what cannot be read is an error, and no refusal
     try:
-        roots, registry = _offered(arguments.files)
-        start = _start(arguments, registry) or store.load_trusted(arguments.folder)
+        start, roots, registry = _offered(*given)
         trusted = workflow.update(start, now=now, roots=roots, registry=registry)
         text = f"accepted: {trusted.label(now)}, under root {trusted.root.version}"
         found, status = {"accepted": True, **display.trusted_json(trusted, now)}, 0
@@ -126,9 +126,9 @@ def verify(arguments: argparse.Namespace) -> int:
 
 def update(arguments: argparse.Namespace) -> None:
     """Update the trusted state by the files."""
-    roots, registry = _offered(arguments.files)
-    start = _start(arguments, registry)
-    trusted = store.update_trusted(roots=roots, registry=registry, folder=arguments.folder, start=start)
+    start, roots, registry = _offered(*_given(arguments))
+    begun = None if arguments.root is None else start
+    trusted = store.update_trusted(roots=roots, registry=registry, folder=arguments.folder, start=begun)
     print(f"trusted: {trusted.label(_now())}, under root {trusted.root.version}")
 
 
@@ -140,7 +140,8 @@ def show(arguments: argparse.Namespace) -> None:
     else:
         trusted = store.load_trusted(arguments.folder)
         found = display.trusted_json(trusted, _now()) if arguments.json else display.trusted_text(trusted, _now())
-    print(json.dumps(found, indent=2) if arguments.json else found)
+    with closed_output_is_fine():
+        print(json.dumps(found, indent=2) if arguments.json else found)
 
 
 def _now() -> int:
@@ -176,24 +177,39 @@ def _revise(arguments: argparse.Namespace, change: drafts.Change | None) -> None
     _write(arguments.file, drafts.revise(envelope, change, now=_now(), days=arguments.days))
 
 
-def _offered(paths: Sequence[Path]) -> tuple[list[bytes], bytes | None]:
-    """Roots and registry among the files, told apart by their type. The type is signed, so a false one is refused."""
+def _given(arguments: argparse.Namespace) -> tuple[bytes | Trusted, list[tuple[Path, bytes]]]:
+    """The root that is named to start from, else the stored state; and the bytes of each file that is offered.
+
+    Raises:
+        RegistryError: a file cannot be read, or the state is damaged.
+    """
+    first = store.load_trusted(arguments.folder) if arguments.root is None else store.read_file(arguments.root)
+    return first, [(path, store.read_file(path)) for path in arguments.files]
+
+
+def _offered(first: bytes | Trusted, files: Sequence[tuple[Path, bytes]]) -> tuple[Trusted, list[bytes], bytes | None]:
+    """What is trusted from the start, and what is offered for an update of it: roots and a registry.
+
+    The files are told apart by their type. The type is signed, so a false one is refused.
+
+    Args:
+        first: the root to start from, which the roots among the files follow; or what is stored.
+        files: the files' names and bytes.
+
+    Raises:
+        RegistryError: they are malformed; or see :func:`ctwl_protocol.registry.workflow.begin`.
+    """
     roots: list[bytes] = []
     registry: bytes | None = None
-    for path in paths:
-        data = store.read_file(path)
+    for path, data in files:
         if Envelope.from_bytes(data).type == ROOT:
             roots.append(data)
         elif registry is not None:
             raise RegistryError("envelope-malformed", f"{path} is a second registry; give only the newest one")
         else:
             registry = data
-    return roots, registry
-
-
-def _start(arguments: argparse.Namespace, registry: bytes | None) -> Trusted | None:
-    if arguments.root is None:
-        return None
+    if isinstance(first, Trusted):
+        return first, roots, registry
     if registry is None:
         raise RegistryError("envelope-malformed", "--root needs a registry too; give the registry's file as well")
-    return workflow.begin(store.read_file(arguments.root), registry)
+    return workflow.begin(first, registry, roots=roots), [], registry

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from ...command import command_parser, run_command
+from ...command import command_parser, day, run_command
 from ...environment import PASSPHRASE, REGISTRY
 from ...records.beacon import BEACON_FIELDS
 from . import actions
@@ -63,13 +62,6 @@ def _hex(text: str) -> bytes:
     return data
 
 
-def _day(text: str) -> int:
-    try:
-        return int(datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).timestamp())
-    except ValueError as error:
-        raise argparse.ArgumentTypeError("give a day as YYYY-MM-DD") from error
-
-
 def _field(text: str) -> tuple[str, int]:
     name, _, bits = text.partition(":")
     if not bits.isdecimal() or len(bits) > 3:
@@ -87,14 +79,12 @@ def _shared(*flags: str, required: bool = True, **how: Any) -> argparse.Argument
 _DAYS = _shared(
     "--days", required=False, metavar="N", type=int, default=90, help="days until the registry expires (default 90)"
 )
-_CODE = _shared(
-    "--provider", "--code", dest="code", metavar="PROVIDER", type=int, help="the provider's number, 0 to 1023"
-)
+_CODE = _shared("--provider", dest="code", metavar="PROVIDER", type=int, help="the provider's number, 0 to 1023")
 _NAME = _shared("--name", help="a name on one line")
 _CONTACT = _shared("--contact", help="a web page (https://...) or a mail address")
 _VERSION = _shared("--version", type=int, help="the model version, 0 to 15")
 _EPOCH = _shared("--epoch", type=int, help="greater than the last one")
-_SINCE = _shared("--since", required=False, type=_day, metavar="DAY", help="YYYY-MM-DD (default now)")
+_SINCE = _shared("--since", required=False, type=day, metavar="DAY", help="YYYY-MM-DD (default now)")
 _NUMBER = _shared("--number", type=int, help="64 to 127, used by no other layout")
 _OWNER_CODE = _shared("--owner", type=int, metavar="PROVIDER", help="the number of the provider that owns the layout")
 _FIELD = _shared(
@@ -175,7 +165,7 @@ def _add_changes(commands: _Commands) -> None:
     which = retire.add_mutually_exclusive_group()
     which.add_argument("--version", type=int, help="end only this model version")
     which.add_argument("--revoke", action="store_true", help="texts found from then on are no evidence")
-    retire.add_argument("--at", type=_day, metavar="DAY", help="YYYY-MM-DD (default now)")
+    retire.add_argument("--at", type=day, metavar="DAY", help="YYYY-MM-DD (default now)")
     _command(commands, "renew", actions.renew, "give a registry new dates, and change nothing else", [changed])
 
 
