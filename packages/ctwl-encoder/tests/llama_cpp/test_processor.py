@@ -86,7 +86,7 @@ def test_what_stands_in_the_chain_acts_before_the_mark(
     processors = (lambda ids, scores: np.where(np.arange(len(scores)) == 281, -np.inf, scores), processor)
     text = written(llama, *processors, top_k=50, top_p=0.9, repeat_penalty=1.2)
     assert read(decoder, text) == (42, 3)
-    assert len(seen) == 150 and max(len(candidates) for candidates, _, _ in seen) == 50
+    assert len(seen) == 150 and 1 < max(len(candidates) for candidates, _, _ in seen) <= 50
     assert not any(281 in candidates for candidates, _, _ in seen)
     assert np.mean([np.isneginf(marked).any() for _, _, marked in seen]) > 0.5
     drawn = llama.input_ids[llama.n_tokens - 149 : llama.n_tokens]  # the last token is never evaluated
