@@ -9,7 +9,6 @@ const CHANGED = new RegExp(
   "gu",
 );
 
-
 /** A text that was made from another one: `source` has the place of each of its characters, and of its end, there. */
 export class AlignedText {
   constructor(text, source) {

@@ -106,8 +106,8 @@ export class Reader {
     const scored = parts.reduce((sum, { places }) => sum + places.length, 0);
     const [tokens, needed] = [variant.ids.length, this.minimumTokens(alpha)];
     const detected = spans.length > 0;
-    const fresh = new Set(finding.text.pairOf).size; // whichever slots they carry, and were read
-    const short = tokens < needed || 2 * fresh < needed;
+    const distinct = new Set(finding.text.pairOf).size; // whichever slots they carry, and were read
+    const short = tokens < needed || 2 * distinct < needed;
     const characters = counter(text);
     const units = finding.text.units[best.by];
     const positive = (values) => values.reduce((sum, value) => sum + (value > 0), 0);

@@ -54,13 +54,13 @@ class Assembler:
         window = finding.scored[best.by][best.start : best.end]
         slots = [(part[part.first_occurrences()], code) for _, part, code in self.reader.parts(window, best)]
         detected = bool(spans)
-        new = int(finding.scored[best.by].first_occurrences().sum())  # whichever slots they carry, and were read
+        distinct = int(finding.scored[best.by].first_occurrences().sum())  # whichever slots they carry, and were read
         needed = plan.minimum_tokens(profile)
         likeliest = None
         if not detected and len(finding.variant.positions):
             likeliest = Likeliest(code=best.code, **self.interpreter.beacon(best.code), p_value=best.p_value)
         return Report(
-            outcome=_outcome(detected, tokens, new, needed),
+            outcome=_outcome(detected, tokens, distinct, needed),
             detected=detected,
             spans=spans,
             code=best.code if detected else None,
@@ -123,8 +123,8 @@ class Assembler:
         return first, last
 
 
-def _outcome(detected: bool, tokens: int, new: int, needed: int) -> Outcome:
+def _outcome(detected: bool, tokens: int, distinct: int, needed: int) -> Outcome:
     """A text is too short where it has few tokens, or few that are not repeats."""
     if detected:
         return "found"
-    return "too-short" if tokens < needed or 2 * new < needed else "none"
+    return "too-short" if tokens < needed or 2 * distinct < needed else "none"

@@ -93,9 +93,9 @@ def _others(result: Result) -> list[str]:
         if difference < 0:
             told.append(f"{row.marking.name} is gentler, and is found in {_of(found)} only.")
         elif difference > 0 and found.successes <= _effect(result.taken).found.successes:
-            told.append(f"{row.marking.name} is found in {_of(found)}: no more, for all that it changes.")
+            told.append(f"{row.marking.name} is found in {_of(found)}: not more often, and it changes more.")
         elif difference > 0:
-            told.append(f"{row.marking.name} is found in {_of(found)}: too few more for what it changes.")
+            told.append(f"{row.marking.name} is found in {_of(found)}: only a little more often, and it changes more.")
     return told
 
 

@@ -7,7 +7,6 @@ variable PROMETHEUS_MULTIPROC_DIR names a folder; see docs/providers/monitoring.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import groupby
 
 from prometheus_client import Counter, Histogram
 
@@ -33,8 +32,8 @@ def count(strategy: Strategy, texts: Sequence[TextState], *, failed: bool = Fals
     """Count one step of some texts, after they were marked, or after this failed."""
     unmarked = texts if failed else [text for text in texts if not text.offers]
     _MARKED.labels(strategy).inc(len(texts) - len(unmarked))
-    for reason, some in groupby(sorted(_reason(text, failed=failed) for text in unmarked)):
-        _UNMARKED.labels(strategy, reason).inc(len(list(some)))
+    for text in unmarked:
+        _UNMARKED.labels(strategy, _reason(text, failed=failed)).inc()
 
 
 def _reason(text: TextState, *, failed: bool) -> str:

@@ -213,11 +213,11 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
             groups.setdefault(id(request.marker), {})[row] = request, text
         for group in groups.values():
             strategy = next(iter(group.values()))[0].marker.strategy
-            marked = self._mark(logits, group, strategy)
+            marked = self._try_to_mark(logits, group, strategy)
             metrics.count(strategy, [text for _, text in group.values()], failed=not marked)
         return logits
 
-    def _mark(self, logits: torch.Tensor, group: dict[int, _Row], strategy: Strategy) -> bool:
+    def _try_to_mark(self, logits: torch.Tensor, group: dict[int, _Row], strategy: Strategy) -> bool:
         """Mark the rows, all of one marker, in place; False where the strategy asks the proxy LM and that fails."""
         if strategy.keeps_distribution:
             _mark(logits, group)

@@ -110,10 +110,13 @@ def sign(arguments: argparse.Namespace) -> None:
 
 def verify(arguments: argparse.Namespace) -> int:
     """Print whether an update with these files would succeed; the exit status is 1 where it would not."""
-    now, given = _now(), _given(arguments)  # what cannot be read is an error, and no refusal
+    now, files = _now(), _contents(arguments.files)  # what cannot be read is an error, and no refusal
+    first = store.load_trusted(arguments.folder) if arguments.root is None else store.read_file(arguments.root)
     try:
-        start, roots, registry = _offered(*given)
-        trusted = workflow.update(start, now=now, roots=roots, registry=registry)
+        roots, registry = _told_apart(files)
+        if isinstance(first, bytes):
+            first, roots = _begun(first, roots, registry), []
+        trusted = workflow.update(first, now=now, roots=roots, registry=registry)
         text = f"accepted: {trusted.label(now)}, under root {trusted.root.version}"
         found, status = {"accepted": True, **display.trusted_json(trusted, now)}, 0
     except CTWLError as error:
@@ -126,9 +129,11 @@ def verify(arguments: argparse.Namespace) -> int:
 
 def update(arguments: argparse.Namespace) -> None:
     """Update the trusted state by the files."""
-    start, roots, registry = _offered(*_given(arguments))
-    begun = None if arguments.root is None else start
-    trusted = store.update_trusted(roots=roots, registry=registry, folder=arguments.folder, start=begun)
+    roots, registry = _told_apart(_contents(arguments.files))
+    start = None
+    if arguments.root is not None:
+        start, roots = _begun(store.read_file(arguments.root), roots, registry), []
+    trusted = store.update_trusted(roots=roots, registry=registry, folder=arguments.folder, start=start)
     print(f"trusted: {trusted.label(_now())}, under root {trusted.root.version}")
 
 
@@ -177,28 +182,13 @@ def _revise(arguments: argparse.Namespace, change: drafts.Change | None) -> None
     _write(arguments.file, drafts.revise(envelope, change, now=_now(), days=arguments.days))
 
 
-def _given(arguments: argparse.Namespace) -> tuple[bytes | Trusted, list[tuple[Path, bytes]]]:
-    """The root that is named to start from, else the stored state; and the bytes of each file that is offered.
-
-    Raises:
-        RegistryError: a file cannot be read, or the state is damaged.
-    """
-    first = store.load_trusted(arguments.folder) if arguments.root is None else store.read_file(arguments.root)
-    return first, [(path, store.read_file(path)) for path in arguments.files]
+def _contents(paths: Sequence[Path]) -> list[tuple[Path, bytes]]:
+    """The bytes of files, each with its name: RegistryError where one cannot be read."""
+    return [(path, store.read_file(path)) for path in paths]
 
 
-def _offered(first: bytes | Trusted, files: Sequence[tuple[Path, bytes]]) -> tuple[Trusted, list[bytes], bytes | None]:
-    """What is trusted from the start, and what is offered for an update of it: roots and a registry.
-
-    The files are told apart by their type. The type is signed, so a false one is refused.
-
-    Args:
-        first: the root to start from, which the roots among the files follow; or what is stored.
-        files: the files' names and bytes.
-
-    Raises:
-        RegistryError: they are malformed; or see :func:`ctwl_protocol.registry.workflow.begin`.
-    """
+def _told_apart(files: Sequence[tuple[Path, bytes]]) -> tuple[list[bytes], bytes | None]:
+    """Roots and registry among the files, told apart by their type. The type is signed, so a false one is refused."""
     roots: list[bytes] = []
     registry: bytes | None = None
     for path, data in files:
@@ -208,8 +198,11 @@ def _offered(first: bytes | Trusted, files: Sequence[tuple[Path, bytes]]) -> tup
             raise RegistryError("envelope-malformed", f"{path} is a second registry; give only the newest one")
         else:
             registry = data
-    if isinstance(first, Trusted):
-        return first, roots, registry
+    return roots, registry
+
+
+def _begun(root: bytes, roots: Sequence[bytes], registry: bytes | None) -> Trusted:
+    """What is trusted from a root that is named, and the roots that follow it."""
     if registry is None:
         raise RegistryError("envelope-malformed", "--root needs a registry too; give the registry's file as well")
-    return workflow.begin(first, registry, roots=roots), [], registry
+    return workflow.begin(root, registry, roots=roots)
