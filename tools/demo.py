@@ -61,7 +61,7 @@ def main(prompt: str) -> int:
         other = decoder.decode(
             encoder.tokenizer.decode(plain[0, inputs["input_ids"].shape[1] :], skip_special_tokens=True)
         )
-    show("What the public decoder says, from the text and the proxy LM alone", describe(report))
+    show("What the public decoder says, from the text alone", describe(report))
     show("What it says of a text that the same model wrote from the same prompt, unmarked", describe(other))
     right = report.detected and report.code == beacon.code
     print(f"\n{'The code was read back exactly.' if right else 'The code was NOT read back; run it again.'}")

@@ -65,7 +65,7 @@ other commands:
 
 The p-value is the probability that chance alone shows some code this clearly, over all codes and passages searched.
 {ENOUGH}
-No watermark does not mean that a person wrote the text.
+If no watermark is found, a model may still have written the text.
 exit status: 0 a watermark was found; 1 none was found, or the text is too short (--json tells them apart by "outcome");
 2 an error.
 """

@@ -32,8 +32,8 @@ __all__ = [
 NONE_FOUND = "No watermark found"
 TOO_SHORT = "No verdict: the text is too short"
 NO_PROOF = (
-    "No watermark does not show that a person wrote the text: marks wear off, most models write none, and a mark "
-    "of another profile does not show here."
+    "A model may still have written the text: marks wear off, most models write none, and a mark of another profile "
+    "does not show here."
 )
 ENOUGH = (
     f"Below {ENOUGH_TOKENS} tokens ({ENOUGH_WORDS} words) a code often does not show. Above it, a code may still not "

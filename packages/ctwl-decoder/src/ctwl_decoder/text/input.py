@@ -58,8 +58,13 @@ def read_bytes(name: str, most: int = MAX_BYTES) -> bytes:
     except OSError as error:
         raise InputUnreadable(f"cannot read {name}: {error.strerror}") from error
     if len(data) > most:
-        raise InputTooLarge(f"{name} has more than {most} bytes; cut it into parts")
+        raise InputTooLarge(f"{_shown(name)} has more than {most} bytes; cut it into parts")
     return data
+
+
+def _shown(name: str) -> str:
+    """What a message calls a file."""
+    return "standard input" if name == "-" else name
 
 
 def read_text(name: str) -> str:
@@ -68,4 +73,4 @@ def read_text(name: str) -> str:
     Raises:
         InputUnreadable, InputTooLarge, NotText: see :func:`read_bytes` and :func:`text_of`.
     """
-    return text_of(read_bytes(name), name)
+    return text_of(read_bytes(name), _shown(name))

@@ -50,7 +50,8 @@ def create_app(proxy: Proxy, limits: Limits | None = None, manifests: Manifests 
         title="CTWL decoder",
         version=__version__,
         description="Reads the public watermark codes that language models put in text. Texts are not kept or logged. "
-        "No watermark does not show that a person wrote a text, and a watermark does not show who put it there.",
+        "If no watermark is found, a model may still have written the text. A watermark does not show who put it "
+        "there.",
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
         lifespan=service.lifespan,
     )
