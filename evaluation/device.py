@@ -34,7 +34,9 @@ SETTINGS = (("unbiased", 1.0, 1.0), ("gumbel", 0.7, 0.95))
 
 def reference(marker: DeviceMarker, texts: Sequence[TextState], logits: torch.Tensor) -> None:
     """Mark as :meth:`ctwl_encoder.core.device.marker.DeviceMarker.reweigh` does, by NumPy."""
+    marker._release()  # candidates of a large vocabulary take gigabytes in some hundred steps
     marker.reweigh_by_numpy(texts, logits.numpy(), logits.softmax(dim=1).numpy())
+    marker._offered = list(texts)
 
 
 def watched(reweigh: Callable[..., None], changes: list[np.ndarray]) -> Callable[..., None]:

@@ -8,7 +8,11 @@ Every rule below keeps the model's distribution at a step. It says, for each tok
 - ``mixed q``: each step is by ``gumbel`` with probability ``q``, else by ``unbiased``;
 - ``sure below H``: a step whose entropy is below ``H`` nats is by ``gumbel``, the others by ``unbiased``;
 - ``until clear``: ``gumbel`` until a reader may be expected to find the code with a margin of ``MARGIN`` bits, then
-  ``unbiased``.
+  ``unbiased``;
+- ``new in prompt``: ``gumbel`` at a place that no other text of the prompt has come to, else ``unbiased``; a server
+  would have to remember the places of its texts;
+- ``halves n``: ``unbiased`` n times in a row, a tournament: what one permutation leaves is halved by the next. The
+  further permutations are those of other codes, see ``LAYERS``. A reader adds up what it sees under each.
 
 Measured are
 
@@ -45,7 +49,7 @@ from ctwl_decoder.statistics.null import FLOOR, tail_of
 from ctwl_decoder.statistics.scored_positions import ScoredPositions, ScoreTable
 from ctwl_encoder import Bridge, CTWLLogitsProcessor
 from ctwl_encoder.core.expected_evidence import READERS_LEVEL, expected_log2_p
-from ctwl_encoder.core.payload import Payload
+from ctwl_encoder.core.payload import Payload, Seeds
 from ctwl_encoder.core.strategies import Branch, Lots, exponential_minimum, keep_first_half, multiply
 from ctwl_encoder.core.text_state import TextState
 from ctwl_encoder.integrations.transformers import ProcessorConfig
@@ -60,6 +64,10 @@ LENGTHS = (40, 50, 60, 80, 100, 125, 150)
 MARGIN = 20
 """Bits beyond the reader's level: some words may be lost before a reader sees the text."""
 
+LAYERS = 3
+"""Permutations at a place: in layer k that of the code exclusive or k. No published profile's reader knows but the
+first; to read the others, spec section 10.1 would have to change."""
+
 UNMARKED = 10
 """Tokens at the beginning of a text that are not marked, the profile's L_prefix."""
 
@@ -69,14 +77,16 @@ class At(NamedTuple):
 
     Attributes:
         branch: the candidates.
-        seed: of the permutation.
+        seeds: of the permutations, one a layer; the first is the code's own.
+        new: whether no other text of the prompt has come to this place.
         text: the text so far.
         entropy: nats, of the model's distribution.
         random: for what is drawn.
     """
 
     branch: Branch
-    seed: int
+    seeds: tuple[int, ...]
+    new: bool
     text: TextState
     entropy: float
     random: np.random.Generator
@@ -88,17 +98,17 @@ Rule = Callable[[At], NDArray[np.float64]]
 
 def race(at: At) -> NDArray[np.float64]:
     """``gumbel``."""
-    return exponential_minimum(at.branch, Lots(at.seed))
+    return exponential_minimum(at.branch, Lots(at.seeds[0]))
 
 
 def half(at: At) -> NDArray[np.float64]:
     """``unbiased``."""
-    return keep_first_half(at.branch, Lots(at.seed))
+    return keep_first_half(at.branch, Lots(at.seeds[0]))
 
 
 def fresh(share: float, at: At) -> NDArray[np.float64]:
     """``gumbel`` with a share of lots that are drawn anew."""
-    return exponential_minimum(at.branch, Lots(at.seed, int(at.random.integers(1 << 32)), share))
+    return exponential_minimum(at.branch, Lots(at.seeds[0], int(at.random.integers(1 << 32)), share))
 
 
 def mixed(share: float, at: At) -> NDArray[np.float64]:
@@ -117,14 +127,30 @@ def until_clear(at: At) -> NDArray[np.float64]:
     return half(at) if clear else race(at)
 
 
+def new_in_prompt(at: At) -> NDArray[np.float64]:
+    """``gumbel`` where no other text of the prompt has come."""
+    return race(at) if at.new else half(at)
+
+
+def halves(layers: int, at: At) -> NDArray[np.float64]:
+    """``unbiased`` in each of some layers."""
+    factors = np.ones(len(at.branch.mass))
+    for seed in at.seeds[:layers]:
+        left = at.branch._replace(mass=at.branch.mass * factors)
+        factors = factors * keep_first_half(left, Lots(seed))
+    return factors
+
+
 RULES: dict[str, Rule | None] = {
     "plain": None,
     "unbiased": half,
     "gumbel": race,
     "until clear": until_clear,
+    "new in prompt": new_in_prompt,
     **{f"sure below {nats:g}": partial(sure, nats) for nats in (1.0, 2.0, 3.0)},
     **{f"fresh {share:g}": partial(fresh, share) for share in (0.1, 0.2)},
     **{f"mixed {share:g}": partial(mixed, share) for share in (0.5, 0.75)},
+    **{f"halves {layers}": partial(halves, layers) for layers in range(2, LAYERS + 1)},
 }
 
 RULES_DIGEST = sha256(Path(__file__).read_bytes()).hexdigest()
@@ -137,6 +163,9 @@ class ByRule(CTWLLogitsProcessor):
     def __init__(self, bridge: Bridge, payloads: Sequence[Payload], rule: Rule, seed: int) -> None:
         super().__init__(bridge, payloads, strategy="gumbel")
         self._rule, self._random = rule, np.random.default_rng(seed)
+        self._seeds = Seeds(self.marker.profile)
+        self._first: dict[tuple[bytes, int], int] = {}
+        self._offered: list[TextState] = []
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
         """Mark one step; see the class above."""
@@ -146,14 +175,25 @@ class ByRule(CTWLLogitsProcessor):
         rows = input_ids.numpy()[:, self._prompts.shape[1] :]
         marked, likely = scores.float().numpy().copy(), torch.softmax(scores.float(), dim=-1)
         entropy = torch.special.entr(likely).sum(dim=1).tolist()
-        for n, (payload, row) in enumerate(zip(self.payloads, rows, strict=True)):
-            text = self.text(payload, row)
+        texts = [self.text(payload, row) for payload, row in zip(self.payloads, rows, strict=True)]
+        for text in self._offered:
+            text.offers = []  # large, and of use for one step only
+        self._offered = texts
+        for n, text in enumerate(texts):
+            payloads = layers(text.payload)
             begun = len(text.reading) >= self.marker.profile.prefix_length
             text.offers = self.marker.offers(text, likely[n].numpy()) if begun else []
             for offer in text.offers:
-                at = At(offer.branch, offer.seed, text, entropy[n], self._random)
+                seeds = tuple(self._seeds.of(each, offer.place.slot, offer.place.context) for each in payloads)
+                new = self._first.setdefault((self._prompts[n].tobytes(), seeds[0]), n) == n
+                at = At(offer.branch, seeds, new, text, entropy[n], self._random)
                 multiply(marked[n], offer.branch, self._rule(at))
         return torch.from_numpy(marked)
+
+
+def layers(payload: Payload) -> list[Payload]:
+    """The payload of each layer."""
+    return [Payload((payload.carried[0] ^ layer,)) for layer in range(LAYERS)]
 
 
 class RuleWriter(Writer):
@@ -169,8 +209,11 @@ class RuleWriter(Writer):
         return {"watermarking_config": ProcessorConfig(processor)}
 
 
-def p_values(writer: Writer, text: Text, lengths: Sequence[int]) -> list[float]:
-    """The p-value of a text's code among all codes by the better of the light scores, at each length."""
+def p_values(writer: Writer, text: Text, lengths: Sequence[int], layers: int) -> list[float]:
+    """The p-value of a text's code among all codes by the better of the light scores, at each length.
+
+    The scores of several layers are added up; under a wrong code they are independent.
+    """
     profile = writer.proxy.profile
     whole = positions(writer.proxy.tokenizer.encode(text.text), profile.prefix_length, profile.context_length)
     units = [*map(light_units(profile, whole), LIGHT_SHARES)]
@@ -178,19 +221,27 @@ def p_values(writer: Writer, text: Text, lengths: Sequence[int]) -> list[float]:
     for length in lengths:
         part = Positions(*(column[: length - UNMARKED] for column in whole))
         tables = [ScoreTable.of(ScoredPositions.of(profile, part, each[: length - UNMARKED])) for each in units]
-        least = min(tail_of(table.scores, table.score(text.code)) for table in tables)
+        least = min(
+            tail_of(np.tile(table.scores, (layers, 1)), sum(table.score(text.code ^ layer) for layer in range(layers)))
+            for table in tables
+        )
         found.append(max(len(tables) * least, FLOOR) * 2.0**BEACON_BITS)
     return found
 
 
-def strength(writer: Writer, texts: Sequence[Text], lengths: Sequence[int]) -> dict[str, Any]:
+def strength(writer: Writer, texts: Sequence[Text], lengths: Sequence[int], layers: int) -> dict[str, Any]:
     """How many texts are found at each length, and what a token adds to the evidence."""
-    read = np.array([p_values(writer, text, lengths) for text in texts])
+    read = np.array([p_values(writer, text, lengths, layers) for text in texts])
     bits = (BEACON_BITS - np.log2(read[:, -1])) / (lengths[-1] - UNMARKED)
     return {
         "found": {str(n): rate(int((read[:, i] <= READERS_LEVEL).sum()), len(texts)) for i, n in enumerate(lengths)},
         "bits a token": round(float(np.median(bits)), 3),
     }
+
+
+def layers_of(method: str) -> int:
+    """How many permutations a rule marks by."""
+    return int(method.removeprefix("halves ")) if method.startswith("halves ") else 1
 
 
 def variety(alike: Sequence[Sequence[Text]]) -> dict[str, float]:
@@ -228,7 +279,7 @@ def main(options: Options) -> Result:
                 texts += recalled(write, "dial", sources(), RULES_DIGEST, recipe, start, batch)
             alike = [texts[start : start + options.alike] for start in range(0, len(texts), options.alike)]
             row: dict[str, Any] = {"temperature": temperature, "top-p": top_p, "method": method}
-            row |= {} if method == "plain" else strength(writer, texts, lengths)
+            row |= {} if method == "plain" else strength(writer, texts, lengths, layers_of(method))
             row |= variety(alike) | {
                 "entropy of the choice": round(float(np.mean([np.mean(text.choice) for text in texts])), 3),
                 "NLL": round(float(np.mean([np.mean(text.nll) for text in texts])), 3),

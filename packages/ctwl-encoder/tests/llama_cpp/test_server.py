@@ -148,6 +148,7 @@ def test_what_a_client_sends_ends_neither_text_nor_server(client: Any, decoder: 
         assert posted(client, f'{asked} "logit_bias": {{"300": {bias}}}}}') == 200
     for body in ("", "[]", "[" * 100_000, f'{asked} "temperature": "hot"}}', f'{asked} "mirostat_mode": NaN}}'):
         assert posted(client, body) in (400, 422, 500)
+    assert posted(client, f'{{"prompt": "{"a" * (1 << 26)}"}}') == 400
     assert read(decoder, write(client, PROMPTS[0], logit_bias={"300": -5.0}, **LONG)) == (42, 3)
 
 

@@ -13,6 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ctwl_protocol import CTWLError
 
+from ...errors import OptionOutOfRange
 from ..request import PREFIX
 from .processor import CTWLLogitsProcessor
 
@@ -20,6 +21,9 @@ __all__ = ["Admission", "requested"]
 
 _TEMPERATURE = 0.8
 """The engine's, where a request names none."""
+
+_MOST_BYTES = 1 << 26
+"""Of a request's body. Chosen by hand: a long prompt with some pictures fits. The engine's server has no bound."""
 
 _requested: ContextVar[dict[str, Any] | None] = ContextVar("requested", default=None)
 
@@ -50,12 +54,10 @@ class Admission:
         if scope["type"] != "http" or not scope["path"].endswith("/completions"):
             await self._app(scope, receive, send)
             return
-        messages = [await receive()]
-        while messages[-1].get("more_body"):
-            messages.append(await receive())
-        asked = _fields(b"".join(message.get("body", b"") for message in messages))
-        _requested.set({name: value for name, value in asked.items() if name.startswith(PREFIX)})
         try:
+            messages = await _messages(receive)
+            asked = _fields(b"".join(message.get("body", b"") for message in messages))
+            _requested.set({name: value for name, value in asked.items() if name.startswith(PREFIX)})
             how = _number(asked.get("temperature"), _TEMPERATURE), _number(asked.get("mirostat_mode"), 0)
             await run_in_threadpool(self._processor().begin, *how)
         except CTWLError as error:
@@ -67,6 +69,21 @@ class Admission:
             return messages.pop(0) if messages else await receive()
 
         await self._app(scope, again, send)
+
+
+async def _messages(receive: Receive) -> list[Message]:
+    """The messages that bring a request's body.
+
+    Raises:
+        OptionOutOfRange: it is too long.
+    """
+    messages, size, more = list[Message](), 0, True
+    while more:
+        messages.append(await receive())
+        size, more = size + len(messages[-1].get("body", b"")), messages[-1].get("more_body", False)
+        if size > _MOST_BYTES:
+            raise OptionOutOfRange(f"the request has more than {_MOST_BYTES} bytes; send a shorter one")
+    return messages
 
 
 def _fields(body: bytes) -> dict[str, Any]:
