@@ -23,7 +23,7 @@ from ctwl_protocol.proxy import open_proxy
 JOINED = (0, 4, 16, 64)
 
 
-@experiment(quick={"texts": 2, "tokens": 40}, texts=32, tokens=100, batch=32, seed=1)
+@experiment(quick={"texts": 2, "tokens": 40}, texts=24, tokens=80, batch=24, seed=1)
 def main(options: Options) -> Result:
     """Run the experiment."""
     decoder = Decoder.open(OFFLINE)

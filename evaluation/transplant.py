@@ -1,15 +1,16 @@
 """Give SmolLM2 another family's genuine vocabulary: more real models and proxies, with no hub and no training.
 
 Tokens that both vocabularies know keep their embedding row; the others get the mean of the rows of their pieces. The
-mean of rows makes such tokens too likely. So the output layer lowers their logits by 3, and by ln 10 more for every
-further digit of a number, which SmolLM2 writes digit by digit. Final hidden states h have a direction u with u . h
+mean of rows makes such tokens too likely. So the output layer lowers their logits, and by ln 10 more for every further
+digit of a number, which SmolLM2 writes digit by digit. Final hidden states h have a direction u with u . h
 close to 1 (a least-squares fit over real text), so a multiple of -u is added to the output rows of these tokens.
 
     python evaluation/transplant.py FOLDER
 
 writes model.safetensors, vocab.json, merges.txt and profile.json, which ``ctwl-decode --profile FOLDER/profile.json
 --proxy FOLDER`` reads; with ``--provider`` and a family a provider's model and tokenizer instead, for
-``ctwl-encode --model FOLDER``.
+``ctwl-encode --model FOLDER``. With ``--shares`` it says how frequent tokens without a row of their own are in English
+text, and how likely they are to the model there.
 """
 
 from __future__ import annotations
@@ -46,8 +47,10 @@ NAME = "org.ctwl.test.smollm2-gpt2-vocabulary.1"
 PAIRS = (("gpt2", "gpt2"), ("gpt2", "smollm2"), ("smollm2", "gpt2"), ("mistral", "smollm2"))
 """Family of a provider's vocabulary, family of the proxy's."""
 
-LOWERED = 3.0
-"""How far the logits of tokens without a row of their own are lowered; numbers further, see above."""
+LOWERED = {"gpt2": 3.0, "mistral": 3.0, "tekken": 6.0, "qwen": 6.0}
+"""How far the logits of tokens without a row of their own are lowered; numbers further, see above. Chosen so that such
+tokens are about as likely as they are frequent, by ``--shares``. At 3, Tekken's have several times their share of the
+mass: the model comes to write rubbish, in which a code is weak."""
 
 
 def shipped(package: str, version: str, *names: str) -> list[Path]:
@@ -155,14 +158,31 @@ def provider(family: str) -> tuple[Any, Any]:
     """
     tokenizer = tokenizer_of(family)
     tokenizer.padding_side, tokenizer.pad_token = "left", tokenizer.eos_token
-    model = _with_vocabulary(read_vocabulary(tokenizer))
+    model = _with_vocabulary(read_vocabulary(tokenizer), LOWERED[family])
     model.generation_config.eos_token_id = tokenizer.eos_token_id
     model.generation_config.pad_token_id = tokenizer.pad_token_id
     return model, tokenizer
 
 
-def _with_vocabulary(vocabulary: Vocabulary) -> Any:
-    """SmolLM2 over another vocabulary."""
+def shares(family: str) -> tuple[float, float]:
+    """Of tokens without a row of their own: how frequent they are in English text, how likely they are to the model."""
+    model, tokenizer = provider(family)
+    known = set(read_vocabulary(load_model("smollm2", "cpu")[1]))
+    new = torch.zeros(model.config.vocab_size, dtype=torch.bool)
+    for i, token in enumerate(read_vocabulary(tokenizer)):
+        new[i] = token not in known
+    ids = torch.tensor(tokenizer(_english(), add_special_tokens=False)["input_ids"][-8192:]).view(-1, 64)
+    with torch.inference_mode():
+        likely = torch.softmax(model(ids).logits[:, :-1], dim=-1)
+    return float(new[ids[:, 1:]].double().mean()), float(likely[..., new].sum(dim=-1).double().mean())
+
+
+def _english() -> str:
+    return normalize(" ".join(pydoc_data.topics.topics.values()))
+
+
+def _with_vocabulary(vocabulary: Vocabulary, least: float) -> Any:
+    """SmolLM2 over another vocabulary, the logits of tokens without a row of their own lowered by at least so much."""
     model, donor = load_model("smollm2", "cpu")
     known = {spelling: i for i, spelling in enumerate(read_vocabulary(donor)) if spelling is not None}
     embedding = model.get_input_embeddings().weight.detach()
@@ -175,7 +195,7 @@ def _with_vocabulary(vocabulary: Vocabulary) -> Any:
         pieces = donor(token.decode(errors="replace"), add_special_tokens=False)["input_ids"]
         rows[i] = embedding[pieces or [0]].mean(dim=0)
         digits = token.strip()
-        lowered[i] = LOWERED + (math.log(10) * (len(digits) - 1) if digits.isdigit() else 0.0)
+        lowered[i] = least + (math.log(10) * (len(digits) - 1) if digits.isdigit() else 0.0)
     head = torch.nn.Linear(embedding.shape[1], len(rows), bias=False)
     head.weight = torch.nn.Parameter(rows - lowered[:, None] * _direction(model, donor), requires_grad=False)
     model.set_input_embeddings(torch.nn.Embedding(len(rows), embedding.shape[1], _weight=rows))
@@ -186,8 +206,7 @@ def _with_vocabulary(vocabulary: Vocabulary) -> Any:
 
 def _direction(model: Any, tokenizer: Any) -> torch.Tensor:
     """``u`` with ``u . h`` close to 1 over the final hidden states ``h`` of English text: float32 (width,)."""
-    text = normalize(" ".join(pydoc_data.topics.topics.values()))
-    ids = torch.tensor(tokenizer(text, add_special_tokens=False)["input_ids"][:4096]).view(-1, 32)
+    ids = torch.tensor(tokenizer(_english(), add_special_tokens=False)["input_ids"][:4096]).view(-1, 32)
     with torch.inference_mode():
         hidden = model.base_model(ids, use_cache=False).last_hidden_state
     states = hidden.reshape(-1, hidden.shape[-1]).numpy().astype(np.float64)
@@ -199,14 +218,20 @@ def _direction(model: Any, tokenizer: Any) -> torch.Tensor:
 def main() -> None:
     """Write a proxy or a provider."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=Path, nargs="?")
+    parser.add_argument("--shares", action="store_true", help="of all families; nothing is written")
     parser.add_argument(
         "--provider",
         choices=["gpt2", "mistral", "tekken", "qwen"],
         help="write a provider's model and tokenizer instead",
     )
     options = parser.parse_args()
-    if options.provider:
+    if options.shares:
+        for family in LOWERED:
+            print("{}: {:.3f} of the text, {:.3f} of the mass".format(family, *shares(family)))
+    elif options.folder is None:
+        parser.error("name a folder")
+    elif options.provider:
         save(options.provider, options.folder)
     else:
         print(transplant(options.folder).digest)

@@ -43,7 +43,7 @@ class Continuations:
             ascending.
     """
 
-    __slots__ = ("_tokens", "bases", "entries", "joined", "paths", "place_of")
+    __slots__ = ("_further", "_shown", "_tokens", "bases", "entries", "joined", "paths", "place_of")
 
     def __init__(self, tokens: Path, paths: list[Path], place_of: NDArray[np.int32]) -> None:
         """Begin with the places behind a tail of these tokens; :meth:`add` brings candidates that merge with it."""
@@ -53,6 +53,10 @@ class Continuations:
         self.place_of = place_of
         self.joined: dict[int, Path] = {}
         self.entries: NDArray[np.int32] = np.empty((0, 3), dtype=np.int32)
+        self._shown: dict[Path, list[tuple[int, int]]] = {path: [] for path in paths}
+        """The joined candidates at each place, each with the token that it shows there."""
+        self._further: dict[Path, None] = {}
+        """The places inside of candidates at which these differ; at others nothing can be marked."""
 
     def add(self, tokenized: Mapping[int, Path]) -> None:
         """Add candidates, each with the tokens of the longer tail.
@@ -62,18 +66,22 @@ class Continuations:
         for candidate, tokens in tokenized.items():
             if len(self.joined) < MOST_JOINED:
                 self.joined[candidate] = tokens
-        nodes: dict[Path, list[tuple[int, int]]] = {path: [] for path in self.paths[: self.bases]}
-        for candidate, tokens in self.joined.items():
-            if tokens != self._tokens:  # else the candidate adds no text
-                common = common_prefix_length(self._tokens, tokens)
-                for depth in range(common, min(len(tokens), common + DEPTH)):
-                    nodes.setdefault(tokens[:depth], []).append((candidate, tokens[depth]))
-        # Inside candidates a place is of use where they differ.
-        further = [path for path in list(nodes)[self.bases :] if len({token for _, token in nodes[path]}) > 1]
-        further.sort(key=lambda path: -len(nodes[path]))
+                if tokens != self._tokens:  # else the candidate adds no text
+                    self._show(candidate, tokens)
+        further = sorted(self._further, key=lambda path: -len(self._shown[path]))
         self.paths = [*self.paths[: self.bases], *further[:MOST_FURTHER]]
-        rows = [(i, place, token) for place, path in enumerate(self.paths) for i, token in nodes[path]]
+        rows = [(i, place, token) for place, path in enumerate(self.paths) for i, token in self._shown[path]]
         self.entries = np.array(sorted(rows), dtype=np.int32).reshape(-1, 3)
+
+    def _show(self, candidate: int, tokens: Path) -> None:
+        """Note what a candidate shows at each place, from its longer tail's tokens."""
+        common = common_prefix_length(self._tokens, tokens)
+        for depth in range(common, min(len(tokens), common + DEPTH)):
+            path, token = tokens[:depth], tokens[depth]
+            shown = self._shown.setdefault(path, [])
+            if shown and shown[0][1] != token and path not in self.paths[: self.bases]:
+                self._further[path] = None
+            shown.append((candidate, token))
 
 
 def follow(

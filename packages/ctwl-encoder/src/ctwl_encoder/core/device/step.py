@@ -91,10 +91,12 @@ class Reported:
         """Wait for the copy; each text that has any with its candidates, ascending."""
         if self._done is not None:
             self._done.synchronize()
-        for text, row in zip(self._texts, to_host(self._copy), strict=True):
-            found = row[row >= 0]
-            if len(found):
-                yield text, sorted(found.tolist())
+        copied = to_host(self._copy)
+        there = copied >= 0
+        found, ends = copied[there].tolist(), np.cumsum(there.sum(axis=1)).tolist()
+        for text, start, end in zip(self._texts, [0, *ends], ends, strict=False):
+            if end > start:
+                yield text, sorted(found[start:end])
 
 
 def to_host(tensor: torch.Tensor) -> NDArray[Any]:
