@@ -33,7 +33,7 @@ from ctwl_decoder import Decoder
 from ctwl_encoder.options import strategy_for
 from ctwl_encoder.plan.statistics import shared_runs
 
-SETTINGS = ((0.7, 0.95), (0.9, 0.95), (1.0, 0.95), (0.9, 1.0), (1.0, 1.0))
+SETTINGS = ((0.7, 0.95), (0.9, 0.95), (1.0, 0.95), (1.0, 1.0))
 """Temperature and top-p."""
 
 ALLOWS = 0.5

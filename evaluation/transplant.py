@@ -9,8 +9,8 @@ close to 1 (a least-squares fit over real text), so a multiple of -u is added to
 
 writes model.safetensors, vocab.json, merges.txt and profile.json, which ``ctwl-decode --profile FOLDER/profile.json
 --proxy FOLDER`` reads; with ``--provider`` and a family a provider's model and tokenizer instead, for
-``ctwl-encode --model FOLDER``. With ``--shares`` it says how frequent tokens without a row of their own are in English
-text, and how likely they are to the model there.
+``ctwl-encode --model FOLDER``. With ``--shares`` it says how frequent tokens without a row of their own are in what
+SmolLM2 writes, and how likely they are to the models there.
 """
 
 from __future__ import annotations
@@ -22,12 +22,14 @@ import math
 import pydoc_data.topics
 import shutil
 import tempfile
+from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from common import news_prompts
 from transformers import GPT2TokenizerFast, LlamaTokenizer, PreTrainedTokenizerFast
 from transformers.convert_slow_tokenizer import TikTokenConverter
 
@@ -48,9 +50,9 @@ PAIRS = (("gpt2", "gpt2"), ("gpt2", "smollm2"), ("smollm2", "gpt2"), ("mistral",
 """Family of a provider's vocabulary, family of the proxy's."""
 
 LOWERED = {"gpt2": 3.0, "mistral": 3.0, "tekken": 6.0, "qwen": 6.0}
-"""How far the logits of tokens without a row of their own are lowered; numbers further, see above. Chosen so that such
-tokens are about as likely as they are frequent, by ``--shares``. At 3, Tekken's have several times their share of the
-mass: the model comes to write rubbish, in which a code is weak."""
+"""How far the logits of tokens without a row of their own are lowered; numbers further, see above. By ``--shares``,
+GPT-2's and Mistral's are then about as likely as they are frequent. Tekken's and Qwen's are 2 % of the mass and 4 % of
+the text; at 3 they would be 9 % of the mass, and the model comes to write rubbish, in which a code is weak."""
 
 
 def shipped(package: str, version: str, *names: str) -> list[Path]:
@@ -164,21 +166,28 @@ def provider(family: str) -> tuple[Any, Any]:
     return model, tokenizer
 
 
-def shares(family: str) -> tuple[float, float]:
-    """Of tokens without a row of their own: how frequent they are in English text, how likely they are to the model."""
+def shares(family: str, texts: Sequence[str]) -> tuple[float, float]:
+    """Of tokens without a row of their own: how frequent they are in texts, and how likely they are to the model."""
     model, tokenizer = provider(family)
     known = set(read_vocabulary(load_model("smollm2", "cpu")[1]))
     new = torch.zeros(model.config.vocab_size, dtype=torch.bool)
     for i, token in enumerate(read_vocabulary(tokenizer)):
         new[i] = token not in known
-    ids = torch.tensor(tokenizer(_english(), add_special_tokens=False)["input_ids"][-8192:]).view(-1, 64)
+    ids = torch.tensor(tokenizer("\n".join(texts), add_special_tokens=False)["input_ids"])
+    ids = ids[: len(ids) // 64 * 64].view(-1, 64)
     with torch.inference_mode():
         likely = torch.softmax(model(ids).logits[:, :-1], dim=-1)
     return float(new[ids[:, 1:]].double().mean()), float(likely[..., new].sum(dim=-1).double().mean())
 
 
-def _english() -> str:
-    return normalize(" ".join(pydoc_data.topics.topics.values()))
+def written() -> list[str]:
+    """What SmolLM2 writes at temperature 1."""
+    model, tokenizer = load_model("smollm2", "cpu")
+    batch = tokenizer(news_prompts(16), return_tensors="pt", padding=True)
+    torch.manual_seed(0)
+    made = model.generate(**batch, do_sample=True, top_k=0, max_new_tokens=128, pad_token_id=tokenizer.pad_token_id)
+    found: list[str] = tokenizer.batch_decode(made, skip_special_tokens=True)
+    return found
 
 
 def _with_vocabulary(vocabulary: Vocabulary, least: float) -> Any:
@@ -206,7 +215,8 @@ def _with_vocabulary(vocabulary: Vocabulary, least: float) -> Any:
 
 def _direction(model: Any, tokenizer: Any) -> torch.Tensor:
     """``u`` with ``u . h`` close to 1 over the final hidden states ``h`` of English text: float32 (width,)."""
-    ids = torch.tensor(tokenizer(_english(), add_special_tokens=False)["input_ids"][:4096]).view(-1, 32)
+    text = normalize(" ".join(pydoc_data.topics.topics.values()))
+    ids = torch.tensor(tokenizer(text, add_special_tokens=False)["input_ids"][:4096]).view(-1, 32)
     with torch.inference_mode():
         hidden = model.base_model(ids, use_cache=False).last_hidden_state
     states = hidden.reshape(-1, hidden.shape[-1]).numpy().astype(np.float64)
@@ -227,8 +237,9 @@ def main() -> None:
     )
     options = parser.parse_args()
     if options.shares:
+        texts = written()
         for family in LOWERED:
-            print("{}: {:.3f} of the text, {:.3f} of the mass".format(family, *shares(family)))
+            print("{}: {:.3f} of the text, {:.3f} of the mass".format(family, *shares(family, texts)))
     elif options.folder is None:
         parser.error("name a folder")
     elif options.provider:
