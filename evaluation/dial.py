@@ -180,7 +180,7 @@ class ByRule(CTWLLogitsProcessor):
             text.offers = []  # large, and of use for one step only
         self._offered = texts
         for n, text in enumerate(texts):
-            payloads = layers(text.payload)
+            payloads = payloads_of_layers(text.payload)
             begun = len(text.reading) >= self.marker.profile.prefix_length
             text.offers = self.marker.offers(text, likely[n].numpy()) if begun else []
             for offer in text.offers:
@@ -191,8 +191,8 @@ class ByRule(CTWLLogitsProcessor):
         return torch.from_numpy(marked)
 
 
-def layers(payload: Payload) -> list[Payload]:
-    """The payload of each layer."""
+def payloads_of_layers(payload: Payload) -> list[Payload]:
+    """What selects the permutation of each layer."""
     return [Payload((payload.carried[0] ^ layer,)) for layer in range(LAYERS)]
 
 
