@@ -275,10 +275,10 @@ class PlanOptions(Options):
     )
 
 
-CALM = 0.9
-"""Below this temperature ``gumbel`` is the default. ``evaluation/defaults.py`` chose it: with top-p 0.95 and 200 tokens
-``unbiased`` is read in nearly all texts from 0.9 on, and at 0.7 in fewer than half, where ``gumbel`` is read in nearly
-all. Between the two it was not measured."""
+UNBIASED_FROM = 0.9
+"""The temperature from which ``unbiased`` is the default; below it, ``gumbel`` is. ``evaluation/defaults.py`` supports
+it: with top-p 0.95, ``unbiased`` is read in nearly all texts of 200 tokens at 0.9, and in fewer than half at 0.7, where
+``gumbel`` is read in nearly all. Nothing between the two was measured."""
 
 
 def strategy_for(strategy: Strategy | None, temperature: float) -> Strategy:
@@ -294,7 +294,7 @@ def strategy_for(strategy: Strategy | None, temperature: float) -> Strategy:
     if strategy is None:
         if temperature == 0:
             return Strategy.DELTA
-        return Strategy.UNBIASED if temperature >= CALM else Strategy.GUMBEL
+        return Strategy.UNBIASED if temperature >= UNBIASED_FROM else Strategy.GUMBEL
     if strategy.keeps_distribution and temperature == 0:
         raise StrategyUnsuitable(
             f"{strategy} chooses by chance, as sampling does; use delta for greedy decoding and beam search"
