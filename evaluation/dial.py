@@ -177,13 +177,14 @@ class ByRule(CTWLLogitsProcessor):
         entropy = torch.special.entr(likely).sum(dim=1).tolist()
         texts = [self.text(payload, row) for payload, row in zip(self.payloads, rows, strict=True)]
         for text in self._offered:
-            text.offers = []  # large, and of use for one step only
+            text.offers = {}  # large, and of use for one step only
         self._offered = texts
         for n, text in enumerate(texts):
             payloads = payloads_of_layers(text.payload)
             begun = len(text.reading) >= self.marker.profile.prefix_length
-            text.offers = self.marker.offers(text, likely[n].numpy()) if begun else []
-            for offer in text.offers:
+            offers = self.marker.offers(text, likely[n].numpy()) if begun else []
+            text.offers = {offer.place.path: offer for offer in offers}
+            for offer in offers:
                 seeds = tuple(self._seeds.of(each, offer.place.slot, offer.place.context) for each in payloads)
                 new = self._first.setdefault((self._prompts[n].tobytes(), seeds[0]), n) == n
                 at = At(offer.branch, seeds, new, text, entropy[n], self._random)

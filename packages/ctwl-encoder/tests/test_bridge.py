@@ -218,6 +218,22 @@ def test_likely_candidates_show_what_their_branch_says(families: dict[str, Any],
     assert told > 0.8 * likely_ones
 
 
+def test_white_space_behind_a_word_needs_no_tokenizing(families: dict[str, Any], gpt2: Proxy) -> None:
+    """It is certainly cut off from the word, so however unlikely it is, it is marked with the first token it shows."""
+    tokenizer = families["smollm2"]
+    bridge = Bridge(tokenizer, gpt2, joined=0)
+    reading = bridge.start()
+    for token in tokenizer("It ends here", add_special_tokens=False)["input_ids"]:
+        reading = read_on(bridge, reading, token)
+    pieces = {i: data for i, data in enumerate(bridge.vocabulary) if data in (b"\n", b"\n\n", b"  ", b" \n", b"\t")}
+    chances = np.zeros(len(bridge.vocabulary), dtype=np.float32)
+    chances[list(pieces)] = 1e-3
+    (branch,) = bridge.branches(reading, chances)
+    assert branch.path == reading.tail.tokens
+    shown = {pieces[i]: gpt2.tokenizer.decode(np.array([token])) for i, token in zip(*branch[1:3], strict=True)}
+    assert shown == {b"\n": "\n", b"\n\n": "\n\n", b"  ": " ", b" \n": " ", b"\t": "\t"}
+
+
 def test_the_places_inside_of_candidates_are_bounded() -> None:
     """Those where most candidates differ stay; at the others the candidates keep their probability."""
     behind = Continuations((1,), [(1,)], np.full(9, -1, dtype=np.int32))

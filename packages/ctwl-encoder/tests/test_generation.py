@@ -104,7 +104,7 @@ def test_the_proxys_vocabulary_under_other_numbers(
     )
     model = make_model(other, rows=len(other) + 12)
     model.generation_config.suppress_tokens += list(range(len(other), len(other) + 12))
-    written = Encoder(model, other, toy.proxy).generate(prompts[:2], 42, 3, seed=2, **LENGTH)
+    written = Encoder(model, other, toy.proxy).generate(prompts[:2], 42, 3, strategy="gumbel", seed=2, **LENGTH)
     assert [toy_decoder.decode(each.text).code for each in written] == [each.beacon.code for each in written]
 
 

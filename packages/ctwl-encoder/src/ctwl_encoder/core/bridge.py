@@ -53,6 +53,8 @@ _NOTHING = len(Kind) + 1
 OPENINGS = len(Kind) + 2
 """Ways in which a candidate may begin: the kinds of characters, and the two of this module."""
 
+_NOWHERE: NDArray[np.int32] = np.full(OPENINGS, -1, dtype=np.int32)
+
 
 class Bridge:
     """From a provider's vocabulary to a proxy's.
@@ -87,6 +89,7 @@ class Bridge:
         )
         # Candidates that are certainly cut off from a text, by the kind of its last character; new words always are.
         self._apart = {before: np.append(self._breaks[before], [True, False]) for before in Kind}
+        self._place_of = {before: np.where(apart, 0, -1).astype(np.int32) for before, apart in self._apart.items()}
         self._forget()
 
     def check_size(self, size: int) -> None:
@@ -200,16 +203,15 @@ class Bridge:
             The paths; int32 (OPENINGS,), an index of these for each opening, -1 where a candidate may merge.
         """
         if tail.pending or not tail.text:
-            return [], np.full(OPENINGS, -1, dtype=np.int32)
+            return [], _NOWHERE
         before = kind(tail.text[-1])
-        apart = self._apart[before]
         if before not in (Kind.SPACE, Kind.WHITE):
-            return [tail.tokens], np.where(apart, 0, -1).astype(np.int32)
+            return [tail.tokens], self._place_of[before]
         # How white space is tokenized depends on the character behind it.
         probes = {_SPACED: " x"}
         if before is Kind.WHITE:
             probes |= {Kind.LETTER: "x", Kind.DIGIT: "1", Kind.MARK: "<", Kind.APOSTROPHE: "'"}
-        return follow(tail.text, apart, probes, self.proxy.tokenizer)
+        return follow(tail.text, self._apart[before], probes, self.proxy.tokenizer)
 
 
 def _alone(data: bytes | None) -> str | None:
@@ -225,7 +227,6 @@ def _opening(text: str | None) -> int:
     if not text:
         return _NOTHING
     first = kind(text[0])
-    if first is Kind.SPACE:
-        # Behind the space a word: the space is its own. Else part of a run of white space, which what follows decides.
-        return _SPACED if len(text) > 1 and kind(text[1]) <= Kind.APOSTROPHE else _NOTHING
-    return _NOTHING if first in (Kind.OPEN, Kind.WHITE) else int(first)
+    if first is Kind.SPACE and len(text) > 1 and kind(text[1]) <= Kind.APOSTROPHE:
+        return _SPACED  # a word, and the space is its own; else the space begins a run of white space
+    return _NOTHING if first is Kind.OPEN else int(first)

@@ -29,10 +29,11 @@ from ..errors import ExtraMissing
 from .bridge import Bridge
 from .continuations import Path
 from .lower_bound import LowerBound, argmax_is_certain
+from .offers import BranchOffer, Half, HalfKey
 from .payload import Payload, Seeds
 from .places import Place
 from .strategies import Decoding, Lots, Strategy, add_delta, check_sigma, multiply, probabilities
-from .text_state import Half, HalfKey, Offer, TextState
+from .text_state import TextState
 
 if TYPE_CHECKING:
     from ctwl_protocol.proxy import Proxy
@@ -69,7 +70,7 @@ class _Row:
     text: TextState
     logits: NDArray[np.float32]
     likely: NDArray[np.float32]
-    offers: list[Offer]
+    offers: list[BranchOffer]
     lower_bound: LowerBound | None = None
     marked: NDArray[np.float32] | None = None
 
@@ -164,7 +165,7 @@ class Marker:
             ModelFailed: a row has no finite maximum.
         """
         for text in self._offered:
-            text.offers = []  # large, and of use for one step only
+            text.offers = {}  # large, and of use for one step only
         self._offered = list(texts)
         begun = [i for i, text in enumerate(texts) if self._is_begun(text)]
         if not begun:
@@ -176,7 +177,7 @@ class Marker:
         ]
         self._add_delta(rows)
         for row in rows:
-            row.text.offers = row.offers
+            row.text.offers = {offer.place.path: offer for offer in row.offers}
         return {row.index: row.marked for row in rows if row.marked is not None}
 
     def _is_begun(self, text: TextState) -> bool:
@@ -198,12 +199,13 @@ class Marker:
         change = self.strategy.traits.reweigh
         assert change is not None  # noqa: S101 - the strategy keeps the distribution
         for text, row, chances in zip(texts, logits, likely, strict=True):
-            text.offers = self.offers(text, chances) if self._is_begun(text) else []
-            for offer in text.offers:
+            offers = self.offers(text, chances) if self._is_begun(text) else []
+            text.offers = {offer.place.path: offer for offer in offers}
+            for offer in offers:
                 own = text.payload.own_seed(text.reading.count + len(offer.place.path)) if text.fresh else 0
                 multiply(row, offer.branch, change(offer.branch, Lots(offer.seed, own, text.fresh)))
 
-    def offers(self, text: TextState, likely: NDArray[np.float32]) -> list[Offer]:
+    def offers(self, text: TextState, likely: NDArray[np.float32]) -> list[BranchOffer]:
         """The branches of a text that may be marked, the one with most mass first.
 
         Args:
@@ -220,7 +222,7 @@ class Marker:
                     prefix = text.reading.before(branch.path, self.profile.prefix_length)
                     seed = self._seeds.of(text.payload, place.slot, place.context)
                     mass = float(unseen.mass.sum())
-                    found.append(Offer(place, self.strategy, text.fresh, unseen, mass, prefix, seed))
+                    found.append(BranchOffer(place, self.strategy, text.fresh, unseen, mass, prefix, seed))
         return sorted(found, key=lambda offer: -offer.mass)
 
     def _place(self, text: TextState, path: Path) -> Place | None:

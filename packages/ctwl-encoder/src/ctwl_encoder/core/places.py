@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -43,7 +43,8 @@ class PlacesOfRow(NamedTuple):
         settled: number of the reader's settled tokens, behind which the places stand.
         behind: the candidates behind the row's tail.
         places: for each path of ``behind`` its place; None where the path is not marked.
-        seen: for each place the tokens that are left alone, because they were marked after this context before.
+        seen: the tokens that are left alone at a place, because they were marked after this context before; by the
+            index of the place, where there are any.
         fresh: share of the tokens whose lot is the text's own.
     """
 
@@ -52,7 +53,7 @@ class PlacesOfRow(NamedTuple):
     settled: int
     behind: Continuations
     places: list[Place | None]
-    seen: list[Sequence[int]]
+    seen: Mapping[int, Sequence[int]]
     fresh: float = 0.0
 
 
@@ -93,8 +94,6 @@ class Places:
     def of(cls, rows: Sequence[PlacesOfRow], seeds: Seeds) -> Places:
         """Lay the places of several rows out, with the seeds of their permutations, and of the texts' own lots."""
         places = [(n, place) for n, row in enumerate(rows) for place in row.places if place is not None]
-        seen = [token for row in rows for tokens in row.seen for token in tokens]
-        lengths = [len(tokens) for row in rows for place, tokens in zip(row.places, row.seen, strict=True) if place]
         # The number of each row's paths among all places, -2 where a path is not marked; then -1 for index -1.
         marked = np.array([place is not None for row in rows for place in (*row.places, None)], dtype=np.bool_)
         numbers = np.where(marked, np.cumsum(marked) - 1, -2).astype(np.int32)
@@ -108,6 +107,12 @@ class Places:
         joined = np.column_stack([owner, entries])
         joined[:, 2] = numbers[starts[owner] + entries[:, 1]]
         joined = joined[joined[:, 2] >= 0]
+        seen = [
+            (numbers[start + path], token)
+            for start, row in zip(starts.tolist(), rows, strict=True)
+            for path, tokens in row.seen.items()
+            for token in tokens
+        ]
         lots = [
             (rows[n].payload.own_seed(rows[n].settled + len(place.path)), own_limit(rows[n].fresh))
             for n, place in (places if any(row.fresh for row in rows) else [])
@@ -120,7 +125,7 @@ class Places:
             own,
             limits,
             joined,
-            np.column_stack([np.repeat(np.arange(len(places)), lengths), seen]).astype(np.int32).reshape(-1, 2),
+            np.array(seen, dtype=np.int32).reshape(-1, 2),
             places,
             rows,
         )

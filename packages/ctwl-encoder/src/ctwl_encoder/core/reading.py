@@ -166,7 +166,7 @@ class Reading:
 
     def before(self, path: Path, count: int) -> Path:
         """The last ``count`` tokens where the settled ones are followed by ``path``; fewer at the text's start."""
-        return (self.recent + path)[-count:]
+        return path[-count:] if count <= len(path) else (self.recent + path)[-count:]
 
 
 def visible(data: bytes) -> tuple[str, bytes]:

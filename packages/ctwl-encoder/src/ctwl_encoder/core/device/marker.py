@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..continuations import Continuations
+from ..continuations import Continuations, Path
 from ..marker import Marker, prefixes_and_seeds
+from ..offers import HalfKey
 from ..places import Places, PlacesOfRow
-from ..text_state import HalfKey, Offer, TextState
+from ..text_state import TextState
 from . import operations, plain
-from .step import DeviceStep, Later, LaterRow, Reported, Tables, to_host
+from .step import DeviceOffer, DeviceStep, Later, Reported, Tables, to_host
 
 __all__ = ["DeviceMarker"]
 
@@ -49,7 +50,7 @@ class DeviceMarker(Marker):
         if self._inside is not None:
             steps = [(text, self.bridge.step(text.reading.tail, token)) for text, token in asked]
             shown = [each for text, step in steps if step is not None for each in text.shown(step)]
-            self._inside.fetch([(offer.hit.row, token) for offer, token in shown if isinstance(offer.hit, LaterRow)])
+            self._inside.fetch([(offer.half, token) for offer, token in shown if isinstance(offer, DeviceOffer)])
 
     def plan(self, texts: Sequence[TextState]) -> Places:
         """The places of a step: what can be known before its logits.
@@ -63,7 +64,11 @@ class DeviceMarker(Marker):
     def _plan_row(self, row: int, text: TextState) -> PlacesOfRow:
         behind, seen = self.bridge.continuations(text.reading.tail), text.seen()
         places = [self._place(text, path) for path in behind.paths]
-        left: list[Sequence[int]] = [seen.get((place.slot, place.context), ()) if place else () for place in places]
+        left = {
+            n: tokens
+            for n, place in enumerate(places)
+            if place is not None and (tokens := seen.get((place.slot, place.context)))
+        }
         return PlacesOfRow(row, text.payload, text.reading.count, behind, places, left, text.fresh)
 
     def ahead(self, text: TextState, tokens: Sequence[int]) -> list[TextState]:
@@ -75,7 +80,9 @@ class DeviceMarker(Marker):
         for token in tokens:
             fork = texts[-1].fork()
             places = self._plan_row(0, fork).places if self._is_begun(fork) else []
-            fork.offers = [Offer(place, self.strategy, text.fresh) for place in places if place is not None]
+            fork.offers = {
+                place.path: DeviceOffer(place, self.strategy, text.fresh) for place in places if place is not None
+            }
             texts.append(self.extend(fork, token))
         return texts
 
@@ -115,31 +122,31 @@ class DeviceMarker(Marker):
                     self._seeds,
                 )
                 step = DeviceStep.of(places, logits.device)
-        marked: Mapping[int, LaterRow | None] = dict.fromkeys(range(len(places)))
+        halves: Mapping[int, int | None] = dict.fromkeys(range(len(places)))
         if not self.strategy.keeps_distribution:
-            marked = self._raise(texts, logits, plain.entries_of(likely, tables, step), places, step)
+            halves = self._raise(texts, logits, plain.entries_of(likely, tables, step), places, step)
         elif len(places):
             operations(logits.device).reweigh(logits, likely, tables, step, self.strategy)
-        self._note(texts, places, Later(likely), marked)
+        self._note(texts, places, Later(likely), halves)
 
     def _release(self) -> None:
         """Forget the step before: its matrices on the device are as large as those of the next one."""
         for text in self._offered:
-            text.offers = []
+            text.offers = {}
         self._offered, self._rows, self._likely, self._inside = [], {}, None, None
 
     def _note(
-        self, texts: Sequence[TextState], places: Places, likely: Later, marked: Mapping[int, LaterRow | None]
+        self, texts: Sequence[TextState], places: Places, likely: Later, halves: Mapping[int, int | None]
     ) -> None:
-        """Note in the texts what was offered to each: the numbers of the marked places, and the members at each."""
+        """Note in the texts what was offered to each: the numbers of the marked places, with the half of each."""
         self._offered = list(texts)
         self._likely = likely
         self._rows = {id(texts[row]): n for n, row in enumerate(places.rows.tolist())}
-        offers: list[list[Offer]] = [[] for _ in places.rows]
-        for number, hit in marked.items():
+        offers: list[dict[Path, DeviceOffer]] = [{} for _ in places.rows]
+        for number, half in halves.items():
             row, place = places.places[number]
-            fresh = places.planned[row].fresh
-            offers[row].append(Offer(place, self.strategy, fresh, chance=LaterRow(likely, row), hit=hit))
+            own = (None, 0) if half is None else (self._inside, half)
+            offers[row][place.path] = DeviceOffer(place, self.strategy, places.planned[row].fresh, likely, row, *own)
         for row, offered in zip(places.rows.tolist(), offers, strict=True):
             texts[row].offers = offered  # rows with the same tokens share their text
 
@@ -150,11 +157,11 @@ class DeviceMarker(Marker):
         entries: plain.Entries,
         places: Places,
         step: DeviceStep,
-    ) -> dict[int, LaterRow]:
+    ) -> dict[int, int]:
         """Mark under a strategy that adds ``delta`` (spec section 8.2).
 
         Returns:
-            The numbers of the places that were marked; for each, which proxy tokens are members there.
+            The numbers of the places that were marked; for each the row of its half in ``_inside``.
         """
         masses = to_host(plain.masses(entries, len(places))).tolist()
         rows, length = places.rows.tolist(), self.profile.prefix_length
@@ -178,7 +185,7 @@ class DeviceMarker(Marker):
             self._inside = Later(inside)
         self._forget(len(rows))
         self._members = {key: inside for key, inside in self._members.items() if key in self._halves}
-        return {i: LaterRow(self._inside, halves[keys[i]]) for i in marked if self._inside is not None}
+        return {i: halves[keys[i]] for i in marked}
 
     def _members_of(self, keys: Sequence[HalfKey], device: torch.device) -> torch.Tensor:
         """Membership in some halves, at least one: bool (halves, |V|). The proxy is asked where it is not known yet."""

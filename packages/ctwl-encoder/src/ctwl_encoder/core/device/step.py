@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,10 +10,13 @@ import torch
 from numpy.typing import NDArray
 
 from ..bridge import OPENINGS, Bridge
-from ..places import Places
+from ..expected_evidence import HIT_RATE, MarkedPosition
+from ..offers import marked_position
+from ..places import Place, Places
+from ..strategies import Strategy
 from ..text_state import TextState
 
-__all__ = ["DeviceStep", "Later", "LaterRow", "Reported", "Tables", "to_host"]
+__all__ = ["DeviceOffer", "DeviceStep", "Later", "Reported", "Tables", "to_host"]
 
 
 class Tables(NamedTuple):
@@ -116,8 +118,8 @@ class Later:
     def fetch(self, places: Sequence[tuple[int, int]]) -> None:
         """Copy the numbers of some rows and columns at once."""
         if places:
-            rows, columns = torch.tensor(places, device=self._matrix.device).unbind(1)
-            self._known.update(zip(places, map(float, to_host(self._matrix[rows, columns])), strict=True))
+            rows, columns = torch.from_numpy(np.array(places, dtype=np.int64)).to(self._matrix.device).unbind(1)
+            self._known.update(zip(places, to_host(self._matrix[rows, columns]).tolist(), strict=True))
 
     def at(self, row: int, column: int) -> float:
         """One of the numbers."""
@@ -126,13 +128,29 @@ class Later:
         return self._known[row, column]
 
 
-@dataclass(frozen=True, slots=True)
-class LaterRow:
-    """A row of a matrix that stays on the device."""
+class DeviceOffer(NamedTuple):
+    """An offer whose candidates stay on the device; see :class:`ctwl_encoder.core.offers.Offer`.
 
-    matrix: Later
-    row: int
+    Attributes:
+        place: the place.
+        strategy: how it is marked.
+        fresh: share of the tokens whose lot is the text's own.
+        likely: the probabilities of the step; None for a draft, whose logits are still to come.
+        row: of ``likely``.
+        inside: under ``delta``, membership in the halves of the step.
+        half: row of ``inside``.
+    """
 
-    def __call__(self, column: int) -> float:
-        """One of its numbers."""
-        return self.matrix.at(self.row, column)
+    place: Place
+    strategy: Strategy
+    fresh: float
+    likely: Later | None = None
+    row: int = 0
+    inside: Later | None = None
+    half: int = 0
+
+    def mark(self, index: int, token: int, written: int, previous: MarkedPosition | None) -> MarkedPosition:
+        """See :meth:`ctwl_encoder.core.offers.Offer.mark`."""
+        chance = 0.0 if self.likely is None else self.likely.at(self.row, written)
+        hit = HIT_RATE if self.inside is None else self.inside.at(self.half, token)
+        return marked_position(self.place, self.strategy, self.fresh, index, token, chance, hit, previous)

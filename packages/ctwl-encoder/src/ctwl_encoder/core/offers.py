@@ -1,0 +1,121 @@
+"""Offers: the places that are marked for a text's next token, and the position that is marked once it is written."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ctwl_protocol import hashing
+
+from .expected_evidence import HIT_RATE, MarkedPosition, expected_rank_nats, null_hit
+from .places import Place
+from .strategies import Branch, Strategy
+
+__all__ = ["BranchOffer", "Half", "HalfKey", "Offer", "marked_position"]
+
+HalfKey: TypeAlias = tuple[int, tuple[int, ...]]
+"""What decides a half: the permutation's seed, and the prefix that the proxy reads."""
+
+
+class Half(NamedTuple):
+    """What the proxy says of a position: membership, bool (|V|,), and weights, uint32 (|V|,)."""
+
+    inside: NDArray[np.bool_]
+    weights: NDArray[np.uint32]
+
+
+class Offer(Protocol):
+    """A place that is marked for the next token."""
+
+    @property
+    def place(self) -> Place:
+        """The place."""
+
+    def mark(self, index: int, token: int, written: int, previous: MarkedPosition | None) -> MarkedPosition:
+        """The marked position, once the next token is written.
+
+        Args:
+            index: of the position in the reader's token sequence.
+            token: the proxy token that the reader sees there.
+            written: the provider's token.
+            previous: the mark before, None at the first.
+        """
+
+
+class BranchOffer(NamedTuple):
+    """An offer whose candidates are known on the host.
+
+    Attributes:
+        place: the place.
+        strategy: how it is marked.
+        fresh: share of the tokens whose lot is the text's own.
+        branch: its candidates.
+        mass: the branch's probability.
+        prefix: the proxy tokens that the proxy LM reads there.
+        seed: of the permutation that the slot's code selects there, ``s(c, a)``.
+        half: what the proxy says of it; None where the proxy was not asked: ``unbiased`` and ``gumbel`` need none,
+            ``delta`` not always.
+    """
+
+    place: Place
+    strategy: Strategy
+    fresh: float
+    branch: Branch
+    mass: float
+    prefix: tuple[int, ...]
+    seed: int
+    half: Half | None = None
+
+    @property
+    def half_key(self) -> HalfKey:
+        """What decides the half."""
+        return self.seed, self.prefix
+
+    def mark(self, index: int, token: int, written: int, previous: MarkedPosition | None) -> MarkedPosition:
+        """See :meth:`Offer.mark`."""
+        del written
+        if self.half is not None:
+            chance = float(self.half.weights[token]) / max(float(self.half.weights.sum(dtype=np.uint64)), 1.0)
+            hit = float(self.half.inside[token])
+        else:
+            chance = self.branch.share(token)
+            hit = HIT_RATE if self.strategy.keeps_distribution or self._leads(token) else 1 - HIT_RATE
+        return marked_position(self.place, self.strategy, self.fresh, index, token, chance, hit, previous)
+
+    def _leads(self, token: int) -> bool:
+        """Whether a token would be a member if the proxy had the model's own distribution."""
+        ranks = hashing.ranks_of(np.uint32(self.seed), np.append(token, self.branch.tokens))
+        if self.strategy.traits.vanilla:
+            return bool(ranks[0] < 1 << 31)
+        return bool(self.branch.mass[ranks[1:] < ranks[0]].sum() < self.branch.mass.sum() / 2)
+
+
+def marked_position(
+    place: Place,
+    strategy: Strategy,
+    fresh: float,
+    index: int,
+    token: int,
+    chance: float,
+    hit: float,
+    previous: MarkedPosition | None,
+) -> MarkedPosition:
+    """The position that a token marks at a place.
+
+    Args:
+        place: the place.
+        strategy: how it was marked.
+        fresh: share of the tokens whose lot is the text's own.
+        index: of the position in the reader's token sequence.
+        token: the proxy token that the reader sees there.
+        chance: its probability.
+        hit: 1 for a hit, 0 for a miss, or the probability of a hit.
+        previous: the mark before, None at the first.
+    """
+    null = null_hit(chance)
+    rank_nats = expected_rank_nats(chance, fresh) if strategy.traits.ranks else 0.0
+    return MarkedPosition(
+        index, place.slot, place.context, token, null, hit + fresh * (null - hit), rank_nats, previous
+    )
