@@ -6,6 +6,7 @@ It depends on the tail alone, so it is found once for all texts that come to the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import TypeAlias
 
 import numpy as np
@@ -71,7 +72,9 @@ class Continuations:
         further = sorted(self._further, key=lambda path: -len(self._shown[path]))
         self.paths = [*self.paths[: self.bases], *further[:MOST_FURTHER]]
         rows = [(i, place, token) for place, path in enumerate(self.paths) for i, token in self._shown[path]]
-        self.entries = np.array(sorted(rows), dtype=np.int32).reshape(-1, 3)
+        rows.sort()
+        flat = np.fromiter(chain.from_iterable(rows), dtype=np.int32, count=3 * len(rows))
+        self.entries = flat.reshape(-1, 3)
 
     def _show(self, candidate: int, tokens: Path) -> None:
         """Note what a candidate shows at each place, from its longer tail's tokens."""

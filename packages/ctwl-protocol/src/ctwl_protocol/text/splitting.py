@@ -20,8 +20,8 @@ DIGITS_ALONE = r"\p{N}"
 SPLITS: dict[SplittingRule, tuple[str, ...]] = {"gpt2": (_GPT2_SPLIT,), "digits-gpt2": (DIGITS_ALONE, _GPT2_SPLIT)}
 """Splitting rules by name: patterns, applied one after the other. Each match becomes a piece of its own."""
 
-ONE_PIECE = re.compile(r" ?[A-Za-z]+")
-"""A word: a text that is one piece under every rule."""
+ONE_PIECE = re.compile(r" ?(?:[A-Za-z]+|[!-&(-/:-@\[-`{-~]+)")
+"""A word, or a run of marks without an apostrophe: a text that is one piece under every rule."""
 
 _SAMPLES = (
     "The river rose by 1234567 litres in 2026, they'll say; we've seen 3.14159 of it.",
