@@ -28,6 +28,14 @@ from ctwl_encoder.integrations.llama_cpp.server import main as serve
         (["--min-new-tokens", "300", "hello"], "--min-new-tokens is above --max-new-tokens, 200; raise that too"),
         (["--max-new-tokens", "0", "hello"], "--max-new-tokens is '0'; it must be a whole number, at least 1"),
         (["--num-beams", "2", "--top-p", "0.5", "hello"], "leave --temperature and --top-p out, or --num-beams"),
+        (
+            ["--delta", "4", "hello"],
+            "--delta changes nothing under unbiased; leave it out, or set --strategy to delta",
+        ),
+        (
+            ["--fresh", "0.5", "hello"],
+            "--fresh changes nothing under unbiased; leave it out, or set --strategy to gumbel",
+        ),
         (["--seed", "1.5", "hello"], "--seed is '1.5'; it must be a whole number, at least 0"),
         (["--prompt-file", "none.txt"], "option-out-of-range: cannot read the prompt from none.txt: No such file"),
         (["--prompt-file", "none.txt"], 'name a UTF-8 text file, or give the prompt itself: ctwl-encode "The harvest'),

@@ -232,8 +232,20 @@ class GenerationOptions(MarkingOptions):
             raise OptionOutOfRange(f"{temperature} is {self.temperature}; it must be 0 (greedy) or from 0.001 to 1000")
         if self.num_beams > 1 and (self.temperature not in (0, 1) or self.top_p < 1):
             raise OptionOutOfRange(f"beam search draws nothing; leave {temperature} and {top_p} out, or {beams}")
-        self.chosen_strategy  # noqa: B018 - raises where it does not fit
+        self._check_strength(info)
         return self
+
+    def _check_strength(self, info: ValidationInfo) -> None:
+        """Refuse the strength of another strategy: the text would not be what was asked for."""
+        chosen, strategy = self.chosen_strategy, _named("strategy", info)
+        for name, own, fits in (
+            ("delta", Strategy.DELTA, not chosen.keeps_distribution),
+            ("fresh", Strategy.GUMBEL, chosen.traits.ranks),
+        ):
+            if not fits and getattr(self, name) != type(self).model_fields[name].default:
+                raise OptionOutOfRange(
+                    f"{_named(name, info)} changes nothing under {chosen}; leave it out, or set {strategy} to {own}"
+                )
 
     @property
     def chosen_strategy(self) -> Strategy:
