@@ -49,6 +49,7 @@ from ctwl_decoder.statistics.null import FLOOR, tail_of
 from ctwl_decoder.statistics.scored_positions import ScoredPositions, ScoreTable
 from ctwl_encoder import Bridge, CTWLLogitsProcessor
 from ctwl_encoder.core.expected_evidence import READERS_LEVEL, expected_log2_p
+from ctwl_encoder.core.offers import BranchOffers
 from ctwl_encoder.core.payload import Payload, Seeds
 from ctwl_encoder.core.strategies import Branch, Lots, exponential_minimum, keep_first_half, multiply
 from ctwl_encoder.core.text_state import TextState
@@ -177,15 +178,15 @@ class ByRule(CTWLLogitsProcessor):
         entropy = torch.special.entr(likely).sum(dim=1).tolist()
         texts = [self.text(payload, row) for payload, row in zip(self.payloads, rows, strict=True)]
         for text in self._offered:
-            text.offers = {}  # large, and of use for one step only
+            text.offers = None  # large, and of use for one step only
         self._offered = texts
         for n, text in enumerate(texts):
             payloads = payloads_of_layers(text.payload)
             begun = len(text.reading) >= self.marker.profile.prefix_length
             offers = self.marker.offers(text, likely[n].numpy()) if begun else []
-            text.offers = {offer.place.path: offer for offer in offers}
+            text.offers = BranchOffers.of(offers)
             for offer in offers:
-                seeds = tuple(self._seeds.of(each, offer.place.slot, offer.place.context) for each in payloads)
+                seeds = tuple(self._seeds.of(each, offer.place) for each in payloads)
                 new = self._first.setdefault((self._prompts[n].tobytes(), seeds[0]), n) == n
                 at = At(offer.branch, seeds, new, text, entropy[n], self._random)
                 multiply(marked[n], offer.branch, self._rule(at))

@@ -171,7 +171,7 @@ def host_alone(
         planned = marker.plan(texts)
         if len(planned.rows):
             marker._reported = Reported(reported[place], [texts[row] for row in planned.rows.tolist()])
-        marker._note(texts, planned, Later(likely), dict.fromkeys(range(len(planned))))
+        marker._note(texts, planned, Later(likely))
         marker.look_up(texts, written)
         texts = [marker.extend(text, token) for text, token in zip(texts, written, strict=True)]
         steps.append((time.perf_counter() - learnt, learnt - start))

@@ -168,7 +168,7 @@ def hit_rate(proxy: Proxy, text: str, code: int) -> float:
     """Share of positions whose token a reader finds in the code's half."""
     profile, payload, seeds_of = proxy.profile, Payload((code,)), Seeds(proxy.profile).of
     read = positions(proxy.tokenizer.encode(text), profile.prefix_length, profile.context_length)
-    seeds = [seeds_of(payload, 0, tuple(context)) for context in read.contexts.tolist()]
+    seeds = [seeds_of(payload, (0, tuple(context))) for context in read.contexts.tolist()]
     inside = kernel.members(proxy.weights(read.prefixes), np.array(seeds, dtype=np.uint32), profile.sigma)
     return float(inside[np.arange(len(inside)), read.observed].mean())
 

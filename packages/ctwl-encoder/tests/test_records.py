@@ -215,4 +215,4 @@ def test_the_seed_of_a_place_is_the_one_that_a_reader_finds(code: int, token: in
     seed = slot_seed(profile, (token,), layout=layout, slot=slot, nonce=code % 64)
     (colour,) = hashing.code_colours(seed, np.array([payload.carried[slot]], dtype=np.uint32), profile.colours)
     expected = hashing.permutation_seeds(hashing.partition_seed(profile.key, (token,)), profile.colours)[colour]
-    assert Seeds(profile).of(payload, slot, (token,)) == expected
+    assert Seeds(profile).of(payload, (slot, (token,))) == expected

@@ -131,7 +131,7 @@ def test_logits_that_are_no_numbers_are_refused(bad: float) -> None:
 def marks(steps: list[tuple[float, float]], *, repeated: bool = False) -> MarkedPosition | None:
     last = None
     for i, (null, hit) in enumerate(steps):
-        last = MarkedPosition(10 + i, 0, (0 if repeated else i,), 7, null, hit, 0.0, last)
+        last = MarkedPosition(10 + i, (0, (0 if repeated else i,)), 7, null, hit, 0.0, last)
     return last
 
 

@@ -30,6 +30,8 @@ MOST_FURTHER = 8
 """Places inside of candidates that are marked behind one tail, those with most candidates. Chosen by hand: most tails
 have none; it bounds the memory of a row on the device."""
 
+_NO_ENTRIES: NDArray[np.int32] = np.empty((0, 3), dtype=np.int32)
+
 
 class Continuations:
     """The candidates behind one tail.
@@ -53,8 +55,8 @@ class Continuations:
         self.bases = len(paths)
         self.place_of = place_of
         self.joined: dict[int, Path] = {}
-        self.entries: NDArray[np.int32] = np.empty((0, 3), dtype=np.int32)
-        self._shown: dict[Path, list[tuple[int, int]]] = {path: [] for path in paths}
+        self.entries = _NO_ENTRIES
+        self._shown: dict[Path, list[tuple[int, int]]] = {}
         """The joined candidates at each place, each with the token that it shows there."""
         self._further: dict[Path, None] = {}
         """The places inside of candidates at which these differ; at others nothing can be marked."""
@@ -71,7 +73,7 @@ class Continuations:
                     self._show(candidate, tokens)
         further = sorted(self._further, key=lambda path: -len(self._shown[path]))
         self.paths = [*self.paths[: self.bases], *further[:MOST_FURTHER]]
-        rows = [(i, place, token) for place, path in enumerate(self.paths) for i, token in self._shown[path]]
+        rows = [(i, place, token) for place, path in enumerate(self.paths) for i, token in self._shown.get(path, ())]
         rows.sort()
         flat = np.fromiter(chain.from_iterable(rows), dtype=np.int32, count=3 * len(rows))
         self.entries = flat.reshape(-1, 3)

@@ -18,6 +18,7 @@ import numpy as np
 from ctwl_protocol import Profile
 
 from ..errors import ShortText
+from .payload import Place
 from .strategies import Strategy
 
 __all__ = [
@@ -62,8 +63,7 @@ class MarkedPosition(NamedTuple):
 
     Attributes:
         position: in the reader's token sequence.
-        slot: of the record, whose code it carries.
-        context: the proxy tokens that are hashed there.
+        place: the slot of the record whose code it carries, and the proxy tokens that are hashed there.
         token: the proxy token that the reader sees there.
         null: the chance that a wrong code hits it.
         hit: 1 for a hit, 0 for a miss, or the probability of a hit.
@@ -72,13 +72,17 @@ class MarkedPosition(NamedTuple):
     """
 
     position: int
-    slot: int
-    context: tuple[int, ...]
+    place: Place
     token: int
     null: float
     hit: float
     rank_nats: float
     previous: MarkedPosition | None
+
+    @property
+    def context(self) -> tuple[int, ...]:
+        """The proxy tokens that are hashed there."""
+        return self.place[1]
 
 
 def expected_rank_nats(probability: float, fresh: float = 0.0) -> float:
@@ -113,7 +117,7 @@ def expected_log2_p(last: MarkedPosition | None, bits: int) -> float:
     From halves it is a bound; from ranks, under ``gumbel``, an expectation. Like the decoder it counts a pair of
     context and token once in a slot: a loop brings no evidence. It is 0.0 (p = 1) for a text that is too short.
     """
-    first = {(mark.slot, mark.context, mark.token): mark for mark in marked_positions(last)}
+    first = {(mark.place, mark.token): mark for mark in marked_positions(last)}
     null = np.array([mark.null for mark in first.values()])[:, None]
     hits = sum(mark.hit for mark in first.values())
     bound = (np.log1p(null * np.expm1(_THETA)).sum(axis=0) - _THETA * hits).min() / np.log(2)

@@ -29,9 +29,8 @@ from ..errors import ExtraMissing
 from .bridge import Bridge
 from .continuations import Path
 from .lower_bound import LowerBound, argmax_is_certain
-from .offers import BranchOffer, Half, HalfKey
-from .payload import Payload, Seeds
-from .places import Place
+from .offers import BranchOffer, BranchOffers, Half, HalfKey
+from .payload import Payload, Place, Seeds
 from .strategies import Decoding, Lots, Strategy, add_delta, check_sigma, multiply, probabilities
 from .text_state import TextState
 
@@ -165,7 +164,7 @@ class Marker:
             ModelFailed: a row has no finite maximum.
         """
         for text in self._offered:
-            text.offers = {}  # large, and of use for one step only
+            text.offers = None  # large, and of use for one step only
         self._offered = list(texts)
         begun = [i for i, text in enumerate(texts) if self._is_begun(text)]
         if not begun:
@@ -177,7 +176,7 @@ class Marker:
         ]
         self._add_delta(rows)
         for row in rows:
-            row.text.offers = {offer.place.path: offer for offer in row.offers}
+            row.text.offers = BranchOffers.of(row.offers)
         return {row.index: row.marked for row in rows if row.marked is not None}
 
     def _is_begun(self, text: TextState) -> bool:
@@ -200,9 +199,9 @@ class Marker:
         assert change is not None  # noqa: S101 - the strategy keeps the distribution
         for text, row, chances in zip(texts, logits, likely, strict=True):
             offers = self.offers(text, chances) if self._is_begun(text) else []
-            text.offers = {offer.place.path: offer for offer in offers}
+            text.offers = BranchOffers.of(offers)
             for offer in offers:
-                own = text.payload.own_seed(text.reading.count + len(offer.place.path)) if text.fresh else 0
+                own = text.payload.own_seed(text.reading.count + len(offer.branch.path)) if text.fresh else 0
                 multiply(row, offer.branch, change(offer.branch, Lots(offer.seed, own, text.fresh)))
 
     def offers(self, text: TextState, likely: NDArray[np.float32]) -> list[BranchOffer]:
@@ -216,11 +215,11 @@ class Marker:
         for branch in self.bridge.branches(text.reading, likely):
             place = self._place(text, branch.path)
             if place is not None:
-                seen = text.seen().get((place.slot, place.context))
+                seen = text.seen().get(place)
                 unseen = branch.without(seen) if seen else branch
                 if len(unseen.candidates):
                     prefix = text.reading.before(branch.path, self.profile.prefix_length)
-                    seed = self._seeds.of(text.payload, place.slot, place.context)
+                    seed = self._seeds.of(text.payload, place)
                     mass = float(unseen.mass.sum())
                     found.append(BranchOffer(place, self.strategy, text.fresh, unseen, mass, prefix, seed))
         return sorted(found, key=lambda offer: -offer.mass)
@@ -238,9 +237,8 @@ class Marker:
         slot = 0
         if text.payload.layout is not None and text.payload.layout.codes > 1:
             slot = slots.slot_of(text.payload.layout.codes, self._slot_word(reading.before(path, slots.TAIL)))
-        if text.skip_repeats and text.seen().get((slot, context)):
-            return None
-        return Place(path, slot, context)
+        place = slot, context
+        return None if text.skip_repeats and text.seen().get(place) else place
 
     def _chosen(self, rows: Sequence[Sequence[tuple[float, HalfKey]]]) -> list[list[int]]:
         """The places that ``delta`` marks: those with enough mass, and those that were marked at the steps before.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -9,11 +10,12 @@ from numpy.typing import NDArray
 
 from ctwl_protocol import hashing
 
+from .continuations import Path
 from .expected_evidence import HIT_RATE, MarkedPosition, expected_rank_nats, null_hit
-from .places import Place
+from .payload import Place
 from .strategies import Branch, Strategy
 
-__all__ = ["BranchOffer", "Half", "HalfKey", "Offer", "marked_position"]
+__all__ = ["BranchOffer", "BranchOffers", "Half", "HalfKey", "Offers", "marked_position"]
 
 HalfKey: TypeAlias = tuple[int, tuple[int, ...]]
 """What decides a half: the permutation's seed, and the prefix that the proxy reads."""
@@ -26,17 +28,19 @@ class Half(NamedTuple):
     weights: NDArray[np.uint32]
 
 
-class Offer(Protocol):
-    """A place that is marked for the next token."""
+class Offers(Protocol):
+    """The places that are marked for the next token of a text."""
 
-    @property
-    def place(self) -> Place:
-        """The place."""
+    def __len__(self) -> int:
+        """How many."""
 
-    def mark(self, index: int, token: int, written: int, previous: MarkedPosition | None) -> MarkedPosition:
-        """The marked position, once the next token is written.
+    def mark(
+        self, path: Path, index: int, token: int, written: int, previous: MarkedPosition | None
+    ) -> MarkedPosition | None:
+        """The marked position, once the next token is written; None where nothing was marked.
 
         Args:
+            path: to the place.
             index: of the position in the reader's token sequence.
             token: the proxy token that the reader sees there.
             written: the provider's token.
@@ -45,7 +49,7 @@ class Offer(Protocol):
 
 
 class BranchOffer(NamedTuple):
-    """An offer whose candidates are known on the host.
+    """A place that is marked for the next token, where its candidates are known on the host.
 
     Attributes:
         place: the place.
@@ -73,9 +77,8 @@ class BranchOffer(NamedTuple):
         """What decides the half."""
         return self.seed, self.prefix
 
-    def mark(self, index: int, token: int, written: int, previous: MarkedPosition | None) -> MarkedPosition:
-        """See :meth:`Offer.mark`."""
-        del written
+    def mark(self, index: int, token: int, previous: MarkedPosition | None) -> MarkedPosition:
+        """See :meth:`Offers.mark`."""
         if self.half is not None:
             chance = float(self.half.weights[token]) / max(float(self.half.weights.sum(dtype=np.uint64)), 1.0)
             hit = float(self.half.inside[token])
@@ -90,6 +93,23 @@ class BranchOffer(NamedTuple):
         if self.strategy.traits.vanilla:
             return bool(ranks[0] < 1 << 31)
         return bool(self.branch.mass[ranks[1:] < ranks[0]].sum() < self.branch.mass.sum() / 2)
+
+
+class BranchOffers(dict[Path, BranchOffer]):
+    """See :class:`Offers`: those of the host, by their paths."""
+
+    @classmethod
+    def of(cls, offers: Iterable[BranchOffer]) -> BranchOffers:
+        """Find each by the path of its branch."""
+        return cls((offer.branch.path, offer) for offer in offers)
+
+    def mark(
+        self, path: Path, index: int, token: int, written: int, previous: MarkedPosition | None
+    ) -> MarkedPosition | None:
+        """See :meth:`Offers.mark`."""
+        del written
+        offer = self.get(path)
+        return None if offer is None else offer.mark(index, token, previous)
 
 
 def marked_position(
@@ -116,6 +136,4 @@ def marked_position(
     """
     null = null_hit(chance)
     rank_nats = expected_rank_nats(chance, fresh) if strategy.traits.ranks else 0.0
-    return MarkedPosition(
-        index, place.slot, place.context, token, null, hit + fresh * (null - hit), rank_nats, previous
-    )
+    return MarkedPosition(index, place, token, null, hit + fresh * (null - hit), rank_nats, previous)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,11 @@ from ctwl_protocol.records.record import Record, slot_seed
 
 from ..errors import OptionOutOfRange
 
-__all__ = ["Payload", "Seeds"]
+__all__ = ["Payload", "Place", "Seeds"]
+
+Place: TypeAlias = tuple[int, tuple[int, ...]]
+"""What decides the colours at a place in the reader's token sequence: the slot of the record that the position carries,
+and the context, the proxy tokens that are hashed there."""
 
 
 @dataclass(frozen=True)
@@ -66,13 +71,13 @@ class Seeds:
         self._beacon = cached(lambda context: (slot_seed(profile, context), *self._partition(context)))
         self._slot = cached(lambda context, **of_slot: slot_seed(profile, context, **of_slot))
 
-    def of(self, payload: Payload, slot: int, context: tuple[int, ...]) -> int:
+    def of(self, payload: Payload, place: Place) -> int:
         """``s(c, a)``: the seed of the permutation that a slot's code selects at a context (spec section 6.2)."""
-        return int(self.of_all([(payload, slot, context)])[0])
+        return int(self.of_all([(payload, place)])[0])
 
-    def of_all(self, places: Iterable[tuple[Payload, int, tuple[int, ...]]]) -> NDArray[np.uint32]:
-        """The same for many places, each a payload, a slot and a context: uint32 (places,)."""
-        words = [(payload.carried[slot], *self._words(payload, slot, context)) for payload, slot, context in places]
+    def of_all(self, places: Iterable[tuple[Payload, Place]]) -> NDArray[np.uint32]:
+        """The same for many places, each a payload, and a slot with a context: uint32 (places,)."""
+        words = [(payload.carried[slot], *self._words(payload, slot, context)) for payload, (slot, context) in places]
         found: NDArray[np.uint32] = _seeds(np.array(words, dtype=np.uint32).reshape(-1, 4), self._colours)
         return found
 

@@ -11,27 +11,13 @@ from numpy.typing import NDArray
 
 from .bridge import OPENINGS
 from .continuations import Continuations, Path
-from .payload import Payload, Seeds
+from .payload import Payload, Place, Seeds
 from .strategies import own_limit
 
-__all__ = ["Place", "Places", "PlacesOfRow"]
+__all__ = ["Places", "PlacesOfRow"]
 
 
 _NO_ENTRIES: NDArray[np.int32] = np.empty((0, 3), dtype=np.int32)
-
-
-class Place(NamedTuple):
-    """A place in the reader's token sequence at which the next token may be marked.
-
-    Attributes:
-        path: proxy tokens between the settled ones and the place.
-        slot: the slot of the record that the position carries.
-        context: the proxy tokens that are hashed there.
-    """
-
-    path: Path
-    slot: int
-    context: tuple[int, ...]
 
 
 class PlacesOfRow(NamedTuple):
@@ -42,7 +28,8 @@ class PlacesOfRow(NamedTuple):
         payload: what the row carries.
         settled: number of the reader's settled tokens, behind which the places stand.
         behind: the candidates behind the row's tail.
-        places: for each path of ``behind`` its place; None where the path is not marked.
+        paths: those of ``behind`` when the row was planned.
+        places: for each path its place; None where the path is not marked.
         seen: the tokens that are left alone at a place, because they were marked after this context before; by the
             index of the place, where there are any.
         fresh: share of the tokens whose lot is the text's own.
@@ -52,7 +39,8 @@ class PlacesOfRow(NamedTuple):
     payload: Payload
     settled: int
     behind: Continuations
-    places: list[Place | None]
+    paths: Sequence[Path]
+    places: Sequence[Place | None]
     seen: Mapping[int, Sequence[int]]
     fresh: float = 0.0
 
@@ -73,7 +61,7 @@ class Places:
         joined: int32 (m, 4), row (of the n), candidate, place, and proxy token there, of candidates that merge with the
             tail; those of one row and candidate stand together.
         seen: int32 (k, 2), place and proxy token: what is left alone.
-        places: the p places, with the row (of the n) of each.
+        places: the row (of the n), the path and the place of each.
         planned: the n rows' places, as they were given.
     """
 
@@ -84,7 +72,7 @@ class Places:
     limits: NDArray[np.int32]
     joined: NDArray[np.int32]
     seen: NDArray[np.int32]
-    places: list[tuple[int, Place]] = field(repr=False)
+    places: list[tuple[int, Path, Place]] = field(repr=False)
     planned: Sequence[PlacesOfRow] = field(repr=False)
 
     def __len__(self) -> int:
@@ -93,7 +81,12 @@ class Places:
     @classmethod
     def of(cls, rows: Sequence[PlacesOfRow], seeds: Seeds) -> Places:
         """Lay the places of several rows out, with the seeds of their permutations, and of the texts' own lots."""
-        places = [(n, place) for n, row in enumerate(rows) for place in row.places if place is not None]
+        places = [
+            (n, path, place)
+            for n, row in enumerate(rows)
+            for path, place in zip(row.paths, row.places, strict=True)
+            if place is not None
+        ]
         # The number of each row's paths among all places, -2 where a path is not marked; then -1 for index -1.
         marked = np.array([place is not None for row in rows for place in (*row.places, None)], dtype=np.bool_)
         numbers = np.where(marked, np.cumsum(marked) - 1, -2).astype(np.int32)
@@ -114,14 +107,14 @@ class Places:
             for token in tokens
         ]
         lots = [
-            (rows[n].payload.own_seed(rows[n].settled + len(place.path)), own_limit(rows[n].fresh))
-            for n, place in (places if any(row.fresh for row in rows) else [])
+            (rows[n].payload.own_seed(rows[n].settled + len(path)), own_limit(rows[n].fresh))
+            for n, path, _ in (places if any(row.fresh for row in rows) else [])
         ]
         own, limits = np.array(lots, dtype=np.uint32).reshape(-1, 2).view(np.int32).T
         return cls(
             np.array([row.row for row in rows], dtype=np.int32),
             maps,
-            seeds.of_all([(rows[n].payload, place.slot, place.context) for n, place in places]).view(np.int32),
+            seeds.of_all([(rows[n].payload, place) for n, _, place in places]).view(np.int32),
             own,
             limits,
             joined,

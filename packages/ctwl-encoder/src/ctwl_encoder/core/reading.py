@@ -10,6 +10,7 @@ from __future__ import annotations
 import codecs
 import re
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
@@ -135,6 +136,11 @@ class Step(NamedTuple):
         """The step from one tail to another."""
         now = settled + after.tokens
         return cls(after, settled, now, common_prefix_length(before.tokens, now))
+
+    def shown(self) -> Iterator[tuple[Path, int]]:
+        """The tokens that were not there before, the first one first: the path to each, and the token."""
+        for depth in range(self.same, len(self.now)):
+            yield self.now[:depth], self.now[depth]
 
 
 @dataclass(slots=True)

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Iterator, Mapping, MutableMapping
-from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from collections.abc import MutableMapping
+from dataclasses import dataclass, replace
 
-from .continuations import Path
 from .expected_evidence import MarkedPosition, marked_positions
-from .offers import Offer
-from .payload import Payload
+from .offers import Offers
+from .payload import Payload, Place
 from .reading import Reading, Step
 
 __all__ = ["TextState"]
-
-_SlotAndContext: TypeAlias = tuple[int, tuple[int, ...]]
-"""What decides a position's colours: its slot, and the context that is hashed there."""
 
 
 @dataclass(slots=True)
@@ -29,7 +24,7 @@ class TextState:
         reading: the reader's tokens.
         last: the last marked position.
         ended: whether its last token became no text, as a token that ends a text.
-        offers: the places that were marked for the next token, by their paths.
+        offers: the places that were marked for the next token; None before it is marked.
         fresh: under ``gumbel``, share of the tokens whose lot is the text's own; else 0.
         skip_repeats: whether positions are left alone whose context has been marked in it.
     """
@@ -39,18 +34,17 @@ class TextState:
     reading: Reading
     last: MarkedPosition | None = None
     ended: bool = False
-    offers: Mapping[Path, Offer] = field(default_factory=dict)
+    offers: Offers | None = None
     fresh: float = 0.0
     skip_repeats: bool = False
-    _seen: MutableMapping[_SlotAndContext, tuple[int, ...]] | None = None
+    _seen: MutableMapping[Place, tuple[int, ...]] | None = None
 
-    def seen(self) -> MutableMapping[_SlotAndContext, tuple[int, ...]]:
+    def seen(self) -> MutableMapping[Place, tuple[int, ...]]:
         """The tokens that were marked at each place. Do not keep it: the longer text takes it over and changes it."""
         if self._seen is None:
             self._seen = {}
             for mark in marked_positions(self.last):
-                place = mark.slot, mark.context
-                self._seen[place] = (*self._seen.get(place, ()), mark.token)
+                self._seen[mark.place] = (*self._seen.get(mark.place, ()), mark.token)
         return self._seen
 
     def fork(self) -> TextState:
@@ -58,14 +52,7 @@ class TextState:
 
         It is of use until something is added to this one.
         """
-        return replace(self, offers={}, _seen=ChainMap({}, self.seen()))
-
-    def shown(self, step: Step) -> Iterator[tuple[Offer, int]]:
-        """The offers at whose places a step shows a token, the first place first, and that token."""
-        for depth in range(step.same, len(step.now)):
-            offer = self.offers.get(step.now[:depth])
-            if offer is not None:
-                yield offer, step.now[depth]
+        return replace(self, offers=None, _seen=ChainMap({}, self.seen()))
 
     def after(self, step: Step | None, token: int) -> TextState:
         """The text with one more token of the provider's; its marked positions follow what the reader sees now.
@@ -77,16 +64,18 @@ class TextState:
         last, seen = self.last, self.seen()
         self._seen = None
         if step is None:
-            return replace(self, ended=True, offers={}, _seen=seen)
+            return replace(self, ended=True, offers=None, _seen=seen)
         count, same = self.reading.count, step.same
         while last is not None and last.position >= count + same:
-            tokens = list(seen[last.slot, last.context])
+            tokens = list(seen[last.place])
             tokens.remove(last.token)
-            seen[last.slot, last.context] = tuple(tokens)
+            seen[last.place] = tuple(tokens)
             last = last.previous
-        for offer, shown in self.shown(step):
-            last = offer.mark(count + len(offer.place.path), shown, token, last)
-            place = last.slot, last.context
-            seen[place] = (*seen.get(place, ()), last.token)
+        if self.offers is not None:
+            for path, shown in step.shown():
+                mark = self.offers.mark(path, count + len(path), shown, token, last)
+                if mark is not None:
+                    seen[mark.place] = (*seen.get(mark.place, ()), shown)
+                    last = mark
         reading = self.reading.after(step)  # not by `replace`, which is slow: each row of a step passes here
-        return TextState(self.payload, self.delta, reading, last, False, {}, self.fresh, self.skip_repeats, seen)
+        return TextState(self.payload, self.delta, reading, last, False, None, self.fresh, self.skip_repeats, seen)

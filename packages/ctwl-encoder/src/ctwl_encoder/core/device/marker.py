@@ -14,7 +14,7 @@ from ..offers import HalfKey
 from ..places import Places, PlacesOfRow
 from ..text_state import TextState
 from . import operations, plain
-from .step import DeviceOffer, DeviceStep, Later, Reported, Tables, to_host
+from .step import DeviceOffers, DeviceStep, Later, Reported, Tables, to_host
 
 __all__ = ["DeviceMarker"]
 
@@ -49,8 +49,15 @@ class DeviceMarker(Marker):
             self._likely.fetch([(self._rows[id(text)], token) for text, token in asked])
         if self._inside is not None:
             steps = [(text, self.bridge.step(text.reading.tail, token)) for text, token in asked]
-            shown = [each for text, step in steps if step is not None for each in text.shown(step)]
-            self._inside.fetch([(offer.half, token) for offer, token in shown if isinstance(offer, DeviceOffer)])
+            self._inside.fetch(
+                [
+                    (text.offers.halves[path], shown)
+                    for text, step in steps
+                    if step is not None and isinstance(text.offers, DeviceOffers) and text.offers.halves
+                    for path, shown in step.shown()
+                    if path in text.offers.halves
+                ]
+            )
 
     def plan(self, texts: Sequence[TextState]) -> Places:
         """The places of a step: what can be known before its logits.
@@ -63,13 +70,10 @@ class DeviceMarker(Marker):
 
     def _plan_row(self, row: int, text: TextState) -> PlacesOfRow:
         behind, seen = self.bridge.continuations(text.reading.tail), text.seen()
-        places = [self._place(text, path) for path in behind.paths]
-        left = {
-            n: tokens
-            for n, place in enumerate(places)
-            if place is not None and (tokens := seen.get((place.slot, place.context)))
-        }
-        return PlacesOfRow(row, text.payload, text.reading.count, behind, places, left, text.fresh)
+        paths = behind.paths
+        places = [self._place(text, path) for path in paths]
+        left = {n: seen[place] for n, place in enumerate(places) if place in seen and place is not None}
+        return PlacesOfRow(row, text.payload, text.reading.count, behind, paths, places, left, text.fresh)
 
     def ahead(self, text: TextState, tokens: Sequence[int]) -> list[TextState]:
         """A text, and what becomes of it with each of some draft tokens, as far as this is known before the logits.
@@ -79,10 +83,8 @@ class DeviceMarker(Marker):
         texts = [text]
         for token in tokens:
             fork = texts[-1].fork()
-            places = self._plan_row(0, fork).places if self._is_begun(fork) else []
-            fork.offers = {
-                place.path: DeviceOffer(place, self.strategy, text.fresh) for place in places if place is not None
-            }
+            if self._is_begun(fork):
+                fork.offers = DeviceOffers(self._plan_row(0, fork), self.strategy)
             texts.append(self.extend(fork, token))
         return texts
 
@@ -122,7 +124,7 @@ class DeviceMarker(Marker):
                     self._seeds,
                 )
                 step = DeviceStep.of(places, logits.device)
-        halves: Mapping[int, int | None] = dict.fromkeys(range(len(places)))
+        halves: Mapping[int, Mapping[Path, int]] | None = None
         if not self.strategy.keeps_distribution:
             halves = self._raise(texts, logits, plain.entries_of(likely, tables, step), places, step)
         elif len(places):
@@ -132,23 +134,23 @@ class DeviceMarker(Marker):
     def _release(self) -> None:
         """Forget the step before: its matrices on the device are as large as those of the next one."""
         for text in self._offered:
-            text.offers = {}
+            text.offers = None
         self._offered, self._rows, self._likely, self._inside = [], {}, None, None
 
     def _note(
-        self, texts: Sequence[TextState], places: Places, likely: Later, halves: Mapping[int, int | None]
+        self,
+        texts: Sequence[TextState],
+        places: Places,
+        likely: Later,
+        halves: Mapping[int, Mapping[Path, int]] | None = None,
     ) -> None:
-        """Note in the texts what was offered to each: the numbers of the marked places, with the half of each."""
+        """Note in the texts what was offered to each; under ``delta``, with the halves that :meth:`_raise` returns."""
         self._offered = list(texts)
         self._likely = likely
         self._rows = {id(texts[row]): n for n, row in enumerate(places.rows.tolist())}
-        offers: list[dict[Path, DeviceOffer]] = [{} for _ in places.rows]
-        for number, half in halves.items():
-            row, place = places.places[number]
-            own = (None, 0) if half is None else (self._inside, half)
-            offers[row][place.path] = DeviceOffer(place, self.strategy, places.planned[row].fresh, likely, row, *own)
-        for row, offered in zip(places.rows.tolist(), offers, strict=True):
-            texts[row].offers = offered  # rows with the same tokens share their text
+        for n, planned in enumerate(places.planned):  # rows with the same tokens share their text
+            own = None if halves is None else halves.get(n, {})
+            texts[planned.row].offers = DeviceOffers(planned, self.strategy, likely, n, self._inside, own)
 
     def _raise(
         self,
@@ -157,20 +159,20 @@ class DeviceMarker(Marker):
         entries: plain.Entries,
         places: Places,
         step: DeviceStep,
-    ) -> dict[int, int]:
+    ) -> dict[int, dict[Path, int]]:
         """Mark under a strategy that adds ``delta`` (spec section 8.2).
 
         Returns:
-            The numbers of the places that were marked; for each the row of its half in ``_inside``.
+            By row, the paths of the places that were marked; for each the row of its half in ``_inside``.
         """
         masses = to_host(plain.masses(entries, len(places))).tolist()
         rows, length = places.rows.tolist(), self.profile.prefix_length
         keys: list[HalfKey] = [
-            (seed, texts[rows[row]].reading.before(place.path, length))
-            for seed, (row, place) in zip(places.seeds.view(np.uint32).tolist(), places.places, strict=True)
+            (seed, texts[rows[row]].reading.before(path, length))
+            for seed, (row, path, _) in zip(places.seeds.view(np.uint32).tolist(), places.places, strict=True)
         ]
         own: list[list[int]] = [[] for _ in rows]
-        for number, (row, _) in enumerate(places.places):
+        for number, (row, _, _) in enumerate(places.places):
             if masses[number] > 0:
                 own[row].append(number)
         chosen = self._chosen([[(masses[i], keys[i]) for i in numbers] for numbers in own])
@@ -185,7 +187,11 @@ class DeviceMarker(Marker):
             self._inside = Later(inside)
         self._forget(len(rows))
         self._members = {key: inside for key, inside in self._members.items() if key in self._halves}
-        return {i: halves[keys[i]] for i in marked}
+        of_rows: dict[int, dict[Path, int]] = {}
+        for i in marked:
+            row, path, _ = places.places[i]
+            of_rows.setdefault(row, {})[path] = halves[keys[i]]
+        return of_rows
 
     def _members_of(self, keys: Sequence[HalfKey], device: torch.device) -> torch.Tensor:
         """Membership in some halves, at least one: bool (halves, |V|). The proxy is asked where it is not known yet."""

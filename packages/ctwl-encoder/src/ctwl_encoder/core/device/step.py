@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,13 +11,14 @@ import torch
 from numpy.typing import NDArray
 
 from ..bridge import OPENINGS, Bridge
+from ..continuations import Path
 from ..expected_evidence import HIT_RATE, MarkedPosition
 from ..offers import marked_position
-from ..places import Place, Places
+from ..places import Places, PlacesOfRow
 from ..strategies import Strategy
 from ..text_state import TextState
 
-__all__ = ["DeviceOffer", "DeviceStep", "Later", "Reported", "Tables", "to_host"]
+__all__ = ["DeviceOffers", "DeviceStep", "Later", "Reported", "Tables", "to_host"]
 
 
 class Tables(NamedTuple):
@@ -128,29 +130,38 @@ class Later:
         return self._known[row, column]
 
 
-class DeviceOffer(NamedTuple):
-    """An offer whose candidates stay on the device; see :class:`ctwl_encoder.core.offers.Offer`.
+@dataclass(slots=True)  # frozen, it takes twice as long to make: each row of a step has one
+class DeviceOffers:
+    """See :class:`ctwl_encoder.core.offers.Offers`: those of a row whose candidates stay on the device.
 
     Attributes:
-        place: the place.
-        strategy: how it is marked.
-        fresh: share of the tokens whose lot is the text's own.
+        planned: the row's places.
+        strategy: how they are marked.
         likely: the probabilities of the step; None for a draft, whose logits are still to come.
-        row: of ``likely``.
-        inside: under ``delta``, membership in the halves of the step.
-        half: row of ``inside``.
+        number: row of ``likely``.
+        inside: membership in the halves of the step; None where the proxy was not asked.
+        halves: by the paths of the places that are marked, rows of ``inside``; None where all places are marked, and
+            the proxy was not asked.
     """
 
-    place: Place
+    planned: PlacesOfRow
     strategy: Strategy
-    fresh: float
     likely: Later | None = None
-    row: int = 0
+    number: int = 0
     inside: Later | None = None
-    half: int = 0
+    halves: Mapping[Path, int] | None = None
 
-    def mark(self, index: int, token: int, written: int, previous: MarkedPosition | None) -> MarkedPosition:
-        """See :meth:`ctwl_encoder.core.offers.Offer.mark`."""
-        chance = 0.0 if self.likely is None else self.likely.at(self.row, written)
-        hit = HIT_RATE if self.inside is None else self.inside.at(self.half, token)
-        return marked_position(self.place, self.strategy, self.fresh, index, token, chance, hit, previous)
+    def __len__(self) -> int:
+        return sum(map(bool, self.planned.places)) if self.halves is None else len(self.halves)
+
+    def mark(
+        self, path: Path, index: int, token: int, written: int, previous: MarkedPosition | None
+    ) -> MarkedPosition | None:
+        """See :meth:`ctwl_encoder.core.offers.Offers.mark`."""
+        planned = self.planned
+        place = planned.places[planned.paths.index(path)] if path in planned.paths else None
+        if place is None or (self.halves is not None and path not in self.halves):
+            return None
+        chance = 0.0 if self.likely is None else self.likely.at(self.number, written)
+        hit = HIT_RATE if self.halves is None or self.inside is None else self.inside.at(self.halves[path], token)
+        return marked_position(place, self.strategy, planned.fresh, index, token, chance, hit, previous)
