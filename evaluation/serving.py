@@ -158,7 +158,7 @@ def host_alone(
     """Seconds of the host's work at each step, as on a server with a GPU: reading and planning, then candidates.
 
     Args:
-        bridge: whose caches are not used.
+        bridge: from the model's vocabulary to the proxy's; a copy that remembers nothing is used.
         strategy: to mark by.
         tokens: int64 (rows, steps).
         reported: by step, the candidates that the device reported.

@@ -54,6 +54,7 @@ OPENINGS = len(Kind) + 2
 """Ways in which a candidate may begin: the kinds of characters, and the two of this module."""
 
 _NOWHERE: NDArray[np.int32] = np.full(OPENINGS, -1, dtype=np.int32)
+"""The place of each opening behind a tail that has none: every candidate may merge."""
 
 
 class Bridge:
@@ -87,9 +88,11 @@ class Bridge:
         self.opening: NDArray[np.uint8] = np.array(
             [_opening(text) if ids else _NOTHING for text, ids in zip(texts, tokens, strict=True)], dtype=np.uint8
         )
-        # Candidates that are certainly cut off from a text, by the kind of its last character; new words always are.
-        self._apart = {before: np.append(self._breaks[before], [True, False]) for before in Kind}
-        self._place_of = {before: np.where(apart, 0, -1).astype(np.int32) for before, apart in self._apart.items()}
+        # By the kind of a text's last character: candidates that are certainly cut off from it follow at its one place, 0.
+        # New words always are cut off.
+        self._place_of = {
+            before: np.where(np.append(self._breaks[before], [True, False]), 0, -1).astype(np.int32) for before in Kind
+        }
         self._forget()
 
     def check_size(self, size: int) -> None:
@@ -211,7 +214,7 @@ class Bridge:
         probes = {_SPACED: " x"}
         if before is Kind.WHITE:
             probes |= {Kind.LETTER: "x", Kind.DIGIT: "1", Kind.MARK: "<", Kind.APOSTROPHE: "'"}
-        return follow(tail.text, self._apart[before], probes, self.proxy.tokenizer)
+        return follow(tail.text, self._place_of[before] >= 0, probes, self.proxy.tokenizer)
 
 
 def _alone(data: bytes | None) -> str | None:

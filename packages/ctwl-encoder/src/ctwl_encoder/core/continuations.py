@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ctwl_protocol.proxy import ProxyTokenizer
 
-__all__ = ["MOST_JOINED", "Continuations", "Path", "common_prefix_length", "follow"]
+__all__ = ["MOST_JOINED", "NO_ENTRIES", "Continuations", "Path", "common_prefix_length", "follow"]
 
 Path: TypeAlias = tuple[int, ...]
 """Proxy tokens between the settled ones and a place."""
@@ -30,7 +30,8 @@ MOST_FURTHER = 8
 """Places inside of candidates that are marked behind one tail, those with most candidates. Chosen by hand: most tails
 have none; it bounds the memory of a row on the device."""
 
-_NO_ENTRIES: NDArray[np.int32] = np.empty((0, 3), dtype=np.int32)
+NO_ENTRIES: NDArray[np.int32] = np.empty((0, 3), dtype=np.int32)
+"""See :attr:`Continuations.entries`: no candidate was tokenized with the tail."""
 
 
 class Continuations:
@@ -55,7 +56,7 @@ class Continuations:
         self.bases = len(paths)
         self.place_of = place_of
         self.joined: dict[int, Path] = {}
-        self.entries = _NO_ENTRIES
+        self.entries = NO_ENTRIES
         self._shown: dict[Path, list[tuple[int, int]]] = {}
         """The joined candidates at each place, each with the token that it shows there."""
         self._further: dict[Path, None] = {}
@@ -74,9 +75,7 @@ class Continuations:
         further = sorted(self._further, key=lambda path: -len(self._shown[path]))
         self.paths = [*self.paths[: self.bases], *further[:MOST_FURTHER]]
         rows = [(i, place, token) for place, path in enumerate(self.paths) for i, token in self._shown.get(path, ())]
-        rows.sort()
-        flat = np.fromiter(chain.from_iterable(rows), dtype=np.int32, count=3 * len(rows))
-        self.entries = flat.reshape(-1, 3)
+        self.entries = np.fromiter(chain.from_iterable(sorted(rows)), dtype=np.int32).reshape(-1, 3)
 
     def _show(self, candidate: int, tokens: Path) -> None:
         """Note what a candidate shows at each place, from its longer tail's tokens."""

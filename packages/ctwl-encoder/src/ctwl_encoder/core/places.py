@@ -10,14 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .bridge import OPENINGS
-from .continuations import Continuations, Path
+from .continuations import NO_ENTRIES, Continuations, Path
 from .payload import Payload, Place, Seeds
 from .strategies import own_limit
 
 __all__ = ["Places", "PlacesOfRow"]
-
-
-_NO_ENTRIES: NDArray[np.int32] = np.empty((0, 3), dtype=np.int32)
 
 
 class PlacesOfRow(NamedTuple):
@@ -95,7 +92,7 @@ class Places:
         starts = np.concatenate([[0], ends[:-1]]).astype(np.int64) if rows else ends
         local = np.array([row.behind.place_of for row in rows], dtype=np.int64).reshape(-1, OPENINGS)
         maps = numbers[np.where(local < 0, ends[:, None] - 1, starts[:, None] + local)]
-        entries = np.concatenate([_NO_ENTRIES, *(row.behind.entries for row in rows)])
+        entries = np.concatenate([NO_ENTRIES, *(row.behind.entries for row in rows)])
         owner = np.repeat(np.arange(len(rows), dtype=np.int32), [len(row.behind.entries) for row in rows])
         joined = np.column_stack([owner, entries])
         joined[:, 2] = numbers[starts[owner] + entries[:, 1]]
