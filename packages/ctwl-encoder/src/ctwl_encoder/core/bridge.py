@@ -88,8 +88,8 @@ class Bridge:
         self.opening: NDArray[np.uint8] = np.array(
             [_opening(text) if ids else _NOTHING for text, ids in zip(texts, tokens, strict=True)], dtype=np.uint8
         )
-        # By the kind of a text's last character: candidates that are certainly cut off from it follow at its one place, 0.
-        # New words always are cut off.
+        # By the kind of a text's last character: 0 for candidates that are certainly cut off from it, else -1.
+        # New words are always cut off.
         self._place_of = {
             before: np.where(np.append(self._breaks[before], [True, False]), 0, -1).astype(np.int32) for before in Kind
         }
