@@ -6,7 +6,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PACKAGES := packages/ctwl-protocol packages/ctwl-encoder packages/ctwl-encoder-whole packages/ctwl-decoder packages/ctwl-decoder-whole \
 	conformance-tests
-TORCH := $(shell grep '^torch==' requirements-dev.txt)
+# make TORCH_INDEX=https://download.pytorch.org/whl/cpu ... takes the build of torch without CUDA.
+TORCH := $(shell grep '^torch==' requirements-dev.txt) $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX))
 PROFILE := org.ctwl.smollm2-135m.1
 PROMPT ?= The council said on Tuesday that the new bridge over the river would
 export TOKENIZERS_PARALLELISM := true

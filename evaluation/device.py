@@ -2,9 +2,10 @@
 
 A provider with a large vocabulary (SmolLM2 over Tekken's 131,072 tokens, transplant.py) writes texts from the same
 prompts and seeds in two ways: as the encoder marks, with torch, and by the NumPy functions that define the strategies
-(spec sections 8.3 and 8.4). The public reads them with the offline profile's proxy. Stated for each way: how many texts
-are found with their code, the hit rate, and at each step the NLL that is expected under what was marked, less that of
-what was not; the model's own distribution is meant, after temperature and top-p.
+(spec sections 8.3 and 8.4). A third way marks on the device, and each context only once in a text: only so the whole
+text keeps the model's probabilities. The public reads them with the offline profile's proxy. Stated for each way: how
+many texts are found with their code, the hit rate, and at each step the NLL that is expected under what was marked,
+less that of what was not; the model's own distribution is meant, after temperature and top-p.
 
     python evaluation/device.py --out evaluation/results/device.json
 """
@@ -12,6 +13,7 @@ what was not; the model's own distribution is meant, after temperature and top-p
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import eq
 from unittest.mock import patch
 
 import numpy as np
@@ -39,6 +41,14 @@ def reference(marker: DeviceMarker, texts: Sequence[TextState], logits: torch.Te
     marker._offered = list(texts)
 
 
+WAYS = {
+    "device": (DeviceMarker.reweigh, False),
+    "reference": (reference, False),
+    "device, repeats skipped": (DeviceMarker.reweigh, True),
+}
+"""How to mark, and whether each context is marked only once in a text."""
+
+
 def watched(reweigh: Callable[..., None], changes: list[np.ndarray]) -> Callable[..., None]:
     """A way of marking that notes by how much the expected NLL changes: float64 (rows,) a step."""
 
@@ -57,16 +67,16 @@ def main(options: Options) -> Result:
     proxy = open_proxy(OFFLINE, fast=True)
     decoder = Decoder(proxy, kept(proxy))
     encoder = Encoder(*provider("tekken"), open_proxy(OFFLINE, lazy=True))
-    ways = {"device": DeviceMarker.reweigh, "reference": reference}
     batch, length = min(options.batch, options.texts), round(1.2 * options.tokens)
-    rows, written = [], dict[str, list[str]]()
+    rows = []
     for strategy, temperature, top_p in SETTINGS:
-        for way, reweigh in tracked(list(ways.items()), strategy):
+        written = dict[str, list[str]]()
+        for way, (reweigh, skip_repeats) in tracked(list(WAYS.items()), strategy):
             changes: list[np.ndarray] = []
             with patch.object(DeviceMarker, "reweigh", watched(reweigh, changes)):
                 texts = generated(
                     encoder, options.texts, length, batch=batch, seed=options.seed, strategy=strategy,
-                    temperature=temperature, top_p=top_p,
+                    temperature=temperature, top_p=top_p, skip_repeats=skip_repeats,
                 )  # fmt: skip
             written[way] = [generation.text for generation in texts]
             change = np.stack(changes).reshape(-1, length, batch).mean(axis=1).reshape(-1)
@@ -84,10 +94,9 @@ def main(options: Options) -> Result:
                     "hit rate": round(float(np.mean([each["hits"] for each in counted])), 4),
                     "hit rate of a wrong code": round(float(np.mean([each["wrong"] for each in counted])), 4),
                     "change of the expected NLL, nats a token": mean(change),
+                    "texts equal to the device's": sum(map(eq, written[way], written["device"])),
                 }
             )  # fmt: skip
-        same = sum(one == other for one, other in zip(*written.values(), strict=True))
-        rows[-1]["texts equal to the device's"] = same
     return {"settings": {"provider's vocabulary": "tekken"}, "rows": rows}
 
 

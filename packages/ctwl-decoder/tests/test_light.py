@@ -137,12 +137,15 @@ def test_a_proxy_lm_that_is_not_here_leaves_the_ranks() -> None:
     def missing() -> object:
         raise ProxyNotFound("the weights are nowhere", "fetch the weights")
 
+    decoder = Decoder(LaterProxy(refuses().profile, refuses().tokenizer, missing))  # type: ignore[arg-type]
     with pytest.raises(ProxyNotFound) as refused:
-        Decoder(LaterProxy(refuses().profile, refuses().tokenizer, missing)).decode(PLAIN)  # type: ignore[arg-type]
+        decoder.decode(PLAIN)
     said = str(refused.value).splitlines()
     assert said[0].startswith("The quick reading says: No watermark found (p = ") and "not here" in said[1]
     assert any("--light" in line for line in said) and "  fetch the weights" in said
     assert all(len(line) <= 120 for line in said)
+    with pytest.raises(ProxyNotFound, match=r"^the weights are nowhere$"):  # the ranks were not asked for
+        decoder.decode(PLAIN, score="both")
 
 
 def test_the_command_says_that_another_profile_would_not_show(

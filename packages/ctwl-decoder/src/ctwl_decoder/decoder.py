@@ -255,7 +255,9 @@ class Decoder:
         try:
             findings = self._read_whole(variants, plan.whole, findings, progress)
         except ProxyNotFound as error:
-            light = self._assembler.analysis(text, finding, plan).report if findings else None
+            if not findings:  # nothing but the proxy LM was asked for
+                raise
+            light = self._assembler.analysis(text, finding, plan).report
             raise ProxyNotFound(files_missing(light, self.profile.name, error), error.fetch) from error
         except ExtraMissing as error:
             raise ExtraMissing(f"{error}. {ADD_LIGHT}" if findings else str(error)) from error

@@ -188,21 +188,22 @@ def no_detector(provider: int, name: str | None, state: str) -> str:
     return f"The registry names no detector of {name}."
 
 
-def files_missing(light: Report | None, profile: str, error: ProxyNotFound) -> str:
+def files_missing(light: Report, profile: str, error: ProxyNotFound) -> str:
     """Why a text was not read whole, in short lines: what the ranks showed, what is missing, and what to try.
 
     Args:
-        light: the report by the ranks alone; None where these were not asked for.
+        light: the report by the ranks alone.
         profile: the name of the profile.
         error: says what is missing.
     """
-    lines = []
-    if light is not None:
-        said = f"The quick reading says: {headline(light)}"
-        lines = [f"{said}." if light.detected else f"{said} ({_why(light)})."]
+    said = f"The quick reading says: {headline(light)}"
     missing = "." if error.fetch else f": {error}."
-    lines += [f"The whole reading needs files of {profile} that are not here{missing}", "Try one of these:"]
-    lines.append("  --light: the quick reading alone")
+    lines = [
+        f"{said}." if light.detected else f"{said} ({_why(light)}).",
+        f"The whole reading needs files of {profile} that are not here{missing}",
+        "Try one of these:",
+        "  --light: the quick reading alone",
+    ]
     if profile != OFFLINE:
         lines.append(f"  --profile {OFFLINE}: if the text was written with that profile")
     if error.fetch:
