@@ -65,6 +65,7 @@ def main(prompt: str) -> int:
     show("What it says of a text that the same model wrote from the same prompt, unmarked", describe(other))
     right = report.detected and report.code == beacon.code
     print(f"\n{'The code was read back exactly.' if right else 'The code was NOT read back; run it again.'}")
+    print("docs/readers/results.md explains each line of a report.")
     return 0 if right else 1
 
 
