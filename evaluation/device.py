@@ -38,7 +38,7 @@ def reference(marker: DeviceMarker, texts: Sequence[TextState], logits: torch.Te
     """Mark as :meth:`ctwl_encoder.core.device.marker.DeviceMarker.reweigh` does, by NumPy."""
     marker._release()  # candidates of a large vocabulary take gigabytes in some hundred steps
     marker.reweigh_by_numpy(texts, logits.numpy(), logits.softmax(dim=1).numpy())
-    marker._offered = list(texts)
+    marker._steps.append(list(texts))
 
 
 WAYS = {

@@ -180,6 +180,7 @@ def host_alone(
         planned = marker.plan(texts)
         if len(planned.rows):
             marker._reported = Reported(reported[place], [texts[row] for row in planned.rows.tolist()])
+        marker._release()
         marker._note(texts, planned, Later(likely))
         marker.look_up(texts, written)
         texts = [marker.extend(text, token) for text, token in zip(texts, written, strict=True)]

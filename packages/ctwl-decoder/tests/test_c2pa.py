@@ -245,7 +245,7 @@ def test_the_routes_keep_what_their_schema_promises(client: httpx.Client, mode: 
         @settings(max_examples=25, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
         @given(case=operation.as_strategy(generation_mode=schemathesis.GenerationMode(mode)))
         def check(case: Any) -> None:
-            case.call_and_validate(excluded_checks=[positive_data_acceptance, negative_data_rejection])
+            case.call_and_validate(timeout=60, excluded_checks=[positive_data_acceptance, negative_data_rejection])
 
         check()
 

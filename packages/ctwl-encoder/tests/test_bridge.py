@@ -25,6 +25,7 @@ from transformers import (
 )
 
 from ctwl_encoder import Bridge, Encoder
+from ctwl_encoder.core import bridge as bridge_module
 from ctwl_encoder.core.continuations import Continuations
 from ctwl_encoder.core.device.marker import DeviceMarker
 from ctwl_encoder.core.expected_evidence import marked_positions
@@ -232,6 +233,40 @@ def test_white_space_behind_a_word_needs_no_tokenizing(families: dict[str, Any],
     assert branch.path == reading.tail.tokens
     shown = {pieces[i]: gpt2.tokenizer.decode(np.array([token])) for i, token in zip(*branch[1:3], strict=True)}
     assert shown == {b"\n": "\n", b"\n\n": "\n\n", b"  ": " ", b" \n": " ", b"\t": "\t"}
+
+
+@pytest.mark.parametrize("before", ["word", "word\n", "word  ", "7", "%"])
+def test_a_space_before_a_digit_is_read_as_a_reader_does(proxy: Proxy, before: str) -> None:
+    """Where each digit stands alone, the space before it belongs to the white space, never to the digit."""
+    bridge = Bridge([before.encode(), b" 12"], proxy)
+    reading = read_on(bridge, read_on(bridge, bridge.start(), 0), 1)
+    assert [*reading.recent, *reading.tail.tokens] == proxy.tokenizer.encode_within([before + " 12"])[0]
+
+
+def test_a_long_tail_costs_no_more_than_a_short_one(proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client may let a model write a word without end; what is tokenized and remembered stays bounded."""
+    vocabulary: list[bytes | None] = [bytes([a, b]) for a, b in product(range(0x61, 0x7B), repeat=2)]
+    bridge, counted = Bridge(vocabulary, proxy), list[int]()
+    encode = ProxyTokenizer.encode_within
+
+    def count(self: ProxyTokenizer, texts: list[str]) -> list[list[int]]:
+        counted.append(sum(map(len, texts)))
+        return encode(self, texts)
+
+    monkeypatch.setattr(ProxyTokenizer, "encode_within", count)
+    reading, rng, joined = bridge.start(), np.random.default_rng(1), list[int]()
+    for token in rng.integers(0, len(vocabulary), 120).tolist():
+        reading = read_on(bridge, reading, token)
+        bridge.join(reading.tail, rng.choice(len(vocabulary), 64, replace=False).tolist())
+        joined.append(len(bridge.continuations(reading.tail).joined))
+    assert len(reading.tail.text) > 200
+    assert joined[0] == 64 and 0 < joined[-1] < 32
+    assert max(counted) <= bridge_module.JOINED_BYTES
+    monkeypatch.setattr(bridge_module, "_REMEMBERED", 1 << 20)
+    for token in rng.integers(0, len(vocabulary), 120).tolist():
+        reading = read_on(bridge, reading, token)
+        bridge.join(reading.tail, rng.choice(len(vocabulary), 64, replace=False).tolist())
+    assert len(bridge._tails) < 60
 
 
 def test_the_places_inside_of_candidates_are_bounded() -> None:

@@ -133,6 +133,47 @@ def test_rows_that_share_a_text_are_marked_once(bridge: Bridge, smollm2: tuple[A
     assert mark.position == len(text.reading)
 
 
+@pytest.mark.parametrize("skip_repeats", [False, True])
+def test_a_text_that_is_read_anew_is_marked_as_before(
+    bridge: Bridge, smollm2: tuple[Any, Any], skip_repeats: bool
+) -> None:
+    """As after a preemption: what stands at which place follows from the tokens alone."""
+    marker = DeviceMarker(bridge, Strategy.UNBIASED)
+    ids = smollm2[1]("The old bridge and the old river, the old mill and the old town." * 3)["input_ids"]
+    text, anew = (marker.start(Payload((5,)), 2.0, skip_repeats=skip_repeats) for _ in range(2))
+    left = 0
+    for number, token in enumerate(ids):
+        found = torch.from_numpy(made_logits(bridge, 2, number))
+        found[1] = found[0]
+        marker.reweigh([text, anew], found)
+        assert torch.equal(found[0], found[1])
+        left += not torch.isinf(found).any()
+        text, anew = marker.extend(text, token), marker.start(Payload((5,)), 2.0, skip_repeats=skip_repeats)
+        for known in ids[: number + 1]:
+            anew = marker.extend(anew, known)
+        assert anew.seen() == text.seen()
+    assert left > 20 if skip_repeats else left < 15
+
+
+def test_texts_that_take_turns_keep_their_marks(bridge: Bridge, smollm2: tuple[Any, Any]) -> None:
+    """As batches do under pipeline parallelism. Too little that is kept costs the expected evidence, and no mark."""
+    ids = smollm2[1](WORDS)["input_ids"]
+    marked, seen = [], []
+    for kept in (2, 1):
+        marker = DeviceMarker(bridge, Strategy.UNBIASED, kept=kept)
+        texts = [marker.start(Payload((code,)), 2.0) for code in (5, 77)]
+        for number, token in enumerate(ids):
+            for i in range(2):
+                marker.reweigh([texts[i]], torch.from_numpy(made_logits(bridge, 1, number)))
+                other = texts[1 - i]
+                if number or i:
+                    texts[1 - i] = marker.extend(other, ids[number - 1] if i == 0 else token)
+        marked.append([len(list(marked_positions(text.last))) for text in texts])
+        seen.append([text.seen() for text in texts])
+    assert min(marked[0]) > 20 and marked[1] == [0, 0]
+    assert seen[0] == seen[1]
+
+
 @pytest.mark.parametrize("strategy", [Strategy.UNBIASED, Strategy.DELTA])
 def test_what_leaves_the_device_is_a_few_bytes_a_row(
     bridge: Bridge, smollm2: tuple[Any, Any], strategy: Strategy, monkeypatch: pytest.MonkeyPatch

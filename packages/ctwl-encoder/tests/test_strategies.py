@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ctwl_encoder.core.expected_evidence import (
     READER_SHARE,
-    MarkedPosition,
+    WrittenPosition,
     expected_log2_p,
     expected_rank_nats,
     marked_positions,
@@ -128,10 +128,10 @@ def test_logits_that_are_no_numbers_are_refused(bad: float) -> None:
         probabilities(np.array([[0.0, bad, 1.0]], dtype=np.float32))
 
 
-def marks(steps: list[tuple[float, float]], *, repeated: bool = False) -> MarkedPosition | None:
+def marks(steps: list[tuple[float, float]], *, repeated: bool = False) -> WrittenPosition | None:
     last = None
     for i, (null, hit) in enumerate(steps):
-        last = MarkedPosition(10 + i, (0, (0 if repeated else i,)), 7, null, hit, 0.0, last)
+        last = WrittenPosition(10 + i, (0, (0 if repeated else i,)), 7, null, hit, 0.0, last)
     return last
 
 

@@ -98,11 +98,12 @@ def pad_on_the_left(tokenizer: Any) -> Any:
     return tokenizer
 
 
-def load_tokenizer(name: str) -> Any:
+def load_tokenizer(name: str, revision: str | None = None) -> Any:
     """Load a model's tokenizer alone.
 
     Args:
         name: as for :func:`load_model`.
+        revision: of a name on the hub; None for the main one.
 
     Raises:
         TokenizerUnsupported: there is no such tokenizer.
@@ -114,7 +115,7 @@ def load_tokenizer(name: str) -> Any:
             f"there is no tokenizer in {name!r}: put its files (tokenizer.json or tokenizer.model) beside the weights, "
             f"or give a folder, a name on the hub, or {OFFLINE_MODEL}"
         )
-    return _pretrained(AutoTokenizer, name, TokenizerUnsupported, f"the tokenizer {name!r}")
+    return _pretrained(AutoTokenizer, name, TokenizerUnsupported, f"the tokenizer {name!r}", revision=revision)
 
 
 def _pretrained(auto: Any, name: str, failure: type[EncoderError], what: str, **options: Any) -> Any:
@@ -157,15 +158,24 @@ def _offline_tokenizer() -> Any:
 
 
 @lru_cache(maxsize=4)
-def open_bridge(profile: str, tokenizer: str, proxy_path: str | None, device: str) -> Bridge:
+def open_bridge(
+    profile: str, tokenizer: str, proxy_path: str | None, device: str, revision: str | None = None
+) -> Bridge:
     """Load a tokenizer and a profile's proxy by name, and bridge them; the next call with the same names is free.
+
+    Args:
+        profile: a profile's name or file.
+        tokenizer: see :func:`load_tokenizer`.
+        proxy_path: see :func:`ctwl_protocol.proxy.open_proxy`.
+        device: see there.
+        revision: see :func:`load_tokenizer`.
 
     Raises:
         TokenizerUnsupported: there is no such tokenizer, or see :class:`ctwl_encoder.core.bridge.Bridge`.
         CTWLError: see :func:`ctwl_protocol.proxy.open_proxy`.
     """
     proxy = open_proxy(profile, path=proxy_path, device=device, lazy=True, fast=True, packed=True)
-    return Bridge(load_tokenizer(tokenizer), proxy)
+    return Bridge(load_tokenizer(tokenizer, revision), proxy)
 
 
 def check_model(model: Any) -> None:

@@ -40,6 +40,7 @@ def made_step(
         torch.from_numpy(rng.integers(0, OPENINGS, size).astype(np.int32)),
         proxy,
         1 / 64,
+        64,
     )
     place_of = np.full((rows, OPENINGS), -1, dtype=np.int32)
     for row in range(rows):

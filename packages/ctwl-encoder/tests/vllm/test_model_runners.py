@@ -30,7 +30,7 @@ from vllm.v1.worker.gpu.sample.logits_processor import (
 
 from ctwl_decoder import Decoder, Report
 from ctwl_encoder.core.expected_evidence import marked_positions
-from ctwl_encoder.integrations.vllm import CTWLLogitsProcessor
+from ctwl_encoder.integrations.vllm import CTWLLogitsProcessor, processor
 from ctwl_encoder.integrations.vllm.admitted import Admitted
 from ctwl_encoder.models import load_model
 from ctwl_protocol.proxy import Proxy
@@ -43,16 +43,20 @@ TOKENS = 150
 class Runner:
     """As much of the model runner as a plug-in sees: request slots, and one call of ``apply`` a step."""
 
-    def __init__(self, tokenizer: Path, told: dict[str, Any], *, speculative: bool = False) -> None:
+    def __init__(self, tokenizer: Path, told: dict[str, Any], *, speculative: bool = False, pipeline: int = 1) -> None:
         self.slots = SimpleNamespace(
             device=torch.device("cpu"), max_num_reqs=4, vocab_size=49152,
             all_token_ids=SimpleNamespace(gpu=torch.zeros((4, 512), dtype=torch.int32)),
             prompt_len=SimpleNamespace(np=np.zeros(4, dtype=np.int32)), prefill_len=None, total_len=None,
         )  # fmt: skip
         self.vllm_config = SimpleNamespace(
-            additional_config={"ctwl": told}, model_config=SimpleNamespace(tokenizer=str(tokenizer)), instance_id="17",
-            speculative_config=SimpleNamespace() if speculative else None, use_v2_model_runner=True,
-            scheduler_config=SimpleNamespace(async_scheduling=True),
+            additional_config={"ctwl": told}, instance_id="17", use_v2_model_runner=True,
+            model_config=SimpleNamespace(
+                tokenizer=str(tokenizer), tokenizer_revision=None, get_vocab_size=lambda: 49152),
+            speculative_config=SimpleNamespace() if speculative else None,
+            num_speculative_tokens=3 if speculative else 0,
+            scheduler_config=SimpleNamespace(async_scheduling=True, max_num_seqs=4),
+            parallel_config=SimpleNamespace(tensor_parallel_size=1, pipeline_parallel_size=pipeline),
         )  # fmt: skip
         self.tokens = self.slots.all_token_ids.gpu
         (self.processor,) = build_custom_logits_processors(self.vllm_config, self.slots, False)
@@ -344,8 +348,47 @@ def test_a_proxy_that_fails_leaves_its_rows_unmarked(folder: Path, monkeypatch: 
             assert torch.equal(marked[0], logits[0]) and not torch.equal(marked[1], logits[1])
     assert asked == 1
     assert unmarked("delta", "the proxy LM failed") == 2
-    runner.processor._asks_again = 0.0
+    runner.processor._asks_again = 0
     assert not torch.equal(runner.apply(logits.clone(), [0, 1], [len(words)] * 2)[0], logits[0])
+
+
+def test_what_one_worker_cannot_mark_no_worker_marks(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers of a tensor-parallel group draw the same tokens only from the same logits; here the other one fails."""
+    runner = Runner(folder, {"provider": 42, "profile": PROFILE, "strategy": "delta"})
+    words = load_model("smollm2")[1](" ".join(PROMPTS))["input_ids"]
+    assert runner.add(0, words, SamplingParams())
+    runner.slots.prompt_len.np[0] = 1
+    runner.processor._workers, failing = 2, [True]
+    monkeypatch.setattr(processor, "get_tp_group", lambda: SimpleNamespace(cpu_group=None))
+    monkeypatch.setattr(torch.distributed, "all_reduce", lambda flag, group: flag.fill_(max(int(flag), failing[0])))
+    logits = torch.randn(1, 49152)
+    for _ in range(2):
+        assert torch.equal(runner.apply(logits.clone(), [0], [len(words)]), logits)
+        assert not runner.processor._requests[0].text.offers
+    failing[0] = False
+    runner.processor._calls += processor._PAUSE
+    assert not torch.equal(runner.apply(logits.clone(), [0], [len(words)]), logits)
+
+
+def test_batches_that_take_turns_keep_their_marks(folder: Path) -> None:
+    """As under pipeline parallelism; a request that waits for its batch is not finished."""
+    words = load_model("smollm2")[1](" ".join(PROMPTS))["input_ids"]
+    marks = []
+    for turns in (1, 2):
+        runner = Runner(folder, {"provider": 42, "profile": PROFILE, "nonce": 5}, pipeline=turns)
+        for slot in (0, 1):
+            assert runner.add(slot, words, SamplingParams())
+            runner.slots.prompt_len.np[slot] = 1
+        before = observed()
+        for length in range(1, len(words) + 1):
+            logits = torch.randn(2, 49152, generator=torch.Generator().manual_seed(length))
+            for slots in [[0], [1]] if turns == 2 else [[0, 1]]:
+                runner.apply(logits[slots].clone(), slots, [length] * len(slots))
+        runner.add(2, words, SamplingParams())
+        assert observed() == before
+        texts = [runner.processor._requests[slot].text for slot in (0, 1)]
+        marks.append([[mark.token for mark in marked_positions(text.last)] for text in texts])
+    assert marks[0] == marks[1] and len(marks[0][0]) > 5
 
 
 def unmarked(strategy: str, reason: str) -> float:

@@ -40,9 +40,19 @@ JOINED = 64
 """Candidates that may merge with the tail are tokenized with it from a probability of 1 / JOINED on, so there are never
 more than this at one step. ``evaluation/lookahead.py`` measures what fewer cost."""
 
-_REMEMBERED = 1 << 18
-"""Steps from one tail to another that are remembered; beyond them all are forgotten. Chosen by hand: only speed and
-memory depend on it, some 300 bytes a step."""
+JOINED_BYTES = 4096
+"""Bytes that are tokenized for one tail at one step, the tail counted with each candidate. It bounds the work for a
+long tail, a millisecond or so; candidates beyond it keep their probability. Chosen by hand: words and their candidates
+have a quarter of it."""
+
+_REMEMBERED = 1 << 29
+"""Bytes of tails, steps and candidates that are remembered; beyond them all are forgotten. Chosen by hand: only speed
+and memory depend on it."""
+
+_STEP_BYTES = 640
+"""Memory of a step and its tail, as measured with tracemalloc; and for each token of the tail:"""
+
+_TOKEN_BYTES = 64
 
 _SPACED = len(Kind)
 """Opening of a candidate that starts with a space and goes on with something else: a new word."""
@@ -80,13 +90,15 @@ class Bridge:
         """
         self.vocabulary: Vocabulary = tokenizer if isinstance(tokenizer, list) else read_vocabulary(tokenizer)
         self.proxy = proxy
+        self.joined = joined
         self.floor = 1 / joined if joined else 2.0
         self._breaks = breaks(proxy.profile.tokenizer.pre_tokenizer)
         texts = [_alone(data) for data in self.vocabulary]
         tokens = proxy.tokenizer.encode_within([text or "" for text in texts])
         self.first: NDArray[np.int32] = np.array([ids[0] if ids else 0 for ids in tokens], dtype=np.int32)
         self.opening: NDArray[np.uint8] = np.array(
-            [_opening(text) if ids else _NOTHING for text, ids in zip(texts, tokens, strict=True)], dtype=np.uint8
+            [_opening(text, self._breaks) if ids else _NOTHING for text, ids in zip(texts, tokens, strict=True)],
+            dtype=np.uint8,
         )
         # By the kind of a text's last character: 0 for candidates that are certainly cut off from it, else -1.
         # New words are always cut off.
@@ -116,7 +128,13 @@ class Bridge:
         self._tails: dict[tuple[str, bytes, bool], Tail] = {}
         self._settled = Tail(begun=True)
         """Behind a text all of which is settled."""
-        self._steps = 0
+        self._bytes = 0
+
+    def _remember(self, size: int) -> None:
+        """Count what was added, in bytes; forget all where it becomes too much."""
+        self._bytes += size
+        if self._bytes > _REMEMBERED:
+            self._forget()
 
     def start(self) -> Reading:
         """The reading of an empty text."""
@@ -128,9 +146,7 @@ class Bridge:
         if step is None and self.writes(token):
             step = self._new_step(tail, token)
             tail.steps[token] = step
-            self._steps += 1
-            if self._steps > _REMEMBERED:
-                self._forget()
+            self._remember(_STEP_BYTES + _TOKEN_BYTES * len(step.now))
         return step
 
     def _new_step(self, tail: Tail, token: int) -> Step:
@@ -158,20 +174,27 @@ class Bridge:
             tail.behind = Continuations(tail.tokens, *self._follow(tail))
         return tail.behind
 
-    def join(self, tail: Tail, candidates: Iterable[int]) -> bool:
-        """Tokenize candidates together with a tail, those of which this is not known yet; whether there were any.
+    def join(self, tail: Tail, candidates: Iterable[int], most: int = JOINED_BYTES) -> int:
+        """Tokenize candidates together with a tail, those of which this is not known yet.
 
         Args:
             tail: the end of the text so far.
             candidates: token ids that may merge with it.
+            most: bytes that are tokenized, see :data:`JOINED_BYTES`.
+
+        Returns:
+            How many bytes were tokenized; 0 where all is known, or no more is.
         """
         known = self.continuations(tail)
         new = [i for i in candidates if i not in known.joined and i < len(self.vocabulary)]
+        lengths = np.array([len(self.vocabulary[i] or b"") for i in new], dtype=np.int64) + len(tail.text.encode())
+        sums = lengths.cumsum()
+        new = new[: int(np.searchsorted(sums, most, side="right"))]
         if not new or len(known.joined) >= MOST_JOINED:
-            return False
+            return 0
         texts = [append_normalized(tail, self.vocabulary[i] or b"")[0] for i in new]
-        known.add(dict(zip(new, map(tuple, self.proxy.tokenizer.encode_within(texts)), strict=True)))
-        return True
+        self._remember(known.add(dict(zip(new, map(tuple, self.proxy.tokenizer.encode_within(texts)), strict=True))))
+        return int(sums[len(new) - 1])
 
     def branches(self, reading: Reading, probabilities: NDArray[np.float32]) -> list[Branch]:
         """The places at which the candidates for the next token differ (spec section 8.5).
@@ -225,11 +248,15 @@ def _alone(data: bytes | None) -> str | None:
         return None
 
 
-def _opening(text: str | None) -> int:
-    """The kind of a text's first character, or one of the two openings of this module."""
+def _opening(text: str | None, table: NDArray[np.bool_]) -> int:
+    """The kind of a text's first character, or one of the two openings of this module; ``table`` of :func:`breaks`."""
     if not text:
         return _NOTHING
     first = kind(text[0])
-    if first is Kind.SPACE and len(text) > 1 and kind(text[1]) <= Kind.APOSTROPHE:
-        return _SPACED  # a word, and the space is its own; else the space begins a run of white space
+    if first is Kind.SPACE and len(text) > 1:
+        # A space belongs to the word behind it, else it begins a run of white space. It never belongs to a digit of its
+        # own, as digits are where one is cut off from the next.
+        second = kind(text[1])
+        alone = second is Kind.DIGIT and bool(table[Kind.DIGIT, Kind.DIGIT])
+        return _SPACED if second <= Kind.APOSTROPHE and not alone else int(Kind.SPACE)
     return _NOTHING if first is Kind.OPEN else int(first)

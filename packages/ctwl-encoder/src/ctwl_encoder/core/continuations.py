@@ -30,6 +30,10 @@ MOST_FURTHER = 8
 """Places inside of candidates that are marked behind one tail, those with most candidates. Chosen by hand: most tails
 have none; it bounds the memory of a row on the device."""
 
+_ENTRY_BYTES, _PATH_BYTES, _TOKEN_BYTES = 150, 200, 32
+"""Memory of what a candidate shows at one place, of a place, and of each token of its path, as measured with
+tracemalloc."""
+
 NO_ENTRIES: NDArray[np.int32] = np.empty((0, 3), dtype=np.int32)
 """See :attr:`Continuations.entries`: no candidate was tokenized with the tail."""
 
@@ -42,7 +46,7 @@ class Continuations:
         bases: how many.
         place_of: int32 (openings,), by a candidate's opening the place at which it shows its first proxy token; -1
             where it may merge with the tail.
-        joined: the tokens of the longer tail, for candidates that were tokenized with it.
+        joined: the candidates that were tokenized with the tail.
         entries: int32 (n, 3), candidate, place and the token that it shows there, for these candidates;
             ascending.
     """
@@ -55,37 +59,41 @@ class Continuations:
         self.paths = paths
         self.bases = len(paths)
         self.place_of = place_of
-        self.joined: dict[int, Path] = {}
+        self.joined: set[int] = set()
         self.entries = NO_ENTRIES
         self._shown: dict[Path, list[tuple[int, int]]] = {}
         """The joined candidates at each place, each with the token that it shows there."""
         self._further: dict[Path, None] = {}
         """The places inside of candidates at which these differ; at others nothing can be marked."""
 
-    def add(self, tokenized: Mapping[int, Path]) -> None:
-        """Add candidates, each with the tokens of the longer tail.
+    def add(self, tokenized: Mapping[int, Path]) -> int:
+        """Add candidates, each with the tokens of the longer tail; about how many bytes this takes.
 
         Candidates beyond :data:`MOST_JOINED` and places beyond :data:`MOST_FURTHER` are left out.
         """
+        size = 0
         for candidate, tokens in tokenized.items():
             if len(self.joined) < MOST_JOINED:
-                self.joined[candidate] = tokens
+                self.joined.add(candidate)
                 if tokens != self._tokens:  # else the candidate adds no text
-                    self._show(candidate, tokens)
+                    size += self._show(candidate, tokens)
         further = sorted(self._further, key=lambda path: -len(self._shown[path]))
         self.paths = [*self.paths[: self.bases], *further[:MOST_FURTHER]]
         rows = [(i, place, token) for place, path in enumerate(self.paths) for i, token in self._shown.get(path, ())]
         self.entries = np.fromiter(chain.from_iterable(sorted(rows)), dtype=np.int32).reshape(-1, 3)
+        return size
 
-    def _show(self, candidate: int, tokens: Path) -> None:
-        """Note what a candidate shows at each place, from its longer tail's tokens."""
-        common = common_prefix_length(self._tokens, tokens)
+    def _show(self, candidate: int, tokens: Path) -> int:
+        """Note what a candidate shows at each place, from its longer tail's tokens; about how many bytes this takes."""
+        common, size = common_prefix_length(self._tokens, tokens), 0
         for depth in range(common, min(len(tokens), common + DEPTH)):
             path, token = tokens[:depth], tokens[depth]
             shown = self._shown.setdefault(path, [])
+            size += _ENTRY_BYTES + (0 if shown else _PATH_BYTES + _TOKEN_BYTES * depth)
             if shown and shown[0][1] != token and path not in self.paths[: self.bases]:
                 self._further[path] = None
             shown.append((candidate, token))
+        return size
 
 
 def follow(

@@ -24,13 +24,14 @@ from .strategies import Strategy
 __all__ = [
     "HIT_RATE",
     "READERS_LEVEL",
-    "MarkedPosition",
+    "WrittenPosition",
     "expected_log2_p",
     "expected_rank_nats",
     "marked_positions",
     "needed_tokens",
     "null_hit",
     "warn_of_short_text",
+    "written_positions",
 ]
 
 READERS_LEVEL = 1e-4
@@ -58,17 +59,17 @@ SEVERAL = 13
 one sum over all slots is tested (evaluation/records.py)."""
 
 
-class MarkedPosition(NamedTuple):
-    """A position at which the encoder preferred the code, linked to the one before, so that beams share their past.
+class WrittenPosition(NamedTuple):
+    """A position that a reader scores, linked to the one before, so that beams share their past.
 
     Attributes:
         position: in the reader's token sequence.
         place: the slot of the record whose code it carries, and the proxy tokens that are hashed there.
         token: the proxy token that the reader sees there.
-        null: the chance that a wrong code hits it.
-        hit: 1 for a hit, 0 for a miss, or the probability of a hit.
+        null: the chance that a wrong code hits it; 0 where the encoder did not prefer the code.
+        hit: 1 for a hit, 0 for a miss, or the probability of a hit; 0 where the encoder did not prefer the code.
         rank_nats: expected log-likelihood ratio of the token's rank, in nats, under ``gumbel``; else 0.
-        previous: the mark before, None at the first.
+        previous: the position before, None at the first.
     """
 
     position: int
@@ -77,7 +78,12 @@ class MarkedPosition(NamedTuple):
     null: float
     hit: float
     rank_nats: float
-    previous: MarkedPosition | None
+    previous: WrittenPosition | None
+
+    @classmethod
+    def unmarked(cls, position: int, place: Place, token: int, previous: WrittenPosition | None) -> WrittenPosition:
+        """A position at which the encoder did not prefer the code."""
+        return cls(position, place, token, 0.0, 0.0, 0.0, previous)
 
     @property
     def context(self) -> tuple[int, ...]:
@@ -104,24 +110,29 @@ def null_hit(probability: float) -> float:
     return min(1.0, 0.5 / max(1.0 - probability, 0.5))
 
 
-def marked_positions(last: MarkedPosition | None) -> Iterator[MarkedPosition]:
-    """The marked positions, from the last one back."""
+def written_positions(last: WrittenPosition | None) -> Iterator[WrittenPosition]:
+    """The positions, from the last one back."""
     while last is not None:
         yield last
         last = last.previous
 
 
-def expected_log2_p(last: MarkedPosition | None, bits: int) -> float:
+def marked_positions(last: WrittenPosition | None) -> Iterator[WrittenPosition]:
+    """Those at which the encoder preferred the code, from the last one back."""
+    return (each for each in written_positions(last) if each.null)
+
+
+def expected_log2_p(last: WrittenPosition | None, bits: int) -> float:
     """What to expect of log2 of the p-value after correction for ``2^bits`` records; at most 0.
 
     From halves it is a bound; from ranks, under ``gumbel``, an expectation. Like the decoder it counts a pair of
     context and token once in a slot: a loop brings no evidence. It is 0.0 (p = 1) for a text that is too short.
     """
-    first = {(mark.place, mark.token): mark for mark in marked_positions(last)}
-    null = np.array([mark.null for mark in first.values()])[:, None]
-    hits = sum(mark.hit for mark in first.values())
+    first = {(each.place, each.token): each for each in written_positions(last)}
+    null = np.array([each.null for each in first.values()])[:, None]
+    hits = sum(each.hit for each in first.values())
     bound = (np.log1p(null * np.expm1(_THETA)).sum(axis=0) - _THETA * hits).min() / np.log(2)
-    by_rank = RANK_SHARE_BITS - sum(mark.rank_nats for mark in first.values()) / math.log(2)
+    by_rank = RANK_SHARE_BITS - sum(each.rank_nats for each in first.values()) / math.log(2)
     return min(0.0, bits + min(float(bound), by_rank))
 
 

@@ -122,14 +122,14 @@ class Marker:
             payload: what it is to carry.
             delta: nats, for the strategies that add them.
             fresh: under ``gumbel``, share of the tokens whose lot is the text's own (spec section 8.4), 0 to 1.
-            skip_repeats: leave positions alone whose context has been marked in this text; see the specification.
+            skip_repeats: leave positions alone whose context was in this text before; see the specification.
         """
         fresh = fresh if self.strategy.traits.ranks else 0.0
         return TextState(payload, delta, self.bridge.start(), fresh=fresh, skip_repeats=skip_repeats)
 
     def extend(self, text: TextState, token: int) -> TextState:
         """A text with one more token of the provider's model."""
-        return text.after(self.bridge.step(text.reading.tail, token), token)
+        return text.after(self.bridge.step(text.reading.tail, token), token, self.place_at)
 
     def open_proxy(self) -> Proxy:
         """The proxy that weighs the vocabulary for ``delta`` and ``vanilla``; opened at the first call.
@@ -213,9 +213,8 @@ class Marker:
         """
         found = []
         for branch in self.bridge.branches(text.reading, likely):
-            place = self._place(text, branch.path)
+            place, seen = self._to_mark(text, branch.path)
             if place is not None:
-                seen = text.seen().get(place)
                 unseen = branch.without(seen) if seen else branch
                 if len(unseen.candidates):
                     prefix = text.reading.before(branch.path, self.profile.prefix_length)
@@ -224,12 +223,8 @@ class Marker:
                     found.append(BranchOffer(place, self.strategy, text.fresh, unseen, mass, prefix, seed))
         return sorted(found, key=lambda offer: -offer.mass)
 
-    def _place(self, text: TextState, path: Path) -> Place | None:
-        """The place behind a path; None where nothing is marked there.
-
-        The slot is that of spec section 9.4. If it has a token after this context already, that token adds no evidence
-        again: to prefer it once more would only make the text repeat itself. So it keeps its probability.
-        """
+    def place_at(self, text: TextState, path: Path) -> Place | None:
+        """The place behind a path, its slot that of spec section 9.4; None where a reader scores nothing there."""
         reading, profile = text.reading, self.profile
         if reading.count + len(path) < profile.prefix_length:
             return None
@@ -237,8 +232,19 @@ class Marker:
         slot = 0
         if text.payload.layout is not None and text.payload.layout.codes > 1:
             slot = slots.slot_of(text.payload.layout.codes, self._slot_word(reading.before(path, slots.TAIL)))
-        place = slot, context
-        return None if text.skip_repeats and text.seen().get(place) else place
+        return slot, context
+
+    def _to_mark(self, text: TextState, path: Path) -> tuple[Place | None, Sequence[int]]:
+        """The place behind a path, None where nothing is marked there; and the tokens that stand there already.
+
+        Such a token adds no evidence again: to prefer it once more would only make the text repeat itself. So it keeps
+        its probability.
+        """
+        place = self.place_at(text, path)
+        if place is None:
+            return None, ()
+        seen = text.seen().get(place, ())
+        return (None if seen and text.skip_repeats else place), seen
 
     def _chosen(self, rows: Sequence[Sequence[tuple[float, HalfKey]]]) -> list[list[int]]:
         """The places that ``delta`` marks: those with enough mass, and those that were marked at the steps before.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ctwl_protocol import hashing
 
 from .continuations import Path
-from .expected_evidence import HIT_RATE, MarkedPosition, expected_rank_nats, null_hit
+from .expected_evidence import HIT_RATE, WrittenPosition, expected_rank_nats, null_hit
 from .payload import Place
 from .strategies import Branch, Strategy
 
@@ -35,16 +35,16 @@ class Offers(Protocol):
         """How many."""
 
     def mark(
-        self, path: Path, index: int, token: int, written: int, previous: MarkedPosition | None
-    ) -> MarkedPosition | None:
-        """The marked position, once the next token is written; None where nothing was marked.
+        self, path: Path, index: int, token: int, written: int, previous: WrittenPosition | None
+    ) -> WrittenPosition | None:
+        """The position, once the next token is written; None where it was not marked.
 
         Args:
             path: to the place.
             index: of the position in the reader's token sequence.
             token: the proxy token that the reader sees there.
             written: the provider's token.
-            previous: the mark before, None at the first.
+            previous: the position before, None at the first.
         """
 
 
@@ -77,7 +77,7 @@ class BranchOffer(NamedTuple):
         """What decides the half."""
         return self.seed, self.prefix
 
-    def mark(self, index: int, token: int, previous: MarkedPosition | None) -> MarkedPosition:
+    def mark(self, index: int, token: int, previous: WrittenPosition | None) -> WrittenPosition:
         """See :meth:`Offers.mark`."""
         if self.half is not None:
             chance = float(self.half.weights[token]) / max(float(self.half.weights.sum(dtype=np.uint64)), 1.0)
@@ -104,8 +104,8 @@ class BranchOffers(dict[Path, BranchOffer]):
         return cls((offer.branch.path, offer) for offer in offers)
 
     def mark(
-        self, path: Path, index: int, token: int, written: int, previous: MarkedPosition | None
-    ) -> MarkedPosition | None:
+        self, path: Path, index: int, token: int, written: int, previous: WrittenPosition | None
+    ) -> WrittenPosition | None:
         """See :meth:`Offers.mark`."""
         del written
         offer = self.get(path)
@@ -120,8 +120,8 @@ def marked_position(
     token: int,
     chance: float,
     hit: float,
-    previous: MarkedPosition | None,
-) -> MarkedPosition:
+    previous: WrittenPosition | None,
+) -> WrittenPosition:
     """The position that a token marks at a place.
 
     Args:
@@ -132,8 +132,8 @@ def marked_position(
         token: the proxy token that the reader sees there.
         chance: its probability.
         hit: 1 for a hit, 0 for a miss, or the probability of a hit.
-        previous: the mark before, None at the first.
+        previous: the position before, None at the first.
     """
     null = null_hit(chance)
     rank_nats = expected_rank_nats(chance, fresh) if strategy.traits.ranks else 0.0
-    return MarkedPosition(index, place, token, null, hit + fresh * (null - hit), rank_nats, previous)
+    return WrittenPosition(index, place, token, null, hit + fresh * (null - hit), rank_nats, previous)

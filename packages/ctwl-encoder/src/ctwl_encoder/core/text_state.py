@@ -1,12 +1,17 @@
-"""The state of one text that is being marked: what a reader sees of it so far, and which positions were marked."""
+"""The state of one text that is being marked: what a reader sees of it so far, and which positions were marked.
+
+What stands at which place follows from the text's tokens alone. So a text that is read anew, because its server went
+back or put it off, is marked as it would have been.
+"""
 
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass, replace
 
-from .expected_evidence import MarkedPosition, marked_positions
+from .continuations import Path
+from .expected_evidence import WrittenPosition, written_positions
 from .offers import Offers
 from .payload import Payload, Place
 from .reading import Reading, Step
@@ -22,17 +27,17 @@ class TextState:
         payload: what it is to carry.
         delta: nats, where its strategy adds them.
         reading: the reader's tokens.
-        last: the last marked position.
+        last: the last position behind a whole prefix; it and those before it were marked, or not.
         ended: whether its last token became no text, as a token that ends a text.
         offers: the places that were marked for the next token; None before it is marked.
         fresh: under ``gumbel``, share of the tokens whose lot is the text's own; else 0.
-        skip_repeats: whether positions are left alone whose context has been marked in it.
+        skip_repeats: whether positions are left alone whose context was in the text before.
     """
 
     payload: Payload
     delta: float
     reading: Reading
-    last: MarkedPosition | None = None
+    last: WrittenPosition | None = None
     ended: bool = False
     offers: Offers | None = None
     fresh: float = 0.0
@@ -40,26 +45,27 @@ class TextState:
     _seen: MutableMapping[Place, tuple[int, ...]] | None = None
 
     def seen(self) -> MutableMapping[Place, tuple[int, ...]]:
-        """The tokens that were marked at each place. Do not keep it: the longer text takes it over and changes it."""
+        """The tokens at each place. Do not keep it: the longer text takes it over and changes it."""
         if self._seen is None:
             self._seen = {}
-            for mark in marked_positions(self.last):
-                self._seen[mark.place] = (*self._seen.get(mark.place, ()), mark.token)
+            for each in written_positions(self.last):
+                self._seen[each.place] = (*self._seen.get(each.place, ()), each.token)
         return self._seen
 
     def fork(self) -> TextState:
         """The same text once more, without its offers: what is added to it leaves this one as it is.
 
-        It is of use until something is added to this one.
+        They share a dictionary. So once something is added to this one, the other one is wrong.
         """
         return replace(self, offers=None, _seen=ChainMap({}, self.seen()))
 
-    def after(self, step: Step | None, token: int) -> TextState:
-        """The text with one more token of the provider's; its marked positions follow what the reader sees now.
+    def after(self, step: Step | None, token: int, place_at: Callable[[TextState, Path], Place | None]) -> TextState:
+        """The text with one more token of the provider's; its positions follow what the reader sees now.
 
         Args:
             step: from the tail of the text's reading; None where the token becomes no text.
             token: of the provider's model.
+            place_at: gives the place behind a path, None where the text is too short to carry anything there.
         """
         last, seen = self.last, self.seen()
         self._seen = None
@@ -71,11 +77,13 @@ class TextState:
             tokens.remove(last.token)
             seen[last.place] = tuple(tokens)
             last = last.previous
-        if self.offers is not None:
-            for path, shown in step.shown():
-                mark = self.offers.mark(path, count + len(path), shown, token, last)
-                if mark is not None:
-                    seen[mark.place] = (*seen.get(mark.place, ()), shown)
-                    last = mark
+        offers = self.offers
+        for path, shown in step.shown():
+            written = None if offers is None else offers.mark(path, count + len(path), shown, token, last)
+            if written is None and (place := place_at(self, path)) is not None:
+                written = WrittenPosition.unmarked(count + len(path), place, shown, last)
+            if written is not None:
+                seen[written.place] = (*seen.get(written.place, ()), shown)
+                last = written
         reading = self.reading.after(step)  # not by `replace`, which is slow: each row of a step passes here
         return TextState(self.payload, self.delta, reading, last, False, None, self.fresh, self.skip_repeats, seen)

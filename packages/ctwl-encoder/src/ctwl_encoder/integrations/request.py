@@ -108,7 +108,7 @@ def _own_options(given: dict[str, Any]) -> dict[str, Any]:
     allowed = Request.model_fields.keys() - ProxyOptions.model_fields.keys()
     for name in own.keys() - allowed:
         names = ", ".join(sorted(PREFIX + field for field in allowed))
-        raise OptionOutOfRange(f"{PREFIX}{name} is no option of a request; there are {names}")
+        raise OptionOutOfRange(f"{PREFIX + name!r:.80} is no option of a request; there are {names}")
     beacon = own.keys() & BeaconOptions.model_fields.keys()
     if beacon and "codes" in own:
         raise OptionOutOfRange(f"a request has {PREFIX}codes or {PREFIX}{min(beacon)}, not both")

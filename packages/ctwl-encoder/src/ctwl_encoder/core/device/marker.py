@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
+from ..bridge import JOINED_BYTES
 from ..continuations import Continuations, Path
 from ..marker import Marker, prefixes_and_seeds
 from ..offers import HalfKey
@@ -18,25 +20,34 @@ from .step import DeviceOffers, DeviceStep, Later, Reported, Tables, to_host
 
 __all__ = ["DeviceMarker"]
 
+STEP_BYTES = 1 << 16
+"""Bytes that are tokenized for all rows of a step, the shortest tails first: some 15 milliseconds, however many texts
+have tails without an end. Chosen by hand: 256 rows of words take two milliseconds (evaluation/serving.py)."""
+
 
 class DeviceMarker(Marker):
     """A :class:`ctwl_encoder.core.marker.Marker` for engines whose logits are torch's."""
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        """The arguments are those of :class:`ctwl_encoder.core.marker.Marker`."""
+    def __init__(self, *arguments: Any, kept: int = 1, **options: Any) -> None:
+        """Say how to mark.
+
+        Args:
+            *arguments: those of :class:`ctwl_encoder.core.marker.Marker`.
+            kept: calls of :meth:`reweigh` after which a text goes on at the latest. An engine that marks others in
+                between needs more than one; for each, probabilities of the size of its logits stay on the device.
+            **options: those of :class:`ctwl_encoder.core.marker.Marker`.
+        """
         super().__init__(*arguments, **options)
+        self._kept = kept
+        self._steps: deque[list[TextState]] = deque()
+        """The texts of the last calls, which keep what the device knows of their next tokens."""
         self._tables: dict[tuple[torch.device, int], Tables] = {}
         self._reported: Reported | None = None
-        self._likely: Later | None = None
-        self._inside: Later | None = None
-        """Membership at the places of the last step; ``_likely`` has its probabilities."""
         self._members: dict[HalfKey, torch.Tensor] = {}
         """What the proxy said of the places that ``delta`` marked lately: bool (|V|,) each, on the device."""
-        self._rows: dict[int, int] = {}
-        """The row of each text in ``_likely``; ``_offered`` keeps these texts alive."""
 
     def look_up(self, texts: Sequence[TextState], tokens: Sequence[int]) -> None:
-        """Copy from the device what is to be known of the tokens that now follow, for all texts of the last step.
+        """Copy from the device what is to be known of the tokens that now follow, for all texts at once.
 
         Without it, :meth:`extend` copies for each text alone.
 
@@ -44,20 +55,17 @@ class DeviceMarker(Marker):
             texts: as they were marked by :meth:`reweigh`; others do no harm.
             tokens: the next token of each.
         """
-        asked = [(text, token) for text, token in zip(texts, tokens, strict=True) if id(text) in self._rows]
-        if self._likely is not None:
-            self._likely.fetch([(self._rows[id(text)], token) for text, token in asked])
-        if self._inside is not None:
-            steps = [(text, self.bridge.step(text.reading.tail, token)) for text, token in asked]
-            self._inside.fetch(
-                [
-                    (text.offers.halves[path], shown)
-                    for text, step in steps
-                    if step is not None and isinstance(text.offers, DeviceOffers) and text.offers.halves
-                    for path, shown in step.shown()
-                    if path in text.offers.halves
-                ]
-            )
+        asked: dict[Later, list[tuple[int, int]]] = {}
+        for text, token in zip(texts, tokens, strict=True):
+            offers = text.offers
+            if isinstance(offers, DeviceOffers):
+                asked.setdefault(offers.likely, []).append((offers.number, token))
+                step = self.bridge.step(text.reading.tail, token) if offers.halves else None
+                if step is not None and offers.inside is not None and offers.halves is not None:
+                    halves = [(offers.halves.get(path, -1), shown) for path, shown in step.shown()]
+                    asked.setdefault(offers.inside, []).extend(each for each in halves if each[0] >= 0)
+        for matrix, numbers in asked.items():
+            matrix.fetch(numbers)
 
     def plan(self, texts: Sequence[TextState]) -> Places:
         """The places of a step: what can be known before its logits.
@@ -69,23 +77,18 @@ class DeviceMarker(Marker):
         return Places.of(planned, self._seeds)
 
     def _plan_row(self, row: int, text: TextState) -> PlacesOfRow:
-        behind, seen = self.bridge.continuations(text.reading.tail), text.seen()
+        behind = self.bridge.continuations(text.reading.tail)
         paths = behind.paths
-        places = [self._place(text, path) for path in paths]
-        left = {n: seen[place] for n, place in enumerate(places) if place in seen and place is not None}
+        found = [self._to_mark(text, path) for path in paths]
+        left = {n: seen for n, (place, seen) in enumerate(found) if seen and place is not None}
+        places = [place for place, _ in found]
         return PlacesOfRow(row, text.payload, text.reading.count, behind, paths, places, left, text.fresh)
 
     def ahead(self, text: TextState, tokens: Sequence[int]) -> list[TextState]:
-        """A text, and what becomes of it with each of some draft tokens, as far as this is known before the logits.
-
-        A draft counts as marked at its places, so that the rows behind it do not prefer the same token again.
-        """
+        """A text, and what becomes of it with each of some draft tokens."""
         texts = [text]
         for token in tokens:
-            fork = texts[-1].fork()
-            if self._is_begun(fork):
-                fork.offers = DeviceOffers(self._plan_row(0, fork), self.strategy)
-            texts.append(self.extend(fork, token))
+            texts.append(self.extend(texts[-1].fork(), token))
         return texts
 
     def reweigh(
@@ -101,8 +104,8 @@ class DeviceMarker(Marker):
                 top-p and the like.
             places: of :meth:`plan`, where they are known already.
             wait: whether candidates that merge with the tail are tokenized before the row is marked, which waits for
-                the device. Otherwise those that are not known yet keep their probability at this step, and are known at
-                the next one.
+                the device. Otherwise those that are not known yet keep their probability, and are known to the next
+                text that comes to this tail.
 
         Raises:
             CTWLError: ``delta``, see :meth:`open_proxy`.
@@ -124,33 +127,33 @@ class DeviceMarker(Marker):
                     self._seeds,
                 )
                 step = DeviceStep.of(places, logits.device)
-        halves: Mapping[int, Mapping[Path, int]] | None = None
-        if not self.strategy.keeps_distribution:
-            halves = self._raise(texts, logits, plain.entries_of(likely, tables, step), places, step)
-        elif len(places):
-            operations(logits.device).reweigh(logits, likely, tables, step, self.strategy)
-        self._note(texts, places, Later(likely), halves)
+        if self.strategy.keeps_distribution:
+            if len(places):
+                operations(logits.device).reweigh(logits, likely, tables, step, self.strategy)
+            self._note(texts, places, Later(likely))
+        else:
+            entries = plain.entries_of(likely, tables, step)
+            self._note(texts, places, Later(likely), *self._raise(texts, logits, entries, places, step))
 
     def _release(self) -> None:
-        """Forget the step before: its matrices on the device are as large as those of the next one."""
-        for text in self._offered:
-            text.offers = None
-        self._offered, self._rows, self._likely, self._inside = [], {}, None, None
+        """Forget the oldest step: its matrices on the device are as large as those of the next one."""
+        while len(self._steps) >= self._kept:
+            for text in self._steps.popleft():
+                text.offers = None
 
     def _note(
         self,
         texts: Sequence[TextState],
         places: Places,
         likely: Later,
+        inside: Later | None = None,
         halves: Mapping[int, Mapping[Path, int]] | None = None,
     ) -> None:
-        """Note in the texts what was offered to each; under ``delta``, with the halves that :meth:`_raise` returns."""
-        self._offered = list(texts)
-        self._likely = likely
-        self._rows = {id(texts[row]): n for n, row in enumerate(places.rows.tolist())}
+        """Note in the texts what was offered to each; under ``delta``, with what :meth:`_raise` returns."""
+        self._steps.append(list(texts))
         for n, planned in enumerate(places.planned):  # rows with the same tokens share their text
             own = None if halves is None else halves.get(n, {})
-            texts[planned.row].offers = DeviceOffers(planned, self.strategy, likely, n, self._inside, own)
+            texts[planned.row].offers = DeviceOffers(planned, self.strategy, likely, n, inside, own)
 
     def _raise(
         self,
@@ -159,11 +162,12 @@ class DeviceMarker(Marker):
         entries: plain.Entries,
         places: Places,
         step: DeviceStep,
-    ) -> dict[int, dict[Path, int]]:
+    ) -> tuple[Later | None, dict[int, dict[Path, int]]]:
         """Mark under a strategy that adds ``delta`` (spec section 8.2).
 
         Returns:
-            By row, the paths of the places that were marked; for each the row of its half in ``_inside``.
+            Membership in the halves, None where nothing was marked. By row, the paths of the places that were marked;
+            for each the row of its half in the former.
         """
         masses = to_host(plain.masses(entries, len(places))).tolist()
         rows, length = places.rows.tolist(), self.profile.prefix_length
@@ -178,20 +182,21 @@ class DeviceMarker(Marker):
         chosen = self._chosen([[(masses[i], keys[i]) for i in numbers] for numbers in own])
         marked = [numbers[k] for numbers, indexes in zip(own, chosen, strict=True) for k in indexes]
         halves = {key: half for half, key in enumerate(dict.fromkeys(keys[i] for i in marked))}
+        found: Later | None = None
         if halves:
             inside = self._members_of(list(halves), logits.device)
             half_of = torch.full((len(places),), -1)
             half_of[marked] = torch.tensor([halves[keys[i]] for i in marked])
             delta = torch.tensor([texts[row].delta for row in rows])
             plain.add_delta(logits, entries, step, inside, half_of.to(logits.device), delta.to(logits.device))
-            self._inside = Later(inside)
+            found = Later(inside)
         self._forget(len(rows))
         self._members = {key: inside for key, inside in self._members.items() if key in self._halves}
         of_rows: dict[int, dict[Path, int]] = {}
         for i in marked:
             row, path, _ = places.places[i]
             of_rows.setdefault(row, {})[path] = halves[keys[i]]
-        return of_rows
+        return found, of_rows
 
     def _members_of(self, keys: Sequence[HalfKey], device: torch.device) -> torch.Tensor:
         """Membership in some halves, at least one: bool (halves, |V|). The proxy is asked where it is not known yet."""
@@ -217,4 +222,10 @@ class DeviceMarker(Marker):
         """Tokenize the candidates that the device reported with their tails; those behind which some were not known."""
         reported, self._reported = self._reported, None
         tails = [] if reported is None else [(text.reading.tail, found) for text, found in reported.candidates()]
-        return {self.bridge.continuations(tail) for tail, found in tails if self.bridge.join(tail, found)}
+        learnt, left = set(), STEP_BYTES
+        for tail, found in sorted(tails, key=lambda each: len(each[0].text)):
+            used = self.bridge.join(tail, found, min(JOINED_BYTES, left))
+            left -= used
+            if used:
+                learnt.add(self.bridge.continuations(tail))
+        return learnt

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..bridge import OPENINGS, Bridge
 from ..continuations import Path
-from ..expected_evidence import HIT_RATE, MarkedPosition
+from ..expected_evidence import HIT_RATE, WrittenPosition
 from ..offers import marked_position
 from ..places import Places, PlacesOfRow
 from ..strategies import Strategy
@@ -29,17 +29,14 @@ class Tables(NamedTuple):
         opening: int32 (size,), how each begins; a row that is no token begins with nothing.
         proxy_size: number of the proxy's tokens.
         floor: smallest probability of a candidate that is tokenized with the tail.
+        most: candidates of a row that may be so likely.
     """
 
     first: torch.Tensor
     opening: torch.Tensor
     proxy_size: int
     floor: float
-
-    @property
-    def most(self) -> int:
-        """Most candidates of a row that are so likely."""
-        return int(1 / self.floor)
+    most: int
 
     @classmethod
     def of(cls, bridge: Bridge, size: int, device: torch.device) -> Tables:
@@ -52,6 +49,7 @@ class Tables(NamedTuple):
             torch.from_numpy(opening).to(device),
             bridge.proxy.profile.tokenizer.vocabulary,
             bridge.floor,
+            bridge.joined,
         )
 
 
@@ -137,7 +135,7 @@ class DeviceOffers:
     Attributes:
         planned: the row's places.
         strategy: how they are marked.
-        likely: the probabilities of the step; None for a draft, whose logits are still to come.
+        likely: the probabilities of the step.
         number: row of ``likely``.
         inside: membership in the halves of the step; None where the proxy was not asked.
         halves: by the paths of the places that are marked, rows of ``inside``; None where all places are marked, and
@@ -146,8 +144,8 @@ class DeviceOffers:
 
     planned: PlacesOfRow
     strategy: Strategy
-    likely: Later | None = None
-    number: int = 0
+    likely: Later
+    number: int
     inside: Later | None = None
     halves: Mapping[Path, int] | None = None
 
@@ -155,13 +153,13 @@ class DeviceOffers:
         return sum(map(bool, self.planned.places)) if self.halves is None else len(self.halves)
 
     def mark(
-        self, path: Path, index: int, token: int, written: int, previous: MarkedPosition | None
-    ) -> MarkedPosition | None:
+        self, path: Path, index: int, token: int, written: int, previous: WrittenPosition | None
+    ) -> WrittenPosition | None:
         """See :meth:`ctwl_encoder.core.offers.Offers.mark`."""
         planned = self.planned
         place = planned.places[planned.paths.index(path)] if path in planned.paths else None
         if place is None or (self.halves is not None and path not in self.halves):
             return None
-        chance = 0.0 if self.likely is None else self.likely.at(self.number, written)
+        chance = self.likely.at(self.number, written)
         hit = HIT_RATE if self.halves is None or self.inside is None else self.inside.at(self.halves[path], token)
         return marked_position(place, self.strategy, planned.fresh, index, token, chance, hit, previous)

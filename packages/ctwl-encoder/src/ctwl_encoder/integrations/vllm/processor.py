@@ -13,13 +13,13 @@ import inspect
 import logging
 import secrets
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import torch
+from vllm.distributed.parallel_state import get_tp_group
 from vllm.v1.sample import logits_processor as v1
 from vllm.v1.sample.ops.topk_topp_sampler import apply_top_k_top_p
 
@@ -50,9 +50,12 @@ _BASES = (v1.LogitsProcessor,) if v2 is v1 else (v2.LogitsProcessor, v1.LogitsPr
 _OPEN = (0, 1.0, 0.0)
 """Top-k, top-p and min-p that leave nothing out."""
 
-_PAUSE = 60.0
-"""Seconds for which a proxy LM that failed is not asked again: it may look for its files for long at each step. Chosen
-by hand."""
+_PAUSE = 1000
+"""Steps for which a proxy LM that failed is not asked again: it may look for its files for long each time. Chosen by
+hand. They are counted, as the workers of a tensor-parallel group have one count and different clocks."""
+
+_CHUNK_BYTES = 1 << 30
+"""Logits in float32 that V2 verifies at once, where it verifies drafts (vLLM 0.32); more take several calls."""
 
 _log = logging.getLogger(__name__)
 
@@ -67,6 +70,7 @@ class _Served:
         tokens: the tokens that ``text`` has.
         drafts: V2 under speculative decoding: the tokens that the last step verified.
         ahead: ``text``, and what becomes of it with each of the drafts.
+        called: V2: number of the last call that had its row.
         observed: whether the evidence of its text was observed: the text is finished, or was put off once.
     """
 
@@ -79,6 +83,7 @@ class _Served:
     tokens: list[int] = field(default_factory=list)
     drafts: list[int] = field(default_factory=list)
     ahead: list[TextState] = field(default_factory=list)
+    called: int = 0
     observed: bool = False
 
     def __post_init__(self) -> None:
@@ -120,21 +125,23 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
         self._server = _server_config(vllm_config)
         self._states = runner[0] if len(runner) == 1 else None
         self._drafts = vllm_config.speculative_config is not None
+        self._workers = vllm_config.parallel_config.tensor_parallel_size
+        self._calls_of_a_step = _calls_of_a_step(vllm_config)
+        self._calls = 0
         self._sampled: torch.cuda.Event | None = None
         self._stream: torch.cuda.Stream | None = None
         self._requests: dict[int, _Served] = {}
         """By row (V1) or slot (V2)."""
-        self._batch: set[int] = set()
-        """V2: the slots of the last batch."""
         self._markers: dict[Strategy, DeviceMarker] = {}
-        self._asks_again = 0.0
-        """When the proxy LM is asked next, on the monotonic clock."""
+        self._asks_again = 0
+        """The call at which a proxy LM that failed is asked next."""
         if self._server is not None:
             Request.of(self._server, None, 1.0)  # a wrong configuration is refused when the server starts
-            config = Request(**self._server)
+            config, model = Request(**self._server), vllm_config.model_config
             self._bridge = open_bridge(
-                config.profile, str(vllm_config.model_config.tokenizer), config.proxy_path, config.device
+                config.profile, str(model.tokenizer), config.proxy_path, config.device, model.tokenizer_revision
             )
+            self._bridge.check_size(model.get_vocab_size())
 
     @classmethod
     def validate_params(cls, sampling_params: Any) -> None:
@@ -165,14 +172,15 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
     def add_request(self, req_idx: int, sampling_params: Any, output: list[int] | None = None) -> bool:
         """V2: a request enters the batch in a slot; whether it is marked. V1: in a row, with its output.
 
-        V2 does not say which requests are finished. Those that have tokens and were not in the last batch are.
+        V2 does not say which requests are finished. Those that have tokens and were in no call of the last step are.
         """
         self._leave(req_idx)
-        for slot, other in self._requests.items() if self._states is not None else ():
-            if other.tokens and slot not in self._batch:
+        for other in self._requests.values() if self._states is not None else ():
+            if other.tokens and other.called <= self._calls - self._calls_of_a_step:
                 other.observe()
         served = self._serve(sampling_params)
         if served is not None:
+            served.called = self._calls
             served.output = [] if output is None else output
             served.observed = bool(output)  # it was put off, and is taken up again
             self._requests[req_idx] = served
@@ -206,6 +214,7 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
             logits: float (rows, size), before temperature and truncation.
             ctx: V2's layout of the batch; V1 has none.
         """
+        self._calls += 1
         if not self._requests:
             return logits
         groups: dict[int, dict[int, _Row]] = {}
@@ -220,17 +229,33 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
     def _try_to_mark(self, logits: torch.Tensor, group: dict[int, _Row], strategy: Strategy) -> bool:
         """Mark the rows, all of one marker, in place; False where the strategy asks the proxy LM and that fails."""
         if strategy.keeps_distribution:
-            _mark(logits, group)
+            index, marked = _marked(logits, group)
+            logits[index] = marked
             return True
-        if time.monotonic() < self._asks_again:
+        if self._calls < self._asks_again:
             return False
+        found = None
         try:
-            _mark(logits, group)
+            found = _marked(logits, group)
         except (CTWLError, OSError, RuntimeError):  # it has no files, or wrong ones, or no memory on its device
-            self._asks_again = time.monotonic() + _PAUSE
-            _log.exception("ctwl: the proxy LM failed; texts by %s are served unmarked for a minute", strategy)
+            _log.exception("ctwl: the proxy LM failed; texts by %s are served unmarked for %d steps", strategy, _PAUSE)
+        agreed = self._all_workers(found is not None)
+        if found is None or not agreed:
+            self._asks_again = self._calls + _PAUSE
+            for _, text in group.values():
+                text.offers = None
             return False
+        index, marked = found
+        logits[index] = marked
         return True
+
+    def _all_workers(self, done: bool) -> bool:
+        """Whether all workers of the tensor-parallel group did it: rows that one marks alone would end its texts."""
+        if self._workers == 1:
+            return done
+        failed = torch.tensor([not done], dtype=torch.int32)
+        torch.distributed.all_reduce(failed, group=get_tp_group().cpu_group)
+        return not failed.item()
 
     def _rows_v1(self, count: int) -> dict[int, _Row]:
         """V1: the rows to mark, their texts up to date."""
@@ -265,8 +290,9 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
         else:
             lengths = zip(ctx.idx_mapping_np.tolist(), ctx.seq_lens_upper_bound_np.tolist(), strict=True)
             found = [(row, slot, length) for row, (slot, length) in enumerate(lengths)]
-        self._batch = {slot for _, slot, _ in found}
         found = [(row, slot, length) for row, slot, length in found if slot in self._requests]
+        for _, slot, _ in found:
+            self._requests[slot].called = self._calls
         self._read([(slot, length) for _, slot, length in found])
         rows: dict[int, _Row] = {}
         for first, slot, _ in found:
@@ -330,7 +356,7 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
             _log.error("ctwl: a request is served with nonce 0 and untruncated: nothing was noted where it came in")
             admitted = Admitted()
         if request.strategy not in self._markers:
-            self._markers[request.strategy] = DeviceMarker(self._bridge, request.strategy)
+            self._markers[request.strategy] = DeviceMarker(self._bridge, request.strategy, kept=self._calls_of_a_step)
         marker, payload = self._markers[request.strategy], request.payload(*admitted.drawn_for(params.seed))
         return _Served(marker, marker.start(payload, **request.of_text), params.temperature, admitted)
 
@@ -347,8 +373,8 @@ def _extend(requests: Sequence[_Served], tokens: Sequence[list[int]]) -> None:
         request.extend(some)
 
 
-def _mark(logits: torch.Tensor, group: dict[int, _Row]) -> None:
-    """Mark the rows, all of one marker, in place.
+def _marked(logits: torch.Tensor, group: dict[int, _Row]) -> tuple[slice | torch.Tensor, torch.Tensor]:
+    """The index of some rows, all of one marker, and what the mark makes of their logits.
 
     A row without a finite maximum, which a mask or an overflow left, has no probabilities, so it stays as it is.
     """
@@ -356,18 +382,18 @@ def _mark(logits: torch.Tensor, group: dict[int, _Row]) -> None:
     marker = requests[0].marker
     every = list(group) == list(range(len(logits)))
     index = slice(None) if every else torch.tensor(list(group), device=logits.device)
-    values = logits[index].float()
+    values = logits[index].float()  # may be the logits themselves
     wait = logits.device.type == "cpu"
     if marker.strategy.keeps_distribution:
         # What is marked is what is sampled from: the distribution after temperature and truncation.
         scale = torch.tensor([[request.temperature] for request in requests], device=logits.device)
         values = _truncated(values / scale, [request.admitted for request in requests]).contiguous()
         marker.reweigh(texts, values, wait=wait)
-        logits[index] = (values * scale).to(logits.dtype)
+        values *= scale
     else:
-        values = values.contiguous()
+        values = values.clone()
         marker.reweigh(texts, values, wait=wait)
-        logits[index] = values.to(logits.dtype)
+    return index, values.to(logits.dtype)
 
 
 def _truncated(logits: torch.Tensor, admitted: list[Admitted]) -> torch.Tensor:
@@ -424,6 +450,18 @@ def _admit(request: Request, params: Any) -> None:
         noted |= {"top_k": params.top_k, "top_p": params.top_p, "min_p": params.min_p}
         params.top_k, params.top_p, params.min_p = _OPEN
     params.extra_args = {**(params.extra_args or {}), ADMITTED: noted}
+
+
+def _calls_of_a_step(vllm_config: Any) -> int:
+    """Most calls of ``apply`` in one step of all texts.
+
+    Under pipeline parallelism batches take turns. Where drafts are verified, V2 makes several calls of a large batch.
+    """
+    size = vllm_config.model_config.get_vocab_size()
+    rows = vllm_config.scheduler_config.max_num_seqs * (1 + vllm_config.num_speculative_tokens)
+    chunk = max(1, _CHUNK_BYTES // (4 * size) - vllm_config.num_speculative_tokens)  # no request is split
+    chunks = -(-rows // chunk) if vllm_config.speculative_config is not None else 1
+    return int(vllm_config.parallel_config.pipeline_parallel_size * chunks)
 
 
 def _server_config(vllm_config: Any) -> dict[str, Any] | None:
