@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from ctwl_encoder import Bridge
+from ctwl_encoder.core.device import marker as marker_module
 from ctwl_encoder.core.device import plain
 from ctwl_encoder.core.device.marker import DeviceMarker
 from ctwl_encoder.core.expected_evidence import marked_positions
@@ -153,6 +154,26 @@ def test_a_text_that_is_read_anew_is_marked_as_before(
             anew = marker.extend(anew, known)
         assert anew.seen() == text.seen()
     assert left > 20 if skip_repeats else left < 15
+
+
+def test_the_places_of_a_step_are_bounded(
+    bridge: Bridge, smollm2: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each takes memory on the device. The place behind the text goes first, those inside of candidates go last."""
+    marker, ids = DeviceMarker(bridge, Strategy.GUMBEL), smollm2[1](WORDS)["input_ids"]
+    texts = [marker.start(Payload((code,)), 2.0) for code in (5, 77, 4242)]
+    most = 0
+    for number, token in enumerate(ids):
+        texts = [marker.extend(text, token) for text in texts]
+        marker.reweigh(texts, torch.from_numpy(made_logits(bridge, 3, number)))
+        most = max(most, len(marker.plan(texts)))
+        with monkeypatch.context() as patched:
+            patched.setattr(marker_module, "MOST_PLACES", 3)
+            places = marker.plan(texts)
+            assert {path for _, path, _ in places.places} <= {text.reading.tail.tokens for text in texts} | {()}
+            assert len(places) <= 3
+            marker.reweigh(texts, torch.from_numpy(made_logits(bridge, 3, number)))
+    assert most > 3
 
 
 def test_texts_that_take_turns_keep_their_marks(bridge: Bridge, smollm2: tuple[Any, Any]) -> None:

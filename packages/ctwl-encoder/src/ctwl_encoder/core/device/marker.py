@@ -20,6 +20,11 @@ from .step import DeviceOffers, DeviceStep, Later, Reported, Tables, to_host
 
 __all__ = ["DeviceMarker"]
 
+MOST_PLACES = 4096
+"""Places of a step that are marked, an equal share for each row; beyond it a row's places inside of candidates are left
+alone. Chosen by hand: rows of words have one place or two, and each place may take 8 bytes times the proxy's vocabulary
+on the device."""
+
 STEP_BYTES = 1 << 16
 """Bytes that are tokenized for all rows of a step, the shortest tails first: some 15 milliseconds, however many texts
 have tails without an end. Chosen by hand: 256 rows of words take two milliseconds (evaluation/serving.py)."""
@@ -73,13 +78,14 @@ class DeviceMarker(Marker):
         Args:
             texts: one for each row of the logits.
         """
-        planned = [self._plan_row(row, text) for row, text in enumerate(texts) if self._is_begun(text)]
+        most = _share(texts)
+        planned = [self._plan_row(row, text, most) for row, text in enumerate(texts) if self._is_begun(text)]
         return Places.of(planned, self._seeds)
 
-    def _plan_row(self, row: int, text: TextState) -> PlacesOfRow:
+    def _plan_row(self, row: int, text: TextState, most: int) -> PlacesOfRow:
         behind = self.bridge.continuations(text.reading.tail)
         paths = behind.paths
-        found = [self._to_mark(text, path) for path in paths]
+        found = [self._to_mark(text, path) if n < most else (None, ()) for n, path in enumerate(paths)]
         left = {n: seen for n, (place, seen) in enumerate(found) if seen and place is not None}
         places = [place for place, _ in found]
         return PlacesOfRow(row, text.payload, text.reading.count, behind, paths, places, left, text.fresh)
@@ -122,10 +128,12 @@ class DeviceMarker(Marker):
             found = operations(logits.device).merging(likely, tables, step)
             self._reported = Reported(found, [texts[row] for row in places.rows.tolist()])
             if wait and (news := self._learn()):
-                places = Places.of(
-                    [self._plan_row(old.row, texts[old.row]) if old.behind in news else old for old in places.planned],
-                    self._seeds,
-                )
+                most = _share(texts)
+                planned = [
+                    self._plan_row(old.row, texts[old.row], most) if old.behind in news else old
+                    for old in places.planned
+                ]
+                places = Places.of(planned, self._seeds)
                 step = DeviceStep.of(places, logits.device)
         if self.strategy.keeps_distribution:
             if len(places):
@@ -229,3 +237,8 @@ class DeviceMarker(Marker):
             if used:
                 learnt.add(self.bridge.continuations(tail))
         return learnt
+
+
+def _share(texts: Sequence[TextState]) -> int:
+    """The places that each row may have."""
+    return max(1, MOST_PLACES // max(1, len(texts)))
