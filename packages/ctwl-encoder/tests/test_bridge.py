@@ -260,8 +260,8 @@ def test_a_long_tail_costs_no_more_than_a_short_one(proxy: Proxy, monkeypatch: p
         bridge.join(reading.tail, rng.choice(len(vocabulary), 64, replace=False).tolist())
         joined.append(len(bridge.continuations(reading.tail).joined))
     assert len(reading.tail.text) > 200
-    assert joined[0] == 64 and 0 < joined[-1] < 32
-    assert max(counted) <= bridge_module.JOINED_BYTES
+    assert joined[0] == 64 and 0 < joined[-1] < 16
+    assert max(counted) <= bridge_module.JOINED_TEXT
     monkeypatch.setattr(bridge_module, "_REMEMBERED", 1 << 20)
     for token in rng.integers(0, len(vocabulary), 120).tolist():
         reading = read_on(bridge, reading, token)

@@ -40,10 +40,10 @@ JOINED = 64
 """Candidates that may merge with the tail are tokenized with it from a probability of 1 / JOINED on, so there are never
 more than this at one step. ``evaluation/lookahead.py`` measures what fewer cost."""
 
-JOINED_BYTES = 4096
-"""Bytes that are tokenized for one tail at one step, the tail counted with each candidate. It bounds the work for a
-long tail, a millisecond or so; candidates beyond it keep their probability. Chosen by hand: words and their candidates
-have a quarter of it."""
+JOINED_TEXT = 2048
+"""Characters that are tokenized for one tail at one step, the tail counted with each candidate. It bounds the work for
+a long tail, a millisecond or two; candidates beyond it keep their probability. Chosen by hand: words and their
+candidates have half of it at most."""
 
 _REMEMBERED = 1 << 29
 """Bytes of tails, steps and candidates that are remembered; beyond them all are forgotten. Chosen by hand: only speed
@@ -174,27 +174,32 @@ class Bridge:
             tail.behind = Continuations(tail.tokens, *self._follow(tail))
         return tail.behind
 
-    def join(self, tail: Tail, candidates: Iterable[int], most: int = JOINED_BYTES) -> int:
+    def join(self, tail: Tail, candidates: Iterable[int], most: int = JOINED_TEXT) -> int:
         """Tokenize candidates together with a tail, those of which this is not known yet.
 
         Args:
             tail: the end of the text so far.
             candidates: token ids that may merge with it.
-            most: bytes that are tokenized, see :data:`JOINED_BYTES`.
+            most: characters that are tokenized, see :data:`JOINED_TEXT`.
 
         Returns:
-            How many bytes were tokenized; 0 where all is known, or no more is.
+            How many characters were tokenized; 0 where all is known, or no more is.
         """
         known = self.continuations(tail)
         new = [i for i in candidates if i not in known.joined and i < len(self.vocabulary)]
-        lengths = np.array([len(self.vocabulary[i] or b"") for i in new], dtype=np.int64) + len(tail.text.encode())
-        sums = lengths.cumsum()
-        new = new[: int(np.searchsorted(sums, most, side="right"))]
-        if not new or len(known.joined) >= MOST_JOINED:
+        if len(known.joined) >= MOST_JOINED:
             return 0
-        texts = [append_normalized(tail, self.vocabulary[i] or b"")[0] for i in new]
-        self._remember(known.add(dict(zip(new, map(tuple, self.proxy.tokenizer.encode_within(texts)), strict=True))))
-        return int(sums[len(new) - 1])
+        texts, size = list[str](), 0
+        for candidate in new:
+            text = append_normalized(tail, self.vocabulary[candidate] or b"")[0]
+            if size + len(text) > most:
+                break
+            texts.append(text)
+            size += len(text)
+        if texts:
+            tokens = map(tuple, self.proxy.tokenizer.encode_within(texts))
+            self._remember(known.add(dict(zip(new, tokens, strict=False))))
+        return size
 
     def branches(self, reading: Reading, probabilities: NDArray[np.float32]) -> list[Branch]:
         """The places at which the candidates for the next token differ (spec section 8.5).

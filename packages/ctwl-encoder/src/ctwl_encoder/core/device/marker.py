@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..bridge import JOINED_BYTES
+from ..bridge import JOINED_TEXT
 from ..continuations import Continuations, Path
 from ..marker import Marker, prefixes_and_seeds
 from ..offers import HalfKey
@@ -25,9 +25,10 @@ MOST_PLACES = 4096
 alone. Chosen by hand: rows of words have one place or two, and each place may take 8 bytes times the proxy's vocabulary
 on the device."""
 
-STEP_BYTES = 1 << 16
-"""Bytes that are tokenized for all rows of a step, the shortest tails first: some 15 milliseconds, however many texts
-have tails without an end. Chosen by hand: 256 rows of words take two milliseconds (evaluation/serving.py)."""
+STEP_TEXT = 1 << 15
+"""Characters that are tokenized for all rows of a step, the shortest tails first: some 10 or 20 milliseconds, however
+many texts have tails without an end. Chosen by hand: 256 rows of words take two milliseconds
+(evaluation/serving.py)."""
 
 
 class DeviceMarker(Marker):
@@ -230,9 +231,9 @@ class DeviceMarker(Marker):
         """Tokenize the candidates that the device reported with their tails; those behind which some were not known."""
         reported, self._reported = self._reported, None
         tails = [] if reported is None else [(text.reading.tail, found) for text, found in reported.candidates()]
-        learnt, left = set(), STEP_BYTES
+        learnt, left = set(), STEP_TEXT
         for tail, found in sorted(tails, key=lambda each: len(each[0].text)):
-            used = self.bridge.join(tail, found, min(JOINED_BYTES, left))
+            used = self.bridge.join(tail, found, min(JOINED_TEXT, left))
             left -= used
             if used:
                 learnt.add(self.bridge.continuations(tail))
