@@ -195,6 +195,23 @@ def test_texts_that_take_turns_keep_their_marks(bridge: Bridge, smollm2: tuple[A
     assert seen[0] == seen[1]
 
 
+@pytest.mark.parametrize("strategy", [Strategy.UNBIASED, Strategy.GUMBEL])
+def test_a_marker_that_has_warmed_up_marks_as_another(
+    bridge: Bridge, smollm2: tuple[Any, Any], strategy: Strategy
+) -> None:
+    warm, cold = DeviceMarker(bridge, strategy), DeviceMarker(bridge, strategy)
+    warm.warm_up(len(bridge.vocabulary), torch.device("cpu"))
+    rows = []
+    for marker in (warm, cold):
+        text = marker.start(Payload((5,)), 2.0)
+        for token in smollm2[1](WORDS)["input_ids"]:
+            text = marker.extend(text, token)
+        rows.append(torch.from_numpy(made_logits(bridge, 1, 3)))
+        marker.reweigh([text], rows[-1])
+    assert rows[0].isneginf().any()
+    assert torch.equal(rows[0], rows[1])
+
+
 @pytest.mark.parametrize("strategy", [Strategy.UNBIASED, Strategy.DELTA])
 def test_what_leaves_the_device_is_a_few_bytes_a_row(
     bridge: Bridge, smollm2: tuple[Any, Any], strategy: Strategy, monkeypatch: pytest.MonkeyPatch

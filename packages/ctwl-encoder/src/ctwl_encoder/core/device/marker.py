@@ -52,6 +52,20 @@ class DeviceMarker(Marker):
         self._members: dict[HalfKey, torch.Tensor] = {}
         """What the proxy said of the places that ``delta`` marked lately: bool (|V|,) each, on the device."""
 
+    def warm_up(self, size: int, device: torch.device) -> None:
+        """Compile what marks under a strategy that keeps the distribution, so that no text waits for it.
+
+        Args:
+            size: tokens in a row of the logits.
+            device: where the logits will be.
+        """
+        self._seeds.of_all([])
+        logits = torch.zeros((1, size), device=device)
+        likely, tables, on = torch.softmax(logits, dim=-1), self._tables_for(logits), operations(device)
+        for step in DeviceStep.of_every_kind(device):
+            on.merging(likely, tables, step)
+            on.reweigh(logits, likely, tables, step, self.strategy)
+
     def look_up(self, texts: Sequence[TextState], tokens: Sequence[int]) -> None:
         """Copy from the device what is to be known of the tokens that now follow, for all texts at once.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -68,7 +69,18 @@ class DeviceStep(NamedTuple):
     def of(cls, places: Places, device: torch.device) -> DeviceStep:
         """Copy the places in one piece, without waiting for the device."""
         lots = places.own, places.limits
-        parts = [places.rows, places.place_of, places.seeds, *lots, places.joined, places.seen]
+        return cls._copied([places.rows, places.place_of, places.seeds, *lots, places.joined, places.seen], device)
+
+    @classmethod
+    def of_every_kind(cls, device: torch.device) -> Iterator[DeviceStep]:
+        """Steps of one row at one place: all for which a device may compile code of its own."""
+        row, place_of, place, joined, seen = (np.zeros((1, n), dtype=np.int32) for n in (1, OPENINGS, 1, 4, 2))
+        for m, n, k in product((0, 1), repeat=3):
+            yield cls._copied([row[0], place_of, place[0], place[0, :m], place[0, :m], joined[:n], seen[:k]], device)
+
+    @classmethod
+    def _copied(cls, parts: Sequence[NDArray[np.int32]], device: torch.device) -> DeviceStep:
+        """Copy the arrays in one piece."""
         packed = torch.from_numpy(np.concatenate([part.reshape(-1) for part in parts]))
         if device.type == "cuda":
             packed = packed.pin_memory().to(device, non_blocking=True)

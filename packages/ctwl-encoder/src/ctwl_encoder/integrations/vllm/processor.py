@@ -142,6 +142,7 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
                 config.profile, str(model.tokenizer), config.proxy_path, config.device, model.tokenizer_revision
             )
             self._bridge.check_size(model.get_vocab_size())
+            self._warm_up(model.get_vocab_size(), runner[0] if self._states is None else self._states.device)
 
     @classmethod
     def validate_params(cls, sampling_params: Any) -> None:
@@ -355,10 +356,21 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
         if admitted is None:
             _log.error("ctwl: a request is served with nonce 0 and untruncated: nothing was noted where it came in")
             admitted = Admitted()
-        if request.strategy not in self._markers:
-            self._markers[request.strategy] = DeviceMarker(self._bridge, request.strategy, kept=self._calls_of_a_step)
-        marker, payload = self._markers[request.strategy], request.payload(*admitted.drawn_for(params.seed))
+        marker, payload = self._marker_of(request.strategy), request.payload(*admitted.drawn_for(params.seed))
         return _Served(marker, marker.start(payload, **request.of_text), params.temperature, admitted)
+
+    def _warm_up(self, size: int, device: torch.device) -> None:
+        """Compile what requests may ask for, before the first one waits for it."""
+        sigma = self._bridge.proxy.profile.sigma
+        for strategy in Strategy:
+            if strategy.keeps_distribution and strategy.traits.sigma in (None, sigma):
+                self._marker_of(strategy).warm_up(size, device)
+
+    def _marker_of(self, strategy: Strategy) -> DeviceMarker:
+        """The marker of a strategy, one for all requests."""
+        if strategy not in self._markers:
+            self._markers[strategy] = DeviceMarker(self._bridge, strategy, kept=self._calls_of_a_step)
+        return self._markers[strategy]
 
 
 def _extend(requests: Sequence[_Served], tokens: Sequence[list[int]]) -> None:
