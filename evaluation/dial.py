@@ -51,7 +51,7 @@ from ctwl_encoder import Bridge, CTWLLogitsProcessor
 from ctwl_encoder.core.expected_evidence import READERS_LEVEL, expected_log2_p
 from ctwl_encoder.core.offers import BranchOffers
 from ctwl_encoder.core.payload import Payload, Seeds
-from ctwl_encoder.core.strategies import Branch, Lots, exponential_minimum, keep_first_half, multiply
+from ctwl_encoder.core.strategies import Branch, Lots, Strategy, exponential_minimum, keep_first_half, multiply
 from ctwl_encoder.core.text_state import TextState
 from ctwl_encoder.integrations.transformers import ProcessorConfig
 from ctwl_encoder.plan.statistics import shared_runs
@@ -124,7 +124,7 @@ def sure(below: float, at: At) -> NDArray[np.float64]:
 
 def until_clear(at: At) -> NDArray[np.float64]:
     """``gumbel`` until the code is clear with a margin."""
-    clear = expected_log2_p(at.text.last, BEACON_BITS) <= math.log2(READERS_LEVEL) - MARGIN
+    clear = expected_log2_p(at.text.last, BEACON_BITS, Strategy.GUMBEL) <= math.log2(READERS_LEVEL) - MARGIN
     return half(at) if clear else race(at)
 
 

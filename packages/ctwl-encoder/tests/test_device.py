@@ -91,7 +91,7 @@ def test_the_device_path_favours_the_tokens_that_the_reference_favours(
                 marker.look_up(texts[marker], written)
             texts[marker] = [marker.extend(text, token) for text, token in zip(texts[marker], written, strict=True)]
         marks = [
-            [[mark._replace(null=0, previous=None) for mark in marked_positions(text.last)] for text in texts[marker]]
+            [[mark._replace(chance=0, previous=None) for mark in marked_positions(text.last)] for text in texts[marker]]
             for marker in markers
         ]
         assert marks[0] == marks[1]

@@ -12,12 +12,12 @@ from ctwl_encoder.core.expected_evidence import (
     WrittenPosition,
     expected_log2_p,
     expected_rank_nats,
-    marked_positions,
-    null_hit,
+    null_hits,
 )
 from ctwl_encoder.core.strategies import (
     Branch,
     Lots,
+    Strategy,
     add_delta,
     exponential_minimum,
     keep_first_half,
@@ -119,7 +119,7 @@ def test_the_null_of_a_hit_is_what_random_permutations_show() -> None:
         weights = np.floor(np.concatenate([[probability], (1 - probability) * rest]) * 2**24).astype(np.uint32)
         seeds = RNG.integers(0, 2**32, 4000, dtype=np.uint32)
         share = kernel.members(np.tile(weights, (4000, 1)), seeds, (1, 2))[:, 0].mean()
-        assert share == pytest.approx(null_hit(probability), abs=0.05)
+        assert share == pytest.approx(null_hits(np.array([probability]))[0], abs=0.05)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
@@ -128,28 +128,31 @@ def test_logits_that_are_no_numbers_are_refused(bad: float) -> None:
         probabilities(np.array([[0.0, bad, 1.0]], dtype=np.float32))
 
 
-def marks(steps: list[tuple[float, float]], *, repeated: bool = False) -> WrittenPosition | None:
+def expected(
+    steps: list[tuple[float, float]], bits: int, strategy: Strategy = Strategy.UNBIASED, *, repeated: bool = False
+) -> float:
+    """Of a text that was marked at each position: the chance of its token, and whether that is a hit."""
     last = None
-    for i, (null, hit) in enumerate(steps):
-        last = WrittenPosition(10 + i, (0, (0 if repeated else i,)), 7, null, hit, 0.0, last)
-    return last
+    for i, (chance, hit) in enumerate(steps):
+        last = WrittenPosition(10 + i, (0, (0 if repeated else i,)), 7, chance, hit, last)
+    return expected_log2_p(last, bits, strategy)
 
 
-@given(st.lists(st.tuples(st.floats(0.3, 1), st.sampled_from([0.0, 1.0])), max_size=60))
+@given(st.lists(st.tuples(st.floats(0, 1), st.sampled_from([0.0, 1.0])), max_size=60))
 def test_the_expectation_bounds_the_exact_tail(steps: list[tuple[float, float]]) -> None:
     """Chernoff's bound lies above the exact convolution of the same hits, and is a p-value."""
     distribution = np.ones(1)
-    for null, _ in steps:
+    for null in null_hits(np.array([chance for chance, _ in steps])):
         distribution = np.convolve(distribution, [1 - null, null])
     exact = distribution[int(sum(hit for _, hit in steps)) :].sum()
-    assert np.log2(exact) - 1e-6 <= expected_log2_p(marks(steps), 0) <= 0
+    assert np.log2(exact) - 1e-6 <= expected(steps, 0) <= 0
 
 
 def test_hits_lower_the_expected_p_and_misses_and_repeats_do_not() -> None:
-    assert expected_log2_p(marks([(0.5, 1.0)] * 100), 20) == pytest.approx(20 - 100, abs=1)
-    assert expected_log2_p(marks([(0.5, 0.0)] * 100), 20) == 0
-    assert expected_log2_p(marks([(0.5, 1.0)] * 100, repeated=True), 0) == expected_log2_p(marks([(0.5, 1.0)]), 0)
-    assert expected_log2_p(None, 20) == 0
+    assert expected([(0.0, 1.0)] * 100, 20) == pytest.approx(20 - 100, abs=1)
+    assert expected([(0.0, 0.0)] * 100, 20) == 0
+    assert expected([(0.0, 1.0)] * 100, 0, repeated=True) == expected([(0.0, 1.0)], 0)
+    assert expected([], 20) == 0
 
 
 def test_what_ranks_are_expected_to_say_is_what_races_show() -> None:
@@ -161,15 +164,12 @@ def test_what_ranks_are_expected_to_say_is_what_races_show() -> None:
         p, rank = shares[won], int(ranks_of(np.uint32(seed), tokens[[won]])[0])
         told[int(tokens[won])].append((1 / p - 1) * np.log1p(-(rank + 0.5) / 2**32) - np.log(p))
     for token, p in zip(tokens.tolist(), shares.tolist(), strict=True):
-        assert np.mean(told[token]) == pytest.approx(expected_rank_nats(p) / READER_SHARE, abs=0.08)
+        assert np.mean(told[token]) == pytest.approx(expected_rank_nats(np.array([p]))[0] / READER_SHARE, abs=0.08)
 
 
 def test_a_race_says_more_than_a_hit() -> None:
-    hit = marks([(0.5, 1.0)] * 40)
-    last = None
-    for mark in reversed(list(marked_positions(hit))):
-        last = mark._replace(rank_nats=expected_rank_nats(0.01), previous=last)
-    assert expected_log2_p(last, 20) < expected_log2_p(hit, 20) - 40
+    written = [(0.01, 1.0)] * 40
+    assert expected(written, 20, Strategy.GUMBEL) < expected(written, 20, Strategy.UNBIASED) - 40
 
 
 def test_the_level_of_readers_is_the_decoders_default() -> None:

@@ -268,20 +268,21 @@ class Encoder:
         ends = np.flatnonzero(np.isin(row, self._stop_ids()))
         ids = row[: ends[0]] if len(ends) else row
         text = self.tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
-        profile, last = processor.marker.profile, processor.text(payload, ids).last
+        profile, strategy = processor.marker.profile, processor.marker.strategy
+        state = processor.text(payload, ids)
         read = positions(self.proxy.tokenizer.encode(text), profile.prefix_length, profile.context_length)
         # A changed prefix gives nearly the same half, so a mark is kept where its (context, token) pair is still there.
         seen = {(tuple(c), token) for c, token in zip(read.contexts.tolist(), read.observed.tolist(), strict=True)}
-        marked = list(marked_positions(last))
+        marked = list(marked_positions(state.last))
         return Generation(
             text=text,
             record=record,
             profile=profile.name,
-            strategy=processor.marker.strategy,
+            strategy=strategy,
             tokens=len(ids),
             marked=len(marked),
             lost=sum((each.context, each.token) not in seen for each in marked),
-            expected_log2_p=expected_log2_p(last, BEACON_BITS * record.layout.codes),
+            expected_log2_p=expected_log2_p(state.last, BEACON_BITS * record.layout.codes, strategy, state.fresh),
         )
 
 

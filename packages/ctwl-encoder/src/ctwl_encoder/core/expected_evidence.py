@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ctwl_protocol import Profile
 
@@ -29,7 +30,7 @@ __all__ = [
     "expected_rank_nats",
     "marked_positions",
     "needed_tokens",
-    "null_hit",
+    "null_hits",
     "warn_of_short_text",
     "written_positions",
 ]
@@ -66,24 +67,22 @@ class WrittenPosition(NamedTuple):
         position: in the reader's token sequence.
         place: the slot of the record whose code it carries, and the proxy tokens that are hashed there.
         token: the proxy token that the reader sees there.
-        null: the chance that a wrong code hits it; 0 where the encoder did not prefer the code.
+        chance: the token's probability; None where the encoder did not prefer the code.
         hit: 1 for a hit, 0 for a miss, or the probability of a hit; 0 where the encoder did not prefer the code.
-        rank_nats: expected log-likelihood ratio of the token's rank, in nats, under ``gumbel``; else 0.
         previous: the position before, None at the first.
     """
 
     position: int
     place: Place
     token: int
-    null: float
+    chance: float | None
     hit: float
-    rank_nats: float
     previous: WrittenPosition | None
 
     @classmethod
     def unmarked(cls, position: int, place: Place, token: int, previous: WrittenPosition | None) -> WrittenPosition:
         """A position at which the encoder did not prefer the code."""
-        return cls(position, place, token, 0.0, 0.0, 0.0, previous)
+        return cls(position, place, token, None, 0.0, previous)
 
     @property
     def context(self) -> tuple[int, ...]:
@@ -91,23 +90,25 @@ class WrittenPosition(NamedTuple):
         return self.place[1]
 
 
-def expected_rank_nats(probability: float, fresh: float = 0.0) -> float:
-    """The expected log-likelihood ratio, in nats, of the rank of a token of this probability under ``gumbel``.
+def expected_rank_nats(chances: NDArray[np.float64], fresh: float = 0.0) -> NDArray[np.float64]:
+    """The expected log-likelihood ratios, in nats, of the ranks of tokens under ``gumbel``: float64 (n,).
 
     Args:
-        probability: of the token.
+        chances: float64 (n,), the tokens' probabilities.
         fresh: share of the tokens whose lot is the text's own. The square of the rest is a little less than what was
             measured (evaluation/dial.py).
     """
-    return (1 - fresh) ** 2 * READER_SHARE * (probability - 1 - math.log(max(probability, _LEAST)))
+    told: NDArray[np.float64] = chances - 1 - np.log(np.maximum(chances, _LEAST))
+    return (1 - fresh) ** 2 * READER_SHARE * told
 
 
-def null_hit(probability: float) -> float:
-    """Chance that a random permutation puts a token of this probability into ``V``.
+def null_hits(chances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """How often random permutations put tokens of these probabilities, float64 (n,), into ``V``: float64 (n,).
 
-    The mass ranked before it is nearly uniform on [0, 1 - probability], and the token is in if that is below 1/2.
+    The mass ranked before a token is nearly uniform on [0, 1 - chance], and the token is in if that is below 1/2.
     """
-    return min(1.0, 0.5 / max(1.0 - probability, 0.5))
+    found: NDArray[np.float64] = 0.5 / np.maximum(1 - chances, 0.5)
+    return found
 
 
 def written_positions(last: WrittenPosition | None) -> Iterator[WrittenPosition]:
@@ -119,21 +120,31 @@ def written_positions(last: WrittenPosition | None) -> Iterator[WrittenPosition]
 
 def marked_positions(last: WrittenPosition | None) -> Iterator[WrittenPosition]:
     """Those at which the encoder preferred the code, from the last one back."""
-    return (each for each in written_positions(last) if each.null)
+    return (each for each in written_positions(last) if each.chance is not None)
 
 
-def expected_log2_p(last: WrittenPosition | None, bits: int) -> float:
-    """What to expect of log2 of the p-value after correction for ``2^bits`` records; at most 0.
+def expected_log2_p(last: WrittenPosition | None, bits: int, strategy: Strategy, fresh: float = 0.0) -> float:
+    """What to expect of log2 of the p-value; at most 0.
 
     From halves it is a bound; from ranks, under ``gumbel``, an expectation. Like the decoder it counts a pair of
     context and token once in a slot: a loop brings no evidence. It is 0.0 (p = 1) for a text that is too short.
+
+    Args:
+        last: the text's last position.
+        bits: for the correction for ``2^bits`` records.
+        strategy: how the text was marked.
+        fresh: share of the tokens whose lot is the text's own.
     """
     first = {(each.place, each.token): each for each in written_positions(last)}
-    null = np.array([each.null for each in first.values()])[:, None]
-    hits = sum(each.hit for each in first.values())
-    bound = (np.log1p(null * np.expm1(_THETA)).sum(axis=0) - _THETA * hits).min() / np.log(2)
-    by_rank = RANK_SHARE_BITS - sum(each.rank_nats for each in first.values()) / math.log(2)
-    return min(0.0, bits + min(float(bound), by_rank))
+    marked = [(each.chance, each.hit) for each in first.values() if each.chance is not None]
+    chances, hits = np.array(marked, dtype=np.float64).reshape(-1, 2).T
+    null = null_hits(chances)
+    expected = float((hits + fresh * (null - hits)).sum())
+    nats = float((np.log1p(null[:, None] * np.expm1(_THETA)).sum(axis=0) - _THETA * expected).min())
+    bound = nats / math.log(2)
+    if strategy.traits.ranks:
+        bound = min(bound, RANK_SHARE_BITS - float(expected_rank_nats(chances, fresh).sum()) / math.log(2))
+    return min(0.0, bits + bound)
 
 
 def needed_tokens(profile: Profile, strategy: Strategy, codes: int = 1, alpha: float = READERS_LEVEL) -> int:

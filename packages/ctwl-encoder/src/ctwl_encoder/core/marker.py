@@ -220,7 +220,7 @@ class Marker:
                     prefix = text.reading.before(branch.path, self.profile.prefix_length)
                     seed = self._seeds.of(text.payload, place)
                     mass = float(unseen.mass.sum())
-                    found.append(BranchOffer(place, self.strategy, text.fresh, unseen, mass, prefix, seed))
+                    found.append(BranchOffer(place, self.strategy, unseen, mass, prefix, seed))
         return sorted(found, key=lambda offer: -offer.mass)
 
     def place_at(self, text: TextState, path: Path) -> Place | None:

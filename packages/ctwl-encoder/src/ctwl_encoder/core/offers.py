@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from ctwl_protocol import hashing
 
 from .continuations import Path
-from .expected_evidence import HIT_RATE, WrittenPosition, expected_rank_nats, null_hit
+from .expected_evidence import HIT_RATE, WrittenPosition
 from .payload import Place
 from .strategies import Branch, Strategy
 
-__all__ = ["BranchOffer", "BranchOffers", "Half", "HalfKey", "Offers", "marked_position"]
+__all__ = ["BranchOffer", "BranchOffers", "Half", "HalfKey", "Offers"]
 
 HalfKey: TypeAlias = tuple[int, tuple[int, ...]]
 """What decides a half: the permutation's seed, and the prefix that the proxy reads."""
@@ -54,7 +54,6 @@ class BranchOffer(NamedTuple):
     Attributes:
         place: the place.
         strategy: how it is marked.
-        fresh: share of the tokens whose lot is the text's own.
         branch: its candidates.
         mass: the branch's probability.
         prefix: the proxy tokens that the proxy LM reads there.
@@ -65,7 +64,6 @@ class BranchOffer(NamedTuple):
 
     place: Place
     strategy: Strategy
-    fresh: float
     branch: Branch
     mass: float
     prefix: tuple[int, ...]
@@ -85,7 +83,7 @@ class BranchOffer(NamedTuple):
         else:
             chance = self.branch.share(token)
             hit = HIT_RATE if self.strategy.keeps_distribution or self._leads(token) else 1 - HIT_RATE
-        return marked_position(self.place, self.strategy, self.fresh, index, token, chance, hit, previous)
+        return WrittenPosition(index, self.place, token, chance, hit, previous)
 
     def _leads(self, token: int) -> bool:
         """Whether a token would be a member if the proxy had the model's own distribution."""
@@ -110,30 +108,3 @@ class BranchOffers(dict[Path, BranchOffer]):
         del written
         offer = self.get(path)
         return None if offer is None else offer.mark(index, token, previous)
-
-
-def marked_position(
-    place: Place,
-    strategy: Strategy,
-    fresh: float,
-    index: int,
-    token: int,
-    chance: float,
-    hit: float,
-    previous: WrittenPosition | None,
-) -> WrittenPosition:
-    """The position that a token marks at a place.
-
-    Args:
-        place: the place.
-        strategy: how it was marked.
-        fresh: share of the tokens whose lot is the text's own.
-        index: of the position in the reader's token sequence.
-        token: the proxy token that the reader sees there.
-        chance: its probability.
-        hit: 1 for a hit, 0 for a miss, or the probability of a hit.
-        previous: the position before, None at the first.
-    """
-    null = null_hit(chance)
-    rank_nats = expected_rank_nats(chance, fresh) if strategy.traits.ranks else 0.0
-    return WrittenPosition(index, place, token, null, hit + fresh * (null - hit), rank_nats, previous)

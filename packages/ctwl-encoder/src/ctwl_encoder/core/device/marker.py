@@ -176,7 +176,7 @@ class DeviceMarker(Marker):
         self._steps.append(list(texts))
         for n, planned in enumerate(places.planned):  # rows with the same tokens share their text
             own = None if halves is None else halves.get(n, {})
-            texts[planned.row].offers = DeviceOffers(planned, self.strategy, likely, n, inside, own)
+            texts[planned.row].offers = DeviceOffers(planned, likely, n, inside, own)
 
     def _raise(
         self,

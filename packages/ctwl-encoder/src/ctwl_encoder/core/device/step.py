@@ -14,9 +14,7 @@ from numpy.typing import NDArray
 from ..bridge import OPENINGS, Bridge
 from ..continuations import Path
 from ..expected_evidence import HIT_RATE, WrittenPosition
-from ..offers import marked_position
 from ..places import Places, PlacesOfRow
-from ..strategies import Strategy
 from ..text_state import TextState
 
 __all__ = ["DeviceOffers", "DeviceStep", "Later", "Reported", "Tables", "to_host"]
@@ -146,7 +144,6 @@ class DeviceOffers:
 
     Attributes:
         planned: the row's places.
-        strategy: how they are marked.
         likely: the probabilities of the step.
         number: row of ``likely``.
         inside: membership in the halves of the step; None where the proxy was not asked.
@@ -155,7 +152,6 @@ class DeviceOffers:
     """
 
     planned: PlacesOfRow
-    strategy: Strategy
     likely: Later
     number: int
     inside: Later | None = None
@@ -168,10 +164,12 @@ class DeviceOffers:
         self, path: Path, index: int, token: int, written: int, previous: WrittenPosition | None
     ) -> WrittenPosition | None:
         """See :meth:`ctwl_encoder.core.offers.Offers.mark`."""
-        planned = self.planned
-        place = planned.places[planned.paths.index(path)] if path in planned.paths else None
+        try:
+            place = self.planned.places[self.planned.paths.index(path)]
+        except ValueError:
+            return None
         if place is None or (self.halves is not None and path not in self.halves):
             return None
         chance = self.likely.at(self.number, written)
         hit = HIT_RATE if self.halves is None or self.inside is None else self.inside.at(self.halves[path], token)
-        return marked_position(place, self.strategy, planned.fresh, index, token, chance, hit, previous)
+        return WrittenPosition(index, place, token, chance, hit, previous)

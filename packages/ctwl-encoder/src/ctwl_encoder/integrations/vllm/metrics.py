@@ -49,4 +49,5 @@ def finish(marker: Marker, text: TextState) -> None:
     """Observe a finished text."""
     if len(text.reading):
         bits = marker.profile.code_bits * len(text.payload.carried)
-        _EVIDENCE.labels(marker.strategy).observe(-expected_log2_p(text.last, bits))
+        expected = expected_log2_p(text.last, bits, marker.strategy, text.fresh)
+        _EVIDENCE.labels(marker.strategy).observe(-expected)
