@@ -197,10 +197,20 @@ def test_texts_that_take_turns_keep_their_marks(bridge: Bridge, smollm2: tuple[A
 
 @pytest.mark.parametrize("strategy", [Strategy.UNBIASED, Strategy.GUMBEL])
 def test_a_marker_that_has_warmed_up_marks_as_another(
-    bridge: Bridge, smollm2: tuple[Any, Any], strategy: Strategy
+    bridge: Bridge, smollm2: tuple[Any, Any], strategy: Strategy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    tables, tables_of = list[Any](), marker_module.Tables.of
+
+    def made(of: Any) -> Any:
+        found = tables_of(*of)
+        tables.append(weakref.ref(found.opening))
+        return found
+
     warm, cold = DeviceMarker(bridge, strategy), DeviceMarker(bridge, strategy)
-    warm.warm_up(len(bridge.vocabulary), torch.device("cpu"))
+    with monkeypatch.context() as patched:
+        patched.setattr(marker_module.Tables, "of", classmethod(lambda cls, *of: made(of)))
+        warm.warm_up(len(bridge.vocabulary), torch.device("cpu"))
+    assert tables and not any(table() for table in tables)  # an engine may take back what is made while it starts
     rows = []
     for marker in (warm, cold):
         text = marker.start(Payload((5,)), 2.0)

@@ -56,7 +56,8 @@ class Runner:
             speculative_config=SimpleNamespace() if speculative else None,
             num_speculative_tokens=3 if speculative else 0,
             scheduler_config=SimpleNamespace(async_scheduling=True, max_num_seqs=4),
-            parallel_config=SimpleNamespace(tensor_parallel_size=1, pipeline_parallel_size=pipeline),
+            parallel_config=SimpleNamespace(
+                tensor_parallel_size=1, pipeline_parallel_size=pipeline, enable_batch_sharded_sampling=False),
         )  # fmt: skip
         self.tokens = self.slots.all_token_ids.gpu
         (self.processor,) = build_custom_logits_processors(self.vllm_config, self.slots, False)
@@ -66,6 +67,8 @@ class Runner:
         build_custom_logits_processors_params_validator(None)(params)
 
     def add(self, slot: int, prompt: list[int], params: SamplingParams) -> bool:
+        if Admitted.of(params.extra_args) is None:
+            self.validate(params)
         self.slots.all_token_ids.gpu[slot, : len(prompt)] = torch.tensor(prompt)
         self.slots.prompt_len.np[slot] = len(prompt)
         return bool(self.processor.add_request(slot, params))
@@ -309,7 +312,7 @@ def test_a_client_cannot_write_what_the_plug_in_notes(folder: Path, noted: Any) 
     admitted = Admitted.of(params.extra_args)
     assert admitted is not None and (admitted.seed, admitted.drawn, *admitted.truncation) == (None, False, 0, 1.0, 0.0)
     for given in ({"ctwl_admitted": noted}, {"ctwl_provider": "x"}, {"ctwl_delta": "y"}):  # not judged: never raises
-        runner.add(2, [1, 2, 3], SamplingParams(extra_args=given))
+        assert not runner.processor.add_request(2, SamplingParams(extra_args=given))
 
 
 def test_a_row_without_a_finite_maximum_harms_no_other(folder: Path) -> None:
@@ -438,8 +441,19 @@ def test_a_request_is_noted_whatever_its_top_k(folder: Path, caplog: pytest.LogC
     noted = Admitted.of(params.extra_args)
     assert noted is not None and noted.truncation == (2**31, 0.5, 0.0)
     assert runner.add(0, [1, 2, 3], params) and not caplog.records
-    assert runner.add(0, [1, 2, 3], SamplingParams())
-    assert "nothing was noted" in caplog.text
+
+
+def test_requests_that_were_not_checked_are_not_marked(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """vLLM warms a server up by some of its own: they are no texts of the provider. One line says so."""
+    runner = Runner(folder, {"provider": 42, "profile": PROFILE})
+    before = observed()
+    processor._warn_of_requests_that_were_not_checked.cache_clear()
+    for slot in range(4):
+        assert not runner.processor.add_request(slot, SamplingParams(temperature=0.0))
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    logits = torch.randn(4, 49152)
+    assert torch.equal(runner.apply(logits.clone(), [0, 1, 2, 3], [50] * 4), logits)
+    assert runner.add(0, [1, 2, 3], SamplingParams()) and observed() == before
 
 
 class Counted:
@@ -460,10 +474,12 @@ def test_only_new_tokens_are_copied_from_the_device(folder: Path) -> None:
     runner = Runner(folder, {"provider": 42, "profile": PROFILE})
     words = load_model("smollm2")[1](" ".join(PROMPTS * 3))["input_ids"]
     runner.slots.all_token_ids.gpu = counted = Counted(runner.slots.all_token_ids.gpu)
+    params = SamplingParams()
+    runner.validate(params)
     for slot in (0, 2):
         counted.tokens[slot, : len(words)] = torch.tensor(words)
         runner.slots.prompt_len.np[slot] = 3
-        assert runner.processor.add_request(slot, SamplingParams())
+        assert runner.processor.add_request(slot, params)
     logits = torch.randn(2, 49152)
     for length in range(3, len(words)):
         counted.copied = 0
@@ -475,18 +491,20 @@ def test_only_new_tokens_are_copied_from_the_device(folder: Path) -> None:
     runner.apply(logits.clone(), [0, 2], [last - 5, last])
     assert runner.processor._requests[0].tokens == words[3 : last - 5]
     assert runner.processor._requests[2].tokens == words[3:last]
-    assert runner.processor.add_request(0, SamplingParams())
+    assert runner.processor.add_request(0, params)
     runner.apply(logits[:1].clone(), [0], [last])
     assert runner.processor._requests[0].tokens == words[3:last]
 
 
 def test_rows_of_v1_come_move_and_go(folder: Path) -> None:
     """V1 tells what left, came and moved, and appends to the lists of output tokens that it gave."""
-    config = Runner(folder, {"provider": 42, "profile": PROFILE}).vllm_config
-    processor = CTWLLogitsProcessor(config, torch.device("cpu"), False)
+    runner = Runner(folder, {"provider": 42, "profile": PROFILE})
+    processor = CTWLLogitsProcessor(runner.vllm_config, torch.device("cpu"), False)
     words = load_model("smollm2")[1](" ".join(PROMPTS))["input_ids"]
     logits, outputs = torch.randn(3, 49152), [list(words), [], list(words)]
     params = [SamplingParams(), SamplingParams(extra_args={"ctwl_strategy": "off"}), SamplingParams()]
+    for request in params:
+        runner.validate(request)
     added = [(row, params[row], None, outputs[row]) for row in range(3)]
 
     def changed(removed: list[int], added: list[Any], moved: list[Any]) -> list[bool]:
@@ -525,3 +543,12 @@ def test_what_the_engine_cannot_do_is_refused(folder: Path, changed: dict[str, A
     with pytest.raises(VLLMValidationError, match=message):
         runner.validate(SamplingParams())
     runner.validate(SamplingParams(extra_args={"ctwl_strategy": "off"}))
+
+
+def test_workers_that_share_requests_out_do_not_ask_the_proxy_together(folder: Path) -> None:
+    runner = Runner(folder, {"provider": 42, "profile": PROFILE})
+    runner.vllm_config.parallel_config.enable_batch_sharded_sampling = True
+    with pytest.raises(VLLMValidationError, match=r"delta .* --enable-batch-sharded-sampling"):
+        runner.validate(SamplingParams(temperature=0.0))
+    runner.validate(SamplingParams(temperature=1.0))
+    runner.validate(SamplingParams(temperature=0.5))

@@ -121,7 +121,7 @@ def _visit(
         token = tl.load(first + candidate, mask=live, other=0)
         if MODE == _REPORT:
             live = live & (place == -1) & (chance >= floor)
-            number = tl.atomic_add(sums + row, 1, mask=live)
+            number = tl.atomic_add(sums + row, 1, mask=live, sem="relaxed")
             tl.store(reported + row * MOST + number, candidate, mask=live & (number < MOST))
         live = live & (place >= 0)
     if MODE == _KEEP_HALF or MODE == _KEEP_WINNER:
@@ -139,14 +139,14 @@ def _visit(
             live = live & (tl.load(seen + place.to(tl.int64) * PROXY + token, mask=live, other=0) == 0)
         mass = (chance * _UNIT).to(tl.int64)
         if MODE == _SUM:
-            tl.atomic_add(sums + place.to(tl.int64) * PROXY + token, mass, mask=live)
+            tl.atomic_add(sums + place.to(tl.int64) * PROXY + token, mass, mask=live, sem="relaxed")
         else:
             seed = tl.load(seeds + place, mask=live, other=0).to(tl.uint32, bitcast=True)
             rank = _fmix32(seed ^ (token.to(tl.uint32) * _GOLDEN)).to(tl.int64)
             above = tl.load(at + place, mask=live, other=0)
             live = live & ((rank >> (shift + BITS)) == above)
             digit = (rank >> shift) & ((1 << BITS) - 1)
-            tl.atomic_add(sums + (place.to(tl.int64) << BITS) + digit, mass, mask=live)
+            tl.atomic_add(sums + (place.to(tl.int64) << BITS) + digit, mass, mask=live, sem="relaxed")
 
 
 @triton.jit(do_not_specialize_on_alignment=_STEP)
@@ -210,7 +210,8 @@ class _Pass:
         self.seen = torch.empty(0, dtype=torch.uint8, device=device)
         if len(step.seen):
             self.seen = torch.zeros((places, tables.proxy_size), dtype=torch.uint8, device=device)
-            self.seen[step.seen[:, 0], step.seen[:, 1]] = 1
+            one = torch.ones((), dtype=torch.uint8, device=device)  # a number of the host would be waited for
+            self.seen.index_put_((step.seen[:, 0], step.seen[:, 1]), one)
         self.at = torch.zeros(places, dtype=torch.int64, device=device)
         self.value = torch.ones(places, dtype=torch.float64, device=device)
         self.none = torch.empty(0, dtype=torch.int64, device=device)

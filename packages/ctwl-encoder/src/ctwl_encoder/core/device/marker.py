@@ -65,6 +65,7 @@ class DeviceMarker(Marker):
         for step in DeviceStep.of_every_kind(device):
             on.merging(likely, tables, step)
             on.reweigh(logits, likely, tables, step, self.strategy)
+        self._tables.clear()  # an engine that loads its model may take back what was made at the same time
 
     def look_up(self, texts: Sequence[TextState], tokens: Sequence[int]) -> None:
         """Copy from the device what is to be known of the tokens that now follow, for all texts at once.

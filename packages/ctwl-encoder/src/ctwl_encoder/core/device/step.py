@@ -17,7 +17,7 @@ from ..expected_evidence import HIT_RATE, WrittenPosition
 from ..places import Places, PlacesOfRow
 from ..text_state import TextState
 
-__all__ = ["DeviceOffers", "DeviceStep", "Later", "Reported", "Tables", "to_host"]
+__all__ = ["DeviceOffers", "DeviceStep", "Later", "Reported", "Tables", "to_device", "to_host"]
 
 
 class Tables(NamedTuple):
@@ -65,7 +65,7 @@ class DeviceStep(NamedTuple):
 
     @classmethod
     def of(cls, places: Places, device: torch.device) -> DeviceStep:
-        """Copy the places in one piece, without waiting for the device."""
+        """Copy the places of a step."""
         lots = places.own, places.limits
         return cls._copied([places.rows, places.place_of, places.seeds, *lots, places.joined, places.seen], device)
 
@@ -79,9 +79,7 @@ class DeviceStep(NamedTuple):
     @classmethod
     def _copied(cls, parts: Sequence[NDArray[np.int32]], device: torch.device) -> DeviceStep:
         """Copy the arrays in one piece."""
-        packed = torch.from_numpy(np.concatenate([part.reshape(-1) for part in parts]))
-        if device.type == "cuda":
-            packed = packed.pin_memory().to(device, non_blocking=True)
+        packed = to_device(torch.from_numpy(np.concatenate([part.reshape(-1) for part in parts])), device)
         pieces = torch.split(packed, [part.size for part in parts])
         return cls(*(piece.view(part.shape) for piece, part in zip(pieces, parts, strict=True)))
 
@@ -111,6 +109,11 @@ class Reported:
                 yield text, sorted(found[start:end])
 
 
+def to_device(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
+    """Copy to the device, without waiting for it: a copy from memory that is not pinned waits for the whole step."""
+    return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)
+
+
 def to_host(tensor: torch.Tensor) -> NDArray[Any]:
     """Copy to the host, and wait for it. Everything that leaves the device in a step passes through here."""
     copied: NDArray[Any] = tensor.cpu().numpy()
@@ -128,7 +131,7 @@ class Later:
     def fetch(self, places: Sequence[tuple[int, int]]) -> None:
         """Copy the numbers of some rows and columns at once."""
         if places:
-            rows, columns = torch.from_numpy(np.array(places, dtype=np.int64)).to(self._matrix.device).unbind(1)
+            rows, columns = to_device(torch.from_numpy(np.array(places, dtype=np.int64)), self._matrix.device).unbind(1)
             self._known.update(zip(places, to_host(self._matrix[rows, columns]).tolist(), strict=True))
 
     def at(self, row: int, column: int) -> float:

@@ -16,6 +16,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, TypeAlias
 
 import torch
@@ -27,7 +28,7 @@ from ctwl_protocol import CTWLError, get_profile
 from ctwl_protocol.records.beacon import NONCE_COUNT
 
 from ...core.device.marker import DeviceMarker
-from ...core.device.step import to_host
+from ...core.device.step import to_device, to_host
 from ...core.expected_evidence import warn_of_short_text
 from ...core.strategies import Strategy
 from ...core.text_state import TextState
@@ -128,7 +129,8 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
         self._workers = vllm_config.parallel_config.tensor_parallel_size
         self._calls_of_a_step = _calls_of_a_step(vllm_config)
         self._calls = 0
-        self._sampled: torch.cuda.Event | None = None
+        self._made: torch.cuda.Event | None = None
+        """On a GPU: behind it, all that the last step made is there."""
         self._stream: torch.cuda.Stream | None = None
         self._requests: dict[int, _Served] = {}
         """By row (V1) or slot (V2)."""
@@ -157,7 +159,7 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
             server = _server_config(config) if config is not None else {}
             request = Request.of(server or {}, without_note(sampling_params.extra_args), sampling_params.temperature)
             if request is not None and config is not None:
-                _refuse_unsupported(config, served=server is not None)
+                _refuse_unsupported(config, request.strategy, served=server is not None)
         except CTWLError as error:
             raise ValueError(f"ctwl: {error}") from error
         if request is not None:
@@ -225,6 +227,8 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
             strategy = next(iter(group.values()))[0].marker.strategy
             marked = self._try_to_mark(logits, group, strategy)
             metrics.count(strategy, [text for _, text in group.values()], failed=not marked)
+        if ctx is None:
+            self._note_made(logits.device)
         return logits
 
     def _try_to_mark(self, logits: torch.Tensor, group: dict[int, _Row], strategy: Strategy) -> bool:
@@ -265,14 +269,20 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
             known = len(request.tokens)
             if request.output[known - 1 : known] != request.tokens[-1:]:  # the whole would be compared at each step
                 request.restart()
-        _extend(list(rows.values()), [request.output[len(request.tokens) :] for request in rows.values()])
+        with self._behind_the_last_step():
+            _extend(list(rows.values()), [request.output[len(request.tokens) :] for request in rows.values()])
         return {row: (request, request.text) for row, request in rows.items()}
 
     def apply_staged_writes(self) -> None:
         """V2, once a step before the forward pass: the tokens of the step before are on the device from here on."""
-        if self._states is not None and self._states.device.type == "cuda":
-            self._sampled = self._sampled or torch.cuda.Event()  # type: ignore[no-untyped-call]
-            self._sampled.record()
+        if self._states is not None:
+            self._note_made(self._states.device)
+
+    def _note_made(self, device: torch.device) -> None:
+        """The step before is queued on the device, and nothing else is yet."""
+        if device.type == "cuda":
+            self._made = self._made or torch.cuda.Event()  # type: ignore[no-untyped-call]
+            self._made.record()
 
     def _rows_v2(self, ctx: Any) -> dict[int, _Row]:
         """V2: the rows to mark, their texts up to date.
@@ -323,8 +333,8 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
         if width > 0:
             tokens: torch.Tensor = buffers.all_token_ids.gpu
             with self._behind_the_last_step():
-                slots = torch.tensor([[slot] for slot, _ in found], device=tokens.device)
-                columns = torch.tensor(starts, device=tokens.device)[:, None]
+                slots = to_device(torch.tensor([[slot] for slot, _ in found]), tokens.device)
+                columns = to_device(torch.tensor(starts)[:, None], tokens.device)
                 columns = (columns + torch.arange(width, device=tokens.device)).clamp(max=tokens.shape[1] - 1)
                 copied = to_host(tokens[slots, columns]).tolist()
                 # A count is below 0 while the prompt is read in chunks.
@@ -333,11 +343,11 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
     @contextmanager
     def _behind_the_last_step(self) -> Iterator[None]:
         """Where copies wait for the step before, and not for this step's forward pass: on a GPU, a stream beside it."""
-        if self._sampled is None:
+        if self._made is None:
             yield
             return
         self._stream = self._stream or torch.cuda.Stream()  # type: ignore[no-untyped-call]
-        self._stream.wait_event(self._sampled)
+        self._stream.wait_event(self._made)
         with torch.cuda.stream(self._stream):
             yield
 
@@ -354,8 +364,8 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
             return None
         admitted = Admitted.of(params.extra_args)
         if admitted is None:
-            _log.error("ctwl: a request is served with nonce 0 and untruncated: nothing was noted where it came in")
-            admitted = Admitted()
+            _warn_of_requests_that_were_not_checked()
+            return None
         marker, payload = self._marker_of(request.strategy), request.payload(*admitted.drawn_for(params.seed))
         return _Served(marker, marker.start(payload, **request.of_text), params.temperature, admitted)
 
@@ -393,12 +403,12 @@ def _marked(logits: torch.Tensor, group: dict[int, _Row]) -> tuple[slice | torch
     requests, texts = [request for request, _ in group.values()], [text for _, text in group.values()]
     marker = requests[0].marker
     every = list(group) == list(range(len(logits)))
-    index = slice(None) if every else torch.tensor(list(group), device=logits.device)
+    index = slice(None) if every else to_device(torch.tensor(list(group)), logits.device)
     values = logits[index].float()  # may be the logits themselves
     wait = logits.device.type == "cpu"
     if marker.strategy.keeps_distribution:
         # What is marked is what is sampled from: the distribution after temperature and truncation.
-        scale = torch.tensor([[request.temperature] for request in requests], device=logits.device)
+        scale = to_device(torch.tensor([[request.temperature] for request in requests]), logits.device)
         values = _truncated(values / scale, [request.admitted for request in requests]).contiguous()
         marker.reweigh(texts, values, wait=wait)
         values *= scale
@@ -410,15 +420,16 @@ def _marked(logits: torch.Tensor, group: dict[int, _Row]) -> tuple[slice | torch
 
 def _truncated(logits: torch.Tensor, admitted: list[Admitted]) -> torch.Tensor:
     """Min-p, then the engine's own top-k and top-p: float32 (rows, size), minus infinity for what they leave out."""
-    device, size = logits.device, logits.shape[1]
+    device, size, top_k, top_p = logits.device, logits.shape[1], None, None
     if any(each.min_p > 0 for each in admitted):
-        least = torch.tensor([[each.min_p] for each in admitted], device=device)
+        least = to_device(torch.tensor([[each.min_p] for each in admitted]), device)
         logits = logits.masked_fill(logits < logits.amax(dim=1, keepdim=True) + least.log(), -torch.inf)
-    top_k = torch.tensor([each.top_k if 0 < each.top_k < size else size for each in admitted], device=device)
-    top_p = torch.tensor([each.top_p for each in admitted], device=device)
-    some_k = any(0 < each.top_k < size for each in admitted)
-    some_p = any(each.top_p < 1 for each in admitted)
-    truncated: torch.Tensor = apply_top_k_top_p(logits, top_k if some_k else None, top_p if some_p else None)
+    if any(0 < each.top_k < size for each in admitted):
+        most = [each.top_k if 0 < each.top_k < size else size for each in admitted]
+        top_k = to_device(torch.tensor(most), device)
+    if any(each.top_p < 1 for each in admitted):
+        top_p = to_device(torch.tensor([each.top_p for each in admitted]), device)
+    truncated: torch.Tensor = apply_top_k_top_p(logits, top_k, top_p)
     return truncated
 
 
@@ -434,7 +445,13 @@ def _restore(params: Any) -> None:
         params.extra_args = without_note(params.extra_args) or None
 
 
-def _refuse_unsupported(config: Any, *, served: bool) -> None:
+@cache
+def _warn_of_requests_that_were_not_checked() -> None:
+    """Say it once: vLLM's own requests, which warm a server up, are not checked either."""
+    _log.warning("ctwl: requests that vLLM did not check where they came in, as those of its warm-up, are not marked")
+
+
+def _refuse_unsupported(config: Any, strategy: Strategy, *, served: bool) -> None:
     """Refuse to mark where this engine cannot: OptionOutOfRange, with what to change."""
     if not served:
         raise OptionOutOfRange(
@@ -449,6 +466,12 @@ def _refuse_unsupported(config: Any, *, served: bool) -> None:
         raise OptionOutOfRange(
             "the V1 model runner does not tell a plug-in the last tokens under async scheduling; serve with "
             "--no-async-scheduling or VLLM_USE_V2_MODEL_RUNNER=1"
+        )
+    shared_out = getattr(config.parallel_config, "enable_batch_sharded_sampling", False)  # not every vLLM has it
+    if shared_out and not strategy.keeps_distribution:
+        raise OptionOutOfRange(
+            f"{strategy} asks the proxy LM, which all workers do together, and this server shares its requests out "
+            "among them; serve without --enable-batch-sharded-sampling, or sample with unbiased or gumbel"
         )
 
 
