@@ -2,7 +2,7 @@
 
 Speeds are ratios within one run, so they hold on a noisy machine.
 
-- decode: the whole decoder on 200 tokens beside the bare forward pass of the proxy LM on the same prefixes, as the
+- decode: the whole decoder on short texts beside the bare forward pass of the proxy LM on the same prefixes, as the
   decoder runs it and by transformers' own float32 model;
 - scan: short documents, and a longer one, searched for one provider's beacons and for all codes, beside the bare
   forward pass over their prefixes in the best of several batch sizes;
@@ -41,7 +41,6 @@ from ctwl_protocol.proxy import load_proxy_model, open_proxy
 from ctwl_protocol.proxy.model import last_logits
 from ctwl_protocol.text.positions import positions
 
-TOKENS, TEXTS = 200, 8
 ONE = [(42, version) for version in range(16)]
 
 
@@ -52,12 +51,12 @@ def plain_texts(decoder: Decoder, tokens: int, count: int) -> list[str]:
     return [decoder.proxy.tokenizer.decode(ids[i * tokens : (i + 1) * tokens]).strip() for i in range(count)]
 
 
-def decode(decoder: Decoder, runs: int) -> dict[str, Any]:
+def decode(decoder: Decoder, length: int, count: int, runs: int) -> dict[str, Any]:
     """The decoder, and the plain float32 model, beside the decoder's own bare forward pass; several texts in turn.
 
     Some of them show a beacon by chance that is worth reading on, which takes longer.
     """
-    proxy, texts = decoder.proxy, plain_texts(decoder, TOKENS, TEXTS)
+    proxy, texts = decoder.proxy, plain_texts(decoder, length, count)
     prefix, context, size = proxy.profile.prefix_length, proxy.profile.context_length, proxy.batch_size
     prefixes = [positions(proxy.tokenizer.encode(text), prefix, context).prefixes for text in texts]
     batches = [each[start : start + size] for each in prefixes for start in range(0, len(each), size)]
@@ -74,7 +73,7 @@ def decode(decoder: Decoder, runs: int) -> dict[str, Any]:
         "decode": lambda: [decoder.decode(text) for text in texts],
         "decode, one provider's beacons": lambda: [decoder.decode(text, beacons=ONE) for text in texts],
     }
-    seconds = {name: np.array(took) / TEXTS for name, took in interleaved(jobs, runs).items()}
+    seconds = {name: np.array(took) / count for name, took in interleaved(jobs, runs).items()}
     return {
         name: {
             "seconds": round(float(np.median(took)), 4),
@@ -162,13 +161,13 @@ def resident(field: str) -> float:
     return next(int(line.split()[1]) * 1024 / 1e6 for line in lines if line.startswith(field))
 
 
-def memory() -> dict[str, float]:
+def memory(length: int) -> dict[str, float]:
     """Peak resident memory of the first decode of a process above what the loaded model takes, in megabytes.
 
     The model's pages are all touched first by one prefix.
     """
     decoder = Decoder.open(OFFLINE)
-    (text,) = plain_texts(decoder, TOKENS, 1)
+    (text,) = plain_texts(decoder, length, 1)
     decoder.proxy.forward(np.full((1, decoder.proxy.profile.prefix_length), 500))
     loaded = resident("VmRSS")
     Path("/proc/self/clear_refs").write_text("5")  # the peak so far is forgotten
@@ -176,12 +175,19 @@ def memory() -> dict[str, float]:
     return {"loaded": round(loaded, 1), "decode, above loaded": round(resident("VmHWM") - loaded, 1)}
 
 
-@experiment(quick={"runs": 1, "tokens": 10}, runs=5, tokens=60)
+@experiment(
+    quick={"runs": 1, "tokens": 10, "texts": 2, "short": 60, "long": 120},
+    runs=5,
+    tokens=60,
+    texts=8,
+    short=200,
+    long=1000,
+)
 def main(options: Options) -> Result:
     """Run the benchmark."""
     warnings.simplefilter("ignore", WeakMark)
     with get_context("spawn").Pool(1) as fresh_process:
-        megabytes = fresh_process.apply(memory)
+        megabytes = fresh_process.apply(memory, (options.short,))
     encoder = Encoder.open("smollm2", OFFLINE)
     exact = Encoder(encoder.model, encoder.tokenizer, open_proxy(OFFLINE, packed=True))
     decoder = Decoder.open(OFFLINE)
@@ -189,14 +195,12 @@ def main(options: Options) -> Result:
         "fast arithmetic": encoder.proxy.arithmetic,
         "capability": torch.backends.cpu.get_cpu_capability() + " with AMX" * torch.cpu._is_amx_tile_supported(),
         "batch": encoder.proxy.batch_size,
-        "decoded tokens": TOKENS,
-        "decoded texts": TEXTS,
     }
     return {
         "settings": settings,
-        "decode": decode(decoder, options.runs),
-        "scan": scanning(decoder, TOKENS, 4, options.runs),
-        "scan, longer documents": scanning(decoder, 1000, 1, options.runs),
+        "decode": decode(decoder, options.short, options.texts, options.runs),
+        "scan": scanning(decoder, options.short, options.texts // 2, options.runs),
+        "scan, longer documents": scanning(decoder, options.long, 1, options.runs),
         "encode, batch 8": encode(encoder, exact, 8, options.tokens, options.runs),
         "encode, one row": encode(encoder, exact, 1, options.tokens, options.runs),
         "megabytes": megabytes,
