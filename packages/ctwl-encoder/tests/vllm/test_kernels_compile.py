@@ -39,6 +39,8 @@ compiled(kernels._visit, BITS=0, MOST=64, SEEN=False, JOINED=False, MODE=kernels
 compiled(kernels._select, BITS=12, FIRST=True)
 for fresh in (False, True):
     compiled(kernels._race, PROXY=49152, FRESH=fresh, BLOCK=1024)
+# What varies by step would compile once more where it is 1, or divisible by 16.
+assert {"count", "shift"} <= {each.name for each in kernels._visit.params if each.do_not_specialize}
 print("compiled")
 """
 

@@ -30,9 +30,12 @@ _RANKS = tl.constexpr(float(RANKS))
 _SERIES = tl.constexpr(1e-4)
 """Below it a series is closer to ``-ln(1 - u)`` than float64's logarithm of ``1 - u``."""
 
-_STEP = ["rows", "place_of", "seeds", "own", "limits", "joined", "before", "parts"]
-"""Arrays that begin anywhere, as they are cut from larger ones. Their alignment varies by step, and each would compile
-once more while serving."""
+_UNALIGNED = ["rows", "place_of", "seeds", "own", "limits", "joined", "before", "parts"]
+"""Arrays that are cut from larger ones, so their alignment varies by step. Triton would compile a variant for each
+alignment while serving."""
+
+_NUMBERS = ["count", "shift"]
+"""Numbers that vary by step, for which it would do the same."""
 
 # What a visit does.
 _DIGIT, _SUM, _KEEP_HALF, _KEEP_WINNER, _REPORT = (tl.constexpr(mode) for mode in range(5))
@@ -88,7 +91,7 @@ def _combined(
     return new, total
 
 
-@triton.jit(do_not_specialize=["count", "shift"], do_not_specialize_on_alignment=_STEP)  # the numbers vary by step, too
+@triton.jit(do_not_specialize=_NUMBERS, do_not_specialize_on_alignment=_UNALIGNED)
 def _visit(
     likely, logits, rows, place_of, seeds, first, opening, joined, seen, at, value, sums, reported,
     size, stride, count, floor, shift,
@@ -149,7 +152,7 @@ def _visit(
             tl.atomic_add(sums + (place.to(tl.int64) << BITS) + digit, mass, mask=live, sem="relaxed")
 
 
-@triton.jit(do_not_specialize_on_alignment=_STEP)
+@triton.jit(do_not_specialize_on_alignment=_UNALIGNED)
 def _select(sums, totals, before, border, share, BITS: tl.constexpr, FIRST: tl.constexpr):
     """The digit at which the running mass of a place reaches half of its total, and what lies before it."""
     place = tl.program_id(0)
@@ -178,7 +181,7 @@ def _ranks(seeds, place, token):
     return _fmix32(seed ^ (token.to(tl.uint32) * _GOLDEN)).to(tl.float64)
 
 
-@triton.jit(do_not_specialize_on_alignment=_STEP)
+@triton.jit(do_not_specialize_on_alignment=_UNALIGNED)
 def _race(
     sums, seeds, own, limits, times, winners, parts, blocks,
     PROXY: tl.constexpr, FRESH: tl.constexpr, BLOCK: tl.constexpr,

@@ -16,7 +16,7 @@ from ..offers import HalfKey
 from ..places import Places, PlacesOfRow
 from ..text_state import TextState
 from . import operations, plain
-from .step import DeviceOffers, DeviceStep, Later, Reported, Tables, to_host
+from .step import DeviceOffers, DeviceStep, Later, Reported, Tables, to_device, to_host
 
 __all__ = ["DeviceMarker"]
 
@@ -212,7 +212,8 @@ class DeviceMarker(Marker):
             half_of = torch.full((len(places),), -1)
             half_of[marked] = torch.tensor([halves[keys[i]] for i in marked])
             delta = torch.tensor([texts[row].delta for row in rows])
-            plain.add_delta(logits, entries, step, inside, half_of.to(logits.device), delta.to(logits.device))
+            half_of, delta = (to_device(each, logits.device) for each in (half_of, delta))
+            plain.add_delta(logits, entries, step, inside, half_of, delta)
             found = Later(inside)
         self._forget(len(rows))
         self._members = {key: inside for key, inside in self._members.items() if key in self._halves}

@@ -72,9 +72,9 @@ class DeviceStep(NamedTuple):
     @classmethod
     def of_every_kind(cls, device: torch.device) -> Iterator[DeviceStep]:
         """Steps of one row at one place: all for which a device may compile code of its own."""
-        row, place_of, place, joined, seen = (np.zeros((1, n), dtype=np.int32) for n in (1, OPENINGS, 1, 4, 2))
-        for m, n, k in product((0, 1), repeat=3):
-            yield cls._copied([row[0], place_of, place[0], place[0, :m], place[0, :m], joined[:n], seen[:k]], device)
+        for own, joined, seen in product((0, 1), repeat=3):
+            shapes = ((1,), (1, OPENINGS), (1,), (own,), (own,), (joined, 4), (seen, 2))
+            yield cls._copied([np.zeros(shape, dtype=np.int32) for shape in shapes], device)
 
     @classmethod
     def _copied(cls, parts: Sequence[NDArray[np.int32]], device: torch.device) -> DeviceStep:

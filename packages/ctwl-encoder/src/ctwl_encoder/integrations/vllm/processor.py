@@ -14,7 +14,7 @@ import logging
 import secrets
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, TypeAlias
@@ -32,7 +32,7 @@ from ...core.device.step import to_device, to_host
 from ...core.expected_evidence import warn_of_short_text
 from ...core.strategies import Strategy
 from ...core.text_state import TextState
-from ...errors import OptionOutOfRange
+from ...errors import OptionOutOfRange, StrategyUnsuitable
 from ...models import open_bridge
 from ..request import PREFIX, Request
 from . import metrics
@@ -129,8 +129,8 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
         self._workers = vllm_config.parallel_config.tensor_parallel_size
         self._calls_of_a_step = _calls_of_a_step(vllm_config)
         self._calls = 0
-        self._made: torch.cuda.Event | None = None
-        """On a GPU: behind it, all that the last step made is there."""
+        self._last_step: torch.cuda.Event | None = None
+        """On a GPU: the end of the last step."""
         self._stream: torch.cuda.Stream | None = None
         self._requests: dict[int, _Served] = {}
         """By row (V1) or slot (V2)."""
@@ -228,7 +228,7 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
             marked = self._try_to_mark(logits, group, strategy)
             metrics.count(strategy, [text for _, text in group.values()], failed=not marked)
         if ctx is None:
-            self._note_made(logits.device)
+            self._record_end(logits.device)
         return logits
 
     def _try_to_mark(self, logits: torch.Tensor, group: dict[int, _Row], strategy: Strategy) -> bool:
@@ -276,13 +276,13 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
     def apply_staged_writes(self) -> None:
         """V2, once a step before the forward pass: the tokens of the step before are on the device from here on."""
         if self._states is not None:
-            self._note_made(self._states.device)
+            self._record_end(self._states.device)
 
-    def _note_made(self, device: torch.device) -> None:
-        """The step before is queued on the device, and nothing else is yet."""
+    def _record_end(self, device: torch.device) -> None:
+        """All of a step is queued on the device, and nothing of the next one is."""
         if device.type == "cuda":
-            self._made = self._made or torch.cuda.Event()  # type: ignore[no-untyped-call]
-            self._made.record()
+            self._last_step = self._last_step or torch.cuda.Event()  # type: ignore[no-untyped-call]
+            self._last_step.record()
 
     def _rows_v2(self, ctx: Any) -> dict[int, _Row]:
         """V2: the rows to mark, their texts up to date.
@@ -343,11 +343,11 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
     @contextmanager
     def _behind_the_last_step(self) -> Iterator[None]:
         """Where copies wait for the step before, and not for this step's forward pass: on a GPU, a stream beside it."""
-        if self._made is None:
+        if self._last_step is None:
             yield
             return
         self._stream = self._stream or torch.cuda.Stream()  # type: ignore[no-untyped-call]
-        self._stream.wait_event(self._made)
+        self._stream.wait_event(self._last_step)
         with torch.cuda.stream(self._stream):
             yield
 
@@ -371,10 +371,10 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
 
     def _warm_up(self, size: int, device: torch.device) -> None:
         """Compile what requests may ask for, before the first one waits for it."""
-        sigma = self._bridge.proxy.profile.sigma
         for strategy in Strategy:
-            if strategy.keeps_distribution and strategy.traits.sigma in (None, sigma):
-                self._marker_of(strategy).warm_up(size, device)
+            if strategy.keeps_distribution:
+                with suppress(StrategyUnsuitable):  # the profile's sigma allows no such request
+                    self._marker_of(strategy).warm_up(size, device)
 
     def _marker_of(self, strategy: Strategy) -> DeviceMarker:
         """The marker of a strategy, one for all requests."""
