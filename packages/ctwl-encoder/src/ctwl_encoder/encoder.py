@@ -18,14 +18,13 @@ from transformers import LogitsProcessor, LogitsProcessorList, StoppingCriteriaL
 
 from ctwl_protocol import Beacon, Profile
 from ctwl_protocol.proxy import Proxy, open_proxy
-from ctwl_protocol.records.beacon import BEACON_BITS
 from ctwl_protocol.records.layouts import find_layout
 from ctwl_protocol.records.record import Record
 from ctwl_protocol.records.sealing import ProviderKeys
 from ctwl_protocol.text.positions import positions
 
 from .core.bridge import Bridge
-from .core.expected_evidence import READERS_LEVEL, expected_log2_p, marked_positions, needed_tokens, warn_of_short_text
+from .core.expected_evidence import READERS_LEVEL, marked_positions, needed_tokens, warn_of_short_text
 from .core.payload import Payload
 from .core.strategies import Strategy
 from .errors import FaintText, OptionOutOfRange
@@ -268,8 +267,7 @@ class Encoder:
         ends = np.flatnonzero(np.isin(row, self._stop_ids()))
         ids = row[: ends[0]] if len(ends) else row
         text = self.tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
-        profile, strategy = processor.marker.profile, processor.marker.strategy
-        state = processor.text(payload, ids)
+        profile, state = processor.marker.profile, processor.text(payload, ids)
         read = positions(self.proxy.tokenizer.encode(text), profile.prefix_length, profile.context_length)
         # A changed prefix gives nearly the same half, so a mark is kept where its (context, token) pair is still there.
         seen = {(tuple(c), token) for c, token in zip(read.contexts.tolist(), read.observed.tolist(), strict=True)}
@@ -278,11 +276,11 @@ class Encoder:
             text=text,
             record=record,
             profile=profile.name,
-            strategy=strategy,
+            strategy=processor.marker.strategy,
             tokens=len(ids),
             marked=len(marked),
             lost=sum((each.context, each.token) not in seen for each in marked),
-            expected_log2_p=expected_log2_p(state.last, BEACON_BITS * record.layout.codes, strategy, state.fresh),
+            expected_log2_p=processor.marker.expected_log2_p(state),
         )
 
 

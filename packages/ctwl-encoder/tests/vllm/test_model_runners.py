@@ -6,6 +6,7 @@ transformers runs: slots that are not rows, rows that are shuffled at every step
 
 from __future__ import annotations
 
+import pydoc_data.topics
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -29,7 +30,8 @@ from vllm.v1.worker.gpu.sample.logits_processor import (
 )
 
 from ctwl_decoder import Decoder, Report
-from ctwl_encoder.core.expected_evidence import marked_positions
+from ctwl_encoder.core.expected_evidence import expected_log2_p, marked_positions
+from ctwl_encoder.core.strategies import Strategy
 from ctwl_encoder.integrations.vllm import CTWLLogitsProcessor, processor
 from ctwl_encoder.integrations.vllm.admitted import Admitted
 from ctwl_encoder.models import load_model
@@ -432,6 +434,23 @@ def test_a_text_is_observed_once(folder: Path) -> None:
     begin(1)
     begin(0)
     assert observed() == before + 2  # slot 0 as well
+
+
+def test_the_evidence_pays_for_the_codes_of_a_record_and_not_for_their_check(folder: Path) -> None:
+    runner = Runner(folder, {"provider": 42, "profile": PROFILE, "strategy": "unbiased"})
+    words = load_model("smollm2")[1](pydoc_data.topics.topics["lambda"] + pydoc_data.topics.topics["atom-identifiers"])
+    words = words["input_ids"][:400]
+    assert runner.add(0, words, SamplingParams(extra_args={"ctwl_layout": 3, "ctwl_codes": [43211, 207942, 380826]}))
+    runner.slots.prompt_len.np[0] = 1
+    for length in range(1, len(words) + 1):
+        logits = torch.randn(1, 49152, generator=torch.Generator().manual_seed(length))
+        runner.apply(logits, [0], [length])
+    text, name = runner.processor._requests[0].text, "ctwl_text_evidence_bits_sum"
+    before = prometheus_client.REGISTRY.get_sample_value(name, {"strategy": "unbiased"}) or 0.0
+    runner.add(0, words, SamplingParams())
+    after = prometheus_client.REGISTRY.get_sample_value(name, {"strategy": "unbiased"}) or 0.0
+    expected = -expected_log2_p(text.last, 60, Strategy.UNBIASED)
+    assert expected > 0 and after - before == pytest.approx(expected)
 
 
 def test_a_request_is_noted_whatever_its_top_k(folder: Path, caplog: pytest.LogCaptureFixture) -> None:

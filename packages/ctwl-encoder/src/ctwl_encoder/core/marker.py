@@ -28,6 +28,7 @@ from ctwl_protocol.records import slots
 from ..errors import ExtraMissing
 from .bridge import Bridge
 from .continuations import Path
+from .expected_evidence import expected_log2_p
 from .lower_bound import LowerBound, argmax_is_certain
 from .offers import BranchOffer, BranchOffers, Half, HalfKey
 from .payload import Payload, Place, Seeds
@@ -130,6 +131,12 @@ class Marker:
     def extend(self, text: TextState, token: int) -> TextState:
         """A text with one more token of the provider's model."""
         return text.after(self.bridge.step(text.reading.tail, token), token, self.place_at)
+
+    def expected_log2_p(self, text: TextState) -> float:
+        """What to expect of log2 of the p-value of a text's record, see :func:`.expected_evidence.expected_log2_p`."""
+        layout = text.payload.layout
+        bits = self.profile.code_bits * (1 if layout is None else layout.codes)
+        return expected_log2_p(text.last, bits, self.strategy, text.fresh)
 
     def open_proxy(self) -> Proxy:
         """The proxy that weighs the vocabulary for ``delta`` and ``vanilla``; opened at the first call.

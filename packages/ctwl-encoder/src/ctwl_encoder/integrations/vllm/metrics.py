@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 from prometheus_client import Counter, Histogram
 
-from ...core.expected_evidence import expected_log2_p
 from ...core.marker import Marker
 from ...core.strategies import Strategy
 from ...core.text_state import TextState
@@ -48,6 +47,4 @@ def _reason(text: TextState, *, failed: bool) -> str:
 def finish(marker: Marker, text: TextState) -> None:
     """Observe a finished text."""
     if len(text.reading):
-        bits = marker.profile.code_bits * len(text.payload.carried)
-        expected = expected_log2_p(text.last, bits, marker.strategy, text.fresh)
-        _EVIDENCE.labels(marker.strategy).observe(-expected)
+        _EVIDENCE.labels(marker.strategy).observe(-marker.expected_log2_p(text))
