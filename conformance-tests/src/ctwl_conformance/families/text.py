@@ -39,12 +39,10 @@ def _files(data: JSON) -> JSON:
 
 
 def _tensors(data: JSON) -> JSON:
-    import torch
-
-    from ctwl_protocol.proxy.gguf import tensors_digest
+    from ctwl_protocol.proxy.tensors import tensors_digest
 
     tensors = {
-        name: torch.tensor(tensor["elements"], dtype=torch.float32).reshape(tensor["shape"])
+        name: np.array(tensor["elements"], dtype=np.float32).reshape(tensor["shape"])
         for name, tensor in data["tensors"].items()
     }
     return {"sha256": tensors_digest(tensors).hex()}
@@ -60,7 +58,7 @@ FAMILIES = (
     Family("normalization", _normalized),
     Family("tokenizer", _tokens, needs=("tokenizers",)),
     Family("toy-tokenizer", _toy_tokens, needs=("torch", "tokenizers")),
-    Family("tokenizer-files", _files, needs=("torch",)),
-    Family("tensors", _tensors, needs=("torch",)),
+    Family("tokenizer-files", _files),
+    Family("tensors", _tensors),
     Family("positions", _cut),
 )

@@ -189,7 +189,7 @@ def _convert(source: Path, vocab: Path, merges: Path, weights: Path | None) -> N
     with atomic_path(vocab) as first, atomic_path(merges) as second:
         gguf.write_tokenizer(source, first, second)
     if weights is not None:
-        log.warning("converting %s once, about 15 seconds ...", source.name)
+        log.warning("converting %s once, about 5 seconds ...", source.name)
         with atomic_path(weights) as scratch:
             gguf.write_tensors(source, scratch)
 

@@ -7,20 +7,21 @@ linear layers may be computed in it under torch's autocast, within the profiles'
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
+from contextlib import redirect_stderr
+from io import StringIO
 from typing import Any, Literal, TypeAlias
 
+import numpy as np
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file
+from numpy.typing import NDArray
 from torch import nn
 from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
 from transformers.pytorch_utils import Conv1D
 
-from ..errors import ProxyDigestMismatch, ProxyMalformed, ProxyNotFound
+from ..errors import ProxyNotFound
 from ..profile.document import GPT2, Architecture, Profile, ProxyModel
 from .files import ProxyFiles, find_files
-from .gguf import quiet, tensors_digest
+from .tensors import fitting, load_tensors
 
 __all__ = [
     "Arithmetic",
@@ -28,7 +29,6 @@ __all__ = [
     "fast_arithmetic",
     "last_logits",
     "load_proxy_model",
-    "load_tensors",
     "pack",
     "to_bfloat16",
 ]
@@ -51,22 +51,6 @@ def load_proxy_model(profile: Profile, files: ProxyFiles | None = None) -> Causa
     if not isinstance(profile.proxy, ProxyModel) or files.weights is None:
         raise ProxyNotFound(f"{profile.name} has no proxy LM; load that of a profile that has one")
     return build_model(profile.proxy.architecture, load_tensors(profile.proxy, files.weights))
-
-
-def load_tensors(spec: ProxyModel, weights: Path) -> dict[str, torch.Tensor]:
-    """Read a proxy's tensors.
-
-    Raises:
-        ProxyDigestMismatch: they were dequantized from a GGUF file and are not the profile's.
-        ProxyMalformed: the file is no safetensors file.
-    """
-    try:
-        tensors: dict[str, torch.Tensor] = load_file(weights)
-    except (SafetensorError, OSError) as error:
-        raise ProxyMalformed(f"{weights} is no safetensors file: {error}") from error
-    if spec.tensors_sha256 is not None and tensors_digest(tensors) != spec.tensors_sha256:
-        raise ProxyDigestMismatch(f"the tensors in {weights} are not the profile's; remove the file and run again")
-    return tensors
 
 
 def _config(architecture: Architecture) -> GPT2Config | LlamaConfig:
@@ -99,53 +83,27 @@ def _config(architecture: Architecture) -> GPT2Config | LlamaConfig:
     )
 
 
-def build_model(architecture: Architecture, tensors: Mapping[str, torch.Tensor]) -> CausalLM:
+def build_model(architecture: Architecture, tensors: Mapping[str, NDArray[np.float32]]) -> CausalLM:
     """A causal LM in float32 on the CPU, in evaluation mode.
 
     Args:
         architecture: the numbers.
-        tensors: as :func:`load_tensors` read them; GPT-2's may lack the prefix ``transformer.`` and may hold the causal
-            masks that old checkpoints carry.
+        tensors: as :func:`load_tensors` read them; the model may share their memory.
 
     Raises:
-        ProxyMalformed: a tensor is missing, unknown or of another shape.
+        ProxyMalformed: see :func:`ctwl_protocol.proxy.tensors.fitting`.
     """
-    config = _config(architecture)
-    if isinstance(architecture, GPT2):
-        tensors = {
-            name if name.startswith(("transformer.", "lm_head.")) else f"transformer.{name}": tensor
-            for name, tensor in tensors.items()
-            if not name.endswith((".attn.bias", ".attn.masked_bias"))
-        }
-        kind = GPT2LMHeadModel
-    else:
-        kind = LlamaForCausalLM
-    with torch.device("meta"):
-        shapes = {name: tensor.shape for name, tensor in kind(config).state_dict().items()}
-    if config.tie_word_embeddings:
-        del shapes["lm_head.weight"]
-        tensors = {name: tensor for name, tensor in tensors.items() if name != "lm_head.weight"}
-    for name in sorted(shapes.keys() | tensors.keys()):
-        given = tensors[name].shape if name in tensors else None
-        if given != shapes.get(name):
-            stated = shapes.get(name)
-            raise ProxyMalformed(
-                f"tensor {name}: the architecture has {_shape(stated)}, the weights have {_shape(given)}; give the "
-                "weights of the model that the profile names"
-            )
-    with quiet():
+    state = {name: torch.from_numpy(tensor) for name, tensor in fitting(architecture, tensors).items()}
+    kind = GPT2LMHeadModel if isinstance(architecture, GPT2) else LlamaForCausalLM
+    with redirect_stderr(StringIO()):  # progress bars; errors are raised, not printed
         model = kind.from_pretrained(
             None,
-            config=config,
-            state_dict={name: tensor.float() for name, tensor in tensors.items()},
+            config=_config(architecture),
+            state_dict=state,
             dtype=torch.float32,
             attn_implementation="sdpa",
         )
     return model.eval().requires_grad_(False)
-
-
-def _shape(shape: torch.Size | None) -> str:
-    return "no such tensor" if shape is None else str(list(shape))
 
 
 def fast_arithmetic(device: torch.device) -> Arithmetic:

