@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ctwl_protocol import CTWLError
+from ctwl_protocol.errors import TokenizerUnsupported
 
 __all__ = [
     "ConfigMalformed",
@@ -94,9 +95,3 @@ class StrategyUnsuitable(EncoderError):
     """A strategy that cannot work with the profile or the way of decoding."""
 
     code = "strategy-unsuitable"
-
-
-class TokenizerUnsupported(EncoderError):
-    """The provider's tokenizer is missing, or its tokens cannot be turned into bytes."""
-
-    code = "tokenizer-unsupported"

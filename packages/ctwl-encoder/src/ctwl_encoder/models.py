@@ -9,7 +9,8 @@ from typing import Any
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerFast
 
-from ctwl_protocol.errors import first_line
+from ctwl_protocol.bridge import Bridge
+from ctwl_protocol.errors import CTWLError, TokenizerUnsupported, first_line
 from ctwl_protocol.profile import get_profile
 from ctwl_protocol.proxy import (
     ProxyTokenizer,
@@ -21,8 +22,7 @@ from ctwl_protocol.proxy import (
     open_proxy,
 )
 
-from .core.bridge import Bridge
-from .errors import EncoderError, ModelFailed, ModelNotFound, ModelUnsuitable, TokenizerUnsupported
+from .errors import ModelFailed, ModelNotFound, ModelUnsuitable
 from .options import OFFLINE_MODEL, OFFLINE_PROFILE
 
 __all__ = [
@@ -118,7 +118,7 @@ def load_tokenizer(name: str, revision: str | None = None) -> Any:
     return _pretrained(AutoTokenizer, name, TokenizerUnsupported, f"the tokenizer {name!r}", revision=revision)
 
 
-def _pretrained(auto: Any, name: str, failure: type[EncoderError], what: str, **options: Any) -> Any:
+def _pretrained(auto: Any, name: str, failure: type[CTWLError], what: str, **options: Any) -> Any:
     """What transformers loads under a name; its failure as an error of ours."""
     local = not Path(name).is_dir() and not hub_answers()
     try:
@@ -171,7 +171,7 @@ def open_bridge(
         revision: see :func:`load_tokenizer`.
 
     Raises:
-        TokenizerUnsupported: there is no such tokenizer, or see :class:`ctwl_encoder.core.bridge.Bridge`.
+        TokenizerUnsupported: there is no such tokenizer, or see :class:`ctwl_protocol.bridge.Bridge`.
         CTWLError: see :func:`ctwl_protocol.proxy.open_proxy`.
     """
     proxy = open_proxy(profile, path=proxy_path, device=device, lazy=True, fast=True, packed=True)

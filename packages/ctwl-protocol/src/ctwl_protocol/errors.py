@@ -30,6 +30,7 @@ __all__ = [
     "RelayFull",
     "SealRefused",
     "TokenOutOfRange",
+    "TokenizerUnsupported",
     "UserMalformed",
     "first_line",
 ]
@@ -120,6 +121,12 @@ class TokenOutOfRange(CTWLError):
     """A token id is outside the proxy's vocabulary."""
 
     code = "token-out-of-range"
+
+
+class TokenizerUnsupported(CTWLError):
+    """A model's tokenizer is missing, or its tokens cannot be turned into bytes."""
+
+    code = "tokenizer-unsupported"
 
 
 class KeyFileMalformed(CTWLError):
