@@ -1,17 +1,15 @@
 """What is marked through the token bridge is what the reader sees."""
 
-from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
 import pytest
 import torch
+from bigrams import Bigrams
 from many_scripts import TEXT
 from transformers import (
     BertConfig,
     BertModel,
-    LlamaConfig,
-    LlamaForCausalLM,
     PreTrainedTokenizerFast,
     T5Config,
     T5ForConditionalGeneration,
@@ -58,31 +56,6 @@ def test_a_step_that_settles_many_tokens_keeps_their_marks(proxy: Proxy) -> None
     }
 
 
-class _Bigrams(LlamaForCausalLM):  # type: ignore[misc]
-    """Made weights: a causal LM whose next token follows the pairs of a given text, a little smoothed."""
-
-    def learn(self, ids: list[int]) -> None:
-        known = sorted(set(ids))
-        place = {token: i for i, token in enumerate(known)}
-        counts = np.full((len(known), len(known)), 0.02)
-        for a, b in pairwise(ids):
-            counts[place[a], place[b]] += 1
-        counts += np.bincount([place[token] for token in ids]) / len(ids)
-        log = np.log(counts / counts.sum(axis=1, keepdims=True))
-        width = self.config.hidden_size
-        with torch.no_grad():
-            for parameter in self.parameters():
-                parameter.zero_()
-            self.model.norm.weight.fill_(1.0)
-            self.lm_head.weight[:, 0] = -40.0
-            for token, i in place.items():
-                self.model.embed_tokens.weight[token, i + 1] = 1.0
-                self.lm_head.weight[token, 0] = 0.0
-                self.lm_head.weight[token, 1 : len(known) + 1] = torch.tensor(log[:, i], dtype=torch.float32)
-            self.model.embed_tokens.weight[:, 0] = 1.0
-            self.lm_head.weight /= (width / 2) ** 0.5
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["unbiased", "gumbel"])
 def test_sentencepiece_with_byte_fallback_in_every_script(
@@ -90,12 +63,7 @@ def test_sentencepiece_with_byte_fallback_in_every_script(
 ) -> None:
     """The text of a made model round-trips byte for byte, and the reader sees the positions that were marked."""
     ids = mistral(TEXT * 3, add_special_tokens=False)["input_ids"]
-    config = LlamaConfig(
-        vocab_size=len(mistral), hidden_size=1024, intermediate_size=8, num_hidden_layers=1, num_attention_heads=8,
-        num_key_value_heads=8, max_position_embeddings=2048, tie_word_embeddings=False, eos_token_id=2, pad_token_id=2,
-    )  # fmt: skip
-    model = _Bigrams(config).eval()
-    model.learn(ids)
+    model = Bigrams.of(ids, mistral)
     encoder = Encoder(model, mistral, fast_proxy)
     prompts = ["def area", "我们", "ذهبنا", "🙂", "The council", "12,345"]
     written = encoder.generate(prompts, 77, 7, strategy=strategy, max_new_tokens=300, min_new_tokens=300, seed=3)

@@ -16,6 +16,7 @@ from ctwl_protocol.bridge import Bridge, Written, read_vocabulary
 from ctwl_protocol.bridge import bridge as bridge_module
 from ctwl_protocol.bridge.continuations import Continuations
 from ctwl_protocol.bridge.written import Tail, breaks, grow, visible
+from ctwl_protocol.causal_lm import load_tokenizer
 from ctwl_protocol.errors import TokenizerUnsupported
 from ctwl_protocol.proxy import Proxy, ProxyTokenizer
 from ctwl_protocol.text.normalization import WHITE_SPACE, normalize_within
@@ -85,11 +86,11 @@ def test_white_space_behind_what_has_no_token_is_part_of_the_text(proxy: Proxy) 
 
 
 @pytest.fixture(scope="session")
-def families(mistral: Any, gpt2: Proxy, fast_proxy: Proxy) -> dict[str, Any]:
+def families(mistral: Any, gpt2: Proxy) -> dict[str, Any]:
     return {
         "mistral": mistral,
         "gpt2": PreTrainedTokenizerFast(tokenizer_object=gpt2.tokenizer.backend, eos_token="<|endoftext|>"),
-        "smollm2": PreTrainedTokenizerFast(tokenizer_object=fast_proxy.tokenizer.backend, eos_token="<|im_end|>"),
+        "smollm2": load_tokenizer("smollm2"),
     }
 
 

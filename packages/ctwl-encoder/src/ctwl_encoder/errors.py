@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ctwl_protocol import CTWLError
-from ctwl_protocol.errors import TokenizerUnsupported
+from ctwl_protocol.errors import ModelFailed, ModelNotFound, ModelUnsuitable, TokenizerUnsupported
 
 __all__ = [
     "ConfigMalformed",
@@ -47,24 +47,6 @@ def needs_transformers() -> Iterator[None]:
             f"the command writes with transformers, and there is no {error.name or error}; install both with: "
             "pip install ctwl-encoder"
         ) from error
-
-
-class ModelFailed(EncoderError):
-    """The provider's model gave no usable logits, or did not fit on its device."""
-
-    code = "model-failed"
-
-
-class ModelNotFound(EncoderError):
-    """The provider's model cannot be loaded."""
-
-    code = "model-not-found"
-
-
-class ModelUnsuitable(EncoderError):
-    """The provider's model is no causal LM."""
-
-    code = "model-unsuitable"
 
 
 class OptionOutOfRange(EncoderError):
