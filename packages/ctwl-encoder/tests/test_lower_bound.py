@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctwl_encoder.core.lower_bound import LowerBound, argmax_is_certain
-from ctwl_encoder.core.strategies import Branch, probabilities
+from ctwl_encoder.core.strategies import probabilities
+from ctwl_protocol.bridge import Branch
 from ctwl_protocol.hashing import ranks_of
 
 SHOWN = st.none() | st.integers(0, 5)

@@ -15,7 +15,6 @@ from ctwl_encoder.core.expected_evidence import (
     null_hits,
 )
 from ctwl_encoder.core.strategies import (
-    Branch,
     Lots,
     Strategy,
     add_delta,
@@ -25,6 +24,7 @@ from ctwl_encoder.core.strategies import (
     probabilities,
 )
 from ctwl_encoder.errors import ModelFailed
+from ctwl_protocol.bridge import Branch
 from ctwl_protocol.hashing import ranks, ranks_of
 from ctwl_protocol.partition import kernel
 

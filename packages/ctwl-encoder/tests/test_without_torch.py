@@ -11,9 +11,9 @@ from ctwl_encoder import Bridge
 from ctwl_encoder.core.marker import Marker
 from ctwl_encoder.core.payload import Payload
 from ctwl_encoder.core.strategies import Strategy, probabilities
-from ctwl_encoder.core.vocabulary import spell_byte_level
 from ctwl_encoder.errors import ExtraMissing
 from ctwl_encoder.integrations.request import Request
+from ctwl_protocol.bridge.vocabulary import spell_byte_level
 from ctwl_protocol.proxy import open_later
 
 proxy = open_later("org.ctwl.smollm2-135m.1")

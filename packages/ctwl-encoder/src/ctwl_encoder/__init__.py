@@ -8,7 +8,8 @@ from .errors import EncoderError
 from .options import Strategy
 
 if TYPE_CHECKING:
-    from .core.bridge import Bridge
+    from ctwl_protocol.bridge import Bridge
+
     from .encoder import Encoder, Generation
     from .integrations.transformers import CTWLLogitsProcessor, CTWLWatermarkingConfig
 
@@ -23,11 +24,11 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Bridge": "core.bridge",
-    "CTWLLogitsProcessor": "integrations.transformers",
-    "CTWLWatermarkingConfig": "integrations.transformers",
-    "Encoder": "encoder",
-    "Generation": "encoder",
+    "Bridge": "ctwl_protocol.bridge",
+    "CTWLLogitsProcessor": ".integrations.transformers",
+    "CTWLWatermarkingConfig": ".integrations.transformers",
+    "Encoder": ".encoder",
+    "Generation": ".encoder",
 }
 
 
@@ -36,5 +37,5 @@ def __getattr__(name: str) -> Any:
     if name in _HOMES:
         from importlib import import_module
 
-        return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+        return getattr(import_module(_HOMES[name], __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

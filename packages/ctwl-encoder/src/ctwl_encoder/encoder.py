@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from transformers import LogitsProcessor, LogitsProcessorList, StoppingCriteriaList
 
 from ctwl_protocol import Beacon, Profile
+from ctwl_protocol.bridge import Bridge
 from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_protocol.records.layouts import find_layout
 from ctwl_protocol.records.record import Record
 from ctwl_protocol.records.sealing import ProviderKeys
 from ctwl_protocol.text.positions import positions
 
-from .core.bridge import Bridge
 from .core.expected_evidence import READERS_LEVEL, marked_positions, needed_tokens, warn_of_short_text
 from .core.payload import Payload
 from .core.strategies import Strategy
@@ -87,7 +87,7 @@ class Encoder:
 
         Raises:
             TokenizerUnsupported: the tokenizer is another model's, or see
-                :func:`ctwl_encoder.core.vocabulary.read_vocabulary`.
+                :func:`ctwl_protocol.bridge.read_vocabulary`.
             ModelUnsuitable: the model is no causal LM.
             StrategyUnsuitable: the profile's codes are no beacons.
         """

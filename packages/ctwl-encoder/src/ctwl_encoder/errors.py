@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ctwl_protocol import CTWLError
+from ctwl_protocol.errors import ModelFailed, ModelNotFound, ModelUnsuitable, TokenizerUnsupported
 
 __all__ = [
     "ConfigMalformed",
@@ -48,24 +49,6 @@ def needs_transformers() -> Iterator[None]:
         ) from error
 
 
-class ModelFailed(EncoderError):
-    """The provider's model gave no usable logits, or did not fit on its device."""
-
-    code = "model-failed"
-
-
-class ModelNotFound(EncoderError):
-    """The provider's model cannot be loaded."""
-
-    code = "model-not-found"
-
-
-class ModelUnsuitable(EncoderError):
-    """The provider's model is no causal LM."""
-
-    code = "model-unsuitable"
-
-
 class OptionOutOfRange(EncoderError):
     """A generation option outside its range, or an input that cannot be used."""
 
@@ -94,9 +77,3 @@ class StrategyUnsuitable(EncoderError):
     """A strategy that cannot work with the profile or the way of decoding."""
 
     code = "strategy-unsuitable"
-
-
-class TokenizerUnsupported(EncoderError):
-    """The provider's tokenizer is missing, or its tokens cannot be turned into bytes."""
-
-    code = "tokenizer-unsupported"

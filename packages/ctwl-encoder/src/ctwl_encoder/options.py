@@ -24,7 +24,7 @@ from pydantic.fields import FieldInfo
 
 from ctwl_protocol import Beacon, Profile
 from ctwl_protocol.profile import OFFLINE as OFFLINE_PROFILE
-from ctwl_protocol.profile import STANDARD, describe_error
+from ctwl_protocol.profile import OFFLINE_MODEL, STANDARD, describe_error
 from ctwl_protocol.records.beacon import BEACON_BITS
 
 from .core.strategies import Decoding, Strategy
@@ -48,9 +48,6 @@ __all__ = [
     "kind_of",
     "strategy_for",
 ]
-
-OFFLINE_MODEL = "smollm2"
-"""Name of the model that a package registry brings: SmolLM2-135M-Instruct, the offline profile's proxy."""
 
 _MAX_DELTA = 100.0
 """Chosen by hand: e^100 times the probability leaves nothing to the other tokens, and does not overflow."""

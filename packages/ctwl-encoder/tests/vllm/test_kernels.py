@@ -17,10 +17,10 @@ os.environ["TRITON_INTERPRET"] = "1"
 from ctwl_encoder.core.device import kernels
 
 del os.environ["TRITON_INTERPRET"]
-from ctwl_encoder.core.bridge import OPENINGS
 from ctwl_encoder.core.device import plain
 from ctwl_encoder.core.device.step import DeviceStep, Tables
 from ctwl_encoder.core.strategies import Strategy
+from ctwl_protocol.bridge.bridge import OPENINGS
 
 
 @pytest.fixture(autouse=True)

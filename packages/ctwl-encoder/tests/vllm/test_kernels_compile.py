@@ -12,8 +12,8 @@ COMPILE = """
 import triton
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
-from ctwl_encoder.core.bridge import OPENINGS
 from ctwl_encoder.core.device import kernels
+from ctwl_protocol.bridge.bridge import OPENINGS
 
 POINTERS = {
     "likely": "*fp32", "logits": "*fp32", "value": "*fp64", "seen": "*u8", "at": "*i64", "sums": "*i64",
@@ -51,12 +51,13 @@ import torch
 from triton.backends.compiler import GPUTarget
 from triton.compiler import make_backend
 from triton.runtime.jit import JITFunction, create_function_from_signature
-from ctwl_encoder.core.bridge import OPENINGS, Bridge
 from ctwl_encoder.core.device import kernels, marker
 from ctwl_encoder.core.device.step import DeviceStep
 from ctwl_encoder.core.places import Places
 from ctwl_encoder.core.strategies import Strategy
 from ctwl_encoder.models import load_model
+from ctwl_protocol.bridge import Bridge
+from ctwl_protocol.bridge.bridge import OPENINGS
 from ctwl_protocol.proxy import open_proxy
 
 variants, backend, size = set(), make_backend(GPUTarget("cuda", 90, 32)), 49152

@@ -17,6 +17,9 @@ __all__ = [
     "KeyFileMalformed",
     "LayoutMalformed",
     "LayoutUnknown",
+    "ModelFailed",
+    "ModelNotFound",
+    "ModelUnsuitable",
     "NonCanonical",
     "PassphraseMissing",
     "ProfileMalformed",
@@ -30,6 +33,7 @@ __all__ = [
     "RelayFull",
     "SealRefused",
     "TokenOutOfRange",
+    "TokenizerUnsupported",
     "UserMalformed",
     "first_line",
 ]
@@ -120,6 +124,30 @@ class TokenOutOfRange(CTWLError):
     """A token id is outside the proxy's vocabulary."""
 
     code = "token-out-of-range"
+
+
+class ModelFailed(CTWLError):
+    """A causal LM gave no usable logits, or did not fit on its device."""
+
+    code = "model-failed"
+
+
+class ModelNotFound(CTWLError):
+    """A causal LM cannot be loaded."""
+
+    code = "model-not-found"
+
+
+class ModelUnsuitable(CTWLError):
+    """A model is no causal LM."""
+
+    code = "model-unsuitable"
+
+
+class TokenizerUnsupported(CTWLError):
+    """A model's tokenizer is missing, or its tokens cannot be turned into bytes."""
+
+    code = "tokenizer-unsupported"
 
 
 class KeyFileMalformed(CTWLError):

@@ -11,9 +11,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ctwl_protocol.bridge import Branch
 from ctwl_protocol.hashing import ranks_of
-
-from .strategies import Branch
 
 __all__ = ["LowerBound", "argmax_is_certain"]
 

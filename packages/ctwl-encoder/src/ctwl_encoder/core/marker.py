@@ -21,13 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ctwl_protocol import Profile, hashing
+from ctwl_protocol.bridge import Bridge, Path
 from ctwl_protocol.partition import kernel
 from ctwl_protocol.proxy import LaterProxy
 from ctwl_protocol.records import slots
 
 from ..errors import ExtraMissing
-from .bridge import Bridge
-from .continuations import Path
 from .expected_evidence import expected_log2_p
 from .lower_bound import LowerBound, argmax_is_certain
 from .offers import BranchOffer, BranchOffers, Half, HalfKey
@@ -130,7 +129,7 @@ class Marker:
 
     def extend(self, text: TextState, token: int) -> TextState:
         """A text with one more token of the provider's model."""
-        return text.after(self.bridge.step(text.reading.tail, token), token, self.place_at)
+        return text.after(self.bridge.step(text.written.tail, token), token, self.place_at)
 
     def expected_log2_p(self, text: TextState) -> float:
         """What to expect of log2 of the p-value of a text's record, see :func:`.expected_evidence.expected_log2_p`."""
@@ -188,7 +187,7 @@ class Marker:
 
     def _is_begun(self, text: TextState) -> bool:
         """Whether the next token of a text may be marked: it has a whole prefix, and has not ended."""
-        return not text.ended and len(text.reading) >= self.profile.prefix_length
+        return not text.ended and len(text.written) >= self.profile.prefix_length
 
     def reweigh_by_numpy(
         self, texts: Sequence[TextState], logits: NDArray[np.float32], likely: NDArray[np.float32]
@@ -208,7 +207,7 @@ class Marker:
             offers = self.offers(text, chances) if self._is_begun(text) else []
             text.offers = BranchOffers.of(offers)
             for offer in offers:
-                own = text.payload.own_seed(text.reading.count + len(offer.branch.path)) if text.fresh else 0
+                own = text.payload.own_seed(text.written.count + len(offer.branch.path)) if text.fresh else 0
                 multiply(row, offer.branch, change(offer.branch, Lots(offer.seed, own, text.fresh)))
 
     def offers(self, text: TextState, likely: NDArray[np.float32]) -> list[BranchOffer]:
@@ -219,12 +218,12 @@ class Marker:
             likely: float32 (size,), the model's distribution.
         """
         found = []
-        for branch in self.bridge.branches(text.reading, likely):
+        for branch in self.bridge.branches(text.written, likely):
             place, seen = self._to_mark(text, branch.path)
             if place is not None:
                 unseen = branch.without(seen) if seen else branch
                 if len(unseen.candidates):
-                    prefix = text.reading.before(branch.path, self.profile.prefix_length)
+                    prefix = text.written.before(branch.path, self.profile.prefix_length)
                     seed = self._seeds.of(text.payload, place)
                     mass = float(unseen.mass.sum())
                     found.append(BranchOffer(place, self.strategy, unseen, mass, prefix, seed))
@@ -232,13 +231,13 @@ class Marker:
 
     def place_at(self, text: TextState, path: Path) -> Place | None:
         """The place behind a path, its slot that of spec section 9.4; None where a reader scores nothing there."""
-        reading, profile = text.reading, self.profile
-        if reading.count + len(path) < profile.prefix_length:
+        written, profile = text.written, self.profile
+        if written.count + len(path) < profile.prefix_length:
             return None
-        context = reading.before(path, profile.context_length)
+        context = written.before(path, profile.context_length)
         slot = 0
         if text.payload.layout is not None and text.payload.layout.codes > 1:
-            slot = slots.slot_of(text.payload.layout.codes, self._slot_word(reading.before(path, slots.TAIL)))
+            slot = slots.slot_of(text.payload.layout.codes, self._slot_word(written.before(path, slots.TAIL)))
         return slot, context
 
     def _to_mark(self, text: TextState, path: Path) -> tuple[Place | None, Sequence[int]]:

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ctwl_protocol import hashing
+from ctwl_protocol.bridge import Branch, Path
 
-from .continuations import Path
 from .expected_evidence import HIT_RATE, WrittenPosition
 from .payload import Place
-from .strategies import Branch, Strategy
+from .strategies import Strategy
 
 __all__ = ["BranchOffer", "BranchOffers", "Half", "HalfKey", "Offers"]
 

@@ -9,8 +9,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .bridge import OPENINGS
-from .continuations import NO_ENTRIES, Continuations, Path
+from ctwl_protocol.bridge import Path
+from ctwl_protocol.bridge.bridge import OPENINGS
+from ctwl_protocol.bridge.continuations import NO_ENTRIES, Continuations
+
 from .payload import Payload, Place, Seeds
 from .strategies import own_limit
 

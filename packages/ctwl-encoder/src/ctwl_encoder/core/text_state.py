@@ -10,11 +10,12 @@ from collections import ChainMap
 from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass, replace
 
-from .continuations import Path
+from ctwl_protocol.bridge import Path, Written
+from ctwl_protocol.bridge.written import Step
+
 from .expected_evidence import WrittenPosition, written_positions
 from .offers import Offers
 from .payload import Payload, Place
-from .reading import Reading, Step
 
 __all__ = ["TextState"]
 
@@ -26,7 +27,7 @@ class TextState:
     Attributes:
         payload: what it is to carry.
         delta: nats, where its strategy adds them.
-        reading: the reader's tokens.
+        written: the reader's tokens.
         last: the last position behind a whole prefix; it and those before it were marked, or not.
         ended: whether its last token became no text, as a token that ends a text.
         offers: the places that were marked for the next token; None before it is marked.
@@ -36,7 +37,7 @@ class TextState:
 
     payload: Payload
     delta: float
-    reading: Reading
+    written: Written
     last: WrittenPosition | None = None
     ended: bool = False
     offers: Offers | None = None
@@ -63,7 +64,7 @@ class TextState:
         """The text with one more token of the provider's; its positions follow what the reader sees now.
 
         Args:
-            step: from the tail of the text's reading; None where the token becomes no text.
+            step: from the text's tail; None where the token becomes no text.
             token: of the provider's model.
             place_at: gives the place behind a path, None where the text is too short to carry anything there.
         """
@@ -71,7 +72,7 @@ class TextState:
         self._seen = None
         if step is None:
             return replace(self, ended=True, offers=None, _seen=seen)
-        count, same = self.reading.count, step.same
+        count, same = self.written.count, step.same
         while last is not None and last.position >= count + same:
             tokens = list(seen[last.place])
             tokens.remove(last.token)
@@ -79,11 +80,11 @@ class TextState:
             last = last.previous
         offers = self.offers
         for path, shown in step.shown():
-            written = None if offers is None else offers.mark(path, count + len(path), shown, token, last)
-            if written is None and (place := place_at(self, path)) is not None:
-                written = WrittenPosition.unmarked(count + len(path), place, shown, last)
-            if written is not None:
-                seen[written.place] = (*seen.get(written.place, ()), shown)
-                last = written
-        reading = self.reading.after(step)  # not by `replace`, which is slow: each row of a step passes here
-        return TextState(self.payload, self.delta, reading, last, False, None, self.fresh, self.skip_repeats, seen)
+            position = None if offers is None else offers.mark(path, count + len(path), shown, token, last)
+            if position is None and (place := place_at(self, path)) is not None:
+                position = WrittenPosition.unmarked(count + len(path), place, shown, last)
+            if position is not None:
+                seen[position.place] = (*seen.get(position.place, ()), shown)
+                last = position
+        written = self.written.after(step)  # not by `replace`, which is slow: each row of a step passes here
+        return TextState(self.payload, self.delta, written, last, False, None, self.fresh, self.skip_repeats, seen)

@@ -4,6 +4,7 @@ from ..schema import describe_error
 from .document import FORMAT, GPT2, Llama, Profile, ProxyFile, ProxyModel, Tokenizer, UniformProxy, public_key
 from .lookup import (
     OFFLINE,
+    OFFLINE_MODEL,
     STANDARD,
     TOY,
     TOYS,
@@ -18,6 +19,7 @@ __all__ = [
     "FORMAT",
     "GPT2",
     "OFFLINE",
+    "OFFLINE_MODEL",
     "STANDARD",
     "TOY",
     "TOYS",

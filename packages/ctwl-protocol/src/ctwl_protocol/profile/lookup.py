@@ -15,6 +15,7 @@ from .document import FORMAT, Profile, ProxyModel, public_key
 
 __all__ = [
     "OFFLINE",
+    "OFFLINE_MODEL",
     "STANDARD",
     "TOY",
     "TOYS",
@@ -30,6 +31,9 @@ STANDARD = "org.ctwl.gpt2.1"
 
 OFFLINE = "org.ctwl.smollm2-135m.1"
 """Name of the offline profile, whose proxy LM comes in a wheel and needs no hub."""
+
+OFFLINE_MODEL = "smollm2"
+"""Name of the same LM, SmolLM2-135M-Instruct, where a model is asked for."""
 
 TOY = "org.ctwl.toy.1"
 """Name of the first toy profile, for implementers."""

@@ -12,8 +12,9 @@ import torch
 import triton
 import triton.language as tl
 
-from ..bridge import NEGLIGIBLE
-from ..continuations import DEPTH
+from ctwl_protocol.bridge.bridge import NEGLIGIBLE
+from ctwl_protocol.bridge.continuations import DEPTH
+
 from ..strategies import RANKS, Strategy
 from .plain import DIGITS, UNIT
 from .step import DeviceStep, Tables

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..bridge import JOINED_TEXT
-from ..continuations import Continuations, Path
+from ctwl_protocol.bridge import Path
+from ctwl_protocol.bridge.bridge import JOINED_TEXT
+from ctwl_protocol.bridge.continuations import Continuations
+
 from ..marker import Marker, prefixes_and_seeds
 from ..offers import HalfKey
 from ..places import Places, PlacesOfRow
@@ -81,7 +83,7 @@ class DeviceMarker(Marker):
             offers = text.offers
             if isinstance(offers, DeviceOffers):
                 asked.setdefault(offers.likely, []).append((offers.number, token))
-                step = self.bridge.step(text.reading.tail, token) if offers.halves else None
+                step = self.bridge.step(text.written.tail, token) if offers.halves else None
                 if step is not None and offers.inside is not None and offers.halves is not None:
                     halves = [(offers.halves.get(path, -1), shown) for path, shown in step.shown()]
                     asked.setdefault(offers.inside, []).extend(each for each in halves if each[0] >= 0)
@@ -99,12 +101,12 @@ class DeviceMarker(Marker):
         return Places.of(planned, self._seeds)
 
     def _plan_row(self, row: int, text: TextState, most: int) -> PlacesOfRow:
-        behind = self.bridge.continuations(text.reading.tail)
+        behind = self.bridge.continuations(text.written.tail)
         paths = behind.paths
         found = [self._to_mark(text, path) if n < most else (None, ()) for n, path in enumerate(paths)]
         left = {n: seen for n, (place, seen) in enumerate(found) if seen and place is not None}
         places = [place for place, _ in found]
-        return PlacesOfRow(row, text.payload, text.reading.count, behind, paths, places, left, text.fresh)
+        return PlacesOfRow(row, text.payload, text.written.count, behind, paths, places, left, text.fresh)
 
     def ahead(self, text: TextState, tokens: Sequence[int]) -> list[TextState]:
         """A text, and what becomes of it with each of some draft tokens."""
@@ -196,7 +198,7 @@ class DeviceMarker(Marker):
         masses = to_host(plain.masses(entries, len(places))).tolist()
         rows, length = places.rows.tolist(), self.profile.prefix_length
         keys: list[HalfKey] = [
-            (seed, texts[rows[row]].reading.before(path, length))
+            (seed, texts[rows[row]].written.before(path, length))
             for seed, (row, path, _) in zip(places.seeds.view(np.uint32).tolist(), places.places, strict=True)
         ]
         own: list[list[int]] = [[] for _ in rows]
@@ -246,7 +248,7 @@ class DeviceMarker(Marker):
     def _learn(self) -> set[Continuations]:
         """Tokenize the candidates that the device reported with their tails; those behind which some were not known."""
         reported, self._reported = self._reported, None
-        tails = [] if reported is None else [(text.reading.tail, found) for text, found in reported.candidates()]
+        tails = [] if reported is None else [(text.written.tail, found) for text, found in reported.candidates()]
         learnt, left = set(), STEP_TEXT
         for tail, found in sorted(tails, key=lambda each: len(each[0].text)):
             used = self.bridge.join(tail, found, min(JOINED_TEXT, left))

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import torch
 
+from ctwl_protocol.bridge.bridge import NEGLIGIBLE
 from ctwl_protocol.hashing import GOLDEN
 
-from ..bridge import NEGLIGIBLE
 from ..strategies import RANKS, Strategy
 from .step import DeviceStep, Tables
 

@@ -11,8 +11,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ..bridge import OPENINGS, Bridge
-from ..continuations import Path
+from ctwl_protocol.bridge import Bridge, Path
+from ctwl_protocol.bridge.bridge import OPENINGS
+
 from ..expected_evidence import HIT_RATE, WrittenPosition
 from ..places import Places, PlacesOfRow
 from ..text_state import TextState

@@ -15,10 +15,10 @@ import llama_cpp
 import numpy as np
 from numpy.typing import NDArray
 
+from ctwl_protocol.bridge import Bridge
 from ctwl_protocol.proxy import open_later
 from ctwl_protocol.records.beacon import NONCE_COUNT
 
-from ...core.bridge import Bridge
 from ...core.marker import Marker
 from ...core.strategies import Decoding, Strategy, probabilities
 from ...core.text_state import TextState

@@ -6,7 +6,7 @@ from typing import Any
 
 import llama_cpp
 
-from ...core.vocabulary import Vocabulary, check_reachable
+from ctwl_protocol.bridge.vocabulary import Vocabulary, check_reachable
 
 __all__ = ["read_vocabulary"]
 
@@ -21,7 +21,7 @@ def read_vocabulary(llama: Any) -> Vocabulary:
         A special token adds no bytes, and neither does one that ends a text: None.
 
     Raises:
-        TokenizerUnsupported: see :func:`ctwl_encoder.core.vocabulary.check_reachable`.
+        TokenizerUnsupported: see :func:`ctwl_protocol.bridge.vocabulary.check_reachable`.
     """
     known = llama_cpp.llama_model_get_vocab(llama.model)
     ends = {token for token in range(llama.n_vocab()) if llama_cpp.llama_vocab_is_eog(known, token)}

@@ -11,16 +11,17 @@ from pydantic import Field, ValidationError
 from transformers.generation import BaseWatermarkingConfig
 
 from ctwl_protocol import Beacon, Profile, get_profile
+from ctwl_protocol.bridge import Bridge
+from ctwl_protocol.errors import TokenizerUnsupported
 from ctwl_protocol.files import read_bounded
 from ctwl_protocol.profile import describe_error
 from ctwl_protocol.records.record import Record, RecordDocument
 from ctwl_protocol.records.sealing import ProviderKeys
 
-from ...core.bridge import Bridge
 from ...core.expected_evidence import READERS_LEVEL, needed_tokens
 from ...core.payload import Payload
 from ...core.strategies import Decoding, Strategy, check_sigma
-from ...errors import ConfigMalformed, EncoderError, OptionOutOfRange, TokenizerUnsupported
+from ...errors import ConfigMalformed, EncoderError, OptionOutOfRange
 from ...models import open_bridge
 from ...options import BeaconOptions, MarkingOptions, ProxyOptions, check_beacon
 from .processor import CTWLLogitsProcessor
@@ -137,7 +138,7 @@ class CTWLWatermarkingConfig(BeaconOptions, MarkingOptions, ProxyOptions, BaseWa
         """A processor for one call of ``generate``, which runs it behind all others.
 
         Raises:
-            TokenizerUnsupported: no tokenizer was named, or see :class:`ctwl_encoder.core.bridge.Bridge`.
+            TokenizerUnsupported: no tokenizer was named, or see :class:`ctwl_protocol.bridge.Bridge`.
             OptionOutOfRange: see :meth:`payloads`.
             CTWLError: see :func:`ctwl_protocol.proxy.open_proxy`.
         """

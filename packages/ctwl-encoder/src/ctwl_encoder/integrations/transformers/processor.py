@@ -13,7 +13,8 @@ from pydantic import Field
 from transformers import LogitsProcessor
 from transformers.generation import BaseWatermarkingConfig
 
-from ...core.bridge import Bridge
+from ctwl_protocol.bridge import Bridge
+
 from ...core.device.marker import DeviceMarker
 from ...core.marker import Marker
 from ...core.payload import Payload

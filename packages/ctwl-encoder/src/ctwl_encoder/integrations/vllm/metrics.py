@@ -39,12 +39,12 @@ def _reason(text: TextState, *, failed: bool) -> str:
     """Why a text's next token is drawn unmarked; docs/providers/monitoring.md lists these."""
     if text.ended:
         return "behind a special token"
-    if len(text.reading) < text.reading.keep:
+    if len(text.written) < text.written.keep:
         return "first tokens of a text"
     return "the proxy LM failed" if failed else "no place to mark"
 
 
 def finish(marker: Marker, text: TextState) -> None:
     """Observe a finished text."""
-    if len(text.reading):
+    if len(text.written):
         _EVIDENCE.labels(marker.strategy).observe(-marker.expected_log2_p(text))

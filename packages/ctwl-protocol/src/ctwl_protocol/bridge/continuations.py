@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ctwl_protocol.proxy import ProxyTokenizer
+from ..proxy.tokenizer import ProxyTokenizer
 
 __all__ = ["MOST_JOINED", "NO_ENTRIES", "Continuations", "Path", "common_prefix_length", "follow"]
 

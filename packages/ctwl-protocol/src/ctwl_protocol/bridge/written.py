@@ -19,13 +19,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ctwl_protocol.proxy import ProxyTokenizer
-from ctwl_protocol.text.normalization import DELETED, WHITE_SPACE, normalize_within
-from ctwl_protocol.text.splitting import DIGITS_ALONE, SPLITS, SplittingRule
-
+from ..proxy.tokenizer import ProxyTokenizer
+from ..text.normalization import DELETED, WHITE_SPACE, normalize_within
+from ..text.splitting import DIGITS_ALONE, SPLITS, SplittingRule
 from .continuations import Continuations, Path, common_prefix_length
 
-__all__ = ["Kind", "Reading", "Step", "Tail", "append_normalized", "breaks", "grow", "kind", "visible"]
+__all__ = ["Kind", "Step", "Tail", "Written", "append_normalized", "breaks", "grow", "kind", "visible"]
 
 _MAX_TAIL = 256
 """Characters of a tail without a cut; a longer tail is cut by force. Chosen by hand: longer than any word; a larger
@@ -144,7 +143,7 @@ class Step(NamedTuple):
 
 
 @dataclass(slots=True)
-class Reading:
+class Written:
     """A text so far as the reader's tokens. It does not change, and it is small: each step of a text keeps its own.
 
     Attributes:
@@ -163,12 +162,12 @@ class Reading:
         """Proxy tokens of the text so far."""
         return self.count + len(self.tail.tokens)
 
-    def after(self, step: Step) -> Reading:
-        """The reading after a step from its tail."""
+    def after(self, step: Step) -> Written:
+        """The text after a step from its tail."""
         settled = step.settled
         if not settled:
-            return Reading(self.keep, step.tail, self.count, self.recent)
-        return Reading(self.keep, step.tail, self.count + len(settled), (self.recent + settled)[-self.keep :])
+            return Written(self.keep, step.tail, self.count, self.recent)
+        return Written(self.keep, step.tail, self.count + len(settled), (self.recent + settled)[-self.keep :])
 
     def before(self, path: Path, count: int) -> Path:
         """The last ``count`` tokens where the settled ones are followed by ``path``; fewer at the text's start."""

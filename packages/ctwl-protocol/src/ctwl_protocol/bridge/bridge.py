@@ -18,17 +18,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ctwl_protocol.proxy import LaterProxy
-from ctwl_protocol.text.normalization import normalize_within
-
 from ..errors import TokenizerUnsupported
+from ..text.normalization import normalize_within
+from .branch import Branch
 from .continuations import MOST_JOINED, Continuations, follow
-from .reading import Kind, Reading, Step, Tail, append_normalized, breaks, grow, kind
-from .strategies import Branch
 from .vocabulary import Vocabulary, read_vocabulary
+from .written import Kind, Step, Tail, Written, append_normalized, breaks, grow, kind
 
 if TYPE_CHECKING:
-    from ctwl_protocol.proxy import Proxy
+    from ..proxy import LaterProxy, Proxy
 
 __all__ = ["Bridge"]
 
@@ -86,7 +84,7 @@ class Bridge:
             joined: most candidates that are tokenized with the tail at one step, see :data:`JOINED`; 0 for none.
 
         Raises:
-            TokenizerUnsupported: see :func:`ctwl_encoder.core.vocabulary.read_vocabulary`.
+            TokenizerUnsupported: see :func:`ctwl_protocol.bridge.read_vocabulary`.
         """
         self.vocabulary: Vocabulary = tokenizer if isinstance(tokenizer, list) else read_vocabulary(tokenizer)
         self.proxy = proxy
@@ -136,9 +134,9 @@ class Bridge:
         if self._bytes > _REMEMBERED:
             self._forget()
 
-    def start(self) -> Reading:
-        """The reading of an empty text."""
-        return Reading(self.proxy.profile.prefix_length, self._same(Tail()))
+    def start(self) -> Written:
+        """An empty text."""
+        return Written(self.proxy.profile.prefix_length, self._same(Tail()))
 
     def step(self, tail: Tail, token: int) -> Step | None:
         """The step that a token of the provider's model makes behind a tail; None where it becomes no text."""
@@ -201,11 +199,11 @@ class Bridge:
             self._remember(known.add(dict(zip(new, tokens, strict=False))))
         return size
 
-    def branches(self, reading: Reading, probabilities: NDArray[np.float32]) -> list[Branch]:
+    def branches(self, written: Written, probabilities: NDArray[np.float32]) -> list[Branch]:
         """The places at which the candidates for the next token differ (spec section 8.5).
 
         Args:
-            reading: the text so far.
+            written: the text so far.
             probabilities: float32 (size,), of the provider's model; rows beyond its vocabulary are no candidates.
 
         Returns:
@@ -213,8 +211,8 @@ class Bridge:
         """
         chances = probabilities[: len(self.vocabulary)]
         likely = np.flatnonzero(chances >= self.floor)
-        known = self.continuations(reading.tail)
-        self.join(reading.tail, likely[known.place_of[self.opening[likely]] < 0].tolist())
+        known = self.continuations(written.tail)
+        self.join(written.tail, likely[known.place_of[self.opening[likely]] < 0].tolist())
         candidates = np.flatnonzero(chances > NEGLIGIBLE)
         places = known.place_of[self.opening[candidates]]
         joined = known.entries[chances[known.entries[:, 0]] >= self.floor]

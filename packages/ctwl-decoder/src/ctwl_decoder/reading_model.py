@@ -1,0 +1,170 @@
+"""A reading model: any causal LM weighs the tokens of a text against those that could stand in their places.
+
+An encoder marks the next token of its own model, through the token bridge (spec section 8.5). A reader who has that
+model, or one like it, walks the text in the same way, and so sees what was raced against what.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ctwl_protocol.bridge import Branch, Bridge
+from ctwl_protocol.profile.document import Profile
+from ctwl_protocol.proxy.later import LaterProxy, open_later
+
+from .errors import ExtraMissing
+from .statistics.races import Race, Races
+
+if TYPE_CHECKING:
+    import torch
+
+    from ctwl_protocol.proxy import Proxy
+
+__all__ = ["ReadingModel"]
+
+BLOCK = 1024
+"""Tokens of one forward pass, at most. Chosen by hand: it bounds the memory, and few texts are longer."""
+
+_ROWS = 64
+"""Rows of a pass that are made probabilities at once. Chosen by hand: it bounds the memory."""
+
+_ASTRAY = sorted(range(-64, 65), key=abs)
+"""By how many tokens the bridge's count of the text's tokens may go off at once. Chosen by hand: a character that the
+model cannot write has four, and a few may stand together."""
+
+
+class ReadingModel:
+    """A causal LM that weighs texts for one profile's proxy tokens.
+
+    Attributes:
+        name: what a report calls it.
+        bridge: from its vocabulary to the proxy's.
+    """
+
+    def __init__(self, model: Any, tokenizer: Any, proxy: Proxy | LaterProxy, name: str) -> None:
+        """Take over a model of transformers and its tokenizer.
+
+        Raises:
+            TokenizerUnsupported: the tokenizer is another model's, or see
+                :func:`ctwl_protocol.bridge.read_vocabulary`.
+        """
+        self.name = name
+        self.bridge = Bridge(tokenizer, proxy)
+        config = model.config.get_text_config()
+        self.bridge.check_size(config.vocab_size)
+        self._model, self._tokenizer = model, tokenizer
+        self._block = min(BLOCK, getattr(config, "max_position_embeddings", None) or BLOCK)
+
+    @classmethod
+    def open(
+        cls,
+        name: str | Path,
+        profile: str | Path | Profile,
+        device: str | torch.device = "auto",
+        *,
+        proxy_path: str | Path | None = None,
+    ) -> ReadingModel:
+        """Load a model and its tokenizer; no code of the model's own is run.
+
+        Args:
+            name: a folder, a name on the hub, or ``smollm2``.
+            profile: whose proxy tokens the texts are read in.
+            device: a torch device; "auto" takes CUDA where there is one.
+            proxy_path: folder with the proxy's files; by default the cache, then the profile's source.
+
+        Raises:
+            ExtraMissing: torch and transformers are not installed: this is the light reader.
+            CTWLError: see :func:`ctwl_protocol.proxy.open_later` and
+                :func:`ctwl_protocol.causal_lm.load_causal_lm`.
+        """
+        try:
+            from ctwl_protocol.causal_lm import load_causal_lm
+        except ImportError as error:
+            raise ExtraMissing(
+                f"a reading model needs {error.name or error}; install it with: pip install ctwl-decoder"
+            ) from error
+        proxy = open_later(profile, path=proxy_path)
+        return cls(*load_causal_lm(str(name), device), proxy, str(name))
+
+    def races(self, text: str, tokens: NDArray[np.int64], prompt: str | None = None) -> Races:
+        """The races of a text's tokens. Places of which the model says nothing have none.
+
+        Args:
+            text: the normalized text.
+            tokens: int64 (n,), its proxy tokens.
+            prompt: what the model saw before the text, chat template included, if it is known.
+        """
+        return Races.of(self._walk(text, tokens.tolist(), prompt))
+
+    def _walk(self, text: str, tokens: list[int], prompt: str | None) -> Iterator[Race]:
+        """The races in the order in which the model's tokens were written."""
+        before, ids = self._encode(text, prompt)
+        written, astray = self.bridge.start(), 0
+        for token, likely in zip(ids, self._probabilities(before, ids), strict=True):
+            if likely is not None and len(written) >= written.keep:
+                for branch in self.bridge.branches(written, likely):
+                    place = written.count + astray + len(branch.path)
+                    prefix = written.before(branch.path, written.keep)
+                    if written.keep <= place < len(tokens) and _ends(tokens, place, prefix):
+                        yield from _race(branch, place, token)
+            step = self.bridge.step(written.tail, token)
+            if step is not None:
+                written = written.after(step)
+                if not _ends(tokens, written.count + astray, written.recent):
+                    # A word without end was cut by force, or the model lacks a character: find the text again.
+                    shifts = (astray + shift for shift in _ASTRAY)
+                    found = (shift for shift in shifts if _ends(tokens, written.count + shift, written.recent))
+                    astray = next(found, astray)
+
+    def _encode(self, text: str, prompt: str | None) -> tuple[list[int], list[int]]:
+        """The model's tokens of what it saw before the text, and of the text."""
+
+        def encode(what: str, **options: Any) -> list[int]:
+            ids: list[int] = self._tokenizer(what, add_special_tokens=False, verbose=False, **options)["input_ids"]
+            return ids
+
+        before = encode(prompt or "")
+        first = self._tokenizer("")["input_ids"][:1]
+        if first == [self._tokenizer.bos_token_id] and before[:1] != first:  # a chat template may have put it there
+            before = [*first, *before]
+        return before, encode(text, split_special_tokens=True)
+
+    def _probabilities(self, before: list[int], ids: list[int]) -> Iterator[NDArray[np.float32] | None]:
+        """The model's distribution of each token: float32 (size,); None where nothing stands before it."""
+        import torch
+
+        ids, first = before + ids, len(before)
+        if not before and ids:
+            yield None
+            first = 1
+        while first < len(ids):
+            # Each block begins with a quarter of the block before, or with all that stands before the text.
+            stop = min(max(first + self._block * 3 // 4, self._block), len(ids))
+            begin = max(0, stop - self._block)
+            with torch.inference_mode():
+                given = torch.tensor([ids[begin : stop - 1]], device=self._model.device)
+                logits = self._model(input_ids=given, use_cache=False).logits[0, first - begin - 1 :]
+            for row in range(0, len(logits), _ROWS):
+                with torch.inference_mode():
+                    likely = torch.softmax(logits[row : row + _ROWS].float(), dim=-1).cpu().numpy()
+                yield from likely
+            first = stop
+
+
+def _ends(tokens: list[int], place: int, last: tuple[int, ...]) -> bool:
+    """Whether the tokens before a place end in these."""
+    return len(last) <= place and tuple(tokens[place - len(last) : place]) == last
+
+
+def _race(branch: Branch, place: int, token: int) -> Iterator[Race]:
+    """The race at a branch that the model's token took part in; none where it is no candidate there."""
+    chosen = np.flatnonzero(branch.candidates == token)
+    if len(chosen):
+        tokens, shown = np.unique(branch.tokens, return_inverse=True)
+        mass = np.bincount(shown, weights=branch.mass).astype(np.float64)
+        yield Race(place, int(branch.tokens[chosen[0]]), tokens, mass)

@@ -1,0 +1,9 @@
+"""The token bridge: from the vocabulary of a model to the proxy's (spec section 8.5)."""
+
+from .branch import Branch
+from .bridge import Bridge
+from .continuations import Path
+from .vocabulary import Vocabulary, read_vocabulary
+from .written import Written
+
+__all__ = ["Branch", "Bridge", "Path", "Vocabulary", "Written", "read_vocabulary"]
