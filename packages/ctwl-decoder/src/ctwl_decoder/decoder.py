@@ -2,17 +2,16 @@
 
 text -> tokens -> evidence -> scores -> candidates -> records -> spans -> report
 
-The ranks of a text's tokens need no proxy LM. So a text is read by them first, and the proxy LM is loaded and asked
-only where they show too little.
+The ranks of a text's tokens need no language model. So a text is read by them first, and a language model is loaded and
+asked only where they show too little: the profile's proxy LM, or one that the reader names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,31 +19,28 @@ from numpy.typing import NDArray
 from ctwl_protocol.errors import ProxyNotFound
 from ctwl_protocol.profile import STANDARD
 from ctwl_protocol.profile.document import Profile
-from ctwl_protocol.proxy.later import LaterProxy, open_later
+from ctwl_protocol.proxy.rivals import Rivals
+from ctwl_protocol.proxy.weigher import Weigher, open_weigher
 from ctwl_protocol.records.layouts import Layout
 from ctwl_protocol.records.sealing import ProviderKeys
 from ctwl_protocol.registry import Trusted, load_trusted
 
 from .errors import ExtraMissing
 from .options import ALPHA, MAX_TOKENS, ScoreName, check_alpha
+from .reading_model import ReadingModel
 from .report.analysis import Analysis
 from .report.assembly import Assembler
 from .report.interpretation import Interpreter
 from .report.model import Outcome, Report
 from .report.wording import ADD_LIGHT, files_missing
 from .search.finding import Finding, find
-from .search.plan import SearchPlan, TestName, registered_codes
+from .search.plan import SearchPlan, registered_codes
 from .search.records import RecordReader
 from .search.screen import screen
-from .statistics.evidence import Evidence, Observe, observe, observe_again
+from .statistics.evidence import Weigh, permutations
 from .statistics.light import light_units
 from .statistics.scores import Score, position_scores
 from .text.tokens import TokenizedVariant, tokenize_variants
-
-if TYPE_CHECKING:
-    import torch
-
-    from ctwl_protocol.proxy import Proxy
 
 __all__ = ["Decoder", "decode"]
 
@@ -56,19 +52,21 @@ def _silent(done: int, total: int) -> None:
 
 
 class Decoder:
-    """A profile's decoder, with its proxy LM loaded once for many texts, when a text first needs it.
+    """A profile's decoder, with its language model loaded once for many texts, when a text first needs it.
 
     Attributes:
         profile: its profile.
         tokenizer: the profile's tokenizer.
         registry: gives the names of providers and the registered layouts.
+        weigher: the profile's proxy LM.
     """
 
     def __init__(
         self,
-        proxy: Proxy | LaterProxy,
-        observer: Observe | None = None,
+        weigher: Weigher,
         *,
+        weigh: Weigh | None = None,
+        reading_model: ReadingModel | None = None,
         layouts: Sequence[Layout] | None = None,
         keys: ProviderKeys | None = None,
         epochs: Iterable[int] = (0,),
@@ -78,9 +76,9 @@ class Decoder:
         """Make a decoder of a proxy LM.
 
         Args:
-            proxy: the proxy runner, or one that is opened when it is first needed.
-            observer: computes the evidence, see :data:`ctwl_decoder.statistics.evidence.Observe`; by default the proxy
-                LM alone.
+            weigher: the proxy LM, which is loaded when it is first asked.
+            weigh: gives the rivals at a text's positions, where the proxy LM is not asked directly.
+            reading_model: a causal LM that weighs the text in the proxy LM's place, such as the provider's own.
             layouts: the layouts of records that are tried; None for the specification's and the registered ones.
             keys: the provider's keys, where the provider reads: they open users and test authenticators.
             epochs: key epochs in which a user may have been sealed.
@@ -91,14 +89,15 @@ class Decoder:
         Raises:
             RegistryError: see :func:`ctwl_protocol.registry.load_trusted`.
         """
-        self._proxy = proxy if isinstance(proxy, LaterProxy) else LaterProxy.of(proxy)
-        self.profile, self.tokenizer = proxy.profile, proxy.tokenizer
+        self.weigher = weigher
+        self.profile, self.tokenizer = weigher.profile, weigher.tokenizer
         self.registry = registry = registry or load_trusted()
         registered = registered_codes(self.profile, registry)
         interpreter = Interpreter(self.profile, registry, keys, tuple(epochs))
         self._reader = RecordReader(self.profile, layouts or registry.registry.known_layouts(), keys, registered)
         self._assembler = Assembler(self._reader, interpreter)
-        self._observer = observer
+        self._reading_model = reading_model
+        self._weigh = weigh or (reading_model.rivals if reading_model else self._by_proxy)
         self._max_tokens = max_tokens
 
     @classmethod
@@ -107,8 +106,9 @@ class Decoder:
         profile: str | Path | Profile = STANDARD,
         *,
         proxy_path: str | Path | None = None,
-        device: str | torch.device = "auto",
-        reference: bool = False,
+        device: str = "cpu",
+        reading_model: str | Path | None = None,
+        prompt: str | None = None,
         layouts: Sequence[Layout] | None = None,
         keys: ProviderKeys | None = None,
         epochs: Iterable[int] = (0,),
@@ -116,51 +116,43 @@ class Decoder:
     ) -> Decoder:
         """Make a profile's decoder, which loads the proxy LM when it first needs it.
 
+        >>> decoder = Decoder.open("org.ctwl.smollm2-135m.1")
+        >>> decoder.decode("Too short for a code.").outcome
+        'too-short'
+
         Args:
             profile: a profile, its name, or its file.
             proxy_path: folder with the proxy LM's files; by default the cache, then the profile's source.
-            device: a torch device; "auto" takes CUDA where there is one.
-            reference: always compute in float32, the reference arithmetic. Otherwise the machine's quickest arithmetic
-                within the profile's tolerance is used.
+            device: "cpu" for NumPy, which needs no torch; or a device of torch's, "auto" for CUDA where there is one.
+            reading_model: name or folder of a causal LM that weighs texts in the proxy LM's place; it is loaded now,
+                and needs torch. The provider's own model finds the most.
+            prompt: what the reading model saw before the text, chat template included, if it is known.
             layouts: see :class:`Decoder`.
             keys: see :class:`Decoder`.
             epochs: see :class:`Decoder`.
             registry: see :class:`Decoder`.
 
         Raises:
-            CTWLError: see :func:`ctwl_protocol.proxy.open_later`.
+            CTWLError: see :func:`ctwl_protocol.proxy.open_weigher` and :meth:`ReadingModel.open`.
         """
-        proxy = open_later(profile, path=proxy_path, device=device, fast=not reference)
-        return cls(proxy, layouts=layouts, keys=keys, epochs=epochs, registry=registry)
+        weigher = open_weigher(profile, path=proxy_path, device=device)
+        model = ReadingModel.open(reading_model, weigher, prompt, device) if reading_model else None
+        return cls(weigher, reading_model=model, layouts=layouts, keys=keys, epochs=epochs, registry=registry)
 
-    @property
-    def proxy(self) -> Proxy:
-        """The proxy runner, opened at the first use.
-
-        Raises:
-            ExtraMissing: torch and transformers are not installed: this is the light reader.
-            CTWLError: see :func:`ctwl_protocol.proxy.open_proxy`.
-        """
-        try:
-            return self._proxy.open()
-        except ImportError as error:
-            raise ExtraMissing(
-                f"the proxy LM needs {error.name or error}. The whole decoder also reads texts of fewer tokens, lower "
-                "temperatures and other strategies; install it with: pip install ctwl-decoder"
-            ) from error
-
-    def with_observer(self, observer: Observe) -> Decoder:
-        """The same decoder with another source of evidence; all else is shared."""
+    def with_weigh(self, weigh: Weigh) -> Decoder:
+        """The same decoder that asks another way; all else is shared."""
         twin = copy(self)
-        twin._observer = observer
+        twin._weigh = weigh
         return twin
+
+    def _by_proxy(self, variant: TokenizedVariant, progress: Callable[[int], None]) -> Rivals:
+        return self.weigher.rivals(variant.ids, progress)
 
     def decode(
         self,
         text: str,
         *,
         alpha: float = ALPHA,
-        test: TestName = "exact",
         score: Score | ScoreName = "auto",
         beacons: Iterable[tuple[int, int]] | None = None,
         progress: Progress = _silent,
@@ -170,15 +162,13 @@ class Decoder:
         Args:
             text: the text. A text that is too short gives a report that says so.
             alpha: level of the test, on the p-value corrected for all that is searched.
-            test: "exact", or "posterior" for the paper's rule on sliding windows.
             score: how positions are scored, see :mod:`ctwl_decoder.statistics.scores`: "auto" by the light scores and,
-                where these are not conclusive, by ``soft`` and ``rank``, too; "light" by the light scores alone, which
-                need no proxy LM; "both" by ``soft`` and ``rank`` alone. The test "posterior" always counts, and ignores
-                this.
+                where these are not conclusive, by ``half`` and ``race``, too; "light" by the light scores alone, which
+                need no language model; "whole" by ``half`` and ``race`` alone.
             beacons: search only the codes of these (provider, version) pairs. None searches all codes, where registered
                 beacons need less evidence than others.
-            progress: called with the number of positions that the proxy LM has read, and of all: first with 0, before
-                the proxy LM is loaded; never where it is not needed.
+            progress: called with the number of positions that the language model has read, and of all: first with 0,
+                before the proxy LM is loaded; never where it is not needed.
 
         Raises:
             NotText: the string has lone surrogates, or too many combining marks on one letter.
@@ -186,10 +176,10 @@ class Decoder:
                 ``max_tokens``.
             OptionOutOfRange: alpha is not strictly between 0 and 1; there is no beacon to search for.
             FieldOutOfRange: a provider or version is out of range.
-            CTWLError: the proxy LM is needed and cannot be opened, see :attr:`proxy`.
+            CTWLError: the proxy LM is needed and cannot be loaded, see :func:`ctwl_protocol.proxy.open_weigher`.
             TypeError: the text is no ``str``.
         """
-        return self.analyse(text, alpha=alpha, test=test, score=score, beacons=beacons, progress=progress).report
+        return self.analyse(text, alpha=alpha, score=score, beacons=beacons, progress=progress).report
 
     def screened(
         self,
@@ -197,7 +187,7 @@ class Decoder:
         level: float,
         *,
         alpha: float = ALPHA,
-        score: Score | ScoreName = "both",
+        score: Score | ScoreName = "whole",
         beacons: Iterable[tuple[int, int]] | None = None,
     ) -> tuple[Outcome | None, int]:
         """Whether a text need be read no further, in milliseconds; for scans of many texts.
@@ -230,30 +220,27 @@ class Decoder:
         text: str,
         *,
         alpha: float = ALPHA,
-        test: TestName = "exact",
         score: Score | ScoreName = "auto",
         beacons: Iterable[tuple[int, int]] | None = None,
         progress: Progress = _silent,
     ) -> Analysis:
         """:meth:`decode`, with the evidence at each token beside the report.
 
-        Texts never share a batch of the proxy LM. So a text has the same p-value to the last digit, whatever else is
-        decoded.
+        A block of the language model holds one text. So a text has the same p-value to the last digit, whatever else
+        is decoded.
         """
-        plan = SearchPlan.of(
-            self.profile, self._reader.registered, alpha=alpha, test=test, score=score, beacons=beacons
-        )
+        plan = SearchPlan.of(self.profile, self._reader.registered, alpha=alpha, score=score, beacons=beacons)
         variants = self._tokenized(text)  # steps 1 to 3
         findings: list[Finding] = []
         if plan.light.score_shares:
             findings = self._read_light(variants, plan.light)
             finding = min(findings, key=lambda each: each.order)
-            # By the proxy LM hardly any code is found in a text that is too short.
+            # By a language model hardly any code is found in a text that is too short.
             too_short = finding.variant.tokens < plan.minimum_tokens(self.profile)
             if not plan.whole.score_shares or finding.is_conclusive(alpha) or (too_short and not finding.spans):
                 return self._assembler.analysis(text, finding, plan)  # step 9
         try:
-            findings = self._read_whole(variants, plan.whole, findings, progress)
+            arithmetic = self._load()
         except ProxyNotFound as error:
             if not findings:  # nothing but the proxy LM was asked for
                 raise
@@ -261,8 +248,26 @@ class Decoder:
             raise ProxyNotFound(files_missing(light, self.profile.name, error), error.fetch) from error
         except ExtraMissing as error:
             raise ExtraMissing(f"{error}. {ADD_LIGHT}" if findings else str(error)) from error
+        findings = self._read_whole(variants, plan.whole, findings, progress)
         finding = min(findings, key=lambda each: each.order)
-        return self._assembler.analysis(text, finding, plan, self.proxy.arithmetic)
+        named = self._reading_model.name if self._reading_model else None
+        return self._assembler.analysis(text, finding, plan, arithmetic, named)
+
+    def _load(self) -> str:
+        """Load the language model; what it computes in.
+
+        Raises:
+            ExtraMissing: a package is not installed that it needs.
+            CTWLError: see :func:`ctwl_protocol.proxy.open_weigher`.
+        """
+        if self._reading_model:
+            return self._reading_model.arithmetic
+        try:
+            return self.weigher.load()
+        except ImportError as error:
+            raise ExtraMissing(
+                f"the proxy LM needs {error.name or error}; install it with: pip install 'ctwl-decoder[torch]'"
+            ) from error
 
     def _tokenized(self, text: str) -> list[TokenizedVariant]:
         return tokenize_variants(text, self.tokenizer, self.profile, self._max_tokens)
@@ -288,41 +293,35 @@ class Decoder:
     def _read_whole(
         self, variants: Sequence[TokenizedVariant], plan: SearchPlan, light: Sequence[Finding], progress: Progress
     ) -> list[Finding]:
-        """Steps 4 to 8 by the proxy LM, with what the light scores found; the variants are read as there."""
-        given, *second = variants
-        if len(given.positions):
-            progress(0, len(given.positions))
-        observer = self._observer or partial(observe, self.proxy)
-        evidence = observer(given.positions, lambda done: progress(done, len(given.positions)))
-        finding = find(given, self._units(evidence), plan, self._reader, light[0] if light else None)
-        if not second or finding.spans:
-            return [finding]
-        (other,) = second
-        more = observe_again(observer, other.positions, (given.positions, evidence), progress)
-        return [finding, find(other, self._units(more), plan, self._reader, light[1] if light else None)]
+        """Steps 4 to 8 by a language model, with what the light scores found; the variants are read as there."""
+        done, total = 0, len(variants[0].positions)
+        findings: list[Finding] = []
+        for i, variant in enumerate(variants):
+            progress(done, total)
+            units = self._units(variant, lambda part, before=done, of=total: progress(before + part, of))
+            findings.append(find(variant, units, plan, self._reader, light[i] if i < len(light) else None))
+            if findings[-1].spans:
+                break
+            done, total = done + len(variant.positions), total + sum(len(each.positions) for each in variants[i + 1 :])
+        return findings
 
-    def _units(self, evidence: Evidence) -> Callable[[Score], NDArray[np.int8]]:
-        return partial(position_scores, evidence=evidence, sigma=self.profile.sigma)
+    def _units(self, variant: TokenizedVariant, progress: Callable[[int], None]) -> Mapping[Score, NDArray[np.int8]]:
+        rivals = self._weigh(variant, progress)
+        seeds = permutations(self.profile, variant.positions.contexts)
+        return position_scores(rivals, self.profile.prefix_length, seeds, self.profile.sigma)
 
 
-def decode(
-    text: str,
-    profile: str | Path | Profile = STANDARD,
-    *,
-    alpha: float = ALPHA,
-    proxy_path: str | Path | None = None,
-    device: str | torch.device = "auto",
-) -> Report:
-    """Decode one text; for many, keep a :class:`Decoder`.
+def decode(text: str, profile: str | Path | Profile = STANDARD, *, alpha: float = ALPHA) -> Report:
+    """Decode one text; for many, or with other options, keep a :class:`Decoder`.
 
-    The proxy LM stays loaded for the next call with the same options.
+    The proxy LM stays loaded for the next call with the same profile.
 
     Raises:
         CTWLError: see :meth:`Decoder.open` and :meth:`Decoder.decode`.
     """
-    return Decoder(_opened(profile, proxy_path, device)).decode(text, alpha=alpha)
+    return Decoder(_opened(profile)).decode(text, alpha=alpha)
 
 
 @lru_cache(maxsize=1)
-def _opened(profile: str | Path | Profile, proxy_path: str | Path | None, device: str | torch.device) -> LaterProxy:
-    return open_later(profile, path=proxy_path, device=device, fast=True)
+def _opened(profile: str | Path | Profile) -> Weigher:
+    return open_weigher(profile)

@@ -47,9 +47,9 @@ SCREEN = 0.2
 """Default level of the screen of a scan: of what the whole reading finds in 200 tokens, at most one in 200 is lost; in
 150 tokens more is, mostly by ``delta`` (``evaluation/light.py``)."""
 
-ScoreName: TypeAlias = Literal["auto", "light", "both", "soft", "rank", "count"]
-"""How positions may be scored, see :mod:`ctwl_decoder.statistics.scores`: "light" by ranks alone, without the proxy LM;
-"both" by the proxy LM's halves and by its ranks; "auto" light where that is conclusive, else by both."""
+ScoreName: TypeAlias = Literal["auto", "light", "whole", "half", "race"]
+"""How positions may be scored, see :mod:`ctwl_decoder.statistics.scores`: "light" by ranks alone, without a language
+model; "whole" by both scores of a language model; "auto" light where that is conclusive, else whole."""
 
 
 def check_alpha(alpha: float, name: str = "alpha") -> None:
@@ -120,7 +120,7 @@ def add_beacons(parser: argparse._ActionsContainer, default: str) -> None:
     )
 
 
-def add_proxy_options(parser: argparse.ArgumentParser, *, profile: bool = True, reference: bool = False) -> None:
+def add_proxy_options(parser: argparse.ArgumentParser, *, profile: bool = True) -> None:
     """Give a command the options that say which proxy LM to open, where, and how; not all commands need all."""
     if profile:
         parser.add_argument(
@@ -135,10 +135,9 @@ def add_proxy_options(parser: argparse.ArgumentParser, *, profile: bool = True, 
         help="folder with the proxy LM's files; needed where the proxy LM is the provider's own (default: cache, then "
         "source)",
     )
-    parser.add_argument("--device", default="auto", help="torch device (default: cuda where there is one)")
-    if reference:
-        parser.add_argument(
-            "--reference",
-            action="store_true",
-            help="compute the proxy LM in float32 (default: in bfloat16 where the processor supports it)",
-        )
+    parser.add_argument(
+        "--device",
+        default="cpu",
+        help="what the language model computes on: cpu (default: NumPy in float32, without torch), or a device of "
+        "torch's; auto takes CUDA where there is one",
+    )

@@ -6,36 +6,55 @@ model, or one like it, walks the text in the same way, and so sees what was race
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ctwl_protocol.bridge import Branch, Bridge
-from ctwl_protocol.profile.document import Profile
-from ctwl_protocol.proxy.later import LaterProxy, open_later
+from ctwl_protocol.proxy.forward import Arithmetic
+from ctwl_protocol.proxy.rivals import Rivals
+from ctwl_protocol.proxy.weigher import Weigher
 
 from .errors import ExtraMissing
-from .statistics.races import Race, Races
-
-if TYPE_CHECKING:
-    import torch
-
-    from ctwl_protocol.proxy import Proxy
+from .text.tokens import TokenizedVariant
 
 __all__ = ["ReadingModel"]
 
-BLOCK = 1024
-"""Tokens of one forward pass, at most. Chosen by hand: it bounds the memory, and few texts are longer."""
+BLOCK = 512
+"""Tokens of one forward pass, at most. Chosen by hand: it bounds the memory."""
 
 _ROWS = 64
 """Rows of a pass that are made probabilities at once. Chosen by hand: it bounds the memory."""
 
+_TEMPERATURES = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2)
+"""A text is taken to be written at the one of these at which the model finds it likeliest, block by block."""
+
+_UNIT = 1 << 24
+"""The weight of all that ran at one place."""
+
 _ASTRAY = sorted(range(-64, 65), key=abs)
 """By how many tokens the bridge's count of the text's tokens may go off at once. Chosen by hand: a character that the
 model cannot write has four, and a few may stand together."""
+
+
+class _Race(NamedTuple):
+    """What ran at one place.
+
+    Attributes:
+        place: of the token, in the text's proxy tokens.
+        shown: the proxy token that the model's token shows there.
+        tokens: int64 (n,), distinct proxy tokens, ascending, the one shown among them.
+        mass: float64 (n,), the probability of each.
+    """
+
+    place: int
+    shown: int
+    tokens: NDArray[np.int64]
+    mass: NDArray[np.float64]
 
 
 class ReadingModel:
@@ -43,18 +62,21 @@ class ReadingModel:
 
     Attributes:
         name: what a report calls it.
+        arithmetic: what it computes in.
         bridge: from its vocabulary to the proxy's.
+        prompt: what it saw before each text, if that is known.
     """
 
-    def __init__(self, model: Any, tokenizer: Any, proxy: Proxy | LaterProxy, name: str) -> None:
+    def __init__(self, model: Any, tokenizer: Any, weigher: Weigher, name: str, prompt: str | None = None) -> None:
         """Take over a model of transformers and its tokenizer.
 
         Raises:
             TokenizerUnsupported: the tokenizer is another model's, or see
                 :func:`ctwl_protocol.bridge.read_vocabulary`.
         """
-        self.name = name
-        self.bridge = Bridge(tokenizer, proxy)
+        self.name, self.prompt = name, prompt
+        self.arithmetic: Arithmetic = "bfloat16" if "bfloat16" in str(model.dtype) else "float32"
+        self.bridge = Bridge(tokenizer, weigher)
         config = model.config.get_text_config()
         self.bridge.check_size(config.vocab_size)
         self._model, self._tokenizer = model, tokenizer
@@ -62,48 +84,48 @@ class ReadingModel:
 
     @classmethod
     def open(
-        cls,
-        name: str | Path,
-        profile: str | Path | Profile,
-        device: str | torch.device = "auto",
-        *,
-        proxy_path: str | Path | None = None,
+        cls, name: str | Path, weigher: Weigher, prompt: str | None = None, device: str = "cpu"
     ) -> ReadingModel:
         """Load a model and its tokenizer; no code of the model's own is run.
 
         Args:
             name: a folder, a name on the hub, or ``smollm2``.
-            profile: whose proxy tokens the texts are read in.
+            weigher: of the profile in whose proxy tokens the texts are read.
+            prompt: what the model saw before each text, chat template included, if it is known.
             device: a torch device; "auto" takes CUDA where there is one.
-            proxy_path: folder with the proxy's files; by default the cache, then the profile's source.
 
         Raises:
-            ExtraMissing: torch and transformers are not installed: this is the light reader.
-            CTWLError: see :func:`ctwl_protocol.proxy.open_later` and
-                :func:`ctwl_protocol.causal_lm.load_causal_lm`.
+            ExtraMissing: torch and transformers are not installed.
+            CTWLError: see :func:`ctwl_protocol.causal_lm.load_causal_lm`.
         """
         try:
             from ctwl_protocol.causal_lm import load_causal_lm
         except ImportError as error:
             raise ExtraMissing(
-                f"a reading model needs {error.name or error}; install it with: pip install ctwl-decoder"
+                f"a reading model needs {error.name or error}; install it with: pip install 'ctwl-decoder[torch]'"
             ) from error
-        proxy = open_later(profile, path=proxy_path)
-        return cls(*load_causal_lm(str(name), device), proxy, str(name))
+        return cls(*load_causal_lm(str(name), device), weigher, str(name), prompt)
 
-    def races(self, text: str, tokens: NDArray[np.int64], prompt: str | None = None) -> Races:
-        """The races of a text's tokens. Places of which the model says nothing have none.
+    def rivals(self, variant: TokenizedVariant, progress: Callable[[int], None] = lambda done: None) -> Rivals:
+        """The rivals at a text's places, as the model ran them. Places of which it says nothing have none.
 
         Args:
-            text: the normalized text.
-            tokens: int64 (n,), its proxy tokens.
-            prompt: what the model saw before the text, chat template included, if it is known.
+            variant: the text and its proxy tokens.
+            progress: called with the number of positions done.
         """
-        return Races.of(self._walk(text, tokens.tolist(), prompt))
+        races = sorted(self._walk(variant.text, variant.ids.tolist()), key=lambda race: race.place)
+        found = []
+        for race in races:
+            weights = np.floor(race.mass / race.mass.sum() * _UNIT + 0.5).astype(np.uint32)[None]
+            shown = np.searchsorted(race.tokens, [race.shown])
+            some = Rivals.of(np.array([race.place]), weights, shown, _UNIT)
+            found.append(replace(some, tokens=race.tokens[some.tokens].astype(np.uint32)))
+        progress(len(variant.positions))
+        return Rivals.joined(found)
 
-    def _walk(self, text: str, tokens: list[int], prompt: str | None) -> Iterator[Race]:
+    def _walk(self, text: str, tokens: list[int]) -> Iterator[_Race]:
         """The races in the order in which the model's tokens were written."""
-        before, ids = self._encode(text, prompt)
+        before, ids = self._encode(text)
         written, astray = self.bridge.start(), 0
         for token, likely in zip(ids, self._probabilities(before, ids), strict=True):
             if likely is not None and len(written) >= written.keep:
@@ -121,14 +143,14 @@ class ReadingModel:
                     found = (shift for shift in shifts if _ends(tokens, written.count + shift, written.recent))
                     astray = next(found, astray)
 
-    def _encode(self, text: str, prompt: str | None) -> tuple[list[int], list[int]]:
+    def _encode(self, text: str) -> tuple[list[int], list[int]]:
         """The model's tokens of what it saw before the text, and of the text."""
 
         def encode(what: str, **options: Any) -> list[int]:
             ids: list[int] = self._tokenizer(what, add_special_tokens=False, verbose=False, **options)["input_ids"]
             return ids
 
-        before = encode(prompt or "")
+        before = encode(self.prompt or "")
         first = self._tokenizer("")["input_ids"][:1]
         if first == [self._tokenizer.bos_token_id] and before[:1] != first:  # a chat template may have put it there
             before = [*first, *before]
@@ -149,9 +171,17 @@ class ReadingModel:
             with torch.inference_mode():
                 given = torch.tensor([ids[begin : stop - 1]], device=self._model.device)
                 logits = self._model(input_ids=given, use_cache=False).logits[0, first - begin - 1 :]
+                shown = torch.tensor(ids[first:stop], device=logits.device)
+                nll = torch.zeros(len(_TEMPERATURES))
+                for rows in (slice(i, i + _ROWS) for i in range(0, len(logits), _ROWS)):
+                    for i, temperature in enumerate(_TEMPERATURES):
+                        scaled = logits[rows].float() / temperature
+                        nll[i] += torch.nn.functional.cross_entropy(scaled, shown[rows], reduction="sum").cpu()
+            likeliest = _TEMPERATURES[int(nll.argmin())]
             for row in range(0, len(logits), _ROWS):
                 with torch.inference_mode():
-                    likely = torch.softmax(logits[row : row + _ROWS].float(), dim=-1).cpu().numpy()
+                    scaled = logits[row : row + _ROWS].float() / likeliest
+                    likely = torch.softmax(scaled, dim=-1).cpu().numpy()
                 yield from likely
             first = stop
 
@@ -161,10 +191,10 @@ def _ends(tokens: list[int], place: int, last: tuple[int, ...]) -> bool:
     return len(last) <= place and tuple(tokens[place - len(last) : place]) == last
 
 
-def _race(branch: Branch, place: int, token: int) -> Iterator[Race]:
+def _race(branch: Branch, place: int, token: int) -> Iterator[_Race]:
     """The race at a branch that the model's token took part in; none where it is no candidate there."""
     chosen = np.flatnonzero(branch.candidates == token)
     if len(chosen):
         tokens, shown = np.unique(branch.tokens, return_inverse=True)
         mass = np.bincount(shown, weights=branch.mass).astype(np.float64)
-        yield Race(place, int(branch.tokens[chosen[0]]), tokens, mass)
+        yield _Race(place, int(branch.tokens[chosen[0]]), tokens, mass)

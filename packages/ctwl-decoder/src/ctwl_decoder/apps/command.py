@@ -51,6 +51,7 @@ examples:
   ctwl-decode --json - < letter.txt                   for programs
   ctwl-decode --beacon 42:3 letter.txt                is it this model's? needs less text
   ctwl-decode --light letter.txt                      at once, without the language model: finds less
+  ctwl-decode --reading-model FOLDER letter.txt       weighed by the provider's own model: finds more
   ctwl-decode --keys our.keys letter.txt              a provider opens its users, tests its authenticators
 
 other commands:
@@ -95,8 +96,9 @@ def _parser() -> argparse.ArgumentParser:
     what = "Read the public watermark code that a language model's provider put in a text."
     parser = command_parser("ctwl-decode", what, _EPILOG, [*PROXY, REGISTRY])
     parser.add_argument("file", metavar="FILE", help="a UTF-8 text file; - reads standard input")
-    add_proxy_options(parser, reference=True)
+    add_proxy_options(parser)
     _add_search_options(parser)
+    _add_reading_model(parser)
     parser.add_argument("--json", action="store_true", help="print the report as JSON (schema: ctwl-decode --schema)")
     parser.add_argument("--html", metavar="FILE", help="also write the report as an HTML page")
     parser.add_argument("--schema", action=_Schema, nargs=0, help="print the JSON schema of the report and exit")
@@ -123,30 +125,47 @@ def _add_search_options(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="key epoch in which a user may have been sealed; may be repeated (default 0)",
     )
-    parser.add_argument(
-        "--test",
-        choices=["exact", "posterior"],
-        default="exact",
-        help="exact p-value (default), or the paper's posterior with its threshold 1 - 1e-5, for comparison",
-    )
     way = parser.add_mutually_exclusive_group()
     way.add_argument(
         "--score",
         choices=get_args(ScoreName),
         default="auto",
-        help="how positions are scored: by the tokens' ranks alone, in a moment (light); log-likelihood ratio by the "
-        "proxy LM's halves (soft), for all strategies; by ranks and the proxy LM (rank), for gumbel; both of these; "
-        "light where that is conclusive, else both (auto, the default); or the paper's count",
+        help="how positions are scored: by the tokens' ranks alone, in a moment (light); by a language model (whole), "
+        "which is the better of half, for unbiased and delta, and race, for gumbel; light where that is conclusive, "
+        "else whole (auto, the default)",
     )
     way.add_argument(
-        "--light", dest="score", action="store_const", const="light", help="never load the proxy LM; as --score light"
+        "--light",
+        dest="score",
+        action="store_const",
+        const="light",
+        help="never load a language model; as --score light",
     )
     way.add_argument(
-        "--full", dest="score", action="store_const", const="both", help="by the proxy LM alone; as --score both"
+        "--full",
+        dest="score",
+        action="store_const",
+        const="whole",
+        help="by a language model alone; as --score whole",
     )
     only = parser.add_mutually_exclusive_group()
     add_beacons(only, "all codes, registered ones before others")
     only.add_argument("--registered", action="store_true", help="search for registered providers' beacons only")
+
+
+def _add_reading_model(parser: argparse.ArgumentParser) -> None:
+    """Give a command the options that name another language model than the profile's."""
+    parser.add_argument(
+        "--reading-model",
+        metavar="NAME",
+        help="a causal LM, as a folder or a name on the hub, that weighs the text in the proxy LM's place; the "
+        "provider's own finds the most. It needs torch, and the p-value is as exact (default: the profile's proxy LM)",
+    )
+    parser.add_argument(
+        "--prompt",
+        metavar="FILE",
+        help="what the reading model saw before the text, as it saw it, chat template included; finds still more",
+    )
 
 
 @contextmanager
@@ -161,7 +180,7 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("reading by ranks", total=None)
         yield lambda done, total: bar.update(
-            task, completed=done, total=total, description="the ranks show too little: reading by the proxy LM"
+            task, completed=done, total=total, description="the ranks show too little: reading by a language model"
         )
 
 
@@ -171,6 +190,8 @@ def _analyse(arguments: argparse.Namespace) -> Analysis:
         raise OptionOutOfRange("--epoch needs --keys: only a provider's keys can open users")
     if arguments.html:
         _check_page(Path(arguments.html), arguments.file)
+    if arguments.prompt and not arguments.reading_model:
+        raise OptionOutOfRange("--prompt needs --reading-model: only a language model that you name can have seen it")
     text = read_text(arguments.file)
     profile = get_profile(arguments.profile)  # a wrong name fails before torch is loaded, which takes seconds
     trusted = load_trusted()
@@ -183,14 +204,15 @@ def _analyse(arguments: argparse.Namespace) -> Analysis:
         profile,
         proxy_path=arguments.proxy,
         device=arguments.device,
-        reference=arguments.reference,
+        reading_model=arguments.reading_model,
+        prompt=read_text(arguments.prompt) if arguments.prompt else None,
         layouts=named or known,
         keys=keys,
         epochs=arguments.epoch or [0],
         registry=trusted,
     )
     searched = trusted.registry.beacons() if arguments.registered else arguments.beacon
-    options = {"alpha": arguments.alpha, "test": arguments.test, "score": arguments.score, "beacons": searched}
+    options = {"alpha": arguments.alpha, "score": arguments.score, "beacons": searched}
     with _progress() as progress:
         return decoder.analyse(text, progress=progress, **options)
 

@@ -14,8 +14,8 @@ from .model import Report
 __all__ = ["Analysis", "evidence_level"]
 
 _HARDLY = 0.1
-_FOR = {"soft": (0.3, 0.5), "count": (0.3, 0.5), "rank": (0.7, 2.0)}
-_FOR |= {"light-soft": _FOR["soft"], "light-rank": _FOR["rank"]}
+_FOR = {"half": (0.3, 0.5), "race": (0.7, 2.0)}
+_FOR |= {"light-soft": _FOR["half"], "light-rank": _FOR["race"]}
 _AGAINST = (0.5, 1.0)
 """Nats from which a token is shown more strongly: chosen so that each score reaches every shade."""
 

@@ -32,23 +32,37 @@ class Assembler:
     reader: RecordReader
     interpreter: Interpreter
 
-    def analysis(self, text: str, finding: Finding, plan: SearchPlan, arithmetic: str | None = None) -> Analysis:
+    def analysis(
+        self,
+        text: str,
+        finding: Finding,
+        plan: SearchPlan,
+        arithmetic: str | None = None,
+        reading_model: str | None = None,
+    ) -> Analysis:
         """The report on a text, with the evidence at each token.
 
         Args:
             text: the text.
             finding: what was found in it.
             plan: what was searched.
-            arithmetic: what the proxy LM computes in; None where it was not asked.
+            arithmetic: what the language model computes in; None where none was asked.
+            reading_model: the one that the reader named.
         """
         spans = [self._span(text, finding, plan, span) for span in finding.spans]
         clearest = min(finding.spans, key=lambda span: span.candidate.p_value, default=None)
         best = clearest.candidate if clearest else finding.best
-        report = self._report(finding, plan, spans, best, arithmetic)
+        report = self._report(finding, plan, spans, best, arithmetic, reading_model)
         return Analysis(text, report, finding.variant.starts, self._contributions(finding, best))
 
     def _report(
-        self, finding: Finding, plan: SearchPlan, spans: list[Span], best: Candidate, arithmetic: str | None
+        self,
+        finding: Finding,
+        plan: SearchPlan,
+        spans: list[Span],
+        best: Candidate,
+        arithmetic: str | None,
+        reading_model: str | None,
     ) -> Report:
         profile, tokens = self.reader.profile, finding.variant.tokens
         window = finding.scored[best.by][best.start : best.end]
@@ -70,9 +84,7 @@ class Assembler:
             signposts=self.interpreter.signposts(spans),
             likeliest=likeliest,
             alpha=plan.alpha,
-            test=plan.test,
             score=best.by.value,
-            posterior=finding.best.posterior,
             hits=sum(int((part.contributions(code) > 0).sum()) for part, code in slots),
             expected=sum(float((part.scores > 0).mean(axis=1).sum()) for part, _ in slots if len(part)),
             scored=sum(len(part) for part, _ in slots),
@@ -84,6 +96,7 @@ class Assembler:
             profile=profile.name,
             profile_digest=profile.digest,
             read="light" if arithmetic is None else "whole",
+            reading_model=reading_model,
             arithmetic=arithmetic or "integer",
         )
 

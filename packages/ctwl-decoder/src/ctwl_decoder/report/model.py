@@ -133,15 +133,16 @@ class Report(_Data):
         "the best. None where the text has no position to score."
     )
     alpha: float = Field(description="Level of the test.")
-    test: Literal["exact", "posterior"] = Field(description="Which test decided.")
     read: Literal["light", "whole"] = Field(
-        description='How far the text was read: "light", by the ranks of its tokens alone; or "whole", by the proxy LM.'
+        description='How far the text was read: "light", by the ranks of its tokens alone; or "whole", by a language '
+        "model."
     )
-    score: Literal["soft", "rank", "count", "light-soft", "light-rank"] = Field(
+    reading_model: str | None = Field(
+        description="The language model that the reader named to weigh the text; None for the profile's proxy LM, or "
+        "where none was asked."
+    )
+    score: Literal["half", "race", "light-soft", "light-rank"] = Field(
         description="The score that shows the code; where several were asked for, the clearest one."
-    )
-    posterior: float | None = Field(
-        description="The paper's posterior of the code; only where that test was asked for."
     )
     hits: int = Field(description="Scored positions whose token is more likely under the code than without.")
     expected: float = Field(description="The mean number of hits of a wrong code.")

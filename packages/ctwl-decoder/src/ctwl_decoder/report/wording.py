@@ -7,7 +7,6 @@ import math
 from ctwl_protocol.errors import ProxyNotFound
 from ctwl_protocol.profile import OFFLINE
 
-from ..search.posterior import THRESHOLD
 from ..text.variants import AS_GIVEN
 from .model import ENOUGH_TOKENS, ENOUGH_WORDS, Hop, ReadRecord, Report, Span
 
@@ -45,6 +44,7 @@ LIKELIEST_MEANS = (
     "themselves, and do not show who wrote a word."
 )
 PRIVATE = "Only someone with the profile's key can have written it, or can read it."
+SUITS_KIND = "No other code fits this text as well, but texts of its kind fit this code without any watermark"
 LIGHT = "The text was read by the ranks of its tokens alone; with the proxy LM the decoder finds more."
 ADD_LIGHT = "If the ranks alone are enough, add --light."
 FORGEABLE = "Anyone can write open codes: they say what the text carries, not who put it there."
@@ -74,12 +74,6 @@ def headline(report: Report) -> str:
 
 def caveats(report: Report) -> list[str]:
     """What a reader must know to understand the verdict."""
-    if report.posterior is not None:
-        return [
-            f"The paper's test: the best code of a window has the posterior {report.posterior:.6f}; the threshold is "
-            f"{THRESHOLD}. That compares codes with each other and is no false-positive rate.",
-            *([_forgeable(report), *_ask(report)] if report.detected else [NO_PROOF]),
-        ]
     if report.detected:
         return [
             f"Of texts without a watermark, at most one in {_one_in(report.p_value)} would show some code as clearly.",
@@ -92,6 +86,7 @@ def caveats(report: Report) -> list[str]:
     p, level = _told_apart(report.p_value, report.alpha)
     return [
         f"The best of {report.searched:,} codes has p = {p}; the level is {level}.",
+        *([f"{SUITS_KIND}."] if report.p_value <= report.alpha else []),
         *_caution(report),
         NO_PROOF,
     ]
@@ -105,15 +100,13 @@ def describe(report: Report) -> str:
     if report.outcome == "none":
         return "\n".join([f"{NONE_FOUND} ({_why(report)}).", size, *_caution(report), NO_PROOF])
     clearest = "" if len(report.spans) == 1 else ", the clearest passage's"
-    by = ", by rank" if report.score.endswith("rank") else ""
+    by = ", by rank" if report.score == "light-rank" else ""
     lines = [
         *_describe_spans(report.spans),
         f"p-value   {format_p_value(report.p_value)}{clearest}   how often chance would do as well, over all codes and "
         "places searched",
         f"hits      {report.hits} of {report.scored}{by}{clearest}; a wrong code has {report.expected:.1f}",
     ]
-    if report.posterior is not None:
-        lines.append(f"posterior {report.posterior:.6f}   (the paper's test)")
     if report.form != AS_GIVEN:
         lines.append(f"read      {report.form}")
     if report.registry:
@@ -213,7 +206,9 @@ def files_missing(light: Report, profile: str, error: ProxyNotFound) -> str:
 
 def means(report: Report) -> str:
     """By what a text was read."""
-    return "ranks alone" if report.read == "light" else f"the proxy LM in {report.arithmetic}"
+    if report.read == "light":
+        return "ranks alone"
+    return f"{report.reading_model or 'the proxy LM'} in {report.arithmetic}"
 
 
 def format_p_value(p: float, more: int = 0) -> str:
@@ -241,9 +236,8 @@ def _caution(report: Report) -> list[str]:
 
 
 def _why(report: Report) -> str:
-    if report.posterior is not None:
-        p = format_p_value(report.p_value)
-        return f"posterior {report.posterior:.6f}, below the paper's 1 - 1e-5; p = {p}"
+    if report.p_value <= report.alpha:
+        return f"p = {format_p_value(report.p_value)}. {SUITS_KIND}"
     return "p = {}, above {}".format(*_told_apart(report.p_value, report.alpha))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,7 +12,7 @@ from ctwl_protocol.records.layouts import Layout
 
 from ..statistics.null import FLOOR, tail_of
 from ..statistics.scored_positions import ScoredPositions, ScoreTable
-from ..statistics.scores import Score
+from ..statistics.scores import NAT, Score
 
 __all__ = ["Candidate", "CodeSet", "RecordReading", "ScoredText", "Window"]
 
@@ -27,7 +28,7 @@ class ScoredText:
     """
 
     positions: ScoredPositions
-    score: Score = Score.SOFT
+    score: Score = Score.HALF
     share: float = 1.0
 
 
@@ -81,7 +82,6 @@ class Candidate:
         codes: uint32, ascending: the codes that were searched.
         reading: the whole record, where it was read.
         beacons: the number of its best beacons whose nonces were tried, with or without success.
-        posterior: of the code, in the paper's test.
     """
 
     start: int
@@ -97,7 +97,15 @@ class Candidate:
     codes: NDArray[np.uint32] = field(repr=False, compare=False)
     reading: RecordReading | None = None
     beacons: int = 0
-    posterior: float | None = None
+
+    def passes(self, alpha: float) -> bool:
+        """Whether the window carries the code, as far as a level can tell (spec section 10, step 8).
+
+        The p-value says how rarely another code fits this text as well. The likelihood ratio itself, an e-value, says
+        how rarely a text that the language model expects fits this code as well: at most ``exp(-score)``. Both must be
+        as rare as the level says. So no code is found in all texts of a kind whose pairs recur.
+        """
+        return self.p_value <= alpha and (self.by.light or self.score >= -NAT * math.log(alpha))
 
     @property
     def order(self) -> tuple[float, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,15 +15,14 @@ from ..statistics.scores import Score
 from ..text.tokens import TokenizedVariant
 from .candidates import Candidate, CodeSet, ScoredText
 from .plan import SearchPlan
-from .posterior import THRESHOLD, posterior_windows
 from .records import RecordReader
 from .spans import PositionSpan, merge
 from .windows import LENGTHS, find_candidates
 
 __all__ = ["Finding", "find", "score_positions", "tests_of"]
 
-Units = Callable[[Score], NDArray[np.int8]]
-"""Gives the score of every colour at every position: int8 (positions, colours)."""
+Units = Mapping[Score, NDArray[np.int8]]
+"""For each score that of every colour at every position: int8 (positions, colours)."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class Finding:
     Attributes:
         variant: the variant.
         scored: for each score, the scored positions that show its spans and say where they end.
-        best: the candidate with the smallest p-value, or with the highest posterior.
+        best: the candidate with the smallest p-value.
         passed: the candidates that passed the test.
         spans: the spans, in the text's order; empty where nothing passed the test.
     """
@@ -70,8 +69,8 @@ def score_positions(
 ) -> dict[Score, ScoredPositions]:
     """The positions of a variant by each score of the plan (spec section 10, step 5)."""
     first, *others = plan.score_shares
-    positions = ScoredPositions.of(profile, variant.positions, units(first))
-    return {first: positions} | {score: replace(positions, scores=units(score)) for score in others}
+    positions = ScoredPositions.of(profile, variant.positions, units[first])
+    return {first: positions} | {score: replace(positions, scores=units[score]) for score in others}
 
 
 def tests_of(
@@ -94,30 +93,18 @@ def find(
         reader: reads records, and knows the profile.
         earlier: what other scores found in the variant; it is part of the finding.
     """
-    profile = reader.profile
     # 5. scores of positions
-    scored = score_positions(profile, variant, units, plan)
-    positions = next(iter(scored.values()))
+    scored = score_positions(reader.profile, variant, units, plan)
     # 6. and 7. best codes of windows, with their p-values
-    if plan.test == "posterior":
-        candidates = posterior_windows(scored[Score.COUNT], plan.code_sets[0].codes, variant.share)
-        best = max(candidates, key=lambda candidate: candidate.posterior or 0)
-        passed = [candidate for candidate in candidates if (candidate.posterior or 0) >= THRESHOLD]
-    else:
-        texts, code_sets = tests_of(scored, variant, plan)
-        candidates = reader.read_all(texts, find_candidates(texts, code_sets, reader.counts))
-        best = min(candidates, key=lambda candidate: candidate.order)
-        passed = [candidate for candidate in candidates if candidate.p_value <= plan.alpha]
-    # 8. spans of the windows that passed. Counts are never negative, so their spans would grow without end: the soft
-    # score says where they end.
+    texts, code_sets = tests_of(scored, variant, plan)
+    candidates = reader.read_all(texts, find_candidates(texts, code_sets, reader.counts))
+    best = min(candidates, key=lambda candidate: candidate.order)
+    passed = [candidate for candidate in candidates if candidate.passes(plan.alpha)]
+    # 8. spans of the windows that passed
     if earlier is not None:
         scored, passed = {**earlier.scored, **scored}, earlier.passed + passed
         best = min(earlier.best, best, key=lambda candidate: candidate.order)
-    shown = scored
-    if Score.COUNT in scored:
-        shown = scored | {Score.COUNT: replace(positions, scores=units(Score.SOFT))}
-    spans = merge(
-        len(positions), passed, profile.prefix_length, lambda each: reader.contributions(shown[each.by], each)
-    )
+    length, gap = len(variant.positions), reader.profile.prefix_length
+    spans = merge(length, passed, gap, lambda each: reader.contributions(scored[each.by], each))
     spans = [replace(span, candidate=reader.read_if_needed(scored[span.by], span.candidate)) for span in spans]
-    return Finding(variant, shown, best, passed, spans)
+    return Finding(variant, scored, best, passed, spans)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,24 +18,21 @@ from ..statistics.code_scores import code_space
 from ..statistics.scores import Score
 from .candidates import CodeSet
 
-__all__ = ["LIGHT_SHARES", "NO_CODES", "SCORE_SHARES", "SearchPlan", "TestName", "registered_codes"]
+__all__ = ["LIGHT_SHARES", "NO_CODES", "SCORE_SHARES", "SearchPlan", "registered_codes"]
 
-TestName: TypeAlias = Literal["exact", "posterior"]
-"""Which test decides: the exact p-value, or the paper's posterior."""
-
-SCORE_SHARES: Mapping[Score, float] = {Score.SOFT: 31 / 32, Score.RANK: 1 / 32}
-"""The share of the level of each score, where a text is read by both. Texts by ``gumbel`` show so clearly by rank that
-a small share is enough, and other texts lose next to nothing (``evaluation/gumbel.py``)."""
+SCORE_SHARES: Mapping[Score, float] = {Score.HALF: 1 / 2, Score.RACE: 1 / 2}
+"""The share of the level of each score, where a text is read by a language model (``evaluation/scores.py``: one score
+that mixes both finds less under every strategy)."""
 
 LIGHT_SHARES: Mapping[Score, float] = {Score.LIGHT_SOFT: 1 / 2, Score.LIGHT_RANK: 1 / 2}
 """The share of the level of each light score, where a text is read by these alone (``evaluation/light.py``)."""
 
 LIGHT_FIRST = 1 / 4
 """The share of the level of the light scores, where the others follow if these show too little. It costs the others 0.4
-bits (``evaluation/light.py``)."""
+bits."""
 
 _SHARES: Mapping[str, Mapping[Score, float]] = {
-    "both": SCORE_SHARES,
+    "whole": SCORE_SHARES,
     "light": LIGHT_SHARES,
     "auto": {score: LIGHT_FIRST * share for score, share in LIGHT_SHARES.items()}
     | {score: (1 - LIGHT_FIRST) * share for score, share in SCORE_SHARES.items()},
@@ -56,13 +52,11 @@ class SearchPlan:
 
     Attributes:
         alpha: the level.
-        test: the exact p-value, or the paper's posterior.
         code_sets: the codes, each set with its share of the level.
         score_shares: the scores, each with its share of the level.
     """
 
     alpha: float
-    test: TestName
     code_sets: tuple[CodeSet, ...]
     score_shares: Mapping[Score, float]
 
@@ -73,7 +67,6 @@ class SearchPlan:
         registered: NDArray[np.uint32],
         *,
         alpha: float,
-        test: TestName = "exact",
         score: Score | ScoreName = "auto",
         beacons: Iterable[tuple[int, int]] | None = None,
     ) -> SearchPlan:
@@ -83,8 +76,7 @@ class SearchPlan:
             profile: the profile.
             registered: uint32, ascending: the codes of registered beacons, which have half of the level.
             alpha: the level.
-            test: which test decides. The posterior counts members, and knows no registered codes.
-            score: how positions are scored: "light" for the two light scores, "both" for ``soft`` and ``rank``, "auto"
+            score: how positions are scored: "light" for the two light scores, "whole" for ``half`` and ``race``, "auto"
                 for the light ones first.
             beacons: the (provider, version) pairs whose codes alone are searched; None for all codes.
 
@@ -95,24 +87,22 @@ class SearchPlan:
         check_alpha(alpha)
         if beacons is not None:
             code_sets = [CodeSet(beacon_codes(profile, beacons))]
-        elif test == "posterior" or not len(registered):
+        elif not len(registered):
             code_sets = [CodeSet(code_space(profile))]
         else:
             code_sets = [CodeSet(registered, 1 / 2), CodeSet(code_space(profile), 1 / 2)]
-        if test == "posterior":
-            score = Score.COUNT
         shares = _SHARES.get(score, {}) or {Score(score): 1.0}
-        return cls(alpha, test, tuple(code_sets), shares)
+        return cls(alpha, tuple(code_sets), shares)
 
     @property
     def light(self) -> SearchPlan:
-        """The tests by the light scores, which need no proxy LM."""
-        return replace(self, score_shares={s: share for s, share in self.score_shares.items() if s in LIGHT_SHARES})
+        """The tests by the light scores, which need no language model."""
+        return replace(self, score_shares={s: share for s, share in self.score_shares.items() if s.light})
 
     @property
     def whole(self) -> SearchPlan:
         """The tests by the other scores."""
-        return replace(self, score_shares={s: share for s, share in self.score_shares.items() if s not in LIGHT_SHARES})
+        return replace(self, score_shares={s: share for s, share in self.score_shares.items() if not s.light})
 
     def by_codes(self) -> list[SearchPlan]:
         """The tests of each set of codes by itself."""
@@ -128,7 +118,7 @@ class SearchPlan:
         bits = min(math.log2(len(each.codes) / each.share) for each in self.code_sets) - math.log2(self.alpha)
         per_member = math.log2(profile.sigma[1] / profile.sigma[0])  # a token that lies wholly in the half
         positions = min(
-            (bits - math.log2(share)) / (_BITS_PER_RANK if score in (Score.RANK, Score.LIGHT_RANK) else per_member)
+            (bits - math.log2(share)) / (_BITS_PER_RANK if score in (Score.RACE, Score.LIGHT_RANK) else per_member)
             for score, share in self.score_shares.items()
         )
         return profile.prefix_length + math.ceil(positions)

@@ -46,7 +46,7 @@ _EVALUATED = 24
 for any number. ``evaluation/documents.py`` measures what is found with it."""
 
 _STANDARD_SCORE = {
-    Score.SOFT: 5.5, Score.RANK: 6.5, Score.COUNT: 5.5, Score.LIGHT_SOFT: 5.5, Score.LIGHT_RANK: 6.5,
+    Score.HALF: 5.5, Score.RACE: 6.5, Score.LIGHT_SOFT: 5.5, Score.LIGHT_RANK: 6.5,
 }  # fmt: skip
 """A window whose best code lies at least so many standard deviations above the mean gets an exact p-value too. The best
 of 2^20 wrong codes lies 4.9 above it if scores are normal; scores by rank have a heavier tail. Chosen by hand, like

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from ctwl_protocol import hashing
-from ctwl_protocol.partition.kernel import fold, in_chunks, jit, mix
+from ctwl_protocol.partition.kernel import fmix32_scalar, fold, in_chunks, jit, mix
 
-__all__ = ["BLOCK", "colours_of", "combine", "fold_codes", "in_chunks", "score", "search"]
+from .scores import NAT, RAMP, UNMARKED
+
+__all__ = ["BLOCK", "add_units", "colours_of", "combine", "fold_codes", "in_chunks", "score", "search"]
 
 BLOCK = 1 << 11
 """Codes that are scored together: their scores fit into the first-level cache."""
@@ -118,3 +121,51 @@ def combine(ranks: Any, codes: Any, worth: Any, follows: Any) -> Any:
             total += worth[slot, ranks[i, slot]]
         sums[i] = total + follows[check]
     return sums
+
+
+@jit
+def add_units(
+    seeds: Any, starts: Any, tokens: Any, weights: Any, shown: Any, total: Any, sigma: float, units: Any
+) -> None:
+    """Write the units of ``half`` and ``race`` under every colour; see :func:`.scores.position_scores`.
+
+    Args:
+        seeds: uint32 (n, colours), of the permutations.
+        starts, tokens, weights, shown, total: of n sets of rivals, see :class:`ctwl_protocol.proxy.rivals.Rivals`.
+        sigma: the share of the mass in a half.
+        units: int8 (2, n, colours), written to.
+    """
+    colours = seeds.shape[1]
+    for i in range(len(seeds)):
+        first, count = starts[i], starts[i + 1] - starts[i]
+        mass, x = np.empty(count), np.empty(count)
+        rest = 1.0
+        for w in range(count):
+            mass[w] = weights[first + w] / np.float64(total[i])
+            rest -= mass[w]
+        rest = max(rest, 0.0)
+        half, race, of_all = np.empty((colours, count)), np.empty((colours, count)), np.zeros(count)
+        for a in range(colours):
+            whole = rest
+            for w in range(count):
+                rank = fmix32_scalar(np.uint32(seeds[i, a] ^ np.uint32(tokens[first + w] * _GOLDEN)))
+                x[w] = (rank + 0.5) / 4294967296.0
+                race[a, w] = mass[w] / -math.log1p(-x[w])
+                whole += race[a, w]
+            before = 0.0
+            for w in np.argsort(x):
+                reached = (sigma + RAMP - before - rest * x[w]) / (mass[w] + 2 * RAMP)
+                half[a, w] = min(max(reached, 0.0), 1.0) / sigma
+                before += mass[w]
+                race[a, w] /= whole
+                of_all[w] += race[a, w]
+        this = shown[i] - first
+        for a in range(colours):
+            half_mean = race_mean = rest
+            for w in range(count):
+                half[a, w] = (1 - UNMARKED) * half[a, w] + UNMARKED
+                race[a, w] = (1 - UNMARKED) * race[a, w] * colours / of_all[w] + UNMARKED
+                half_mean += mass[w] * half[a, w]
+                race_mean += mass[w] * race[a, w]
+            units[0, i, a] = math.floor(NAT * math.log(half[a, this] / half_mean) + 0.5)
+            units[1, i, a] = math.floor(NAT * math.log(race[a, this] / race_mean) + 0.5)

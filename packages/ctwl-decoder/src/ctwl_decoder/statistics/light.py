@@ -19,8 +19,8 @@ them, and what is found where all tokens are taken to be alike.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import cache, partial
+from collections.abc import Mapping
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -69,7 +69,7 @@ def soft_table(sigma: Sigma) -> tuple[int, ...]:
     With ``u``, the middle of the interval, and ``e``, the share of unmarked positions as in the soft score: ``round(NAT
     * ln((1 - e) * clip((sigma + RAMP - u) / (2 RAMP), 0, 1) / sigma + e))``.
     """
-    share, e = sigma[0] / sigma[1], UNMARKED[0] / UNMARKED[1]
+    share, e = sigma[0] / sigma[1], UNMARKED
     inside = (min(max((share + RAMP - (x + y) / 2) / (2 * RAMP), 0), 1) for x, y in _INTERVALS)
     return tuple(round(NAT * math.log((1 - e) * each / share + e)) for each in inside)
 
@@ -100,9 +100,7 @@ def likelier(vocabulary: int, token: int) -> float:
 
 def light_ranks(profile: Profile, positions: Positions) -> NDArray[np.uint32]:
     """The rank of each observed token under every colour: uint32 (positions, colours)."""
-    contexts, place = np.unique(positions.contexts, axis=0, return_inverse=True)
-    seeds = permutations(profile, contexts)[place.reshape(-1)]
-    return hashing.ranks_of(seeds, positions.observed[:, None])
+    return hashing.ranks_of(permutations(profile, positions.contexts), positions.observed[:, None])
 
 
 def light_scores(
@@ -126,15 +124,10 @@ def light_scores(
     return found
 
 
-def light_units(profile: Profile, positions: Positions) -> Callable[[Score], NDArray[np.int8]]:
-    """What gives the light scores of a text's positions, see :func:`light_scores`."""
-    return partial(
-        light_scores,
-        ranks=light_ranks(profile, positions),
-        tokens=positions.observed,
-        sigma=profile.sigma,
-        vocabulary=profile.tokenizer.vocabulary,
-    )
+def light_units(profile: Profile, positions: Positions) -> Mapping[Score, NDArray[np.int8]]:
+    """The light scores of a text's positions, see :func:`light_scores`."""
+    of = light_ranks(profile, positions), positions.observed, profile.sigma, profile.tokenizer.vocabulary
+    return {score: light_scores(score, *of) for score in Score if score.light}
 
 
 _LEADING = STEP_BITS + DOUBLINGS

@@ -1,148 +1,88 @@
-"""Scores of positions: what one observed token shows for each colour (spec section 10.1).
+"""Scores of positions: what a text shows there for each colour, by a language model (spec section 10.1).
 
-``count`` is the paper's score: 1 where the half of the colour holds the token.
+Both scores are log-likelihood ratios of marked text against unmarked text, for a reader who knows the writer's
+distribution only roughly.
 
-``soft`` is a log-likelihood ratio of marked text against unmarked text, for a reader who does not know the strategy. It
-mixes three models of the writer:
+``half`` is for ``unbiased`` and ``delta``, which prefer the first half of the mass in the order of rank. A token that
+lies wholly in the half is twice as likely as it is unmarked, a token across the border is so in proportion. The reader
+knows the border only roughly, so it is a ramp.
 
-- ``unbiased`` shows a token that lies wholly in the half with twice the probability (for sigma = 1/2), and a token
-  across the border in proportion. The reader knows the border only roughly, because the provider's model is not the
-  proxy LM and an edit may have changed the context. So the token is taken to be wider than it is.
-- ``delta`` depends only on whether the token is a member.
-- Some positions are taken to be unmarked, so that one edited token cannot cancel the evidence of many.
+``race`` is for ``gumbel``, which writes the token that arrives first: token ``w`` of probability ``p`` and rank ``x``,
+as a part of all ranks, arrives at ``-ln(1 - x) / p`` (Gumbel-max). How likely the shown token was to win is asked
+against all that ran. Of a probability that is known up to a factor with a Gumbel distribution of scale 1, the chance to
+win is in proportion to ``p / -ln(1 - x)``.
 
-``rank`` is the ratio for ``gumbel``, which writes the token with the earliest arrival (Gumbel-max). A token of
-probability ``p`` that was written so has the rank ``x``, as a part of all ranks, with the density ``(1 - x)^(1/p - 1) /
-p``. The reader knows the writer's ``p`` only roughly, so the ratio mixes powers of the proxy LM's probability.
+Some positions are taken to be unmarked, so that one edited token cannot cancel the evidence of many.
 
-The constants were chosen on texts of all strategies; ``evaluation/lengths.py`` and ``evaluation/gumbel.py`` measure
-what is found with them. They are fixed by the specification.
+A ratio is divided by its mean over the tokens that the language model expects. So for each single code, over texts that
+the model expects, the product of the ratios has the mean 1: it is an e-value against the claim that the text only is of
+a kind that suits the code (Vovk and Wang 2021, "E-values"). ``evaluation/scores.py`` measures these choices.
 """
 
 from __future__ import annotations
 
-import math
 from enum import StrEnum
-from functools import cache
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ctwl_protocol.partition.reference import Sigma, is_member
+from ctwl_protocol.partition.reference import Sigma
+from ctwl_protocol.proxy.rivals import Rivals
 
-from .evidence import Evidence
-
-__all__ = ["NAT", "STEPS", "Score", "position_scores", "rank_table", "soft_table"]
-
-STEPS = 64
-"""Steps to which a token's share in a half is rounded down."""
+__all__ = ["NAT", "RAMP", "UNMARKED", "Score", "position_scores"]
 
 NAT = 8
 """Units of a score in one nat of log-likelihood ratio."""
 
-MARGIN = 6
-"""The border of the half is uncertain by the whole weight over this, to both sides."""
+RAMP = 1 / 4
+"""The border of the half is uncertain by this part of the mass, to both sides."""
 
-UNBIASED = (3, 4)
-"""Weight of ``unbiased`` in the soft score; the rest is ``delta``."""
-
-ODDS = 4
-"""Odds of a member against another token in a text by ``delta``: e^delta."""
-
-UNMARKED = (1, 5)
-"""Share of the positions that the soft score takes to be unmarked."""
-
-HALVINGS = 12
-"""Probabilities are rounded to halvings, and ranks to quarters of halvings, down to ``2^-HALVINGS``."""
-
-POWERS = (1.0, 0.6, 0.3)
-"""The writer's probability of a token is taken to be one of these powers of the proxy LM's, with equal weights."""
-
-UNRACED = (3, 10)
-"""Share of the positions that the rank score takes to be unmarked."""
+UNMARKED = 1 / 5
+"""Share of the positions that both scores take to be unmarked."""
 
 
 class Score(StrEnum):
-    """How positions are scored; the light scores, which need no proxy LM, are those of :mod:`.light`."""
+    """How positions are scored; the light scores, which need no language model, are those of :mod:`.light`."""
 
-    SOFT = "soft"
-    RANK = "rank"
-    COUNT = "count"
+    HALF = "half"
+    RACE = "race"
     LIGHT_SOFT = "light-soft"
     LIGHT_RANK = "light-rank"
 
-
-@cache
-def soft_table(sigma: Sigma) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Soft scores of tokens outside a colour's half, and of its members, at each step ``q`` from 0 to ``STEPS``.
-
-    ``round(NAT * ln((1 - e) * (a * (q / STEPS) / sigma + (1 - a) * r) + e))``, with ``r`` the ratio by ``delta``.
-    """
-    share, a, e = (part / whole for part, whole in (sigma, UNBIASED, UNMARKED))
-
-    def row(r: float) -> tuple[int, ...]:
-        return tuple(
-            round(NAT * math.log((1 - e) * (a * (q / STEPS) / share + (1 - a) * r) + e)) for q in range(STEPS + 1)
-        )
-
-    other = 1 / (1 + (ODDS - 1) * share)
-    return row(other), row(ODDS * other)
+    @property
+    def light(self) -> bool:
+        """Whether it needs no language model."""
+        return self in (Score.LIGHT_SOFT, Score.LIGHT_RANK)
 
 
-@cache
-def rank_table() -> tuple[tuple[int, ...], ...]:
-    """Rank scores by the token's probability and its rank.
+def position_scores(
+    rivals: Rivals, first: int, permutation_seeds: NDArray[np.uint32], sigma: Sigma
+) -> dict[Score, NDArray[np.int8]]:
+    """Both scores of every colour at every position: int8 (positions, colours) each.
 
-    Rows are the halvings ``j`` from 0 to ``HALVINGS``. Columns are intervals ``[x, y)`` of ranks, as parts of all
-    ranks: the smallest ranks, then the quarters of each doubling. An entry is ``round(NAT * ln((1 - e) * mean(((1 -
-    x)^f - (1 - y)^f) / (y - x)) + e))``, with the mean over ``f = 2^(k (j + 1/2))`` for ``k`` in ``POWERS``.
-    """
-    doublings = [2.0**-n * (1 + quarter / 4) for n in range(HALVINGS, 0, -1) for quarter in range(4)]
-    bounds = list(pairwise([0.0, *doublings, 1.0]))
-    e = UNRACED[0] / UNRACED[1]
-
-    def ratio(x: float, y: float, f: float) -> float:
-        return (math.pow(1 - x, f) - math.pow(1 - y, f)) / (y - x)
-
-    def value(j: int, x: float, y: float) -> int:
-        mean = sum(ratio(x, y, 2 ** (k * (j + 0.5))) for k in POWERS) / len(POWERS)
-        return round(NAT * math.log((1 - e) * mean + e))
-
-    return tuple(tuple(value(j, x, y) for x, y in bounds) for j in range(HALVINGS + 1))
-
-
-def position_scores(score: Score, evidence: Evidence, sigma: Sigma) -> NDArray[np.int8]:
-    """The score of every colour at every position: int8 (positions, colours).
+    Where a position has several sets of rivals, their units are added up; where it has none, all are 0.
 
     Args:
-        score: which score; not a light one, see :func:`.light.light_scores`.
-        evidence: where the observed tokens lie in the permutations.
+        rivals: of the text.
+        first: the place of the first position.
+        permutation_seeds: uint32 (positions, colours).
         sigma: the profile's share of the weight in a half, as numerator and denominator.
     """
-    if score is Score.RANK:
-        return _by_rank(evidence)
-    if score not in (Score.SOFT, Score.COUNT):
-        raise ValueError(f"{score} needs no evidence of the proxy LM")
-    members = is_member(evidence.below, evidence.total[:, None], sigma).astype(np.int8)
-    if score is Score.COUNT:
-        return members
-    numerator, denominator = np.int64(sigma[0]), np.int64(sigma[1])
-    total = evidence.total.astype(np.int64)[:, None]
-    below, weight = evidence.below.astype(np.int64), evidence.weight.astype(np.int64)[:, None]
-    # all in parts of 1 / (MARGIN * denominator) of a unit of weight, so that integers are exact
-    width = MARGIN * denominator * weight + 2 * denominator * total
-    inside = total * (MARGIN * numerator + denominator) - MARGIN * denominator * below
-    steps = np.clip(inside, 0, width) * STEPS // np.maximum(width, 1)
-    table: NDArray[np.int8] = np.array(soft_table(sigma), dtype=np.int8)[members, steps]
-    return table
+    from .compiled import add_units, in_chunks
 
+    share = sigma[0] / sigma[1]
+    positions = rivals.places - first
+    units = np.empty((2, len(rivals), permutation_seeds.shape[1]), dtype=np.int8)
 
-def _by_rank(evidence: Evidence) -> NDArray[np.int8]:
-    halved = evidence.weight.astype(np.uint64)[:, None] << np.arange(1, HALVINGS + 1, dtype=np.uint64)
-    halvings = (halved <= evidence.total[:, None]).sum(axis=1)
-    bits = np.frexp(evidence.ranks.astype(np.float64))[1]  # number of bits of each rank
-    quarters = (evidence.ranks >> np.maximum(bits - 3, 0).astype(np.uint32)).astype(np.int64) & 3
-    places = np.maximum(4 * (bits - (33 - HALVINGS)) + quarters + 1, 0)
-    table: NDArray[np.int8] = np.array(rank_table(), dtype=np.int8)[halvings[:, None], places]
-    return table
+    def work(start: int, stop: int) -> None:
+        add_units(
+            permutation_seeds[positions[start:stop]], rivals.starts[start : stop + 1], rivals.tokens, rivals.weights,
+            rivals.shown[start:stop], rivals.total[start:stop], share, units[:, start:stop],
+        )  # fmt: skip
+
+    in_chunks(work, len(rivals))
+    sums = np.zeros((2, *permutation_seeds.shape), dtype=np.int16)
+    for total, each in zip(sums, units, strict=True):
+        np.add.at(total, positions, each)
+    half, race = np.clip(sums, -127, 127).astype(np.int8)
+    return {Score.HALF: half, Score.RACE: race}

@@ -25,12 +25,16 @@ class TokenizedVariant:
 
     Attributes:
         name: what was done to the text.
+        text: the normalized text.
+        ids: int64 (tokens,), its proxy tokens.
         starts: int64 (tokens + 1,), the place of each token, and of the end, in the text as given.
         positions: its positions.
         share: the share of the level that its tests may use.
     """
 
     name: str
+    text: str
+    ids: NDArray[np.int64]
     starts: NDArray[np.int64]
     positions: Positions
     share: float
@@ -70,5 +74,5 @@ def tokenize_variants(
             )
         places = variant.source[np.append(starts, len(variant.text))]
         cut = positions(ids, profile.prefix_length, profile.context_length)
-        found.append(TokenizedVariant(name, places, cut, 1 / len(variants)))
+        found.append(TokenizedVariant(name, variant.text, ids, places, cut, 1 / len(variants)))
     return found

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,10 @@ from ..errors import ProxyMalformed, TokenOutOfRange
 from ..profile.document import GPT2, Architecture, Llama
 from .tensors import fitting
 
-__all__ = ["ForwardPass"]
+__all__ = ["Arithmetic", "ForwardPass"]
+
+Arithmetic: TypeAlias = Literal["float32", "bfloat16", "integer"]
+"""What a proxy LM's layers compute in: the reference, or the fast way; "integer" where there is no proxy LM."""
 
 Floats = NDArray[np.float32]
 
@@ -71,7 +75,12 @@ class ForwardPass:
 
     It has no state but the weights, so threads may share it. Its matrix products take the threads that NumPy's BLAS
     library takes, and their sums may be added in another order for another length.
+
+    Attributes:
+        arithmetic: what it computes in, the reference.
     """
+
+    arithmetic: Arithmetic = "float32"
 
     def __init__(self, architecture: Architecture, tensors: Mapping[str, Floats]) -> None:
         """Lay out an architecture's weights; embeddings and GPT-2's other weights are used where they are.
@@ -95,15 +104,27 @@ class ForwardPass:
             self._embedding = self._head = tensors["transformer.wte.weight"]
             self._norm = _norm(architecture, tensors, "transformer.ln_f")
 
-    def logits(self, ids: NDArray[np.int64], first: int = 0) -> Floats:
-        """Logits of the token behind each of ``ids[first:]``, each from all tokens up to there.
+    def logits(self, ids: NDArray[np.int64]) -> Floats:
+        """Logits of the token after each of ``ids``, each from all tokens up to there: float32 (n, rows).
 
         Args:
             ids: int64 (n,), at positions 0 to n - 1.
-            first: the first token whose logits are wanted.
 
-        Returns:
-            float32 (n - first, rows).
+        Raises:
+            As :meth:`hidden` does.
+        """
+        return self.head(self.hidden(ids))
+
+    def head(self, hidden: Floats) -> Floats:
+        """Logits of some rows of :meth:`hidden`: float32 (n, rows)."""
+        found: Floats = self._norm(hidden) @ self._head.T
+        return found
+
+    def hidden(self, ids: NDArray[np.int64]) -> Floats:
+        """What the last layer gives at each of ``ids``: float32 (n, width).
+
+        Args:
+            ids: int64 (n,), at positions 0 to n - 1.
 
         Raises:
             TokenOutOfRange: an id is outside the embedding.
@@ -114,7 +135,7 @@ class ForwardPass:
             raise ValueError(f"the proxy LM has {positions} positions; give no more tokens, not {len(ids)}")
         if len(ids) and not (ids.min() >= 0 and ids.max() < rows):
             raise TokenOutOfRange(f"token ids run from 0 to {rows - 1}; got {ids.min()} to {ids.max()}")
-        hidden = self._embedding[ids]
+        hidden: Floats = self._embedding[ids]
         if self._positions is not None:
             hidden += self._positions[: len(ids)]
         rotation = _rotation(self.architecture, len(ids)) if isinstance(self.architecture, Llama) else None
@@ -123,8 +144,7 @@ class ForwardPass:
             hidden += layer.output(mixed)
             inner = layer.up(layer.feed_forward_norm(hidden))
             hidden += layer.down(_gelu(inner) if rotation is None else _gated(inner))
-        found: Floats = self._norm(hidden[first:]) @ self._head.T
-        return found
+        return hidden
 
     def _attention(self, fused: Floats, rotation: NDArray[np.complex64] | None) -> Floats:
         """Each head's mixture of the values before a token: (n, width) from (n, queries + keys + values)."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import redirect_stderr
 from io import StringIO
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -18,23 +18,23 @@ from torch import nn
 from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
 from transformers.pytorch_utils import Conv1D
 
-from ..errors import ProxyNotFound
+from ..errors import DeviceUnavailable, ProxyNotFound
 from ..profile.document import GPT2, Architecture, Profile, ProxyModel
 from .files import ProxyFiles, find_files
+from .forward import Arithmetic
 from .tensors import fitting, load_tensors
 
 __all__ = [
     "Arithmetic",
+    "OnDevice",
     "build_model",
+    "choose_device",
     "fast_arithmetic",
     "last_logits",
     "load_proxy_model",
     "pack",
     "to_bfloat16",
 ]
-
-Arithmetic: TypeAlias = Literal["float32", "bfloat16", "integer"]
-"""What a proxy LM's layers compute in: the reference, or the fast way; "integer" where there is no proxy LM."""
 
 CausalLM: TypeAlias = Any
 """GPT2LMHeadModel or LlamaForCausalLM; transformers has no types that a checker could use."""
@@ -106,6 +106,25 @@ def build_model(architecture: Architecture, tensors: Mapping[str, NDArray[np.flo
     return model.eval().requires_grad_(False)
 
 
+def choose_device(device: str | torch.device = "auto") -> torch.device:
+    """A torch device that works here; "auto" is CUDA where there is one, else the CPU.
+
+    Raises:
+        DeviceUnavailable: there is no such device.
+    """
+    if device == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        chosen = torch.device(device)
+        torch.empty(1, dtype=torch.float64, device=chosen).cpu()  # weights take float64
+    except (RuntimeError, AssertionError, NotImplementedError, TypeError) as error:
+        raise DeviceUnavailable(
+            f"device {str(device)!r} does not work on this machine; name another one, or auto, which chooses one that "
+            "works"
+        ) from error
+    return chosen
+
+
 def fast_arithmetic(device: torch.device) -> Arithmetic:
     """What linear layers are quickest in on a device, by what its processor can do and never by a timing.
 
@@ -172,3 +191,41 @@ def last_logits(model: CausalLM, prefixes: torch.Tensor, arithmetic: Arithmetic 
             hidden = model.base_model(prefixes, use_cache=False).last_hidden_state[:, -1]
         logits: torch.Tensor = model.lm_head(hidden)
         return logits
+
+
+class OnDevice:
+    """A proxy LM over one sequence on a device of torch's, as readers ask it; it computes in what is quickest there.
+
+    Attributes:
+        arithmetic: what it computes in.
+    """
+
+    def __init__(self, architecture: Architecture, tensors: Mapping[str, NDArray[np.float32]], device: str) -> None:
+        """Build the model and move it there.
+
+        Raises:
+            DeviceUnavailable: there is no such device.
+            ProxyMalformed: see :func:`build_model`.
+        """
+        self._device = choose_device(device)
+        self.arithmetic = fast_arithmetic(self._device)
+        self._model = build_model(architecture, tensors)
+        if self.arithmetic == "bfloat16":
+            to_bfloat16(self._model)
+        self._model.to(self._device)
+
+    def hidden(self, ids: NDArray[np.int64]) -> torch.Tensor:
+        """What the last layer gives at each token: (n, width), on the device."""
+        with torch.inference_mode(), self._autocast():
+            given = torch.tensor(ids[None], device=self._device)
+            found: torch.Tensor = self._model.base_model(given, use_cache=False).last_hidden_state[0]
+            return found
+
+    def head(self, hidden: torch.Tensor) -> NDArray[np.float32]:
+        """The logits of the token after each: float32 (n, rows). The last layer is float32: see :func:`last_logits`."""
+        with torch.inference_mode():
+            logits: NDArray[np.float32] = self._model.lm_head(hidden.float()).cpu().numpy()
+            return logits
+
+    def _autocast(self) -> torch.autocast:
+        return torch.autocast(self._device.type, torch.bfloat16, enabled=self.arithmetic == "bfloat16")

@@ -10,16 +10,17 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from ..errors import DeviceUnavailable, ProxyMalformed, ProxyNotFound, TokenOutOfRange
+from ..errors import ProxyMalformed, ProxyNotFound, TokenOutOfRange
 from ..partition.toy import toy_weights
 from ..profile.document import Profile, ProxyModel, ToyProxy
 from ..profile.lookup import get_profile
 from .files import find_files
-from .model import Arithmetic, CausalLM, fast_arithmetic, last_logits, load_proxy_model, pack, to_bfloat16
+from .forward import Arithmetic
+from .model import CausalLM, choose_device, fast_arithmetic, last_logits, load_proxy_model, pack, to_bfloat16
 from .once import once
 from .tokenizer import ProxyTokenizer
 
-__all__ = ["BATCH_SIZE", "Proxy", "choose_device", "open_proxy"]
+__all__ = ["BATCH_SIZE", "Proxy", "open_proxy"]
 
 BATCH_SIZE = 64
 """Prefixes in one forward pass: near the best rate on a CPU (evaluation/bench.py), with little memory."""
@@ -166,25 +167,6 @@ def _prepared_once(
         return loaded.to(device)
 
     return once(prepared)
-
-
-def choose_device(device: str | torch.device = "auto") -> torch.device:
-    """A torch device that works here; "auto" is CUDA where there is one, else the CPU.
-
-    Raises:
-        DeviceUnavailable: there is no such device.
-    """
-    if device == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        chosen = torch.device(device)
-        torch.empty(1, dtype=torch.float64, device=chosen).cpu()  # weights take float64
-    except (RuntimeError, AssertionError, NotImplementedError, TypeError) as error:
-        raise DeviceUnavailable(
-            f"device {str(device)!r} does not work on this machine; name another one, or auto, which chooses one that "
-            "works"
-        ) from error
-    return chosen
 
 
 def open_proxy(
