@@ -139,11 +139,12 @@ def add_units(
     for i in range(len(seeds)):
         first, count = starts[i], starts[i + 1] - starts[i]
         mass, x = np.empty(count), np.empty(count)
-        rest = 1.0
+        rest, squares = 1.0, 0.0
         for w in range(count):
             mass[w] = weights[first + w] / np.float64(total[i])
             rest -= mass[w]
-        rest = max(rest, 0.0)
+            squares += mass[w] * mass[w]
+        rest, ramp = max(rest, 0.0), RAMP[0] + RAMP[1] * math.sqrt(squares)
         half, race, of_all = np.empty((colours, count)), np.empty((colours, count)), np.zeros(count)
         for a in range(colours):
             whole = rest
@@ -154,7 +155,7 @@ def add_units(
                 whole += race[a, w]
             before = 0.0
             for w in np.argsort(x):
-                reached = (sigma + RAMP - before - rest * x[w]) / (mass[w] + 2 * RAMP)
+                reached = (sigma + ramp - before - rest * x[w]) / (mass[w] + 2 * ramp)
                 half[a, w] = min(max(reached, 0.0), 1.0) / sigma
                 before += mass[w]
                 race[a, w] /= whole

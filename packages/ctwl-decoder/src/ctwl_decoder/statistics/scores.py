@@ -5,7 +5,8 @@ distribution only roughly.
 
 ``half`` is for ``unbiased`` and ``delta``, which prefer the first half of the mass in the order of rank. A token that
 lies wholly in the half is twice as likely as it is unmarked, a token across the border is so in proportion. The reader
-knows the border only roughly, so it is a ramp.
+knows the border only roughly, so it is a ramp: the wider, the fewer tokens have most of the mass, since their errors
+then do not cancel.
 
 ``race`` is for ``gumbel``, which writes the token that arrives first: token ``w`` of probability ``p`` and rank ``x``,
 as a part of all ranks, arrives at ``-ln(1 - x) / p`` (Gumbel-max). How likely the shown token was to win is asked
@@ -34,8 +35,9 @@ __all__ = ["NAT", "RAMP", "UNMARKED", "Score", "position_scores"]
 NAT = 8
 """Units of a score in one nat of log-likelihood ratio."""
 
-RAMP = 1 / 4
-"""The border of the half is uncertain by this part of the mass, to both sides."""
+RAMP = (1 / 10, 2 / 5)
+"""The border of the half is uncertain by the first of these parts of the mass, to both sides, and by the second times the
+root of the sum of the rivals' squared masses."""
 
 UNMARKED = 1 / 5
 """Share of the positions that both scores take to be unmarked."""
