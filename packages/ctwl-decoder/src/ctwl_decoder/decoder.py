@@ -298,14 +298,21 @@ class Decoder:
         findings: list[Finding] = []
         for i, variant in enumerate(variants):
             progress(done, total)
-            units = self._units(variant, lambda part, before=done, of=total: progress(before + part, of))
+            units = self.units(variant, lambda part, before=done, of=total: progress(before + part, of))
             findings.append(find(variant, units, plan, self._reader, light[i] if i < len(light) else None))
             if findings[-1].spans:
                 break
             done, total = done + len(variant.positions), total + sum(len(each.positions) for each in variants[i + 1 :])
         return findings
 
-    def _units(self, variant: TokenizedVariant, progress: Callable[[int], None]) -> Mapping[Score, NDArray[np.int8]]:
+    def units(
+        self, variant: TokenizedVariant, progress: Callable[[int], None] = lambda done: None
+    ) -> Mapping[Score, NDArray[np.int8]]:
+        """The units of a text by the language model's scores (step 5): for each, int8 (positions, colours).
+
+        Raises:
+            CTWLError: see :meth:`decode`.
+        """
         rivals = self._weigh(variant, progress)
         seeds = permutations(self.profile, variant.positions.contexts)
         return position_scores(rivals, self.profile.prefix_length, seeds, self.profile.sigma)

@@ -14,7 +14,11 @@ from ..statistics.null import FLOOR, tail_of
 from ..statistics.scored_positions import ScoredPositions, ScoreTable
 from ..statistics.scores import NAT, Score
 
-__all__ = ["Candidate", "CodeSet", "RecordReading", "ScoredText", "Window"]
+__all__ = ["MANY_CONTEXTS", "Candidate", "CodeSet", "RecordReading", "ScoredText", "Window"]
+
+MANY_CONTEXTS = 64
+"""Fewest distinct contexts of a window that light scores are believed in. Texts of a narrow kind, such as lists of
+numbers or of names, have fewer, and share them; prose and code have more in 200 tokens (``evaluation/kinds.py``)."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,7 @@ class Candidate:
         by: how positions were scored.
         score: the code's score there.
         expected: the mean score of a wrong code.
+        contexts: the distinct contexts of the window, in all slots.
         tests: the number of tests (spec section 10.2).
         chance: the probability that one wrong code scores as high in slot 0.
         p_value: corrected for all that was searched.
@@ -91,6 +96,7 @@ class Candidate:
     by: Score
     score: int
     expected: float
+    contexts: int
     tests: float
     chance: float
     p_value: float
@@ -103,9 +109,11 @@ class Candidate:
 
         The p-value says how rarely another code fits this text as well. The likelihood ratio itself, an e-value, says
         how rarely a text that the language model expects fits this code as well: at most ``exp(-score)``. Both must be
-        as rare as the level says. So no code is found in all texts of a kind whose pairs recur.
+        as rare as the level says. So no code is found in all texts of a kind whose pairs recur. Light scores expect no
+        texts; they are believed where the evidence comes from many contexts.
         """
-        return self.p_value <= alpha and (self.by.light or self.score >= -NAT * math.log(alpha))
+        kind_excluded = self.contexts >= MANY_CONTEXTS if self.by.light else self.score >= -NAT * math.log(alpha)
+        return self.p_value <= alpha and kind_excluded
 
     @property
     def order(self) -> tuple[float, float]:
@@ -125,6 +133,7 @@ class Window:
         start, end: its positions.
         count: how many codes the record has.
         by: how positions are scored.
+        contexts: the distinct contexts, in all slots.
         table: the scores of slot 0 by context.
     """
 
@@ -132,6 +141,7 @@ class Window:
     end: int
     count: int
     by: Score
+    contexts: int
     table: ScoreTable
 
     @classmethod
@@ -139,7 +149,8 @@ class Window:
         """The window of a text."""
         part = text.positions[start:end]
         table = ScoreTable.of(part[part.indices_of_slot(count, 0)])
-        return cls(start, end, count, text.score, table)
+        contexts = len(np.unique(part.pairs[:, :-1], axis=0))
+        return cls(start, end, count, text.score, contexts, table)
 
     def candidate(self, code: int, codes: NDArray[np.uint32], tests: float) -> Candidate:
         """A code, the best of ``codes``, with its exact p-value for so many tests."""
@@ -153,6 +164,7 @@ class Window:
             by=self.by,
             score=score,
             expected=self.table.expected,
+            contexts=self.contexts,
             tests=tests,
             chance=chance,
             p_value=min(1.0, max(tests * chance, FLOOR)),
