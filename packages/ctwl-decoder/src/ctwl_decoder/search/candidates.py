@@ -17,8 +17,8 @@ from ..statistics.scores import NAT, Score
 __all__ = ["MANY_CONTEXTS", "Candidate", "CodeSet", "RecordReading", "ScoredText", "Window"]
 
 MANY_CONTEXTS = 64
-"""Fewest distinct contexts of a window that light scores are believed in. Texts of a narrow kind, such as lists of
-numbers or of names, have fewer, and share them; prose and code have more in 200 tokens (``evaluation/kinds.py``)."""
+"""From so many distinct contexts on a window is of no narrow kind. Texts of a narrow kind, such as lists of numbers or of
+names, have fewer, and share them; prose and code mostly have more in 200 tokens (``evaluation/kinds.py``)."""
 
 
 @dataclass(frozen=True)
@@ -104,16 +104,22 @@ class Candidate:
     reading: RecordReading | None = None
     beacons: int = 0
 
-    def passes(self, alpha: float) -> bool:
+    def passes(self, alpha: float, every: int) -> bool:
         """Whether the window carries the code, as far as a level can tell (spec section 10, step 8).
 
-        The p-value says how rarely another code fits this text as well. The likelihood ratio itself, an e-value, says
-        how rarely a text that the language model expects fits this code as well: at most ``exp(-score)``. Both must be
-        as rare as the level says. So no code is found in all texts of a kind whose pairs recur. Light scores expect no
-        texts; they are believed where the evidence comes from many contexts.
+        The p-value says how rarely another code fits this text as well. That is not enough, as a code may fit all texts
+        of a kind whose pairs recur. The likelihood ratio itself, an e-value, says how rarely a text that the language
+        model expects fits this code: at most ``exp(-score)``. Light scores expect no texts. Where the window may be of a
+        narrow kind, they must be as rare over all codes, so that it does not matter which code was asked for.
+
+        Args:
+            alpha: the level.
+            every: how many codes the profile has.
         """
-        kind_excluded = self.contexts >= MANY_CONTEXTS if self.by.light else self.score >= -NAT * math.log(alpha)
-        return self.p_value <= alpha and kind_excluded
+        if not self.by.light:
+            return self.p_value <= alpha and self.score >= -NAT * math.log(alpha)
+        asked_for = every / len(self.codes) if self.contexts < MANY_CONTEXTS else 1
+        return self.p_value * asked_for <= alpha
 
     @property
     def order(self) -> tuple[float, float]:

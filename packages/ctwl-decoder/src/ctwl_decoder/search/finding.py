@@ -99,7 +99,7 @@ def find(
     texts, code_sets = tests_of(scored, variant, plan)
     candidates = reader.read_all(texts, find_candidates(texts, code_sets, reader.counts))
     best = min(candidates, key=lambda candidate: candidate.order)
-    passed = [candidate for candidate in candidates if candidate.passes(plan.alpha)]
+    passed = [candidate for candidate in candidates if candidate.passes(plan.alpha, reader.profile.codes)]
     # 8. spans of the windows that passed
     if earlier is not None:
         scored, passed = {**earlier.scored, **scored}, earlier.passed + passed
