@@ -131,7 +131,11 @@ def add_units(
 
     Args:
         seeds: uint32 (n, colours), of the permutations.
-        starts, tokens, weights, shown, total: of n sets of rivals, see :class:`ctwl_protocol.proxy.rivals.Rivals`.
+        starts: of n sets of rivals, see :class:`ctwl_protocol.proxy.rivals.Rivals`.
+        tokens: as there.
+        weights: as there.
+        shown: as there.
+        total: as there.
         sigma: the share of the mass in a half.
         units: int8 (2, n, colours), written to.
     """

@@ -15,7 +15,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -145,7 +145,7 @@ class Marker:
             CTWLError: see :func:`ctwl_protocol.proxy.open_proxy`.
         """
         if self._proxy is None:
-            proxy = self.bridge.proxy
+            proxy = cast("Proxy | LaterProxy", self.bridge.proxy)  # the bridge of a reader marks nothing
             try:
                 proxy = proxy.open() if isinstance(proxy, LaterProxy) else proxy
             except ImportError as error:

@@ -40,7 +40,11 @@ class Rivals:
 
     @classmethod
     def of(
-        cls, places: NDArray[np.int64], weights: NDArray[np.uint32], observed: NDArray[np.int64], total: int | None = None
+        cls,
+        places: NDArray[np.int64],
+        weights: NDArray[np.uint32],
+        observed: NDArray[np.int64],
+        total: int | None = None,
     ) -> Rivals:
         """The rivals among the tokens of a vocabulary.
 
