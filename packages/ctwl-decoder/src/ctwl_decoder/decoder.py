@@ -239,6 +239,7 @@ class Decoder:
             too_short = finding.variant.tokens < plan.minimum_tokens(self.profile)
             if not plan.whole.score_shares or finding.is_conclusive(alpha) or (too_short and not finding.spans):
                 return self._assembler.analysis(text, finding, plan)  # step 9
+        progress(0, len(variants[0].positions))
         try:
             arithmetic = self.load()
         except ProxyNotFound as error:
