@@ -160,4 +160,4 @@ class DocumentDecoder:
 
 def _within(done: int, size: int, total: int, progress: Callable[[float], None]) -> Callable[[int, int], None]:
     """The progress inside one document of ``size`` characters, as a part of ``total`` characters."""
-    return lambda part, positions: progress((done + size * part / positions) / total)
+    return lambda part, positions: progress((done + size * part / max(positions, 1)) / total)
