@@ -198,6 +198,24 @@ def test_the_command_reads_light_without_torch(tmp_path: Path) -> None:
     assert json.loads(report + "}")["read"] == "light"
 
 
+def test_the_command_reads_whole_without_torch(tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.modules.update(torch=None, transformers=None)\n"
+        "from ctwl_decoder.apps.command import main\n"
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    asked = ["--json", "--full", "--profile", OFFLINE, "--beacon", "700:9", str(RECORDED)]
+    ran = subprocess.run(
+        [sys.executable, "-c", code, *asked], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    report = json.loads(ran.stdout)
+    assert (report["read"], report["arithmetic"], report["provider"]) == ("whole", "float32", 700)
+    refused = [sys.executable, "-c", code, *asked, "--device", "auto"]
+    ran = subprocess.run(refused, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert ran.returncode == 2 and ran.stderr.startswith("ctwl-decode: extra-missing: the proxy LM needs t")
+
+
 def test_a_text_may_be_read_light_only_or_never(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     letter = tmp_path / "letter"
     letter.write_text(PLAIN, encoding="utf-8")

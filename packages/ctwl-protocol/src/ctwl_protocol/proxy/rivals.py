@@ -1,4 +1,4 @@
-"""Rivals: the tokens that could well have stood at a place of a text, and the weight of each (spec section 7.2)."""
+"""Rivals: the tokens that could well have stood at a place of a text, and the weight of each (spec section 7.4)."""
 
 from __future__ import annotations
 
