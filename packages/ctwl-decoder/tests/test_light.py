@@ -205,13 +205,12 @@ def test_the_command_reads_whole_without_torch(tmp_path: Path) -> None:
         "sys.exit(main(sys.argv[1:]))"
     )
     asked = ["--json", "--full", "--profile", OFFLINE, "--beacon", "700:9", str(RECORDED)]
-    ran = subprocess.run(
-        [sys.executable, "-c", code, *asked], capture_output=True, text=True, check=False, cwd=tmp_path
-    )
+    command = [sys.executable, "-c", code, *asked]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert (ran.returncode, ran.stderr) == (0, "")
     report = json.loads(ran.stdout)
     assert (report["read"], report["arithmetic"], report["provider"]) == ("whole", "float32", 700)
-    refused = [sys.executable, "-c", code, *asked, "--device", "auto"]
+    refused = [*command, "--device", "auto"]
     ran = subprocess.run(refused, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert ran.returncode == 2 and ran.stderr.startswith("ctwl-decode: extra-missing: the proxy LM needs t")
 

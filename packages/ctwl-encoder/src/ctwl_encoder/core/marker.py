@@ -151,7 +151,7 @@ class Marker:
             except ImportError as error:
                 raise ExtraMissing(
                     f"{self.strategy} asks the proxy LM, which needs {error.name or error}; install it with: "
-                    "pip install ctwl-encoder. unbiased and gumbel need none"
+                    "pip install 'ctwl-encoder[torch]'. unbiased and gumbel need none"
                 ) from error
             self._proxy = proxy.vanilla() if self.strategy.traits.vanilla else proxy
         return self._proxy
