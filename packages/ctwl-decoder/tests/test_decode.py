@@ -172,7 +172,7 @@ def test_a_block_of_the_proxy_lm_holds_tokens_of_one_text() -> None:
 def test_a_text_longer_than_a_block_is_read(marked: str) -> None:
     """A passage far behind the first block is found where it is; the digits hang on nobody who watches or waits."""
     weigher = small_weigher()
-    head, tail = HUMAN["specialnames"][:7000], HUMAN["objects"][:1500]
+    head, tail = HUMAN["specialnames"][:5500], HUMAN["objects"][:900]
     text = f"{head}\n\n{marked}\n\n{tail}"
     done: list[tuple[int, int]] = []
     asked: Any = {"score": "whole", "beacons": [(700, 9)]}
@@ -182,7 +182,7 @@ def test_a_text_longer_than_a_block_is_read(marked: str) -> None:
     assert done == [(0, report.tokens - 10)] * 2 + [(block.end - 10, report.tokens - 10) for block in blocks]
     with ThreadPoolExecutor(1) as one:
         other = Decoder(weigher).with_weigh(Turns(weigher, one, lambda positions: None))
-        assert other.decode(text, **asked) == report == Decoder(weigher).decode(text, **asked)
+        assert other.decode(text, **asked) == report
     (span,) = report.spans
     assert (span.provider, span.version) == (700, 9)
     start, end = len(head) + 2, len(head) + 2 + len(marked)
