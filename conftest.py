@@ -11,7 +11,7 @@ import hypothesis
 import pytest
 
 if TYPE_CHECKING:
-    from ctwl_protocol.proxy import Proxy
+    from ctwl_protocol.proxy import Proxy, Weigher
 
 hypothesis.settings.register_profile("ctwl", deadline=None)  # the first call compiles; nothing is timed in tests
 hypothesis.settings.load_profile("ctwl")
@@ -28,8 +28,16 @@ def offline_proxy() -> Proxy:
 
 
 @pytest.fixture(scope="session")
+def offline_weigher() -> Weigher:
+    """The same as readers ask it, in NumPy."""
+    from ctwl_protocol.proxy import open_weigher
+
+    return open_weigher(OFFLINE)
+
+
+@pytest.fixture(scope="session")
 def fast_proxy(offline_proxy: Proxy) -> Proxy:
-    """The same as encoder and decoder open it by themselves: in bfloat16 where that is quicker, else the reference."""
+    """The same as encoders open it by themselves: in bfloat16 where that is quicker, else the reference."""
     from ctwl_protocol.proxy import fast_arithmetic, open_proxy
 
     if fast_arithmetic(offline_proxy.device) == offline_proxy.arithmetic:

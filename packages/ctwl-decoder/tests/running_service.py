@@ -15,16 +15,16 @@ from ctwl_decoder.apps.serve.app import create_app
 from ctwl_decoder.apps.serve.limits import Limits
 from ctwl_decoder.apps.serve.manifests import Manifests
 from ctwl_decoder.apps.serve.server import configure
-from ctwl_protocol.proxy import Proxy
+from ctwl_protocol.proxy import Weigher
 
 
 @contextmanager
 def running(
-    proxy: Proxy, manifests: Manifests | None = None, **limits: float
+    weigher: Weigher, manifests: Manifests | None = None, **limits: float
 ) -> Iterator[tuple[uvicorn.Server, httpx.Client]]:
     """A server and its client; the names of limits are those of :class:`ctwl_decoder.apps.serve.limits.Limits`."""
     given = Limits(**limits)  # type: ignore[arg-type]
-    server = uvicorn.Server(configure(create_app(proxy, given, manifests), given))
+    server = uvicorn.Server(configure(create_app(weigher, given, manifests), given))
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
@@ -40,7 +40,7 @@ def running(
 
 
 @contextmanager
-def serving(proxy: Proxy, manifests: Manifests | None = None, **limits: float) -> Iterator[httpx.Client]:
+def serving(weigher: Weigher, manifests: Manifests | None = None, **limits: float) -> Iterator[httpx.Client]:
     """A client of a server of its own."""
-    with running(proxy, manifests, **limits) as (_, client):
+    with running(weigher, manifests, **limits) as (_, client):
         yield client

@@ -35,7 +35,7 @@ from ctwl_decoder.apps.serve.manifests import codes_of_value, open_manifests, va
 from ctwl_decoder.errors import ManifestsUnavailable, OptionOutOfRange
 from ctwl_protocol import Beacon, CTWLError, get_profile
 from ctwl_protocol.profile.private import new_private
-from ctwl_protocol.proxy import Proxy
+from ctwl_protocol.proxy import Weigher
 
 ENTRY = Path(__file__).parents[3] / "interop" / "c2pa" / "softbinding-algorithm.json"
 ALG = "org.ctwl.smollm2-135m.1"
@@ -112,19 +112,19 @@ def test_any_other_value_is_refused(value: str) -> None:
 
 
 @contextmanager
-def answering(proxy: Proxy, source: str) -> Iterator[httpx.Client]:
+def answering(weigher: Weigher, source: str) -> Iterator[httpx.Client]:
     """A client of the API of a service that answers from these manifests."""
-    with serving(proxy, manifests_of(source, proxy.profile)) as client:
+    with serving(weigher, manifests_of(source, weigher.profile)) as client:
         client.base_url = client.base_url.join("v1/")
         yield client
 
 
 @pytest.fixture(scope="module")
-def client(offline_proxy: Proxy, tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+def client(offline_weigher: Weigher, tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     path = tmp_path_factory.mktemp("c2pa") / "bindings.json"
     others = [binding(43207, 99, manifestId=f"urn:uuid:{number:08}") for number in range(12)]
     path.write_text(json.dumps([binding(CODE), binding(43207), *others]))
-    with answering(offline_proxy, str(path)) as found:
+    with answering(offline_weigher, str(path)) as found:
         yield found
 
 
@@ -378,13 +378,13 @@ def replying(body: bytes, status: int = 200, **headers: str) -> Reply:
 
 
 def test_a_provider_s_own_api_is_asked_for_the_codes_of_a_text(
-    offline_proxy: Proxy, certificate: Path, monkeypatch: pytest.MonkeyPatch
+    offline_weigher: Weigher, certificate: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     body = json.dumps({"matches": [{"manifestId": MANIFEST, "similarityScore": 100}]}).encode()
     with (
         provider(certificate, replying(body)) as (url, asked),
-        answering(offline_proxy, url) as client,
+        answering(offline_weigher, url) as client,
     ):
         text = RECORDED.read_bytes()
         found = matches(client.post("/matches/byContent", content=text, headers={"content-type": "text/plain"}))

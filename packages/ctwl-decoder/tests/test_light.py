@@ -25,23 +25,23 @@ from ctwl_decoder.statistics.null import null_of, tail_of
 from ctwl_decoder.statistics.scores import Score
 from ctwl_protocol import Beacon, get_profile
 from ctwl_protocol.errors import ProxyNotFound
-from ctwl_protocol.proxy import LaterProxy, ProxyTokenizer, open_later
+from ctwl_protocol.proxy import ProxyTokenizer, Weigher
 
 OFFLINE, SIZE = "org.ctwl.smollm2-135m.1", get_profile("org.ctwl.smollm2-135m.1").tokenizer.vocabulary
 RECORDED = Path(__file__).parent / "recorded" / "unbiased.txt"  # provider 700, version 9, nonce 21
 PLAIN = "The council met on Tuesday and talked about the bridge, the school and the weather. Nobody was surprised. " * 3
 
 
-def refuses() -> LaterProxy:
-    """The offline profile's proxy, on a machine that has no torch."""
+def refuses(error: Exception | None = None) -> Weigher:
+    """The offline profile's proxy LM where it cannot be loaded: the device needs torch, and there is none."""
 
     def missing() -> object:
-        raise ImportError(name="torch")
+        raise error or ImportError(name="torch")
 
     profile = get_profile(OFFLINE)
     tokenizer = ProxyTokenizer.shipped(profile.tokenizer)
     assert tokenizer is not None
-    return LaterProxy(profile, tokenizer, missing)  # type: ignore[arg-type]
+    return Weigher(profile, tokenizer, missing)  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
@@ -109,17 +109,17 @@ def test_a_marked_text_is_read_without_the_proxy_lm(marked: str) -> None:
 
 
 def test_a_text_that_shows_nothing_asks_for_the_proxy_lm() -> None:
-    with pytest.raises(ExtraMissing, match=r"pip install ctwl-decoder\. If the ranks alone are enough, add --light"):
+    with pytest.raises(ExtraMissing, match=r"'ctwl-decoder\[torch\]'\. If the ranks alone are enough, add --light"):
         Decoder(refuses()).decode(PLAIN)
     with pytest.raises(ExtraMissing) as refused:  # as ``prove`` asks, which has no --light
-        Decoder(refuses()).decode(PLAIN, score="both")
+        Decoder(refuses()).decode(PLAIN, score="whole")
     assert "--light" not in str(refused.value)
 
 
 @pytest.mark.parametrize("text", ["", "The council met on Tuesday and talked about it."])
 def test_a_text_that_is_too_short_never_asks_for_the_proxy_lm(text: str) -> None:
     report = Decoder(refuses()).decode(text)
-    assert (report.outcome, report.needed) == ("too-short", 18) and report.tokens < 12
+    assert (report.outcome, report.needed) == ("too-short", 17) and report.tokens < 12
 
 
 def test_whether_a_text_is_too_short_does_not_hang_on_the_slots_that_were_read() -> None:
@@ -134,10 +134,7 @@ def test_whether_a_text_is_too_short_does_not_hang_on_the_slots_that_were_read()
 
 
 def test_a_proxy_lm_that_is_not_here_leaves_the_ranks() -> None:
-    def missing() -> object:
-        raise ProxyNotFound("the weights are nowhere", "fetch the weights")
-
-    decoder = Decoder(LaterProxy(refuses().profile, refuses().tokenizer, missing))  # type: ignore[arg-type]
+    decoder = Decoder(refuses(ProxyNotFound("the weights are nowhere", "fetch the weights")))
     with pytest.raises(ProxyNotFound) as refused:
         decoder.decode(PLAIN)
     said = str(refused.value).splitlines()
@@ -145,7 +142,7 @@ def test_a_proxy_lm_that_is_not_here_leaves_the_ranks() -> None:
     assert any("--light" in line for line in said) and "  fetch the weights" in said
     assert all(len(line) <= 120 for line in said)
     with pytest.raises(ProxyNotFound, match=r"^the weights are nowhere$"):  # the ranks were not asked for
-        decoder.decode(PLAIN, score="both")
+        decoder.decode(PLAIN, score="whole")
 
 
 def test_the_command_says_that_another_profile_would_not_show(
@@ -170,7 +167,7 @@ def test_a_long_stretch_that_light_cannot_read_is_not_passed_over(marked: str) -
     """What another provider may have written there shows by the proxy LM alone."""
     other = " ".join(f"{i} {word}" for i, word in enumerate(PLAIN.split() * 2))
     asked = []
-    report = Decoder(open_later(OFFLINE)).decode(marked + "\n\n" + other, score="light")
+    report = Decoder(refuses()).decode(marked + "\n\n" + other, score="light")
     assert report.detected
     with pytest.raises(ExtraMissing):
         Decoder(refuses()).decode(marked + "\n\n" + other, progress=lambda done, total: asked.append((done, total)))
@@ -179,7 +176,7 @@ def test_a_long_stretch_that_light_cannot_read_is_not_passed_over(marked: str) -
 
 def test_all_scores_share_one_level() -> None:
     profile = get_profile(OFFLINE)
-    for name in ("auto", "light", "both"):
+    for name in ("auto", "light", "whole"):
         shares = SearchPlan.of(profile, NO_CODES, alpha=ALPHA, score=name).score_shares  # type: ignore[arg-type]
         assert sum(shares.values()) == pytest.approx(1)
     plan = SearchPlan.of(profile, NO_CODES, alpha=ALPHA)
@@ -199,6 +196,23 @@ def test_the_command_reads_light_without_torch(tmp_path: Path) -> None:
     report, _, told = ran.stdout.rpartition("}\n")
     assert told == "0 []\n"
     assert json.loads(report + "}")["read"] == "light"
+
+
+def test_the_command_reads_whole_without_torch(tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.modules.update(torch=None, transformers=None)\n"
+        "from ctwl_decoder.apps.command import main\n"
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    asked = ["--json", "--full", "--profile", OFFLINE, "--beacon", "700:9", str(RECORDED)]
+    command = [sys.executable, "-c", code, *asked]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    report = json.loads(ran.stdout)
+    assert (report["read"], report["arithmetic"], report["provider"]) == ("whole", "float32", 700)
+    refused = [*command, "--device", "auto"]
+    ran = subprocess.run(refused, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert ran.returncode == 2 and ran.stderr.startswith("ctwl-decode: extra-missing: the proxy LM needs t")
 
 
 def test_a_text_may_be_read_light_only_or_never(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

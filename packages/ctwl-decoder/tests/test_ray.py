@@ -74,19 +74,26 @@ def test_a_dataset_gets_the_columns_of_the_results() -> None:
     assert [row["text"] for row in found] == [*TEXTS[:5], None]
     decoder = DocumentDecoder(SETTINGS).decoder
     for row, text in zip(found, TEXTS[:5], strict=False):
-        assert row["p_value"] == decoder.decode(text, beacons=SETTINGS.beacons, score="both").p_value
+        assert row["p_value"] == decoder.decode(text, beacons=SETTINGS.beacons, score="whole").p_value
     assert found[5]["error"] == "text-missing" and found[5]["detected"] is None
 
 
 def test_a_decoder_that_an_actor_cannot_open_is_an_error_of_ours(corpus: Path, tmp_path: Path) -> None:
-    decode = DocumentDecoder(SETTINGS, proxy_path="/nowhere")
+    settings = Settings(get_profile("org.ctwl.smollm2-135m.1"), beacons=SETTINGS.beacons)
+    decode = DocumentDecoder(settings, proxy_path="/nowhere")
     decode.decoder = DocumentDecoder(SETTINGS).decoder  # here it is open
     with pytest.raises(ProxyNotFound, match="nowhere"):
         scan([corpus], tmp_path / "o", decode, engine=on_cluster())
 
 
-def test_a_machine_of_more_gpus_than_cpus_has_an_actor_for_each_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An actor that waited for a CPU would keep its chunk for ever, and the scan would not end."""
+@pytest.mark.parametrize(("device", "needs"), [("auto", {"num_cpus": 0, "num_gpus": 1}), ("cpu", {"num_cpus": 1})])
+def test_a_machine_of_more_gpus_than_cpus_has_an_actor_for_each_gpu(
+    monkeypatch: pytest.MonkeyPatch, device: str, needs: dict[str, int]
+) -> None:
+    """An actor that waited for a CPU would keep its chunk for ever, and the scan would not end.
+
+    Where the proxy LM computes on CPUs, no GPU is kept from others.
+    """
     monkeypatch.setattr(ray, "available_resources", lambda: {"CPU": 1.0, "GPU": 4.0})
     asked: list[dict[str, Any]] = []
 
@@ -96,5 +103,5 @@ def test_a_machine_of_more_gpus_than_cpus_has_an_actor_for_each_gpu(monkeypatch:
 
     monkeypatch.setattr(ray, "remote", remote)
     with pytest.raises(ClusterFailed):
-        list(on_cluster()(DocumentDecoder(SETTINGS), [], lambda size: None))
-    assert [(each["num_cpus"], each["num_gpus"]) for each in asked] == [(0, 1)]
+        list(on_cluster()(DocumentDecoder(SETTINGS, device=device), [], lambda size: None))
+    assert [{name: each[name] for name in each if name.startswith("num_")} for each in asked] == [needs]

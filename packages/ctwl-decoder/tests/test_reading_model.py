@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,19 +16,24 @@ from bigrams import Bigrams
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from many_scripts import TEXT
+from numpy.typing import NDArray
 from tokenizers.processors import TemplateProcessing
 from transformers import LlamaConfig, LlamaForCausalLM
 
+from ctwl_decoder import Decoder
+from ctwl_decoder.apps.command import main
 from ctwl_decoder.errors import ExtraMissing
-from ctwl_decoder.reading_model import ReadingModel
-from ctwl_decoder.statistics.races import RIVALS, UNIT, Race, Races, races_of
+from ctwl_decoder.reading_model import _TEMPERATURES, ReadingModel
+from ctwl_decoder.report.wording import format_p_value
+from ctwl_decoder.text.tokens import tokenize_variants
 from ctwl_encoder import Encoder
 from ctwl_encoder.core.payload import Payload, Seeds
 from ctwl_protocol.causal_lm import load_tokenizer
 from ctwl_protocol.errors import ModelNotFound, TokenizerUnsupported
 from ctwl_protocol.hashing import ranks_of
-from ctwl_protocol.proxy import LaterProxy, Proxy, open_later
-from ctwl_protocol.text.normalization import normalize
+from ctwl_protocol.proxy import Rivals, Weigher, open_weigher
+from ctwl_protocol.proxy.kernel import rivals
+from ctwl_protocol.proxy.rivals import SHARE
 
 OFFLINE = "org.ctwl.smollm2-135m.1"
 PROSE = "The council met on Tuesday and talked about the bridge, the school and the weather. Nobody was surprised. " * 3
@@ -35,13 +42,13 @@ SMALL = {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1, "num_
 
 
 @pytest.fixture(scope="module")
-def proxy() -> LaterProxy:
-    return open_later(OFFLINE)
+def weigher() -> Weigher:
+    return open_weigher(OFFLINE)
 
 
 @pytest.fixture(scope="module")
-def smollm2() -> ReadingModel:
-    return ReadingModel.open("smollm2", OFFLINE, "cpu")
+def smollm2(weigher: Weigher) -> ReadingModel:
+    return ReadingModel.open("smollm2", weigher)
 
 
 @pytest.fixture(scope="module")
@@ -55,116 +62,118 @@ def tiny() -> ReadingModel:
     tokenizer = load_tokenizer("smollm2")
     torch.manual_seed(1)
     model = LlamaForCausalLM(LlamaConfig(vocab_size=len(tokenizer), **SMALL)).eval()
-    return ReadingModel(model, tokenizer, open_later("org.ctwl.gpt2.1"), "tiny")
+    return ReadingModel(model, tokenizer, open_weigher("org.ctwl.gpt2.1"), "tiny")
 
 
-def read(model: ReadingModel, text: str, prompt: str | None = None) -> tuple[np.ndarray, Races]:
-    text = normalize(text)
-    tokens = model.bridge.proxy.tokenizer.encode(text)
-    races = model.races(text, tokens, prompt)
-    check(races)
-    assert not len(races) or (races.place.min() >= 10 and races.place.max() < len(tokens))
-    return tokens, races
+def read(model: ReadingModel, text: str, prompt: str | None = None) -> tuple[NDArray[np.int64], Rivals]:
+    weigher = model.bridge.proxy
+    model.prompt = prompt
+    try:
+        variant = tokenize_variants(text, weigher.tokenizer, weigher.profile)[0]
+        found = model.rivals(variant)
+    finally:
+        model.prompt = None
+    check(found)
+    assert not len(found) or (found.places.min() >= 10 and found.places.max() < variant.tokens)
+    return variant.ids, found
 
 
-def check(races: Races) -> None:
-    """What holds of all races."""
-    n = len(races)
-    assert [each.dtype for each in (races.place, races.tokens, races.weights, races.rest)] == [
-        np.int64, np.int32, np.uint32, np.uint32,
-    ]  # fmt: skip
-    assert races.tokens.shape == races.weights.shape == (n, RIVALS + 1) and races.rest.shape == (n,)
-    assert (np.diff(races.place) >= 0).all()
-    assert (races.tokens[:, 0] >= 0).all() and not races.weights[races.tokens < 0].any()
-    rivals = races.weights[:, 1:].astype(np.int64)
-    assert (np.diff(rivals, axis=1) <= 0).all() and (rivals[races.tokens[:, 1:] >= 0] > 0).all()
-    sums = races.weights.sum(axis=1, dtype=np.int64) + races.rest
-    assert (np.abs(sums - UNIT) <= RIVALS + 1).all()
+def check(found: Rivals) -> None:
+    """What holds of all rivals."""
+    assert (np.diff(found.places) >= 0).all() and found.starts[-1] == len(found.tokens) == len(found.weights)
+    assert (found.total == 1 << 24).all() and (found.weights >= 1).all()
+    owner = np.repeat(np.arange(len(found)), np.diff(found.starts))
+    assert (owner[found.shown] == np.arange(len(found))).all()
+    assert (np.diff(found.tokens.astype(np.int64))[np.diff(owner) == 0] > 0).all()
+    light = found.weights.astype(np.int64) * SHARE < 1 << 24
+    light[found.shown] = False
+    assert not light.any()
+    sums = np.bincount(owner, found.weights, len(found))
+    assert (sums <= (1 << 24) + np.diff(found.starts)).all()
 
 
-def test_where_the_vocabularies_are_equal_a_race_is_a_row_of_the_model(smollm2: ReadingModel) -> None:
-    tokens, races = read(smollm2, PROSE)
+def shown_at(found: Rivals) -> dict[tuple[int, int], float]:
+    """The share of the token shown, by the place and the token."""
+    tokens, shares = found.tokens[found.shown].tolist(), (found.weights[found.shown] / found.total).tolist()
+    return dict(zip(zip(found.places.tolist(), tokens, strict=True), shares, strict=True))
+
+
+def test_where_the_vocabularies_are_equal_the_rivals_are_those_of_the_models_row(smollm2: ReadingModel) -> None:
+    """At the temperature at which the model finds the text likeliest."""
+    ids, found = read(smollm2, PROSE)
     with torch.inference_mode():
-        rows = torch.softmax(smollm2._model(torch.from_numpy(tokens)[None]).logits[0], -1).numpy()
-    plain = races_of(rows[9:-1], tokens[10:], 10)
-    check(plain)
-    where = np.isin(plain.place, races.place)
-    assert where.mean() > 0.98
-    last = races.tokens[:, 0] == tokens[races.place]  # at others the token could still change
-    assert last.mean() > 0.98
-    at = races.place[last] - 10
-    mine, whole = races.weights[last, 0] / UNIT, plain.weights[at, 0] / UNIT
-    assert np.quantile(np.abs(mine - whole), 0.95) < 1e-3
-    assert (races.tokens[last, 1] == plain.tokens[at, 1]).mean() > 0.95
-
-
-def test_the_proxys_own_weights_are_those_of_the_first_place(smollm2: ReadingModel, offline_proxy: Proxy) -> None:
-    tokens, races = read(smollm2, PROSE)
-    weights = offline_proxy.weights(tokens[None, :10])[0]
-    assert races.place[0] == 10
-    known = races.tokens[0] >= 0
-    apart = np.abs(races.weights[0, known] / UNIT - weights[races.tokens[0, known]] / weights.sum())
-    assert np.quantile(apart, 0.98) < 1e-4  # an apostrophe may swallow the letters that follow
+        logits = smollm2._model(torch.from_numpy(ids)[None]).logits[0].float()
+        after = torch.from_numpy(ids[1:])
+        losses = [torch.nn.functional.cross_entropy(logits[:-1] / each, after).item() for each in _TEMPERATURES]
+    scaled = (logits[9:-1] / _TEMPERATURES[int(np.argmin(losses))]).numpy()
+    mine, whole = shown_at(found), shown_at(rivals(np.arange(10, len(ids)), scaled, ids[10:], (), 24))
+    assert len(mine.keys() & whole.keys()) > 0.98 * len(whole)
+    assert max(abs(mine[key] - whole[key]) for key in mine.keys() & whole.keys()) < 5e-3  # negligible mass is left out
 
 
 @pytest.mark.parametrize("prompt", ["The council", "我们"])
 def test_the_token_shown_won_the_race_that_the_encoder_held(
-    bigrams: Bigrams, mistral: Any, proxy: LaterProxy, prompt: str
+    bigrams: Bigrams, mistral: Any, weigher: Weigher, prompt: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Under ``gumbel`` with another vocabulary, the winner of each race follows from the text's code."""
-    encoder = Encoder(bigrams, mistral, proxy)  # type: ignore[arg-type]  # gumbel never asks the proxy LM
+    encoder = Encoder(bigrams, mistral, weigher)  # type: ignore[arg-type]  # gumbel never asks the proxy LM
     asked = {"strategy": "gumbel", "fresh": 0.0, "max_new_tokens": 150, "min_new_tokens": 150, "seed": 3}
     (generation,) = encoder.generate([prompt], 77, 7, **asked)
-    model = ReadingModel(bigrams, mistral, proxy, "bigrams")
-    tokens, races = read(model, generation.text, prompt)
-    assert len(np.unique(races.place)) > 0.4 * (len(tokens) - 10)  # many a token of the model shows several
-    seeds, pairs = Seeds(proxy.profile), list(pairwise(tokens.tolist()))
+    monkeypatch.setattr("ctwl_decoder.reading_model._TEMPERATURES", (1.0,))  # as it was written
+    model = ReadingModel(bigrams, mistral, weigher, "bigrams")
+    tokens, found = read(model, generation.text, prompt)
+    assert len(np.unique(found.places)) > 0.4 * (len(tokens) - 10)  # many a token of the model shows several
+    seeds, pairs = Seeds(weigher.profile), list(pairwise(tokens.tolist()))
     won: dict[int, list[bool]] = {code: [] for code in (generation.record.carried[0], 1)}
-    for place, row, weights in zip(races.place.tolist(), races.tokens, races.weights, strict=True):
-        context = int(tokens[place - 1])
+    for i, place in enumerate(found.places.tolist()):
+        rows = slice(found.starts[i], found.starts[i + 1])
+        row, weights, context = found.tokens[rows].astype(np.int64), found.weights[rows], int(tokens[place - 1])
         # What stood behind the same token before took no part.
-        seen = [token for before, token in pairs[9 : place - 1] if before == context]
-        part = (row >= 0) & ~np.isin(row, seen)
-        for code in won if part[0] else ():
-            seed = seeds.of(Payload((code,)), (0, (context,)))
-            ranks = ranks_of(np.uint32(seed), row[part].astype(np.int64))
-            times = -np.log1p(-(ranks.astype(np.float64) + 0.5) / 2**32) / weights[part]
-            won[code].append(int(times.argmin()) == 0)
+        part = ~np.isin(row, [token for before, token in pairs[9 : place - 1] if before == context])
+        shown = found.shown[i] - found.starts[i]
+        for code in won if part[shown] else ():
+            ranks = ranks_of(np.uint32(seeds.of(Payload((code,)), (0, (context,)))), row)
+            times = np.where(part, -np.log1p(-(ranks.astype(np.float64) + 0.5) / 2**32) / weights, np.inf)
+            won[code].append(int(times.argmin()) == shown)
     right, wrong = won.values()
     assert len(right) > 40
     assert np.mean(right) > 0.8 > 0.6 > np.mean(wrong)
 
 
 def test_blocks_change_nothing_that_the_model_does_not_see(
-    bigrams: Bigrams, mistral: Any, proxy: LaterProxy, monkeypatch: pytest.MonkeyPatch
+    bigrams: Bigrams, mistral: Any, weigher: Weigher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """These models look at one token alone, so each block gives what one pass gives."""
-    whole = ReadingModel(bigrams, mistral, proxy, "whole")
+    monkeypatch.setattr("ctwl_decoder.reading_model._TEMPERATURES", (1.0,))  # else each block has its own
+    whole = ReadingModel(bigrams, mistral, weigher, "whole")
     monkeypatch.setattr(bigrams.config, "max_position_embeddings", 64)
-    blocks = ReadingModel(bigrams, mistral, proxy, "blocks")
+    blocks = ReadingModel(bigrams, mistral, weigher, "blocks")
     for prompt in (None, "short", PROSE):
         (_, one), (_, other) = read(whole, TEXT, prompt), read(blocks, TEXT, prompt)
-        assert (one.place == other.place).all() and (one.tokens[:, 0] == other.tokens[:, 0]).all()
-        assert np.abs(one.weights.astype(np.int64) - other.weights).max() < UNIT * 1e-4
+        ours, theirs = shown_at(one), shown_at(other)
+        assert ours.keys() == theirs.keys()
+        assert max(abs(ours[key] - theirs[key]) for key in ours) < 1e-4
 
 
 def test_a_prompt_is_what_the_model_saw() -> None:
     """Its special tokens are some, those of the text are text; the tokenizer's first token comes once."""
     tokenizer = load_tokenizer("smollm2")
     bos, end = (tokenizer.convert_tokens_to_ids(name) for name in ("<|im_start|>", "<|im_end|>"))
-    plain = ReadingModel(tiny()._model, tokenizer, open_later(OFFLINE), "plain")
-    assert plain._encode("It", None)[0] == []
+    plain = ReadingModel(tiny()._model, tokenizer, open_weigher(OFFLINE), "plain")
+    assert plain._encode("It")[0] == []
     tokenizer.backend_tokenizer.post_processor = TemplateProcessing("<|im_start|> $A", None, [("<|im_start|>", bos)])
     for prompt in ("<|im_start|>user\nWhy?<|im_end|>", "user\nWhy?<|im_end|>"):
-        before, text = plain._encode("It is <|im_end|> so", prompt)
+        plain.prompt = prompt
+        before, text = plain._encode("It is <|im_end|> so")
         assert before.count(bos) == before.count(end) == 1 and before[0] == bos
         assert end not in text
-    assert plain._encode("It", None)[0] == [bos]
+    plain.prompt = None
+    assert plain._encode("It")[0] == [bos]
 
 
 def test_a_prompt_changes_what_is_likely(smollm2: ReadingModel) -> None:
     (_, alone), (_, behind) = read(smollm2, PROSE[:200]), read(smollm2, PROSE[:200], PROSE)
-    assert behind.weights[:, 0].mean() > 1.5 * alone.weights[:, 0].mean()
+    assert np.mean(list(shown_at(behind).values())) > 1.5 * np.mean(list(shown_at(alone).values()))
 
 
 @settings(max_examples=20)
@@ -177,9 +186,9 @@ def test_nothing_is_refused(text: str) -> None:
 
 @pytest.mark.parametrize("odd", ["\x04", "z" * 700, "<|im_end|>"])
 def test_behind_what_the_model_cannot_write_the_walk_goes_on(odd: str) -> None:
-    tokens, races = read(tiny(), f"{PROSE[:100]} {odd} {PROSE[:200]}")
+    tokens, found = read(tiny(), f"{PROSE[:100]} {odd} {PROSE[:200]}")
     tail = len(tiny().bridge.proxy.tokenizer.encode(PROSE[:150]))
-    assert np.isin(np.arange(len(tokens) - tail, len(tokens)), races.place).mean() > 0.4
+    assert np.isin(np.arange(len(tokens) - tail, len(tokens)), found.places).mean() > 0.4
 
 
 def test_an_empty_text_has_no_race(smollm2: ReadingModel) -> None:
@@ -188,36 +197,53 @@ def test_an_empty_text_has_no_race(smollm2: ReadingModel) -> None:
 
 
 def test_what_cannot_read_is_refused(
-    mistral: Any, proxy: LaterProxy, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+    mistral: Any, weigher: Weigher, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
     small = LlamaForCausalLM(LlamaConfig(vocab_size=100, **SMALL))
     with pytest.raises(TokenizerUnsupported, match="another model's"):
-        ReadingModel(small, mistral, proxy, "small")
+        ReadingModel(small, mistral, weigher, "small")
     with pytest.raises(ModelNotFound, match="smollm2"):
-        ReadingModel.open(tmp_path, OFFLINE)
+        ReadingModel.open(tmp_path, weigher)
     monkeypatch.delitem(sys.modules, "ctwl_protocol.causal_lm")
     monkeypatch.setitem(sys.modules, "transformers", None)
-    with pytest.raises(ExtraMissing, match="pip install ctwl-decoder"):
-        ReadingModel.open("smollm2", OFFLINE)
+    with pytest.raises(ExtraMissing, match=r"pip install 'ctwl-decoder\[torch\]'"):
+        ReadingModel.open("smollm2", weigher)
 
 
-def test_the_order_of_rivals_is_their_weight_and_then_their_id() -> None:
-    races = Races.of([
-        Race(12, 5, np.array([2, 3, 5, 9]), np.array([0.25, 0.125, 0.0, 0.25])),
-        Race(11, 2, np.array([1, 2, 3]), np.array([2.0**-26, 0.5, 2.0**-25])),
-    ])  # fmt: skip
-    check(races)
-    assert races.place.tolist() == [11, 12]
-    assert races.tokens[:, :5].tolist() == [[2, 3, -1, -1, -1], [5, 2, 9, 3, -1]]
-    assert races.weights[:, :4].tolist() == [[1 << 23, 1, 0, 0], [0, 1 << 22, 1 << 22, 1 << 21]]
-    assert races.rest.tolist() == [(1 << 23) - 1, 3 << 21]
+# ---- the decoder ----
 
 
-def test_of_alike_rivals_those_of_the_smallest_ids_are_kept() -> None:
-    alike = np.full((2, 1000), 1 / 1000, dtype=np.float32)
-    alike[1, 990] = 0.5
-    races = races_of(alike, np.array([700, 3]), 10)
-    assert races.tokens[0].tolist() == [700, *range(RIVALS)]
-    assert races.tokens[1].tolist() == [3, 990, *(i for i in range(RIVALS) if i != 3)]
-    assert races.rest[0] == UNIT - int(races.weights[0].sum())
-    assert races.rest[1] == max(UNIT - int(races.weights[1].sum()), 0)
+@pytest.mark.slow
+def test_the_provider_s_own_model_finds_more_and_with_the_prompt_still_more(
+    bigrams: Bigrams, mistral: Any, weigher: Weigher
+) -> None:
+    encoder = Encoder(bigrams, mistral, weigher)  # type: ignore[arg-type]  # gumbel never asks the proxy LM
+    asked = {"strategy": "gumbel", "fresh": 0.0, "max_new_tokens": 150, "min_new_tokens": 150, "seed": 3}
+    (written,) = encoder.generate(["The council"], 77, 7, **asked)
+    p_values = []
+    for model in (None, ReadingModel(bigrams, mistral, weigher, "our model", "The council")):
+        report = Decoder(weigher, reading_model=model).decode(written.text, score="race")
+        assert report.reading_model == (model and "our model") and report.read == "whole"
+        p_values.append(report.p_value)
+    assert report.code == written.beacon.code
+    assert p_values[1] < 1e-3 * p_values[0]
+
+
+def test_the_command_reads_by_a_model_that_it_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "prompt").write_text("The new bridge", encoding="utf-8")
+    letter = str(Path(__file__).parent / "recorded" / "unbiased.txt")
+    command = ["--profile", OFFLINE, "--full", "--beacon", "700:9", "--reading-model", "smollm2"]
+    assert main([*command, "--prompt", str(tmp_path / "prompt"), "--json", letter]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["read"], told["reading_model"], told["arithmetic"]) == ("whole", "smollm2", "float32")
+    assert main([*command, letter]) == 0
+    said = capsys.readouterr().out
+    assert "(smollm2 in float32)" in said and f"p-value   {format_p_value(told['p_value'])} " not in said
+    assert main(["--profile", OFFLINE, "--prompt", str(tmp_path / "prompt"), letter]) == 2
+    assert "--prompt needs --reading-model" in capsys.readouterr().err
+
+
+def test_where_the_ranks_are_enough_no_model_is_named(smollm2: ReadingModel, weigher: Weigher) -> None:
+    text = (Path(__file__).parent / "recorded" / "unbiased.txt").read_text(encoding="utf-8")
+    report = Decoder(weigher, reading_model=smollm2).decode(text)
+    assert (report.read, report.reading_model, report.arithmetic) == ("light", None, "integer")

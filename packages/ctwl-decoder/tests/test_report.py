@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from html import unescape
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -30,12 +30,13 @@ from ctwl_decoder.search.finding import Finding, find
 from ctwl_decoder.search.plan import NO_CODES, SearchPlan
 from ctwl_decoder.search.records import RecordReader
 from ctwl_decoder.search.spans import PositionSpan
-from ctwl_decoder.statistics.evidence import observe
-from ctwl_decoder.statistics.scores import NAT, position_scores, rank_table, soft_table
+from ctwl_decoder.statistics.evidence import permutations
+from ctwl_decoder.statistics.light import likelier, rank_table, soft_table
+from ctwl_decoder.statistics.scores import NAT, position_scores
 from ctwl_decoder.text.tokens import tokenize_variants
 from ctwl_protocol import get_profile
 from ctwl_protocol.profile import TOY
-from ctwl_protocol.proxy import open_proxy
+from ctwl_protocol.proxy import Rivals, open_weigher
 from ctwl_protocol.registry import load_trusted
 
 HOP = Hop(provider=42, version=3, nonce=7, name=None, model=None, state="unregistered")
@@ -50,9 +51,9 @@ def report(*records: ReadRecord) -> Report:
     spans = [Span(start=900 * i, end=900 * i + 800, tokens=200, record=each, **codes) for i, each in enumerate(records)]
     return Report(
         outcome="found", detected=True, spans=spans, **codes, record=records[0], likeliest=None,
-        alpha=1e-4, test="exact", score="soft", posterior=None, hits=90, expected=50.0, scored=100, tokens=450,
+        alpha=1e-4, score="half", hits=90, expected=50.0, scored=100, tokens=450,
         needed=40, form="as given", searched=1 << 20, registry="a registry", profile="org.example.1",
-        profile_digest="0" * 64, read="whole", arithmetic="float32",
+        profile_digest="0" * 64, read="whole", reading_model=None, arithmetic="float32",
     )  # fmt: skip
 
 
@@ -114,6 +115,30 @@ def test_a_p_value_above_the_level_is_told_apart_from_it(p: float, alpha: float)
     assert f"has p = {found[1]}; the level is {found[2]}." in caveats(none)[0]
 
 
+def test_a_code_that_texts_of_a_kind_fit_is_said_to_be_none_and_why() -> None:
+    none = nothing(outcome="none", p_value=1e-9)
+    assert "p = 1.0e-9. No other code fits this text as well, but texts of its kind may fit this code" in describe(none)
+    assert any("texts of its kind may fit this code" in each for each in caveats(none))
+    assert "texts of its kind" not in describe(nothing(outcome="none")) + "".join(caveats(nothing(outcome="none")))
+
+
+def test_the_language_model_that_read_is_named() -> None:
+    own = report(RECORD).model_copy(update={"reading_model": "our-model", "arithmetic": "bfloat16"})
+    for found, says in ((report(RECORD), "the proxy LM in float32"), (own, "our-model in bfloat16")):
+        console = Console(file=io.StringIO(), width=300)
+        show(analysis_of("abcdef", found), console)
+        assert isinstance(console.file, io.StringIO)
+        assert all(says in told for told in (describe(found), html_report(analysis_of("abcdef", found))))
+        assert says in console.file.getvalue()
+
+
+def test_the_score_that_shows_the_code_is_named() -> None:
+    for score in ("half", "race", "light-soft", "light-rank"):
+        found = report(RECORD).model_copy(update={"score": score})
+        assert f"90 of 100 by the {score} score" in describe(found)
+        assert f"shown by the {score} score" in html_report(analysis_of("abcdef", found))
+
+
 def test_nobody_is_told_that_a_published_key_is_secret() -> None:
     """Whatever the name of the profile that has the key."""
     copied = get_profile(TOY).model_copy(update={"name": "com.example.mark.1"})
@@ -141,9 +166,22 @@ def test_a_text_of_repeats_is_too_short() -> None:
         assert "750 tokens, of which too few say something new, and the test needs at least 40" in told
 
 
-@pytest.mark.parametrize(("score", "table"), [("soft", soft_table((1, 2))), ("rank", rank_table())])
-def test_every_shade_of_evidence_is_one_that_a_score_reaches(score: str, table: tuple[tuple[int, ...], ...]) -> None:
-    assert {evidence_level(units / NAT, score) for row in table for units in row} == {-3, -2, -1, 0, 1, 2, 3}
+def units_reached() -> dict[str, set[int]]:
+    """The units that each score gives: the light ones of any rank, the others of many races."""
+    rng, count = np.random.default_rng(1), 400
+    weights = (rng.dirichlet(np.full(20, 0.3), count) * 2**24).astype(np.uint32)
+    many = Rivals.of(np.arange(count), weights, np.array([rng.choice(20, p=row / row.sum()) for row in weights]))
+    seeds = rng.integers(0, 2**32, (count, 40), dtype=np.uint32)
+    found = {
+        score.value: set(units.ravel().tolist()) for score, units in position_scores(many, 0, seeds, (1, 2)).items()
+    }
+    by_rank = {unit for token in range(0, 49152, 999) for unit in rank_table(likelier(49152, token))}
+    return found | {"light-soft": set(soft_table((1, 2))), "light-rank": by_rank}
+
+
+def test_every_shade_of_evidence_is_one_that_a_score_reaches() -> None:
+    for score, units in units_reached().items():
+        assert {evidence_level(each / NAT, score) for each in units} == {-3, -2, -1, 0, 1, 2, 3}, score
 
 
 @pytest.mark.parametrize("environment", [{"TERM": "xterm"}, {"TERM": "xterm-256color", "NO_COLOR": "1"},
@@ -262,12 +300,12 @@ def test_a_page_of_hardly_any_text_is_whole(tokens: int) -> None:
 @cache
 def found_in_a_short_text() -> tuple[Assembler, SearchPlan, Finding, str]:
     profile, text = get_profile(TOY), "Caf\u00e9 au lait, \U0001f600 and tea!"
-    proxy, reader = open_proxy(profile), RecordReader(profile)
+    weigher, reader = open_weigher(profile), RecordReader(profile)
     assembler = Assembler(reader, Interpreter(profile, load_trusted(), None, (0,)))
-    plan = SearchPlan.of(profile, NO_CODES, alpha=0.01, score="soft")
-    (variant,) = tokenize_variants(text, proxy.tokenizer, profile)
-    evidence = observe(proxy, variant.positions)
-    units = partial(position_scores, evidence=evidence, sigma=profile.sigma)
+    plan = SearchPlan.of(profile, NO_CODES, alpha=0.01, score="half")
+    (variant,) = tokenize_variants(text, weigher.tokenizer, profile)
+    seeds = permutations(profile, variant.positions.contexts)
+    units = position_scores(weigher.rivals(variant.ids), profile.prefix_length, seeds, profile.sigma)
     return assembler, plan, find(variant, units, plan, reader), text
 
 

@@ -35,7 +35,7 @@ from ctwl_decoder.errors import (
 from ctwl_decoder.options import MAX_BYTES
 from ctwl_protocol import Beacon, Profile, get_profile, hashing
 from ctwl_protocol.errors import FileUnwritable
-from ctwl_protocol.proxy import Proxy, open_proxy
+from ctwl_protocol.proxy import Weigher, open_weigher
 from ctwl_protocol.registry import bundled
 
 VANILLA = "org.ctwl.smollm2-135m.vanilla.1"
@@ -48,10 +48,10 @@ def small(**changes: Any) -> Profile:
     return Profile.model_validate(document)
 
 
-def marked_text(proxy: Proxy, code: int, words: int, seed: int) -> str:
+def marked_text(weigher: Weigher, code: int, words: int, seed: int) -> str:
     """Words of one token each, all in the half of the vocabulary that the code's colour picks."""
-    profile, rng = proxy.profile, np.random.default_rng(seed)
-    vocabulary = proxy.tokenizer.vocabulary
+    profile, rng = weigher.profile, np.random.default_rng(seed)
+    vocabulary = weigher.tokenizer.vocabulary
     whole = [vocabulary[w] for w in vocabulary if w[0] == "Ġ" and w[1:].isascii() and w[1:].isalpha() and len(w) > 4]
     ids = [whole[0]]
     for _ in range(words):
@@ -60,17 +60,17 @@ def marked_text(proxy: Proxy, code: int, words: int, seed: int) -> str:
         colour = hashing.code_colours(hashing.colour_seed(profile.key, ids[-1:]), one, profile.colours)
         order = np.argsort(hashing.ranks(int(seeds[colour][0]), len(vocabulary)))
         ids.append(int(rng.choice(np.intersect1d(order[: len(order) * 9 // 20], whole))))
-    return proxy.tokenizer.decode(np.array(ids)).strip()
+    return weigher.tokenizer.decode(np.array(ids)).strip()
 
 
 @pytest.fixture(scope="module")
 def decoder() -> Decoder:
-    return Decoder(Proxy(small(), open_proxy(VANILLA).tokenizer, None))
+    return Decoder(Weigher(small(), open_weigher(VANILLA).tokenizer))
 
 
 @pytest.fixture(scope="module")
 def marked(decoder: Decoder) -> str:
-    return marked_text(decoder.proxy, Beacon(700, 9, 21).code, 120, 4)
+    return marked_text(decoder.weigher, Beacon(700, 9, 21).code, 120, 4)
 
 
 @pytest.fixture(autouse=True)
@@ -109,7 +109,7 @@ class Never(Decoder):
 
 @pytest.fixture
 def never(decoder: Decoder, settings: Settings) -> DocumentDecoder:
-    return by(Never(decoder.proxy), settings)
+    return by(Never(decoder.weigher), settings)
 
 
 # ---- the rows ----
@@ -144,7 +144,7 @@ def test_every_row_is_the_decoders_own_report(
     out = tmp_path / "out.parquet"
     scan([jsonl(tmp_path / "a.jsonl", texts)], out, by(decoder, settings))
     for text, row in zip(texts, rows(out), strict=True):
-        report = decoder.decode(text, beacons=settings.beacons, score="both")
+        report = decoder.decode(text, beacons=settings.beacons, score="whole")
         assert (row["detected"], row["p_value"], row["tokens"]) == (report.detected, report.p_value, report.tokens)
         known = {"layout", "codes", "p_value"}
         spans = [span.model_dump(exclude={"tokens", "record"}) for span in report.spans]
@@ -185,9 +185,9 @@ def test_a_level_that_is_none_is_refused_for_the_screen(level: str, tmp_path: Pa
 
 
 def test_codes_that_are_no_beacons_are_numbers(decoder: Decoder, tmp_path: Path) -> None:
-    proxy = Proxy(small(code_bits=10), decoder.proxy.tokenizer, None)
-    corpus = jsonl(tmp_path / "a.jsonl", [marked_text(proxy, 77, 100, 1)])
-    summary = scan([corpus], tmp_path / "o", by(Decoder(proxy), Settings(proxy.profile)))
+    weigher = Weigher(small(code_bits=10), decoder.tokenizer)
+    corpus = jsonl(tmp_path / "a.jsonl", [marked_text(weigher, 77, 100, 1)])
+    summary = scan([corpus], tmp_path / "o", by(Decoder(weigher), Settings(weigher.profile)))
     (row,) = rows(tmp_path / "o")
     assert (row["code"], row["provider"], row["spans"][0]["provider"]) == (77, None, None)
     assert "1 of code 77" in str(summary)
@@ -201,7 +201,7 @@ def test_the_result_says_what_it_follows_from(decoder: Decoder, settings: Settin
     assert told["ctwl.profile"] == "org.example.scan.1"
     assert told["ctwl.profile_digest"] == settings.profile.digest
     assert (float(told["ctwl.alpha"]), told["ctwl.searched"]) == (1e-4, "64")
-    assert (told["ctwl.format"], told["ctwl.arithmetic"]) == ("ctwl-scan/4", decoder.proxy.arithmetic)
+    assert (told["ctwl.format"], told["ctwl.arithmetic"]) == ("ctwl-scan/4", decoder.load())
 
 
 # ---- other engines ----
@@ -212,7 +212,7 @@ def test_tables_of_documents_are_decoded_wherever_a_pickle_goes(
 ) -> None:
     """As Ray, Spark and datasets hand them over: other columns stay, and each process opens a decoder of its own."""
     decode = by(decoder, settings)
-    assert decode.decoder.proxy is decoder.proxy
+    assert decode.decoder.weigher is decoder.weigher
     copy = pickle.loads(pickle.dumps(decode))
     assert "decoder" not in vars(copy)
     rows = copy(pa.table({"key": [7, 8, 9], "text": [marked, None, "short"]}))
@@ -468,7 +468,7 @@ class Counting(Decoder):
 
 
 def test_what_is_done_is_not_done_again(decoder: Decoder, begun: Callable[..., Summary], tmp_path: Path) -> None:
-    counting = Counting(decoder.proxy)
+    counting = Counting(decoder.weigher)
     summary = begun(decoder=counting)
     assert summary.documents == 20 and "8 of 20 were done before" in str(summary)
     assert counting.texts == 12
@@ -481,7 +481,7 @@ def test_a_part_that_does_not_hold_its_documents_is_made_again(
     first, second = sorted(parts_of(tmp_path / "o").glob("part-*"))
     first.write_bytes(second.read_bytes())
     second.write_bytes(b"PAR1 torn")
-    counting = Counting(decoder.proxy)
+    counting = Counting(decoder.weigher)
     begun(decoder=counting)
     assert counting.texts == 20
     assert [row["row"] for row in rows(tmp_path / "o")] == list(range(20))
@@ -519,7 +519,7 @@ def test_going_on_in_another_arithmetic_is_refused(
     decoder: Decoder, begun: Callable[..., Summary], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another processor may compute other weights, and so other p-values."""
-    monkeypatch.setattr(decoder.proxy, "arithmetic", "another")
+    monkeypatch.setattr(decoder, "load", lambda: "another")
     with pytest.raises(ScanSettingsDiffer, match=r'arithmetic was ".*" and is "another"'):
         begun()
 
@@ -694,12 +694,12 @@ from ctwl_decoder.apps.scan.decoding import DocumentDecoder
 from ctwl_decoder.apps.scan.job import parts_of, scan
 from ctwl_decoder.apps.scan.settings import Settings
 from ctwl_protocol import get_profile
-from ctwl_protocol.proxy import Proxy, open_proxy
+from ctwl_protocol.proxy import Weigher, open_weigher
 
 corpus, folder = Path(sys.argv[1]), Path(sys.argv[2])
 profile = get_profile(sys.argv[3])
 decode = DocumentDecoder(Settings(profile, beacons=((700, 9),)))
-decode.decoder = Decoder(Proxy(profile, open_proxy("org.ctwl.smollm2-135m.vanilla.1").tokenizer, None))
+decode.decoder = Decoder(Weigher(profile, open_weigher("org.ctwl.smollm2-135m.vanilla.1").tokenizer))
 chunks.MOST_DOCUMENTS = 4
 
 def whole(out, few):
@@ -784,11 +784,11 @@ from ctwl_decoder.apps.scan.decoding import DocumentDecoder
 from ctwl_decoder.apps.scan.job import scan
 from ctwl_decoder.apps.scan.settings import Settings
 from ctwl_protocol import get_profile
-from ctwl_protocol.proxy import Proxy, open_proxy
+from ctwl_protocol.proxy import Weigher, open_weigher
 
 profile = get_profile(sys.argv[1])
 decode = DocumentDecoder(Settings(profile, beacons=((700, 9),)))
-decode.decoder = Decoder(Proxy(profile, open_proxy("org.ctwl.smollm2-135m.vanilla.1").tokenizer, None))
+decode.decoder = Decoder(Weigher(profile, open_weigher("org.ctwl.smollm2-135m.vanilla.1").tokenizer))
 for corpus in map(Path, sys.argv[2:]):
     scan([corpus / "a.jsonl"], corpus / "out", decode)
     (table,) = corpus_files([corpus / "b.parquet"])
@@ -908,7 +908,7 @@ def test_without_pyarrow_the_command_says_what_to_install(
     assert capsys.readouterr().err.endswith("pip install 'ctwl-decoder[scan]'\n")
 
 
-def test_without_torch_a_scan_reads_light_or_says_what_to_install(tmp_path: Path) -> None:
+def test_without_torch_a_scan_reads_whole_or_says_what_a_device_needs(tmp_path: Path) -> None:
     (tmp_path / "letter.txt").write_text(PLAIN)
     code = (
         "import sys; sys.modules.update(torch=None, transformers=None)\n"
@@ -918,9 +918,13 @@ def test_without_torch_a_scan_reads_light_or_says_what_to_install(tmp_path: Path
     command = [sys.executable, "-c", code, "letter.txt", "--profile", "org.ctwl.smollm2-135m.1", "--out"]
     light = subprocess.run([*command, "light", "--light"], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert (light.returncode, light.stderr) == (0, "") and "documents  1" in light.stdout
-    whole = subprocess.run([*command, "whole"], capture_output=True, text=True, check=False, cwd=tmp_path)
-    assert whole.returncode == 2 and whole.stderr.startswith("ctwl-decode: extra-missing: the proxy LM needs torch")
-    assert "pip install ctwl-decoder" in whole.stderr and "add --light" in whole.stderr
+    whole = [*command, "whole", "--full"]
+    read = subprocess.run(whole, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (read.returncode, read.stderr) == (0, "") and "1 whole" in read.stdout
+    asked = [*whole, "--overwrite", "--device", "auto"]
+    refused = subprocess.run(asked, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert refused.returncode == 2 and refused.stderr.startswith("ctwl-decode: extra-missing: the proxy LM needs t")
+    assert "pip install 'ctwl-decoder[torch]'" in refused.stderr and "add --light" in refused.stderr
 
 
 def test_settings_are_checked_before_any_work() -> None:

@@ -17,6 +17,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from functools import partial
 
 import httpx
@@ -24,38 +25,40 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from running_service import running, serving
+from small_lm import small_weigher
 
 from ctwl_decoder import Decoder, Report
 from ctwl_decoder.apps.serve.admission import Admission, client_of
 from ctwl_decoder.apps.serve.command import main
 from ctwl_decoder.apps.serve.limits import Limits
-from ctwl_decoder.apps.serve.observer import Observer
 from ctwl_decoder.apps.serve.service import Service
+from ctwl_decoder.apps.serve.turns import Turns
 from ctwl_decoder.errors import OptionOutOfRange, RequestCancelled, ServiceClosing
 from ctwl_decoder.report.html import html_report
+from ctwl_decoder.text.tokens import TokenizedVariant, tokenize_variants
 from ctwl_protocol import Profile
 from ctwl_protocol.errors import RegistryError, TokenOutOfRange
-from ctwl_protocol.proxy import Proxy, open_proxy
-from ctwl_protocol.text.positions import Positions, positions
+from ctwl_protocol.proxy import Rivals, Weigher, open_weigher
+from ctwl_protocol.text.blocks import LENGTH, Block
 
 VANILLA = "org.ctwl.smollm2-135m.vanilla.1"
 HUMAN = pydoc_data.topics.topics["exceptions"]
 QUESTION = {"text": HUMAN[:600]}
 
 
-class Gated(Proxy):
-    """A proxy without an LM that stops at a gate, so that tests can look at work in progress."""
+class Gated(Weigher):
+    """A weigher without an LM that stops at a gate, so that tests can look at work in progress."""
 
-    def __init__(self, proxy: Proxy) -> None:
-        super().__init__(proxy.profile, proxy.tokenizer, None)
+    def __init__(self, weigher: Weigher) -> None:
+        super().__init__(weigher.profile, weigher.tokenizer)
         self.gate = threading.Event()
         self.gate.set()
         self.sizes: list[int] = []
 
-    def weights(self, windows: NDArray[np.int64]) -> NDArray[np.uint32]:
-        self.sizes.append(len(windows))
+    def rivals_in(self, ids: NDArray[np.int64], block: Block) -> Rivals:
+        self.sizes.append(block.end - block.first)
         assert self.gate.wait(30)
-        return super().weights(windows)
+        return super().rivals_in(ids, block)
 
     @contextmanager
     def closed(self) -> Iterator[None]:
@@ -67,25 +70,25 @@ class Gated(Proxy):
 
 
 @pytest.fixture(scope="session")
-def vanilla() -> Proxy:
-    return open_proxy(VANILLA)
+def vanilla() -> Weigher:
+    return open_weigher(VANILLA)
 
 
 @pytest.fixture(scope="session")
-def small(vanilla: Proxy) -> Proxy:
+def small(vanilla: Weigher) -> Weigher:
     """A private profile of few codes, so that scoring takes no time."""
     document = {**vanilla.profile.model_dump(), "code_bits": 10, "name": "org.example.small.1", "key": bytes(32)}
-    return Proxy(Profile.model_validate(document), vanilla.tokenizer, None)
+    return Weigher(Profile.model_validate(document), vanilla.tokenizer)
 
 
 @pytest.fixture(scope="module")
-def client(small: Proxy) -> Iterator[httpx.Client]:
+def client(small: Weigher) -> Iterator[httpx.Client]:
     with serving(small) as found:
         yield found
 
 
 @pytest.fixture(scope="module")
-def gated(small: Proxy) -> Gated:
+def gated(small: Weigher) -> Gated:
     return Gated(small)
 
 
@@ -130,12 +133,12 @@ def answer_of(connection: socket.socket) -> bytes:
 # ---- endpoints ----
 
 
-def test_the_api_answers_as_the_decoder_does(vanilla: Proxy) -> None:
-    options = {"alpha": 0.01, "score": "count", "beacons": [[700, 9]]}
+def test_the_api_answers_as_the_decoder_does(vanilla: Weigher) -> None:
+    options = {"alpha": 0.01, "score": "half", "beacons": [[700, 9]]}
     with serving(vanilla) as client:
         answer = client.post("/v1/decode", json=QUESTION | options)
     assert answer.status_code == 200
-    expected = Decoder(vanilla).decode(HUMAN[:600], alpha=0.01, score="count", beacons=[(700, 9)])
+    expected = Decoder(vanilla).decode(HUMAN[:600], alpha=0.01, score="half", beacons=[(700, 9)])
     assert Report.model_validate_json(answer.content) == expected
 
 
@@ -149,7 +152,7 @@ def test_the_api_answers_as_the_decoder_does(vanilla: Proxy) -> None:
     ],
     ids=["form", "a browser's line ends", "file", "no file chosen"],
 )
-def test_the_report_is_a_page_with_only_its_own_style(client: httpx.Client, small: Proxy, sent: dict) -> None:
+def test_the_report_is_a_page_with_only_its_own_style(client: httpx.Client, small: Weigher, sent: dict) -> None:
     answer = client.post("/report", **sent)
     assert answer.status_code == 200
     assert answer.text == html_report(Decoder(small).analyse(HUMAN[:600]))
@@ -166,7 +169,7 @@ def test_every_answer_forbids_what_it_does_not_need(client: httpx.Client) -> Non
         assert headers["cache-control"] == "no-store"
 
 
-def test_the_page_may_ask_its_own_service_and_nothing_else(client: httpx.Client, small: Proxy) -> None:
+def test_the_page_may_ask_its_own_service_and_nothing_else(client: httpx.Client, small: Weigher) -> None:
     answer = client.get("/")
     policy = answer.headers["content-security-policy"].split("; ")
     assert "connect-src 'self'" in policy and not any("'unsafe" in each for each in policy)
@@ -180,20 +183,20 @@ def test_what_watches_services_may_ask_for_heads(client: httpx.Client) -> None:
         assert (answer.status_code, answer.content) == (200, b"")
 
 
-def test_the_profile_comes_with_the_limits(client: httpx.Client, small: Proxy) -> None:
+def test_the_profile_comes_with_the_limits(client: httpx.Client, small: Weigher) -> None:
     about = client.get("/v1/profile").json()
     assert (about["name"], about["digest"]) == (small.profile.name, small.profile.digest)
     assert about["max_characters"] == Limits().characters
     assert "key" not in about["profile"]  # a private profile's key stays with the service
 
 
-def test_health_and_metrics_say_how_it_goes(small: Proxy) -> None:
+def test_health_and_metrics_say_how_it_goes(small: Weigher) -> None:
     with serving(small) as client:
         assert client.get("/healthz").json() == {"status": "ok"}
         assert client.get("/readyz").json() == {"status": "ready"}
-        before = metric(client, "ctwl_windows_total")
+        before = metric(client, "ctwl_positions_total")
         tokens = client.post("/v1/decode", json={"text": "a bridge over the river " * 9}).json()["tokens"]
-        assert metric(client, "ctwl_windows_total") == before + tokens - small.profile.prefix_length
+        assert metric(client, "ctwl_positions_total") == before + tokens - small.profile.prefix_length
         client.post("/v1/decode", json={"text": 5})
         assert metric(client, 'ctwl_requests_total{endpoint="/v1/decode",status="200"}') == 1
         assert metric(client, 'ctwl_requests_total{endpoint="/v1/decode",status="422"}') == 1
@@ -217,7 +220,7 @@ def test_a_body_too_large_is_refused(client: httpx.Client, path: str, body: byte
     assert (answer.status_code, answer.json()["code"]) == (413, "input-too-large")
 
 
-def test_the_last_part_of_a_body_counts_too(small: Proxy) -> None:
+def test_the_last_part_of_a_body_counts_too(small: Weigher) -> None:
     whole = request_of(QUESTION | {"text": "a" * 3000}).partition(b"\r\n\r\n")[2]
     head = b"POST /v1/decode HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: application/json\r\n"
     with serving(small, body=2000) as client, connect(client) as raw:
@@ -236,7 +239,7 @@ def test_a_text_too_long_is_refused_in_characters_and_in_tokens(gated: Gated) ->
 
 @pytest.mark.parametrize("score", ["auto", "light"])
 def test_a_text_of_too_many_tokens_is_refused_before_any_work(
-    small: Proxy, monkeypatch: pytest.MonkeyPatch, score: str
+    small: Weigher, monkeypatch: pytest.MonkeyPatch, score: str
 ) -> None:
     with serving(small, tokens=40) as client:
         monkeypatch.setattr(Decoder, "_read_light", lambda *_: 1 / 0)
@@ -310,11 +313,11 @@ def test_work_that_takes_too_long_is_given_up(gated: Gated) -> None:
         late = client.post("/v1/decode", json=QUESTION)
         assert (late.status_code, late.json()["code"]) == (503, "timed-out")
         assert "retry-after" in late.headers
-        gated.gate.set()  # the work ends with its batch
+        gated.gate.set()  # the work ends with its block
         until(lambda: metric(client, "ctwl_working ") == 0)
 
 
-def test_a_slow_body_is_given_up(small: Proxy) -> None:
+def test_a_slow_body_is_given_up(small: Weigher) -> None:
     with serving(small, seconds=0.2) as client, connect(client) as slow:
         slow.sendall(request_of(QUESTION)[:-5])
         assert answer_of(slow).startswith(b"HTTP/1.1 408 ")
@@ -451,14 +454,14 @@ def test_broken_http_is_refused_and_others_are_served(client: httpx.Client, sent
     assert client.post("/v1/decode", json={"text": "Hello."}).status_code == 200
 
 
-def test_unfinished_requests_do_not_keep_others_out(small: Proxy) -> None:
+def test_unfinished_requests_do_not_keep_others_out(small: Weigher) -> None:
     with serving(small, per_client=2) as client, ExitStack() as stack:
         for _ in range(100):
             stack.enter_context(connect(client)).sendall(request_of(QUESTION)[:-9])
         assert client.post("/v1/decode", json=QUESTION).status_code == 200
 
 
-def test_connections_are_bounded(small: Proxy) -> None:
+def test_connections_are_bounded(small: Weigher) -> None:
     with serving(small, connections=8) as client, ExitStack() as stack:
         held = [stack.enter_context(connect(client)) for _ in range(20)]
         time.sleep(0.1)  # for the server to accept them
@@ -468,14 +471,14 @@ def test_connections_are_bounded(small: Proxy) -> None:
         until(lambda: httpx.get(client.base_url.join("/healthz")).status_code == 200)
 
 
-def test_the_registry_is_read_once_for_all_requests(small: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_registry_is_read_once_for_all_requests(small: Weigher, monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(small) as client:
         monkeypatch.setattr("ctwl_decoder.decoder.load_trusted", lambda: 1 / 0)
         assert client.post("/v1/decode", json=QUESTION).status_code == 200
 
 
 def test_an_error_of_the_decoder_is_logged_without_the_text(
-    small: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    small: Weigher, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     with serving(small) as client:
 
@@ -490,7 +493,7 @@ def test_an_error_of_the_decoder_is_logged_without_the_text(
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("mode", ["positive", "negative"])
-def test_the_api_keeps_what_its_schema_promises(vanilla: Proxy, mode: str) -> None:
+def test_the_api_keeps_what_its_schema_promises(vanilla: Weigher, mode: str) -> None:
     """Schemathesis makes up requests, valid ones and others."""
     schemathesis = pytest.importorskip("schemathesis")
     from hypothesis import HealthCheck, given, settings
@@ -523,83 +526,84 @@ def thread() -> Iterator[ThreadPoolExecutor]:
         yield found
 
 
-def observer(proxy: Proxy, thread: ThreadPoolExecutor) -> Observer:
-    return Observer(proxy, thread, lambda prefixes: None)
+def turns(weigher: Weigher, thread: ThreadPoolExecutor) -> Turns:
+    return Turns(weigher, thread, lambda positions: None)
 
 
-def cut(proxy: Proxy, characters: int) -> Positions:
-    profile = proxy.profile
-    return positions(proxy.tokenizer.encode(HUMAN[:characters]), profile.prefix_length, profile.context_length)
+def cut(weigher: Weigher, characters: int) -> TokenizedVariant:
+    text = pydoc_data.topics.topics["specialnames"][:characters]
+    return tokenize_variants(text, weigher.tokenizer, weigher.profile)[0]
 
 
-def test_each_of_many_texts_gets_its_own_report(small: Proxy) -> None:
+def test_each_of_many_texts_gets_its_own_report(small: Weigher) -> None:
     texts = [HUMAN[i * 97 : i * 97 + 60 + 150 * (i % 4)] for i in range(6)]
     decoder = Decoder(small)
     with thread() as one, ThreadPoolExecutor(3) as threads:
-        reports = list(threads.map(lambda text: decoder.with_observer(observer(small, one)).decode(text), texts))
+        reports = list(threads.map(lambda text: decoder.with_weigh(turns(small, one)).decode(text), texts))
     assert reports == [decoder.decode(text) for text in texts]
 
 
-def test_a_short_text_need_not_wait_for_a_long_one(small: Proxy) -> None:
-    proxy = Gated(small)
-    long, short = cut(small, 9000), cut(small, 120)
+def test_a_short_text_need_not_wait_for_a_long_one(small: Weigher) -> None:
+    gated = Gated(small)
+    long, short = cut(small, 20_000), cut(small, 120)
     done: list[str] = []
     with thread() as one, ThreadPoolExecutor() as threads:
-        with proxy.closed():
-            first = threads.submit(lambda: (observer(proxy, one)(long), done.append("long")))
-            until(lambda: proxy.sizes)
-            second = threads.submit(lambda: (observer(proxy, one)(short), done.append("short")))
+        with gated.closed():
+            first = threads.submit(lambda: (turns(gated, one)(long), done.append("long")))
+            until(lambda: gated.sizes)
+            second = threads.submit(lambda: (turns(gated, one)(short), done.append("short")))
             until(lambda: one._work_queue.qsize() == 1)
         first.result(), second.result()
     assert done == ["short", "long"]
 
 
-def test_a_cancelled_observer_leaves_its_prefixes_unread(small: Proxy) -> None:
-    proxy = Gated(small)
+def test_a_cancelled_text_leaves_its_blocks_unread(small: Weigher) -> None:
+    gated = Gated(small)
     with thread() as one, ThreadPoolExecutor() as threads:
-        cancelled = observer(proxy, one)
-        with proxy.closed():
-            waiting = threads.submit(cancelled, cut(small, 9000))
-            until(lambda: proxy.sizes)
+        cancelled = turns(gated, one)
+        with gated.closed():
+            waiting = threads.submit(cancelled, cut(small, 20_000))
+            until(lambda: gated.sizes)
             cancelled.cancel()
         assert isinstance(waiting.exception(), RequestCancelled)
         with pytest.raises(RequestCancelled):
-            cancelled(cut(small, 9000))
-        assert len(observer(proxy, one)(cut(small, 600))) == len(cut(small, 600))
-    assert sum(proxy.sizes) == proxy.batch_size + len(cut(small, 600))
+            cancelled(cut(small, 20_000))
+        assert len(turns(gated, one)(cut(small, 600))) == len(cut(small, 600).positions)
+    assert sum(gated.sizes) == LENGTH - small.profile.prefix_length + len(cut(small, 600).positions)
 
 
-def test_an_error_reaches_only_the_caller_whose_prefixes_made_it(small: Proxy) -> None:
-    good = cut(small, 700)
-    bad = Positions(good.prefixes + 10**6, good.contexts, good.observed)
+def test_an_error_reaches_only_the_caller_whose_text_made_it() -> None:
+    weigher = small_weigher()
+    good = cut(weigher, 700)
+    bad = replace(good, ids=good.ids + 10**6)
     with thread() as one, ThreadPoolExecutor() as threads:
-        results = [threads.submit(observer(small, one), each) for each in (good, bad, good, bad)]
-        failing = Observer(small, one, lambda prefixes: 1 // 0)
+        results = [threads.submit(turns(weigher, one), each) for each in (good, bad, good, bad)]
+        failing = Turns(weigher, one, lambda positions: 1 // 0)
         with pytest.raises(ZeroDivisionError):
             failing(good)
-        assert [len(results[0].result()), len(results[2].result())] == [len(good)] * 2
+        assert [len(results[0].result()), len(results[2].result())] == [len(good.positions)] * 2
         assert all(isinstance(results[i].exception(), TokenOutOfRange) for i in (1, 3))
 
 
-def test_an_observer_refuses_what_comes_after_the_end(small: Proxy) -> None:
+def test_no_text_is_weighed_after_the_end(small: Weigher) -> None:
     with thread() as one:
-        assert len(observer(small, one)(cut(small, 0))) == 0
+        assert len(turns(small, one)(cut(small, 0))) == 0
     with pytest.raises(ServiceClosing):
-        observer(small, one)(cut(small, 600))
+        turns(small, one)(cut(small, 600))
 
 
-def test_the_end_ends_the_wait_of_those_in_line(small: Proxy) -> None:
-    proxy = Gated(small)
+def test_the_end_ends_the_wait_of_those_in_line(small: Weigher) -> None:
+    gated = Gated(small)
     with thread() as one, ThreadPoolExecutor() as threads:
-        with proxy.closed():
-            waiting = [threads.submit(observer(proxy, one), cut(small, 9000)) for _ in range(2)]
-            until(lambda: proxy.sizes and one._work_queue.qsize() == 1)
+        with gated.closed():
+            waiting = [threads.submit(turns(gated, one), cut(small, 9000)) for _ in range(2)]
+            until(lambda: gated.sizes and one._work_queue.qsize() == 1)
             one.shutdown(wait=False, cancel_futures=True)
         assert all(isinstance(each.exception(), ServiceClosing) for each in waiting)
 
 
 @pytest.mark.parametrize("when", ["warming up", "serving"])
-def test_the_threads_end_whatever_ends_the_server(small: Proxy, monkeypatch: pytest.MonkeyPatch, when: str) -> None:
+def test_the_threads_end_whatever_ends_the_server(small: Weigher, monkeypatch: pytest.MonkeyPatch, when: str) -> None:
     service = Service(small, Limits())
 
     async def live() -> None:
@@ -607,7 +611,7 @@ def test_the_threads_end_whatever_ends_the_server(small: Proxy, monkeypatch: pyt
             raise RuntimeError(when)
 
     if when == "warming up":
-        monkeypatch.setattr(Decoder, "decode", lambda *_: 1 / 0)
+        monkeypatch.setattr(Decoder, "decode", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError if when == "warming up" else RuntimeError):
         asyncio.run(live())
     for executor in (service._proxy_thread, service.admission._threads):
@@ -616,7 +620,7 @@ def test_the_threads_end_whatever_ends_the_server(small: Proxy, monkeypatch: pyt
 
 
 def test_an_updated_registry_is_loaded_and_a_damaged_one_is_not(
-    small: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    small: Weigher, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("ctwl_decoder.apps.serve.service._REFRESH_SECONDS", 0.01)
     service = Service(small, Limits())
@@ -667,7 +671,7 @@ def test_the_command_serves_until_it_is_told_to_stop(
 def test_a_service_that_cannot_start_is_an_error(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(Decoder, "decode", lambda *_: 1 / 0)  # the first text, before any request
+    monkeypatch.setattr(Decoder, "decode", lambda *_, **__: 1 / 0)  # the first text, before any request
     assert main(["--port", "0", "--profile", VANILLA]) == 2
     said = capfd.readouterr()
     assert "ctwl-decode: cannot-serve: the service did not start" in said.err and "serving" not in said.out

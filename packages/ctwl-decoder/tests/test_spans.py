@@ -1,14 +1,11 @@
 """Spans, on made-up marks: positions whose units are drawn as a proxy would give them, codes planted by hand."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
 from ctwl_decoder.search.candidates import CodeSet, ScoredText
-from ctwl_decoder.search.posterior import THRESHOLD, posterior_windows
 from ctwl_decoder.search.spans import PositionSpan, merge
 from ctwl_decoder.search.windows import LENGTHS, RECORD_TESTS, find_candidates, windows_of
 from ctwl_decoder.statistics.scored_positions import ScoredPositions
@@ -99,10 +96,10 @@ def test_a_share_of_the_level_is_paid_for() -> None:
     marks = text(300, np.random.default_rng(6), {(50, 250): 5})
     whole, half = (find_candidates([ScoredText(marks)], [CodeSet(CODES, share)]) for share in (1.0, 0.5))
     assert half[0].p_value == pytest.approx(2 * whole[0].p_value)
-    texts = [ScoredText(marks, Score.SOFT, 31 / 32), ScoredText(marks, Score.RANK, 1 / 32)]
+    texts = [ScoredText(marks, Score.HALF, 3 / 4), ScoredText(marks, Score.RACE, 1 / 4)]
     both = {each.by: each for each in find_candidates(texts, [CodeSet(CODES)]) if (each.start, each.end) == (0, 300)}
-    assert both[Score.SOFT].p_value == pytest.approx(32 / 31 * whole[0].p_value)
-    assert both[Score.RANK].p_value == pytest.approx(32 * whole[0].p_value)
+    assert both[Score.HALF].p_value == pytest.approx(4 / 3 * whole[0].p_value)
+    assert both[Score.RACE].p_value == pytest.approx(4 * whole[0].p_value)
 
 
 @pytest.mark.parametrize("counts", [(1,), (1, 2), (1, 2, 3, 4)])
@@ -131,11 +128,3 @@ def test_the_grid_covers_every_place() -> None:
                     starts[0] == 0 and (np.diff(starts) == size // 4).all() and length - starts[-1] - size < size // 4
                 )
     assert len(windows_of(127)) == len(windows_of(0)) == 0
-
-
-def test_the_papers_windows_find_a_passage() -> None:
-    marks = text(800, np.random.default_rng(7), {(300, 500): 77})
-    count = replace(marks, scores=(marks.scores > 0).astype(np.int8))
-    windows = posterior_windows(count, CODES)
-    assert [(c.start, c.end) for c in windows] == [(start, start + 200) for start in range(0, 601, 50)]
-    assert {c.code for c in windows if (c.posterior or 0) >= THRESHOLD and c.start in (250, 300, 350)} == {77}

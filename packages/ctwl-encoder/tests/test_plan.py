@@ -10,7 +10,6 @@ import re
 import shlex
 import sys
 import xml.etree.ElementTree as ET
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -50,7 +49,7 @@ from ctwl_encoder.plan.statistics import (
 )
 from ctwl_encoder.plan.terminal import show
 from ctwl_encoder.plan.writing import GROUP, Writer
-from ctwl_protocol.proxy import Proxy
+from ctwl_protocol.proxy import open_weigher
 
 GUMBEL = Marking({"strategy": "gumbel"})
 SAMPLING = {"max_new_tokens": 200, "temperature": 0.7, "top_p": 0.95, "repetition_penalty": 1.0, "seed": 5}
@@ -222,23 +221,19 @@ def test_without_sampling_each_text_has_a_nonce_of_its_own(toy: Encoder) -> None
     assert all(text.entropy == 0 for text in marked)
 
 
-def test_the_length_at_which_a_code_is_found(toy: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A reader finds the code there and not one step before; the proxy is asked about a position once."""
-    asked: list[int] = []
-    weigh: Callable[..., Any] = Proxy.weights
-    monkeypatch.setattr(Proxy, "weights", lambda self, prefixes: asked.append(len(prefixes)) or weigh(self, prefixes))
+def test_the_length_at_which_a_code_is_found(toy: Encoder) -> None:
+    """A reader finds the code there and not one step before."""
     options = GenerationOptions(max_new_tokens=160, min_new_tokens=160, seed=3)
     writer = Writer(toy, PROMPTS, options, provider=42, version=3)
     text, lengths = writer.write(Marking({"strategy": "unbiased"})).texts[0], [40, 60, 80, 100, 120, 160]
-    asked.clear()
-    at = Reader(toy.proxy).found_at(lambda length: writer.cut(text, length), text.code, lengths)
+    weigher = open_weigher(toy.proxy.profile)
+    at = Reader(weigher).found_at(lambda length: writer.cut(text, length), text.code, lengths)
     assert at is not None
-    assert sum(asked) <= len(toy.proxy.tokenizer.encode(text.text))
-    decoder = Decoder(toy.proxy)
+    decoder = Decoder(weigher)
     shorter = max((length for length in lengths if length < at), default=10)
     assert decoder.decode(writer.cut(text, at)).code == text.code
     assert decoder.decode(writer.cut(text, shorter)).code != text.code
-    assert Reader(toy.proxy).found_at(lambda length: "", 7, [0]) is None
+    assert Reader(weigher).found_at(lambda length: "", 7, [0]) is None
 
 
 # what is said

@@ -22,6 +22,7 @@ from ctwl_encoder.errors import ConfigMalformed, OptionOutOfRange
 from ctwl_encoder.options import OFFLINE_PROFILE, Strategy
 from ctwl_protocol import Beacon, get_profile, hashing
 from ctwl_protocol.errors import FieldOutOfRange, LayoutUnknown
+from ctwl_protocol.profile import TOY
 from ctwl_protocol.records.layouts import LAYOUTS, Field, Layout, find_layout
 from ctwl_protocol.records.record import Record, relayed, slot_seed
 from ctwl_protocol.records.sealing import ProviderKeys
@@ -49,8 +50,8 @@ def written(toy: Encoder, prompts: list[str]) -> list[Generation]:
     return toy.generate(prompts, 42, 3, record=made, keys=KEYS, strategy="gumbel", seed=5, **LENGTH)
 
 
-def test_the_provider_opens_the_user_and_tests_the_authenticator(toy: Encoder, written: list[Generation]) -> None:
-    report = Decoder(toy.proxy, keys=KEYS, epochs=[6, EPOCH]).decode(written[0].text)
+def test_the_provider_opens_the_user_and_tests_the_authenticator(written: list[Generation]) -> None:
+    report = Decoder.open(TOY, keys=KEYS, epochs=[6, EPOCH]).decode(written[0].text)
     assert report.record is not None
     assert tuple(report.record.codes) == written[0].record.codes
     assert (report.record.layout, report.record.user, report.record.authenticated) == ("authenticated", USER, True)
@@ -58,9 +59,9 @@ def test_the_provider_opens_the_user_and_tests_the_authenticator(toy: Encoder, w
     assert "31337, opened" in describe(report)
 
 
-def test_others_see_a_pseudonym_and_cannot_test_it(toy: Encoder, written: list[Generation]) -> None:
+def test_others_see_a_pseudonym_and_cannot_test_it(written: list[Generation]) -> None:
     for keys, authenticated in ((None, None), (OTHER, False)):
-        record = Decoder(toy.proxy, keys=keys).decode(written[0].text).record
+        record = Decoder.open(TOY, keys=keys).decode(written[0].text).record
         assert record is not None
         assert (record.layout, record.user) == ("authenticated", None)
         assert record.authenticated is authenticated
@@ -76,7 +77,7 @@ def test_codes_that_were_copied_without_the_key_do_not_pass(
     (forged,) = toy.generate(
         prompts[1], 42, 3, record=lambda _: copy, keys=OTHER, strategy="gumbel", seed=3, **LENGTH
     )  # fmt: skip
-    record = Decoder(toy.proxy, keys=KEYS, epochs=[EPOCH]).decode(forged.text).record
+    record = Decoder.open(TOY, keys=KEYS, epochs=[EPOCH]).decode(forged.text).record
     assert record is not None
     assert record.codes[:3] == list(seen.codes[:3])
     assert record.authenticated is False
@@ -96,7 +97,7 @@ def test_a_decoder_that_does_not_know_a_layout_reads_its_beacon_and_says_so(
     assert old.record is not None
     assert (old.provider, old.version, old.record.layout) == (42, 3, None)
     assert "more codes follow the beacon; their layout is unknown here" in describe(old)
-    new = Decoder(toy_decoder.proxy, layouts=[*LAYOUTS, OWN]).analyse(written[2].text)
+    new = Decoder(toy_decoder.weigher, layouts=[*LAYOUTS, OWN]).analyse(written[2].text)
     assert new.report.record is not None
     assert (new.report.record.layout, new.report.record.fields["till"]) == ("shop", 12_345)
     assert render(new)

@@ -55,7 +55,7 @@ try:
 except ExtraMissing as error:
     print(error)
 """
-    assert "pip install ctwl-encoder" in run(code)
+    assert "pip install 'ctwl-encoder[torch]'" in run(code)
 
 
 def test_the_command_says_what_to_install() -> None:
@@ -67,4 +67,4 @@ with redirect_stderr(sys.stdout):
 """
     *errors, statuses = run(code).splitlines()
     assert statuses == "2 2" and len(errors) == 2
-    assert all("extra-missing" in each and "pip install ctwl-encoder" in each for each in errors)
+    assert all("extra-missing" in each and "pip install 'ctwl-encoder[torch]'" in each for each in errors)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -239,8 +239,9 @@ class Decoder:
             too_short = finding.variant.tokens < plan.minimum_tokens(self.profile)
             if not plan.whole.score_shares or finding.is_conclusive(alpha) or (too_short and not finding.spans):
                 return self._assembler.analysis(text, finding, plan)  # step 9
+        progress(0, len(variants[0].positions))
         try:
-            arithmetic = self._load()
+            arithmetic = self.load()
         except ProxyNotFound as error:
             if not findings:  # nothing but the proxy LM was asked for
                 raise
@@ -253,8 +254,8 @@ class Decoder:
         named = self._reading_model.name if self._reading_model else None
         return self._assembler.analysis(text, finding, plan, arithmetic, named)
 
-    def _load(self) -> str:
-        """Load the language model; what it computes in.
+    def load(self) -> str:
+        """Load the language model, if it is not loaded; what it computes in.
 
         Raises:
             ExtraMissing: a package is not installed that it needs.
@@ -298,7 +299,7 @@ class Decoder:
         findings: list[Finding] = []
         for i, variant in enumerate(variants):
             progress(done, total)
-            units = self.units(variant, lambda part, before=done, of=total: progress(before + part, of))
+            units = self.units(variant, partial(_further, progress, done, total))
             findings.append(find(variant, units, plan, self._reader, light[i] if i < len(light) else None))
             if findings[-1].spans:
                 break
@@ -316,6 +317,10 @@ class Decoder:
         rivals = self._weigh(variant, progress)
         seeds = permutations(self.profile, variant.positions.contexts)
         return position_scores(rivals, self.profile.prefix_length, seeds, self.profile.sigma)
+
+
+def _further(progress: Progress, before: int, total: int, done: int) -> None:
+    progress(before + done, total)
 
 
 def decode(text: str, profile: str | Path | Profile = STANDARD, *, alpha: float = ALPHA) -> Report:

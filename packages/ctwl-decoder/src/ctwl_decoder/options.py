@@ -120,7 +120,7 @@ def add_beacons(parser: argparse._ActionsContainer, default: str) -> None:
     )
 
 
-def add_proxy_options(parser: argparse.ArgumentParser, *, profile: bool = True) -> None:
+def add_proxy_options(parser: argparse.ArgumentParser, *, profile: bool = True, device: bool = True) -> None:
     """Give a command the options that say which proxy LM to open, where, and how; not all commands need all."""
     if profile:
         parser.add_argument(
@@ -135,9 +135,10 @@ def add_proxy_options(parser: argparse.ArgumentParser, *, profile: bool = True) 
         help="folder with the proxy LM's files; needed where the proxy LM is the provider's own (default: cache, then "
         "source)",
     )
-    parser.add_argument(
-        "--device",
-        default="cpu",
-        help="what the language model computes on: cpu (default: NumPy in float32, without torch), or a device of "
-        "torch's; auto takes CUDA where there is one",
-    )
+    if device:
+        parser.add_argument(
+            "--device",
+            default="cpu",
+            help="what the language model computes on: cpu (default: NumPy in float32, without torch), or a device of "
+            "torch's; auto takes CUDA where there is one",
+        )

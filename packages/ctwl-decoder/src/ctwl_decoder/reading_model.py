@@ -83,9 +83,7 @@ class ReadingModel:
         self._block = min(BLOCK, getattr(config, "max_position_embeddings", None) or BLOCK)
 
     @classmethod
-    def open(
-        cls, name: str | Path, weigher: Weigher, prompt: str | None = None, device: str = "cpu"
-    ) -> ReadingModel:
+    def open(cls, name: str | Path, weigher: Weigher, prompt: str | None = None, device: str = "cpu") -> ReadingModel:
         """Load a model and its tokenizer; no code of the model's own is run.
 
         Args:

@@ -35,8 +35,6 @@ from .options import (
 )
 
 if TYPE_CHECKING:
-    from ctwl_protocol.proxy import Proxy
-
     from .encoder import Generation
 
 __all__ = ["main"]
@@ -145,7 +143,7 @@ def _write(arguments: argparse.Namespace) -> None:
         warnings.simplefilter("always", WeakMark)
         encoder = Encoder.open(arguments.model, profile, proxy_path=arguments.proxy, device=arguments.device)
         if asked.relay is not None:
-            record = partial(relayed, chain_of(asked.relay, encoder.proxy))
+            record = partial(relayed, chain_of(asked.relay, profile, arguments.proxy))
         beacon = asked.model_dump(include=set(BeaconOptions.model_fields))
         (written,) = encoder.generate(
             prompt, record=record, keys=keys, progress=progress, **beacon, **options.model_dump()
@@ -184,19 +182,20 @@ def _record(asked: RecordOptions, keys: ProviderKeys | None, profile: Profile) -
     return lambda beacon: keys.attributed(profile, beacon, user, epoch=asked.epoch, authenticated=asked.authenticated)
 
 
-def chain_of(path: str, proxy: Proxy) -> tuple[Beacon, ...]:
+def chain_of(path: str, profile: Profile, proxy_path: str | None) -> tuple[Beacon, ...]:
     """The chain of the record that a text file carries, the newest hop first; empty where it carries none.
 
     Raises:
         OptionOutOfRange: the decoder is not installed.
-        CTWLError: see :func:`ctwl_decoder.text.input.read_text` and :meth:`ctwl_decoder.Decoder.decode`.
+        CTWLError: see :func:`ctwl_decoder.text.input.read_text`, and ``open`` and ``decode`` of
+            :class:`ctwl_decoder.Decoder`.
     """
     try:
         from ctwl_decoder import Decoder
         from ctwl_decoder.text.input import read_text
     except ImportError as error:
         raise OptionOutOfRange("--relay reads the text's record: pip install ctwl-decoder") from error
-    record = Decoder(proxy).decode(read_text(path)).record
+    record = Decoder.open(profile, proxy_path=proxy_path).decode(read_text(path)).record
     chain = record.chain if record else []
     if not chain:
         note(f"ctwl-encode: {path} carries no record; the text begins a chain")

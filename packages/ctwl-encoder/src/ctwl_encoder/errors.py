@@ -45,7 +45,7 @@ def needs_transformers() -> Iterator[None]:
     except ImportError as error:
         raise ExtraMissing(
             f"the command writes with transformers, and there is no {error.name or error}; install both with: "
-            "pip install ctwl-encoder"
+            "pip install 'ctwl-encoder[torch]'"
         ) from error
 
 

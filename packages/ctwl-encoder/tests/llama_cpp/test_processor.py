@@ -132,7 +132,7 @@ def test_what_cannot_be_marked_is_refused(llama: Llama, processor: CTWLLogitsPro
         written(llama, processor, processor)
     with pytest.raises(OptionOutOfRange, match="mirostat_mode"):
         written(llama, processor, mirostat_mode=1)
-    with pytest.raises(ExtraMissing, match="pip install ctwl-encoder"):
+    with pytest.raises(ExtraMissing, match=r"pip install 'ctwl-encoder\[torch\]'"):
         written(llama, processor, temperature=0.0)
     with pytest.raises(StrategyUnsuitable, match="another Llama"):
         processor(np.zeros(1), np.zeros(1))

@@ -160,7 +160,7 @@ class Report(_Data):
     profile: str = Field(description="Name of the profile.")
     profile_digest: str = Field(description="SHA-256 of the profile's canonical encoding.")
     arithmetic: str = Field(
-        description='What the proxy LM computed in; "float32" is the reference, "integer" where it was not asked.'
+        description='What the language model computed in; "float32" is the reference, "integer" where none was asked.'
     )
 
     @property

@@ -87,8 +87,7 @@ def _details(analysis: Analysis) -> Table:
 
 def _numbers(analysis: Analysis) -> Text:
     report = analysis.report
-    by_rank = ", by rank" if report.score.endswith("rank") else ""
-    words = f"{report.hits} hits in {report.scored} tokens scored{by_rank}, where a wrong code has "
+    words = f"{report.hits} hits in {report.scored} tokens by the {report.score} score, where a wrong code has "
     words += f"{report.expected:.1f}; "
     words += f"{report.tokens} tokens, {report.searched:,} codes searched"
     if report.form != AS_GIVEN:

@@ -15,6 +15,7 @@ __all__ = [
     "ENOUGH",
     "LIKELIEST_MEANS",
     "LIKELIEST_SHOWN",
+    "SUITS_KIND",
     "ask_there",
     "caveats",
     "describe",
@@ -26,6 +27,7 @@ __all__ = [
     "headline",
     "means",
     "no_detector",
+    "why_none",
 ]
 
 NONE_FOUND = "No watermark found"
@@ -44,7 +46,7 @@ LIKELIEST_MEANS = (
     "themselves, and do not show who wrote a word."
 )
 PRIVATE = "Only someone with the profile's key can have written it, or can read it."
-SUITS_KIND = "No other code fits this text as well, but texts of its kind fit this code without any watermark"
+SUITS_KIND = "No other code fits this text as well, but texts of its kind may fit this code without a watermark"
 LIGHT = "The text was read by the ranks of its tokens alone; with the proxy LM the decoder finds more."
 ADD_LIGHT = "If the ranks alone are enough, add --light."
 FORGEABLE = "Anyone can write open codes: they say what the text carries, not who put it there."
@@ -98,14 +100,14 @@ def describe(report: Report) -> str:
     if report.outcome == "too-short":
         return f"{TOO_SHORT}. {_shortage(report)}\n{size}"
     if report.outcome == "none":
-        return "\n".join([f"{NONE_FOUND} ({_why(report)}).", size, *_caution(report), NO_PROOF])
+        return "\n".join([f"{NONE_FOUND} ({why_none(report)}).", size, *_caution(report), NO_PROOF])
     clearest = "" if len(report.spans) == 1 else ", the clearest passage's"
-    by = ", by rank" if report.score == "light-rank" else ""
     lines = [
         *_describe_spans(report.spans),
         f"p-value   {format_p_value(report.p_value)}{clearest}   how often chance would do as well, over all codes and "
         "places searched",
-        f"hits      {report.hits} of {report.scored}{by}{clearest}; a wrong code has {report.expected:.1f}",
+        f"hits      {report.hits} of {report.scored} by the {report.score} score{clearest}; a wrong code has "
+        f"{report.expected:.1f}",
     ]
     if report.form != AS_GIVEN:
         lines.append(f"read      {report.form}")
@@ -192,7 +194,7 @@ def files_missing(light: Report, profile: str, error: ProxyNotFound) -> str:
     said = f"The quick reading says: {headline(light)}"
     missing = "." if error.fetch else f": {error}."
     lines = [
-        f"{said}." if light.detected else f"{said} ({_why(light)}).",
+        f"{said}." if light.detected else f"{said} ({why_none(light)}).",
         f"The whole reading needs files of {profile} that are not here{missing}",
         "Try one of these:",
         "  --light: the quick reading alone",
@@ -235,7 +237,8 @@ def _caution(report: Report) -> list[str]:
     return [few] * (not report.detected and report.tokens < ENOUGH_TOKENS) + [LIGHT] * (report.read == "light")
 
 
-def _why(report: Report) -> str:
+def why_none(report: Report) -> str:
+    """Why no code was found: the p-value, and the level or what else is missing."""
     if report.p_value <= report.alpha:
         return f"p = {format_p_value(report.p_value)}. {SUITS_KIND}"
     return "p = {}, above {}".format(*_told_apart(report.p_value, report.alpha))

@@ -10,8 +10,6 @@ import numpy as np
 from ctwl_protocol import hashing
 from ctwl_protocol.partition.kernel import fmix32_scalar, fold, in_chunks, jit, mix
 
-from .scores import NAT, RAMP, UNMARKED
-
 __all__ = ["BLOCK", "add_units", "colours_of", "combine", "fold_codes", "in_chunks", "score", "search"]
 
 BLOCK = 1 << 11
@@ -125,14 +123,22 @@ def combine(ranks: Any, codes: Any, worth: Any, follows: Any) -> Any:
 
 @jit
 def add_units(
-    seeds: Any, starts: Any, tokens: Any, weights: Any, shown: Any, total: Any, sigma: float, units: Any
-) -> None:
+    seeds: Any, starts: Any, tokens: Any, weights: Any, shown: Any, total: Any,
+    sigma: float, ramp: float, unmarked: float, nat: int, units: Any,
+) -> None:  # fmt: skip
     """Write the units of ``half`` and ``race`` under every colour; see :func:`.scores.position_scores`.
 
     Args:
         seeds: uint32 (n, colours), of the permutations.
-        starts, tokens, weights, shown, total: of n sets of rivals, see :class:`ctwl_protocol.proxy.rivals.Rivals`.
+        starts: of n sets of rivals, see :class:`ctwl_protocol.proxy.rivals.Rivals`.
+        tokens: as there.
+        weights: as there.
+        shown: as there.
+        total: as there.
         sigma: the share of the mass in a half.
+        ramp: see :mod:`.scores`, as for the following.
+        unmarked: the share of unmarked positions.
+        nat: units in a nat.
         units: int8 (2, n, colours), written to.
     """
     colours = seeds.shape[1]
@@ -164,9 +170,9 @@ def add_units(
         for a in range(colours):
             half_mean = race_mean = rest
             for w in range(count):
-                half[a, w] = (1 - UNMARKED) * half[a, w] + UNMARKED
-                race[a, w] = (1 - UNMARKED) * race[a, w] * colours / of_all[w] + UNMARKED
+                half[a, w] = (1 - unmarked) * half[a, w] + unmarked
+                race[a, w] = (1 - unmarked) * race[a, w] * colours / of_all[w] + unmarked
                 half_mean += mass[w] * half[a, w]
                 race_mean += mass[w] * race[a, w]
-            units[0, i, a] = math.floor(NAT * math.log(half[a, this] / half_mean) + 0.5)
-            units[1, i, a] = math.floor(NAT * math.log(race[a, this] / race_mean) + 0.5)
+            units[0, i, a] = math.floor(nat * math.log(half[a, this] / half_mean) + 0.5)
+            units[1, i, a] = math.floor(nat * math.log(race[a, this] / race_mean) + 0.5)

@@ -79,7 +79,7 @@ def position_scores(
     def work(start: int, stop: int) -> None:
         add_units(
             permutation_seeds[positions[start:stop]], rivals.starts[start : stop + 1], rivals.tokens, rivals.weights,
-            rivals.shown[start:stop], rivals.total[start:stop], share, units[:, start:stop],
+            rivals.shown[start:stop], rivals.total[start:stop], share, RAMP, UNMARKED, NAT, units[:, start:stop],
         )  # fmt: skip
 
     in_chunks(work, len(rivals))

@@ -52,8 +52,8 @@ hand; only the expectation depends on it."""
 _LEAST = 2**-12.5
 """Below this probability the reader's table of scores makes no difference (spec section 10.2)."""
 
-RANK_SHARE_BITS = 5
-"""Bits of the level that reading by ranks costs: it has a 32nd of it (spec section 10.2)."""
+RANK_SHARE_BITS = 1
+"""Bits of the level that reading by ranks costs: it has half of it (spec section 10.2)."""
 
 SEVERAL = 13
 """Bits that a record of several codes needs beyond a single one: for the layouts and ways that are tested, and because

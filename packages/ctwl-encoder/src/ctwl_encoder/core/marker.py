@@ -15,7 +15,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -145,13 +145,13 @@ class Marker:
             CTWLError: see :func:`ctwl_protocol.proxy.open_proxy`.
         """
         if self._proxy is None:
-            proxy = self.bridge.proxy
+            proxy = cast("Proxy | LaterProxy", self.bridge.proxy)  # the bridge of a reader marks nothing
             try:
                 proxy = proxy.open() if isinstance(proxy, LaterProxy) else proxy
             except ImportError as error:
                 raise ExtraMissing(
                     f"{self.strategy} asks the proxy LM, which needs {error.name or error}; install it with: "
-                    "pip install ctwl-encoder. unbiased and gumbel need none"
+                    "pip install 'ctwl-encoder[torch]'. unbiased and gumbel need none"
                 ) from error
             self._proxy = proxy.vanilla() if self.strategy.traits.vanilla else proxy
         return self._proxy

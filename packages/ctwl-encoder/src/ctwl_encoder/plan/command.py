@@ -31,7 +31,7 @@ from ..options import (
 )
 from .markings import markings
 from .prompts import OPENINGS, REQUESTS, as_chat, has_chat_template, read_prompts
-from .reading import check_decoder
+from .reading import Reader, check_decoder
 from .rule import RULE
 
 if TYPE_CHECKING:
@@ -124,6 +124,8 @@ def _measured(arguments: argparse.Namespace) -> Result:
     with needs_transformers():
         from transformers.utils import logging
 
+        from ctwl_protocol.proxy import open_weigher
+
         from ..encoder import Encoder
         from .measurement import measure
         from .result import Settings
@@ -150,7 +152,9 @@ def _measured(arguments: argparse.Namespace) -> Result:
         )
         asked = as_chat(encoder.tokenizer, prompts) if chat else prompts
         groups = [asked[i % len(asked)] for i in range(settings.texts // GROUP)]
-        return measure(encoder, groups, markings(options.temperature, deltas), options, settings, progress)
+        device = str(encoder.model.device)
+        reader = Reader(open_weigher(profile, path=arguments.proxy, device=device))
+        return measure(encoder, reader, groups, markings(options.temperature, deltas), options, settings, progress)
 
 
 def _check_page(page: Path) -> None:

@@ -59,6 +59,7 @@ class _Measured:
 
 def measure(
     encoder: Encoder,
+    reader: Reader,
     prompts: Sequence[str],
     tried: Sequence[Marking],
     options: GenerationOptions,
@@ -69,6 +70,7 @@ def measure(
 
     Args:
         encoder: the model with its proxy.
+        reader: reads what it writes.
         prompts: as the model takes them, one for each group of texts.
         tried: the ways of marking, the gentlest first.
         options: how tokens are chosen, and how many; with a seed.
@@ -76,11 +78,9 @@ def measure(
         progress: see :data:`Progress`.
 
     Raises:
-        ExtraMissing: the decoder is not installed.
         OptionOutOfRange: a prompt and its text are longer than the model can read.
         CTWLError: see :meth:`ctwl_encoder.Encoder.generate` and ``ctwl_decoder.Decoder.decode``.
     """
-    reader = Reader(encoder.proxy)
     writer = Writer(encoder, prompts, options, provider=settings.provider, version=settings.version, chat=settings.chat)
     for each in (PLAIN, *tried):
         progress(f"writing: {each.name}", 0, writer.steps(each))

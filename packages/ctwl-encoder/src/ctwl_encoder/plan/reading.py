@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import TYPE_CHECKING
-
-from ctwl_protocol.text.positions import Positions
 
 from ..core.expected_evidence import READERS_LEVEL
 from ..errors import ExtraMissing
 
 if TYPE_CHECKING:
-    from ctwl_decoder import Decoder
-    from ctwl_decoder.statistics.evidence import Evidence
-    from ctwl_protocol.proxy import Proxy
+    from ctwl_protocol.proxy import Weigher
 
 __all__ = ["Reader", "check_decoder"]
 
@@ -33,8 +28,8 @@ def check_decoder() -> None:
 class Reader:
     """Reads texts as the public decoder does by default."""
 
-    def __init__(self, proxy: Proxy) -> None:
-        """Make a decoder with a proxy LM that is loaded already.
+    def __init__(self, weigher: Weigher) -> None:
+        """Make a decoder of a proxy LM.
 
         Raises:
             ExtraMissing: see :func:`check_decoder`.
@@ -42,45 +37,22 @@ class Reader:
         check_decoder()
         from ctwl_decoder import Decoder
 
-        self._proxy = proxy
-        self._decoder: Decoder = Decoder(proxy)
+        self._decoder = Decoder(weigher)
 
     def found_at(self, cut: Callable[[int], str], code: int, lengths: Sequence[int]) -> int | None:
         """The shortest of some lengths at which a code is found; None where it is not found in the whole text.
 
-        A text that is cut short says less, so the length is found by halving. The proxy LM reads the text once.
+        A text that is cut short says less, so the length is found by halving.
 
         Args:
             cut: gives the text's first tokens.
             code: what the text carries.
             lengths: in tokens, ascending; the last one is the whole text's.
         """
-        decoder = self._decoder.with_observer(_Remembered(self._proxy))
 
         def found(length: int) -> bool:
-            return decoder.decode(cut(length), alpha=READERS_LEVEL).code == code
+            return self._decoder.decode(cut(length), alpha=READERS_LEVEL).code == code
 
         if not lengths or not lengths[-1] or not found(lengths[-1]):
             return None
         return lengths[bisect_left(lengths, True, hi=len(lengths) - 1, key=found)]
-
-
-class _Remembered:
-    """Evidence of a text that is read several times: the proxy LM is asked about each position once."""
-
-    def __init__(self, proxy: Proxy) -> None:
-        from ctwl_decoder.statistics.evidence import observe
-
-        self._observe = partial(observe, proxy)
-        self._known: tuple[Positions, Evidence] | None = None
-
-    def __call__(self, positions: Positions, progress: Callable[[int], None]) -> Evidence:
-        from ctwl_decoder.statistics.evidence import observe_again
-
-        if self._known is None:
-            evidence = self._observe(positions, progress)
-        else:
-            evidence = observe_again(self._observe, positions, self._known, lambda done, total: progress(done))
-        if self._known is None or len(positions) > len(self._known[0]):
-            self._known = positions, evidence
-        return evidence

@@ -26,7 +26,7 @@ from .vocabulary import Vocabulary, read_vocabulary
 from .written import Kind, Step, Tail, Written, append_normalized, breaks, grow, kind
 
 if TYPE_CHECKING:
-    from ..proxy import LaterProxy, Proxy
+    from ..proxy import LaterProxy, Proxy, Weigher
 
 __all__ = ["Bridge"]
 
@@ -75,7 +75,9 @@ class Bridge:
         opening: uint8 (size,), the kind of each token's first character, or one of the two openings of this module.
     """
 
-    def __init__(self, tokenizer: Vocabulary | Any, proxy: Proxy | LaterProxy, *, joined: int = JOINED) -> None:
+    def __init__(
+        self, tokenizer: Vocabulary | Any, proxy: Proxy | LaterProxy | Weigher, *, joined: int = JOINED
+    ) -> None:
         """Tokenize each token of the provider alone: about a second for 50,000 tokens.
 
         Args:

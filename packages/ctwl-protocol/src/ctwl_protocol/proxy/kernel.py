@@ -1,4 +1,4 @@
-"""From logits to rivals as compiled loops, without the weights of a whole vocabulary in memory (spec section 7.2)."""
+"""From logits to rivals as compiled loops, without the weights of a whole vocabulary in memory (spec section 7.4)."""
 
 from __future__ import annotations
 

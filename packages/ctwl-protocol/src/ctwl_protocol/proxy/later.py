@@ -1,4 +1,4 @@
-"""A proxy whose language model is opened when it is first asked: a light reader knows its tokenizer alone."""
+"""A proxy whose language model is opened when it is first asked: many an encoder needs its tokenizer alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rivals: the tokens that could well have stood at a place of a text, and the weight of each (spec section 7.2)."""
+"""Rivals: the tokens that could well have stood at a place of a text, and the weight of each (spec section 7.4)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,11 @@ class Rivals:
 
     @classmethod
     def of(
-        cls, places: NDArray[np.int64], weights: NDArray[np.uint32], observed: NDArray[np.int64], total: int | None = None
+        cls,
+        places: NDArray[np.int64],
+        weights: NDArray[np.uint32],
+        observed: NDArray[np.int64],
+        total: int | None = None,
     ) -> Rivals:
         """The rivals among the tokens of a vocabulary.
 

@@ -154,7 +154,6 @@ def open_weigher(
         files = find_files(profile, path, local_only=local_only)
         tokenizer = ProxyTokenizer(profile.tokenizer, files.vocab, files.merges)
 
-
     def load() -> LanguageModel:
         found = find_files(profile, path, local_only=local_only)  # verified again: time has passed
         assert isinstance(profile.proxy, ProxyModel) and found.weights is not None  # noqa: S101 - it has a model

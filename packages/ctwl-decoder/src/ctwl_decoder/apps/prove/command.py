@@ -72,7 +72,7 @@ def _prove_parser() -> argparse.ArgumentParser:
     parser.add_argument("file", metavar="TEXT", help="a UTF-8 text file; - reads standard input")
     parser.add_argument("--out", metavar="FILE", type=Path, required=True, help="the proof to write; never overwritten")
     add_alpha(parser)
-    add_proxy_options(parser)
+    add_proxy_options(parser, device=False)
     return parser
 
 
@@ -93,7 +93,7 @@ def _verify_parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="a signed registry, signed under the root that is trusted here (default: the stored registry)",
     )
-    add_proxy_options(parser, profile=False)
+    add_proxy_options(parser, profile=False, device=False)
     add_alpha(parser)
     parser.add_argument(
         "--tried",
@@ -115,7 +115,7 @@ def main_prove(argv: Sequence[str]) -> int:
     text, profile = read_text(arguments.file), get_profile(arguments.profile)
     check_private(profile)
     decoder = _open_decoder(profile, arguments)
-    report = decoder.decode(text, alpha=arguments.alpha, score="both")
+    report = decoder.decode(text, alpha=arguments.alpha, score="whole")
     try:
         proof = Proof.of(profile, text, report)
     except ProofUnfounded as error:
@@ -137,10 +137,9 @@ def main_prove(argv: Sequence[str]) -> int:
 
 
 def _open_decoder(profile: Profile, arguments: argparse.Namespace) -> Decoder:
-    """A decoder in the reference arithmetic, so that owner and verifier compute the same."""
     from ...decoder import Decoder
 
-    return Decoder.open(profile, proxy_path=arguments.proxy, device=arguments.device, reference=True)
+    return Decoder.open(profile, proxy_path=arguments.proxy)  # in the reference arithmetic: see :func:`verify`
 
 
 def main_verify(argv: Sequence[str]) -> int:

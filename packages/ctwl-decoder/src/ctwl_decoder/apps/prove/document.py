@@ -12,7 +12,7 @@ from ctwl_protocol.profile.private import check_private
 
 from ...errors import InputTooLarge, ProofMalformed, ProofUnfounded
 from ...report.model import Report
-from ...report.wording import format_p_value
+from ...report.wording import why_none
 
 __all__ = ["Proof"]
 
@@ -45,8 +45,8 @@ class Proof(BaseModel):
         check_private(profile)
         if not report.detected or report.code is None:
             raise ProofUnfounded(
-                f"the text carries no code of {profile.name} (p = {format_p_value(report.p_value)}, above "
-                f"{format_p_value(report.alpha)}), so there is nothing to prove; check that it is the right profile"
+                f"the text carries no code of {profile.name} ({why_none(report)}), so there is nothing to prove; check "
+                "that it is the right profile"
             )
         return cls(profile=profile.to_bytes(), text=text, code=report.code)
 

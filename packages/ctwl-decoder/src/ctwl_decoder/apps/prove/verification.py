@@ -22,7 +22,7 @@ from ...errors import (
     ProofUnfounded,
 )
 from ...options import ALPHA, check_alpha
-from ...report.wording import format_p_value
+from ...report.wording import SUITS_KIND, format_p_value
 from ...text.alignment import AlignedText, normalize_aligned
 from .document import Proof
 
@@ -106,7 +106,7 @@ def verify(
         proof: the proof.
         trusted: the registry, verified.
         appeared: when the text appeared, in Unix seconds, as the verifier knows it; a proof cannot say it.
-        open_decoder: opens a decoder of the profile, in the reference arithmetic (``reference=True``): owner and
+        open_decoder: opens a decoder of the profile, in the reference arithmetic, as on the device "cpu": owner and
             verifier must compute the same. Called for a certified profile only.
         text: the text in question; where None, the verdict is about the text in the proof.
         alpha: level of the test, on the p-value times the keys that the owner is charged with.
@@ -184,12 +184,13 @@ def _carried(proof: Proof, decoder: Decoder, charge: tuple[int, int], alpha: flo
     """Step 4: decoded anew, the text carries the code, also beyond the chances that all the owner's keys had."""
     certified, tried = charge
     keys = certified * 2.0**tried
-    report = decoder.decode(proof.text, alpha=alpha / keys, score="both")
+    report = decoder.decode(proof.text, alpha=alpha / keys, score="whole")
     charged = f"{certified} certified key" + ("s" if certified > 1 else "")
     charged += f", each one of 2^{tried} that may have been tried" if tried else ""
     words = f"p = {format_p_value(min(1.0, report.p_value * keys))}: {format_p_value(report.p_value)} times {charged}"
     if not report.detected:
-        raise ProofUnfounded(f"the text does not show a code clearly enough, {words}; a longer text may")
+        hope = SUITS_KIND if report.p_value <= report.alpha else "A longer text may"
+        raise ProofUnfounded(f"the text does not show a code clearly enough, {words}. {hope}")
     if proof.code not in {span.code for span in report.spans}:
         raise ProofUnfounded(f"the text carries the code {report.code}, and the proof is of {proof.code}")
     return f"{proof.code}, {words}"

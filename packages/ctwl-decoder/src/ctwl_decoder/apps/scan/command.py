@@ -84,7 +84,7 @@ def _parser() -> argparse.ArgumentParser:
     search.add_argument(
         "--light", action="store_true", help="read by the ranks alone, without the proxy LM; finds less"
     )
-    add_proxy_options(parser, reference=True)
+    add_proxy_options(parser)
     records = parser.add_argument_group("records")
     records.add_argument("--text-column", metavar="NAME", default="text", help="field that holds the text")
     records.add_argument("--id-column", metavar="NAME", help="field that is copied to the results' id")
@@ -120,7 +120,6 @@ def _settings(arguments: argparse.Namespace) -> Settings:
         alpha=arguments.alpha,
         beacons=None if searched is None else tuple(searched),
         columns=Columns(arguments.text_column, arguments.id_column),
-        reference=arguments.reference,
         screen=arguments.screen,
         light=arguments.light,
         registry=registry,
@@ -159,7 +158,7 @@ def _scan(arguments: argparse.Namespace) -> int:
         import pyarrow.parquet  # noqa: F401
     except ImportError as error:
         raise ExtraMissing("scan needs pyarrow; install it with: pip install 'ctwl-decoder[scan]'") from error
-    settings = _settings(arguments)  # a wrong option fails before torch is loaded, which takes seconds
+    settings = _settings(arguments)  # a wrong option fails before a model is loaded, which takes seconds
     from .corpus import skipped
     from .decoding import DocumentDecoder
     from .job import Engine, in_process, parts_of, scan

@@ -10,8 +10,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from ctwl_protocol.proxy import open_later
-
 from ...decoder import Decoder
 from ...errors import ExtraMissing, InputTooLarge, NotText, ScanSettingsDiffer, TextMissing
 from ...report.wording import ADD_LIGHT
@@ -62,38 +60,37 @@ class DocumentDecoder:
     Attributes:
         settings: the settings.
         proxy_path: see :meth:`ctwl_decoder.Decoder.open`; a path on every machine.
-        device: a torch device.
+        device: see :meth:`ctwl_decoder.Decoder.open`.
         arithmetic: what the proxy LM must compute in; None for what this machine chooses, and set to it when the proxy
-            is opened.
+            LM is loaded.
     """
 
     settings: Settings
     proxy_path: str | Path | None = None
-    device: str = "auto"
+    device: str = "cpu"
     arithmetic: str | None = None
 
     @cached_property
     def decoder(self) -> Decoder:
-        """The decoder; its proxy LM's weights are loaded when they are first needed.
+        """The decoder, with its proxy LM loaded where the scan is not a light one: what is missing shows at once.
 
         Raises:
-            ExtraMissing: torch and transformers are not installed, and the scan is not a light one.
+            ExtraMissing: a package is not installed that the proxy LM needs.
             ScanSettingsDiffer: this machine chooses another arithmetic.
             CTWLError: see :meth:`ctwl_decoder.Decoder.open`.
         """
         settings = self.settings
-        proxy = open_later(
-            settings.profile, path=self.proxy_path, device=self.device, fast=not settings.reference, lazy=True
+        decoder = Decoder.open(
+            settings.profile, proxy_path=self.proxy_path, device=self.device, registry=settings.registry
         )
-        decoder = Decoder(proxy, registry=settings.registry)
         try:
-            arithmetic = "integer" if settings.light else decoder.proxy.arithmetic
+            arithmetic = "integer" if settings.light else decoder.load()
         except ExtraMissing as error:
             raise ExtraMissing(f"{error}. {ADD_LIGHT}") from error
         if self.arithmetic not in (None, arithmetic):
             raise ScanSettingsDiffer(
                 f"the proxy LM computes in {arithmetic} on this machine and in {self.arithmetic} where the scan "
-                "began; use --reference, or machines of one kind"
+                "began; use --device cpu, or machines of one kind"
             )
         self.arithmetic = arithmetic
         return decoder
@@ -101,7 +98,7 @@ class DocumentDecoder:
     @property
     def computes_in(self) -> str:
         """What the proxy LM computes in; "integer" where it is not asked."""
-        return "integer" if self.settings.light else self.decoder.proxy.arithmetic
+        return "integer" if self.settings.light else self.decoder.load()
 
     def __getstate__(self) -> dict[str, Any]:
         """All but the decoder, which each process opens for itself."""
@@ -148,7 +145,7 @@ class DocumentDecoder:
     def _row(self, text: str, progress: Callable[[int, int], None]) -> dict[str, Any]:
         """A document's results, or its error."""
         settings = self.settings
-        options: Any = {"score": "light" if settings.light else "both", "beacons": settings.beacons}
+        options: Any = {"score": "light" if settings.light else "whole", "beacons": settings.beacons}
         try:
             if settings.screen is not None:
                 level = min(settings.screen, _MARGIN * settings.alpha) if settings.light else settings.screen
@@ -163,4 +160,4 @@ class DocumentDecoder:
 
 def _within(done: int, size: int, total: int, progress: Callable[[float], None]) -> Callable[[int, int], None]:
     """The progress inside one document of ``size`` characters, as a part of ``total`` characters."""
-    return lambda part, positions: progress((done + size * part / positions) / total)
+    return lambda part, positions: progress((done + size * part / max(positions, 1)) / total)

@@ -16,7 +16,7 @@ __all__ = ["on_cluster"]
 
 
 def on_cluster(address: str | None = None) -> Engine:
-    """The engine that sends the chunks to one actor for each free GPU or, where there are none, for each free CPU.
+    """The engine that sends the chunks to one actor for each free CPU; for each free GPU where the device is one.
 
     Ray starts an actor again, and repeats its chunk, where a machine is lost.
 
@@ -40,7 +40,7 @@ def on_cluster(address: str | None = None) -> Engine:
             if not connected:
                 ray.init(address=address, logging_level="WARNING", log_to_driver=False)
             free = ray.available_resources()
-            gpus, cpus = int(free.get("GPU", 0)), int(free.get("CPU", 0))
+            gpus, cpus = int(free.get("GPU", 0)) * (decode.device != "cpu"), int(free.get("CPU", 0))
             # An actor that never gets what it asks for never gives back its chunk, so it asks for one thing only.
             needs = {"num_cpus": 0, "num_gpus": 1} if gpus else {"num_cpus": 1}
             actor = ray.remote(**needs, max_restarts=-1, max_task_retries=-1)(DocumentDecoder)

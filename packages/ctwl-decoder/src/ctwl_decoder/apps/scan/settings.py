@@ -27,7 +27,6 @@ class Settings:
         alpha: level of each document's test.
         beacons: (provider, version) pairs whose codes are searched; None for the whole code space.
         columns: the fields that are read.
-        reference: compute the proxy LM in float32, see :meth:`ctwl_decoder.Decoder.open`.
         screen: level of the screen: documents with a larger p-value by the light scores are read no further; None
             where all are.
         light: read by the light scores alone, which need no proxy LM.
@@ -42,7 +41,6 @@ class Settings:
     alpha: float = ALPHA
     beacons: tuple[tuple[int, int], ...] | None = None
     columns: Columns = field(default_factory=Columns)
-    reference: bool = False
     screen: float | None = None
     light: bool = False
     registry: Trusted = field(default_factory=load_trusted, repr=False)

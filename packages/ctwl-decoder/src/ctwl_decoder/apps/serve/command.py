@@ -93,7 +93,7 @@ def _bind(host: str, port: int) -> socket.socket:
 
 def _serve(arguments: argparse.Namespace) -> int:
     limits = Limits(**{name: getattr(arguments, name) for name in Limits.model_fields})
-    profile = get_profile(arguments.profile)  # a wrong name fails before torch is loaded
+    profile = get_profile(arguments.profile)  # a wrong name fails before a model is loaded
     with closing(_bind(arguments.host, arguments.port)) as listener:
         try:
             import uvicorn
@@ -105,7 +105,9 @@ def _serve(arguments: argparse.Namespace) -> int:
             raise ExtraMissing(
                 f"serving needs {error.name or error}; install it with: pip install 'ctwl-decoder[serve]'"
             ) from error
-        from ctwl_protocol.proxy import open_proxy
+        from ctwl_protocol.proxy import open_weigher
+
+        from ...decoder import Decoder
 
         class Server(uvicorn.Server):
             async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -121,8 +123,9 @@ def _serve(arguments: argparse.Namespace) -> int:
         logging.getLogger("python_multipart").setLevel(logging.CRITICAL)  # it would log bytes of a malformed form
         logging.getLogger(__package__).setLevel(logging.INFO if arguments.access_log else logging.ERROR)
         manifests = manifests_of(arguments.manifests, profile) if arguments.manifests else None
-        proxy = open_proxy(profile, path=arguments.proxy, device=arguments.device, fast=True)
-        config = configure(create_app(proxy, limits, manifests), limits, trusted=arguments.trust_proxy)
+        weigher = open_weigher(profile, path=arguments.proxy, device=arguments.device)
+        Decoder(weigher).load()  # what is missing is reported before anything is served
+        config = configure(create_app(weigher, limits, manifests), limits, trusted=arguments.trust_proxy)
         server = Server(config)
         with suppress(KeyboardInterrupt):  # uvicorn raises the signal again when it has shut down
             with suppress(SystemExit):  # of uvicorn, with a status of its own

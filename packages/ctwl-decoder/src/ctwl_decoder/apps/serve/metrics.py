@@ -19,7 +19,7 @@ class Metrics:
         requests: answers, by endpoint and status; status 499 where the client closed the connection first.
         seconds: time from a request's head to the end of its answer, by endpoint.
         rejected: refusals, by the error's code.
-        windows: prefixes that the proxy LM has read.
+        positions: positions that the proxy LM has weighed.
     """
 
     def __init__(self, admission: Admission) -> None:
@@ -29,7 +29,7 @@ class Metrics:
             "ctwl_request_seconds", "Time per request.", ["endpoint"], buckets=_SECONDS, registry=self.registry
         )
         self.rejected = Counter("ctwl_rejected", "Refused requests.", ["reason"], registry=self.registry)
-        self.windows = Counter("ctwl_windows", "Prefixes read by the proxy LM.", registry=self.registry)
+        self.positions = Counter("ctwl_positions", "Positions weighed by the proxy LM.", registry=self.registry)
         Gauge("ctwl_waiting", "Requests that wait for their turn.", registry=self.registry).set_function(
             lambda: admission.waiting
         )

@@ -51,9 +51,9 @@ class Question(BaseModel):
     alpha: float = Field(default=ALPHA, gt=0, lt=1, description="Level of the test.")
     score: ScoreName = Field(
         default="auto",
-        description="How positions are scored: by the tokens' ranks alone (light), by the proxy LM's halves (soft), by "
-        "ranks and the proxy LM (rank), by both of these, light where that is conclusive and else by both (auto), or "
-        "by the paper's count.",
+        description="How positions are scored: by the tokens' ranks alone (light); by the proxy LM (whole), which is "
+        "the better of half, for unbiased and delta, and race, for gumbel; light where that is conclusive, else whole "
+        "(auto).",
     )
     beacons: list[Annotated[tuple[_Provider, _Version], Strict(False)]] | None = Field(
         default=None,

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from starlette.requests import Request
 
 from ctwl_protocol import CTWLError
-from ctwl_protocol.proxy import Proxy
+from ctwl_protocol.proxy import Weigher
 from ctwl_protocol.registry import Trusted
 
 from ...decoder import Decoder
@@ -22,7 +22,7 @@ from ..page.build import build_page
 from .admission import Admission, client_of
 from .limits import Limits
 from .metrics import Metrics
-from .observer import Observer
+from .turns import Turns
 
 __all__ = ["Service"]
 
@@ -45,18 +45,18 @@ class Service:
         page: the page for people, as HTML.
     """
 
-    def __init__(self, proxy: Proxy, limits: Limits) -> None:
+    def __init__(self, weigher: Weigher, limits: Limits) -> None:
         self.limits = limits
         self.admission = Admission(limits)
         self.metrics = Metrics(self.admission)
-        self._proxy = proxy
+        self._weigher = weigher
         self._proxy_thread = ThreadPoolExecutor(1, thread_name_prefix="ctwl-proxy")
         self._use_registry()
 
     def _use_registry(self) -> None:
         """Read the trusted registry, and make anew what depends on it."""
-        self._decoder = Decoder(self._proxy, max_tokens=self.limits.tokens)
-        self.page = build_page(self._proxy.profile, self._decoder.registry, service=self.limits.characters)
+        self._decoder = Decoder(self._weigher, max_tokens=self.limits.tokens)
+        self.page = build_page(self._weigher.profile, self._decoder.registry, service=self.limits.characters)
 
     @property
     def registry(self) -> Trusted:
@@ -83,13 +83,13 @@ class Service:
             raise InputTooLarge(
                 f"the text has {len(text):,} characters, and at most {limit:,} are allowed here; cut it into parts"
             )
-        observer = Observer(self._proxy, self._proxy_thread, self.metrics.windows.inc)
-        decoder, client = self._decoder.with_observer(observer), client_of(request.scope["client"])
+        turns = Turns(self._weigher, self._proxy_thread, self.metrics.positions.inc)
+        decoder, client = self._decoder.with_weigh(turns), client_of(request.scope["client"])
         try:
             work = self.admission.run(client, lambda: then(decoder.analyse(text, **options)))
             return await _while_connected(request, work)
         finally:
-            observer.cancel()
+            turns.cancel()
 
     @asynccontextmanager
     async def lifespan(self, _: object) -> AsyncIterator[None]:
@@ -99,12 +99,17 @@ class Service:
         """
         refreshing = asyncio.create_task(self._refresh())
         try:
-            await asyncio.to_thread(Decoder(self._proxy, registry=self.registry).decode, _WARM_UP)  # within no limit
+            await asyncio.to_thread(self._warm_up)
             yield
         finally:
             refreshing.cancel()
             await asyncio.to_thread(self._proxy_thread.shutdown, cancel_futures=True)
             await asyncio.to_thread(self.admission.close)  # meanwhile the loop sends the last answers
+
+    def _warm_up(self) -> None:
+        decoder = Decoder(self._weigher, registry=self.registry)  # within no limit
+        for score in ("light", "whole"):
+            decoder.decode(_WARM_UP, score=score)
 
     async def _refresh(self) -> None:
         """Reload the trusted registry from time to time; keep the old one where the new one is damaged."""

@@ -1,0 +1,201 @@
+"""What could have stood at each place: blocks of a text, rivals from logits, and the proxy LM that readers ask."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import softmax
+from small_lm import small_weigher
+
+from ctwl_protocol import get_profile
+from ctwl_protocol.errors import ProxyMalformed, TokenOutOfRange
+from ctwl_protocol.partition.reference import quantize
+from ctwl_protocol.partition.toy import toy_weights
+from ctwl_protocol.profile import TOY, TOYS
+from ctwl_protocol.proxy import Rivals, Weigher, open_weigher
+from ctwl_protocol.proxy.kernel import rivals
+from ctwl_protocol.text.blocks import LENGTH, OVERLAP, blocks_of
+
+PROSE = "The council met on Tuesday and talked about the bridge, the school and the weather. Nobody was surprised. "
+
+
+def same(found: Rivals, expected: Rivals) -> None:
+    for name, column in vars(expected).items():
+        np.testing.assert_array_equal(getattr(found, name), column, strict=True, err_msg=name)
+
+
+# ---- blocks ----
+
+
+@given(st.integers(0, 9000), st.integers(1, OVERLAP), st.integers(0, 2 * LENGTH))
+def test_blocks_weigh_each_token_once(tokens: int, first: int, more: int) -> None:
+    """Whatever the proxy LM can see at once, if that is a prefix at least."""
+    longest = first + 1 + more
+    blocks = blocks_of(tokens, first, longest)
+    weighed = [token for block in blocks for token in range(block.first, block.end)]
+    assert weighed == list(range(first, tokens))
+    length = min(LENGTH, longest)
+    for block in blocks:
+        assert 0 <= block.start < block.first < block.end <= block.start + length
+        assert block.start == 0 or block.first - block.start == min(OVERLAP, length // 2)
+
+
+def test_a_block_does_not_depend_on_what_follows_it() -> None:
+    whole = blocks_of(5000, 10)
+    for tokens in range(1000, 5000, 7):
+        *before, last = blocks_of(tokens, 10)
+        assert before == whole[: len(before)] and last[:2] == whole[len(before)][:2]
+
+
+# ---- rivals ----
+
+
+def by_definition(logits: np.ndarray, observed: np.ndarray, special: list[int], bits: int) -> Rivals:
+    weights = quantize(softmax(logits.astype(np.float64), axis=1), bits)
+    weights[:, special] = 0
+    return Rivals.of(np.arange(len(logits)), weights, observed, 1 << bits)
+
+
+@given(
+    st.integers(0, 2**32 - 1), st.sampled_from([1, 7, 8, 9, 16, 24]), st.sampled_from([1, 3, 255, 700]),
+    st.floats(0, 12), st.floats(0, 1),
+)  # fmt: skip
+def test_rivals_from_logits_are_those_of_the_weights(
+    seed: int, bits: int, vocabulary: int, spread: float, specials: float
+) -> None:
+    """With few bits a weight is rounded up from half a share; special tokens weigh nothing, and may be shown."""
+    rng = np.random.default_rng(seed)
+    logits = rng.normal(0, spread, (5, vocabulary)).astype(np.float32)
+    observed = rng.integers(0, vocabulary, 5)
+    special = np.flatnonzero(rng.random(vocabulary) < specials * rng.integers(0, 2)).tolist()
+    found = rivals(np.arange(5), logits, observed, special, bits)
+    same(found, by_definition(logits, observed, special, bits))
+    assert (found.tokens[found.shown] == observed).all() and (found.weights >= 1).all()
+    assert (np.diff(found.starts) <= 513).all()
+
+
+@pytest.mark.parametrize("bits", [8, 24])
+def test_rivals_of_real_logits_are_those_of_the_weights(offline_weigher: Weigher, bits: int) -> None:
+    ids, tokenizer = offline_weigher.tokenizer.encode(PROSE * 3), offline_weigher.profile.tokenizer
+    offline_weigher.load()
+    assert offline_weigher._model is not None
+    model = offline_weigher._model()
+    logits = model.head(model.hidden(ids[:-1]))[:, : tokenizer.vocabulary]
+    observed = np.where(np.arange(len(ids) - 1) % 9, ids[1:], tokenizer.special[0])  # a special token now and then
+    found = rivals(np.arange(len(observed)), logits, observed, tokenizer.special, bits)
+    same(found, by_definition(logits, observed, list(tokenizer.special), bits))
+
+
+def test_uniform_logits_have_as_many_rivals_as_there_can_be() -> None:
+    found = rivals(np.arange(1), np.zeros((1, 600), np.float32), np.array([599]), (), 8)
+    assert found.tokens.tolist() == [599]
+    for size in (256, 512):
+        found = rivals(np.arange(1), np.zeros((1, size), np.float32), np.array([3]), (), 8)
+        assert found.tokens.tolist() == list(range(size)) and set(found.weights.tolist()) == {1}
+
+
+def test_rivals_of_stretches_join_to_those_of_the_text() -> None:
+    rng = np.random.default_rng(3)
+    weights = rng.integers(0, 90, (9, 40)).astype(np.uint32)
+    observed, places = rng.integers(0, 40, 9), np.arange(20, 29)
+    cuts = [slice(0, 4), slice(4, 4), slice(4, 9)]
+    parts = [Rivals.of(places[cut], weights[cut], observed[cut]) for cut in cuts]
+    same(Rivals.joined(parts), Rivals.of(places, weights, observed))
+    assert len(Rivals.joined([])) == 0
+
+
+# ---- the weigher ----
+
+
+def test_the_proxy_lm_sees_the_whole_block(offline_weigher: Weigher) -> None:
+    """By ten tokens alone, what was said before is not expected to come again."""
+    ids = offline_weigher.tokenizer.encode(PROSE * 2)
+    found, half = offline_weigher.rivals(ids), len(ids) // 2
+    shown = found.weights[found.shown] / found.total
+    assert found.places.tolist() == list(range(10, len(ids)))
+    assert np.median(shown[half:]) > 0.8 > 0.5 > np.median(shown[: half - 10])
+
+
+@pytest.mark.parametrize("positions", [10, 11, 64, 8192])
+def test_a_text_of_many_blocks_has_rivals_at_each_place(positions: int) -> None:
+    weigher, done = small_weigher(positions), list[int]()
+    ids = weigher.tokenizer.encode(PROSE * (2 if positions < 64 else 60))
+    found = weigher.rivals(ids, done.append)
+    assert found.places.tolist() == list(range(10, len(ids)))
+    assert done == [block.end - 10 for block in weigher.blocks(len(ids))] and done[-1] == len(ids) - 10
+    assert len(done) > 1
+    same(found, Rivals.joined([weigher.rivals_in(ids, block) for block in weigher.blocks(len(ids))]))
+
+
+def test_a_blocks_rivals_follow_from_its_tokens_alone() -> None:
+    weigher = small_weigher(64)
+    ids = weigher.tokenizer.encode(PROSE * 9)
+    _, block, *_ = weigher.blocks(len(ids))
+    other = ids[::-1].copy()
+    other[block.start : block.end] = ids[block.start : block.end]
+    same(weigher.rivals_in(other, block), weigher.rivals_in(ids, block))
+
+
+@pytest.mark.parametrize("name", TOYS)
+def test_toy_weights_see_the_prefix_and_no_more(name: str) -> None:
+    weigher = open_weigher(name)
+    profile, ids = weigher.profile, weigher.tokenizer.encode(PROSE)
+    found = weigher.rivals(ids)
+    length = profile.prefix_length
+    weights = toy_weights(np.stack([ids[i - length : i] for i in range(length, len(ids))]), 256)
+    weights[:, list(profile.tokenizer.special)] = 0
+    same(found, Rivals.of(np.arange(length, len(ids)), weights, ids[length:]))
+    assert weigher.load() == "integer"
+
+
+def test_where_all_tokens_weigh_the_same_each_stands_alone() -> None:
+    weigher = open_weigher("org.ctwl.smollm2-135m.vanilla.1")
+    ids = weigher.tokenizer.encode(PROSE)
+    found = weigher.rivals(ids)
+    tokenizer = weigher.profile.tokenizer
+    assert found.tokens.tolist() == ids[10:].tolist() and set(found.weights.tolist()) == {1}
+    assert set(found.total.tolist()) == {tokenizer.vocabulary - len(tokenizer.special)}
+
+
+def test_the_proxy_lm_is_shared_with_profiles_that_have_it() -> None:
+    weigher = small_weigher()
+    other = weigher.profile.model_copy(update={"name": "com.example.own.1", "key": bytes(32)})
+    twin, ids = weigher.shared_with(other), weigher.tokenizer.encode(PROSE)
+    assert twin.profile is other and twin._model is weigher._model
+    same(twin.rivals(ids), weigher.rivals(ids))
+    with pytest.raises(ProxyMalformed, match="another proxy"):
+        weigher.shared_with(get_profile(TOY))
+
+
+def test_ids_outside_the_vocabulary_are_refused() -> None:
+    weigher = small_weigher()
+    with pytest.raises(TokenOutOfRange):
+        weigher.rivals(np.full(30, 10**6))
+
+
+def test_another_device_says_the_same_up_to_rounding(offline_weigher: Weigher) -> None:
+    """torch on the CPU, in whatever it is quickest in there."""
+    ids = offline_weigher.tokenizer.encode(PROSE)
+    other = open_weigher(offline_weigher.profile, device="auto")
+    assert other.load() in ("float32", "bfloat16")
+    ours, theirs = (each.rivals(ids) for each in (offline_weigher, other))
+    ours_shown, theirs_shown = (each.weights[each.shown] / each.total for each in (ours, theirs))
+    assert np.abs(ours_shown - theirs_shown).mean() < 0.01
+
+
+def test_a_text_is_weighed_without_torch() -> None:
+    code = f"""
+import sys
+sys.modules.update(torch=None, transformers=None)
+from ctwl_protocol.proxy import open_weigher
+
+weigher = open_weigher("org.ctwl.smollm2-135m.1")
+print(len(weigher.rivals(weigher.tokenizer.encode({PROSE!r}))), weigher.load())
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "11 float32\n"), done.stderr
