@@ -67,7 +67,7 @@ class ReferenceDecoder(Answering):
         self._opened = cache(open_decoder or _open_decoder)
 
     def decode(self, request: Decode) -> Decoded:  # noqa: D102 - see Implementation
-        return decoded(self._decoder(request.profile).decode(request.text, alpha=request.alpha, score="both"))
+        return decoded(self._decoder(request.profile).decode(request.text, alpha=request.alpha, score="whole"))
 
     def weigh(self, request: Weigh) -> Weighed:  # noqa: D102 - see Implementation
         from ctwl_decoder.errors import OptionOutOfRange
