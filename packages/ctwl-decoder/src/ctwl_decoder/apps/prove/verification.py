@@ -184,7 +184,7 @@ def _carried(proof: Proof, decoder: Decoder, charge: tuple[int, int], alpha: flo
     """Step 4: decoded anew, the text carries the code, also beyond the chances that all the owner's keys had."""
     certified, tried = charge
     keys = certified * 2.0**tried
-    report = decoder.decode(proof.text, alpha=alpha / keys, score="both")
+    report = decoder.decode(proof.text, alpha=alpha / keys, score="whole")
     charged = f"{certified} certified key" + ("s" if certified > 1 else "")
     charged += f", each one of 2^{tried} that may have been tried" if tried else ""
     words = f"p = {format_p_value(min(1.0, report.p_value * keys))}: {format_p_value(report.p_value)} times {charged}"
