@@ -309,6 +309,7 @@ class Reader {
     if (p < one.p) [one.p, one.code] = [p, found.codes[0]];
     if (one.code === found.codes[0]) {
       one.record = { layout: found.layout.number, fields: recordFields(found.layout, found.codes) };
+      one.score = found.slots.reduce((sum, slot) => sum + slot.score, 0);
       one.window = [one.from, one.behind];
       one.evidence = { slots: found.slots, records: found.tests, layouts: found.layouts };
       one.own = own;
