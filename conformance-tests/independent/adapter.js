@@ -12,8 +12,8 @@ import { PUBLISHED, TOYS } from "./src/published.js";
 import { Refusal } from "../../packages/ctwl-web/src/refusal.js";
 
 const PROTOCOL = "ctwl-adapter/1";
-/** The most windows of a request, and the most tokens that are asked about behind each. */
-const [MAX_WINDOWS, MAX_ASKED] = [256, 1024];
+/** The most tokens of a passage, the most places in it, and the most tokens that are asked about at each. */
+const [MAX_IDS, MAX_PLACES, MAX_ASKED] = [2 ** 14, 256, 1024];
 /** The most bytes of a line, without its end. */
 const MAX_LINE = 2 ** 24 - 1;
 
@@ -40,12 +40,18 @@ const OPERATIONS = {
     const { candidate, strongest, ...found } = decodeText(PUBLISHED.get(profile), text, alpha ?? 1e-4);
     return { ok: found.detected ? found : { ...found, ...(candidate ?? { p_value: 1 }) } };
   },
-  weigh({ profile, windows, tokens }) {
+  weigh({ profile, ids, places, tokens }) {
     if (!TOYS.includes(profile)) return { skip: `no profile ${profile} here: it needs a language model` };
     const { prefix_length: length, tokenizer } = PUBLISHED.get(profile);
-    requireIds(windows, MAX_WINDOWS, (row) => row.length === length, tokenizer.vocabulary);
-    requireIds(tokens, windows.length, (row) => row.length <= MAX_ASKED, tokenizer.vocabulary);
-    const rows = windows.map((window) => toyWeights(window, tokenizer.vocabulary, tokenizer.special));
+    requireIds([ids], 1, (row) => row.length <= MAX_IDS, tokenizer.vocabulary);
+    const isPlace = (place) => Number.isInteger(place) && place >= length && place < ids.length;
+    if (!Array.isArray(places) || places.length > MAX_PLACES || !places.every(isPlace)) {
+      throw new Refusal("request-malformed", "places are those of tokens with a prefix");
+    }
+    requireIds(tokens, places.length, (row) => row.length <= MAX_ASKED, tokenizer.vocabulary);
+    // 7.3: the toy model sees the last tokens alone, so it needs no blocks.
+    const prefixes = places.map((place) => ids.slice(place - length, place));
+    const rows = prefixes.map((prefix) => toyWeights(prefix, tokenizer.vocabulary, tokenizer.special));
     return { ok: { weights: tokens.map((asked, i) => asked.map((id) => rows[i][id])), totals: rows.map(total) } };
   },
   "verify-registry"(request) {
@@ -64,7 +70,7 @@ const OPERATIONS = {
 function requireIds(lists, most, fits, vocabulary) {
   const good = (row) => Array.isArray(row) && fits(row);
   if (!Array.isArray(lists) || lists.length > most || !lists.every(good)) {
-    throw new Refusal("request-malformed", "windows and tokens are lists of lists of token ids");
+    throw new Refusal("request-malformed", "ids, and tokens for each place, are lists of token ids");
   }
   if (!lists.flat().every((id) => Number.isInteger(id) && id >= 0 && id < vocabulary)) {
     throw new Refusal("token-out-of-range", `token ids run from 0 to ${vocabulary - 1}`);

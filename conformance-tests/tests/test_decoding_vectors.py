@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,14 +19,14 @@ from ctwl_decoder.search.finding import Finding
 from ctwl_decoder.search.plan import NO_CODES, SearchPlan
 from ctwl_decoder.search.records import RecordReader
 from ctwl_decoder.search.windows import find_candidates
-from ctwl_decoder.statistics.evidence import observe
+from ctwl_decoder.statistics.evidence import permutations
 from ctwl_decoder.statistics.light import light_units
 from ctwl_decoder.statistics.scores import position_scores
 from ctwl_decoder.text.tokens import tokenize_variants
 from ctwl_decoder.text.variants import variants_of
 
 SCORES: Mapping[str, ScoreName] = {
-    "decode": "both", "decode-light": "light", "decode-places": "both", "decode-light-places": "light",
+    "decode": "whole", "decode-light": "light", "decode-places": "whole", "decode-light-places": "light",
 }  # fmt: skip
 
 
@@ -40,8 +39,9 @@ def parts(vector: Vector) -> tuple[Any, Any, SearchPlan, RecordReader]:
     if score == "light":
         units: Any = light_units(profile, variant.positions)
     else:
-        evidence = observe(decoder.proxy, variant.positions)
-        units = partial(position_scores, evidence=evidence, sigma=profile.sigma)
+        seeds = permutations(profile, variant.positions.contexts)
+        rivals = decoder.weigher.rivals(variant.ids)
+        units = position_scores(rivals, profile.prefix_length, seeds, profile.sigma)
     return variant, units, plan, RecordReader(profile)
 
 
@@ -62,7 +62,7 @@ def chosen(*families: str, word: str = "") -> list[Any]:
 @pytest.mark.parametrize("vector", chosen("decode", "decode-light", word="window"))
 def test_where_a_window_shows_a_code_it_passes_alone(vector: Vector) -> None:
     if vector.expected["detected"]:
-        assert [candidate.code for candidate in candidates(vector) if candidate.p_value <= vector.input["alpha"]] == [
+        assert [candidate.code for candidate in candidates(vector) if candidate.passes(vector.input["alpha"])] == [
             vector.expected["code"]
         ]
 

@@ -39,7 +39,7 @@ def test_the_small_endpoint_writes_what_the_decoder_reads(fast_proxy: Proxy) -> 
         encoder = EndpointEncoder("", OFFLINE, client=client)
         assert encoder.start().name == "endpoint smollm2"
         request = wanted()
-        report = Decoder(fast_proxy).decode(encoder.encode(request).text)
+        report = Decoder(open_weigher(OFFLINE)).decode(encoder.encode(request).text)
         assert report.record is not None
         assert (report.detected, report.record.fields) == (True, request.record.fields)
         body = {"model": "smollm2", "prompt": "a", "vllm_xargs": {"ctwl_codes": [1 << 20]}}

@@ -6,16 +6,18 @@ import json
 import shlex
 import shutil
 import sys
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from numpy.typing import NDArray
+from pydantic import ValidationError
 
 from ctwl_conformance import VectorsAltered
 from ctwl_conformance.adapter import Weigh
@@ -28,12 +30,13 @@ from ctwl_conformance.run.classes import CLASSES
 from ctwl_conformance.run.results import Measure, Report, Result
 from ctwl_conformance.run.verdicts import verdicts
 from ctwl_conformance.vectors import command, load_numeric, reference
-from ctwl_conformance.vectors.numeric import HEAVIEST, PREFIXES, REFERENCE, Numeric, weigh
-from ctwl_protocol import CTWLError, get_profile
+from ctwl_conformance.vectors.numeric import HEAVIEST, LENGTHS, PLACES, REFERENCE, Numeric, Question, weigh
+from ctwl_decoder.errors import OptionOutOfRange
+from ctwl_protocol import get_profile
 from ctwl_protocol.errors import ProxyNotFound, TokenOutOfRange
-from ctwl_protocol.partition.reference import quantize
 from ctwl_protocol.profile import TOY, TOYS
-from ctwl_protocol.proxy import Proxy
+from ctwl_protocol.proxy import Proxy, Weigher, open_weigher
+from ctwl_protocol.text.blocks import blocks_of
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "conformance-tests" / "vectors" / "v1"
@@ -44,6 +47,12 @@ FILES = {numeric.profile: numeric for numeric in load_numeric()}
 # The rule.
 
 
+def alone(tokens: list[int], weights: list[int], total: int, places: int = 1) -> Numeric:
+    """Vectors of one passage that asks the same everywhere."""
+    question = Question([1] * (places + 1), list(range(1, places + 1)), [tokens] * places)
+    return Numeric("p", Fraction(0), [question], [weights] * places, [total] * places)
+
+
 def test_an_answer_agrees_with_itself_at_any_scale() -> None:
     for numeric in FILES.values():
         assert numeric.variation(numeric.weights, numeric.totals) == 0
@@ -52,12 +61,12 @@ def test_an_answer_agrees_with_itself_at_any_scale() -> None:
 
 
 def test_the_rest_is_one_class() -> None:
-    numeric = Numeric("p", Fraction(0), [[1]], [[4, 9]], [[50, 30]], [100])
+    numeric = alone([4, 9], [50, 30], 100)
     assert numeric.variation([[50, 30]], [100]) == 0
     assert numeric.variation([[40, 30]], [100]) == Fraction(1, 10)
     assert numeric.variation([[30, 50]], [100]) == Fraction(1, 5)
     assert numeric.variation([[0, 0]], [7]) == Fraction(4, 5)
-    two = Numeric("p", Fraction(0), [[1], [2]], [[4], [4]], [[50], [50]], [100, 100])
+    two = alone([4], [50], 100, places=2)
     assert two.variation([[50], [30]], [100, 100]) == Fraction(1, 10)
 
 
@@ -65,12 +74,12 @@ def test_the_rest_is_one_class() -> None:
 def test_what_fails_the_rule_fails_the_whole_vocabulary_too(pairs: list[tuple[int, int]], asked: int) -> None:
     left, right = (list(row) for row in zip(*pairs, strict=True))
     whole = sum(abs(Fraction(a, sum(left)) - Fraction(b, sum(right))) for a, b in zip(left, right, strict=True)) / 2
-    numeric = Numeric("p", Fraction(0), [[1]], [list(range(asked))], [left[:asked]], [sum(left)])
+    numeric = alone(list(range(asked)), left[:asked], sum(left))
     assert numeric.variation([right[:asked]], [sum(right)]) <= whole
 
 
 def test_a_total_below_its_tokens_is_no_distribution() -> None:
-    numeric = Numeric("p", Fraction(0), [[1]], [[4]], [[50]], [100])
+    numeric = alone([4], [50], 100)
     for weights, totals in (([[50]], [49]), ([[0]], [0])):
         with pytest.raises(ValueError, match="the tokens asked about weigh"):
             numeric.variation(weights, totals)
@@ -89,37 +98,41 @@ def test_the_files_keep_to_their_schema_and_say_what_the_profile_does() -> None:
         profile = get_profile(name)
         assert document["digest"] == profile.digest
         assert numeric.tolerance == Fraction(*profile.tolerance.total_variation)
-        assert len(numeric.windows) == PREFIXES
-        assert {len(window) for window in numeric.windows} == {profile.prefix_length}
+        assert len(numeric.totals) == PLACES
+        assert tuple(len(asked.ids) for asked in numeric.questions) == LENGTHS
+        assert len(blocks_of(LENGTHS[-1], profile.prefix_length)) == 2
         for test in document["tests"]:
-            tokens, weights = test["input"]["tokens"], test["expected"]["weights"]
-            assert set(tokens[HEAVIEST:]) <= {test["observed"]} <= set(tokens)
-            assert weights[:HEAVIEST] == sorted(weights[:HEAVIEST], reverse=True)
+            asked = Question(**test["input"])
+            assert (asked.places[0], asked.places[-1]) == (profile.prefix_length, len(asked.ids) - 1)
+            for place, tokens, weights in zip(asked.places, asked.tokens, test["expected"]["weights"], strict=True):
+                assert set(tokens[HEAVIEST:]) <= {asked.ids[place]} <= set(tokens)
+                assert weights[:HEAVIEST] == sorted(weights[:HEAVIEST], reverse=True)
         for spoiled in ({"input": {}}, {"expected": {"weights": [1]}}, {"id": "weights/1"}, {"more": 1}):
             assert not Draft202012Validator(schema).is_valid(document | {"tests": [document["tests"][0] | spoiled]})
 
 
 def test_the_specification_names_their_sizes() -> None:
     part = (ROOT / "spec" / "reader.md").read_text(encoding="utf-8").split("## 13.")[1]
-    assert f"each of {PREFIXES} prefixes" in part and f"the {HEAVIEST} tokens" in part
+    assert f"{PLACES} places" in part and f"the {HEAVIEST} tokens" in part
 
 
-def reweighed(numeric: Numeric, proxy: Proxy) -> Fraction:
-    return numeric.variation(*weigh(proxy, numeric.windows, numeric.tokens))
+def wrongly(numeric: Numeric, weigher: Weigher, weights: Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]) -> float:
+    """The distance of a runtime that weighs the vocabulary another way."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(weigher, "weights", weights)
+        return float(numeric.variation(*weigh(weigher, numeric.questions)))
 
 
 @pytest.mark.slow
-def test_the_offline_proxy_is_near_and_a_warmer_one_is_not(offline_proxy: Proxy, fast_proxy: Proxy) -> None:
-    numeric = FILES[OFFLINE]
-    assert reweighed(numeric, offline_proxy) <= numeric.tolerance * REFERENCE
-    assert reweighed(numeric, fast_proxy) <= numeric.tolerance
-    few = Numeric(OFFLINE, numeric.tolerance, *(
-        rows[:8] for rows in (numeric.windows, numeric.tokens, numeric.weights, numeric.totals)
-    ))  # fmt: skip
-    logits = offline_proxy.forward(np.array(few.windows))
-    warm = quantize(torch.softmax(logits / 1.3, dim=-1, dtype=torch.float64).cpu().numpy(), 24)
-    weights = [row[asked].tolist() for row, asked in zip(warm, few.tokens, strict=True)]
-    assert few.variation(weights, warm.sum(axis=1, dtype=np.uint64).tolist()) > few.tolerance
+def test_the_offline_proxy_is_near_and_one_that_is_wrong_is_not(offline_proxy: Proxy) -> None:
+    numeric, weigher = FILES[OFFLINE], open_weigher(OFFLINE)
+    sound, most = weigher.weights, float(numeric.tolerance)
+    assert numeric.variation(*weigh(weigher, numeric.questions)) <= numeric.tolerance * REFERENCE
+
+    few = Numeric(OFFLINE, numeric.tolerance, numeric.questions[:2], numeric.weights[:16], numeric.totals[:16])
+    assert wrongly(few, weigher, lambda ids, places: (sound(ids, places) ** (1 / 1.3)).astype(np.uint32)) > most
+    before = np.arange(-weigher.profile.prefix_length, 0)
+    assert wrongly(few, weigher, lambda ids, places: offline_proxy.weights(ids[places[:, None] + before])) > most
 
 
 @pytest.fixture
@@ -140,12 +153,12 @@ def test_they_are_kept_measured_anew_and_held_to_the_proxy(tmp_path: Path, capsy
     (offline, toy) = (tmp_path / "numeric" / f"{name}.json" for name in (OFFLINE, TOY))
     assert offline.read_bytes() == (FOLDER / "numeric" / offline.name).read_bytes()
     made = Numeric.of(json.loads(toy.read_bytes()))
-    assert len(made.windows) == PREFIXES and made.variation(made.weights, made.totals) == 0
+    assert len(made.totals) == PLACES and made.variation(made.weights, made.totals) == 0
     assert main(["generate", "--check", str(tmp_path)]) == 0
     assert f"numeric, {TOY}: mean total variation 0, at most 0 is asked for" in capsys.readouterr().out
     # A number that is not the proxy's, signed for all the same.
     document = json.loads(toy.read_bytes())
-    document["tests"][0]["expected"]["weights"][0] += 1
+    document["tests"][0]["expected"]["weights"][0][0] += 1
     toy.write_text(json.dumps(document))
     assert main(["generate", "--check", str(tmp_path)]) == 1
     assert f"numeric/{TOY}.json: differs" in capsys.readouterr().out
@@ -161,7 +174,7 @@ def test_a_profile_whose_proxy_is_not_installed_is_left_out(
     def missing(*_: object, **__: object) -> None:
         raise ProxyNotFound("it is nowhere; fetch it")
 
-    monkeypatch.setattr("ctwl_protocol.proxy.open_proxy", missing)
+    monkeypatch.setattr("ctwl_protocol.proxy.open_weigher", missing)
     assert main(["generate", str(tmp_path)]) == 0
     assert main(["generate", "--check", str(tmp_path)]) == 0
     told = capsys.readouterr().out
@@ -185,7 +198,7 @@ def test_a_file_that_holds_no_numeric_vectors_is_named(tmp_path: Path, capsys: p
 def test_an_altered_file_is_not_used(tmp_path: Path) -> None:
     shutil.copytree(FOLDER, tmp_path / "v1")
     path = tmp_path / "v1" / "numeric" / f"{TOY}.json"
-    path.write_bytes(path.read_bytes().replace(b'"total": 2', b'"total": 3', 1))
+    path.write_bytes(path.read_bytes().replace(b'"totals": [2', b'"totals": [3', 1))
     with pytest.raises(VectorsAltered, match=rf"numeric/{TOY}\.json"):
         load_numeric(tmp_path / "v1")
 
@@ -195,12 +208,11 @@ def test_an_altered_file_is_not_used(tmp_path: Path) -> None:
 SCRIPT = """
 import json, sys
 
-KNOWN = {str(t["input"]): t["expected"] for t in json.load(open(FILE))["tests"]}
+KNOWN = {str(t["input"]["ids"]): t["expected"] for t in json.load(open(FILE))["tests"]}
 TOLD = {"name": "mine", "version": "1", "classes": ["decoder"], "profiles": ["org.ctwl.toy.1"], "families": FAMILIES}
 
-def weigh(windows, tokens):
-    found = [KNOWN[str({"window": window, "tokens": asked})] for window, asked in zip(windows, tokens)]
-    weights, totals = [each["weights"] for each in found], [each["total"] for each in found]
+def weigh(ids):
+    weights, totals = KNOWN[str(ids)]["weights"], KNOWN[str(ids)]["totals"]
     CHANGE
     return {"weights": weights, "totals": totals}
 
@@ -209,7 +221,7 @@ for line in sys.stdin:
     match request["op"]:
         case "start": reply = {"ok": TOLD}
         case "stop": reply = {"ok": {}}
-        case "weigh": reply = {"ok": weigh(request["windows"], request["tokens"])}
+        case "weigh": reply = {"ok": weigh(request["ids"])}
     print(json.dumps({"id": request["id"], **reply}), flush=True)
 """
 
@@ -239,7 +251,7 @@ def test_the_right_weights_pass() -> None:
         ("totals[0] = 3", "failed", "contradict themselves: a total of 3"),
         ("weights[7].pop()", "errored", "not one weight for each token"),
         ("weights.pop(); totals.pop()", "errored", "not one weight for each token"),
-        ("totals.pop()", "errored", "not one total for each prefix"),
+        ("totals.pop()", "errored", "not one total for each place"),
         ("weights[0][0] = 0.5", "errored", "weights.0.0"),
         ("weights[0][0] = -1", "errored", "weights.0.0"),
     ],
@@ -280,10 +292,15 @@ def test_the_page_shows_what_was_measured() -> None:
 
 def test_the_reference_weighs_and_refuses_what_is_out_of_range() -> None:
     decoder, numeric = ReferenceDecoder(), FILES[TOY]
-    found = decoder.weigh(Weigh(id=1, profile=TOY, windows=numeric.windows, tokens=numeric.tokens))
-    assert (found.weights, found.totals) == (numeric.weights, numeric.totals)
-    for windows, tokens in (([[84, 104, 101]], [[97]]), ([[84, 104, 101, 256]], [[97]])):
-        with pytest.raises(CTWLError):
-            decoder.weigh(Weigh(id=1, profile=TOY, windows=windows, tokens=tokens))
-    with pytest.raises(TokenOutOfRange):
-        decoder.weigh(Weigh(id=1, profile=TOY, windows=[[84, 104, 101, 32]], tokens=[[256]]))
+    for number, asked in enumerate(numeric.questions):
+        found = decoder.weigh(Weigh(id=1, profile=TOY, ids=asked.ids, places=asked.places, tokens=asked.tokens))
+        rows = slice(8 * number, 8 * number + 8)
+        assert (found.weights, found.totals) == (numeric.weights[rows], numeric.totals[rows])
+    ids = [84, 104, 101, 32, 97]
+    with pytest.raises(OptionOutOfRange):
+        decoder.weigh(Weigh(id=1, profile=TOY, ids=ids, places=[3], tokens=[[97]]))
+    for given, tokens in (([*ids[:4], 256], [[97]]), (ids, [[256]])):
+        with pytest.raises(TokenOutOfRange):
+            decoder.weigh(Weigh(id=1, profile=TOY, ids=given, places=[4], tokens=tokens))
+    with pytest.raises(ValidationError, match="each place is that of a token"):
+        Weigh(id=1, profile=TOY, ids=ids, places=[5], tokens=[[97]])

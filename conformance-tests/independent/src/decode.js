@@ -25,7 +25,7 @@ const MAX_TOKENS = 2 ** 14;
 const MAX_EVALUATIONS = 128;
 
 /** The scores by which a text is read by weights, each with its share of the level. */
-const SHARES = { soft: 31 / 32, rank: 1 / 32 };
+const SHARES = { half: 1 / 2, race: 1 / 2 };
 /** The bound of a tail and the tail differ by less than this, in natural logarithms. */
 const SLACK = 7;
 /** So many windows are read as records, of those whose slot 0 has a p-value of at most this. */
@@ -77,7 +77,8 @@ function prepared(profile, variant, alpha, light, variants, registered = []) {
   const sets = registered.length > 0 ? [registered, null] : [null];
   const readers = Object.entries(light ? LIGHT_SHARES : SHARES).flatMap(([score, share]) => {
     const scored = found.map((position) => ({ ...position, units: position.scores[score] }));
-    return sets.map((codes) => new Reader(profile, scored, alpha, share / sets.length, variants, codes));
+    const least = light ? -Infinity : -8 * Math.log(alpha); // 10, step 8
+    return sets.map((codes) => new Reader(profile, scored, { alpha, least }, share / sets.length, variants, codes));
   });
   return { found, readers };
 }
@@ -91,7 +92,7 @@ export function readOneCode(profile, text, alpha) {
   const [variant] = variantTexts(text, alpha);
   const { readers } = prepared(profile, variant, alpha, false, 1);
   const found = readers.flatMap((reader) => reader.oneCode()).toSorted((a, b) => a.p_value - b.p_value)[0];
-  const detected = found !== undefined && found.p_value <= alpha;
+  const detected = found !== undefined && found.p_value <= alpha && found.reached;
   return { detected, code: detected ? found.code : null, p_value: detected ? found.p_value : null };
 }
 
@@ -166,19 +167,21 @@ function bestOf(candidates, alpha, see) {
     if (best && one.bound - SLACK > Math.log(best.p)) break;
     if (one.p === undefined) one.reader.evaluate(one);
     see(one);
-    if (one.p <= alpha && (!best || one.p < best.p)) best = one;
+    if (one.p <= alpha && one.score >= one.reader.least && (!best || one.p < best.p)) best = one;
   }
   return best;
 }
 
 /** Reads positions by one score, whose share of the level is given. */
 class Reader {
-  constructor(profile, found, alpha, share, variants, codes = null) {
+  /** `least`: what a score must reach for its code to be found. */
+  constructor(profile, found, { alpha, least }, share, variants, codes = null) {
     this.share = share;
     this.codes = codes;
     this.profile = profile;
     this.found = found;
     this.alpha = alpha;
+    this.least = least;
     // Records are made of beacons of 20 bits (9.2); codes of other sizes come alone.
     this.numbers = profile.code_bits === CODE_BITS ? Array.from({ length: MAX_CODES }, (_, i) => i + 1) : [1];
     this.tests = this.numbers.map((n) => tests(found.length, n, codes?.length ?? 2 ** profile.code_bits, variants, this.numbers.length, share));
@@ -193,14 +196,15 @@ class Reader {
     return rowsOf(masks.keys(), this.profile.key, {}, (position) => masks.get(position));
   }
 
-  /** The best code of the whole text where it carries one code: `{code, p_value}`, in a list; none without positions. */
+  /** The best code of the whole text where it carries one code: `{code, p_value, reached}`, in a list; none without positions. */
   oneCode() {
     if (this.found.length === 0) return [];
     const alike = this.found.map((position) => ({ ...position, slots: [0] }));
     const rows = rowsOf(countedIn(alike, 1, 0), this.profile.key, {}, () => 1);
     const [[best]] = bestBeacons(rows, this.profile.code_bits);
     const all = 2 ** this.profile.code_bits / this.share;
-    return [{ code: best.code, p_value: pValue(tail(rows.map(({ units }) => units), best.score), all) }];
+    const p = pValue(tail(rows.map(({ units }) => units), best.score), all);
+    return [{ code: best.code, p_value: p, reached: best.score >= this.least }];
   }
 
   /** What may be a passage: `{reader, from, behind, n, code, tests, bound}`, `p` where it is known. */
@@ -215,7 +219,7 @@ class Reader {
     const lists = bestBeacons(this.beaconRows(this.found), this.profile.code_bits, this.codes);
     const candidates = this.numbers.map((n) => {
       const [{ code, score: reached }] = lists[n - 1];
-      const one = { from: 0, behind: this.found.length, n, code, tests: this.tests[n - 1].whole, beacons: lists[n - 1] };
+      const one = { from: 0, behind: this.found.length, n, code, score: reached, tests: this.tests[n - 1].whole, beacons: lists[n - 1] };
       one.p = pValue(tail(this.unitsOf(this.found, n), reached), one.tests);
       return one;
     });
@@ -305,6 +309,7 @@ class Reader {
     if (p < one.p) [one.p, one.code] = [p, found.codes[0]];
     if (one.code === found.codes[0]) {
       one.record = { layout: found.layout.number, fields: recordFields(found.layout, found.codes) };
+      one.score = found.slots.reduce((sum, slot) => sum + slot.score, 0);
       one.window = [one.from, one.behind];
       one.evidence = { slots: found.slots, records: found.tests, layouts: found.layouts };
       one.own = own;

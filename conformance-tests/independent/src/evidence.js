@@ -2,10 +2,10 @@
 import { slots } from "../../../packages/ctwl-web/src/framing.js";
 import { colourSeed, permutationSeeds, rank } from "../../../packages/ctwl-web/src/hashing.js";
 import { lightTables, lightUnits } from "../../../packages/ctwl-web/src/light.js";
-import { rankedBelow, total, toyWeights, uniformWeights } from "./partition.js";
+import { rivals, total, toyWeights, uniformWeights } from "./partition.js";
 import { positions } from "../../../packages/ctwl-web/src/positions.js";
 import { Refusal } from "../../../packages/ctwl-web/src/refusal.js";
-import { rankUnits, softUnits } from "./units.js";
+import { units } from "./units.js";
 
 /** Weights behind a prefix under a profile, as far as they need no language model. */
 function weigh(profile, window) {
@@ -26,17 +26,16 @@ export function evidence(profile, tokens, light = false) {
   return positions(tokens, profile.prefix_length, profile.context_length).map((position) => {
     const name = position.context.join();
     if (!seeds.has(name)) seeds.set(name, permutationSeeds(profile.key, position.context, profile.colours));
-    const ranks = Array.from(seeds.get(name), (seed) => rank(seed, position.token));
+    const { token } = position;
     const found = { ...position, name, slots: slots(profile, position) };
-    if (light) return { ...found, scores: lightUnits(ranks, position.token, tables) };
+    if (light) {
+      const ranks = Array.from(seeds.get(name), (seed) => rank(seed, token));
+      return { ...found, scores: lightUnits(ranks, token, tables) };
+    }
     const weights = weigh(profile, position.window);
-    const [weight, all] = [weights[position.token], total(weights)];
-    const below = Array.from(seeds.get(name), (seed) => rankedBelow(weights, seed, position.token));
-    const scores = {
-      soft: Int16Array.from(softUnits(below, weight, all, profile.sigma)),
-      rank: Int16Array.from(rankUnits(ranks, weight, all)),
-    };
-    return { ...found, scores };
+    const all = total(weights);
+    const { half, race } = units(rivals(weights, token, all), token, all, seeds.get(name), profile.sigma);
+    return { ...found, scores: { half: Int16Array.from(half), race: Int16Array.from(race) } };
   });
 }
 

@@ -1,6 +1,7 @@
 /** The families of vectors: each a pure function from a vector's input to an answer. Refusals are answers. */
 import { beaconCode, beaconFields } from "../../../packages/ctwl-web/src/beacon.js";
 import { concat, hex, sha256, unhex as fromHex, utf8 } from "../../../packages/ctwl-web/src/bytes.js";
+import { blocks } from "./blocks.js";
 import * as canonical from "../../../packages/ctwl-web/src/canonical.js";
 import { decodeText, isAuthentic, readOneCode, recordPValues } from "./decode.js";
 import { doubts } from "./doubts.js";
@@ -14,9 +15,8 @@ import { layout, layoutOf, recordCodes, relay } from "../../../packages/ctwl-web
 import { lightTables, lightUnits } from "../../../packages/ctwl-web/src/light.js";
 import { normalize } from "../../../packages/ctwl-web/src/normalization.js";
 import { pValue, randomised, tail } from "../../../packages/ctwl-web/src/null.js";
-import { isMember, modelWeights, ranksBelow, total, toyWeights } from "./partition.js";
+import { isMember, modelWeights, ranksBelow, rivals, total, toyWeights } from "./partition.js";
 import { positions } from "../../../packages/ctwl-web/src/positions.js";
-import { posterior, posteriorWindows } from "./posterior.js";
 import { commitment, personalProfile } from "./private.js";
 import { digest, profileFromBytes, profileFromJson, publicKey } from "../../../packages/ctwl-web/src/profile.js";
 import { PUBLISHED } from "./published.js";
@@ -28,7 +28,7 @@ import { authenticator, authenticatorColourKey, open, seal } from "./sealing.js"
 import { openProviderSecret, openRegistrySecret, openSecret } from "./secrets.js";
 import { Tokenizer } from "../../../packages/ctwl-web/src/tokenizer.js";
 import { toyTokenizer } from "./toy.js";
-import { countUnits, rankUnits, softUnits } from "./units.js";
+import { units } from "./units.js";
 import { update } from "./update.js";
 import { tests, windows } from "../../../packages/ctwl-web/src/windows.js";
 
@@ -119,6 +119,7 @@ export const FAMILIES = {
       observed: found.map(({ token }) => token),
     };
   },
+  blocks: ({ tokens, prefix_length: prefix, places }) => ({ blocks: blocks(count(tokens), count(prefix), places) }),
 
   mixing: ({ words }) => ({ mixed: words.map(fmix32) }),
   permutation({ key, context, colour: a, tokens }) {
@@ -137,6 +138,10 @@ export const FAMILIES = {
     const below = Array.from(ranksBelow(weights, seed));
     const all = total(weights);
     return { members: [...below.keys()].filter((v) => isMember(below[v], all, sigma)), below };
+  },
+  rivals({ weights, total: all, token }) {
+    const found = rivals(weights, token, all);
+    return { tokens: found.map(([id]) => id), weights: found.map(([, weight]) => weight) };
   },
   "toy-weights"({ window, tokens, special }) {
     const weights = toyWeights(window, TOY.tokenizer.vocabulary, special);
@@ -199,11 +204,7 @@ export const FAMILIES = {
     const best = scores.reduce((at, score, i) => (score > scores[at] ? i : at), 0);
     return { scores, best: codes[best], best_score: scores[best] };
   },
-  units: ({ below, ranks, weight, total: all, sigma }) => ({
-    count: countUnits(below, all, sigma),
-    soft: softUnits(below, weight, all, sigma),
-    rank: rankUnits(ranks, weight, all),
-  }),
+  units: ({ weights, total: all, token, seeds, sigma }) => units(rivals(weights, token, all), token, all, seeds, sigma),
   "light-units": ({ ranks, token, sigma, vocabulary }) =>
     mapped(lightUnits(ranks, token, lightTables(sigma, vocabulary)), (units) => Array.from(units)),
   windows: ({ positions: all, codes }) => ({ windows: windows(count(all), codes) }),
@@ -214,8 +215,6 @@ export const FAMILIES = {
   null: ({ units, score, tests: all }) => ({ p_value: pValue(tail(units, score), all) }),
   randomised: ({ units, score, u }) => ({ p_value: randomised(units, score, u) }),
   "record-doubts": doubts,
-  "posterior-windows": ({ positions: all }) => ({ windows: posteriorWindows(count(all)) }),
-  posterior: ({ scores }) => posterior(scores),
 
   "read-one-code": (input) => readOneCode(profileOf(input), textOf(input), input.alpha),
   decode: (input) => told(read(input)),

@@ -45,15 +45,14 @@ export function ranksBelow(weights, seed) {
   return below;
 }
 
-/** 7.2 `before` of one token. */
-export function rankedBelow(weights, seed, token) {
-  const limit = rank(seed, token);
-  let sum = 0;
-  for (let v = 0; v < weights.length; v++) if (rank(seed, v) < limit) sum += weights[v];
-  return sum;
-}
-
 /** 7.2 Whether a token with `below` ranked before it is a member. */
 export function isMember(below, all, [numerator, denominator]) {
   return BigInt(below) * BigInt(denominator) < BigInt(all) * BigInt(numerator);
+}
+
+/** 7.4 The tokens that could well have stood where one stands, that one among them: `[id, weight]` each, ascending. */
+export function rivals(weights, token, all) {
+  return Array.from(weights, (weight, id) => [id, Math.max(weight, 1)]).filter(
+    ([id]) => weights[id] * 256 >= all || id === token,
+  );
 }

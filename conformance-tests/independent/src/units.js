@@ -1,40 +1,51 @@
-/** 10.1 Units: what a token says for each colour. */
-import { isMember } from "./partition.js";
+/** 10.1 Units: what a token says for each colour, against its rivals. */
+import { rank } from "../../../packages/ctwl-web/src/hashing.js";
 
-/** The paper's score: 1 for a member. */
-export const countUnits = (below, total, sigma) => below.map((s) => (isMember(s, total, sigma) ? 1 : 0));
+/** The share of the positions that is taken to be unmarked, and by which part of the mass the border is uncertain. */
+const [UNMARKED, RAMP] = [1 / 5, 1 / 4];
 
-/** A log-likelihood ratio in eighths of a nat, for each colour: three quarters for `unbiased`, one for `delta`. */
-export function softUnits(below, weight, total, sigma) {
-  const [n, d, t, w] = [...sigma, total, weight].map(BigInt);
-  const whole = 6n * d * w + 2n * d * t;
-  const share = sigma[0] / sigma[1];
-  return below.map((s) => {
-    const inside = t * (6n * n + d) - 6n * d * BigInt(s);
-    const clipped = inside < 0n ? 0n : inside > whole ? whole : inside;
-    const q = whole === 0n ? 0 : Number((64n * clipped) / whole);
-    const r = (isMember(s, total, sigma) ? 4 : 1) / (1 + 3 * share);
-    return Math.round(8 * Math.log((0.8 * ((3 * q) / 64 / share + r)) / 4 + 0.2));
-  });
+const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
+
+/** What a writer's race among rivals says of each: how likely it was to arrive first. */
+function chances(p, x, rest) {
+  const speeds = p.map((mass, w) => mass / -Math.log1p(-x[w]));
+  const whole = rest + sum(speeds);
+  return speeds.map((speed) => speed / whole);
 }
 
-/** Ranks are told apart in quarters of each doubling: from the first bound to the one behind the last. */
-const DOUBLINGS = Array.from({ length: 12 }, (_, i) => 2 ** (i - 12));
-const BOUNDS = [0, ...DOUBLINGS.flatMap((a) => [a, 1.25 * a, 1.5 * a, 1.75 * a]), 1];
+/** How far each rival lies in the first half of the mass, over the share of the half. */
+function inside(p, x, rest, share) {
+  const found = new Float64Array(p.length);
+  let before = 0;
+  for (const w of Array.from(p.keys()).sort((a, b) => x[a] - x[b])) {
+    const reached = (share + RAMP - before - rest * x[w]) / (p[w] + 2 * RAMP);
+    found[w] = Math.min(Math.max(reached, 0), 1) / share;
+    before += p[w];
+  }
+  return Array.from(found);
+}
 
-/** The units of a token of `2^-(c + 1/2)`, for `c` from 0 to 12, at each of the intervals of ranks. */
-const RANK_UNITS = Array.from({ length: 13 }, (_, c) => {
-  const rates = [1, 0.6, 0.3].map((k) => 2 ** (k * (c + 0.5)));
-  return BOUNDS.slice(1).map((b, i) => {
-    const a = BOUNDS[i];
-    const ratios = rates.map((rate) => ((1 - a) ** rate - (1 - b) ** rate) / (b - a));
-    return Math.round(8 * Math.log((0.7 * (ratios[0] + ratios[1] + ratios[2])) / 3 + 0.3));
-  });
-});
+/**
+ * The units of a token under each colour: `{half, race}`, eighths of a nat of a log-likelihood ratio.
+ *
+ * @param rivals `[id, weight]` of each, the token among them
+ * @param seeds of the permutations
+ */
+export function units(rivals, token, total, seeds, [numerator, denominator]) {
+  const p = rivals.map(([, weight]) => weight / total);
+  const rest = Math.max(1 - sum(p), 0);
+  const shown = rivals.findIndex(([id]) => id === token);
+  const ranks = Array.from(seeds, (seed) => rivals.map(([id]) => (rank(seed, id) + 0.5) / 2 ** 32));
+  const races = ranks.map((x) => chances(p, x, rest));
+  const usual = p.map((_, w) => sum(races.map((row) => row[w])) / races.length);
 
-/** The log-likelihood ratio for `gumbel`, in eighths of a nat: how low the token ranks, for one of its probability. */
-export function rankUnits(ranks, weight, total) {
-  let c = 0;
-  while (c < 12 && weight * 2 ** (c + 1) <= total) c++;
-  return ranks.map((r) => RANK_UNITS[c][BOUNDS.findIndex((bound) => r / 2 ** 32 < bound) - 1]);
+  /** A ratio over its mean under what the model expects. */
+  function unit(row) {
+    const ratio = row.map((value) => (1 - UNMARKED) * value + UNMARKED);
+    return Math.floor(8 * Math.log(ratio[shown] / (rest + sum(ratio.map((value, w) => value * p[w])))) + 0.5);
+  }
+  return {
+    half: ranks.map((x) => unit(inside(p, x, rest, numerator / denominator))),
+    race: races.map((row) => unit(row.map((value, w) => value / usual[w]))),
+  };
 }

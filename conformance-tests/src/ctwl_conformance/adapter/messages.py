@@ -121,7 +121,8 @@ class Decoded(_Message):
     """What a decoder found in a text.
 
     Attributes:
-        detected: whether the p-value, corrected for all that was searched, is at most the level.
+        detected: whether a code was found: its p-value, corrected for all that was searched, is at most the level, and
+            its score is high enough (spec section 10, step 8).
         code: the strongest span's, or the best candidate; null where there is no position to judge.
         p_value: of that code.
         spans: the passages found; empty where nothing was detected.
@@ -151,11 +152,11 @@ class Verified(_Message):
 
 
 class Weighed(_Message):
-    """What a proxy runtime weighs behind prefixes: integers of the specification's section 7.1.
+    """What a proxy runtime weighs at places of a text: integers of the specification's section 7.1.
 
     Attributes:
-        weights: for each prefix, those of the tokens that were asked about.
-        totals: for each prefix, the sum over the whole vocabulary.
+        weights: for each place, those of the tokens that were asked about.
+        totals: for each place, the sum over the whole vocabulary.
     """
 
     weights: Annotated[list[Annotated[list[_Weight], Field(max_length=1024)]], Field(max_length=256)]
@@ -164,7 +165,7 @@ class Weighed(_Message):
     @model_validator(mode="after")
     def _as_asked(self, info: ValidationInfo) -> Weighed:
         if len(self.totals) != len(self.weights):
-            raise ValueError("there is not one total for each prefix")
+            raise ValueError("there is not one total for each place")
         if isinstance(info.context, Weigh) and list(map(len, self.weights)) != list(map(len, info.context.tokens)):
             raise ValueError("there is not one weight for each token that was asked about")
         return self
@@ -232,21 +233,20 @@ class VerifyRegistry(_Asked):
 
 
 class Weigh(_Asked):
-    """State the weights of some tokens behind each prefix, and of the whole vocabulary (spec 7.1, 13)."""
+    """State the weights of some tokens at places of a text, and of the whole vocabulary (spec 5.5, 7.1, 13)."""
 
     op: Literal["weigh"] = "weigh"
     profile: _Name
-    windows: Annotated[
-        list[Annotated[list[_Token], Field(min_length=1, max_length=512)]], Field(min_length=1, max_length=256)
-    ]
+    ids: Annotated[list[_Token], Field(min_length=2, max_length=1 << 14)]
+    places: Annotated[list[Annotated[int, Field(ge=1)]], Field(min_length=1, max_length=256)]
     tokens: Annotated[
         list[Annotated[list[_Token], Field(min_length=1, max_length=1024)]], Field(min_length=1, max_length=256)
     ]
 
     @model_validator(mode="after")
     def _one_each(self) -> Weigh:
-        if len(self.tokens) != len(self.windows) or len(set(map(len, self.windows))) != 1:
-            raise ValueError("each prefix has as many tokens as the others, and a list of tokens to weigh")
+        if len(self.tokens) != len(self.places) or max(self.places) >= len(self.ids):
+            raise ValueError("each place is that of a token, and has a list of tokens to weigh")
         return self
 
 

@@ -13,7 +13,7 @@ from ctwl_protocol.registry.workflow import resume, update
 
 from ..families import ANSWERS
 from ..toy import write_toy
-from ..vectors.numeric import FAMILY, weigh
+from ..vectors.numeric import FAMILY, Question, weigh
 from ..vectors.reference import unanswerable
 from .messages import Decode, Decoded, Encode, Encoded, Role, Span, Started, Verified, VerifyRegistry, Weigh, Weighed
 from .serving import Implementation, NotDone, wanted
@@ -67,15 +67,15 @@ class ReferenceDecoder(Answering):
         self._opened = cache(open_decoder or _open_decoder)
 
     def decode(self, request: Decode) -> Decoded:  # noqa: D102 - see Implementation
-        return decoded(self._decoder(request.profile).decode(request.text, alpha=request.alpha, score="both"))
+        return decoded(self._decoder(request.profile).decode(request.text, alpha=request.alpha, score="whole"))
 
     def weigh(self, request: Weigh) -> Weighed:  # noqa: D102 - see Implementation
         from ctwl_decoder.errors import OptionOutOfRange
 
-        proxy = self._decoder(request.profile).proxy
-        if len(request.windows[0]) != proxy.profile.prefix_length:
-            raise OptionOutOfRange(f"a prefix of {proxy.profile.name} has {proxy.profile.prefix_length} tokens")
-        weights, totals = weigh(proxy, request.windows, request.tokens)
+        weigher = self._decoder(request.profile).weigher
+        if min(request.places) < weigher.profile.prefix_length:
+            raise OptionOutOfRange(f"the first place of {weigher.profile.name} is {weigher.profile.prefix_length}")
+        weights, totals = weigh(weigher, [Question(request.ids, request.places, request.tokens)])
         return Weighed(weights=weights, totals=totals)
 
     def _decoder(self, profile: str) -> Decoder:

@@ -47,7 +47,7 @@ def _text(data: JSON) -> str:
     return struct.pack(f"<{len(units)}H", *units).decode("utf-16-le", "surrogatepass")
 
 
-def _read(data: JSON, score: ScoreName = "both") -> Report:
+def _read(data: JSON, score: ScoreName = "whole") -> Report:
     return _decoder(_profile(data)).decode(_text(data), alpha=data["alpha"], score=score)
 
 
@@ -101,9 +101,9 @@ def _registered(data: JSON) -> JSON:
     trusted = bundled()
     entries = tuple(_entry(provider, versions) for provider, versions in owners.items())
     registry = Registry(**{**dict(trusted.registry), "entries": entries})
-    shared = _decoder(_profile(data)).proxy
+    shared = _decoder(_profile(data)).weigher
     decoder = Decoder(shared, layouts=LAYOUTS, registry=replace(trusted, registry=registry))
-    return _told(decoder.decode(_text(data), alpha=data["alpha"], score="both"))
+    return _told(decoder.decode(_text(data), alpha=data["alpha"], score="whole"))
 
 
 def _entry(provider: int, versions: list[int]) -> ProviderEntry:
@@ -140,9 +140,9 @@ def _owner(data: JSON) -> JSON:
     from ctwl_decoder import Decoder
 
     keys = ProviderKeys(bytes.fromhex(data["secret"]))
-    shared = _decoder(_profile(data)).proxy
+    shared = _decoder(_profile(data)).weigher
     decoder = Decoder(shared, layouts=LAYOUTS, keys=keys, registry=bundled().without_entries())
-    read = decoder.decode(_text(data), alpha=data["alpha"], score="both").record
+    read = decoder.decode(_text(data), alpha=data["alpha"], score="whole").record
     return {"record": _known(read), "authentic": None if read is None else read.authenticated}
 
 
@@ -153,7 +153,7 @@ def _one_code(data: JSON) -> JSON:
     from ctwl_decoder.search.candidates import CodeSet, ScoredText, Window
     from ctwl_decoder.search.plan import SCORE_SHARES
     from ctwl_decoder.statistics.code_scores import best_codes, code_space
-    from ctwl_decoder.statistics.evidence import observe
+    from ctwl_decoder.statistics.evidence import permutations
     from ctwl_decoder.statistics.scored_positions import ScoredPositions
     from ctwl_decoder.statistics.scores import position_scores
     from ctwl_decoder.text.tokens import tokenize_variants
@@ -161,19 +161,21 @@ def _one_code(data: JSON) -> JSON:
     profile, alpha = _profile(data), data["alpha"]
     check_alpha(alpha)
     decoder, codes = _decoder(profile), CodeSet(code_space(profile))
-    given = tokenize_variants(_text(data), decoder.tokenizer, profile)[0].positions
+    variant = tokenize_variants(_text(data), decoder.tokenizer, profile)[0]
+    given = variant.positions
     if not len(given):
         return {"detected": False, "code": None, "p_value": None}
-    evidence = observe(decoder.proxy, given)
+    seeds = permutations(profile, given.contexts)
+    units = position_scores(decoder.weigher.rivals(variant.ids), profile.prefix_length, seeds, profile.sigma)
     found: list[Candidate] = []
     for score, share in SCORE_SHARES.items():
-        scored = ScoredPositions.of(profile, given, position_scores(score, evidence, profile.sigma))
+        scored = ScoredPositions.of(profile, given, units[score])
         alike = replace(scored, slots=np.zeros_like(scored.slots))  # every position carries the one code
         window = Window.of(ScoredText(alike, score, share), 0, len(given))
         best = int(best_codes(window.table, codes.codes, 1)[0])
         found.append(window.candidate(best, codes.codes, len(codes.codes) / share))
     best_of_all = min(found, key=lambda each: each.order)
-    if best_of_all.p_value > alpha:
+    if not best_of_all.passes(alpha):
         return {"detected": False, "code": None, "p_value": None}
     return {"detected": True, "code": best_of_all.code, "p_value": decimal(best_of_all.p_value)}
 

@@ -1,4 +1,4 @@
-"""Scores of codes, their p-values, and the windows and tests of the search (spec sections 10 and 12)."""
+"""Rivals, scores of codes, their p-values, and the windows and tests of the search (spec sections 7.4, 10, 12)."""
 
 from __future__ import annotations
 
@@ -11,22 +11,30 @@ from .family import JSON, Family
 
 if TYPE_CHECKING:
     from ctwl_decoder.statistics.scored_positions import ScoredPositions
+    from ctwl_protocol.proxy.rivals import Rivals
 
 __all__ = ["FAMILIES"]
 
 
-def _units(data: JSON) -> JSON:
-    from ctwl_decoder.statistics.evidence import Evidence
-    from ctwl_decoder.statistics.scores import Score, position_scores
+def _rivals(data: JSON) -> Rivals:
+    """The rivals at one position of a small vocabulary."""
+    from ctwl_protocol.proxy.rivals import Rivals
 
-    seen = Evidence(
-        np.array([data["below"]], dtype=np.uint32),
-        np.array([data["ranks"]], dtype=np.uint32),
-        np.array([data["weight"]], dtype=np.uint32),
-        np.array([data["total"]], dtype=np.uint64),
-    )
-    sigma = (data["sigma"][0], data["sigma"][1])
-    return {name: position_scores(Score(name), seen, sigma)[0].tolist() for name in ("count", "soft", "rank")}
+    weights = np.array([data["weights"]], dtype=np.uint32)
+    return Rivals.of(np.zeros(1, dtype=np.int64), weights, np.array([data["token"]]), data["total"])
+
+
+def _who_competes(data: JSON) -> JSON:
+    found = _rivals(data)
+    return {"tokens": found.tokens.tolist(), "weights": found.weights.tolist()}
+
+
+def _units(data: JSON) -> JSON:
+    from ctwl_decoder.statistics.scores import position_scores
+
+    seeds = np.array([data["seeds"]], dtype=np.uint32)
+    found = position_scores(_rivals(data), 0, seeds, (data["sigma"][0], data["sigma"][1]))
+    return {score.value: units[0].tolist() for score, units in found.items()}
 
 
 def _light_units(data: JSON) -> JSON:
@@ -108,23 +116,6 @@ def _tests(data: JSON) -> JSON:
     return {"whole": list(whole.values()), "window": list(windows.values())}
 
 
-def _posterior(data: JSON) -> JSON:
-    from ctwl_decoder.search.posterior import THRESHOLD, posterior
-
-    scores = np.array(data["scores"], dtype=np.int32)
-    chance = posterior(scores, int(scores.argmax()))
-    return {"posterior": decimal(chance), "found": bool(chance >= THRESHOLD)}
-
-
-def _posterior_windows(data: JSON) -> JSON:
-    from ctwl_decoder.search.posterior import posterior_windows
-
-    length = data["positions"]
-    marks = _positions([[i, 0] for i in range(length)], [[0] * 4] * length)
-    found = posterior_windows(marks, np.arange(2, dtype=np.uint32))
-    return {"windows": [[candidate.start, candidate.end] for candidate in found]}
-
-
 def _doubts(data: JSON) -> JSON:
     from ctwl_decoder.search.error_bounds import error_bounds
     from ctwl_decoder.statistics.null import null_of
@@ -141,12 +132,11 @@ _DECODER = ("ctwl_decoder",)
 FAMILIES = (
     Family("counted-positions", _counted, _DECODER),
     Family("scores", _scores, _DECODER),
+    Family("rivals", _who_competes),
     Family("units", _units, _DECODER),
     Family("light-units", _light_units, _DECODER),
     Family("windows", _windows, _DECODER),
     Family("tests", _tests, _DECODER),
-    Family("posterior", _posterior, _DECODER),
-    Family("posterior-windows", _posterior_windows, _DECODER),
     Family("null", _null, _DECODER),
     Family("record-doubts", _doubts, _DECODER),
     Family("randomised", _randomised, _DECODER),

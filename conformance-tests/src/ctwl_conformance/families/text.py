@@ -1,10 +1,11 @@
-"""From text to positions: normalization, tokens, the proxy's files, windows (spec sections 5 and 7.3)."""
+"""From text to positions: normalization, tokens, the proxy's files, prefixes, blocks (spec sections 5 and 7.3)."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ctwl_protocol.profile import TOY
+from ctwl_protocol.text.blocks import blocks_of
 from ctwl_protocol.text.normalization import normalize
 from ctwl_protocol.text.positions import positions
 
@@ -26,9 +27,9 @@ def _tokens(data: JSON) -> JSON:
 
 
 def _toy_tokens(data: JSON) -> JSON:
-    from ctwl_protocol.proxy import open_proxy
+    from ctwl_protocol.proxy import open_weigher
 
-    return {"ids": open_proxy(TOY).tokenizer.encode(data["text"]).tolist()}
+    return {"ids": open_weigher(TOY).tokenizer.encode(data["text"]).tolist()}
 
 
 def _files(data: JSON) -> JSON:
@@ -54,11 +55,17 @@ def _cut(data: JSON) -> JSON:
     return {name: column.tolist() for name, column in columns.items()}
 
 
+def _blocks(data: JSON) -> JSON:
+    found = blocks_of(data["tokens"], data["prefix_length"], data["places"] + 1)
+    return {"blocks": [list(block) for block in found]}
+
+
 FAMILIES = (
     Family("normalization", _normalized),
     Family("tokenizer", _tokens, needs=("tokenizers",)),
-    Family("toy-tokenizer", _toy_tokens, needs=("torch", "tokenizers")),
+    Family("toy-tokenizer", _toy_tokens, needs=("tokenizers",)),
     Family("tokenizer-files", _files),
     Family("tensors", _tensors),
     Family("positions", _cut),
+    Family("blocks", _blocks),
 )

@@ -278,7 +278,7 @@ def _judge_human(decoder: Subject, profile: str, texts: int) -> Outcome:
     return _held(sum(found), texts, HUMAN)
 
 
-# A proxy runtime states its weights behind human text.
+# A proxy runtime states its weights at places of human text.
 
 
 def _numeric_case(decoder: Subject, numeric: Numeric) -> Case:
@@ -287,7 +287,7 @@ def _numeric_case(decoder: Subject, numeric: Numeric) -> Case:
         kind="numeric",
         family=NUMERIC,
         section="13",
-        comment=f"weights of the proxy behind {len(numeric.windows)} prefixes of text by people",
+        comment=f"weights of the proxy at {len(numeric.totals)} places of text by people",
         implementations=[decoder.label],
         classes=classes_of(NUMERIC, ["decoder"]),
         profile=numeric.profile,
@@ -297,10 +297,13 @@ def _numeric_case(decoder: Subject, numeric: Numeric) -> Case:
 
 def _judge_numeric(decoder: Subject, numeric: Numeric) -> Outcome:
     _declared(decoder, NUMERIC)
-    request = Weigh(id=0, profile=numeric.profile, windows=numeric.windows, tokens=numeric.tokens)
-    found = _answered(decoder, decoder.adapter.ask(request, Weighed))
+    weights, totals = list[list[int]](), list[int]()
+    for asked in numeric.questions:
+        request = Weigh(id=0, profile=numeric.profile, ids=asked.ids, places=asked.places, tokens=asked.tokens)
+        found = _answered(decoder, decoder.adapter.ask(request, Weighed))
+        weights, totals = weights + found.weights, totals + found.totals
     try:
-        variation = numeric.variation(found.weights, found.totals)
+        variation = numeric.variation(weights, totals)
     except ValueError as error:
         raise Failed(f"the weights contradict themselves: {error}") from error
     limit = numeric.tolerance
@@ -337,7 +340,7 @@ def _read(decoder: Subject, profile: str, text: str, alpha: float) -> Decoded:
     spans = sorted(answer.spans, key=lambda span: span.start)
     whole = decoder.told is not None and "decode-spans" not in decoder.told.families  # a basic reader
     for good, why in (
-        (answer.detected == (answer.p_value <= alpha), f"detected is {answer.detected}, but p is {answer.p_value}"),
+        (not answer.detected or answer.p_value <= alpha, f"a code is detected, but p is {answer.p_value}"),
         (answer.detected == bool(spans), f"detected is {answer.detected}, with {len(spans)} spans"),
         (all(s.start < s.end <= len(text) for s in spans), "a span lies outside the text"),
         (all(one.end <= other.start for one, other in pairwise(spans)), "spans overlap"),

@@ -42,7 +42,7 @@ class Rules:
 
 _TOKENS = ("normalization", "tokenizer", "toy-tokenizer", "positions")
 _HASHES = ("mixing", "permutation", "colours")
-_EVIDENCE = ("weights", "members", "toy-weights", "units", "scores", "null", "randomised")
+_EVIDENCE = ("blocks", "weights", "toy-weights", "rivals", "units", "scores", "null", "randomised")
 _RECORDS = ("beacon", "beacon-fields", "layout", "record", "slot", "counted-positions", "windows", "tests")
 _DOCUMENTS = ("canonical", "profile", "public-key", "profile-document", "tokenizer-files", "tensors")
 _OWNERS = (
@@ -61,8 +61,7 @@ CLASSES: Mapping[ConformanceClass, Rules] = {
         (*_TOKENS, *_HASHES, *_EVIDENCE, *_RECORDS, "record-doubts", "decode", "decode-spans", "decode-places",
          "decode-record", "decode-record-p-values", "round-trip", "human"),
         (*_TEXTS, "tagged", "relay"),
-        ("decode-forms", "decode-owner", "decode-registered", "posterior", "posterior-windows", "relay", *_OWNERS,
-         "numeric"),
+        ("decode-forms", "decode-owner", "decode-registered", "members", "relay", *_OWNERS, "numeric"),
     ),
     "light-reader": Rules(
         "decoder", "reads by the ranks of the tokens alone, without weights",
@@ -75,7 +74,8 @@ CLASSES: Mapping[ConformanceClass, Rules] = {
     "encoder": Rules(
         "encoder", "writes texts that carry a record: section 8",
         ("round-trip",), (*_TEXTS, "tagged", "relay"),
-        (*_TOKENS, *_HASHES, *_EVIDENCE, *_RECORDS, *_DOCUMENTS, *_OWNERS, "relay", "light-units", "record-doubts"),
+        (*_TOKENS, *_HASHES, *_EVIDENCE, "members", *_RECORDS, *_DOCUMENTS, *_OWNERS, "relay", "light-units",
+         "record-doubts"),
     ),
     "registry-client": Rules("registry-client", "follows the registry: section 9.6", ("canonical", *_REGISTRY)),
 }  # fmt: skip

@@ -16,7 +16,8 @@ from ctwl_protocol.records.record import Record, RecordDocument
 from .bounds import Bound
 
 __all__ = [
-    "ALPHA", "FAMILIES", "HUMAN", "HUMAN_ALPHA", "SEEDS", "SIZES", "Setting", "TextFamily", "human_texts", "setting",
+    "ALPHA", "FAMILIES", "HUMAN", "HUMAN_ALPHA", "SEEDS", "SIZES", "Setting", "TextFamily", "human_passage",
+    "human_texts", "setting",
 ]  # fmt: skip
 
 ALPHA = 1e-4
@@ -191,6 +192,13 @@ def _human() -> str:
 @cache
 def _common_words() -> list[str]:
     return sorted(set(re.findall(r"\b[a-z]{3,9}\b", _human())))
+
+
+def human_passage(share: float, size: int) -> str:
+    """A passage of so many characters, that far into the manual. It begins at the start of a line."""
+    text = _human()
+    start = text.find("\n", int(share * len(text))) + 1
+    return text[start : start + size]
 
 
 def human_texts(profile: str, count: int) -> list[str]:

@@ -137,19 +137,13 @@ MODULES: dict[str, Module] = {
     ),
     "ctwl_protocol.partition.toy": Module(("toy-weights",)),
     "ctwl_protocol.text.positions": Module(("positions",)),
+    "ctwl_protocol.text.blocks": Module(("blocks",)),
+    "ctwl_protocol.proxy.rivals": Module(("rivals", "units", "read-one-code")),
     "ctwl_decoder.search.error_bounds": Module(("record-doubts",)),
     "ctwl_decoder.statistics.null": Module(
         ("null", "randomised", "record-doubts"),
         {"min(1.0, self.probability": "a sum of probabilities; only rounding lifts it above 1"},
         ("FLOOR", "Null"),
-    ),
-    "ctwl_decoder.search.posterior": Module(
-        ("posterior", "posterior-windows"),
-        {
-            "share: float = 1.0": "a default; the p-value of the window is another section's",
-            ".candidate(int(codes[best])": "the p-value of the window is another section's",
-        },
-        ("LENGTH", "STEP", "THRESHOLD", "posterior_windows"),
     ),
     "ctwl_decoder.search.windows": Module(
         ("windows", "tests"),
@@ -181,15 +175,8 @@ MODULES: dict[str, Module] = {
             "_by_leading_bits",
         ),
     ),
-    "ctwl_decoder.statistics.scores": Module(
-        ("units",),
-        {
-            "range(STEPS + 1)": "one step more than is looked at",
-            "range(HALVINGS + 1)": "one row more than is looked at",
-            "np.maximum(bits - 3, 0)": "shorter ranks are all in the first interval",
-            "np.maximum(width, 1)": "keeps from a division by zero, where nothing is above it",
-        },
-    ),
+    "ctwl_decoder.statistics.scores": Module(("units",), {}, ("NAT", "RAMP", "UNMARKED")),
+    "ctwl_decoder.statistics.compiled": Module(("units",), {}, ("add_units",)),
 }
 """The modules whose constants are changed, by full name."""
 

@@ -22,7 +22,8 @@ __all__ = ["FAULTS", "serve_faulty"]
 
 
 _HASHING, _PARTITION = "ctwl_protocol.hashing", "ctwl_protocol.partition.reference"
-_RUNNER, _WEIGHTS = "ctwl_protocol.proxy.runner", "toy_weights(prefixes, vocabulary)"
+_RIVALS, _BLOCKS = "ctwl_protocol.proxy.rivals", "ctwl_protocol.text.blocks"
+_WEIGHER, _WEIGHTS = "ctwl_protocol.proxy.weigher", "toy_weights(ids[places[:, None] + np.arange(-length, 0)], vocabulary)"
 _CLIENT, _CANONICAL = "ctwl_protocol.registry.workflow", "ctwl_protocol.canonical"
 
 FAULTS = (
@@ -37,6 +38,14 @@ FAULTS = (
            "prefix_length - context_length :]", "prefix_length - context_length - 1 : -1]")),
     Fault("partition-or-equal", "decoder", "<= where the partition has <", ("vector/members/*",),
           (_PARTITION, "* denominator < total", "* denominator <= total")),
+    Fault("blocks-without-overlap", "decoder", "a block begins where the one before ends", ("vector/blocks/*",),
+          (_BLOCKS, "OVERLAP = 128", "OVERLAP = 0")),
+    Fault("blocks-as-long-as-the-model-sees", "decoder", "a block has as many tokens as fit", ("vector/blocks/*",),
+          (_BLOCKS, "min(LENGTH, longest)", "longest")),
+    Fault("rivals-of-1-128", "decoder", "a rival has at least one part in 128 of the weight", ("vector/rivals/*",),
+          (_RIVALS, "SHARE = 256", "SHARE = 128")),
+    Fault("weightless-token", "decoder", "the token that the text shows may weigh 0", ("vector/rivals/*",),
+          (_RIVALS, "np.maximum(weights[row, token], 1)", "weights[row, token]")),
     Fault("slots-reversed", "decoder", "slots are read in the wrong order", ("vector/slot/*",),
           ("ctwl_protocol.records.slots", "return part - (part > 0)", "return codes - part + (part > 0)")),
     Fault("fields-reversed", "decoder", "a record's fields are packed least significant first", ("vector/record/*",),
@@ -54,7 +63,7 @@ FAULTS = (
     Fault("code-plus-one", "decoder", "says the code after the one that it found", ("round-trip/*",)),
     Fault("spans-outside", "decoder", "spans end behind the text", ("round-trip/*",)),
     Fault("warm-proxy", "decoder", "weighs the vocabulary at temperature 1.3", ("numeric/*",),
-          (_RUNNER, _WEIGHTS, f"({_WEIGHTS} ** (1 / 1.3)).astype(np.uint32)")),
+          (_WEIGHER, _WEIGHTS, f"({_WEIGHTS} ** (1 / 1.3)).astype(np.uint32)")),
     Fault("crashes", "decoder", "ends in the middle of the vectors", ("vector/colours/*",), errored=True),
     Fault("hangs", "decoder", "stops answering in the middle of the vectors", ("vector/colours/*",), errored=True),
     Fault("talks", "decoder", "writes a line that is no reply", ("vector/colours/*",), errored=True),

@@ -13,8 +13,11 @@ from typing import Any, Self
 __all__ = ["Mutation", "child", "source"]
 
 
-_IN_KERNELS = "GOLDEN = "
-"""The only constant of these modules that compiled kernels hold."""
+_IN_KERNELS = ("GOLDEN = ", "NAT = ", "RAMP = ", "UNMARKED = ")
+"""The constants that compiled kernels hold."""
+
+_KERNELS = "ctwl_decoder.statistics.compiled"
+"""The module whose own source is compiled."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,6 @@ def source(module: str) -> str:
 def child(task: str, mutation: Mutation | None, **told: Any) -> list[str]:
     """The command of a child process with a change."""
     script = Path(__file__).with_name("child.py")
-    isolated = mutation is not None and mutation.line.startswith(_IN_KERNELS)
+    isolated = mutation is not None and (mutation.module == _KERNELS or mutation.line.startswith(_IN_KERNELS))
     given = {"task": task, "mutation": asdict(mutation) if mutation else None, "isolated": isolated, **told}
     return [sys.executable, "-P", str(script), json.dumps(given)]

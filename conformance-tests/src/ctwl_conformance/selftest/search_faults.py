@@ -13,7 +13,7 @@ __all__ = ["SEARCH_FAULTS"]
 _SEARCH, _STATISTICS = "ctwl_decoder.search.", "ctwl_decoder.statistics."
 _PLAN, _WINDOWS, _CANDIDATES = _SEARCH + "plan", _SEARCH + "windows", _SEARCH + "candidates"
 _RECORDS, _BOUNDS = _SEARCH + "records", _SEARCH + "error_bounds"
-_SCORED, _NULL = _STATISTICS + "scored_positions", _STATISTICS + "null"
+_SCORED, _NULL, _COMPILED = _STATISTICS + "scored_positions", _STATISTICS + "null", _STATISTICS + "compiled"
 _SLOTS = "ctwl_protocol.records.slots"
 _TOKENS, _ASSEMBLY = "ctwl_decoder.text.tokens", "ctwl_decoder.report.assembly"
 
@@ -29,6 +29,8 @@ def _both(name: str) -> tuple[str, str]:
 
 _WHOLE, _ONE = _both("100-tokens-code-0"), _vectors("read-one-code")
 _WINDOW, _MANY = _both("a-code-that-one-window-shows"), _both("one-of-more-than-24-windows")
+_GUMBEL = (_vectors("decode", "*-by-gumbel"), _vectors("read-one-code", "*-by-gumbel"))
+_UNITS, _BOUND = _vectors("units"), "a-p-value-below-the-level-a-score-below-its-bound"
 _RECORD = _both("a-record-of-two-codes")
 _RECORD_WINDOW = _both("a-record-of-two-codes-that-one-window-shows")
 _SLOT_0 = _both("a-record-whose-slot-0-shows-more-than-the-whole")
@@ -66,6 +68,25 @@ def _fault(name: str, comment: str, module: str, old: str, new: str, *seen_by: s
     """A decoder with one change, which cases of each pattern see."""
     return Fault(name, "decoder", comment, seen_by, (module, old, new), by_each=True)
 
+
+_SCORES = (
+    _fault("rank-alone", "race asks how low a token ranks, not who else ran",
+           _COMPILED, "race[a, w] /= whole", "race[a, w] /= 1", _UNITS, *_GUMBEL),
+    _fault("race-without-its-usual", "race is not divided by its mean over all colours",
+           _COMPILED, "race[a, w] * colours / of_all[w]", "race[a, w] / mass[w]", _UNITS, *_GUMBEL),
+    _fault("race-without-its-mean", "race is not divided by its mean over what the model expects",
+           _COMPILED, "race[a, this] / race_mean", "race[a, this]", _UNITS, *_GUMBEL),
+    _fault("half-without-its-mean", "half is not divided by its mean over what the model expects",
+           _COMPILED, "half[a, this] / half_mean", "half[a, this]", _UNITS, _WHOLE[0], _ONE),
+    _fault("a-clear-border", "half knows the border of the half",
+           _COMPILED, "(mass[w] + 2 * RAMP)", "mass[w]", _UNITS, _WHOLE[0], _ONE),
+    _fault("no-bound-on-the-score", "a code is found by its p-value alone",
+           _CANDIDATES, "(self.by.light or self.score >= -NAT * math.log(alpha))", "True",
+           _vectors("decode", _BOUND), _vectors("read-one-code", _BOUND)),
+    _fault("a-bound-on-light-scores", "a light score must reach the bound, too",
+           _CANDIDATES, "self.by.light or ", "", _vectors("decode-light", "a-light-score-needs-no-bound")),
+)  # fmt: skip
+"""10.1 and 10, step 8."""
 
 _EVIDENCE = (
     _fault("repeats-counted", "pairs that come back count again in slot 0",
@@ -108,10 +129,12 @@ _FACTORS = (
     _fault("no-factor-for-forms", "F is left out", _TOKENS, "1 / len(variants)", "1.0", _FORMS),
     _fault("no-factor-for-scores", "E is left out: the level is not divided among the scores",
            _WINDOWS, _TESTS, _TESTS.replace(" * text.share", ""), *_WHOLE),
-    _fault("no-factor-for-soft", "E of soft is left out",
-           _PLAN, "Score.SOFT: 31 / 32", "Score.SOFT: 1", _WHOLE[0], _ONE),
-    _fault("no-factor-for-rank", "E of rank is left out", _PLAN, "Score.RANK: 1 / 32", "Score.RANK: 1",
-           _vectors("decode", "*-by-gumbel"), _vectors("read-one-code", "*-by-gumbel")),
+    _fault("no-factor-for-half", "E of half is left out",
+           _PLAN, "Score.HALF: 1 / 2", "Score.HALF: 1", _WHOLE[0], _ONE),
+    _fault("no-factor-for-race", "E of race is left out", _PLAN, "Score.RACE: 1 / 2", "Score.RACE: 1", *_GUMBEL),
+    _fault("shares-of-31-and-1", "race has a thirty-second of the level, half the rest",
+           _PLAN, "{Score.HALF: 1 / 2, Score.RACE: 1 / 2}", "{Score.HALF: 31 / 32, Score.RACE: 1 / 32}",
+           _WHOLE[0], _ONE, *_GUMBEL),
     _fault("no-factor-for-light-soft", "E of light-soft is left out",
            _PLAN, "Score.LIGHT_SOFT: 1 / 2", "Score.LIGHT_SOFT: 1", _WHOLE[1]),
     _fault("no-factor-for-light-rank", "E of light-rank is left out",
@@ -205,5 +228,5 @@ _RECORD_STEPS = (
 )  # fmt: skip
 """10.4: the record as a whole, what may be wrong in it, the authenticator."""
 
-SEARCH_FAULTS = (*_EVIDENCE, *_FACTORS, *_SPAN_PLACES, *_RECORD_STEPS)
+SEARCH_FAULTS = (*_SCORES, *_EVIDENCE, *_FACTORS, *_SPAN_PLACES, *_RECORD_STEPS)
 """The faults by name."""

@@ -1,16 +1,17 @@
-"""Numeric vectors: what a profile's proxy LM weighs behind human text, and how near a runtime comes (spec section 13).
+"""Numeric vectors: what a profile's proxy LM weighs in human text, and how near a runtime comes (spec section 13).
 
 The reference is float32 on a CPU. Its last digits are a machine's own, so these files are measured once and kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ctwl_protocol import get_profile
 from ctwl_protocol.errors import ProxyNotFound, TokenOutOfRange
@@ -18,20 +19,26 @@ from ctwl_protocol.errors import ProxyNotFound, TokenOutOfRange
 from ..families.family import JSON
 
 if TYPE_CHECKING:
-    from ctwl_protocol.proxy import Proxy
+    from ctwl_protocol.proxy import Weigher
 
 __all__ = [
-    "FAMILY", "HEAVIEST", "PREFIXES", "REFERENCE", "Numeric", "head", "is_numeric", "measure", "name_of", "profile_of",
-    "reweigh", "weigh",
+    "FAMILY", "HEAVIEST", "LENGTHS", "PLACES", "REFERENCE", "Numeric", "Question", "head", "is_numeric", "measure",
+    "name_of", "profile_of", "reweigh", "weigh",
 ]  # fmt: skip
 
 FAMILY = "numeric"
 
-PREFIXES = 48
-"""Prefixes of a file."""
+LENGTHS = (200, 300, 400, 500, 800, 1100)
+"""Tokens of each passage of a file. The end of the longest lies in a second block (spec section 5.5)."""
+
+_EACH = 8
+"""Places of a passage, from its first position to its last token."""
+
+PLACES = _EACH * len(LENGTHS)
+"""Places of a file."""
 
 HEAVIEST = 32
-"""Tokens that are asked about behind a prefix, beside the one that stood there."""
+"""Tokens that are asked about at a place, beside the one that stands there."""
 
 REFERENCE = Fraction(1, 100)
 """The share of the tolerance within which the reference agrees with itself on another machine."""
@@ -41,11 +48,12 @@ _FIXED: JSON = {
     "family": FAMILY,
     "section": "13",
     "level": "numeric",
-    "about": f"A prefix of human text (window), the {HEAVIEST} tokens that the reference (float32 on a CPU) weighs "
-    "heaviest behind it, and the one that was observed there. Answer the weights (7.1) of these tokens and the total "
-    "of the whole vocabulary. A runtime agrees if the total variation between its distribution and the expected one, "
-    "over these tokens and one class for all others, is at most total_variation in the mean over the prefixes. Section "
-    "13 asks for more, as the others are one class here: to agree is necessary, not sufficient.",
+    "about": "The tokens of a passage of human text (ids), places in it, and for each place the "
+    f"{HEAVIEST} tokens that the reference (float32 on a CPU) weighs heaviest there, and the one that stands there. A "
+    "place sees the tokens of its block before it (5.5). Answer the weights (7.1) of these tokens and their sum over "
+    "the whole vocabulary (total). A runtime agrees if the total variation between its distribution and the expected "
+    "one, over these tokens and one class for all others, is at most total_variation in the mean over the places. "
+    "Section 13 asks for more, as the others are one class here: to agree is necessary, not sufficient.",
 }
 """What all files say of themselves."""
 
@@ -66,51 +74,62 @@ def is_numeric(name: str) -> bool:
 
 
 @dataclass(frozen=True)
+class Question:
+    """What is asked about one passage.
+
+    Attributes:
+        ids: its tokens.
+        places: places in it, ascending.
+        tokens: for each place, the distinct ids that are asked about.
+    """
+
+    ids: list[int]
+    places: list[int]
+    tokens: list[list[int]]
+
+
+@dataclass(frozen=True)
 class Numeric:
     """The numeric vectors of a profile.
 
     Attributes:
         profile: its name.
         tolerance: the largest mean total variation that passes.
-        windows: the prefixes, ``L_prefix`` token ids each.
-        tokens: for each prefix, the distinct ids that are asked about.
-        weights: theirs.
-        totals: for each prefix, the weight of the whole vocabulary.
+        questions: one for each passage.
+        weights: for each place of all passages, those of the tokens that are asked about.
+        totals: for each place, the weight of the whole vocabulary.
     """
 
     profile: str
     tolerance: Fraction
-    windows: list[list[int]]
-    tokens: list[list[int]]
+    questions: list[Question]
     weights: list[list[int]]
     totals: list[int]
 
     @classmethod
     def of(cls, document: JSON) -> Self:
         """The vectors of a file."""
-        asked = [test["input"] for test in document["tests"]]
         expected = [test["expected"] for test in document["tests"]]
         return cls(
             profile=document["profile"],
             tolerance=Fraction(*document["total_variation"]),
-            windows=[each["window"] for each in asked],
-            tokens=[each["tokens"] for each in asked],
-            weights=[each["weights"] for each in expected],
-            totals=[each["total"] for each in expected],
+            questions=[Question(**test["input"]) for test in document["tests"]],
+            weights=[row for each in expected for row in each["weights"]],
+            totals=[total for each in expected for total in each["totals"]],
         )
 
     def variation(self, weights: Sequence[Sequence[int]], totals: Sequence[int]) -> Fraction:
-        """The mean over the prefixes of the total variation, over the tokens asked about and one class for all others.
+        """The mean over the places of the total variation, over the tokens asked about and one class for all others.
 
         Args:
             weights: an answer's, one for each token.
-            totals: an answer's, one for each prefix.
+            totals: an answer's, one for each place.
 
         Raises:
             ValueError: they are no distribution: a total is 0, or less than its tokens weigh.
         """
         rows = zip(self.weights, self.totals, weights, totals, strict=True)
-        return sum((_variation(*row) for row in rows), Fraction()) / len(self.windows)
+        return sum((_variation(*row) for row in rows), Fraction()) / len(self.totals)
 
 
 def _variation(expected: Sequence[int], total: int, found: Sequence[int], whole: int) -> Fraction:
@@ -120,26 +139,24 @@ def _variation(expected: Sequence[int], total: int, found: Sequence[int], whole:
     return Fraction(sum(abs(a * whole - b * total) for a, b in pairs), 2 * total * whole)
 
 
-def weigh(
-    proxy: Proxy, windows: Sequence[Sequence[int]], tokens: Sequence[Sequence[int]]
-) -> tuple[list[list[int]], list[int]]:
-    """The weights of a proxy: for each prefix those of its tokens, and the total.
+def weigh(weigher: Weigher, questions: Sequence[Question]) -> tuple[list[list[int]], list[int]]:
+    """The weights of a proxy: for each place those of its tokens, and the total.
 
     Args:
-        proxy: the runtime.
-        windows: the prefixes, ``L_prefix`` token ids each.
-        tokens: for each prefix, the ids that are asked about.
+        weigher: the runtime.
+        questions: passages, with places that have a prefix.
 
     Raises:
         TokenOutOfRange: an id is outside the vocabulary.
     """
-    vocabulary = proxy.profile.tokenizer.vocabulary
-    if any(not 0 <= token < vocabulary for row in tokens for token in row):
-        raise TokenOutOfRange(f"token ids run from 0 to {vocabulary - 1}")
+    vocabulary = weigher.profile.tokenizer.vocabulary
     weights: list[list[int]] = []
     totals: list[int] = []
-    for rows, found in proxy.batches(np.array(windows, dtype=np.int64)):
-        weights += [row[asked].tolist() for row, asked in zip(found, tokens[rows], strict=True)]
+    for asked in questions:
+        if any(not 0 <= token < vocabulary for row in (asked.ids, *asked.tokens) for token in row):
+            raise TokenOutOfRange(f"token ids run from 0 to {vocabulary - 1}")
+        found = weigher.weights(np.array(asked.ids, dtype=np.int64), np.array(asked.places, dtype=np.int64))
+        weights += [row[tokens].tolist() for row, tokens in zip(found, asked.tokens, strict=True)]
         totals += found.sum(axis=1, dtype=np.uint64).tolist()
     return weights, totals
 
@@ -160,41 +177,53 @@ def head(profile: str) -> JSON:
 
 
 def measure(profile: str) -> list[JSON]:
-    """The tests of a profile's file, by the reference on this machine: a prefix in the middle of each human text.
+    """The tests of a profile's file, by the reference on this machine: a passage of human text each.
 
     Raises:
-        CTWLError: the profile's proxy cannot be loaded, see :func:`ctwl_protocol.proxy.open_proxy`.
+        CTWLError: the profile's proxy cannot be loaded, see :func:`ctwl_protocol.proxy.open_weigher`.
     """
-    from ctwl_protocol.proxy import open_proxy
+    from ctwl_protocol.proxy import open_weigher
 
-    from ..run.plan import human_texts
+    weigher = open_weigher(profile)
+    return [_test(weigher, number, ids) for number, ids in enumerate(_passages(weigher), 1)]
 
-    proxy = open_proxy(profile, device="cpu")
-    length, tests = proxy.profile.prefix_length, []
-    for number, text in enumerate(human_texts(profile, PREFIXES), 1):
-        ids = proxy.tokenizer.encode(text)
-        place = len(ids) // 2
-        window, observed = ids[place - length : place], int(ids[place])
-        weights = proxy.weights(window[None])[0].astype(np.int64)
-        heaviest = np.argsort(-weights, kind="stable")[:HEAVIEST].tolist()
-        tokens = heaviest + [observed] * (observed not in heaviest)
-        test: dict[str, Any] = {
-            "id": f"{FAMILY}/{profile}/{number}",
-            "comment": f"behind {proxy.tokenizer.decode(window)!r}",
-            "input": {"window": window.tolist(), "tokens": tokens},
-            "observed": observed,
-            "expected": {"weights": weights[tokens].tolist(), "total": int(weights.sum())},
-        }
-        tests.append(test)
-    return tests
+
+def _passages(weigher: Weigher) -> Iterator[list[int]]:
+    """Tokens of passages by people, of each of the LENGTHS."""
+    from ..run.plan import human_passage
+
+    for number, length in enumerate(LENGTHS):
+        text = human_passage(number / len(LENGTHS), 8 * length)  # a token has fewer characters on average
+        yield weigher.tokenizer.encode(text)[:length].tolist()
+
+
+def _test(weigher: Weigher, number: int, ids: list[int]) -> JSON:
+    places = np.linspace(weigher.profile.prefix_length, len(ids) - 1, _EACH).astype(np.int64)
+    weights = weigher.weights(np.array(ids, dtype=np.int64), places).astype(np.int64)
+    asked = [_asked(row, ids[place]) for row, place in zip(weights, places, strict=True)]
+    return {
+        "id": f"{FAMILY}/{weigher.profile.name}/{number}",
+        "comment": f"{len(ids)} tokens that begin with {weigher.tokenizer.decode(ids[:8])!r}",
+        "input": {"ids": ids, "places": places.tolist(), "tokens": asked},
+        "expected": {
+            "weights": [row[tokens].tolist() for row, tokens in zip(weights, asked, strict=True)],
+            "totals": weights.sum(axis=1).tolist(),
+        },
+    }
+
+
+def _asked(weights: NDArray[np.int64], observed: int) -> list[int]:
+    """The heaviest tokens of a vocabulary, and the one that stands there."""
+    heaviest = np.argsort(-weights, kind="stable")[:HEAVIEST].tolist()
+    return heaviest + [observed] * (observed not in heaviest)
 
 
 def reweigh(numeric: Numeric) -> Fraction | None:
     """The distance of the reference on this machine from a file; None if the profile's proxy is not installed."""
     try:
-        from ctwl_protocol.proxy import open_proxy
+        from ctwl_protocol.proxy import open_weigher
 
-        proxy = open_proxy(numeric.profile, device="cpu", local_only=True)
+        weigher = open_weigher(numeric.profile, local_only=True)
+        return numeric.variation(*weigh(weigher, numeric.questions))
     except (ImportError, ProxyNotFound):
         return None
-    return numeric.variation(*weigh(proxy, numeric.windows, numeric.tokens))

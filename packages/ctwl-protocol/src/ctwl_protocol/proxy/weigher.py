@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ProxyMalformed
+from ..partition.reference import quantize
 from ..partition.toy import toy_weights
 from ..profile.document import Profile, ProxyModel, ToyProxy
 from ..profile.lookup import get_profile
@@ -108,6 +109,32 @@ class Weigher:
             logits = model.head(hidden[rows])[:, : tokenizer.vocabulary]
             found.append(rivals(places[rows], logits, ids[places[rows]], tokenizer.special, self.profile.weight_bits))
         return Rivals.joined(found)
+
+    def weights(self, ids: NDArray[np.int64], places: NDArray[np.int64]) -> NDArray[np.uint32]:
+        """The weights of the whole vocabulary at some places of a text: uint32 (places, vocabulary).
+
+        Readers need its rivals alone; this is for comparisons of runtimes (spec section 13).
+
+        Args:
+            ids: int64 (tokens,), the text's.
+            places: int64 (n,), tokens that have a prefix.
+        """
+        special = list(self.profile.tokenizer.special)
+        if self._model is None:
+            weights = self._weights_without_model(ids, places)
+        else:
+            model, vocabulary = self._model(), self.profile.tokenizer.vocabulary
+            weights = np.empty((len(places), vocabulary), dtype=np.uint32)
+            for block in self.blocks(len(ids)):
+                rows = np.flatnonzero((block.first <= places) & (places < block.end))
+                if len(rows):
+                    hidden = model.hidden(ids[block.start : block.end - 1])
+                    logits = model.head(hidden[places[rows] - block.start - 1])[:, :vocabulary].astype(np.float64)
+                    exponent = np.exp(logits - logits.max(axis=1, keepdims=True))
+                    mass = exponent / exponent.sum(axis=1, keepdims=True)
+                    weights[rows] = quantize(mass, self.profile.weight_bits)
+        weights[:, special] = 0
+        return weights
 
     def _weights_without_model(self, ids: NDArray[np.int64], places: NDArray[np.int64]) -> NDArray[np.uint32]:
         vocabulary, length = self.profile.tokenizer.vocabulary, self.profile.prefix_length
