@@ -13,20 +13,20 @@ import math
 from typing import Any
 
 import numpy as np
+from common import scored_positions
 from experiment import OFFLINE, Options, Result, experiment
 from numpy.typing import NDArray
 
 from ctwl_decoder import Decoder
 from ctwl_decoder.report.analysis import Analysis
 from ctwl_decoder.statistics.code_scores import code_space
-from ctwl_decoder.statistics.evidence import observe, permutations
+from ctwl_decoder.statistics.evidence import permutations
 from ctwl_decoder.statistics.scored_positions import ScoredPositions
-from ctwl_decoder.statistics.scores import NAT, Score, position_scores
+from ctwl_decoder.statistics.scores import NAT, Score
 from ctwl_encoder import Encoder
 from ctwl_protocol import hashing
-from ctwl_protocol.partition.reference import members
-from ctwl_protocol.proxy import Proxy
-from ctwl_protocol.text.positions import Positions, positions
+from ctwl_protocol.profile import Profile
+from ctwl_protocol.proxy import ProxyTokenizer, Rivals
 
 
 @experiment(
