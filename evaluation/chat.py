@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common import kept, rate
+from common import rate, reader
 from defaults import ALLOWS, PROVIDER, VERSION
 from entropy import LENGTHS, needed
 from experiment import OFFLINE, Options, Result, experiment, tracked

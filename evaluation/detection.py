@@ -54,7 +54,10 @@ def main(options: Options) -> Result:
     writer = Writer()
     rng = np.random.default_rng(options.seed)
     each = -(-options.passages // len(options.files))
-    cut = [passages(writer.weigher.tokenizer, f.read_text(encoding="utf-8"), each, rng, max(LENGTHS)) for f in options.files]
+    cut = [
+        passages(writer.weigher.tokenizer, f.read_text(encoding="utf-8"), each, rng, max(LENGTHS))
+        for f in options.files
+    ]
     human = [Text(text, -1, [], [], [], []) for texts in cut for text in texts]
     shared: dict[str, Any] = {"tokens": max(LENGTHS), "seed": options.seed, "batch": options.batch}
     plain = writer.texts(Recipe("plain", **shared), options.texts)

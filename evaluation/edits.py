@@ -109,9 +109,9 @@ class Reader:
 def read_all(readers: Sequence[Reader], edits: Mapping[str, Edit], title: str) -> dict[str, list[Reading]]:
     """Every text after every edit; each text has the same chance in every edit."""
     found: dict[str, list[Reading]] = {name: [] for name in edits}
-    for number, reader in enumerate(tracked(readers, title)):
+    for number, its in enumerate(tracked(readers, title)):
         for name, edit in edits.items():
-            found[name].append(reader.read(edit(reader.text, np.random.default_rng([SEED, number]))))
+            found[name].append(its.read(edit(its.text, np.random.default_rng([SEED, number]))))
     return found
 
 

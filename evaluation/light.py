@@ -72,9 +72,9 @@ def read(weigher: Weigher, text: str, code: int, lengths: Sequence[int]) -> list
     """For each length, by each score: how often a wrong code would score as high as the one that was written."""
     profile, ids = weigher.profile, weigher.tokenizer.encode(text)
     cut = positions(ids, profile.prefix_length, profile.context_length)
-    light = {**light_units(profile, cut), ALIKE: alike(profile, cut)}
-    scored: dict[str, ScoredPositions] = {**scored_positions(weigher, ids)}
-    scored |= {name: ScoredPositions.of(profile, cut, units) for name, units in light.items()}
+    scored: dict[str, ScoredPositions] = dict(scored_positions(weigher, ids).items())
+    scored |= {score: ScoredPositions.of(profile, cut, units) for score, units in light_units(profile, cut).items()}
+    scored[ALIKE] = ScoredPositions.of(profile, cut, alike(profile, cut))
     rows = []
     for length in lengths:
         end = max(length - profile.prefix_length, 0)

@@ -51,7 +51,8 @@ def hits(proxy: Proxy, ids: NDArray[np.int64]) -> ScoredPositions:
     cut = positions(ids, profile.prefix_length, profile.context_length)
     found = np.empty((len(cut), profile.colours), dtype=np.int8)
     for rows, weights in proxy.batches(cut.prefixes):
-        for i, row, seeds in zip(range(rows.start, rows.stop), weights, permutations(profile, cut.contexts[rows])):
+        for i, row in enumerate(weights, rows.start):
+            (seeds,) = permutations(profile, cut.contexts[i : i + 1])
             inside = kernel.members(np.repeat(row[None], len(seeds), axis=0), seeds, profile.sigma)
             found[i] = inside[:, cut.observed[i]]
     return ScoredPositions.of(profile, cut, found)

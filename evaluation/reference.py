@@ -3,7 +3,8 @@
 Takes a checkout of https://github.com/lancopku/codable-watermarking-for-llm; nothing of it is part of this repository.
 SmolLM2 is model and proxy LM for both, which is what the paper calls ``LM_proxy = LLM``. Both write by ``delta`` at
 T = 1 and read what they wrote: 20 bits, A = 100, L_prefix = 10; the reference from its first tokens on, as it does.
-What this project writes is also read as the paper reads (``paper.py``). Stated: codes read back exactly, NLL under the model, seconds that a text takes to write, one at a time, and to read.
+What this project writes is also read as the paper reads (``paper.py``). Stated: codes read back exactly, NLL under the
+model, seconds that a text takes to write, one at a time, and to read.
 
     git clone https://github.com/lancopku/codable-watermarking-for-llm reference
     python evaluation/reference.py --out evaluation/results/reference.json reference

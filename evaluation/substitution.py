@@ -53,7 +53,9 @@ def main(options: Options) -> Result:
         texts = options.delta_texts if strategy is Strategy.DELTA else options.texts
         found: dict[float, list[tuple[bool, bool, bool, bool]]] = {}
         given = strategy, texts, options.tokens, options.batch, options.seed
-        written = recalled(partial(edited, encoder, *given), "substitution", sources(), encoder.proxy.arithmetic, *given)
+        written = recalled(
+            partial(edited, encoder, *given), "substitution", sources(), encoder.proxy.arithmetic, *given
+        )
         for each in tracked(written, f"{strategy}: reading"):
             code = each["code"]
             for share, text in zip(SHARES, each["texts"], strict=True):

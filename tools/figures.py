@@ -70,7 +70,7 @@ def text(example: dict[str, Any]) -> str:
     for row, line in enumerate(rows):
         x, y = MARGIN, MARGIN + row * HEIGHT
         for piece, evidence in line:
-            level = 0 if evidence is None else evidence_level(evidence, "soft")
+            level = 0 if evidence is None else evidence_level(evidence, "half")
             shown, wide = html.escape(piece), len(piece) * WIDTH
             if level:
                 fill = (FOR if level > 0 else AGAINST)[abs(level) - 1]
@@ -119,7 +119,7 @@ def halves(example: dict[str, Any]) -> Figure:
             )
     panel.set(xlabel=f"probability by the proxy LM, %  (all other tokens together: {100 * others:.0f} %)")
     prefix = place["prefix"].strip().replace("\n", "\\n")
-    panel.set_title(f"The proxy LM reads:  {prefix} ...", loc="left", fontsize=10)
+    panel.set_title(f"The proxy LM reads:  ... {prefix} ...", loc="left", fontsize=10)
     share = place["share of the half"]
     for colour, words in (
         (INSIDE, f"in the half of the code (its colour here is {place['colour']}): {100 * share:.0f} % together"),
