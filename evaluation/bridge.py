@@ -27,7 +27,7 @@ from ctwl_protocol.proxy import Weigher, open_weigher
 
 
 def read(weigher: Weigher, generation: Generation, tokens: int, score: Score = Score.HALF) -> dict[str, float]:
-    """What a score finds in the first ``tokens`` proxy tokens of a text; a hit is likelier under the code than without."""
+    """What a score finds in a text's first proxy tokens; a hit is likelier under the code than without it."""
     scored = scored_positions(weigher, weigher.tokenizer.encode(generation.text)[:tokens])[score]
     scored, code = scored[scored.first_occurrences()], generation.beacon.code
     outcome = read_whole(weigher.profile, scored, code)

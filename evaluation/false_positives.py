@@ -97,11 +97,13 @@ def main(options: Options) -> Result:
     texts = [p for file in options.files for p in passages(tokenizer, file.read_text(encoding="utf-8"), each, rng)]
     found = summary([judge(weigher, text, rng) for text in tracked(texts, "passages")])
     others = [compared(proxy, text) for text in tracked(texts, "for comparison")]
+    lengths = [len(tokenizer.encode(text)) for text in texts]
     return found | {
+        "tokens": {"least": min(lengths), "most": max(lengths)},
         "for comparison": {
             "the paper's posterior passes its threshold": sum(each["posterior"] >= THRESHOLD for each in others),
             "a binomial null with 1/2 gives p <= 1e-3": sum(each["binomial"] <= 1e-3 for each in others),
-        }
+        },
     }
 
 
