@@ -2,10 +2,8 @@
 
 Speeds are ratios within one run, so they hold on a noisy machine.
 
-- decode: the whole decoder on short texts beside the bare forward pass of the proxy LM on the same prefixes, as the
-  decoder runs it and by transformers' own float32 model;
-- scan: short documents, and a longer one, searched for one provider's beacons and for all codes, beside the bare
-  forward pass over their prefixes in the best of several batch sizes;
+- decode: the whole decoder on texts beside the bare forward pass of the proxy LM over them, as the decoder runs it in
+  NumPy and by transformers' own float32 model; of scans see ``light_speed.py``;
 - encode: each strategy beside plain generation, batch 8 and a single row, SmolLM2 on both sides; ``delta`` with the
   proxy in float32 and, as the encoder has it by default, in bfloat16 where the CPU has AMX;
 - memory: the peak while decoding, above the loaded model.
@@ -15,13 +13,10 @@ Speeds are ratios within one run, so they hold on a noisy machine.
 
 from __future__ import annotations
 
-import json
 import pydoc_data.topics
 import re
-import tempfile
 import warnings
 from collections.abc import Callable
-from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -32,44 +27,40 @@ from common import news_prompts
 from experiment import OFFLINE, Options, Result, experiment, interleaved
 
 from ctwl_decoder import Decoder
-from ctwl_decoder.apps.scan.decoding import DocumentDecoder
-from ctwl_decoder.apps.scan.job import scan
-from ctwl_decoder.apps.scan.settings import Settings
 from ctwl_encoder import CTWLWatermarkingConfig, Encoder
 from ctwl_encoder.errors import WeakMark
-from ctwl_protocol.proxy import load_proxy_model, open_proxy
-from ctwl_protocol.proxy.model import last_logits
-from ctwl_protocol.text.positions import positions
+from ctwl_protocol.profile import ProxyModel
+from ctwl_protocol.proxy import ForwardPass, ProxyTokenizer, find_files, load_proxy_model, load_tensors, open_proxy
 
 ONE = [(42, version) for version in range(16)]
 
 
-def plain_texts(decoder: Decoder, tokens: int, count: int) -> list[str]:
+def plain_texts(tokenizer: ProxyTokenizer, tokens: int, count: int) -> list[str]:
     """English from Python's documentation, without marks and line ends: one variant each, so each is read once."""
     words = re.sub(r"[^A-Za-z.,\s]+", "", " ".join(pydoc_data.topics.topics.values()))
-    ids = decoder.proxy.tokenizer.encode(" ".join(words.split()))
-    return [decoder.proxy.tokenizer.decode(ids[i * tokens : (i + 1) * tokens]).strip() for i in range(count)]
+    ids = tokenizer.encode(" ".join(words.split()))
+    return [tokenizer.decode(ids[i * tokens : (i + 1) * tokens]).strip() for i in range(count)]
 
 
 def decode(decoder: Decoder, length: int, count: int, runs: int) -> dict[str, Any]:
-    """The decoder, and the plain float32 model, beside the decoder's own bare forward pass; several texts in turn.
+    """The decoder, and transformers' float32 model, beside the bare forward pass in NumPy; several texts in turn.
 
     Some of them show a beacon by chance that is worth reading on, which takes longer.
     """
-    proxy, texts = decoder.proxy, plain_texts(decoder, length, count)
-    prefix, context, size = proxy.profile.prefix_length, proxy.profile.context_length, proxy.batch_size
-    prefixes = [positions(proxy.tokenizer.encode(text), prefix, context).prefixes for text in texts]
-    batches = [each[start : start + size] for each in prefixes for start in range(0, len(each), size)]
-    plain = load_proxy_model(proxy.profile)
+    profile, texts = decoder.profile, plain_texts(decoder.tokenizer, length, count)
+    proxy, weights = profile.proxy, find_files(profile).weights
+    assert isinstance(proxy, ProxyModel) and weights is not None  # noqa: S101  # it has a model
+    bare, plain = ForwardPass(proxy.architecture, load_tensors(proxy, weights)), load_proxy_model(profile)
+    every = [decoder.tokenizer.encode(text) for text in texts]
 
     def plainly() -> None:
         with torch.inference_mode():
-            for each in batches:
-                last_logits(plain, torch.tensor(each))
+            for ids in every:
+                plain(torch.from_numpy(ids[None]), use_cache=False)
 
     jobs: dict[str, Callable[[], object]] = {
         "plain float32 forward": plainly,
-        "forward": lambda: [proxy.forward(each) for each in batches],
+        "forward": lambda: [bare.head(bare.hidden(ids)) for ids in every],
         "decode": lambda: [decoder.decode(text) for text in texts],
         "decode, one provider's beacons": lambda: [decoder.decode(text, beacons=ONE) for text in texts],
     }
@@ -80,47 +71,6 @@ def decode(decoder: Decoder, length: int, count: int, runs: int) -> dict[str, An
             "over forward": round(float(np.median(took / seconds["forward"])), 3),
         }
         for name, took in seconds.items()
-    }
-
-
-def scanning(decoder: Decoder, length: int, documents: int, runs: int) -> dict[str, Any]:
-    """A scan of documents of so many tokens beside the bare forward pass over all their prefixes."""
-    proxy, profile = decoder.proxy, decoder.profile
-    opened = DocumentDecoder(Settings(profile), device="cpu").decoder
-    texts = plain_texts(decoder, length, documents)
-    cuts = [positions(proxy.tokenizer.encode(t), profile.prefix_length, profile.context_length) for t in texts]
-    prefixes = np.concatenate([cut.prefixes for cut in cuts])
-    tokens = sum(len(cut) + profile.prefix_length for cut in cuts)
-
-    def forward(size: int) -> None:
-        for start in range(0, len(prefixes), size):
-            proxy.forward(prefixes[start : start + size])
-
-    def run(beacons: tuple[tuple[int, int], ...] | None) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            corpus = Path(folder) / "corpus.jsonl"
-            corpus.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
-            decode = DocumentDecoder(Settings(profile, beacons=beacons))
-            decode.decoder = opened
-            scan([corpus], Path(folder) / "found.parquet", decode)
-
-    jobs: dict[str, Callable[[], object]] = {
-        **{f"forward, batch {size}": partial(forward, size) for size in (16, 64, 128)},
-        "one provider's beacons": lambda: run(tuple(ONE)),
-        "all codes": lambda: run(None),
-    }
-    seconds = {name: np.array(runs) for name, runs in interleaved(jobs, runs).items()}
-    median = {name: float(np.median(runs)) for name, runs in seconds.items()}
-    best = min((name for name in jobs if name.startswith("forward")), key=median.__getitem__)
-    return {
-        "documents": documents,
-        "tokens": tokens,
-        **{f"milliseconds per token, {name}": round(1e3 * each / tokens, 3) for name, each in median.items()},
-        "best": best,
-        **{
-            f"{name}, over the best forward": round(float(np.median(seconds[name] / seconds[best])), 3)
-            for name in ("one provider's beacons", "all codes")
-        },
     }
 
 
@@ -164,30 +114,23 @@ def resident(field: str) -> float:
 def memory(length: int) -> dict[str, float]:
     """Peak resident memory of the first decode of a process above what the loaded model takes, in megabytes.
 
-    The model's pages are all touched first by one prefix.
+    The model's pages are all touched first by a few tokens.
     """
     decoder = Decoder.open(OFFLINE)
-    (text,) = plain_texts(decoder, length, 1)
-    decoder.proxy.forward(np.full((1, decoder.proxy.profile.prefix_length), 500))
+    (text,) = plain_texts(decoder.tokenizer, length, 1)
+    decoder.weigher.rivals(np.full(decoder.profile.prefix_length + 1, 500))
     loaded = resident("VmRSS")
     Path("/proc/self/clear_refs").write_text("5")  # the peak so far is forgotten
     decoder.decode(text)
     return {"loaded": round(loaded, 1), "decode, above loaded": round(resident("VmHWM") - loaded, 1)}
 
 
-@experiment(
-    quick={"runs": 1, "tokens": 10, "texts": 2, "short": 60, "long": 120},
-    runs=5,
-    tokens=60,
-    texts=8,
-    short=200,
-    long=1000,
-)
+@experiment(quick={"runs": 1, "tokens": 10, "texts": 2, "length": 60}, runs=5, tokens=60, texts=8, length=200)
 def main(options: Options) -> Result:
     """Run the benchmark."""
     warnings.simplefilter("ignore", WeakMark)
     with get_context("spawn").Pool(1) as fresh_process:
-        megabytes = fresh_process.apply(memory, (options.short,))
+        megabytes = fresh_process.apply(memory, (options.length,))
     encoder = Encoder.open("smollm2", OFFLINE)
     exact = Encoder(encoder.model, encoder.tokenizer, open_proxy(OFFLINE, packed=True))
     decoder = Decoder.open(OFFLINE)
@@ -198,9 +141,7 @@ def main(options: Options) -> Result:
     }
     return {
         "settings": settings,
-        "decode": decode(decoder, options.short, options.texts, options.runs),
-        "scan": scanning(decoder, options.short, options.texts // 2, options.runs),
-        "scan, longer documents": scanning(decoder, options.long, 1, options.runs),
+        "decode": decode(decoder, options.length, options.texts, options.runs),
         "encode, batch 8": encode(encoder, exact, 8, options.tokens, options.runs),
         "encode, one row": encode(encoder, exact, 1, options.tokens, options.runs),
         "megabytes": megabytes,

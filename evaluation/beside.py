@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from common import beside, kept, rate
+from common import beside, rate, reader
 from experiment import Options, Result, experiment, tracked
 from reading import LEVEL
 from scipy import stats
@@ -28,7 +28,7 @@ from secret_marks import SECRET
 from texts import Recipe, Text, Writer, mean_nll
 
 from ctwl_decoder import Decoder
-from ctwl_protocol.proxy import Proxy
+from ctwl_protocol.proxy import ProxyTokenizer
 
 SECRET_LENGTHS = (50, 100, 200)
 CODE_LENGTHS = (100, 200)
@@ -45,15 +45,15 @@ SETTINGS: list[dict[str, Any]] = [
 """What is written, at T = 1. Behind vLLM's Gumbel there is nothing to choose, so it is never ahead."""
 
 
-def first(proxy: Proxy, text: Text, length: int) -> str:
+def first(tokenizer: ProxyTokenizer, text: Text, length: int) -> str:
     """The first tokens of a text."""
-    return proxy.tokenizer.decode(proxy.tokenizer.encode(text.text)[:length])
+    return tokenizer.decode(tokenizer.encode(text.text)[:length])
 
 
 def codes_found(decoder: Decoder, texts: Sequence[Text], lengths: Sequence[int]) -> dict[str, Any]:
     """In how many texts the decoder finds the right code in the first so many tokens."""
     right = {
-        length: sum(decoder.decode(first(decoder.proxy, text, length)).code == text.code for text in texts)
+        length: sum(decoder.decode(first(decoder.tokenizer, text, length)).code == text.code for text in texts)
         for length in lengths
     }
     return {str(length): rate(count, len(texts)) for length, count in right.items()}
@@ -91,7 +91,7 @@ def main(options: Options) -> Result:
         [length for length in each if length <= options.tokens] for each in (CODE_LENGTHS, SECRET_LENGTHS)
     )
     writer = Writer()
-    decoder = Decoder(writer.proxy, kept(writer.proxy))
+    decoder = reader(writer.weigher)
     common = {"tokens": options.tokens, "provider": PROVIDER, "version": VERSION, "seed": options.seed}
     recipes = [Recipe(**common, batch=options.batch, **setting) for setting in SETTINGS]
     plain = writer.texts(Recipe("plain", **common, batch=options.batch), options.texts)

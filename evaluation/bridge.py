@@ -18,41 +18,36 @@ import numpy as np
 import torch
 from common import generated, rate, recalled, scored_positions, sources
 from experiment import Options, Result, experiment, tracked
-from reading import LEVEL
-from transplant import PAIRS, encoder_of, proxy_of, transplant
+from reading import LEVEL, read_whole
+from transplant import PAIRS, encoder_of, profile_of, transplant
 
-from ctwl_decoder import Decoder
-from ctwl_decoder.statistics.code_scores import code_space, score_all
-from ctwl_decoder.statistics.null import null_of
-from ctwl_decoder.statistics.scored_positions import ScoreTable
 from ctwl_decoder.statistics.scores import Score
 from ctwl_encoder import Generation
+from ctwl_protocol.proxy import Weigher, open_weigher
 
 
-def read(decoder: Decoder, generation: Generation, tokens: int) -> dict[str, float]:
-    """What the count of hits finds in the first ``tokens`` proxy tokens of a text."""
-    proxy = decoder.proxy
-    ids = proxy.tokenizer.encode(generation.text)[:tokens]
-    table = ScoreTable.of(*scored_positions(proxy, ids, Score.COUNT))
-    scores = score_all(table, code_space(proxy.profile))
-    best = int(scores.argmax())
+def read(weigher: Weigher, generation: Generation, tokens: int, score: Score = Score.HALF) -> dict[str, float]:
+    """What a score finds in a text's first proxy tokens; a hit is likelier under the code than without it."""
+    scored = scored_positions(weigher, weigher.tokenizer.encode(generation.text)[:tokens])[score]
+    scored, code = scored[scored.first_occurrences()], generation.beacon.code
+    outcome = read_whole(weigher.profile, scored, code)
     return {
-        "exact": best == generation.beacon.code,
-        "p": null_of(table.scores).p_value(int(scores[best]), proxy.profile.codes),
-        "hits": float(scores[generation.beacon.code]) / table.counted,
-        "wrong": float(table.scores.mean(axis=1).sum()) / table.counted,
+        "exact": outcome.exact,
+        "p": outcome.p_value or 0.0,
+        "hits": float((scored.contributions(code) > 0).mean()),
+        "wrong": float((scored.scores > 0).mean()),
     }
 
 
 def measured(pair: tuple[str, str], folder: Path, strategy: str, options: Options) -> Result:
     """One row of the table: a pair of families (the provider's, the proxy's) and a strategy."""
-    encoder, decoder = encoder_of(*pair, folder), Decoder(proxy_of(pair[1], folder))
+    encoder, weigher = encoder_of(*pair, folder), open_weigher(**profile_of(pair[1], folder))
     tokens = getattr(options, strategy)
     length = round(1.2 * tokens)  # a provider's tokens may be shorter than the proxy's
     asked: dict[str, Any] = {"batch": options.batch, "seed": options.seed, "strategy": strategy}
     write = partial(generated, encoder, options.texts, length, **asked)
     written = recalled(write, "bridge", sources(), pair, options.texts, length, asked)
-    found = [read(decoder, generation, tokens) for generation in tracked(written, "reading")]
+    found = [read(weigher, generation, tokens) for generation in tracked(written, "reading")]
     marked = sum(generation.marked for generation in written)
     return {
         "provider's vocabulary": pair[0],

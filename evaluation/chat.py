@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common import kept, rate
+from common import rate, reader
 from defaults import ALLOWS, PROVIDER, VERSION
 from entropy import LENGTHS, needed
 from experiment import OFFLINE, Options, Result, experiment, tracked
@@ -98,7 +98,7 @@ def own_end(text: Text) -> int:
 def answer(decoder: Decoder, recipe: Recipe, text: Text, lengths: Sequence[int]) -> Answer:
     """Read an answer."""
     end, found = own_end(text), decoder.decode(text.text).code == text.code
-    *by_length, at_end = (outcome.found for outcome in read(decoder.proxy, recipe, text, [*lengths, end]))
+    *by_length, at_end = (outcome.found for outcome in read(decoder.weigher, recipe, text, [*lengths, end]))
     return Answer(text, found, by_length, end, at_end)
 
 
@@ -133,7 +133,7 @@ def main(options: Options) -> Result:
     """Run the experiment."""
     lengths = [length for length in LENGTHS if length <= options.tokens]
     writer = Writer()
-    decoder, asked = Decoder(writer.proxy, kept(writer.proxy)), prompts(writer, options.each)
+    decoder, asked = reader(writer.weigher), prompts(writer, options.each)
     kinds = [kind for kind, some in asked.items() for _ in some]
     rows: list[dict[str, Any]] = []
     for temperature, top_p in SETTINGS:

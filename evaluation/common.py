@@ -13,22 +13,21 @@ from typing import Any, TypeVar
 
 import joblib
 import numpy as np
-from experiment import RESULTS, tracked
+from experiment import OFFLINE, RESULTS, tracked
 from numpy.typing import NDArray
 from scipy import stats
 
-import ctwl_decoder.statistics.evidence
 import ctwl_encoder
 import ctwl_protocol.hashing
 import ctwl_protocol.partition
 import ctwl_protocol.proxy
-import ctwl_protocol.text.positions
-from ctwl_decoder import Report
-from ctwl_decoder.statistics.evidence import Observe, observe
+import ctwl_protocol.text.blocks
+from ctwl_decoder import Decoder, Report
+from ctwl_decoder.statistics.evidence import permutations
 from ctwl_decoder.statistics.scored_positions import ScoredPositions
 from ctwl_decoder.statistics.scores import Score, position_scores
 from ctwl_encoder import Encoder, Generation
-from ctwl_protocol.proxy import Proxy
+from ctwl_protocol.proxy import Rivals, Weigher, open_weigher
 from ctwl_protocol.text.positions import positions
 
 KEPT = joblib.Memory(RESULTS.parent / "kept", verbose=0)
@@ -127,14 +126,22 @@ def recalled(make: Callable[[], T], *decided: object) -> T:
     return found
 
 
-def kept(proxy: Proxy) -> Observe:
-    """What observes in the proxy's place, and keeps the evidence."""
-    code = digest(
-        ctwl_protocol.proxy, ctwl_protocol.partition, ctwl_protocol.hashing, ctwl_protocol.text.positions,
-        ctwl_decoder.statistics.evidence,
-    )  # fmt: skip
-    decided = proxy.profile.digest, proxy.arithmetic, _versions("torch", "transformers"), code
-    return lambda cut, progress: recalled(partial(observe, proxy, cut, progress), "evidence", *decided, cut)
+def kept(weigher: Weigher, ids: NDArray[np.int64]) -> Rivals:
+    """The rivals of a text of these proxy tokens, kept. The proxy LM computes in the reference arithmetic."""
+    code = digest(ctwl_protocol.proxy, ctwl_protocol.partition, ctwl_protocol.hashing, ctwl_protocol.text.blocks)
+    decided = weigher.profile.digest, _versions("numpy"), code, ids
+    return recalled(partial(weigher.rivals, ids), "rivals", *decided)
+
+
+def reader(weigher: Weigher | None = None, **options: Any) -> Decoder:
+    """A decoder that keeps the rivals of each text, by default of the offline profile.
+
+    Args:
+        weigher: the proxy LM.
+        **options: see :class:`ctwl_decoder.Decoder`.
+    """
+    weigher = weigher or open_weigher(OFFLINE)
+    return Decoder(weigher, weigh=lambda variant, progress: kept(weigher, variant.ids), **options)
 
 
 def likeliest(report: Report) -> int | None:
@@ -142,12 +149,13 @@ def likeliest(report: Report) -> int | None:
     return (report.likeliest or report).code
 
 
-def scored_positions(proxy: Proxy, ids: NDArray[np.int64], *scores: Score) -> list[ScoredPositions]:
+def scored_positions(weigher: Weigher, ids: NDArray[np.int64]) -> dict[Score, ScoredPositions]:
     """What a text's proxy tokens, int64 (tokens,), say about every code by each score."""
-    profile = proxy.profile
+    profile = weigher.profile
     cut = positions(ids, profile.prefix_length, profile.context_length)
-    evidence = kept(proxy)(cut, lambda done: None)
-    return [ScoredPositions.of(profile, cut, position_scores(score, evidence, profile.sigma)) for score in scores]
+    seeds = permutations(profile, cut.contexts)
+    units = position_scores(kept(weigher, ids), profile.prefix_length, seeds, profile.sigma)
+    return {score: ScoredPositions.of(profile, cut, each) for score, each in units.items()}
 
 
 def rate(successes: int, trials: int) -> dict[str, Any]:

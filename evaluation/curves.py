@@ -6,9 +6,8 @@ Quality: by how much the mean NLL under the model that wrote the text differs fr
 
 Methods are compared at equal success over 2,000 bootstrap samples of the prompts. In each sample NLL is interpolated at
 that success, linearly between the strengths, from plain texts on, which never succeed. A sample in which one of the two
-methods does not reach the success is left out, at most one in forty. Balance- and Vanilla-Marking are read by the
-paper's count and by the soft score, and compared by the count. The proxy LM is the provider's own model, the best case
-for Balance-Marking; ``ablations.py`` has worse ones.
+methods does not reach the success is left out, at most one in forty. Balance- and Vanilla-Marking are read by the score
+``half``, the others as their papers do. The proxy LM is the provider's own model, the best case for Balance-Marking.
 
     python evaluation/curves.py --out evaluation/results/curves.json
 """
@@ -19,14 +18,11 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from baselines import BASELINES
 from common import beside, rate
 from experiment import Options, Result, experiment, tracked
 from numpy.typing import NDArray
 from reading import read
 from texts import Recipe, Writer, mean_nll
-
-from ctwl_decoder.statistics.scores import Score
 
 METHODS: dict[str, tuple[float, ...]] = {
     "unbiased": (0.0,),
@@ -35,9 +31,6 @@ METHODS: dict[str, tuple[float, ...]] = {
     "mpac": (1.0, 2.0, 3.0, 4.0),
     "cyclic": (1.0, 2.0, 3.0, 4.0),
 }
-SCORES = {"unbiased": (Score.SOFT, Score.COUNT)} | dict.fromkeys(("delta", "vanilla"), (Score.COUNT, Score.SOFT))
-"""What Balance- and Vanilla-Marking are read by; the first is what they are compared by."""
-
 OTHERS = ("vanilla", "mpac", "cyclic")
 """What Balance-Marking with ``delta`` is compared with."""
 
@@ -112,18 +105,14 @@ def main(options: Options) -> Result:
     for method, delta in tracked(points, "curves"):
         recipe = Recipe(method, delta, **shared)
         texts = writer.texts(recipe, options.texts)
-        scores = SCORES.get(method, (Score.SOFT,))
-        for score in scores:
-            outcomes = [read(writer.proxy, recipe, text, lengths, score) for text in texts]
-            for i, length in enumerate(lengths):
-                exact = np.array([outcome[i].exact for outcome in outcomes])
-                if score is scores[0]:
-                    right[method, length].append(exact)
-                    loss[method, length].append(mean_nll(texts, length))
-                row: dict[str, Any] = {"method": method, "score": "its own" if method in BASELINES else score.value}
-                row |= {"tokens": length} | ({"delta": delta} if delta else {})
-                row |= {"exact": rate(int(exact.sum()), len(exact))}
-                rows.append(row | beside(mean_nll(texts, length), plain[length]))
+        outcomes = [read(writer.weigher, recipe, text, lengths) for text in texts]
+        for i, length in enumerate(lengths):
+            exact = np.array([outcome[i].exact for outcome in outcomes])
+            right[method, length].append(exact)
+            loss[method, length].append(mean_nll(texts, length))
+            row: dict[str, Any] = {"method": method, "tokens": length} | ({"delta": delta} if delta else {})
+            row |= {"exact": rate(int(exact.sum()), len(exact))}
+            rows.append(row | beside(mean_nll(texts, length), plain[length]))
     rng = np.random.default_rng(options.seed)
     equal = []
     for length in lengths:

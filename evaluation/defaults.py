@@ -22,7 +22,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from common import beside, kept, news_prompts, rate, recalled, sources
+from common import beside, news_prompts, rate, reader, recalled, sources
 from diversity import self_bleu
 from experiment import Options, Result, experiment, tracked
 from numpy.typing import NDArray
@@ -73,7 +73,7 @@ def reading(decoder: Decoder, texts: Sequence[Text]) -> dict[str, Any]:
 def main(options: Options) -> Result:
     """Run the experiment."""
     writer = Writer()
-    decoder = Decoder(writer.proxy, kept(writer.proxy))
+    decoder = reader(writer.weigher)
     rows: list[dict[str, Any]] = []
     for temperature, top_p in tracked(SETTINGS, "settings"):
         plain_nll, plain = np.empty(0), dict[str, NDArray[np.float64]]()

@@ -23,16 +23,13 @@ from reading import Outcome, read
 from scipy import stats
 from texts import Recipe, Text, Writer
 
-from ctwl_decoder.statistics.scores import Score
-
 LENGTHS = (25, 50, 100, 200)
-METHODS: dict[str, tuple[Score, dict[str, Any]]] = {
-    "unbiased": (Score.SOFT, {"method": "unbiased"}),
-    "delta 2": (Score.SOFT, {"method": "delta", "delta": 2.0}),
-    "delta 2, by the count": (Score.COUNT, {"method": "delta", "delta": 2.0}),
-    "vanilla, delta 2": (Score.COUNT, {"method": "vanilla", "delta": 2.0}),
-    "mpac, delta 2": (Score.SOFT, {"method": "mpac", "delta": 2.0}),
-    "cyclic, delta 2": (Score.SOFT, {"method": "cyclic", "delta": 2.0}),
+METHODS: dict[str, dict[str, Any]] = {
+    "unbiased": {"method": "unbiased"},
+    "delta 2": {"method": "delta", "delta": 2.0},
+    "vanilla, delta 2": {"method": "vanilla", "delta": 2.0},
+    "mpac, delta 2": {"method": "mpac", "delta": 2.0},
+    "cyclic, delta 2": {"method": "cyclic", "delta": 2.0},
 }
 
 
@@ -57,16 +54,19 @@ def main(options: Options) -> Result:
     writer = Writer()
     rng = np.random.default_rng(options.seed)
     each = -(-options.passages // len(options.files))
-    cut = [passages(writer.proxy, f.read_text(encoding="utf-8"), each, rng, max(LENGTHS)) for f in options.files]
+    cut = [
+        passages(writer.weigher.tokenizer, f.read_text(encoding="utf-8"), each, rng, max(LENGTHS))
+        for f in options.files
+    ]
     human = [Text(text, -1, [], [], [], []) for texts in cut for text in texts]
     shared: dict[str, Any] = {"tokens": max(LENGTHS), "seed": options.seed, "batch": options.batch}
     plain = writer.texts(Recipe("plain", **shared), options.texts)
     rows = []
-    for name, (score, method) in tracked(list(METHODS.items()), "methods"):
+    for name, method in tracked(list(METHODS.items()), "methods"):
         recipe = Recipe(**method, **shared)
         kinds = {"marked": writer.texts(recipe, options.texts), "plain": plain, "human": human}
         outcomes = {
-            kind: [read(writer.proxy, recipe, text, LENGTHS, score) for text in texts] for kind, texts in kinds.items()
+            kind: [read(writer.weigher, recipe, text, LENGTHS) for text in texts] for kind, texts in kinds.items()
         }
         for i, length in enumerate(LENGTHS):
             found = {kind: [of_text[i] for of_text in each] for kind, each in outcomes.items()}

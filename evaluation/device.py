@@ -19,12 +19,11 @@ from unittest.mock import patch
 import numpy as np
 import torch
 from bridge import read
-from common import generated, kept, mean, rate
+from common import generated, mean, rate, reader
 from experiment import OFFLINE, Options, Result, experiment, tracked
-from reading import LEVEL
+from reading import LEVEL, own_score
 from transplant import provider
 
-from ctwl_decoder import Decoder
 from ctwl_encoder import Encoder
 from ctwl_encoder.core.device.marker import DeviceMarker
 from ctwl_encoder.core.text_state import TextState
@@ -64,8 +63,7 @@ def watched(reweigh: Callable[..., None], changes: list[np.ndarray]) -> Callable
 @experiment(quick={"texts": 2, "tokens": 40}, texts=100, tokens=150, batch=25, seed=1)
 def main(options: Options) -> Result:
     """Run the experiment."""
-    proxy = open_proxy(OFFLINE, fast=True)
-    decoder = Decoder(proxy, kept(proxy))
+    decoder = reader()
     encoder = Encoder(*provider("tekken"), open_proxy(OFFLINE, lazy=True))
     batch, length = min(options.batch, options.texts), round(1.2 * options.tokens)
     rows = []
@@ -80,9 +78,9 @@ def main(options: Options) -> Result:
                 )  # fmt: skip
             written[way] = [generation.text for generation in texts]
             change = np.stack(changes).reshape(-1, length, batch).mean(axis=1).reshape(-1)
-            shown = [decoder.proxy.tokenizer.encode(text)[: options.tokens] for text in written[way]]
-            reports = [decoder.decode(decoder.proxy.tokenizer.decode(ids), score="both") for ids in shown]
-            counted = [read(decoder, generation, options.tokens) for generation in texts]
+            shown = [decoder.tokenizer.encode(text)[: options.tokens] for text in written[way]]
+            reports = [decoder.decode(decoder.tokenizer.decode(ids), score="whole") for ids in shown]
+            counted = [read(decoder.weigher, generation, options.tokens, own_score(strategy)) for generation in texts]
             right = [
                 report.code == generation.beacon.code and report.p_value <= LEVEL
                 for report, generation in zip(reports, texts, strict=True)

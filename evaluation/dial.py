@@ -43,7 +43,6 @@ from experiment import Options, Result, experiment, tracked
 from numpy.typing import NDArray
 from texts import Recipe, Text, Writer
 
-from ctwl_decoder.search.plan import LIGHT_SHARES
 from ctwl_decoder.statistics.light import light_units
 from ctwl_decoder.statistics.null import FLOOR, tail_of
 from ctwl_decoder.statistics.scored_positions import ScoredPositions, ScoreTable
@@ -219,7 +218,7 @@ def p_values(writer: Writer, text: Text, lengths: Sequence[int], layers: int) ->
     """
     profile = writer.proxy.profile
     whole = positions(writer.proxy.tokenizer.encode(text.text), profile.prefix_length, profile.context_length)
-    units = [*map(light_units(profile, whole), LIGHT_SHARES)]
+    units = [*light_units(profile, whole).values()]
     found = []
     for length in lengths:
         part = Positions(*(column[: length - UNMARKED] for column in whole))

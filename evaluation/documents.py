@@ -11,12 +11,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from common import kept
-from experiment import OFFLINE, Options, Result, experiment, tracked
+from common import reader
+from experiment import Options, Result, experiment, tracked
 from scipy import stats
 
-from ctwl_decoder import Decoder
-from ctwl_protocol.proxy import ProxyTokenizer, open_proxy
+from ctwl_protocol.proxy import ProxyTokenizer
 
 
 def cut(tokenizer: ProxyTokenizer, text: str, sizes: list[int], room: int = 20_000) -> list[str]:
@@ -44,10 +43,9 @@ def documents(tokenizer: ProxyTokenizer, files: list[Path], sizes: list[int]) ->
 @experiment(quick={"texts": 2, "longest": 1100}, takes="human", texts=200, longest=3000, seed=1)
 def main(options: Options) -> Result:
     """Run the experiment."""
-    proxy = open_proxy(OFFLINE, fast=True)
-    decoder = Decoder(proxy, kept(proxy))
+    decoder = reader()
     sizes = np.random.default_rng(options.seed).integers(1000, options.longest + 1, options.texts).tolist()
-    texts = documents(proxy.tokenizer, options.files, sizes)
+    texts = documents(decoder.tokenizer, options.files, sizes)
     p_values = np.array([decoder.decode(text).p_value for text in tracked(texts, "reading")])
     return {
         "human": {

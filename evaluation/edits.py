@@ -14,24 +14,22 @@ Pairs remain if a variant of the edited text has them too. Intervals are over 2,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
-from common import kept, likeliest, rate
+from common import likeliest, rate, reader
 from editing import EDITS, Edit, replaced
 from experiment import Options, Result, experiment, tracked
 from numpy.typing import NDArray
 from reading import LEVEL
 from texts import Recipe, Text, Writer
 
-from ctwl_decoder import Decoder
-from ctwl_decoder.statistics.evidence import Evidence, observe_again
 from ctwl_decoder.text.tokens import TokenizedVariant, tokenize_variants
 from ctwl_decoder.text.variants import AS_GIVEN
-from ctwl_protocol.proxy import Proxy
+from ctwl_protocol.proxy import Weigher
 from ctwl_protocol.text.positions import Positions
 
 METHODS: dict[str, dict[str, Any]] = {
@@ -78,29 +76,18 @@ class Reader:
         text: the text.
     """
 
-    def __init__(self, proxy: Proxy, text: Text) -> None:
-        """Take a text, and the proxy of its profile."""
-        self.text = text.text
-        self._tokenized = partial(tokenize_variants, tokenizer=proxy.tokenizer, profile=proxy.profile)
-        self._code, self._observer = text.code, kept(proxy)
+    def __init__(self, weigher: Weigher, text: Text) -> None:
+        """Take a text, and the proxy LM of its profile."""
+        self.text, self._code = text.text, text.code
+        self._tokenized = partial(tokenize_variants, tokenizer=weigher.tokenizer, profile=weigher.profile)
         self._own = self._tokenized(text.text)[0].positions
-        self._decoder = Decoder(proxy, self._observe)
+        self._decoder = reader(weigher)
         self._done: dict[bytes, Reading] = {}
-
-    @cached_property
-    def _evidence(self) -> Evidence:
-        return self._observer(self._own, lambda done: None)
-
-    def _observe(self, positions: Positions, progress: Callable[[int], None]) -> Evidence:
-        asked = observe_again(self._observer, positions, (self._own, self._evidence), lambda done, total: None)
-        progress(len(positions))
-        return asked
 
     def read(self, edited: str) -> Reading:
         """The text after an edit, as any text is read: the proxy LM is asked where the light scores show too little."""
         variants = self._tokenized(edited)
-        positions = [variant.positions for variant in variants]
-        key = b"|".join(each.prefixes.tobytes() + each.observed.tobytes() for each in positions)
+        key = b"|".join(variant.ids.tobytes() for variant in variants)
         if key not in self._done:
             self._done[key] = self._read(edited, variants)
         return replace(self._done[key], changed=edited != self.text)
@@ -122,9 +109,9 @@ class Reader:
 def read_all(readers: Sequence[Reader], edits: Mapping[str, Edit], title: str) -> dict[str, list[Reading]]:
     """Every text after every edit; each text has the same chance in every edit."""
     found: dict[str, list[Reading]] = {name: [] for name in edits}
-    for number, reader in enumerate(tracked(readers, title)):
+    for number, its in enumerate(tracked(readers, title)):
         for name, edit in edits.items():
-            found[name].append(reader.read(edit(reader.text, np.random.default_rng([SEED, number]))))
+            found[name].append(its.read(edit(its.text, np.random.default_rng([SEED, number]))))
     return found
 
 
@@ -193,7 +180,7 @@ def main(options: Options) -> Result:
         for tokens in (options.tokens, options.longer):
             recipe, title = Recipe(**how, tokens=tokens, seed=options.seed, batch=options.batch), f"{method}, {tokens}"
             texts = writer.texts(recipe, max(options.texts, options.batch))[: options.texts]
-            readers = [Reader(writer.proxy, text) for text in texts]
+            readers = [Reader(writer.weigher, text) for text in texts]
             named = {"method": method, "temperature": recipe.temperature, "tokens": tokens}
             if tokens == options.tokens:
                 edited = read_all(readers, EDITS, title)

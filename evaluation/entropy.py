@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from reading import rates, read
 from texts import Recipe, Text, Writer
 
-from ctwl_protocol.proxy import Proxy
+from ctwl_protocol.proxy import Weigher
 
 LENGTHS = (40, 60, 80, 100, 125, 150, 200)
 SAMPLING: dict[str, dict[str, Any]] = {
@@ -57,9 +57,9 @@ def needed(
     return {"tokens": value, "interval_95": [low, high]}
 
 
-def tokens_needed(proxy: Proxy, recipe: Recipe, texts: Sequence[Text], lengths: Sequence[int]) -> dict[str, Any]:
+def tokens_needed(weigher: Weigher, recipe: Recipe, texts: Sequence[Text], lengths: Sequence[int]) -> dict[str, Any]:
     """What texts cut to so many tokens say: how many are needed, and how many were read at each length."""
-    outcomes = [read(proxy, recipe, text, lengths) for text in texts]
+    outcomes = [read(weigher, recipe, text, lengths) for text in texts]
     exact = np.array([[outcome.exact for outcome in each] for each in outcomes])
     found = np.array([[outcome.found for outcome in each] for each in outcomes])
     rng = np.random.default_rng(recipe.seed)
@@ -85,7 +85,7 @@ def main(options: Options) -> Result:
                 "sampling": name,
                 "entropy of the model": round(float(np.mean([np.mean(text.entropy) for text in texts])), 3),
                 "entropy of the choice": round(float(np.mean([np.mean(text.choice) for text in texts])), 3),
-                **tokens_needed(writer.proxy, recipe, texts, lengths),
+                **tokens_needed(writer.weigher, recipe, texts, lengths),
             }
         )
     return {"rows": rows}

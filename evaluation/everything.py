@@ -24,7 +24,7 @@ from plots import draw_all
 NAMES = (
     "curves", "ablations", "entropy", "gumbel", "defaults", "dial", "plan", "chat", "beside", "lengths", "light",
     "light_speed", "browser",
-    "attacks", "preservation", "diversity", "approximations", "detection", "reference", "recovery", "quality", "modes",
+    "attacks", "preservation", "diversity", "detection", "reference", "recovery", "quality", "modes",
     "asked", "records", "private", "substitution", "edits", "false_positives", "pasted", "documents", "numerics",
     "lookahead", "bridge", "device", "serving", "load", "bench", "example",
 )  # fmt: skip

@@ -13,20 +13,20 @@ import math
 from typing import Any
 
 import numpy as np
+from common import scored_positions
 from experiment import OFFLINE, Options, Result, experiment
 from numpy.typing import NDArray
 
 from ctwl_decoder import Decoder
 from ctwl_decoder.report.analysis import Analysis
 from ctwl_decoder.statistics.code_scores import code_space
-from ctwl_decoder.statistics.evidence import observe, permutations
+from ctwl_decoder.statistics.evidence import permutations
 from ctwl_decoder.statistics.scored_positions import ScoredPositions
-from ctwl_decoder.statistics.scores import NAT, Score, position_scores
+from ctwl_decoder.statistics.scores import NAT, Score
 from ctwl_encoder import Encoder
 from ctwl_protocol import hashing
-from ctwl_protocol.partition.reference import members
-from ctwl_protocol.proxy import Proxy
-from ctwl_protocol.text.positions import Positions, positions
+from ctwl_protocol.partition.reference import Sigma
+from ctwl_protocol.proxy import Rivals, Weigher
 
 
 @experiment(
@@ -40,23 +40,23 @@ from ctwl_protocol.text.positions import Positions, positions
 )
 def main(options: Options) -> Result:
     """Run the experiment."""
-    encoder, decoder = Encoder.open("smollm2", OFFLINE), Decoder.open(OFFLINE, reference=True)
+    encoder, decoder = Encoder.open("smollm2", OFFLINE), Decoder.open(OFFLINE)
     (written,) = encoder.generate(
         options.prompt, options.provider, options.version, nonce=options.nonce, seed=options.seed,
         min_new_tokens=options.tokens, max_new_tokens=options.tokens,
     )  # fmt: skip
-    first, whole = decoder.analyse(written.text), decoder.analyse(written.text, score="soft")
-    proxy, profile = decoder.proxy, decoder.profile
-    cut = positions(proxy.tokenizer.encode(written.text), profile.prefix_length, profile.context_length)
-    marks = ScoredPositions.of(profile, cut, position_scores(Score.SOFT, observe(proxy, cut), profile.sigma))
+    first, whole = decoder.analyse(written.text), decoder.analyse(written.text, score=Score.HALF)
+    weigher, code = decoder.weigher, written.beacon.code
+    ids = weigher.tokenizer.encode(written.text)
+    marks = scored_positions(weigher, ids)[Score.HALF]
     return {
         "text": written.text,
-        "code": written.beacon.code,
+        "code": code,
         "report": first.report.model_dump(mode="json"),
         "p_value by the proxy LM": whole.report.p_value,
         "tokens": pieces_of(whole, first),
-        "position": position_of(proxy, cut, marks, written.beacon.code),
-        "growth": growth_of(marks, written.beacon.code, code_space(profile)),
+        "position": position_of(weigher, ids, marks, code),
+        "growth": growth_of(marks, code, code_space(decoder.profile)),
     }
 
 
@@ -78,40 +78,52 @@ def _rounded(worth: float) -> float | None:
     return None if math.isnan(worth) else round(worth, 3)
 
 
-def position_of(proxy: Proxy, cut: Positions, marks: ScoredPositions, code: int) -> dict[str, Any]:
+def half_of(rivals: Rivals, at: int, seed: np.uint32, sigma: Sigma) -> tuple[NDArray[np.bool_], float]:
+    """Which rivals at a place are in the half of a permutation, as a reader sees it: bool (rivals,); and its mass."""
+    its = slice(*rivals.starts[at : at + 2])
+    mass = rivals.weights[its] / rivals.total[at]
+    x = hashing.ranks_of(seed, rivals.tokens[its]) / 2**32
+    order, before = np.argsort(x), (1 - mass.sum()) * x
+    before[order] += np.cumsum(mass[order]) - mass[order]
+    inside = before < sigma[0] / sigma[1]
+    return inside, max(sigma[0] / sigma[1], float((before + mass)[inside].max(initial=0)))
+
+
+def position_of(weigher: Weigher, ids: NDArray[np.int64], marks: ScoredPositions, code: int) -> dict[str, Any]:
     """The first position at which the likeliest token is outside the half, and a likely one inside it was written.
 
     Args:
-        proxy: the proxy LM.
-        cut: the text's positions.
-        marks: the same, scored.
+        weigher: the proxy LM.
+        ids: the text's tokens.
+        marks: its positions, scored.
         code: the text's code.
     """
-    profile = proxy.profile
+    profile, tokenizer, rivals = weigher.profile, weigher.tokenizer, weigher.rivals(ids)
     colours = hashing.code_colours(marks.seeds, np.full(len(marks), code, dtype=np.uint32), profile.colours)
-    for row, colour in enumerate(colours.tolist()):
-        weights = proxy.weights(cut.prefixes[row : row + 1])[0]
-        seeds = permutations(profile, cut.contexts[row : row + 1])[0, colour : colour + 1]
-        inside = members(weights[None], seeds, profile.sigma)[0]
-        observed, likeliest = int(cut.observed[row]), np.argsort(-weights.astype(np.int64), kind="stable")[:12].tolist()
-        if inside[observed] and not inside[likeliest[0]] and observed in likeliest[1:8]:
+    seeds = permutations(profile, marks.pairs[:, :-1])
+    for at, colour in enumerate(colours.tolist()):
+        inside, share = half_of(rivals, at, seeds[at, colour], profile.sigma)
+        its = slice(*rivals.starts[at : at + 2])
+        tokens, weights, shown = rivals.tokens[its], rivals.weights[its], int(rivals.shown[at] - rivals.starts[at])
+        likeliest = np.argsort(-weights.astype(np.int64), kind="stable")[:12].tolist()
+        if inside[shown] and not inside[likeliest[0]] and shown in likeliest[1:8]:
             break
     else:
         raise ValueError("no such position in this text; draw another one (--seed)")
-    total = int(weights.sum(dtype=np.uint64))
+    place = int(rivals.places[at])
     return {
-        "token": len(cut.prefixes[0]) + row,
-        "prefix": proxy.tokenizer.decode(cut.prefixes[row]),
+        "token": place,
+        "prefix": tokenizer.decode(ids[place - profile.prefix_length : place]),
         "colour": colour,
-        "chosen": proxy.tokenizer.decode(cut.observed[row : row + 1]),
-        "share of the half": round(int(weights[inside].sum(dtype=np.uint64)) / total, 4),
+        "chosen": tokenizer.decode(ids[place : place + 1]),
+        "share of the half": round(share, 4),
         "candidates": [
             {
-                "token": proxy.tokenizer.decode(np.array([token])),
-                "probability": round(int(weights[token]) / total, 4),
-                "in the half": bool(inside[token]),
+                "token": tokenizer.decode(tokens[each : each + 1].astype(np.int64)),
+                "probability": round(int(weights[each]) / int(rivals.total[at]), 4),
+                "in the half": bool(inside[each]),
             }
-            for token in likeliest
+            for each in likeliest
         ],
     }
 

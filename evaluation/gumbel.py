@@ -60,7 +60,7 @@ def main(options: Options) -> Result:
             if method != "plain":
                 row["NLL"] = beside(nll, plain)
                 row["entropy of the choice"] = round(float(np.mean([np.mean(text.choice) for text in texts])), 3)
-                row |= tokens_needed(writer.proxy, recipe, texts, lengths)
+                row |= tokens_needed(writer.weigher, recipe, texts, lengths)
             rows.append(row)
     between = {method: alike(writer, method, options.prompts, options.again) for method in METHODS}
     return {

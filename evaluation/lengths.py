@@ -12,14 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from common import generated, kept, rate
+from common import generated, rate, reader
 from experiment import OFFLINE, Options, Result, experiment, tracked
 
 from ctwl_decoder import Decoder
 from ctwl_encoder import Encoder
 from ctwl_encoder.encoder import Generation
 from ctwl_protocol import Beacon
-from ctwl_protocol.proxy import open_proxy
 from ctwl_protocol.records.layouts import find_layout
 from ctwl_protocol.records.record import Record
 from ctwl_protocol.registry import bundled
@@ -48,8 +47,7 @@ def is_whole(decoder: Decoder, generation: Generation, text: str) -> bool:
 def main(options: Options) -> Result:
     """Run the experiment."""
     lengths = [length for length in LENGTHS if length <= options.tokens]
-    encoder, proxy = Encoder.open("smollm2", OFFLINE), open_proxy(OFFLINE, fast=True)
-    decoder = Decoder(proxy, kept(proxy), registry=bundled().without_entries())
+    encoder, decoder = Encoder.open("smollm2", OFFLINE), reader(registry=bundled().without_entries())
     rows = []
     for bits, layout in LAYOUTS.items():
         rng = np.random.default_rng([options.seed, bits])
@@ -65,9 +63,9 @@ def main(options: Options) -> Result:
             ),
             f"{bits} bits",
         ):  # fmt: skip
-            ids = proxy.tokenizer.encode(generation.text)
+            ids = decoder.tokenizer.encode(generation.text)
             for length in lengths:
-                counts[length].append(is_whole(decoder, generation, proxy.tokenizer.decode(ids[:length])))
+                counts[length].append(is_whole(decoder, generation, decoder.tokenizer.decode(ids[:length])))
         whole = {str(length): rate(sum(each), len(each)) for length, each in counts.items()}
         rows.append({"bits": bits, "layout": layout, "whole": whole})
     return {"rows": rows}

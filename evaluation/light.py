@@ -24,11 +24,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common import digest, generated, kept, rate, recalled, sources
+from common import digest, generated, rate, recalled, scored_positions, sources
 from documents import cut
 from experiment import Options, Result, experiment, tracked
 from numpy.typing import NDArray
-from reading import LEVEL
+from reading import LEVEL, is_clear
 from scipy import stats
 from texts import Recipe, Writer
 from transplant import encoder_of
@@ -49,10 +49,10 @@ from ctwl_decoder.search.windows import ONE_CODE, WHOLE
 from ctwl_decoder.statistics.light import light_ranks, light_scores, light_units
 from ctwl_decoder.statistics.null import tail_of
 from ctwl_decoder.statistics.scored_positions import ScoredPositions, ScoreTable
-from ctwl_decoder.statistics.scores import Score, position_scores
+from ctwl_decoder.statistics.scores import Score
 from ctwl_decoder.text.tokens import tokenize_variants
 from ctwl_protocol.profile import Profile
-from ctwl_protocol.proxy import Proxy
+from ctwl_protocol.proxy import Weigher
 from ctwl_protocol.registry import load_trusted
 from ctwl_protocol.text.positions import Positions, positions
 
@@ -68,19 +68,19 @@ LEVELS = (0.01, 0.02, 0.05, 0.1, 0.2)
 ALIKE, MIDDLE = "light-rank, all tokens alike", 8
 
 
-def read(proxy: Proxy, text: str, code: int, lengths: Sequence[int]) -> list[dict[str, float]]:
+def read(weigher: Weigher, text: str, code: int, lengths: Sequence[int]) -> list[dict[str, float]]:
     """For each length, by each score: how often a wrong code would score as high as the one that was written."""
-    profile = proxy.profile
-    whole = positions(proxy.tokenizer.encode(text), profile.prefix_length, profile.context_length)
-    evidence, light = kept(proxy)(whole, lambda done: None), light_units(profile, whole)
-    units = {score.value: position_scores(score, evidence, profile.sigma) for score in SCORE_SHARES}
-    units |= {score.value: light(score) for score in LIGHT_SHARES} | {ALIKE: alike(profile, whole)}
+    profile, ids = weigher.profile, weigher.tokenizer.encode(text)
+    cut = positions(ids, profile.prefix_length, profile.context_length)
+    scored: dict[str, ScoredPositions] = dict(scored_positions(weigher, ids).items())
+    scored |= {score: ScoredPositions.of(profile, cut, units) for score, units in light_units(profile, cut).items()}
+    scored[ALIKE] = ScoredPositions.of(profile, cut, alike(profile, cut))
     rows = []
     for length in lengths:
         end = max(length - profile.prefix_length, 0)
-        part = Positions(*(column[:end] for column in whole))
-        tables = {name: ScoreTable.of(ScoredPositions.of(profile, part, each[:end])) for name, each in units.items()}
+        tables = {name: ScoreTable.of(each[:end]) for name, each in scored.items()}
         rows.append({name: tail_of(table.scores, table.score(code)) for name, table in tables.items()})
+        rows[-1] |= {score: 1.0 for score in SCORE_SHARES if not is_clear(tables[score].score(code))}
     return rows
 
 
@@ -155,20 +155,20 @@ def kinds(files: Sequence[Path]) -> dict[str, str]:
     return {kind: text for kind, text in texts.items() if len(text) > 2000}
 
 
-def human(proxy: Proxy, options: Options) -> Result:
+def human(weigher: Weigher, options: Options) -> Result:
     """The p-values of a scan's screen on human text: of all registered codes, of the whole text and of windows."""
     rng, by_kind, beacons = np.random.default_rng(options.seed), kinds(options.files), load_trusted().registry.beacons()
-    plan = SearchPlan.of(proxy.profile, NO_CODES, alpha=LEVEL, score="light", beacons=beacons)
-    counts = RecordReader(proxy.profile).counts
+    plan = SearchPlan.of(weigher.profile, NO_CODES, alpha=LEVEL, score="light", beacons=beacons)
+    counts = RecordReader(weigher.profile).counts
     p_values: dict[str, list[float]] = {}
     for kind, text in tracked(sorted(by_kind.items(), key=lambda item: len(item[1])), "human text"):
         # What a kind with little text lacks, the kinds with more of it make up for.
         left = options.passages - sum(map(len, p_values.values()))
         each = min(-(-left // (len(by_kind) - len(p_values))), max(1, len(text) // 2000))
         sizes = rng.integers(100, 401, each).tolist()
-        passages = cut(proxy.tokenizer, text, sizes, room=min(len(text) // 2, 4000))
-        variants = [tokenize_variants(passage, proxy.tokenizer, proxy.profile) for passage in passages]
-        p_values[kind] = [screen(proxy.profile, each, plan, counts, level=1.0) for each in variants]
+        passages = cut(weigher.tokenizer, text, sizes, room=min(len(text) // 2, 4000))
+        variants = [tokenize_variants(passage, weigher.tokenizer, weigher.profile) for passage in passages]
+        p_values[kind] = [screen(weigher.profile, each, plan, counts, level=1.0) for each in variants]
     every = np.array([p for values in p_values.values() for p in values])
     return {
         "passages": {kind: len(values) for kind, values in p_values.items()},
@@ -187,7 +187,7 @@ def alike(profile: Profile, positions: Positions) -> NDArray[np.int8]:
     return light_scores(Score.LIGHT_RANK, light_ranks(profile, positions), tokens, profile.sigma, size)
 
 
-def bridged(proxy: Proxy, options: Options, lengths: Sequence[int]) -> list[list[dict[str, float]]]:
+def bridged(weigher: Weigher, options: Options, lengths: Sequence[int]) -> list[list[dict[str, float]]]:
     """:func:`read` for texts of a provider with GPT-2's vocabulary, read with SmolLM2's."""
     asked: dict[str, Any] = {"batch": 10, "seed": options.seed, "strategy": "unbiased"}
     length = round(1.2 * options.tokens)  # a provider's tokens may be shorter than the proxy's
@@ -195,7 +195,7 @@ def bridged(proxy: Proxy, options: Options, lengths: Sequence[int]) -> list[list
         encoder = encoder_of("gpt2", "smollm2", Path(folder))
     write = partial(generated, encoder, options.bridged, length, **asked)
     written = recalled(write, "light, bridge", sources(), options.bridged, length, asked)
-    return [read(proxy, each.text, each.beacon.code, lengths) for each in tracked(written, "bridge")]
+    return [read(weigher, each.text, each.beacon.code, lengths) for each in tracked(written, "bridge")]
 
 
 @experiment(
@@ -205,17 +205,17 @@ def bridged(proxy: Proxy, options: Options, lengths: Sequence[int]) -> list[list
 def main(options: Options) -> Result:
     """Run the experiment."""
     writer, rows = Writer(), list[dict[str, Any]]()
-    proxy = writer.proxy
-    profile, registered = proxy.profile, len(registered_codes(proxy.profile, load_trusted()))
+    weigher, profile = writer.weigher, writer.weigher.profile
+    registered = len(registered_codes(profile, load_trusted()))
     lengths = sorted({min(options.shorter, options.tokens), options.tokens})
     for name, how in METHODS.items():
         recipe = Recipe(**how, tokens=options.tokens, seed=options.seed, batch=options.batch)
         count = options.cooler if "temperature" in how else options.texts  # less is found there
         texts = tracked(writer.texts(recipe, count), name)
-        found = [read(proxy, text.text, text.code, lengths) for text in texts]
+        found = [read(weigher, text.text, text.code, lengths) for text in texts]
         for length, at_length in zip(lengths, zip(*found, strict=True), strict=True):
             rows.append({"method": name, "tokens": length, **counted(at_length, profile.codes, registered)})
-    for length, at_length in zip(lengths, zip(*bridged(proxy, options, lengths), strict=True), strict=True):
+    for length, at_length in zip(lengths, zip(*bridged(weigher, options, lengths), strict=True), strict=True):
         what = "unbiased, T = 1, through the bridge from GPT-2's vocabulary"
         rows.append({"method": what, "tokens": length, **counted(at_length, profile.codes, registered)})
     files = [(file.name, digest(file)) for file in options.files]
@@ -228,7 +228,7 @@ def main(options: Options) -> Result:
         "screen, of what the whole finds": {
             str(length): passing([row["scan"] for row in rows if row["tokens"] == length]) for length in lengths
         },
-        "human": recalled(partial(human, proxy, options), "light, human", *decided),
+        "human": recalled(partial(human, weigher, options), "light, human", *decided),
     }
 
 

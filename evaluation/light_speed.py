@@ -95,7 +95,7 @@ def scanning(documents: int) -> dict[str, Any]:
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     torch.set_num_threads(1)
     decoder, beacons = Decoder.open(OFFLINE), load_trusted().registry.beacons()
-    texts = plain_texts(decoder, LENGTH, documents)
+    texts = plain_texts(decoder.tokenizer, LENGTH, documents)
     tokens = sum(len(decoder.tokenizer.encode(text)) for text in texts)
     decoder.screened(texts[0], SCREEN, beacons=beacons)  # compiles
 
@@ -115,9 +115,9 @@ def scanning(documents: int) -> dict[str, Any]:
         start, before = time.perf_counter(), time.process_time()
         scan([corpus], Path(folder) / "found.parquet", DocumentDecoder(settings))
         job = rate(tokens, start, before)
-    decoder.decode(texts[0][:200], score="both", beacons=beacons)  # loads the proxy LM
+    decoder.decode(texts[0][:200], score="whole", beacons=beacons)  # loads the proxy LM
     start, before = time.perf_counter(), time.process_time()
-    decoder.decode(texts[0], score="both", beacons=beacons)
+    decoder.decode(texts[0], score="whole", beacons=beacons)
     whole = rate(LENGTH, start, before)
     unit = "tokens per processor second"
     return {

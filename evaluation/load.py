@@ -116,7 +116,7 @@ async def load(url: str, clients: int, seconds: int, statuses: dict[str, Counter
     after, elapsed = await idle(url), time.perf_counter() - started
     quantiles = np.quantile(latencies, [0.5, 0.95]) if latencies else np.full(2, np.nan)
     return {
-        "windows per second": round((after["ctwl_windows_total"] - before["ctwl_windows_total"]) / elapsed, 1),
+        "positions per second": round((after["ctwl_positions_total"] - before["ctwl_positions_total"]) / elapsed, 1),
         "latency of good clients, seconds": dict(zip(["p50", "p95"], quantiles.round(2).tolist(), strict=True)),
         "resident MiB": {
             when: round(metrics["process_resident_memory_bytes"] / 2**20, 1)

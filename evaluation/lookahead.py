@@ -15,10 +15,9 @@ from common import generated, rate
 from experiment import OFFLINE, Options, Result, experiment, tracked
 from transplant import provider
 
-from ctwl_decoder import Decoder
 from ctwl_encoder import Bridge, Encoder
 from ctwl_encoder.models import load_model
-from ctwl_protocol.proxy import open_proxy
+from ctwl_protocol.proxy import open_proxy, open_weigher
 
 JOINED = (0, 4, 16, 64)
 
@@ -26,7 +25,7 @@ JOINED = (0, 4, 16, 64)
 @experiment(quick={"texts": 2, "tokens": 40}, texts=24, tokens=80, batch=24, seed=1)
 def main(options: Options) -> Result:
     """Run the experiment."""
-    decoder = Decoder.open(OFFLINE)
+    weigher = open_weigher(OFFLINE)
     length = round(1.2 * options.tokens)  # a provider's tokens may be shorter than the proxy's
     rows = []
     for family in tracked(("gpt2", "smollm2", "mistral", "tekken"), "families"):
@@ -37,7 +36,7 @@ def main(options: Options) -> Result:
             written = generated(
                 encoder, options.texts, length, batch=options.batch, seed=options.seed, strategy="unbiased"
             )
-            found = [read(decoder, generation, options.tokens) for generation in written]
+            found = [read(weigher, generation, options.tokens) for generation in written]
             rows.append(
                 {
                     "family": family,

@@ -11,11 +11,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from common import generated, likeliest, rate
+from common import generated, likeliest, rate, reader
 from experiment import OFFLINE, Options, Result, experiment, tracked
 
-from ctwl_decoder import Decoder
 from ctwl_encoder import Encoder
+from ctwl_protocol.proxy import Weigher
 
 MODES: dict[str, dict[str, Any]] = {
     "delta 0.5, T = 1": {"strategy": "delta", "delta": 0.5},
@@ -40,17 +40,16 @@ MODES: dict[str, dict[str, Any]] = {
 @experiment(quick={"texts": 2, "tokens": 40}, texts=8, tokens=200, seed=1)
 def main(options: Options) -> Result:
     """Run the experiment."""
-    encoder = Encoder.open("smollm2", OFFLINE)
-    decoder = Decoder.open(OFFLINE)
-    vanilla = Decoder(decoder.proxy.vanilla())
+    encoder, decoder = Encoder.open("smollm2", OFFLINE), reader()
+    vanilla = reader(Weigher(decoder.profile.vanilla(), decoder.tokenizer))
     measured = {}
     for name, mode in tracked(list(MODES.items()), "modes"):
         written = generated(
             encoder, options.texts, options.tokens, batch=options.texts, seed=options.seed, beacon=lambda _: (77, 5),
             **mode,
         )  # fmt: skip
-        reader = vanilla if name.startswith("vanilla") else decoder
-        reports = [reader.decode(generation.text) for generation in written]
+        its = vanilla if name.startswith("vanilla") else decoder
+        reports = [its.decode(generation.text) for generation in written]
         exact = [likeliest(r) == g.beacon.code for r, g in zip(reports, written, strict=True)]
         measured[name] = {
             "exact": rate(sum(exact), len(exact)),

@@ -1,11 +1,10 @@
-"""How far do other ways of running the proxy lie from the reference?
+"""How far do other ways of running the proxy LM lie from the reference?
 
-The reference is float32 on a CPU in the decoder's batches. Compared with it, over documentation that people wrote:
-another batch size, linear layers in bfloat16 (what ``open_proxy(fast=True)`` takes where a processor has units for it),
-all layers in bfloat16, and rounding to 8 bits with a scale for each row, computed in float32: no 8-bit matrix product
-with such scales can be nearer. For each, the mean total variation between weight distributions, and the share of
-memberships of observed tokens that differ, over all colours. (What bfloat16 saves where a processor has units for it:
-``bench.py``.)
+The reference is float32 in NumPy. Compared with it, over documentation that people wrote and by whole context: torch's
+float32 and linear layers in bfloat16 (what a reader with a device of torch's may take), all layers in bfloat16, and
+rounding to 8 bits with a scale for each row, computed in float32: no 8-bit matrix product with such scales can be
+nearer. For each, the mean total variation between weight distributions, and the share of memberships of observed tokens
+that differ, over all colours.
 
     python evaluation/numerics.py --out evaluation/results/numerics.json
 """
@@ -13,7 +12,7 @@ memberships of observed tokens that differ, over all colours. (What bfloat16 sav
 from __future__ import annotations
 
 import pydoc_data.topics
-from functools import partial
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,10 +21,12 @@ from experiment import OFFLINE, Options, Result, experiment, tracked
 from numpy.typing import NDArray
 
 from ctwl_decoder.statistics.evidence import permutations
-from ctwl_protocol.partition.kernel import mass_below
-from ctwl_protocol.partition.reference import is_member
-from ctwl_protocol.proxy import Proxy, load_proxy_model, open_proxy
-from ctwl_protocol.text.positions import Positions, positions
+from ctwl_protocol import Profile, get_profile
+from ctwl_protocol.partition import kernel
+from ctwl_protocol.partition.reference import quantize
+from ctwl_protocol.profile import ProxyModel
+from ctwl_protocol.proxy import ForwardPass, find_files, load_proxy_model, load_tensors, open_weigher
+from ctwl_protocol.text.positions import positions
 
 
 def rounded(rows: torch.Tensor) -> torch.Tensor:
@@ -44,41 +45,58 @@ def round_layers(model: Any, *, inputs: bool) -> Any:
     return model
 
 
-def variants(reference: Proxy) -> dict[str, Proxy]:
-    """Other ways of running the proxy."""
-    plain, variant = (
-        partial(load_proxy_model, reference.profile),
-        partial(Proxy, reference.profile, reference.tokenizer),
-    )
-    return {
-        "float32, batches of 5": variant(plain(), batch_size=5),
-        "bfloat16 layers (fast=True)": variant(plain(), arithmetic="bfloat16"),
-        "all in bfloat16": variant(plain().bfloat16()),
-        "weights and inputs rounded to 8 bits": variant(round_layers(plain(), inputs=True)),
-        "weights alone rounded to 8 bits": variant(round_layers(plain(), inputs=False)),
-    }
+def reference(profile: Profile, ids: NDArray[np.int64]) -> NDArray[np.float32]:
+    """The logits after each token: float32 (tokens, rows)."""
+    proxy, weights = profile.proxy, find_files(profile).weights
+    assert isinstance(proxy, ProxyModel) and weights is not None  # noqa: S101  # it has a model
+    model = ForwardPass(proxy.architecture, load_tensors(proxy, weights))
+    return model.head(model.hidden(ids))
 
 
-def run(proxy: Proxy, cut: Positions) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Each position's distribution, and the hits of every colour."""
-    weights = np.concatenate([weights for _, weights in proxy.batches(cut.prefixes)])
-    total = weights.sum(axis=1, keepdims=True, dtype=np.uint64)
-    below = mass_below(weights, cut.observed, permutations(proxy.profile, cut.contexts))
-    return weights / total, is_member(below, total, proxy.profile.sigma)
+def by_torch(model: Any, ids: NDArray[np.int64], *, bfloat16: bool = False) -> NDArray[np.float32]:
+    """The same by a model of transformers, its linear layers in bfloat16 where asked for, the last one in its own."""
+    with torch.inference_mode():
+        with torch.autocast("cpu", torch.bfloat16, enabled=bfloat16):
+            hidden = model.base_model(torch.from_numpy(ids[None]), use_cache=False).last_hidden_state[0]
+        logits: NDArray[np.float32] = model.lm_head(hidden.to(model.lm_head.weight.dtype)).float().numpy()
+    return logits
 
 
-@experiment(quick={"positions": 20}, positions=120)
+WAYS: dict[str, Callable[[Any, NDArray[np.int64]], NDArray[np.float32]]] = {
+    "torch, float32": by_torch,
+    "torch, bfloat16 layers": lambda model, ids: by_torch(model, ids, bfloat16=True),
+    "all in bfloat16": lambda model, ids: by_torch(model.bfloat16(), ids),
+    "weights and inputs rounded to 8 bits": lambda model, ids: by_torch(round_layers(model, inputs=True), ids),
+    "weights alone rounded to 8 bits": lambda model, ids: by_torch(round_layers(model, inputs=False), ids),
+}
+
+
+@experiment(quick={"positions": 20}, positions=400)
 def main(options: Options) -> Result:
     """Run the experiment."""
-    reference = open_proxy(OFFLINE, device="cpu")
-    profile = reference.profile
+    weigher = open_weigher(OFFLINE)
+    profile, first = get_profile(OFFLINE), get_profile(OFFLINE).prefix_length
     text = pydoc_data.topics.topics["exceptions"] + pydoc_data.topics.topics["objects"]
-    ids = reference.tokenizer.encode(text)[: options.positions + profile.prefix_length]
-    cut = positions(ids, profile.prefix_length, profile.context_length)
-    mass, hits = run(reference, cut)
+    ids = weigher.tokenizer.encode(text)[: options.positions + first]
+    cut = positions(ids, first, profile.context_length)
+    seeds = permutations(profile, cut.contexts)
+
+    def run(logits: NDArray[np.float32]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Each position's distribution, and the memberships of the observed token."""
+        scaled = logits[first - 1 : -1, : profile.tokenizer.vocabulary].astype(np.float64)
+        scaled = np.exp(scaled - scaled.max(axis=1, keepdims=True))
+        weights = quantize(scaled / scaled.sum(axis=1, keepdims=True), profile.weight_bits)
+        weights[:, list(profile.tokenizer.special)] = 0
+        inside = [
+            kernel.members(np.repeat(row[None], len(own), axis=0), own, profile.sigma)[:, token]
+            for row, own, token in zip(weights, seeds, cut.observed, strict=True)
+        ]
+        return weights / weights.sum(axis=1, keepdims=True, dtype=np.uint64), np.array(inside)
+
+    mass, hits = run(reference(profile, ids))
     result = {}
-    for name, proxy in tracked(list(variants(reference).items()), "numerics"):
-        other_mass, other_hits = run(proxy, cut)
+    for name, way in tracked(list(WAYS.items()), "numerics"):
+        other_mass, other_hits = run(way(load_proxy_model(profile), ids))
         variation = np.abs(mass - other_mass).sum(axis=1) / 2
         result[name] = {
             "mean total variation": float(f"{variation.mean():.3g}"),

@@ -10,18 +10,21 @@ posterior of 1 - 1e-5.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeVar
 
 import numpy as np
-from common import generated, kept, rate
+from common import generated, rate, reader
 from documents import documents
 from experiment import OFFLINE, Options, Result, experiment, tracked
+from paper import Passage, passages
 from reading import LEVEL
 
-from ctwl_decoder import Decoder
 from ctwl_decoder.report.model import Span
 from ctwl_encoder import Encoder
 from ctwl_protocol.proxy import open_proxy
+
+T = TypeVar("T", Span, Passage)
 
 
 def overlap(spans: list[Span], start: int, end: int) -> float:
@@ -30,8 +33,14 @@ def overlap(spans: list[Span], start: int, end: int) -> float:
     return both / ((end - start) + sum(span.end - span.start for span in spans) - both)
 
 
-def summary(found: list[tuple[list[Span], int]]) -> dict[str, Any]:
-    """How many passages were found, from the spans with the right code and the number of others in each text."""
+def right_of(found: Sequence[T], code: int) -> tuple[list[T], int]:
+    """What was found with the right code, and the number of others."""
+    right = [each for each in found if each.code == code]
+    return right, len(found) - len(right)
+
+
+def summary(found: Sequence[tuple[Sequence[object], int]]) -> dict[str, Any]:
+    """How many passages were found, from what was found with the right code and the number of others in each text."""
     return {
         "found with the right code": rate(sum(bool(spans) for spans, _ in found), len(found)),
         "spans with another code": sum(others for _, others in found),
@@ -44,27 +53,25 @@ def summary(found: list[tuple[list[Span], int]]) -> dict[str, Any]:
 def main(options: Options) -> Result:
     """Run the experiment."""
     proxy, encoder = open_proxy(OFFLINE, fast=True), Encoder.open("smollm2", OFFLINE)
-    decoder, rng = Decoder(proxy, kept(proxy)), np.random.default_rng(options.seed)
+    decoder, rng = reader(), np.random.default_rng(options.seed)
     humans = documents(proxy.tokenizer, options.files, [options.around] * options.texts)
     written = generated(encoder, options.texts, options.tokens, batch=options.batch, seed=options.seed)
     overlaps = []
-    found: dict[str, list[tuple[list[Span], int]]] = {"exact": [], "posterior": []}
+    found, papers = list[tuple[list[Span], int]](), list[tuple[list[Passage], int]]()
     for human, generation in tracked(list(zip(humans, written, strict=True)), "reading"):
         place = human.find("\n", rng.integers(len(human)))
         head, tail = (human[:place], human[place:]) if place >= 0 else (human, "")
         text = f"{head}\n{generation.text}{tail}"
-        for test in ("exact", "posterior"):
-            spans = decoder.decode(text, alpha=LEVEL, test=test).spans
-            right = [span for span in spans if span.code == generation.beacon.code]
-            found[test].append((right, len(spans) - len(right)))
-        overlaps.append(overlap(found["exact"][-1][0], len(head) + 1, len(head) + 1 + len(generation.text)))
+        found.append(right_of(decoder.decode(text, alpha=LEVEL).spans, generation.beacon.code))
+        papers.append(right_of(passages(proxy, proxy.tokenizer.encode(text)), generation.beacon.code))
+        overlaps.append(overlap(found[-1][0], len(head) + 1, len(head) + 1 + len(generation.text)))
     seen = [each for each in overlaps if each]
     return {
         "pasted": {
-            **summary(found["exact"]),
+            **summary(found),
             "overlap, mean": round(float(np.mean(overlaps)), 4),
             "overlap of those found, median": round(float(np.median(seen)), 4) if seen else None,
-            "the paper's windows": summary(found["posterior"]),
+            "the paper's windows": summary(papers),
         }
     }
 

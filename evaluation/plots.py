@@ -56,7 +56,6 @@ def curves(found: Result) -> Figure:
     for panel, tokens in zip(panels, (200, 100), strict=True):
         for (method, name), marker in zip(METHODS.items(), MARKERS, strict=False):
             rows = [row for row in found["rows"] if (row["method"], row["tokens"]) == (method, tokens)]
-            rows = [row for row in rows if row["score"] == rows[0]["score"]]  # what methods are compared by
             across, reach = intervals(rows, "difference to plain")
             plot_rates(panel, across, [row["exact"] for row in rows], xerr=reach, label=name, marker=marker)
         panel.axvline(0, color="black", linewidth=0.6)
@@ -68,14 +67,9 @@ def curves(found: Result) -> Figure:
 
 def ablations(found: Result) -> Figure:
     """Success by length for each value of a parameter."""
-    titles = {
-        "colours": "permutations A",
-        "prefix_length": "prefix of the proxy LM, tokens",
-        "code_bits": "code space, bits",
-        "layers": "layers of the proxy LM, of 30",
-    }
-    figure, panels = plt.subplots(2, 2, figsize=(11, 8), sharey=True)
-    for panel, (parameter, title) in zip(panels.flat, titles.items(), strict=True):
+    titles = {"colours": "permutations A", "code_bits": "code space, bits"}
+    figure, panels = plt.subplots(1, 2, figsize=(11, 4), sharey=True)
+    for panel, (parameter, title) in zip(panels, titles.items(), strict=True):
         rows = [row for row in found["rows"] if parameter in row["changed"] or not row["changed"]]
         published = found["settings"]["published"]
         plot_growth(

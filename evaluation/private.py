@@ -13,17 +13,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from common import generated, likeliest, rate
+from common import generated, likeliest, rate, reader
 from experiment import OFFLINE, Options, Result, experiment
 from false_positives import judge, summary
 from reading import LEVEL
 
-from ctwl_decoder import Decoder, Report
+from ctwl_decoder import Report
 from ctwl_encoder import Encoder
 from ctwl_encoder.models import load_model
 from ctwl_protocol import Profile
 from ctwl_protocol.profile.private import for_user
-from ctwl_protocol.proxy import open_proxy
+from ctwl_protocol.proxy import open_proxy, open_weigher
 
 _SHORTER = 100
 
@@ -45,16 +45,17 @@ def main(options: Options) -> Result:
     if options.tokens < _SHORTER:
         raise SystemExit(f"--tokens is at least {_SHORTER}: texts are decoded cut to that, too")
     rng = np.random.default_rng(options.seed)
-    proxy = open_proxy(OFFLINE, fast=True)
+    proxy, weigher = open_proxy(OFFLINE, lazy=True), open_weigher(OFFLINE)
     model, tokenizer = load_model("smollm2")
     provider = proxy.profile.model_copy(update={"name": "com.example.mark.1", "key": rng.bytes(32)})
     user, other = for_user(provider, "ann@example.com"), for_user(provider, "bob@example.com")
     profiles: dict[str, Profile] = {"public": proxy.profile, "private": provider, "user": user}
     outsiders: dict[str, Profile] = {"public": proxy.profile, "another user": other}
     owners: dict[str, dict[str, Any]] = {who: {} for who in profiles}
-    found: dict[str, list[dict[str, float]]] = {reader: [] for reader in outsiders}
+    found: dict[str, list[dict[str, float]]] = {outsider: [] for outsider in outsiders}
     for who, profile in profiles.items():
-        encoder, decoder = Encoder(model, tokenizer, proxy.shared_with(profile)), Decoder(proxy.shared_with(profile))
+        encoder = Encoder(model, tokenizer, proxy.shared_with(profile))
+        decoder = reader(weigher.shared_with(profile))
         written = generated(encoder, options.texts, options.tokens, batch=options.batch, seed=options.seed)
         codes, texts = [each.beacon.code for each in written], [each.text for each in written]
         for length in sorted({_SHORTER, options.tokens}):
@@ -62,9 +63,9 @@ def main(options: Options) -> Result:
             owners[who][f"{length} tokens"] = rates(codes, [decoder.decode(text) for text in cut])
         if who == "public":
             continue
-        for reader, outsider in outsiders.items():
-            found[reader] += [judge(proxy.shared_with(outsider), text, rng) for text in texts]
-    return {"owners": owners, "outsiders": {reader: summary(rows) for reader, rows in found.items()}}
+        for outsider, profile_of in outsiders.items():
+            found[outsider] += [judge(weigher.shared_with(profile_of), text, rng) for text in texts]
+    return {"owners": owners, "outsiders": {outsider: summary(rows) for outsider, rows in found.items()}}
 
 
 if __name__ == "__main__":

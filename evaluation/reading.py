@@ -15,9 +15,9 @@ from ctwl_decoder.options import ALPHA
 from ctwl_decoder.statistics.code_scores import code_space, score_all
 from ctwl_decoder.statistics.null import FLOOR, null_of
 from ctwl_decoder.statistics.scored_positions import ScoredPositions, ScoreTable
-from ctwl_decoder.statistics.scores import Score
+from ctwl_decoder.statistics.scores import NAT, Score
 from ctwl_protocol import Profile
-from ctwl_protocol.proxy import Proxy
+from ctwl_protocol.proxy import Weigher
 
 LEVEL = ALPHA
 """The decoder's own."""
@@ -32,41 +32,50 @@ class Outcome:
         p_value: of the likeliest code in one test of the whole text over all codes; None for a scheme without one.
         strength: what tells marked text from other: minus log10 of that p-value, not cut off at 1, or what the scheme
             has in its place.
+        clear: whether its score is, see :func:`is_clear`.
     """
 
     exact: bool
     p_value: float | None
     strength: float
+    clear: bool = True
 
     @property
     def found(self) -> bool:
         """Whether the right code passes the level."""
-        return self.exact and self.p_value is not None and self.p_value <= LEVEL
+        return self.exact and self.clear and self.p_value is not None and self.p_value <= LEVEL
+
+
+def is_clear(score: int) -> bool:
+    """Whether a score by the proxy LM is high enough to be found at the level (spec section 12)."""
+    return score >= -NAT * math.log(LEVEL)
 
 
 def own_score(method: str) -> Score:
     """The score that was made for a way of marking."""
-    return Score.RANK if method == "gumbel" else Score.SOFT
+    return Score.RACE if method == "gumbel" else Score.HALF
 
 
-def read(proxy: Proxy, recipe: Recipe, text: Text, lengths: Sequence[int], score: Score | None = None) -> list[Outcome]:
+def read(weigher: Weigher, recipe: Recipe, text: Text, lengths: Sequence[int]) -> list[Outcome]:
     """What the first so many tokens of a recipe's text say, each number on its own, as one code among all.
 
+    The score is the one that was made for the recipe's method. A text is weighed once: what comes later in it changes
+    nothing before.
+
     Args:
-        proxy: the offline profile's.
+        weigher: the offline profile's.
         recipe: of the text.
         text: the text.
         lengths: in proxy tokens.
-        score: by default the one made for the recipe's method.
     """
-    ids = proxy.tokenizer.encode(text.text)[: max(lengths)]
+    ids = weigher.tokenizer.encode(text.text)[: max(lengths)]
     if recipe.method in BASELINES:
-        scheme = BASELINES[recipe.method](recipe.code_bits, len(proxy.tokenizer.vocabulary))
+        scheme = BASELINES[recipe.method](recipe.code_bits, len(weigher.tokenizer.vocabulary))
         found = [scheme.read(ids[:length].tolist()) for length in lengths]
         return [Outcome(message == text.code, None, strength) for message, strength in found]
-    proxy = recipe.proxy(proxy)
-    (scored,), prefix = scored_positions(proxy, ids, score or own_score(recipe.method)), proxy.profile.prefix_length
-    return [read_whole(proxy.profile, scored[: max(0, length - prefix)], text.code) for length in lengths]
+    weigher = recipe.weigher(weigher)
+    scored, prefix = scored_positions(weigher, ids)[own_score(recipe.method)], weigher.profile.prefix_length
+    return [read_whole(weigher.profile, scored[: max(0, length - prefix)], text.code) for length in lengths]
 
 
 def rates(outcomes: Sequence[Sequence[Outcome]], lengths: Sequence[int]) -> dict[str, dict[str, Any]]:
@@ -85,4 +94,4 @@ def read_whole(profile: Profile, scored: ScoredPositions, code: int) -> Outcome:
     best, null = int(scores.argmax()), null_of(table.scores)
     p_value = null.p_value(int(scores[best]), len(codes))
     chance = max(null.tail(int(scores[best])), FLOOR)
-    return Outcome(best == code, p_value, -math.log10(len(codes) * chance))
+    return Outcome(best == code, p_value, -math.log10(len(codes) * chance), is_clear(int(scores[best])))

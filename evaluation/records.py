@@ -20,7 +20,7 @@ from itertools import count
 from typing import Any
 
 import numpy as np
-from common import generated, kept, rate
+from common import generated, rate, reader
 from experiment import OFFLINE, Options, Result, experiment, tracked
 
 from ctwl_decoder import Decoder
@@ -28,7 +28,6 @@ from ctwl_decoder.report.model import Report
 from ctwl_encoder import Encoder
 from ctwl_encoder.encoder import Generation
 from ctwl_protocol import Beacon
-from ctwl_protocol.proxy import open_proxy
 from ctwl_protocol.records.record import Record
 from ctwl_protocol.records.sealing import ProviderKeys
 from ctwl_protocol.registry import bundled
@@ -47,10 +46,10 @@ class Run:
     """
 
     def __init__(self, seed: int) -> None:
-        self.encoder, proxy, registry = Encoder.open("smollm2", OFFLINE), open_proxy(OFFLINE, fast=True), bundled()
-        self.decoder = Decoder(proxy, kept(proxy), registry=registry)
-        self.alike = Decoder(proxy, kept(proxy), registry=registry.without_entries())
-        self.owner = Decoder(proxy, kept(proxy), registry=registry, keys=OWNER)
+        self.encoder, registry = Encoder.open("smollm2", OFFLINE), bundled()
+        self.decoder = reader(registry=registry)
+        self.alike = reader(self.decoder.weigher, registry=registry.without_entries())
+        self.owner = reader(self.decoder.weigher, registry=registry, keys=OWNER)
         self.registered = registry.registry.beacons()[:20]
         self.seed = seed
         self.wrong: list[float] = []
@@ -106,7 +105,7 @@ class Run:
 
 def sealed(run: Run, texts: int, tokens: int, *, excerpts: bool = False) -> dict[str, Any]:
     """Three codes in whole texts, or in their middle thirds: how often a whole record was read, and how surely."""
-    tokenizer, pairs = run.decoder.proxy.tokenizer, []
+    tokenizer, pairs = run.decoder.tokenizer, []
     for each in run.written(texts, tokens, run.attributed()):
         ids = tokenizer.encode(each.text)
         middle = tokenizer.decode(ids[len(ids) // 3 : 2 * len(ids) // 3])

@@ -10,22 +10,20 @@ one that was written. Detected: its p-value passes, too.
 from __future__ import annotations
 
 import numpy as np
-from common import generated, kept, likeliest, rate
+from common import generated, likeliest, rate, reader
 from experiment import OFFLINE, Options, Result, experiment, tracked
 from reading import LEVEL
 
-from ctwl_decoder import Decoder
 from ctwl_encoder import Encoder
-from ctwl_protocol.proxy import open_proxy
 from ctwl_protocol.registry import bundled
 
 
 @experiment(quick={"texts": 2, "tokens": 60}, texts=104, tokens=100, batch=8, seed=1)
 def main(options: Options) -> Result:
     """Run the experiment."""
-    encoder, proxy, registry = Encoder.open("smollm2", OFFLINE), open_proxy(OFFLINE, fast=True), bundled()
-    decoder = Decoder(proxy, kept(proxy), registry=registry)
-    alike = Decoder(proxy, kept(proxy), registry=registry.without_entries())  # to it all codes are alike
+    encoder, registry = Encoder.open("smollm2", OFFLINE), bundled()
+    decoder = reader(registry=registry)
+    alike = reader(decoder.weigher, registry=registry.without_entries())  # to it all codes are alike
     registered = registry.registry.beacons()
     written = generated(
         encoder, options.texts, options.tokens, batch=options.batch, seed=options.seed, strategy="unbiased",
@@ -33,7 +31,7 @@ def main(options: Options) -> Result:
     )  # fmt: skip
     codes = np.array([generation.beacon.code for generation in written])
     reports, others = (
-        [reader.decode(generation.text) for generation in tracked(written, "reading")] for reader in (decoder, alike)
+        [each.decode(generation.text) for generation in tracked(written, "reading")] for each in (decoder, alike)
     )
     exact, exact_of_others = (codes == np.array([likeliest(report) for report in each]) for each in (reports, others))
     p_values, of_others = (np.array([report.p_value for report in each]) for each in (reports, others))

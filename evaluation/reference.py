@@ -3,7 +3,8 @@
 Takes a checkout of https://github.com/lancopku/codable-watermarking-for-llm; nothing of it is part of this repository.
 SmolLM2 is model and proxy LM for both, which is what the paper calls ``LM_proxy = LLM``. Both write by ``delta`` at
 T = 1 and read what they wrote: 20 bits, A = 100, L_prefix = 10; the reference from its first tokens on, as it does.
-Stated: codes read back exactly, NLL under the model, seconds that a text takes to write, one at a time, and to read.
+What this project writes is also read as the paper reads (``paper.py``). Stated: codes read back exactly, NLL under the
+model, seconds that a text takes to write, one at a time, and to read.
 
     git clone https://github.com/lancopku/codable-watermarking-for-llm reference
     python evaluation/reference.py --out evaluation/results/reference.json reference
@@ -21,12 +22,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from common import beside, likeliest, news_prompts, rate
+from common import beside, likeliest, news_prompts, rate, reader
 from experiment import Options, Result, experiment, tracked
+from paper import best_of, hits
 from texts import Recipe, Writer
 from transformers import LogitsProcessorList
 
-from ctwl_decoder import Decoder
 from ctwl_protocol.proxy import load_proxy_model
 
 BITS, COLOURS, PREFIX = 20, 100, 10
@@ -44,10 +45,15 @@ class Scheme(NamedTuple):
     read: Callable[[str], int | None]
 
 
-def ours(writer: Writer, recipe: Recipe) -> Scheme:
-    """This project's encoder and decoder."""
-    decoder = Decoder(writer.proxy)
-    return Scheme(lambda code, _: writer.marking(recipe, [code]), lambda text: likeliest(decoder.decode(text)))
+def ours(writer: Writer, recipe: Recipe) -> tuple[Scheme, Scheme]:
+    """This project's encoder, with its decoder and with the paper's."""
+    decoder, proxy = reader(writer.weigher), writer.proxy
+
+    def as_the_paper_reads(text: str) -> int:
+        return best_of(proxy, hits(proxy, proxy.tokenizer.encode(text))).code
+
+    own = Scheme(lambda code, _: writer.marking(recipe, [code]), lambda text: likeliest(decoder.decode(text)))
+    return own, own._replace(read=as_the_paper_reads)
 
 
 def papers(folder: Path, writer: Writer, delta: float) -> Scheme:
@@ -103,9 +109,11 @@ def main(options: Options) -> Result:
     writer = Writer()
     recipe = Recipe("delta", options.delta, tokens=options.tokens, seed=options.seed)
     prompts, codes = news_prompts(options.texts), recipe.codes(0, options.texts)
+    own, read_by_hits = ours(writer, recipe)
     schemes: dict[str, Scheme | None] = {
         "plain": None,
-        "this project": ours(writer, recipe),
+        "this project": own,
+        "this project, read as the paper reads": read_by_hits,
         "the paper's code": papers(options.files[0], writer, options.delta),
     }
     rows: list[dict[str, Any]] = []

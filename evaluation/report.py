@@ -8,6 +8,7 @@ The blocks are the templates in ``pages/``, filled with the results of ``results
 
 from __future__ import annotations
 
+import datetime
 import json
 import re
 import sys
@@ -21,6 +22,9 @@ from plots import METHODS
 ROOT = RESULTS.parents[1]
 PAGES = [ROOT / "README.md", RESULTS.parent / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 """The pages that may have blocks. A block has the name of a template: it begins with ``<!-- NAME -->``."""
+
+WHOLE_CONTEXT = "2026-11-26"
+"""Since this day a text is read by whole context; tables that were read before say so."""
 
 CORE_HOUR = 0.04
 """Dollars for an hour of one core: an assumption, which the page with prices names as one."""
@@ -61,6 +65,15 @@ def needed(row: dict[str, Any], what: str) -> str:
     return f"{value} ({low} to {high})"
 
 
+def older(*found: dict[str, Any]) -> str:
+    """What a table says of results that were read before whole context; of later ones nothing."""
+    days = sorted(each["settings"]["date"] for each in found if each["settings"]["date"] < WHOLE_CONTEXT)
+    if not days:
+        return ""
+    shown = map(datetime.date.fromisoformat, sorted({days[0], days[-1]}))
+    return f"Read by the decoder of {' to '.join(f'{day.day} {day:%B %Y}' for day in shown)}, before whole context."
+
+
 def grouped(rows: list[dict[str, Any]], *names: str) -> list[list[dict[str, Any]]]:
     """Rows that agree in some columns, in the order of the first of each group."""
     groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
@@ -80,7 +93,7 @@ def filled(template: str, results: Path = RESULTS, figures: str = "figures") -> 
     pages = Environment(  # noqa: S701  # Markdown has nothing to escape
         loader=FileSystemLoader(RESULTS.parent / "pages"), trim_blocks=True, lstrip_blocks=True
     )
-    pages.globals |= {"METHODS": METHODS, "CORE_HOUR": CORE_HOUR}
+    pages.globals |= {"METHODS": METHODS, "CORE_HOUR": CORE_HOUR, "older": older}
     pages.filters |= {f.__name__: f for f in (counts, percent, rounded, change, area, needed, grouped)}
     pages.filters |= {"percentage": lambda value: "over all" if value is None else f"{100 * value:.0f}"}
     pages.filters |= {"fixed": lambda value: f"{value:.3f}", "at": lambda name, row: row[name]}

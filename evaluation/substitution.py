@@ -4,8 +4,7 @@ A share of each text's tokens is replaced by others that the same LM finds likel
 four likeliest proposals, other than the token itself, drawn by its probability after the text before and with the three
 tokens behind it. The same texts are read in two ways. The decoder reads by two scores, looks for registered codes, for
 parts of the text and for records of several codes too, and names the likeliest code where it finds nothing. One test
-of the whole text over all codes, by the strategy's own score, pays for nothing else. Both read by the paper's count as
-well.
+of the whole text over all codes, by the strategy's own score, pays for nothing else.
 
     python evaluation/substitution.py --out evaluation/results/substitution.json
 """
@@ -13,18 +12,15 @@ well.
 from __future__ import annotations
 
 from functools import partial
-from itertools import product
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
 from attacks import substitute
-from common import generated, kept, likeliest, rate, recalled, scored_positions, sources
+from common import generated, likeliest, rate, reader, recalled, scored_positions, sources
 from experiment import OFFLINE, Options, Result, experiment, tracked
 from reading import own_score, read_whole
 
-from ctwl_decoder import Decoder
-from ctwl_decoder.statistics.scores import Score
 from ctwl_encoder import Encoder
 from ctwl_encoder.options import Strategy
 
@@ -51,29 +47,26 @@ def edited(
 def main(options: Options) -> Result:
     """Run the experiment."""
     torch.manual_seed(0)
-    encoder, proxy = Encoder.open("smollm2", OFFLINE), Decoder.open(OFFLINE).proxy
-    decoder = Decoder(proxy, kept(proxy))
+    encoder, decoder = Encoder.open("smollm2", OFFLINE), reader()
     rows = []
     for strategy in STRATEGIES:
         texts = options.delta_texts if strategy is Strategy.DELTA else options.texts
-        scores: dict[str, tuple[Literal["both", "count"], Score]]
-        scores = {"its own": ("both", own_score(strategy)), "count": ("count", Score.COUNT)}
-        found: dict[tuple[float, str], list[tuple[bool, bool, bool, bool]]] = {}
+        found: dict[float, list[tuple[bool, bool, bool, bool]]] = {}
         given = strategy, texts, options.tokens, options.batch, options.seed
-        written = recalled(partial(edited, encoder, *given), "substitution", sources(), proxy.arithmetic, *given)
+        written = recalled(
+            partial(edited, encoder, *given), "substitution", sources(), encoder.proxy.arithmetic, *given
+        )
         for each in tracked(written, f"{strategy}: reading"):
             code = each["code"]
-            for (share, text), name in product(zip(SHARES, each["texts"], strict=True), scores):
-                asked, score = scores[name]
-                report = decoder.decode(text, score=asked)
+            for share, text in zip(SHARES, each["texts"], strict=True):
+                report = decoder.decode(text, score="whole")
                 right = likeliest(report) == code
-                (scored,) = scored_positions(proxy, proxy.tokenizer.encode(text), score)
-                whole = read_whole(proxy.profile, scored, code)
-                found.setdefault((share, name), []).append((right, right and report.detected, whole.exact, whole.found))
-        for (share, name), outcomes in found.items():
+                scored = scored_positions(decoder.weigher, decoder.tokenizer.encode(text))[own_score(strategy)]
+                whole = read_whole(decoder.profile, scored, code)
+                found.setdefault(share, []).append((right, right and report.detected, whole.exact, whole.found))
+        for share, outcomes in found.items():
             rates = (rate(sum(each), len(outcomes)) for each in zip(*outcomes, strict=True))
-            row = {"strategy": strategy, "substituted": share, "score": name}
-            rows.append(row | dict(zip(NAMES, rates, strict=True)))
+            rows.append({"strategy": strategy, "substituted": share} | dict(zip(NAMES, rates, strict=True)))
     return {"rows": rows}
 
 

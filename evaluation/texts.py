@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cache, cached_property, partial
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -21,10 +21,7 @@ from ctwl_encoder.core.payload import Payload
 from ctwl_encoder.integrations.transformers import ProcessorConfig, WatermarksInTurn
 from ctwl_encoder.models import load_model
 from ctwl_protocol import Beacon, Profile, get_profile
-from ctwl_protocol.proxy import Proxy, load_proxy_model, open_proxy
-
-LAYERS = 30
-"""Of the offline profile's proxy LM."""
+from ctwl_protocol.proxy import Proxy, Weigher, open_proxy, open_weigher
 
 SECRET_KEY = 0x5EC2E7
 """Of the secret watermarks in texts; no text depends on which it is."""
@@ -43,8 +40,7 @@ class Recipe:
         penalty: repetition penalty.
         skip_repeats: leave positions alone whose context was marked before.
         ahead, behind: a secret watermark of :data:`secret_marks.SECRET` that runs before the method, or behind it.
-        colours, prefix_length, code_bits: the profile's A, L_prefix and code space.
-        layers: of the proxy LM, the first so many of its 30; 0 for no proxy LM, all tokens alike.
+        colours, code_bits: the profile's A and code space.
         provider, version, nonce: of the code, where it is no random one; a nonce of None is drawn for each text.
         seed: of codes and sampling.
         batch: texts that are written together.
@@ -61,9 +57,7 @@ class Recipe:
     ahead: str = ""
     behind: str = ""
     colours: int = 100
-    prefix_length: int = 10
     code_bits: int = 20
-    layers: int = LAYERS
     provider: int | None = None
     version: int = 0
     nonce: int | None = None
@@ -72,17 +66,18 @@ class Recipe:
 
     def profile(self) -> Profile:
         """The offline profile with these parameters, and its key; its name says what was changed."""
-        changed = {"colours": self.colours, "prefix_length": self.prefix_length, "code_bits": self.code_bits}
+        changed = {"colours": self.colours, "code_bits": self.code_bits}
         profile = get_profile(OFFLINE)
-        if self.layers == LAYERS and all(getattr(profile, name) == value for name, value in changed.items()):
+        if all(getattr(profile, name) == value for name, value in changed.items()):
             return profile
-        name = "-".join(map(str, (*changed.values(), self.layers)))
+        name = "-".join(map(str, changed.values()))
         return profile.model_copy(update=changed | {"name": f"com.example.{name}.1"})
 
-    def proxy(self, offline: Proxy) -> Proxy:
-        """What texts are written and read with: the offline profile's proxy, as far as the recipe leaves it."""
-        found = _proxy(offline, self.profile(), self.layers)
-        return found.vanilla() if self.method == "vanilla" else found
+    def weigher(self, offline: Weigher) -> Weigher:
+        """What texts are read with: the offline profile's proxy LM, or none for Vanilla-Marking."""
+        if self.method == "vanilla":
+            return Weigher(self.profile().vanilla(), offline.tokenizer)
+        return offline.shared_with(self.profile())
 
     def codes(self, start: int, count: int) -> list[int]:
         """What texts from ``start`` on carry."""
@@ -145,11 +140,13 @@ class Writer:
     The model computes in the proxy's arithmetic: bfloat16 where the processor has AMX, else float32.
 
     Attributes:
-        proxy: the offline profile's.
+        proxy: the offline profile's, which texts are written with.
+        weigher: the same, which texts are read with.
     """
 
     def __init__(self, proxy: Proxy | None = None) -> None:
-        self.proxy = proxy or open_proxy(OFFLINE, fast=True)
+        self.proxy = proxy or open_proxy(OFFLINE, fast=True, lazy=True)
+        self.weigher = open_weigher(OFFLINE)
 
     @cached_property
     def encoder(self) -> Encoder:
@@ -210,7 +207,7 @@ class Writer:
 
     def _processor(self, recipe: Recipe, codes: list[int]) -> CTWLLogitsProcessor:
         """What marks by a strategy of the encoder."""
-        proxy = replace(recipe, method="delta").proxy(self.proxy)  # the processor makes a vanilla twin by itself
+        proxy = self.proxy.shared_with(recipe.profile())  # the processor makes a vanilla twin by itself
         return CTWLLogitsProcessor(
             Bridge(self.encoder.tokenizer, proxy), [Payload((code,)) for code in codes], strategy=recipe.method,
             delta=recipe.delta or 2.0, skip_repeats=recipe.skip_repeats,
@@ -270,15 +267,3 @@ def _in_bfloat16(model: Any) -> Any:
     model.config.tie_word_embeddings, model.lm_head = False, last
     model.model.to(torch.bfloat16)
     return model
-
-
-@cache
-def _proxy(offline: Proxy, profile: Profile, layers: int) -> Proxy:
-    """The proxy of a profile that differs from the offline one in its numbers, or in the layers of its LM."""
-    if layers == LAYERS:
-        return offline.shared_with(profile)
-    model = None
-    if layers:
-        model = load_proxy_model(profile)
-        model.base_model.layers = model.base_model.layers[:layers]
-    return Proxy(profile, offline.tokenizer, model, arithmetic=offline.arithmetic)

@@ -41,7 +41,7 @@ from ctwl_protocol.bridge import Vocabulary, read_vocabulary
 from ctwl_protocol.errors import ProxyNotFound
 from ctwl_protocol.profile import public_key
 from ctwl_protocol.profile.model_folder import read_model
-from ctwl_protocol.proxy import Proxy, open_proxy
+from ctwl_protocol.proxy import open_proxy
 from ctwl_protocol.text.normalization import normalize
 
 NAME = "org.ctwl.test.smollm2-gpt2-vocabulary.1"
@@ -133,23 +133,21 @@ def transplant(folder: Path) -> Profile:
     return profile
 
 
-def proxy_of(family: str, folder: Path, **options: Any) -> Proxy:
-    """The proxy over a family's vocabulary.
+def profile_of(family: str, folder: Path) -> dict[str, Any]:
+    """What :func:`ctwl_protocol.proxy.open_proxy` and ``open_weigher`` take to open the proxy LM of a family.
 
     Args:
         family: "smollm2", the offline profile's, or "gpt2".
         folder: where :func:`transplant` wrote the latter.
-        **options: see :func:`ctwl_protocol.proxy.open_proxy`.
     """
-    if family == "smollm2":
-        return open_proxy(OFFLINE_PROFILE, **options)
-    return open_proxy(folder / "profile.json", path=folder, **options)
+    own = family == "smollm2"
+    return {"profile": OFFLINE_PROFILE} if own else {"profile": folder / "profile.json", "path": folder}
 
 
 def encoder_of(writer: str, reader: str, folder: Path) -> Encoder:
-    """The encoder of one of :data:`PAIRS`; for ``folder`` see :func:`proxy_of`."""
+    """The encoder of one of :data:`PAIRS`; for ``folder`` see :func:`profile_of`."""
     model, tokenizer = load_model("smollm2") if writer == "smollm2" else provider(writer)
-    return Encoder(model, tokenizer, proxy_of(reader, folder, fast=True, lazy=True))
+    return Encoder(model, tokenizer, open_proxy(**profile_of(reader, folder), fast=True, lazy=True))
 
 
 def provider(family: str) -> tuple[Any, Any]:

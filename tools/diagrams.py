@@ -56,7 +56,7 @@ DIAGRAMS = {
         {
             "text": (0, 0, "text"),
             "tokens": (1, 0, "tokens,|positions"),
-            "evidence": (2, 0, "evidence"),
+            "rivals": (2, 0, "rivals"),
             "scores": (3, 0, "scores"),
             "candidates": (3, 1, "candidates"),
             "records": (2, 1, "candidates|with records"),
@@ -65,8 +65,8 @@ DIAGRAMS = {
         },
         (
             ("text", "tokens", "text.tokens|1 to 3"),
-            ("tokens", "evidence", "statistics.evidence|4"),
-            ("evidence", "scores", "statistics.scores|5"),
+            ("tokens", "rivals", "proxy.weigher|4"),
+            ("rivals", "scores", "statistics.scores|5"),
             ("scores", "candidates", "search.windows, 6 and 7"),
             ("candidates", "records", "search.records|10.4"),
             ("records", "spans", "search.spans|8"),

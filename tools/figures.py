@@ -119,7 +119,7 @@ def halves(example: dict[str, Any]) -> Figure:
             )
     panel.set(xlabel=f"probability by the proxy LM, %  (all other tokens together: {100 * others:.0f} %)")
     prefix = place["prefix"].strip().replace("\n", "\\n")
-    panel.set_title(f"The proxy LM reads:  {prefix} ...", loc="left", fontsize=10)
+    panel.set_title(f"The proxy LM reads:  ... {prefix} ...", loc="left", fontsize=10)
     share = place["share of the half"]
     for colour, words in (
         (INSIDE, f"in the half of the code (its colour here is {place['colour']}): {100 * share:.0f} % together"),

@@ -2,13 +2,14 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from common import digest, kept, likeliest, sources
 from edits import Reader, Reading
 from texts import Text
 
 from ctwl_decoder import Decoder
-from ctwl_protocol.proxy import open_proxy
+from ctwl_protocol.proxy import open_weigher
 
 TOY = "org.ctwl.toy.1"
 NUMBERS = " ".join(str(number) for number in range(200))
@@ -47,9 +48,8 @@ def test_what_is_kept_depends_on_the_code_that_makes_it(monkeypatch: pytest.Monk
     assert {"evaluation/common.py", "evaluation/texts.py", "core/strategies.py", "ctwl_protocol/hashing.py"} <= read
     read.clear()
     digest.cache_clear()
-    kept(open_proxy(TOY))
-    made_by = {"proxy/runner.py", "partition/kernel.py", "ctwl_protocol/hashing.py", "text/positions.py"}
-    assert made_by | {"statistics/evidence.py"} <= read
+    kept(open_weigher(TOY), np.arange(9))
+    assert {"proxy/weigher.py", "proxy/forward.py", "partition/kernel.py", "text/blocks.py"} <= read
 
 
 def test_an_edit_of_the_last_token_alone_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,7 +60,7 @@ def test_an_edit_of_the_last_token_alone_is_read(monkeypatch: pytest.MonkeyPatch
         return Reading(changed=True, left=1.0, given=1.0, found=True, light=True, p_value=0.0)
 
     monkeypatch.setattr(Reader, "_read", noted)
-    reader = Reader(open_proxy(TOY), Text(NUMBERS, 7, [], [], [], []))
+    reader = Reader(open_weigher(TOY), Text(NUMBERS, 7, [], [], [], []))
     for edited in (NUMBERS, NUMBERS[:-1] + "8", NUMBERS):
         reader.read(edited)
     assert read == [NUMBERS, NUMBERS[:-1] + "8"]
