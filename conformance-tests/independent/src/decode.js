@@ -26,6 +26,8 @@ const MAX_EVALUATIONS = 128;
 
 /** The scores by which a text is read by weights, each with its share of the level. */
 const SHARES = { half: 1 / 2, race: 1 / 2 };
+/** From so many contexts on a window is of no narrow kind. */
+const MANY_CONTEXTS = 64;
 /** The bound of a tail and the tail differ by less than this, in natural logarithms. */
 const SLACK = 7;
 /** So many windows are read as records, of those whose slot 0 has a p-value of at most this. */
@@ -77,8 +79,7 @@ function prepared(profile, variant, alpha, light, variants, registered = []) {
   const sets = registered.length > 0 ? [registered, null] : [null];
   const readers = Object.entries(light ? LIGHT_SHARES : SHARES).flatMap(([score, share]) => {
     const scored = found.map((position) => ({ ...position, units: position.scores[score] }));
-    const least = light ? -Infinity : -8 * Math.log(alpha); // 10, step 8
-    return sets.map((codes) => new Reader(profile, scored, { alpha, least }, share / sets.length, variants, codes));
+    return sets.map((codes) => new Reader(profile, scored, { alpha, light }, share / sets.length, variants, codes));
   });
   return { found, readers };
 }
@@ -167,24 +168,31 @@ function bestOf(candidates, alpha, see) {
     if (best && one.bound - SLACK > Math.log(best.p)) break;
     if (one.p === undefined) one.reader.evaluate(one);
     see(one);
-    if (one.p <= alpha && one.score >= one.reader.least && (!best || one.p < best.p)) best = one;
+    if (one.reader.isFound(one) && (!best || one.p < best.p)) best = one;
   }
   return best;
 }
 
 /** Reads positions by one score, whose share of the level is given. */
 class Reader {
-  /** `least`: what a score must reach for its code to be found. */
-  constructor(profile, found, { alpha, least }, share, variants, codes = null) {
+  constructor(profile, found, { alpha, light }, share, variants, codes = null) {
     this.share = share;
     this.codes = codes;
     this.profile = profile;
     this.found = found;
     this.alpha = alpha;
-    this.least = least;
+    this.light = light;
     // Records are made of beacons of 20 bits (9.2); codes of other sizes come alone.
     this.numbers = profile.code_bits === CODE_BITS ? Array.from({ length: MAX_CODES }, (_, i) => i + 1) : [1];
     this.tests = this.numbers.map((n) => tests(found.length, n, codes?.length ?? 2 ** profile.code_bits, variants, this.numbers.length, share));
+  }
+
+  /** 10, step 8: whether a window carries its code, and the text's kind is no reason for it. */
+  isFound({ p, score, from, behind }) {
+    if (!this.light) return p <= this.alpha && score >= -4 * Math.log(this.alpha);
+    const contexts = new Set(this.found.slice(from, behind).map(({ name }) => name)).size;
+    const asked = this.codes && contexts < MANY_CONTEXTS ? 2 ** this.profile.code_bits / this.codes.length : 1;
+    return p * asked <= this.alpha;
   }
 
   /** The rows of slot 0; `group` says, as bits, in which numbers of codes a row's positions count. */
@@ -204,7 +212,7 @@ class Reader {
     const [[best]] = bestBeacons(rows, this.profile.code_bits);
     const all = 2 ** this.profile.code_bits / this.share;
     const p = pValue(tail(rows.map(({ units }) => units), best.score), all);
-    return [{ code: best.code, p_value: p, reached: best.score >= this.least }];
+    return [{ code: best.code, p_value: p, reached: best.score >= -4 * Math.log(this.alpha) }];
   }
 
   /** What may be a passage: `{reader, from, behind, n, code, tests, bound}`, `p` where it is known. */

@@ -1,8 +1,8 @@
 /** 10.1 Units: what a token says for each colour, against its rivals. */
 import { rank } from "../../../packages/ctwl-web/src/hashing.js";
 
-/** The share of the positions that is taken to be unmarked, and by which part of the mass the border is uncertain. */
-const [UNMARKED, RAMP] = [1 / 5, 1 / 4];
+/** The share of the positions that is taken to be unmarked; by which part of the mass the border is uncertain. */
+const [UNMARKED, RAMP] = [1 / 5, [1 / 10, 2 / 5]];
 
 const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
 
@@ -16,9 +16,10 @@ function chances(p, x, rest) {
 /** How far each rival lies in the first half of the mass, over the share of the half. */
 function inside(p, x, rest, share) {
   const found = new Float64Array(p.length);
+  const ramp = RAMP[0] + RAMP[1] * Math.sqrt(sum(p.map((mass) => mass * mass)));
   let before = 0;
   for (const w of Array.from(p.keys()).sort((a, b) => x[a] - x[b])) {
-    const reached = (share + RAMP - before - rest * x[w]) / (p[w] + 2 * RAMP);
+    const reached = (share + ramp - before - rest * x[w]) / (p[w] + 2 * ramp);
     found[w] = Math.min(Math.max(reached, 0), 1) / share;
     before += p[w];
   }

@@ -18,6 +18,8 @@ export const [MAX_CHARACTERS, MAX_TOKENS] = [2 ** 20, 2 ** 17];
 /** Default level of the test: one human text in ten thousand passes by chance. */
 export const ALPHA = 1e-4;
 const NONCES = 64;
+/** From so many distinct contexts on a window is of no narrow kind. */
+const MANY_CONTEXTS = 64;
 /** What one position shows by rank, in bits: few texts show more on average. */
 const BITS_PER_RANK = 4;
 
@@ -88,7 +90,7 @@ export class Reader {
       const candidates = await records.readAll(await findCandidates(text, [set], LIGHT_SHARES, numbers, search));
       const least = candidates.reduce((a, b) => (before(b, a) < 0 ? b : a));
       if (!finding.best || before(least, finding.best) < 0) finding.best = least;
-      finding.passed.push(...candidates.filter(({ p }) => p <= alpha));
+      finding.passed.push(...candidates.filter((candidate) => isFound(candidate, text, alpha)));
       const worth = (candidate) => records.contributions(candidate);
       finding.spans = passages(text.length, finding.passed, this.profile.prefix_length, worth);
       for (const { candidate } of finding.spans) await records.readIfNeeded(candidate);
@@ -223,6 +225,13 @@ export class Reader {
     const positions = Object.entries(LIGHT_SHARES).map(([score, share]) => (bits - Math.log2(share)) / each[score]);
     return this.profile.prefix_length + Math.ceil(Math.min(...positions));
   }
+}
+
+/** Whether a window carries its code, and the text's kind is no reason for it (spec section 10, step 8). */
+function isFound({ p, codes, from, behind }, text, alpha) {
+  const contexts = new Set(text.contextOf.subarray(from, behind)).size;
+  const asked = codes && contexts < MANY_CONTEXTS ? 2 ** text.profile.code_bits / codes.length : 1;
+  return p * asked <= alpha;
 }
 
 /**

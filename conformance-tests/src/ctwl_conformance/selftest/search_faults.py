@@ -79,12 +79,12 @@ _SCORES = (
     _fault("half-without-its-mean", "half is not divided by its mean over what the model expects",
            _COMPILED, "half[a, this] / half_mean", "half[a, this]", _UNITS, _WHOLE[0], _ONE),
     _fault("a-clear-border", "half knows the border of the half",
-           _COMPILED, "(mass[w] + 2 * RAMP)", "mass[w]", _UNITS, _WHOLE[0], _ONE),
+           _COMPILED, "(mass[w] + 2 * ramp)", "mass[w]", _UNITS, _WHOLE[0], _ONE),
     _fault("no-bound-on-the-score", "a code is found by its p-value alone",
-           _CANDIDATES, "(self.by.light or self.score >= -NAT * math.log(alpha))", "True",
+           _CANDIDATES, "self.score >= -NAT / 2 * math.log(alpha)", "True",
            _vectors("decode", _BOUND), _vectors("read-one-code", _BOUND)),
     _fault("a-bound-on-light-scores", "a light score must reach the bound, too",
-           _CANDIDATES, "self.by.light or ", "", _vectors("decode-light", "a-light-score-needs-no-bound")),
+           _CANDIDATES, "if not self.by.light:", "if True:", _vectors("decode-light", "a-light-score-needs-no-bound")),
 )  # fmt: skip
 """10.1 and 10, step 8."""
 
