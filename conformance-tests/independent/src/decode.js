@@ -189,7 +189,7 @@ class Reader {
 
   /** 10, step 8: whether a window carries its code, and the text's kind is no reason for it. */
   isFound({ p, score, from, behind }) {
-    if (!this.light) return p <= this.alpha && score >= -4 * Math.log(this.alpha);
+    if (!this.light) return p <= this.alpha && score >= -8 * Math.log(this.alpha);
     const contexts = new Set(this.found.slice(from, behind).map(({ name }) => name)).size;
     const asked = this.codes && contexts < MANY_CONTEXTS ? 2 ** this.profile.code_bits / this.codes.length : 1;
     return p * asked <= this.alpha;
@@ -212,7 +212,7 @@ class Reader {
     const [[best]] = bestBeacons(rows, this.profile.code_bits);
     const all = 2 ** this.profile.code_bits / this.share;
     const p = pValue(tail(rows.map(({ units }) => units), best.score), all);
-    return [{ code: best.code, p_value: p, reached: best.score >= -4 * Math.log(this.alpha) }];
+    return [{ code: best.code, p_value: p, reached: best.score >= -8 * Math.log(this.alpha) }];
   }
 
   /** What may be a passage: `{reader, from, behind, n, code, tests, bound}`, `p` where it is known. */

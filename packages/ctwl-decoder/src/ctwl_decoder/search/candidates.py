@@ -109,7 +109,7 @@ class Candidate:
 
         The p-value says how rarely another code fits this text as well. That is not enough, as a code may fit all texts
         of a kind whose pairs recur. The likelihood ratio itself, an e-value, says how rarely a text that the language
-        model expects fits this code: at most ``exp(-score)``, which must be at most the root of the level. Light scores
+        model expects fits this code: at most ``exp(-score)``. Both must be at most the level. Light scores
         expect no texts. Where the window may be of a narrow kind, they must be as rare over all codes, so that it does
         not matter which code was asked for.
 
@@ -118,7 +118,7 @@ class Candidate:
             every: how many codes the profile has.
         """
         if not self.by.light:
-            return self.p_value <= alpha and self.score >= -NAT / 2 * math.log(alpha)
+            return self.p_value <= alpha and self.score >= -NAT * math.log(alpha)
         asked_for = every / len(self.codes) if self.contexts < MANY_CONTEXTS else 1
         return self.p_value * asked_for <= alpha
 

@@ -124,7 +124,7 @@ def combine(ranks: Any, codes: Any, worth: Any, follows: Any) -> Any:
 @jit
 def add_units(
     seeds: Any, starts: Any, tokens: Any, weights: Any, shown: Any, total: Any,
-    sigma: float, ramp: float, unmarked: float, nat: int, units: Any,
+    sigma: float, ramp: Any, unmarked: float, nat: int, units: Any,
 ) -> None:  # fmt: skip
     """Write the units of ``half`` and ``race`` under every colour; see :func:`.scores.position_scores`.
 
@@ -150,7 +150,7 @@ def add_units(
             mass[w] = weights[first + w] / np.float64(total[i])
             rest -= mass[w]
             squares += mass[w] * mass[w]
-        rest, ramp = max(rest, 0.0), RAMP[0] + RAMP[1] * math.sqrt(squares)
+        rest, width = max(rest, 0.0), ramp[0] + ramp[1] * math.sqrt(squares)
         half, race, of_all = np.empty((colours, count)), np.empty((colours, count)), np.zeros(count)
         for a in range(colours):
             whole = rest
@@ -161,7 +161,7 @@ def add_units(
                 whole += race[a, w]
             before = 0.0
             for w in np.argsort(x):
-                reached = (sigma + ramp - before - rest * x[w]) / (mass[w] + 2 * ramp)
+                reached = (sigma + width - before - rest * x[w]) / (mass[w] + 2 * width)
                 half[a, w] = min(max(reached, 0.0), 1.0) / sigma
                 before += mass[w]
                 race[a, w] /= whole
