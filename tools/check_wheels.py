@@ -75,7 +75,7 @@ class Environment:
             input=stdin,
             stdout=subprocess.PIPE,
             text=True,
-            env={**environment, "CTWL_PASSPHRASE": "any will do"},
+            env={**environment, "CTWL_PASSPHRASE": "any will do", "CTWL_CACHE": str(self.home / "cache")},
             check=False,
         )
         if done.returncode != status:

@@ -7,6 +7,7 @@ import base64
 import gc
 import json
 import pydoc_data.topics
+import re
 import signal
 import socket
 import subprocess
@@ -19,6 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
+from typing import get_args
 
 import httpx
 import numpy as np
@@ -34,6 +36,7 @@ from ctwl_decoder.apps.serve.limits import Limits
 from ctwl_decoder.apps.serve.service import Service
 from ctwl_decoder.apps.serve.turns import Turns
 from ctwl_decoder.errors import OptionOutOfRange, RequestCancelled, ServiceClosing
+from ctwl_decoder.options import ScoreName
 from ctwl_decoder.report.html import html_report
 from ctwl_decoder.text.tokens import TokenizedVariant, tokenize_variants
 from ctwl_protocol import Profile
@@ -175,6 +178,11 @@ def test_the_page_may_ask_its_own_service_and_nothing_else(client: httpx.Client,
     assert "connect-src 'self'" in policy and not any("'unsafe" in each for each in policy)
     assert small.profile.key.hex() not in answer.text  # a private profile's key stays with the service
     assert base64.b64encode(small.profile.key).decode() not in answer.text
+
+
+def test_the_page_asks_for_scores_that_there_are(client: httpx.Client) -> None:
+    asked = set(re.findall(r'\bask\("([^"]*)"\)', client.get("/").text))
+    assert "whole" in asked and asked <= set(get_args(ScoreName))
 
 
 def test_what_watches_services_may_ask_for_heads(client: httpx.Client) -> None:

@@ -173,7 +173,7 @@ form.addEventListener("submit", (event) => {
 });
 whole.addEventListener("click", () => {
   start("reading-whole");
-  ask("both");
+  ask("whole");
 });
 stop.addEventListener("click", () => {
   finish();

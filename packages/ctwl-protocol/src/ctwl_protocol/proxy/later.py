@@ -35,11 +35,6 @@ class LaterProxy:
     tokenizer: ProxyTokenizer
     open: Callable[[], Proxy]
 
-    @classmethod
-    def of(cls, proxy: Proxy) -> LaterProxy:
-        """A proxy that is open already."""
-        return cls(proxy.profile, proxy.tokenizer, lambda: proxy)
-
 
 def open_later(
     profile: str | Path | Profile,
