@@ -15,7 +15,7 @@ from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 from scipy import stats
 
-from ctwl_decoder.search.candidates import Candidate
+from ctwl_decoder.search.candidates import MANY_CONTEXTS, Candidate
 from ctwl_decoder.statistics.code_scores import best_codes, score_all, score_codes
 from ctwl_decoder.statistics.null import FLOOR, null_of
 from ctwl_decoder.statistics.scored_positions import ScoredPositions, ScoreTable
@@ -239,14 +239,22 @@ def test_the_tokens_that_a_writer_prefers_have_the_highest_units() -> None:
     assert half[inside].min() > 0 > half[ranks.argmax(axis=1) == 1].max()
 
 
-def candidate(by: Score, p_value: float, score: int) -> Candidate:
-    return Candidate(0, 9, 1, 7, by, score, -30.0, 1e6, p_value / 1e6, p_value, EVERY[:1])
+def candidate(by: Score, p_value: float, score: int, contexts: int = MANY_CONTEXTS) -> Candidate:
+    return Candidate(0, 9, 1, 7, by, score, -30.0, contexts, 1e6, p_value / 1e6, p_value, EVERY[:64])
 
 
-@pytest.mark.parametrize("by", Score)
+@pytest.mark.parametrize("by", [Score.HALF, Score.RACE])
 def test_a_code_is_found_if_texts_rarely_fit_it_too(by: Score) -> None:
-    """``-8 ln(1e-4)`` is 73.7 units; the light scores are no e-values, and have no such bound."""
-    assert candidate(by, 1e-4, 74).passes(1e-4)
-    assert candidate(by, 1e-9, 73).passes(1e-4) is by.light
-    assert candidate(by, 1e-9, 73).passes(1.2e-4)
-    assert not candidate(by, 1.1e-4, 900).passes(1e-4)
+    """``-8 ln(1e-4)`` is 73.7 units."""
+    assert candidate(by, 1e-4, 74, contexts=1).passes(1e-4, 1 << 20)
+    assert not candidate(by, 1e-9, 73).passes(1e-4, 1 << 20)
+    assert candidate(by, 1e-9, 73).passes(1.2e-4, 1 << 20)
+    assert not candidate(by, 1.1e-4, 900).passes(1e-4, 1 << 20)
+
+
+@pytest.mark.parametrize("by", [Score.LIGHT_SOFT, Score.LIGHT_RANK])
+def test_in_a_text_of_few_contexts_a_light_score_pays_for_all_codes_whoever_is_asked_about(by: Score) -> None:
+    assert candidate(by, 1e-4, 0).passes(1e-4, 1 << 20)
+    few = MANY_CONTEXTS - 1
+    assert not candidate(by, 1e-8, 900, few).passes(1e-4, 1 << 20)  # of 64 codes searched: 1e-8 * 2^14 is above the level
+    assert candidate(by, 6e-9, 0, few).passes(1e-4, 1 << 20)
