@@ -132,7 +132,7 @@ def scanning(documents: int) -> dict[str, Any]:
 
 
 @experiment(
-    quick={"runs": 1, "documents": 2, "tokens": 60, "reader": "this"},
+    quick={"runs": 1, "documents": 2, "tokens": 200, "reader": "this"},
     runs=5,
     documents=100,
     tokens=530,
