@@ -33,6 +33,7 @@ def test_the_small_endpoint_writes_what_the_decoder_reads(fast_proxy: Proxy) -> 
     from ctwl_decoder import Decoder
     from ctwl_encoder import Encoder
     from ctwl_encoder.models import load_model
+    from ctwl_protocol.proxy import open_weigher
 
     app = application(Encoder(*load_model("smollm2"), fast_proxy), "smollm2")
     with TestClient(app, base_url="http://testserver/v1/") as client:

@@ -299,8 +299,8 @@ def test_the_reference_weighs_and_refuses_what_is_out_of_range() -> None:
     ids = [84, 104, 101, 32, 97]
     with pytest.raises(OptionOutOfRange):
         decoder.weigh(Weigh(id=1, profile=TOY, ids=ids, places=[3], tokens=[[97]]))
-    for given, tokens in (([*ids[:4], 256], [[97]]), (ids, [[256]])):
+    for passage, tokens in (([*ids[:4], 256], [[97]]), (ids, [[256]])):
         with pytest.raises(TokenOutOfRange):
-            decoder.weigh(Weigh(id=1, profile=TOY, ids=given, places=[4], tokens=tokens))
+            decoder.weigh(Weigh(id=1, profile=TOY, ids=passage, places=[4], tokens=tokens))
     with pytest.raises(ValidationError, match="each place is that of a token"):
         Weigh(id=1, profile=TOY, ids=ids, places=[5], tokens=[[97]])

@@ -12,14 +12,18 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 VECTORS = ROOT / "conformance-tests" / "vectors" / "v1"
-BLOCKS = re.findall(r"^```python\n(.*?)^```$", (ROOT / "spec" / "core.md").read_text(encoding="utf-8"), re.M | re.S)
+BLOCKS, ENCODER = (
+    re.findall(r"^```python\n(.*?)^```$", (ROOT / "spec" / part).read_text(encoding="utf-8"), re.M | re.S)
+    for part in ("core.md", "encoder.md")
+)
 
 
 @cache
 def core() -> dict[str, Any]:
-    """The names that the program of the core part defines."""
+    """The names that the program of the core part defines, and that of the encoder part (7.2), which needs it."""
     names: dict[str, Any] = {}
-    exec(compile("\n".join(block for block in BLOCKS if not block.startswith(">>>")), "core.md", "exec"), names)
+    program = [*(block for block in BLOCKS if not block.startswith(">>>")), *ENCODER]
+    exec(compile("\n".join(program), "core.md", "exec"), names)
     return names
 
 
@@ -49,7 +53,7 @@ def test_the_worked_example_holds_line_by_line() -> None:
 def test_the_code_needs_the_standard_library_alone() -> None:
     imported = {name for block in BLOCKS for line in re.findall(r"^(?:import|from) (.*)$", block, re.M)
                 for name in re.split(r", | import .*", line) if name}  # fmt: skip
-    assert imported == {"hmac", "math", "struct", "unicodedata", "hashlib", "types"}
+    assert imported == {"hmac", "math", "re", "struct", "unicodedata", "hashlib", "types"}
 
 
 def answer(family: str, given: dict[str, Any]) -> Any:
@@ -59,9 +63,8 @@ def answer(family: str, given: dict[str, Any]) -> Any:
         case "normalization":
             return {"text": it["normalize"](given["text"])}
         case "tokenizer":
-            split = it[given["pre_tokenizer"].replace("-", "_")]
             merges = [tuple(merge.split(" ")) for merge in given["merges"]]
-            return {"ids": it["tokenize"](given["text"], given["vocab"], merges, split)}
+            return {"ids": it["tokenize"](given["text"], given["vocab"], merges, given["pre_tokenizer"])}
         case "toy-tokenizer":
             return {"ids": it["toy_tokens"](given["text"])}
         case "positions":
@@ -88,13 +91,16 @@ def answer(family: str, given: dict[str, Any]) -> Any:
             below = [it["before"](weights, given["seed"], v) for v in range(len(weights))]
             inside = [v for v, mass in enumerate(below) if it["is_member"](mass, total, given["sigma"])]
             return {"members": inside, "below": below}
+        case "blocks":
+            cut = it["blocks"](given["tokens"], given["prefix_length"], given["places"])
+            return {"blocks": [list(block) for block in cut]}
+        case "rivals":
+            ran = it["rivals"](given["weights"], given["token"], given["total"])
+            return {"tokens": list(ran), "weights": list(ran.values())}
         case "units":
-            weight, total, sigma = given["weight"], given["total"], given["sigma"]
-            return {
-                "count": [it["count_units"](mass, total, sigma) for mass in given["below"]],
-                "soft": [it["soft_units"](mass, weight, total, sigma) for mass in given["below"]],
-                "rank": [it["rank_units"](rank, weight, total) for rank in given["ranks"]],
-            }
+            ran = it["rivals"](given["weights"], given["token"], given["total"])
+            half, race = it["units"](ran, given["token"], given["total"], given["seeds"], given["sigma"])
+            return {"half": half, "race": race}
         case "scores":
             rows = [row["units"] for row in given["contexts"]]
             seeds = [row["seed"] for row in given["contexts"]]
@@ -104,8 +110,8 @@ def answer(family: str, given: dict[str, Any]) -> Any:
     raise AssertionError(family)
 
 
-EXACT = """normalization tokenizer toy-tokenizer positions mixing permutation colours weights toy-weights members units
-scores"""
+EXACT = """normalization tokenizer toy-tokenizer positions blocks mixing permutation colours weights toy-weights members
+rivals units scores"""
 
 
 @pytest.mark.parametrize("family", EXACT.split())

@@ -80,8 +80,8 @@ def test_sections_that_the_code_cites_exist() -> None:
 
 
 def test_the_windows_and_the_spans_are_the_ones_in_the_text() -> None:
-    from ctwl_decoder.search import posterior, records, spans, windows
-    from ctwl_decoder.statistics import light, scores
+    from ctwl_decoder.search import records, spans, windows
+    from ctwl_decoder.statistics import light
 
     part = " ".join(PARTS["reader"].split())
     lengths = ", ".join(map(str, windows.LENGTHS[:-1])) + f" and {windows.LENGTHS[-1]}"
@@ -92,7 +92,6 @@ def test_the_windows_and_the_spans_are_the_ones_in_the_text() -> None:
         f"falls by at most {spans.DROP} units ({spans.DROP // 8} nats) inside" in part
         and f"one more of {-spans.DROP - 1}:" in part
     )
-    assert f"windows of {posterior.LENGTH} positions that start every {posterior.STEP}" in part
     assert f"whole text of at most {records._SHORT} positions below {records._POSSIBLE}" in part
     assert f"behind of the one kept is below {records._CLEAR}".replace("1e-06", "1e-6") in part
     assert (
@@ -102,10 +101,6 @@ def test_the_windows_and_the_spans_are_the_ones_in_the_text() -> None:
     light_rank = [units for v in range(0, size, 64) for units in light.rank_table(light.likelier(size, v))]
     runs = f"from {min(light_soft)} to {max(light_soft)} and from {min(light_rank)} to {max(light_rank)}"
     assert f"For `sigma` = 1/2 and {size} tokens they run {runs}." in part
-    soft = [units for row in scores.soft_table((1, 2)) for units in row]
-    rank = [units for row in scores.rank_table() for units in row]
-    core = " ".join(PARTS["core"].split())
-    assert f"`soft` runs from {min(soft)} to {max(soft)}, and `rank` from {min(rank)} to {max(rank)}" in core
 
 
 def test_the_factors_of_the_number_of_tests_are_the_ones_in_the_text() -> None:
@@ -114,13 +109,10 @@ def test_the_factors_of_the_number_of_tests_are_the_ones_in_the_text() -> None:
     table = {row[0].strip("`"): row[2] for row in rows("### 10.2 Tests")}
     formula = re.search(r"^`K = (.*)`$", PARTS["reader"], re.M)
     assert formula and formula[1].split(" * ") == list(table)
-    soft, rank = (1 / plan.SCORE_SHARES[score] for score in plan.SCORE_SHARES)
-    two, four = table["E"].split("Two: ")[1].split(" All four")
-    assert (soft, rank) == (32 / 31, 32) and two.startswith("`soft` 32/31, `rank` 32;")
-    assert {1 / share for share in plan.LIGHT_SHARES.values()} == {2} and two.endswith(
-        "`light-soft` 2, `light-rank` 2."
-    )
-    assert plan.LIGHT_FIRST == 1 / 4 and "`light-soft` 8, `light-rank` 8, `soft` 4/3 * 32/31, `rank` 4/3 * 32" in four
+    shares = {**plan.SCORE_SHARES, **plan.LIGHT_SHARES}
+    two, four = table["E"].split("2 for each of two")[1].split("All four")
+    assert {1 / share for share in shares.values()} == {2} and all(f"`{score}`" in two for score in shares)
+    assert plan.LIGHT_FIRST == 1 / 4 and "8 for each light one, 8/3 for `half` and `race`" in four
     assert 1 / windows.WHOLE == 4 / 3 and "4/3 for the whole text, 4 for windows" in table["Q"]
     assert windows.RECORD_TESTS == 2 and windows.ONE_CODE == 1 / 2
 
@@ -145,8 +137,8 @@ def test_the_reference_reads_the_text_of_the_core_alike() -> None:
     found = re.search(r'^TEXT = "(.*)"$', PARTS["core"], re.M)
     assert found
     decoder = Decoder.open(TOY, registry=bundled().without_entries())  # every code alike
-    report = decoder.decode(found[1], score="both")
-    assert (report.code, report.score, report.scored) == (69, "soft", 61)
+    report = decoder.decode(found[1], score="whole")
+    assert (report.code, report.score, report.scored) == (69, "half", 61)
     found_by_core = re.search(r"^\(69, '(.*)'\)$", PARTS["core"], re.M)
     assert found_by_core  # a full reader searches four numbers of codes, and pays twice as much for one
     assert 2 * float(found_by_core[1]) == pytest.approx(report.p_value, rel=1e-9)
@@ -213,7 +205,7 @@ def without_code(text: str) -> str:
 
 
 def test_the_parts_are_short() -> None:
-    assert words(PARTS["core"]) <= 2_500  # its code included
+    assert words(PARTS["core"]) <= 2_100  # its code included
     assert sum(words(without_code(text)) for text in PARTS.values()) <= 10_000
 
 

@@ -138,7 +138,9 @@ MODULES: dict[str, Module] = {
     "ctwl_protocol.partition.toy": Module(("toy-weights",)),
     "ctwl_protocol.text.positions": Module(("positions",)),
     "ctwl_protocol.text.blocks": Module(("blocks",)),
-    "ctwl_protocol.proxy.rivals": Module(("rivals", "units", "read-one-code")),
+    "ctwl_protocol.proxy.rivals": Module(
+        ("rivals", "units", "read-one-code"), {"np.arange(len(places) + 1)": "one start more than is looked at"}
+    ),
     "ctwl_decoder.search.error_bounds": Module(("record-doubts",)),
     "ctwl_decoder.statistics.null": Module(
         ("null", "randomised", "record-doubts"),

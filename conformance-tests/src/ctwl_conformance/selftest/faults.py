@@ -23,7 +23,8 @@ __all__ = ["FAULTS", "serve_faulty"]
 
 _HASHING, _PARTITION = "ctwl_protocol.hashing", "ctwl_protocol.partition.reference"
 _RIVALS, _BLOCKS = "ctwl_protocol.proxy.rivals", "ctwl_protocol.text.blocks"
-_WEIGHER, _WEIGHTS = "ctwl_protocol.proxy.weigher", "toy_weights(ids[places[:, None] + np.arange(-length, 0)], vocabulary)"
+_WEIGHER = "ctwl_protocol.proxy.weigher"
+_WEIGHTS = "toy_weights(ids[places[:, None] + np.arange(-length, 0)], vocabulary)"
 _CLIENT, _CANONICAL = "ctwl_protocol.registry.workflow", "ctwl_protocol.canonical"
 
 FAULTS = (

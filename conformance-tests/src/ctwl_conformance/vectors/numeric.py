@@ -203,7 +203,7 @@ def _test(weigher: Weigher, number: int, ids: list[int]) -> JSON:
     asked = [_asked(row, ids[place]) for row, place in zip(weights, places, strict=True)]
     return {
         "id": f"{FAMILY}/{weigher.profile.name}/{number}",
-        "comment": f"{len(ids)} tokens that begin with {weigher.tokenizer.decode(ids[:8])!r}",
+        "comment": f"{len(ids)} tokens that begin with {weigher.tokenizer.decode(np.array(ids[:8]))!r}",
         "input": {"ids": ids, "places": places.tolist(), "tokens": asked},
         "expected": {
             "weights": [row[tokens].tolist() for row, tokens in zip(weights, asked, strict=True)],
@@ -214,7 +214,7 @@ def _test(weigher: Weigher, number: int, ids: list[int]) -> JSON:
 
 def _asked(weights: NDArray[np.int64], observed: int) -> list[int]:
     """The heaviest tokens of a vocabulary, and the one that stands there."""
-    heaviest = np.argsort(-weights, kind="stable")[:HEAVIEST].tolist()
+    heaviest: list[int] = np.argsort(-weights, kind="stable")[:HEAVIEST].tolist()
     return heaviest + [observed] * (observed not in heaviest)
 
 
