@@ -41,8 +41,12 @@ LEVELS = (1e-2, 1e-3, 1e-4)
 WAYS = ("light", "whole")
 NONCES = 64
 
-FIRST = "James Mary John Linda Robert Anna Peter Laura Thomas Susan Daniel Karen Carlos Maria Ahmed Fatima Wei Li Yuki Ivan"
-LAST = "Smith Johnson Brown Taylor Miller Davis Wilson Moore Clark Hall King Wright Scott Garcia Chen Wang Tanaka Ivanov"
+FIRST = (
+    "James Mary John Linda Robert Anna Peter Laura Thomas Susan Daniel Karen Carlos Maria Ahmed Fatima Wei Li Yuki Ivan"
+)
+LAST = (
+    "Smith Johnson Brown Taylor Miller Davis Wilson Moore Clark Hall King Wright Scott Garcia Chen Wang Tanaka Ivanov"
+)
 PLACES = "Springfield Franklin Greenville Bristol Clinton Fairview Salem Madison Georgetown Arlington"
 STREETS = "Main Oak Pine Maple Cedar Elm Washington Lake Hill Park River Church Mill"
 MONTHS = "January February March April May June July August September October November December"
@@ -131,7 +135,9 @@ def kinds(files: Sequence[Path]) -> dict[str, Made]:
 
     def first(pattern: str) -> str:
         some = (path for path in sorted(packages.glob(pattern)) if path.is_file() and path.stat().st_size > 2000)
-        parts = [path.read_bytes()[: 1 << 14].decode(errors="replace") for path, _ in zip(some, range(200), strict=False)]
+        parts = [
+            path.read_bytes()[: 1 << 14].decode(errors="replace") for path, _ in zip(some, range(200), strict=False)
+        ]
         return "\n".join(parts)
 
     texts |= {name: first(pattern) for name, pattern in CODE.items()}
@@ -152,7 +158,9 @@ def texts_of(decoder: Decoder, made: Made, count: int, tokens: int, seed: str) -
 def fit(decoder: Decoder, text: str, way: str) -> NDArray[np.float64]:
     """How well each beacon fits a text, in standard deviations of the clearer score: float64 (beacons,)."""
     variant: TokenizedVariant = tokenize_variants(text, decoder.tokenizer, decoder.profile)[0]
-    plan = SearchPlan.of(decoder.profile, np.array([], np.uint32), alpha=LEVELS[-1], score="light" if way == "light" else "whole")
+    plan = SearchPlan.of(
+        decoder.profile, np.array([], np.uint32), alpha=LEVELS[-1], score="light" if way == "light" else "whole"
+    )
     light = way == "light"
     units = light_units(decoder.profile, variant.positions) if light else decoder.units(variant)
     best = np.full(decoder.profile.codes // NONCES, -np.inf)
