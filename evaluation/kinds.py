@@ -27,6 +27,7 @@ from experiment import OFFLINE, Options, Result, experiment, tracked
 from numpy.typing import NDArray
 
 from ctwl_decoder import Decoder
+from ctwl_decoder.options import ScoreName
 from ctwl_decoder.search.finding import score_positions
 from ctwl_decoder.search.plan import SearchPlan
 from ctwl_decoder.statistics.code_scores import code_space, score_all
@@ -38,7 +39,7 @@ from ctwl_protocol import Beacon
 Made = Callable[[random.Random], str]
 
 LEVELS = (1e-2, 1e-3, 1e-4)
-WAYS = ("light", "whole")
+WAYS: tuple[ScoreName, ...] = ("light", "whole")
 NONCES = 64
 
 FIRST = (
@@ -47,7 +48,7 @@ FIRST = (
 LAST = (
     "Smith Johnson Brown Taylor Miller Davis Wilson Moore Clark Hall King Wright Scott Garcia Chen Wang Tanaka Ivanov"
 )
-PLACES = "Springfield Franklin Greenville Bristol Clinton Fairview Salem Madison Georgetown Arlington"
+CITIES = "Springfield Franklin Greenville Bristol Clinton Fairview Salem Madison Georgetown Arlington"
 STREETS = "Main Oak Pine Maple Cedar Elm Washington Lake Hill Park River Church Mill"
 MONTHS = "January February March April May June July August September October November December"
 FOOD = "milk eggs flour sugar butter rice beans apples bread salt onions carrots oil"
@@ -61,7 +62,7 @@ def lines(count: int, one: Made, between: str = "\n") -> Made:
     return lambda rng: between.join(one(rng) for _ in range(count))
 
 
-def word(words: str) -> Made:
+def one_of(words: str) -> Made:
     """One of some words."""
     return lambda rng: rng.choice(words.split())
 
@@ -82,31 +83,31 @@ MADE: Mapping[str, Made] = {
     "DNA": lines(8, digits(60, "ACGT")),
     "proteins": lines(6, digits(60, "ACDEFGHIKLMNPQRSTVWY")),
     "dates, ISO": lines(40, lambda r: f"{r.randrange(1950, 2026)}-{r.randrange(1, 13):02d}-{r.randrange(1, 29):02d}"),
-    "dates, words": lines(40, lambda r: f"{word(MONTHS)(r)} {r.randrange(1, 29)}, {r.randrange(1900, 2026)}"),
+    "dates, words": lines(40, lambda r: f"{one_of(MONTHS)(r)} {r.randrange(1, 29)}, {r.randrange(1900, 2026)}"),
     "times": lines(50, lambda r: f"{r.randrange(24):02d}:{r.randrange(60):02d}:{r.randrange(60):02d}"),
-    "names": lines(110, lambda r: f"{word(FIRST)(r)} {word(LAST)(r)}"),
-    "names, last first": lines(80, lambda r: f"{word(LAST)(r)}, {word(FIRST)(r)[0]}.", "; "),
-    "addresses": lines(25, lambda r: f"{r.randrange(9999)} {word(STREETS)(r)} Street, {word(PLACES)(r)} {digits(5)(r)}"),
-    "e-mail addresses": lines(40, lambda r: f"{word(FIRST)(r).lower()}.{word(LAST)(r).lower()}@example.com"),
+    "names": lines(110, lambda r: f"{one_of(FIRST)(r)} {one_of(LAST)(r)}"),
+    "names, last first": lines(80, lambda r: f"{one_of(LAST)(r)}, {one_of(FIRST)(r)[0]}.", "; "),
+    "addresses": lines(25, lambda r: f"{r.randrange(999)} {one_of(STREETS)(r)} St, {one_of(CITIES)(r)} {digits(5)(r)}"),
+    "e-mail addresses": lines(40, lambda r: f"{one_of(FIRST)(r).lower()}.{one_of(LAST)(r).lower()}@example.com"),
     "IP addresses": lines(30, lambda r: ".".join(str(r.randrange(256)) for _ in range(4))),
     "bytes": lines(160, digits(2, "0123456789abcdef"), " "),
     "UUIDs": lines(12, lambda r: "-".join(digits(n, "0123456789abcdef")(r) for n in (8, 4, 4, 4, 12))),
-    "links": lines(28, lambda r: f"https://www.{word(LAST)(r).lower()}.com/{word(STREETS)(r).lower()}/{r.randrange(9999)}"),
+    "links": lines(28, lambda r: f"https://www.{one_of(LAST)(r).lower()}.com/{one_of(STREETS)(r).lower()}/{r.randrange(9999)}"),
     "logs": lines(14, lambda r: f"2025-{r.randrange(1, 13):02d}-{r.randrange(1, 29):02d} {digits(2)(r)}:{digits(2)(r)} "
-                                f"{word('INFO WARN ERROR')(r)} worker {r.randrange(16)}: done in {r.randrange(900)} ms"),
-    "JSON": lambda r: json.dumps([{"id": r.randrange(999), "name": word(FIRST)(r), "age": r.randrange(99)}
+                                f"{one_of('INFO WARN ERROR')(r)} worker {r.randrange(16)}: {r.randrange(900)} ms"),
+    "JSON": lambda r: json.dumps([{"id": r.randrange(999), "name": one_of(FIRST)(r), "age": r.randrange(99)}
                                   for _ in range(20)]),
     "coordinates": lines(22, lambda r: f"{r.uniform(-90, 90):.5f}, {r.uniform(-180, 180):.5f}"),
-    "chess": lines(70, lambda r: f"{word('N B R Q K')(r)}{r.choice('abcdefgh')}{r.randrange(1, 9)}", " "),
+    "chess": lines(70, lambda r: f"{one_of('N B R Q K')(r)}{r.choice('abcdefgh')}{r.randrange(1, 9)}", " "),
     "bits": digits(300, "01"),
     "letters": lines(250, digits(1, string.ascii_uppercase), " "),
-    "yes and no": lines(120, word("yes no")),
-    "shopping": lines(50, lambda r: f"- {r.randrange(1, 9)} {word('kg g l pieces')(r)} {word(FOOD)(r)}"),
+    "yes and no": lines(120, one_of("yes no")),
+    "shopping": lines(50, lambda r: f"- {r.randrange(1, 9)} {one_of('kg g l pieces')(r)} {one_of(FOOD)(r)}"),
     "sums": lines(40, lambda r: f"{r.randrange(99)} + {r.randrange(99)} = {r.randrange(199)}"),
-    "formulas": lines(16, lambda r: f"\\[ x_{{{r.randrange(9)}}} = \\frac{{{r.randrange(99)}}}{{{r.randrange(99)}}} \\]"),
-    "results of matches": lines(50, lambda r: f"{word(PLACES)(r)} {r.randrange(6)} - {r.randrange(6)} {word(PLACES)(r)}"),
-    "weather": lines(25, lambda r: f"{word(MONTHS)(r)[:3]} {r.randrange(1, 29)}: high {r.randrange(30, 99)}, "
-                                   f"low {r.randrange(60)}, {word('sunny cloudy rain snow')(r)}"),
+    "formulas": lines(20, lambda r: f"x_{{{r.randrange(9)}}} = \\frac{{{r.randrange(99)}}}{{{r.randrange(99)}}}"),
+    "results of matches": lines(50, lambda r: f"{one_of(CITIES)(r)} {r.randrange(6)} {one_of(CITIES)(r)}"),
+    "weather": lines(25, lambda r: f"{one_of(MONTHS)(r)[:3]} {r.randrange(1, 29)}: high {r.randrange(30, 99)}, "
+                                   f"low {r.randrange(60)}, {one_of('sunny cloudy rain snow')(r)}"),
 }  # fmt: skip
 """Kinds of text that are made here."""
 

@@ -17,8 +17,8 @@ from ..statistics.scores import NAT, Score
 __all__ = ["MANY_CONTEXTS", "Candidate", "CodeSet", "RecordReading", "ScoredText", "Window"]
 
 MANY_CONTEXTS = 64
-"""From so many distinct contexts on a window is of no narrow kind. Texts of a narrow kind, such as lists of numbers or of
-names, have fewer, and share them; prose and code mostly have more in 200 tokens (``evaluation/kinds.py``)."""
+"""From so many distinct contexts on a window is of no narrow kind. Texts of a narrow kind, such as lists of numbers or
+of names, have fewer, and share them; prose and code mostly have more in 200 tokens (``evaluation/kinds.py``)."""
 
 
 @dataclass(frozen=True)
@@ -109,9 +109,9 @@ class Candidate:
 
         The p-value says how rarely another code fits this text as well. That is not enough, as a code may fit all texts
         of a kind whose pairs recur. The likelihood ratio itself, an e-value, says how rarely a text that the language
-        model expects fits this code: at most ``exp(-score)``. Both must be at most the level. Light scores
-        expect no texts. Where the window may be of a narrow kind, they must be as rare over all codes, so that it does
-        not matter which code was asked for.
+        model expects fits this code: at most ``exp(-score)``. Both must be at most the level. Light scores expect no
+        texts. Where the window may be of a narrow kind, their p-value must be small over all codes, so that it does not
+        matter which code was asked for.
 
         Args:
             alpha: the level.

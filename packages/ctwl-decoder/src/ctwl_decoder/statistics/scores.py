@@ -17,7 +17,8 @@ Some positions are taken to be unmarked, so that one edited token cannot cancel 
 
 A ratio is divided by its mean over the tokens that the language model expects. So for each single code, over texts that
 the model expects, the product of the ratios has the mean 1: it is an e-value against the claim that the text only is of
-a kind that suits the code (Vovk and Wang 2021, "E-values"). ``evaluation/scores.py`` measures these choices.
+a kind that suits the code (Vovk and Wang 2021, "E-values"). The numbers were chosen on texts of
+two models; other numbers near them find as much. ``evaluation/answers.py`` measures on other texts what is found.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ NAT = 8
 """Units of a score in one nat of log-likelihood ratio."""
 
 RAMP = (1 / 10, 2 / 5)
-"""The border of the half is uncertain by the first of these parts of the mass, to both sides, and by the second times the
-root of the sum of the rivals' squared masses."""
+"""The border of the half is uncertain to both sides by the first of these parts of the mass, and by the second times
+the root of the sum of the rivals' squared masses."""
 
 UNMARKED = 1 / 5
 """Share of the positions that both scores take to be unmarked."""
