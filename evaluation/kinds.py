@@ -29,11 +29,11 @@ from numpy.typing import NDArray
 from ctwl_decoder import Decoder
 from ctwl_decoder.options import ScoreName
 from ctwl_decoder.search.finding import score_positions
-from ctwl_decoder.search.plan import SearchPlan
+from ctwl_decoder.search.plan import NO_CODES, SearchPlan
 from ctwl_decoder.statistics.code_scores import code_space, score_all
 from ctwl_decoder.statistics.light import light_units
 from ctwl_decoder.statistics.scored_positions import ScoreTable
-from ctwl_decoder.text.tokens import TokenizedVariant, tokenize_variants
+from ctwl_decoder.text.tokens import tokenize_variants
 from ctwl_protocol import Beacon
 
 Made = Callable[[random.Random], str]
@@ -156,14 +156,11 @@ def texts_of(decoder: Decoder, made: Made, count: int, tokens: int, seed: str) -
     return [decoder.tokenizer.decode(each) for each in ids]
 
 
-def fit(decoder: Decoder, text: str, way: str) -> NDArray[np.float64]:
+def fit(decoder: Decoder, text: str, way: ScoreName) -> NDArray[np.float64]:
     """How well each beacon fits a text, in standard deviations of the clearer score: float64 (beacons,)."""
-    variant: TokenizedVariant = tokenize_variants(text, decoder.tokenizer, decoder.profile)[0]
-    plan = SearchPlan.of(
-        decoder.profile, np.array([], np.uint32), alpha=LEVELS[-1], score="light" if way == "light" else "whole"
-    )
-    light = way == "light"
-    units = light_units(decoder.profile, variant.positions) if light else decoder.units(variant)
+    variant = tokenize_variants(text, decoder.tokenizer, decoder.profile)[0]
+    plan = SearchPlan.of(decoder.profile, NO_CODES, alpha=LEVELS[-1], score=way)
+    units = light_units(decoder.profile, variant.positions) if way == "light" else decoder.units(variant)
     best = np.full(decoder.profile.codes // NONCES, -np.inf)
     for positions in score_positions(decoder.profile, variant, units, plan).values():
         table = ScoreTable.of(positions)
@@ -173,7 +170,7 @@ def fit(decoder: Decoder, text: str, way: str) -> NDArray[np.float64]:
     return best
 
 
-def worst_beacon(decoder: Decoder, texts: Sequence[str], way: str) -> tuple[int, int]:
+def worst_beacon(decoder: Decoder, texts: Sequence[str], way: ScoreName) -> tuple[int, int]:
     """The (provider, version) that fits texts best on average."""
     fitting = np.mean([fit(decoder, text, way) for text in texts], axis=0)
     beacon = Beacon.from_code(int(fitting.argmax()) * NONCES)

@@ -21,8 +21,8 @@ from .candidates import CodeSet
 __all__ = ["LIGHT_SHARES", "NO_CODES", "SCORE_SHARES", "SearchPlan", "registered_codes"]
 
 SCORE_SHARES: Mapping[Score, float] = {Score.HALF: 1 / 2, Score.RACE: 1 / 2}
-"""The share of the level of each score, where a text is read by a language model (one score that mixes both found less
-under every strategy that was tried; ``evaluation/answers.py`` measures what is found with these)."""
+"""The share of the level of each score, where a text is read by a language model. Chosen by hand: a reader does not
+know the strategy. ``evaluation/answers.py`` measures what is found with these."""
 
 LIGHT_SHARES: Mapping[Score, float] = {Score.LIGHT_SOFT: 1 / 2, Score.LIGHT_RANK: 1 / 2}
 """The share of the level of each light score, where a text is read by these alone (``evaluation/light.py``)."""

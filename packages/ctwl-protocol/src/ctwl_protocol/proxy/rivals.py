@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 __all__ = ["SHARE", "Rivals"]
 
 SHARE = 256
-"""A rival has at least the total weight over this, so a place has at most so many (four times as many found no
-more; ``evaluation/answers.py`` measures what is found with these)."""
+"""A rival has at least the total weight over this, so a place has at most so many (chosen by hand: more of them
+cost time; ``evaluation/answers.py`` measures what is found with these)."""
 
 
 @dataclass(frozen=True)
