@@ -129,7 +129,7 @@ def test_it_answers_the_vectors_of_the_null() -> None:
         assert near(expected["p_value"], core()["randomised"](given["units"], given["score"], given["u"]))
 
 
-ONE_CODE_OF = 2
+ONE_CODE_OF = 4 / 3
 """A full reader searches four numbers of codes, and pays twice as much for one code as a basic reader (10.2)."""
 
 

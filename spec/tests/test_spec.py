@@ -92,6 +92,7 @@ def test_the_windows_and_the_spans_are_the_ones_in_the_text() -> None:
         f"falls by at most {spans.DROP} units ({spans.DROP // 8} nats) inside" in part
         and f"one more of {-spans.DROP - 1}:" in part
     )
+    assert records._HYPOTHESES == 8 and "eight pairs of nonce and layout at most" in part
     assert f"whole text of at most {records._SHORT} positions below {records._POSSIBLE}" in part
     assert f"behind of the one kept is below {records._CLEAR}".replace("1e-06", "1e-6") in part
     assert (
@@ -112,9 +113,10 @@ def test_the_factors_of_the_number_of_tests_are_the_ones_in_the_text() -> None:
     shares = {**plan.SCORE_SHARES, **plan.LIGHT_SHARES}
     two, four = table["E"].split("2 for each of two")[1].split("All four")
     assert {1 / share for share in shares.values()} == {2} and all(f"`{score}`" in two for score in shares)
-    assert plan.LIGHT_FIRST == 1 / 4 and "8 for each light one, 8/3 for `half` and `race`" in four
+    assert plan.LIGHT_FIRST == 1 / 8 and "16 for each light one, 16/7 for `half` and `race`" in four
     assert 1 / windows.WHOLE == 4 / 3 and "4/3 for the whole text, 4 for windows" in table["Q"]
-    assert windows.RECORD_TESTS == 2 and windows.ONE_CODE == 1 / 2
+    assert windows.RECORD_TESTS == 2 and windows.ONE_CODE == 3 / 4
+    assert "4/3 for `n` = 1, and four times the number of others" in table["C"]
 
 
 def test_the_toy_profiles_are_the_published_ones() -> None:
@@ -140,8 +142,8 @@ def test_the_reference_reads_the_text_of_the_core_alike() -> None:
     report = decoder.decode(found[1], score="whole")
     assert (report.code, report.score, report.scored) == (69, "half", 61)
     found_by_core = re.search(r"^\(69, '(.*)'\)$", PARTS["core"], re.M)
-    assert found_by_core  # a full reader searches four numbers of codes, and pays twice as much for one
-    assert 2 * float(found_by_core[1]) == pytest.approx(report.p_value, rel=1e-9)
+    assert found_by_core  # a full reader searches four numbers of codes, and has three quarters of the level for one
+    assert 4 / 3 * float(found_by_core[1]) == pytest.approx(report.p_value, rel=1e-9)
 
     word = hashing.slot_word(decoder.profile.key, found[1][2:4].encode())
     numbers = [slots.slot_of(count, word) for count in (1, 2, 3, 4)]

@@ -54,10 +54,9 @@ export function decodeText(profile, text, alpha, light = false, registered = [])
       profile.prefix_length,
     );
     readings.push({ ...report(profile, text, variant, found.length, apart(spans)), candidate });
-    if (spans.length > 0) break;
   }
-  const nearness = ({ detected, candidate }) => (detected ? -1 : candidate?.p_value ?? 2);
-  return readings.toSorted((a, b) => nearness(a) - nearness(b))[0];
+  const nearest = ({ detected, p_value: p, candidate }) => (detected ? p : candidate?.p_value ?? 2);
+  return readings.toSorted((a, b) => b.detected - a.detected || nearest(a) - nearest(b))[0];
 }
 
 /** 1. The variants of a text, normalized. */

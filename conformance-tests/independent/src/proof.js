@@ -20,6 +20,7 @@ export function readProof(bytes) {
   oneOf(proof.format, ["ctwl-proof/1"], "format");
   need(proof.profile instanceof Uint8Array, "profile is not a byte string");
   need(typeof proof.text === "string" && proof.text !== "", "text is not a text, or empty");
+  need(proof.text === as("proof-malformed", () => normalize(proof.text)), "text is not normalized");
   const profile = as("proof-malformed", () => claimedFromBytes(proof.profile));
   integer(proof.code, 0, 2 ** 24 - 1, "code");
   return { ...proof, profile };
@@ -46,10 +47,10 @@ export function verifyProof(bytes, registry, day, text, alpha, g = 64) {
   // 2.
   require(certificate.since < day, "proof-late", "certified on the day of the text or later");
   // 3.
-  require(text === null || normalize(text) === normalize(shown), "proof-text-differs", "a proof of another text");
+  require(text === null || normalize(text) === shown, "proof-text-differs", "a proof of another text");
   // 4.
   const keys = certificates.filter((one) => one.owner === certificate.owner && one.since < day).length * 2 ** g;
-  const { spans } = decodeText(profile, shown, alpha);
-  const carried = spans.some((span) => span.code === code && span.p_value * keys <= alpha);
+  const { spans } = decodeText(profile, shown, alpha / keys);
+  const carried = spans.some((span) => span.code === code);
   require(carried, "proof-unfounded", "the text does not carry the code clearly enough");
 }

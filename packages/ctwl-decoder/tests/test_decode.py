@@ -179,7 +179,7 @@ def test_a_text_longer_than_a_block_is_read(marked: str) -> None:
     report = Decoder(weigher).decode(text, **asked, progress=lambda *part: done.append(part))
     blocks = weigher.blocks(report.tokens)
     assert len(blocks) > 1 and report.tokens > 1024
-    assert done == [(0, report.tokens - 10)] * 2 + [(block.end - 10, report.tokens - 10) for block in blocks]
+    assert done[1:] == [(0, report.tokens - 10)] + [(block.end - 10, report.tokens - 10) for block in blocks]
     with ThreadPoolExecutor(1) as one:
         other = Decoder(weigher).with_weigh(Turns(weigher, one, lambda positions: None))
         assert other.decode(text, **asked) == report

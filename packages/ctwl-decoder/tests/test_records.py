@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctwl_decoder.report.interpretation import Interpreter
-from ctwl_decoder.search.candidates import RecordReading, ScoredText, Window
+from ctwl_decoder.search.candidates import Candidate, RecordReading, ScoredText, Window
 from ctwl_decoder.search.error_bounds import convolve, error_bounds
 from ctwl_decoder.search.likeliest import NOWHERE, likeliest
 from ctwl_decoder.search.records import RecordReader
@@ -20,7 +21,7 @@ from ctwl_decoder.statistics.scored_positions import ScoredPositions, ScoreTable
 from ctwl_protocol import get_profile
 from ctwl_protocol.hashing import code_colours
 from ctwl_protocol.records.beacon import NONCE_COUNT
-from ctwl_protocol.records.layouts import Field, Layout, find_layout
+from ctwl_protocol.records.layouts import LAYOUTS, Field, Layout, find_layout
 from ctwl_protocol.records.record import check_of
 from ctwl_protocol.records.sealing import ProviderKeys
 from ctwl_protocol.registry import load_trusted
@@ -95,10 +96,15 @@ def test_records_are_wrong_no_more_often_than_they_are_said_to_be() -> None:
 
 
 def marks_with(
-    reader: RecordReader, name: str, carried: dict[int, int], size: int, strength: float, rng: np.random.Generator
+    reader: RecordReader,
+    which: str | Layout,
+    carried: dict[int, int],
+    size: int,
+    strength: float,
+    rng: np.random.Generator,
 ) -> ScoredPositions:
     """Positions of a text whose slots, of a record of one layout, carry some codes; the other slots say nothing."""
-    layout, colours = find_layout(name), reader.profile.colours
+    layout, colours = find_layout(which), reader.profile.colours
     pairs = np.column_stack([np.arange(size), np.zeros(size, np.int64)])
     slots = np.tile(rng.integers(0, layout.codes + 1, (size, 1), np.uint8), (1, 4))
     units = rng.integers(-13, 0, (size, colours), np.int8)
@@ -120,6 +126,42 @@ def test_where_both_p_values_are_as_low_as_they_go_a_layout_is_not_guessed() -> 
     beacon = Window.of(ScoredText(marks), 0, len(marks), 2).candidate(700_000, every, 1 << 20)
     assert beacon.p_value == FLOOR
     assert reader.read(marks, beacon).reading is None
+
+
+SHOP = Layout(64, "shop", (*find_layout("beacon").fields, Field("branch", 20)))
+
+
+def shop_marks(carried: dict[int, int]) -> tuple[ScoredPositions, Candidate]:
+    """Positions that carry a record of one registered layout, and the candidate of their slot 0."""
+    marks = marks_with(RecordReader(get_profile(), [SHOP]), SHOP, carried, 400, 0.9, np.random.default_rng(5))
+    every = np.arange(1 << 20, dtype=np.uint32)
+    return marks, Window.of(ScoredText(marks), 0, len(marks), 2).candidate(carried[0], every, 1 << 20)
+
+
+@pytest.mark.parametrize(("owner", "is_read"), [(700_000 >> 10, True), (5, False)])
+def test_a_registered_layout_follows_its_owners_beacons_alone(owner: int, is_read: bool) -> None:
+    marks, beacon = shop_marks({0: 700_000, 1: 123_456, 2: 700_000 ^ 123_456})
+    reader = RecordReader(get_profile(), [*LAYOUTS, SHOP], owners={SHOP.number: owner})
+    reading = reader.read(marks, beacon).reading
+    assert (reading is not None and reading.layout == SHOP and reading.codes == (700_000, 123_456)) == is_read
+
+
+def test_many_layouts_cost_a_text_no_more_than_a_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A text that is marked in slot 0 alone is read in vain under each layout that is tried."""
+    owned = [replace(SHOP, number=number, name=f"shop{number}") for number in range(64, 128)]
+    marks, beacon = shop_marks({0: 700_000})
+    assumed = []
+    assume = RecordReader._assume
+
+    def counted(self: RecordReader, *args: Any) -> Any:
+        assumed.append(args)
+        return assume(self, *args)
+
+    monkeypatch.setattr(RecordReader, "_assume", counted)
+    for owner in (700_000 >> 10, 5):
+        reader = RecordReader(get_profile(), [*LAYOUTS, *owned], owners={each.number: owner for each in owned})
+        assert reader.read(marks, beacon).reading is None
+    assert len(assumed) == 8 + 2 * 3
 
 
 def test_the_authenticators_p_value_is_that_of_the_record_that_is_reported() -> None:

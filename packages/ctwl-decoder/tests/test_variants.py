@@ -198,3 +198,19 @@ def test_long_hostile_texts_take_no_longer_than_their_length_asks(unit: str) -> 
     """Where time grew with the square, this would stand still."""
     text = "<p><p>" + unit * (200_000 // len(unit))
     assert variants_of(text)[0][0] == AS_GIVEN
+
+
+DELETED_HERE = st.sampled_from(["\u00ad", "\u200b", "\u2060", "\ufeff", "\U000e0041", "\u202e", "\u200b\u2060" * 20])
+
+
+@given(st.data(), st.integers(12, 70))
+def test_what_normalisation_deletes_steers_no_form(data: st.DataObject, width: int) -> None:
+    """Else whoever proves a text could choose, line by line, what is joined, and pay for none of the choices."""
+    plain = textwrap.fill(TEXT, width) + "\n\n<i>And</i> so, <b>it is</b> said: **five**  or six."
+    places = data.draw(st.lists(st.integers(0, len(plain)), max_size=12))
+    steered = plain
+    for place in sorted(places, reverse=True):
+        steered = steered[:place] + data.draw(DELETED_HERE) + steered[place:]
+    ends = data.draw(st.sampled_from(["\n", "\r\n", "\r", "\u2028", "\x85"]))
+    steered = steered.replace("\n", ends)
+    assert [each.text for _, each in variants_of(steered)] == [each.text for _, each in variants_of(plain)]

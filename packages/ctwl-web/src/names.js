@@ -31,10 +31,10 @@ export class Names {
     return owners.flatMap(({ code, models }) => models.map(({ version }) => code * 1024 + version * 64)).sort((a, b) => a - b);
   }
 
-  /** The specification's layouts and the registered ones. */
+  /** The specification's layouts and the registered ones, each of these with its `owner`, a provider. */
   get layouts() {
     const registered = this.registry.entries.filter(({ kind }) => kind === "layout");
-    return [...LAYOUTS, ...registered.map(({ number, name, fields }) => layout(number, name, fields))];
+    return [...LAYOUTS, ...registered.map(({ number, name, fields, owner }) => ({ ...layout(number, name, fields), owner: Number(owner) }))];
   }
 
   /** A beacon with its names. */

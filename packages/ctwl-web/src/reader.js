@@ -59,17 +59,18 @@ export class Reader {
       const { ids, starts } = this.tokenizer.locate(variant.text); // 2
       require(ids.length <= MAX_TOKENS, "input-too-large", `the text has ${ids.length} tokens; at most ${MAX_TOKENS} are decoded at once`);
       const places = [...starts, variant.text.length].map((at) => variant.source[at]);
-      return { name, ids, starts: places, share: 1 / variants.length };
+      return { name, ids, starts: places };
     });
-    const findings = [];
-    for (const variant of tokenized) {
-      const early = variant === tokenized[0] ? (finding) => onRegistered(this.report(text, finding, alpha)) : () => {};
-      const finding = await this.find(variant, alpha, search, early); // 3 to 8
-      findings.push(finding);
-      if (finding.spans.length > 0) break;
-    }
+    const findings = tokenized.map((variant) => this.nothingIn(variant, search));
     const clearer = (a, b) => (b.spans.length > 0) - (a.spans.length > 0) || before(a.best, b.best);
-    return this.report(text, findings.toSorted(clearer)[0], alpha); // 9
+    let clearest = null;
+    for (const set of this.codeSets(1 / variants.length)) {
+      for (const finding of findings) await this.find(finding, set, alpha, search); // 3 to 8
+      clearest = findings.toSorted(clearer)[0];
+      if (isConclusive(clearest, alpha)) break;
+      if (set.codes) onRegistered(this.report(text, clearest, alpha));
+    }
+    return this.report(text, clearest, alpha); // 9
   }
 
   /** The sets of codes that are searched: registered ones first, which are few. */
@@ -80,24 +81,23 @@ export class Reader {
     return [some, { ...all, share: share / 2 }];
   }
 
-  /** What the tests find in one variant of a text. All codes are searched where the registered ones are not conclusive. */
-  async find(variant, alpha, search, early) {
+  /** What the tests found in one variant of a text before they began. */
+  nothingIn(variant, search) {
     const text = new ScoredText(this.profile, variant.ids);
-    const records = new RecordReader(text, this.layouts, this.registered, search);
+    return { variant, text, records: new RecordReader(text, this.layouts, this.registered, search), passed: [], best: null, spans: [] };
+  }
+
+  /** Adds what the tests find of a set of codes in one variant of a text. */
+  async find(finding, set, alpha, search) {
+    const { text, records } = finding;
     const numbers = [...new Set([1, ...this.layouts.map(({ codes }) => codes)])].sort();
-    const finding = { variant, text, records, passed: [], best: null, spans: [] };
-    for (const set of this.codeSets(variant.share)) {
-      const candidates = await records.readAll(await findCandidates(text, [set], LIGHT_SHARES, numbers, search));
-      const least = candidates.reduce((a, b) => (before(b, a) < 0 ? b : a));
-      if (!finding.best || before(least, finding.best) < 0) finding.best = least;
-      finding.passed.push(...candidates.filter((candidate) => isFound(candidate, text, alpha)));
-      const worth = (candidate) => records.contributions(candidate);
-      finding.spans = passages(text.length, finding.passed, this.profile.prefix_length, worth);
-      for (const { candidate } of finding.spans) await records.readIfNeeded(candidate);
-      if (isConclusive(finding, alpha)) break;
-      if (set.codes) early(finding);
-    }
-    return finding;
+    const candidates = await records.readAll(await findCandidates(text, [set], LIGHT_SHARES, numbers, search));
+    const least = candidates.reduce((a, b) => (before(b, a) < 0 ? b : a));
+    if (!finding.best || before(least, finding.best) < 0) finding.best = least;
+    finding.passed.push(...candidates.filter((candidate) => isFound(candidate, text, alpha)));
+    const worth = (candidate) => records.contributions(candidate);
+    finding.spans = passages(text.length, finding.passed, this.profile.prefix_length, worth);
+    for (const { candidate } of finding.spans) await records.readIfNeeded(candidate);
   }
 
   report(text, finding, alpha) {

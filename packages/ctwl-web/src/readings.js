@@ -16,6 +16,8 @@ const CLEAR = 1e-6;
 const [PROMISING, POSSIBLE, SHORT] = [0.1, 0.5, 512];
 /** A layout is reported where the codes behind the beacon have at most this p-value by themselves. */
 const CONFIRMED = 0.05;
+/** At most this number of pairs of a nonce and a layout are assumed for one window: an owner may register many. */
+const HYPOTHESES = 8;
 /** At most this number of windows of a text are read as records. */
 const WINDOWS_READ = 6;
 /** A window is not read where an overlapping window shows the same beacon this much more clearly. */
@@ -73,28 +75,47 @@ export class RecordReader {
   async read(candidate, beacons) {
     candidate.beacons = beacons;
     const { n, codes, tests } = candidate;
-    const layouts = this.layouts.filter((layout) => layout.codes === n);
     const first = this.slotTable(candidate, 0);
-    const tops = best(await this.scores(first, codes), codes, beacons);
-    const nonces = [...new Set(tops.map((code) => code % NONCES))];
-    let [found, clearest] = [null, [1, 1]];
-    for (const nonce of nonces) {
-      const own = codes
-        ? codes.filter((code) => code % NONCES === nonce)
-        : Uint32Array.from({ length: this.space / NONCES }, (_, i) => i * NONCES + nonce);
-      const slot = await this.slot(first, own);
-      for (const layout of layouts) {
-        const read = await this.assume(candidate, slot, layout, nonce, codes);
-        const whole = read.p(0, tests * layouts.length * read.records);
-        const further = read.p(1, layouts.length * nonces.length * read.records);
-        if (!found || whole < clearest[0] || (whole === clearest[0] && further < clearest[1])) {
-          [found, clearest] = [read, [whole, further]];
-        }
-        if (clearest[1] < CLEAR) break;
+    const slots = new Map();
+    const assumed = this.hypotheses(best(await this.scores(first, codes), codes, beacons), n);
+    const nonces = new Set(assumed.map(({ nonce }) => nonce)).size;
+    let [found, layouts, clearest] = [null, 0, [1, 1]];
+    for (const { name, nonce, layout } of assumed) {
+      if (!slots.has(name)) slots.set(name, await this.slot(first, this.beacons(codes, nonce, layout.owner)));
+      const read = await this.assume(candidate, slots.get(name), layout, nonce, codes);
+      const tried = this.layoutsOf(read.codes[0], n).length;
+      const whole = read.p(0, tests * tried * read.records);
+      const further = read.p(1, tried * nonces * read.records);
+      if (!found || whole < clearest[0] || (whole === clearest[0] && further < clearest[1])) {
+        [found, layouts, clearest] = [read, tried, [whole, further]];
       }
       if (clearest[1] < CLEAR) break;
     }
-    if (found && (clearest[0] < candidate.p || clearest[1] <= CONFIRMED)) this.asRecord(candidate, found, layouts.length);
+    if (found && (clearest[0] < candidate.p || clearest[1] <= CONFIRMED)) this.asRecord(candidate, found, layouts);
+  }
+
+  /** The layouts of `n` codes that may follow a beacon: the specification's, and those that its provider owns. */
+  layoutsOf(code, n) {
+    return this.layouts.filter(({ codes, owner }) => codes === n && (owner ?? code >> 10) === code >> 10);
+  }
+
+  /** What is assumed of a window with these best beacons, in turn: `{name, nonce, layout}`; `name` is of the beacons left. */
+  hypotheses(tops, n) {
+    const found = new Map();
+    for (const code of tops) {
+      for (const layout of this.layoutsOf(code, n)) {
+        const nonce = code % NONCES;
+        const one = { name: `${nonce} ${layout.owner}`, nonce, layout };
+        found.set(`${nonce} ${layout.number}`, found.get(`${nonce} ${layout.number}`) ?? one);
+      }
+    }
+    return [...found.values()].slice(0, HYPOTHESES);
+  }
+
+  /** The searched codes of a nonce and, where a layout has an owner, of that provider. */
+  beacons(codes, nonce, owner) {
+    const all = codes ?? Uint32Array.from({ length: this.space / NONCES }, (_, i) => i * NONCES + nonce);
+    return all.filter((code) => code % NONCES === nonce && (owner ?? code >> 10) === code >> 10);
   }
 
   /** The likeliest record of a window, if the layout and the nonce are right; `beacons` are those searched. */

@@ -39,8 +39,8 @@ const WORD = new RegExp(
   "gi",
 );
 const BREAKS = ["", " ", "\n", "\n\n"];
-const LINE = /[^\r\n]*(?:\r\n|\r|\n|(?<=[^\r\n])$)/g;
-const GAPS = new RegExp(`(?<=${SOLID})[ \\u00a0]{2,}(?=${SOLID})`, "gu");
+const LINE = /[^\n]*(?:\n|(?<=[^\n])$)/g;
+const GAPS = new RegExp(`(?<=${SOLID}) {2,}(?=${SOLID})`, "gu");
 const JOINERS =
   /(?<![^\x00-\x7f])[\u034f\u180b-\u180d\u180f\u200c\u200d\ufe00-\ufe0f\u{e0100}-\u{e01ef}]+(?![^\x00-\x7f])/gu;
 const LIGATURES = /[\ufb00-\ufb06]/g;
@@ -61,11 +61,12 @@ const MARKDOWN = new RegExp(
 );
 
 /**
- * The text as given and, where that differs, a cleaned one: `{name, text}`, normalized. Refused as `not-text` where the
- * text as given cannot be normalized; a second variant that cannot be is left out.
+ * The text as given and, where that differs, a cleaned one: `{name, text}`, normalized. Both follow from the normalized
+ * text alone. Refused as `not-text` where the text as given cannot be normalized; a second variant that cannot be is left
+ * out.
  */
 export function variantsOf(text) {
-  const given = AlignedText.of(text);
+  const given = AlignedText.of(text).normalized();
   let cleaned = given;
   const done = [];
   for (const [name, step] of STEPS) {
@@ -73,7 +74,7 @@ export function variantsOf(text) {
     cleaned = step(before);
     if (cleaned.text !== before.text) done.push(name);
   }
-  const first = { name: AS_GIVEN, text: given.normalized() };
+  const first = { name: AS_GIVEN, text: given };
   try {
     const second = cleaned.normalized();
     return first.text.text === second.text ? [first] : [first, { name: done.join(", "), text: second }];
@@ -115,7 +116,7 @@ function withoutCapitals(given) {
     const gap = given.text.slice(done, index);
     done = index + word.length;
     if (!onlyCapitals && size(word) > 1 && word === word.toUpperCase()) return;
-    const begins = i === 0 || /[\r\n]/.test(gap) || (/[.!?]/.test(gap) && HAS_BLANK.test(gap));
+    const begins = i === 0 || gap.includes("\n") || (/[.!?]/.test(gap) && HAS_BLANK.test(gap));
     const [head, ...tail] = word.toLowerCase();
     const small = [begins || (head === "i" && !tail.length) ? head.toUpperCase() : head, ...tail].join("");
     edits.push([index, done, small]);

@@ -29,7 +29,7 @@ export function tests(positions, n, codes, forms, numbers, share = 1) {
   const count = windows(positions, n).length;
   const whole = isWholeTested(positions);
   const both = whole && count > 0;
-  const each = numbers === 1 ? 1 : n === 1 ? 2 : 2 * (numbers - 1); // `C`
+  const each = numbers === 1 ? 1 : n === 1 ? 4 / 3 : 4 * (numbers - 1); // `C`
   const shared = (codes * forms * each * (n === 1 ? 1 : 2)) / share;
   return { whole: whole ? (both ? (shared * 4) / 3 : shared) : null, window: count > 0 ? shared * (both ? 4 : 1) * count : null };
 }

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from ctwl_protocol.proxy.weigher import Weigher, open_weigher
 from ctwl_protocol.records.layouts import Layout
 from ctwl_protocol.records.sealing import ProviderKeys
 from ctwl_protocol.registry import Trusted, load_trusted
+from ctwl_protocol.text.blocks import LENGTH
 
 from .errors import ExtraMissing
 from .options import ALPHA, MAX_TOKENS, ScoreName, check_alpha
@@ -34,7 +36,7 @@ from .report.interpretation import Interpreter
 from .report.model import Outcome, Report
 from .report.wording import ADD_LIGHT, files_missing
 from .search.finding import Finding, find
-from .search.plan import SearchPlan, registered_codes
+from .search.plan import LIGHT_SHARES, SearchPlan, registered_codes
 from .search.records import RecordReader
 from .search.screen import screen
 from .statistics.evidence import Weigh, permutations
@@ -79,7 +81,8 @@ class Decoder:
             weigher: the proxy LM, which is loaded when it is first asked.
             weigh: gives the rivals at a text's positions, where the proxy LM is not asked directly.
             reading_model: a causal LM that weighs the text in the proxy LM's place, such as the provider's own.
-            layouts: the layouts of records that are tried; None for the specification's and the registered ones.
+            layouts: the layouts of records that are tried behind every beacon; None for the specification's, and for
+                each provider's beacons those that it registered.
             keys: the provider's keys, where the provider reads: they open users and test authenticators.
             epochs: key epochs in which a user may have been sealed.
             registry: gives the names of providers and the registered layouts; by default the one that this machine
@@ -94,7 +97,9 @@ class Decoder:
         self.registry = registry = registry or load_trusted()
         registered = registered_codes(self.profile, registry)
         interpreter = Interpreter(self.profile, registry, keys, tuple(epochs))
-        self._reader = RecordReader(self.profile, layouts or registry.registry.known_layouts(), keys, registered)
+        known = registry.registry
+        owners = {} if layouts else {entry.number: entry.owner for entry in known.layouts()}
+        self._reader = RecordReader(self.profile, layouts or known.known_layouts(), keys, registered, owners)
         self._assembler = Assembler(self._reader, interpreter)
         self._reading_model = reading_model
         self._weigh = weigh or (reading_model.rivals if reading_model else self._by_proxy)
@@ -234,7 +239,7 @@ class Decoder:
         findings: list[Finding] = []
         if plan.light.score_shares:
             findings = self._read_light(variants, plan.light)
-            finding = min(findings, key=lambda each: each.order)
+            finding = _clearest(findings)
             # By a language model hardly any code is found in a text that is too short.
             too_short = finding.variant.tokens < plan.minimum_tokens(self.profile)
             if not plan.whole.score_shares or finding.is_conclusive(alpha) or (too_short and not finding.spans):
@@ -249,8 +254,7 @@ class Decoder:
             raise ProxyNotFound(files_missing(light, self.profile.name, error), error.fetch) from error
         except ExtraMissing as error:
             raise ExtraMissing(f"{error}. {ADD_LIGHT}" if findings else str(error)) from error
-        findings = self._read_whole(variants, plan.whole, findings, progress)
-        finding = min(findings, key=lambda each: each.order)
+        finding = self._read_whole(variants, plan.whole, findings, progress)
         named = self._reading_model.name if self._reading_model else None
         return self._assembler.analysis(text, finding, plan, arithmetic, named)
 
@@ -274,37 +278,43 @@ class Decoder:
         return tokenize_variants(text, self.tokenizer, self.profile, self._max_tokens)
 
     def _read_light(self, variants: Sequence[TokenizedVariant], plan: SearchPlan) -> list[Finding]:
-        """Steps 4 to 8 by ranks alone; the second variant is read where the first shows nothing.
+        """Steps 4 to 8 by ranks alone: what is found in each variant.
 
         The registered codes are few, so they are searched first, and all codes only where these are not conclusive.
         """
+        units = [light_units(self.profile, variant.positions) for variant in variants]
         findings: list[Finding] = []
-        for variant in variants:
-            units = light_units(self.profile, variant.positions)
-            finding = None
-            for part in plan.by_codes():
-                finding = find(variant, units, part, self._reader, finding)
-                if finding.is_conclusive(plan.alpha):
-                    return [*findings, finding]
-            findings += [finding] if finding else []
-            if findings[-1].spans:
+        for part in plan.by_codes():
+            earlier: Sequence[Finding | None] = findings or [None] * len(variants)
+            findings = [
+                find(variant, shown, part, self._reader, before)
+                for variant, shown, before in zip(variants, units, earlier, strict=True)
+            ]
+            if _clearest(findings).is_conclusive(plan.alpha):
                 break
         return findings
 
     def _read_whole(
         self, variants: Sequence[TokenizedVariant], plan: SearchPlan, light: Sequence[Finding], progress: Progress
-    ) -> list[Finding]:
-        """Steps 4 to 8 by a language model, with what the light scores found; the variants are read as there."""
-        done, total = 0, len(variants[0].positions)
-        findings: list[Finding] = []
-        for i, variant in enumerate(variants):
+    ) -> Finding:
+        """Steps 4 to 8 by a language model, with what the light scores found: the clearest finding.
+
+        Of a long text one variant is read, the one that the light scores show more clearly: of so many tokens they see
+        enough to tell, and a language model takes its time. The p-value pays for both all the same.
+        """
+        earlier: Sequence[Finding | None] = light or [None] * len(variants)
+        pairs = list(zip(variants, earlier, strict=True))
+        if len(pairs) > 1 and variants[0].tokens > LENGTH:
+            seen = light or self._read_light(variants, replace(plan, score_shares=LIGHT_SHARES))
+            pairs = [min(zip(pairs, seen, strict=True), key=lambda pair: pair[1].order)[0]]
+        done, total = 0, sum(len(variant.positions) for variant, _ in pairs)
+        findings = []
+        for variant, before in pairs:
             progress(done, total)
             units = self.units(variant, partial(_further, progress, done, total))
-            findings.append(find(variant, units, plan, self._reader, light[i] if i < len(light) else None))
-            if findings[-1].spans:
-                break
-            done, total = done + len(variant.positions), total + sum(len(each.positions) for each in variants[i + 1 :])
-        return findings
+            findings.append(find(variant, units, plan, self._reader, before))
+            done += len(variant.positions)
+        return _clearest(findings)
 
     def units(
         self, variant: TokenizedVariant, progress: Callable[[int], None] = lambda done: None
@@ -317,6 +327,10 @@ class Decoder:
         rivals = self._weigh(variant, progress)
         seeds = permutations(self.profile, variant.positions.contexts)
         return position_scores(rivals, self.profile.prefix_length, seeds, self.profile.sigma)
+
+
+def _clearest(findings: Sequence[Finding]) -> Finding:
+    return min(findings, key=lambda each: each.order)
 
 
 def _further(progress: Progress, before: int, total: int, done: int) -> None:

@@ -27,8 +27,8 @@ know the strategy. ``evaluation/answers.py`` measures what is found with these."
 LIGHT_SHARES: Mapping[Score, float] = {Score.LIGHT_SOFT: 1 / 2, Score.LIGHT_RANK: 1 / 2}
 """The share of the level of each light score, where a text is read by these alone (``evaluation/light.py``)."""
 
-LIGHT_FIRST = 1 / 4
-"""The share of the level of the light scores, where the others follow if these show too little. It costs the others 0.4
+LIGHT_FIRST = 1 / 8
+"""The share of the level of the light scores, where the others follow if these show too little. It costs the others 0.2
 bits."""
 
 _SHARES: Mapping[str, Mapping[Score, float]] = {

@@ -8,17 +8,17 @@ and each code against those that could stand in its place (:mod:`.error_bounds`)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from itertools import product
+from functools import cache, cached_property, partial
 from math import prod
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ctwl_protocol.profile.document import Profile
-from ctwl_protocol.records.beacon import BEACON_BITS, NONCE_COUNT
+from ctwl_protocol.records.beacon import BEACON_BITS, BEACON_FIELDS, NONCE_COUNT, Beacon
 from ctwl_protocol.records.layouts import LAYOUTS, Layout
 from ctwl_protocol.records.record import Record, check_of, slot_seed
 from ctwl_protocol.records.sealing import ProviderKeys
@@ -52,6 +52,9 @@ _SHORT, _POSSIBLE = 512, 0.5
 _CONFIRMED = 0.05
 """A layout is reported where the codes behind the beacon have at most this p-value by themselves."""
 
+_HYPOTHESES = 8
+"""At most this number of pairs of a nonce and a layout are assumed for one window: an owner may register many."""
+
 _WINDOWS_READ = 6
 """At most this number of windows are read as records in one search: of one variant, by one set of scores. Windows of
 spans that were not among them are read later."""
@@ -62,6 +65,9 @@ _AUTHENTICATED = 4
 _MUCH_CLEARER = 1e-3
 """A window is not read where an overlapping window shows the same beacon with a p-value of at most this times its own:
 a beacon also shows, less clearly, under numbers of codes that its record does not have."""
+
+
+_PROVIDER_SHIFT = BEACON_BITS - BEACON_FIELDS["provider"]
 
 
 @dataclass(frozen=True)
@@ -131,6 +137,7 @@ class RecordReader:
     Attributes:
         profile: the profile.
         layouts: those that are tried; none where the profile's codes are no beacons.
+        owners: of registered layouts: the number of a layout, and the provider whose beacons alone it may follow.
         keys: the provider's, where it is the provider who reads.
         registered: uint32, ascending: the codes of registered beacons. Where only some beacons are searched, earlier
             hops are taken to be among them or among these.
@@ -142,8 +149,10 @@ class RecordReader:
         layouts: Sequence[Layout] = LAYOUTS,
         keys: ProviderKeys | None = None,
         registered: NDArray[np.uint32] = NO_CODES,
+        owners: Mapping[int, int] = MappingProxyType({}),
     ) -> None:
         self.profile = profile
+        self.owners = owners
         self.layouts = tuple(layouts) if profile.code_bits == BEACON_BITS else ()
         self.keys = keys
         self.registered = registered
@@ -183,22 +192,39 @@ class RecordReader:
         anyone can read. The nonces of so many of the best ``beacons`` are assumed in turn.
         """
         window, codes = positions[candidate.start : candidate.end], candidate.codes
-        layouts = [layout for layout in self.layouts if layout.codes == candidate.count]
         first = window[window.indices_of_slot(candidate.count, 0)]
-        nonces = list(dict.fromkeys((best_codes(ScoreTable.of(first), codes, beacons) % NONCE_COUNT).tolist()))
-        slots = {nonce: _Slot.of(first, codes[codes % NONCE_COUNT == nonce], self.profile.codes) for nonce in nonces}
-        best, clearest = None, (1.0, 1.0)
-        for nonce, layout in product(nonces, layouts):
-            read = self._assume(window, slots[nonce], layout, nonce, codes)
-            whole = read.p_value(candidate.tests * len(layouts) * read.records)
-            further = read.p_value(len(layouts) * len(nonces) * read.records, first=1)
+        tops = best_codes(ScoreTable.of(first), codes, beacons).tolist()
+        assumed = [(top % NONCE_COUNT, layout) for top in tops for layout in self._layouts(top, candidate.count)]
+        assumed = list(dict.fromkeys(assumed))[:_HYPOTHESES]
+        nonces = len({nonce for nonce, _ in assumed})
+        best, layouts, clearest = None, 0, (1.0, 1.0)
+        slot_of = cache(partial(self._first, first, codes))
+        for nonce, layout in assumed:
+            read = self._assume(window, slot_of(nonce, self.owners.get(layout.number)), layout, nonce, codes)
+            tried = len(self._layouts(int(read.carried[0, 0]), candidate.count))
+            whole = read.p_value(candidate.tests * tried * read.records)
+            further = read.p_value(tried * nonces * read.records, first=1)
             if best is None or (whole, further) < clearest:
-                best, clearest = read, (whole, further)
+                best, layouts, clearest = read, tried, (whole, further)
             if clearest[1] < _CLEAR:
                 break
         if best is None or (clearest[0] >= candidate.p_value and clearest[1] > _CONFIRMED):
             return replace(candidate, beacons=beacons)
-        return replace(self._as_record(window, candidate, best, len(layouts)), beacons=beacons)
+        return replace(self._as_record(window, candidate, best, layouts), beacons=beacons)
+
+    def _layouts(self, beacon: int, count: int) -> list[Layout]:
+        """The layouts of so many codes that may follow a beacon: the specification's, and those its provider owns."""
+        provider = Beacon.from_code(beacon).provider
+        return [
+            each for each in self.layouts if each.codes == count and self.owners.get(each.number, provider) == provider
+        ]
+
+    def _first(self, positions: ScoredPositions, codes: NDArray[np.uint32], nonce: int, owner: int | None) -> _Slot:
+        """Slot 0, if its beacon has a nonce and, where a layout has an owner, that provider."""
+        kept = codes % NONCE_COUNT == nonce
+        if owner is not None:
+            kept &= codes >> _PROVIDER_SHIFT == owner
+        return _Slot.of(positions, codes[kept], self.profile.codes)
 
     def parts(
         self, positions: ScoredPositions, candidate: Candidate

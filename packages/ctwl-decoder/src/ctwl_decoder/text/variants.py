@@ -4,7 +4,7 @@ The profile's normalization removes what no reader sees. Readers do see wrapped 
 and the marks of HTML and Markdown, and the writer may have written them. Joiners are needed by many scripts. So the
 decoder reads the text as given, and a second variant without these things where the text looks wrapped, justified,
 marked up or set in capitals, has ligatures, or has joiners between ASCII characters. Each variant is a test, and the
-p-values pay for it.
+p-values pay for it. Both follow from the normalized text alone: what normalization deletes cannot steer them.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ _TAG_NAME = re.compile(r"</?([a-z][a-z0-9]{0,20})")
 _HIDDEN_TAG = re.compile(r"<(script|style|head|template)\b")
 _WORD = re.compile(r"\s+|&(?:#[0-9]{1,7}|#x[0-9a-f]{1,6}|[a-z][a-z0-9]{1,31});?|[^\s&]+|&", re.I)
 _BREAKS = ("", " ", "\n", "\n\n")
-_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|(?<=[^\r\n])\Z)")
+_LINE = re.compile(r"[^\n]*(?:\n|(?<=[^\n])\Z)")
 
-_GAPS = re.compile(r"(?<=\S)[ \u00a0]{2,}(?=\S)")
+_GAPS = re.compile(r"(?<=\S) {2,}(?=\S)")
 """The gaps between the words of justified text."""
 
 _JOINERS = re.compile(
@@ -81,17 +81,18 @@ _MARKDOWN = re.compile(
 def variants_of(text: str) -> list[tuple[str, AlignedText]]:
     """The text as given and, where that differs, a cleaned one: names of what was done, and normalized texts.
 
+    Texts that normalization makes equal have the same variants.
+
     Raises:
         NotText: the text as given cannot be normalized, see :func:`ctwl_decoder.text.alignment.normalize_aligned`. A
             second variant that cannot be normalized is left out.
     """
-    given = cleaned = AlignedText.of(text)
+    first = cleaned = normalize_aligned(AlignedText.of(text))
     done = []
     for name, step in _STEPS.items():
         before, cleaned = cleaned, step(cleaned)
         if cleaned.text != before.text:
             done.append(name)
-    first = normalize_aligned(given)
     try:
         second = normalize_aligned(cleaned)
     except NotText:
@@ -132,7 +133,7 @@ def _without_capitals(given: AlignedText) -> AlignedText:
         gap, done = given.text[done : word.start()], word.end()
         if not only_capitals and len(word[0]) > 1 and word[0] == word[0].upper():
             continue
-        begins = word is words[0] or any(end in gap for end in "\r\n")
+        begins = word is words[0] or "\n" in gap
         begins |= any(mark in gap for mark in ".!?") and any(map(str.isspace, gap))
         small = word[0].lower()
         edits.append((*word.span(), small[0].upper() + small[1:] if begins or small == "i" else small))

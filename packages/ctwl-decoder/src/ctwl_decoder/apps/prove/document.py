@@ -10,9 +10,10 @@ from ctwl_protocol import Profile, canonical
 from ctwl_protocol.errors import NonCanonical, ProfileMalformed
 from ctwl_protocol.profile.private import check_private
 
-from ...errors import InputTooLarge, ProofMalformed, ProofUnfounded
+from ...errors import InputTooLarge, NotText, ProofMalformed, ProofUnfounded
 from ...report.model import Report
 from ...report.wording import why_none
+from ...text.alignment import AlignedText, normalize_aligned
 
 __all__ = ["Proof"]
 
@@ -23,7 +24,7 @@ class Proof(BaseModel):
     Attributes:
         format: version of this schema.
         profile: the profile's canonical encoding.
-        text: the text that carries the code.
+        text: the text that carries the code, normalized: a proof has one form, so nothing in it is left to choose.
         code: the code of its strongest span.
     """
 
@@ -48,7 +49,7 @@ class Proof(BaseModel):
                 f"the text carries no code of {profile.name} ({why_none(report)}), so there is nothing to prove; check "
                 "that it is the right profile"
             )
-        return cls(profile=profile.to_bytes(), text=text, code=report.code)
+        return cls(profile=profile.to_bytes(), text=_normalized(text), code=report.code)
 
     def to_bytes(self) -> bytes:
         """The canonical MessagePack.
@@ -73,15 +74,24 @@ class Proof(BaseModel):
         """
         try:
             found = cls.model_validate(canonical.decode(data))
-            if found.opened().to_bytes() != found.profile or found.to_bytes() != data:
-                raise ProofMalformed("the proof, or the profile in it, is not in its one form; ask for the file anew")
+            forms = (
+                (found.opened().to_bytes(), found.profile),
+                (found.to_bytes(), data),
+                (_normalized(found.text), found.text),
+            )
+            if any(one_form != given for one_form, given in forms):
+                raise ProofMalformed("the proof, its profile or its text is not in its one form; ask for the file anew")
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             raise ProofMalformed(f"this is not a proof: {first['msg']}; ask for the file anew") from error
-        except (NonCanonical, ProfileMalformed) as error:
+        except (NonCanonical, NotText, ProfileMalformed) as error:
             raise ProofMalformed(f"this is not a proof: {error}; ask for the file anew") from error
         return found
 
     def opened(self) -> Profile:
         """The profile."""
         return Profile.from_bytes(self.profile)
+
+
+def _normalized(text: str) -> str:
+    return normalize_aligned(AlignedText.of(text)).text
