@@ -30,7 +30,7 @@ a whole ceremony: two of three people sign the root, one key signs the registry:
   ctwl-registry sign root.ctwl b.key
   ctwl-registry add provider registry.ctwl --provider 42 --name Example --contact https://example.org/
   ctwl-registry add model registry.ctwl --provider 42 --version 0 --name "Example 1"
-  ctwl-registry sign registry.ctwl x.key
+  ctwl-registry sign registry.ctwl x.key              root.ctwl is here too: it says that x.key may
   ctwl-registry verify --root root.ctwl registry.ctwl
 a provider's own detector, to which every report that finds its code points:
   ctwl-registry detector registry.ctwl --provider 42 --scheme Ours --url https://example.org/detect
@@ -40,7 +40,7 @@ later, a change, and another key for the registry:
   Y=$(ctwl-registry keygen y.key)
   ctwl-registry rotate root.ctwl root-2.ctwl --registry-key $Y
   ctwl-registry sign root-2.ctwl a.key b.key          where the root's keys change: old and new keys sign
-  ctwl-registry sign registry.ctwl y.key              x.key's signature stays, for clients that lack root 2
+  ctwl-registry sign registry.ctwl y.key --root root-2.ctwl   x.key's stays, for clients that lack root 2
 to follow the registry:
   ctwl-registry update --root root.ctwl registry.ctwl   the first time: get this root over a channel that you trust
   ctwl-registry update root-2.ctwl registry.ctwl      after that
@@ -173,6 +173,8 @@ def _add_signing(commands: _Commands) -> None:
     sign = _command(commands, "sign", actions.sign, "print what a file holds, and sign it with one key or more")
     sign.add_argument("file", metavar="FILE", type=Path)
     sign.add_argument("keys", metavar="KEYFILE", type=Path, nargs="+")
+    help_ = f"the root that lists the keys; may be repeated (default: {actions.ROOT_FILE} in the folder of FILE)"
+    sign.add_argument("--root", metavar="ROOT", type=Path, action="append", dest="roots", help=help_)
 
 
 def _add_following(commands: _Commands) -> None:
