@@ -165,6 +165,14 @@ def test_everything_that_may_change(ceremony: Run) -> None:
     )
 
 
+def test_a_name_that_a_file_has_with_a_byte_order_mark_or_uncomposed_is_the_same(ceremony: Run) -> None:
+    status, said = ceremony(
+        *["add", "certificate", "registry.ctwl", "--commitment"], "ab" * 32, "--owner", "\ufeffCafe\u0301"
+    )
+    assert status == 0, said
+    assert "Caf\u00e9" in good(ceremony, "show registry.ctwl")
+
+
 def test_show_without_a_file_shows_what_the_wheel_brings(run: Run) -> None:
     said = good(run, "show")
     assert said.startswith("test registry, version 1")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -62,6 +63,11 @@ def _hex(text: str) -> bytes:
     return data
 
 
+def _typed(name: str) -> str:
+    """A name as the registry spells it: composed, and without the byte order mark of a file that it comes from."""
+    return unicodedata.normalize("NFC", name.removeprefix("\ufeff"))
+
+
 def _field(text: str) -> tuple[str, int]:
     name, _, bits = text.partition(":")
     if not bits.isdecimal() or len(bits) > 3:
@@ -80,7 +86,7 @@ _DAYS = _shared(
     "--days", required=False, metavar="N", type=int, default=90, help="days until the registry expires (default 90)"
 )
 _CODE = _shared("--provider", dest="code", metavar="PROVIDER", type=int, help="the provider's number, 0 to 1023")
-_NAME = _shared("--name", help="a name on one line")
+_NAME = _shared("--name", type=_typed, help="a name on one line")
 _CONTACT = _shared("--contact", help="a web page (https://...) or a mail address")
 _VERSION = _shared("--version", type=int, help="the model version, 0 to 15")
 _EPOCH = _shared("--epoch", type=int, help="greater than the last one")
@@ -97,7 +103,7 @@ _FIELD = _shared(
     help="a field after the beacon's three, most significant first; 20, 40 or 60 bits in total; may be repeated",
 )
 _COMMITMENT = _shared("--commitment", type=_hex, metavar="HEX", help="the output of ctwl-profile commit")
-_OWNER_NAME = _shared("--owner", help="who has the profile certified")
+_OWNER_NAME = _shared("--owner", type=_typed, help="who has the profile certified")
 
 _PROVIDER_DEFAULTS: dict[str, Any] = {"state": "active", "until": None, "models": [], "epochs": []}
 
@@ -157,7 +163,9 @@ def _add_changes(commands: _Commands) -> None:
     _command(commands, "contact", actions.contact, text, [_CODE, _CONTACT, changed])
     text = "name the provider's own detector, to which reports point; or take it away"
     detector = _command(commands, "detector", actions.detector, text, [_CODE, changed])
-    detector.add_argument("--scheme", metavar="NAME", help="the watermark that it reads, such as SynthID-Text")
+    detector.add_argument(
+        "--scheme", metavar="NAME", type=_typed, help="the watermark that it reads, such as SynthID-Text"
+    )
     detector.add_argument("--url", help="its address: https, a host by name, a path")
     detector.add_argument("--none", action="store_true", help="take it away")
     text = "end a provider, or one of its model versions; nobody else can get the number"
