@@ -294,7 +294,7 @@ def test_the_table_counts_every_vector(capsys: pytest.CaptureFixture[str]) -> No
 ELSEWHERE_CODES = {
     # Of files, folders, options and machines; no question of the protocol.
     "profile-unknown", "proxy-not-found", "proxy-digest-mismatch", "proxy-malformed", "passphrase-missing",
-    "file-unwritable", "registry-error", "registry-unreadable", "entry-unknown",
+    "file-unwritable", "registry-error", "registry-unreadable", "entry-unknown", "key-without-role",
     "token-out-of-range", "device-unavailable", "proof-refused",
 }  # fmt: skip
 

@@ -1,6 +1,7 @@
 """The specification says what the code does: every pinned thing in it is compared."""
 
 import ast
+import hashlib
 import re
 from pathlib import Path
 from typing import get_args
@@ -64,6 +65,11 @@ def test_every_status_code_is_listed_and_every_listed_one_exists() -> None:
     codes |= set(get_args(ctwl_protocol.errors.RegistryCode))
     listed = {code for row in rows("## 11. Status codes") for code in re.findall(r"`([\w-]+)`", row[0])}
     assert codes == listed
+
+
+def test_the_table_of_names_is_the_one_that_the_text_pins() -> None:
+    table = ROOT / "packages/ctwl-protocol/src/ctwl_protocol/registry/spelling.json"
+    assert f"`{hashlib.sha256(table.read_bytes()).hexdigest()}`" in PARTS["registry"]
 
 
 def test_sections_that_the_code_cites_exist() -> None:

@@ -7,6 +7,7 @@ import { commitment, requirePrivate } from "./private.js";
 import { claimedFromBytes } from "../../../packages/ctwl-web/src/profile.js";
 import { as, require } from "../../../packages/ctwl-web/src/refusal.js";
 import { checks } from "../../../packages/ctwl-web/src/schema.js";
+import { lookAlike } from "../../../packages/ctwl-web/src/spelling.js";
 
 const { map, need, integer, oneOf } = checks("proof-malformed");
 
@@ -49,7 +50,7 @@ export function verifyProof(bytes, registry, day, text, alpha, g = 64) {
   // 3.
   require(text === null || normalize(text) === shown, "proof-text-differs", "a proof of another text");
   // 4.
-  const keys = certificates.filter((one) => one.owner === certificate.owner && one.since < day).length * 2 ** g;
+  const keys = certificates.filter((one) => lookAlike(one.owner, certificate.owner) && one.since < day).length * 2 ** g;
   const { spans } = decodeText(profile, shown, alpha / keys);
   const carried = spans.some((span) => span.code === code);
   require(carried, "proof-unfounded", "the text does not carry the code clearly enough");

@@ -23,7 +23,7 @@ export function openSecret(bytes, passphrase, purpose) {
   sized(file.nonce, 12, "nonce");
   need(file.secret instanceof Uint8Array && file.secret.length >= TAG, "secret is too short");
   // Only now the work that costs.
-  const key = scryptSync(utf8(passphrase), file.salt, 32, SCRYPT);
+  const key = scryptSync(utf8(passphrase.normalize("NFC")), file.salt, 32, SCRYPT);
   const cipher = createDecipheriv("chacha20-poly1305", key, file.nonce, { authTagLength: TAG });
   const behind = file.secret.length - TAG;
   cipher.setAAD(utf8(purpose), { plaintextLength: behind });

@@ -42,9 +42,9 @@ NOW = int(time.time())
 
 def trusting() -> Trusted:
     """A test registry: 700 names a detector, 701 was revoked with one, 702 names none."""
-    key = keys.test_key(0)
-    role = drafts.role(1, [keys.public_bytes(key)])
-    root, registry = drafts.first(use="test", root=role, registry=role, now=NOW, root_days=99, days=90)
+    signers = [keys.test_key(0), keys.test_key(1)]
+    roles = [drafts.role(1, [keys.public_bytes(key)]) for key in signers]
+    root, registry = drafts.first(use="test", root=roles[0], registry=roles[1], now=NOW, root_days=99, days=90)
     names = {700: "Seven Hundred", 701: "Revoked", 702: "Silent"}
     for code, name in names.items():
         entry: dict[str, Any] = {"code": code, "name": name, "contact": "mail@sevenhundred.example", "until": None}
@@ -54,8 +54,8 @@ def trusting() -> Trusted:
     for code in (700, 701):
         registry = drafts.set_detector(registry, code, {"scheme": "SynthID-Text", "url": URL})
     registry = drafts.retire(registry, 701, revoke=True)
-    signed = [Envelope.unsigned(document).sign(key).to_bytes() for document in (root, registry)]
-    return begin(signed[0], signed[1])
+    documents = zip((root, registry), signers, strict=True)
+    return begin(*(Envelope.unsigned(document).sign(key).to_bytes() for document, key in documents))
 
 
 TRUSTED = trusting()

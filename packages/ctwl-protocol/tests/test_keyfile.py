@@ -26,6 +26,13 @@ def test_a_secret_comes_back_with_its_passphrase(tmp_path: Path, monkeypatch: py
         secret_file.write_secret(path, b"other", "test/1")
 
 
+def test_a_passphrase_opens_however_its_letters_are_composed() -> None:
+    """A keyboard gives one character for a letter with its accent, some systems two."""
+    composed, parts = "Schl\u00fcssel", "Schlu\u0308ssel"
+    assert secret_file.unlock(secret_file.lock(b"secret", composed, "test/1"), parts, "test/1") == b"secret"
+    assert secret_file.unlock(secret_file.lock(b"secret", parts, "test/1"), composed, "test/1") == b"secret"
+
+
 def test_another_file_is_refused_in_words_for_people(tmp_path: Path) -> None:
     (tmp_path / "letter.txt").write_text("Dear all,")
     with pytest.raises(KeyFileMalformed, match=r"letter\.txt: not a valid secret file: ") as refused:

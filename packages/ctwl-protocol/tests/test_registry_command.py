@@ -88,7 +88,7 @@ def test_a_whole_ceremony(ceremony: Run) -> None:
     good(ceremony, "sign root-2.ctwl a.key c.key")
     status, said = ceremony("verify", "root-2.ctwl", "registry.ctwl")
     assert (status, "threshold-not-met" in said) == (1, True)
-    good(ceremony, "sign registry.ctwl y.key")
+    good(ceremony, "sign registry.ctwl y.key --root root-2.ctwl")
     assert "under root 2" in good(ceremony, "verify --root root.ctwl root-2.ctwl registry.ctwl")
     assert load_trusted().root.version == 1
     assert "version 2" in good(ceremony, "update root-2.ctwl registry.ctwl")
@@ -102,7 +102,7 @@ def test_a_late_follower_starts_from_the_first_root(ceremony: Run) -> None:
     good(ceremony, f"rotate root.ctwl root-2.ctwl --registry-key {other}")
     good(ceremony, "sign root-2.ctwl a.key c.key")
     good(ceremony, "renew registry.ctwl")
-    good(ceremony, "sign registry.ctwl y.key")
+    good(ceremony, "sign registry.ctwl y.key --root root-2.ctwl")
     assert "under root 2" in good(ceremony, "verify --root root.ctwl root-2.ctwl registry.ctwl")
     assert "under root 2" in good(ceremony, "update --root root.ctwl root-2.ctwl registry.ctwl")
     assert load_trusted().root.version == 2
@@ -165,6 +165,14 @@ def test_everything_that_may_change(ceremony: Run) -> None:
     )
 
 
+def test_a_name_that_a_file_has_with_a_byte_order_mark_or_uncomposed_is_the_same(ceremony: Run) -> None:
+    status, said = ceremony(
+        *["add", "certificate", "registry.ctwl", "--commitment"], "ab" * 32, "--owner", "\ufeffCafe\u0301"
+    )
+    assert status == 0, said
+    assert "Caf\u00e9" in good(ceremony, "show registry.ctwl")
+
+
 def test_show_without_a_file_shows_what_the_wheel_brings(run: Run) -> None:
     said = good(run, "show")
     assert said.startswith("test registry, version 1")
@@ -193,17 +201,39 @@ def test_a_refused_update_leaves_the_state_alone(ceremony: Run, tmp_path: Path) 
 
 
 def test_signing_says_what_is_signed_and_takes_several_keys(ceremony: Run) -> None:
-    good(ceremony, "renew registry.ctwl")
-    said = good(ceremony, "sign registry.ctwl x.key a.key")
-    assert said.splitlines()[0].startswith("registry.ctwl: registry 2 of ")
+    good(ceremony, "rotate root.ctwl root-2.ctwl")
+    said = good(ceremony, "sign root-2.ctwl a.key c.key")
+    assert said.splitlines()[0].startswith("root-2.ctwl: root 2 for production")
     assert said.count("signed with") == 2
-    assert len(Envelope.from_bytes(Path("registry.ctwl").read_bytes()).signatures) == 2
+    assert len(Envelope.from_bytes(Path("root-2.ctwl").read_bytes()).signatures) == 2
+
+
+def test_an_old_key_and_a_new_one_sign_a_root_between_them(ceremony: Run) -> None:
+    other = good(ceremony, "keygen d.key")
+    good(ceremony, f"rotate root.ctwl root-2.ctwl --root-threshold 1 --root-key {other}")
+    good(ceremony, "sign root-2.ctwl a.key b.key d.key")
+    good(ceremony, "renew registry.ctwl")
+    good(ceremony, "sign registry.ctwl x.key")
+    good(ceremony, "update --root root.ctwl root-2.ctwl registry.ctwl")
+
+
+def test_what_nobody_would_count_is_not_signed(ceremony: Run) -> None:
+    good(ceremony, "renew registry.ctwl")
+    before = Path("registry.ctwl").read_bytes()
+    for line in ("sign registry.ctwl x.key a.key", "sign root.ctwl x.key"):
+        status, said = ceremony(*line.split())
+        assert (status, "ctwl-registry: key-without-role: " in said, "signed with" in said) == (2, True, False)
+    Path("root.ctwl").rename("first.ctwl")
+    status, said = ceremony("sign", "registry.ctwl", "x.key")
+    assert (status, "--root" in said, Path("registry.ctwl").read_bytes()) == (2, True, before)
+    good(ceremony, "sign registry.ctwl x.key --root first.ctwl")
 
 
 @pytest.mark.parametrize(
     ("line", "code"),
     [
         ("add provider registry.ctwl --provider 42 --name Again --contact https://example.org/", "code-reused"),
+        ("add provider registry.ctwl --provider 43 --name EXAMP1E --contact https://example.org/", "names-alike"),
         ("add provider registry.ctwl --provider 1024 --name Big --contact https://example.org/", "registry-malformed"),
         ("add provider registry.ctwl --provider 9 --name Bad --contact nowhere", "registry-malformed"),
         ("add provider registry.ctwl --provider 99999999999999999999 --name A --contact a@b.c", "non-canonical"),
@@ -248,9 +278,12 @@ def test_errors_end_in_one_line_and_change_nothing(ceremony: Run, tmp_path: Path
 
 def test_a_production_root_refuses_test_keys(run: Run) -> None:
     exposed = keys.public_bytes(keys.test_key(0)).hex()
-    status, said = run("init", "--use", "production", "--root-key", exposed, "--registry-key", exposed)
+    other = keys.public_bytes(keys.test_key(1)).hex()
+    status, said = run("init", "--use", "production", "--root-key", exposed, "--registry-key", other)
     assert (status, said.startswith("ctwl-registry: test-key-in-production: ")) == (2, True)
-    good(run, f"init --use test --root-key {exposed} --registry-key {exposed}")
+    status, said = run("init", "--use", "test", "--root-key", exposed, "--registry-key", exposed)
+    assert (status, said.startswith("ctwl-registry: key-in-two-roles: ")) == (2, True)
+    good(run, f"init --use test --root-key {exposed} --registry-key {other}")
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from ctwl_protocol.registry.workflow import begin, update
 
 DAY = 86_400
 NOW = 1_800_000_000
-KEY = keys.test_key(0)
+KEY, OTHER = keys.test_key(0), keys.test_key(1)
 
 codes = st.integers(0, 4)
 small = st.integers(0, 3)
@@ -64,9 +64,9 @@ changes = st.one_of(
 
 
 def first() -> tuple[bytes, Envelope]:
-    role = drafts.role(1, [keys.public_bytes(KEY)])
-    root, registry = drafts.first(use="test", root=role, registry=role, now=NOW, root_days=999, days=90)
-    return Envelope.unsigned(root).sign(KEY).to_bytes(), Envelope.unsigned(registry).sign(KEY)
+    roles = {"root": drafts.role(1, [keys.public_bytes(OTHER)]), "registry": drafts.role(1, [keys.public_bytes(KEY)])}
+    root, registry = drafts.first(use="test", **roles, now=NOW, root_days=999, days=90)
+    return Envelope.unsigned(root).sign(OTHER).to_bytes(), Envelope.unsigned(registry).sign(KEY)
 
 
 @settings(max_examples=60)
@@ -136,7 +136,7 @@ def test_the_next_root_keeps_what_is_not_changed(refused: Any) -> None:
     root, _ = first()
     old = Envelope.from_bytes(root).document()
     new = drafts.next_root(
-        old, root=None, registry=drafts.role(1, [keys.public_bytes(keys.test_key(1))]), now=NOW, root_days=1
+        old, root=None, registry=drafts.role(1, [keys.public_bytes(keys.test_key(2))]), now=NOW, root_days=1
     )
     assert (new.version, new.root, new.expires) == (2, old.root, NOW + DAY)
     with refused("key-unsuitable"):

@@ -9,7 +9,10 @@ export const ascii = (text) => Uint8Array.from(text, (character) => character.ch
 export const utf8 = (text) => ENCODER.encode(text);
 
 /** Byte strings one behind the other. */
-export function concat(...parts) {
+export const concat = (...parts) => joined(parts);
+
+/** The same of an array, which may have any length: arguments are few. */
+export function joined(parts) {
   const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;
   for (const part of parts) {

@@ -1,5 +1,5 @@
 /** 4.1 Canonical encoding: MessagePack in one form only. */
-import { compare, concat, equal, utf8 } from "./bytes.js";
+import { compare, equal, joined, utf8 } from "./bytes.js";
 import { Refusal } from "./refusal.js";
 
 export const MAX_BYTES = 65_536;
@@ -15,7 +15,7 @@ const refuse = (why) => {
 export function encode(value) {
   const parts = [];
   write(value, 0, parts);
-  return concat(...parts);
+  return joined(parts);
 }
 
 /** The value of canonical bytes. Maps have no prototype; integers outside the safe ones are bigint. */

@@ -5,16 +5,17 @@ import { layout } from "./layouts.js";
 import { as, require } from "./refusal.js";
 import { MAX_TIME, MAX_VERSION } from "./root.js";
 import { checks } from "./schema.js";
+import { isName, looksOf } from "./spelling.js";
 
 const MAX_BYTES = 1_048_576;
 const MAX_ENTRIES = 16_384;
 const STATES = ["active", "retired", "revoked"];
 const WORD = /^[a-z][a-z0-9_]{0,31}$/;
-const HTTPS = /^https:\/\/[A-Za-z0-9.~:/?#@!$&*+,;=%_-]+$/;
-const MAIL = /^[A-Za-z0-9.+_-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+$/;
 const LABEL = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?";
 const HOST = `(?:${LABEL}\\.)+[A-Za-z][A-Za-z0-9-]{0,61}[A-Za-z0-9]`;
-const DETECTOR = new RegExp(`^https://${HOST}(?:/(?:[A-Za-z0-9._~!$&*+,;=@:/-]|%[0-9A-Fa-f]{2})*)?$`);
+const PAGE = new RegExp(`^https://${HOST}(?:/(?:[A-Za-z0-9._~!$&*+,;=@:/-]|%[0-9A-Fa-f]{2})*)?$`);
+const MAIL = new RegExp(`^[A-Za-z0-9.+_-]+@${HOST}$`);
+const MAX_ADDRESS = 200;
 
 const { map, need, integer, bytes, text, oneOf, array } = checks("registry-malformed");
 
@@ -42,7 +43,19 @@ export function readRegistry(payload) {
     require(!taken.has(what), "code-reused", `${what} is in the registry already`);
     taken.add(what);
   }
+  requireApart(registry.entries.filter(({ kind, state }) => kind === "provider" && state === "active"));
   return registry;
+}
+
+/** No two of these providers have names that look alike. */
+function requireApart(providers) {
+  const owners = new Map();
+  for (const { code, name: called } of providers) {
+    for (const look of looksOf(called)) {
+      require((owners.get(look) ?? code) === code, "names-alike", `the name of provider ${code} looks like another's`);
+      owners.set(look, code);
+    }
+  }
 }
 
 /** What no two entries share. */
@@ -51,13 +64,11 @@ const identity = (entry) =>
 
 const time = (value, what) => integer(value, 0, MAX_TIME, what);
 
-/** 1 to 100 characters, none of general category C or Z but the space, no space at the ends. */
-function name(value, what) {
-  need(typeof value === "string", `${what} is not a string`);
-  const length = Array.from(value).length;
-  need(length >= 1 && length <= 100, `${what} has 1 to 100 characters`);
-  need(!/[\p{C}\p{Z}]/u.test(value.replaceAll(" ", "")), `${what} has a character that does not show`);
-  need(value.trim() === value, `${what} has a space at an end`);
+const name = (value, what) => need(isName(value), `${what} is not spelled as a name`);
+
+function address(value, forms, what) {
+  need(typeof value === "string" && value.length <= MAX_ADDRESS, `${what} is not a short string`);
+  need(forms.some((form) => form.test(value)), `${what} is not of its form`);
 }
 
 /** `until` is nil or no earlier than `since`. */
@@ -72,8 +83,7 @@ function provider(entry) {
   map(entry, Object.hasOwn(entry, "detector") ? [...fields, "detector"] : fields, "a provider");
   integer(entry.code, 0, 1023, "code");
   name(entry.name, "name");
-  need(typeof entry.contact === "string" && entry.contact.length <= 200, "contact is not a short string");
-  need(HTTPS.test(entry.contact) || MAIL.test(entry.contact), "contact is no https address and no mail address");
+  address(entry.contact, [PAGE, MAIL], "contact");
   if (Object.hasOwn(entry, "detector")) detector(entry.detector);
   oneOf(entry.state, STATES, "state");
   time(entry.since, "since");
@@ -101,8 +111,7 @@ function provider(entry) {
 function detector(value) {
   map(value, ["scheme", "url"], "a detector");
   name(value.scheme, "a detector's scheme");
-  need(typeof value.url === "string" && value.url.length <= 200, "a detector's url is not a short string");
-  text(value.url, DETECTOR, "a detector's url");
+  address(value.url, [PAGE], "a detector's url");
 }
 
 function registeredLayout(entry, taken, names) {
@@ -163,5 +172,6 @@ function requireKept(old, entry, issued) {
   altered(models.length >= oldModels.length && epochs.length >= oldEpochs.length);
   oldModels.forEach((model, i) => altered(same({ ...model, until: model.until ?? models[i].until }, models[i])));
   oldEpochs.forEach((epoch, i) => altered(same(epoch, epochs[i])));
+  if (oldUntil !== end) requireNotBefore(end, issued);
   epochs.slice(oldEpochs.length).forEach(({ since }) => requireNotBefore(since, issued));
 }

@@ -1,5 +1,5 @@
 /** 9.6 Root. */
-import { ascii, compare, equal, sha256 } from "./bytes.js";
+import { ascii, compare, equal, hex, sha256 } from "./bytes.js";
 import { decode } from "./canonical.js";
 import { isSuitable, publicKeyOf } from "./ed25519.js";
 import { as, require } from "./refusal.js";
@@ -31,6 +31,7 @@ export function readRoot(payload) {
   role(root.registry, "registry");
   const keys = [...root.root.keys, ...root.registry.keys];
   require(keys.every(isSuitable), "key-unsuitable", "a key that may not be enrolled");
+  require(new Set(keys.map(hex)).size === keys.length, "key-in-two-roles", "one key signs roots and registries");
   const test = keys.some((key) => TEST_KEYS.some((one) => equal(one, key)));
   require(root.use === "test" || !test, "test-key-in-production", "everybody can sign with a test key");
   return root;

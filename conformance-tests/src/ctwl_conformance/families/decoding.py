@@ -109,8 +109,8 @@ def _registered(data: JSON) -> JSON:
 def _entry(provider: int, versions: list[int]) -> ProviderEntry:
     models = tuple(ModelVersion(version=version, name="a model", since=0, until=None) for version in versions)
     return ProviderEntry(
-        kind="provider", code=provider, name="a provider", contact="https://example.com", state="active", since=0,
-        until=None, models=models, epochs=(),
+        kind="provider", code=provider, name=f"provider {provider}", contact="https://example.com", state="active",
+        since=0, until=None, models=models, epochs=(),
     )  # fmt: skip
 
 

@@ -117,6 +117,7 @@ MODULES: dict[str, Module] = {
             ", le=64)]]": "a layout has at most 60 bits behind its beacon",
         },
     ),
+    "ctwl_protocol.registry.spelling": Module(("registry",)),
     "ctwl_protocol.registry.envelope": Module(
         ("envelope", "pre-authentication"), {'format="ctwl-envelope/1"': "only operators sign"}
     ),

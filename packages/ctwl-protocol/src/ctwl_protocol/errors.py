@@ -205,6 +205,8 @@ RegistryCode = Literal[
     "signature-repeated",  # an envelope that a key signed twice
     "threshold-not-met",  # too few valid signatures by the keys of a role
     "key-unsuitable",  # a public key that no root may list: low order, not canonical, or off the curve
+    "key-in-two-roles",  # a root that lets one key sign roots and registries
+    "key-without-role",  # a signature that nobody would count
     "test-key-in-production",  # a root for production that lists a key whose secret is public
     "root-malformed",  # a root document that breaks the schema or a bound
     "root-out-of-sequence",  # a root whose version is not the one after the trusted root's
@@ -215,10 +217,11 @@ RegistryCode = Literal[
     "registry-forked",  # two different registries of one version
     "registry-expired",  # an update to a registry that has expired (freeze attack)
     "code-reused",  # two entries of a registry for one provider code, layout number or commitment
+    "names-alike",  # two active providers whose names look alike
     "entry-unknown",  # the registry has no such entry
     "entry-removed",  # a registry that lacks an entry of the trusted one
     "entry-altered",  # a registry that changes what a trusted entry says, beyond what may change
-    "entry-backdated",  # an appended certificate or epoch that begins in the past
+    "entry-backdated",  # a new certificate or epoch, or the end of a provider, dated in the past
     "clock-set-back",  # a clock that is behind a time already seen
     "registry-state-malformed",  # a stored trusted state that is damaged
 ]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import getpass
 import os
 import sys
+import unicodedata
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Literal
@@ -97,7 +98,7 @@ def is_locked(data: bytes) -> bool:
 
 def _key(passphrase: str, salt: bytes) -> bytes:
     try:
-        typed = passphrase.encode()
+        typed = unicodedata.normalize("NFC", passphrase).encode()  # keyboards and systems compose letters or not
     except UnicodeEncodeError as error:  # an environment variable whose bytes are not UTF-8
         what = f"the passphrase is not UTF-8; correct {PASSPHRASE.name}, or type the passphrase"
         raise PassphraseMissing(what) from error

@@ -16,7 +16,8 @@ def check_append_only(old: Registry, new: Registry) -> None:
 
     These changes are allowed: append an entry, a model or an epoch; change a contact; name, change or take away a
     detector; move a state on, from active to retired to revoked; set ``until`` once. An appended certificate or epoch
-    may not begin before the old registry's ``issued``, because its time decides what earlier texts mean.
+    may not begin, and a provider may not end, before the old registry's ``issued``, because these times decide what
+    earlier texts mean. Else a thief of the keys could revoke a code for all of the past.
 
     Raises:
         RegistryError: ``entry-removed``, ``entry-altered`` or ``entry-backdated``.
@@ -34,6 +35,7 @@ def check_append_only(old: Registry, new: Registry) -> None:
                 "entry-altered", f"the registry changes {was.label} beyond what may change; restore what it said"
             )
         if isinstance(was, ProviderEntry) and isinstance(now, ProviderEntry):
+            _check_end(was, now, old.issued)
             _check_epochs(now, now.epochs[len(was.epochs) :], old.issued)
     for entry in new.entries[len(old.entries) :]:
         if isinstance(entry, CertificateEntry) and entry.since < old.issued:
@@ -59,6 +61,15 @@ def _may_follow(was: Entry, now: Entry) -> bool:
 
 def _may_end(was: ModelVersion, now: ModelVersion) -> bool:
     return was in (now, now.model_copy(update={"until": None}))
+
+
+def _check_end(was: ProviderEntry, now: ProviderEntry, issued: int) -> None:
+    if was.until is None and now.until is not None and now.until < issued:
+        raise RegistryError(
+            "entry-backdated",
+            f"{now.label} ends before the trusted registry was issued, which said that it was active; let it end "
+            "on the day when this is said",
+        )
 
 
 def _check_epochs(owner: ProviderEntry, appended: tuple[Epoch, ...], issued: int) -> None:

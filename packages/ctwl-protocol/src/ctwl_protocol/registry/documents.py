@@ -13,6 +13,7 @@ from ..records.layouts import LAYOUTS, Layout
 from ..schema import Bytes32, Document, Many, Part
 from .entries import CertificateEntry, Entry, LayoutEntry, ModelVersion, ProviderEntry, Time
 from .keys import check_key, test_public_keys
+from .spelling import looks
 
 __all__ = ["REGISTRY", "ROOT", "Registry", "Role", "Root", "Use"]
 
@@ -46,7 +47,7 @@ class Role(Part):
 
 
 class Root(Document):
-    """Whose keys sign the next root, and whose keys sign the registry.
+    """Whose keys sign the next root, and whose keys sign the registry. No key does both.
 
     Attributes:
         use: "production", or "test" for a registry that binds nobody.
@@ -67,6 +68,12 @@ class Root(Document):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
+        shared = set(self.root.keys).intersection(self.registry.keys)
+        if shared:
+            raise RegistryError(
+                "key-in-two-roles",
+                f"{min(shared).hex()} signs roots and registries; its theft would cost both, so generate one for each",
+            )
         exposed = test_public_keys().intersection(self.root.keys + self.registry.keys)
         if self.use == "production" and exposed:
             raise RegistryError(
@@ -114,7 +121,21 @@ class Registry(Document):
                 raise ValueError("a certificate is dated after the registry that states it")
         if len({entry.name for entry in self.layouts()}) < len(self.layouts()):
             raise ValueError("two layouts have one name")
+        self._check_names()
         return self
+
+    def _check_names(self) -> None:
+        """No two active providers have names that a reader takes for one."""
+        taken: dict[str, int] = {}
+        for entry in self.entries:
+            if not isinstance(entry, ProviderEntry) or entry.state != "active":
+                continue
+            for look in looks(entry.name):
+                if (other := taken.setdefault(look, entry.code)) != entry.code:
+                    raise RegistryError(
+                        "names-alike",
+                        f"the names of the active providers {other} and {entry.code} look alike; choose another name",
+                    )
 
     @cached_property
     def _by_identity(self) -> dict[object, ProviderEntry | LayoutEntry | CertificateEntry]:
@@ -158,6 +179,12 @@ class Registry(Document):
         """Who had a commitment to a private profile certified, and when; None where nobody had."""
         found = self._by_identity.get(("certificate", commitment))
         return found if isinstance(found, CertificateEntry) else None
+
+    def certificates_of(self, owner: str) -> list[CertificateEntry]:
+        """The certificates whose owner's name looks like this one: who has one spelled otherwise is no other owner."""
+        alike = looks(owner)
+        entries = (entry for entry in self.entries if isinstance(entry, CertificateEntry))
+        return [entry for entry in entries if not alike.isdisjoint(looks(entry.owner))]
 
     def expired(self, at: int) -> bool:
         """Whether this version has expired at a time in Unix seconds; decoders still use it."""

@@ -6,6 +6,7 @@ retired (spec 9.6, Registry).
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -22,6 +23,7 @@ from ..errors import LayoutMalformed
 from ..records import layouts
 from ..records.sealing import MAX_EPOCH
 from ..schema import Bytes32, Many, Part, as_tuple
+from .spelling import check_name
 
 __all__ = [
     "CertificateEntry",
@@ -35,14 +37,8 @@ __all__ = [
 ]
 
 
-def _on_one_line(text: str) -> str:
-    if not text.isprintable() or text != text.strip():
-        raise ValueError("a name has printable characters only, and no space at its ends")
-    return text
-
-
-Line = Annotated[str, Field(min_length=1, max_length=100), AfterValidator(_on_one_line)]
-"""A name for people. Nothing in it can steer a terminal: no controls, no direction marks, no line ends."""
+Name = Annotated[str, Field(min_length=1, max_length=100), AfterValidator(check_name)]
+"""A name for people."""
 
 Time = Annotated[int, Field(ge=0, lt=253_402_300_800)]
 """Unix seconds, up to the year 9999."""
@@ -50,19 +46,32 @@ Time = Annotated[int, Field(ge=0, lt=253_402_300_800)]
 ProviderCode = Annotated[int, Field(ge=0, lt=1 << 10)]
 Version = Annotated[int, Field(ge=0, lt=1 << 4)]
 
-_PAGE = r"https://[A-Za-z0-9.~:/?#@!$&*+,;=%_-]+"
-_MAIL = r"[A-Za-z0-9.+_-]+@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+"
-
-Contact = Annotated[str, Field(max_length=200, pattern=f"^({_PAGE}|{_MAIL})$")]
-"""A web page (https) or a mail address."""
-
 _LABEL = "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 _HOST = rf"({_LABEL}\.)+[A-Za-z][A-Za-z0-9-]{{0,61}}[A-Za-z0-9]"
 _PATH = r"(/([A-Za-z0-9._~!$&*+,;=@:/-]|%[0-9A-Fa-f]{2})*)?"
 
-DetectorUrl = Annotated[str, Field(max_length=200, pattern=f"^https://{_HOST}{_PATH}$")]
-"""Where a detector is: https, a host by name, a path. No credentials, port, query or fragment, and no IP address: the
-last label of the host begins with a letter."""
+_PAGE, _MAIL = f"https://{_HOST}{_PATH}", f"[A-Za-z0-9.+_-]+@{_HOST}"
+
+
+def _of_form(pattern: str, advice: str) -> AfterValidator:
+    form = re.compile(pattern)
+
+    def check(text: str) -> str:
+        if not form.fullmatch(text):
+            raise ValueError(advice)
+        return text
+
+    return AfterValidator(check)
+
+
+_SAID = "https://, a host by name, then nothing or a path, without a port, a query or a fragment"
+
+Url = Annotated[str, Field(max_length=200), _of_form(_PAGE, f"give {_SAID}")]
+"""A web page: https, a host by name, a path. No credentials, port, query or fragment, and no IP address: the last label
+of the host begins with a letter. So every reader of addresses, and every person, sees the same host."""
+
+Contact = Annotated[str, Field(max_length=200), _of_form(f"{_PAGE}|{_MAIL}", f"give a mail address, or {_SAID}")]
+"""A web page or a mail address."""
 
 State = Literal["active", "retired", "revoked"]
 """No new texts are written with a retired code; from ``until`` on, a revoked code is no evidence, whoever wrote it."""
@@ -72,7 +81,7 @@ class ModelVersion(Part):
     """One model version of a provider; ``until`` is None while it is in use."""
 
     version: Version
-    name: Line
+    name: Name
     since: Time
     until: Time | None
 
@@ -97,8 +106,8 @@ class Detector(Part):
         url: where to ask (spec section 9.8 recommends how). Nothing in these packages ever asks by itself.
     """
 
-    scheme: Line
-    url: DetectorUrl
+    scheme: Name
+    url: Url
 
 
 def _not_nil(value: object) -> object:
@@ -144,7 +153,7 @@ class ProviderEntry(_Entry):
 
     kind: Literal["provider"]
     code: ProviderCode
-    name: Line
+    name: Name
     contact: Contact
     state: State
     since: Time
@@ -223,7 +232,7 @@ class CertificateEntry(_Entry):
 
     kind: Literal["certificate"]
     commitment: Bytes32
-    owner: Line
+    owner: Name
     since: Time
 
 

@@ -198,5 +198,4 @@ def _carried(proof: Proof, decoder: Decoder, charge: tuple[int, int], alpha: flo
 
 def _certificates(registry: Registry, owner: str, appeared: int) -> int:
     """How many profiles an owner had certified in time; each is a chance to find a code in any text."""
-    entries = (entry for entry in registry.entries if isinstance(entry, CertificateEntry))
-    return sum(entry.owner == owner and entry.since < appeared for entry in entries)
+    return sum(entry.since < appeared for entry in registry.certificates_of(owner))

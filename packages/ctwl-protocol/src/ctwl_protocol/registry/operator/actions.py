@@ -22,7 +22,10 @@ from ..keys import public_bytes, read_key, write_key
 from ..workflow import Trusted
 from . import display, drafts
 
-__all__ = ["Action"]
+__all__ = ["ROOT_FILE", "Action"]
+
+ROOT_FILE = "root.ctwl"
+"""The name of the first root's file, where no other is given."""
 
 Action = Callable[[argparse.Namespace], int | None]
 """Does a subcommand's work; the exit status, or None for 0."""
@@ -97,11 +100,18 @@ def rotate(arguments: argparse.Namespace) -> None:
 
 
 def sign(arguments: argparse.Namespace) -> None:
-    """Print what a file holds, then sign it with each key."""
+    """Print what a file holds, then sign it with each key, if every one has the role."""
     envelope = _read(arguments.file)
     print(f"{arguments.file}: {display.summary(envelope)}", flush=True)  # before a passphrase is asked for
+    counted = _counted_keys(envelope, arguments.roots or _beside(arguments.file))
     keys = {path: read_key(path) for path in arguments.keys}
-    for key in keys.values():
+    for path, key in keys.items():
+        if public_bytes(key) not in counted:
+            raise RegistryError(
+                "key-without-role",
+                f"{path}: no root that is known here lets this key sign {arguments.file}, so nobody would count its "
+                "signature; use another key, or name the root that lists it by --root",
+            )
         envelope = envelope.sign(key)
     write_atomically(arguments.file, envelope.to_bytes())
     for path, key in keys.items():
@@ -158,6 +168,20 @@ def _role(old: Role, threshold: int | None, keys: list[bytes] | None) -> dict[st
     if threshold is None and keys is None:
         return None
     return drafts.role(old.threshold if threshold is None else threshold, keys or list(old.keys))
+
+
+def _counted_keys(envelope: Envelope, roots: Sequence[Path]) -> set[bytes]:
+    """The keys whose signatures count on an envelope: by roots, and on a root also by itself."""
+    known = [Root.from_bytes(_read(path, ROOT).payload) for path in roots]
+    if envelope.type == REGISTRY:
+        return {key for root in known for key in root.registry.keys}
+    return {key for root in [*known, Root.from_bytes(envelope.payload)] for key in root.root.keys}
+
+
+def _beside(file: Path) -> list[Path]:
+    """The root in a file's folder, under the name that ``init`` gives it; none where there is none."""
+    root = file.with_name(ROOT_FILE)
+    return [root] if root.exists() else []
 
 
 def _must_be_new(path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -30,7 +31,7 @@ a whole ceremony: two of three people sign the root, one key signs the registry:
   ctwl-registry sign root.ctwl b.key
   ctwl-registry add provider registry.ctwl --provider 42 --name Example --contact https://example.org/
   ctwl-registry add model registry.ctwl --provider 42 --version 0 --name "Example 1"
-  ctwl-registry sign registry.ctwl x.key
+  ctwl-registry sign registry.ctwl x.key              root.ctwl is here too: it says that x.key may
   ctwl-registry verify --root root.ctwl registry.ctwl
 a provider's own detector, to which every report that finds its code points:
   ctwl-registry detector registry.ctwl --provider 42 --scheme Ours --url https://example.org/detect
@@ -40,7 +41,7 @@ later, a change, and another key for the registry:
   Y=$(ctwl-registry keygen y.key)
   ctwl-registry rotate root.ctwl root-2.ctwl --registry-key $Y
   ctwl-registry sign root-2.ctwl a.key b.key          where the root's keys change: old and new keys sign
-  ctwl-registry sign registry.ctwl y.key              x.key's signature stays, for clients that lack root 2
+  ctwl-registry sign registry.ctwl y.key --root root-2.ctwl   x.key's stays, for clients that lack root 2
 to follow the registry:
   ctwl-registry update --root root.ctwl registry.ctwl   the first time: get this root over a channel that you trust
   ctwl-registry update root-2.ctwl registry.ctwl      after that
@@ -62,6 +63,11 @@ def _hex(text: str) -> bytes:
     return data
 
 
+def _typed(name: str) -> str:
+    """A name as the registry spells it: composed, and without the byte order mark of a file that it comes from."""
+    return unicodedata.normalize("NFC", name.removeprefix("\ufeff"))
+
+
 def _field(text: str) -> tuple[str, int]:
     name, _, bits = text.partition(":")
     if not bits.isdecimal() or len(bits) > 3:
@@ -80,7 +86,7 @@ _DAYS = _shared(
     "--days", required=False, metavar="N", type=int, default=90, help="days until the registry expires (default 90)"
 )
 _CODE = _shared("--provider", dest="code", metavar="PROVIDER", type=int, help="the provider's number, 0 to 1023")
-_NAME = _shared("--name", help="a name on one line")
+_NAME = _shared("--name", type=_typed, help="a name on one line")
 _CONTACT = _shared("--contact", help="a web page (https://...) or a mail address")
 _VERSION = _shared("--version", type=int, help="the model version, 0 to 15")
 _EPOCH = _shared("--epoch", type=int, help="greater than the last one")
@@ -97,7 +103,7 @@ _FIELD = _shared(
     help="a field after the beacon's three, most significant first; 20, 40 or 60 bits in total; may be repeated",
 )
 _COMMITMENT = _shared("--commitment", type=_hex, metavar="HEX", help="the output of ctwl-profile commit")
-_OWNER_NAME = _shared("--owner", help="who has the profile certified")
+_OWNER_NAME = _shared("--owner", type=_typed, help="who has the profile certified")
 
 _PROVIDER_DEFAULTS: dict[str, Any] = {"state": "active", "until": None, "models": [], "epochs": []}
 
@@ -157,7 +163,9 @@ def _add_changes(commands: _Commands) -> None:
     _command(commands, "contact", actions.contact, text, [_CODE, _CONTACT, changed])
     text = "name the provider's own detector, to which reports point; or take it away"
     detector = _command(commands, "detector", actions.detector, text, [_CODE, changed])
-    detector.add_argument("--scheme", metavar="NAME", help="the watermark that it reads, such as SynthID-Text")
+    detector.add_argument(
+        "--scheme", metavar="NAME", type=_typed, help="the watermark that it reads, such as SynthID-Text"
+    )
     detector.add_argument("--url", help="its address: https, a host by name, a path")
     detector.add_argument("--none", action="store_true", help="take it away")
     text = "end a provider, or one of its model versions; nobody else can get the number"
@@ -173,6 +181,8 @@ def _add_signing(commands: _Commands) -> None:
     sign = _command(commands, "sign", actions.sign, "print what a file holds, and sign it with one key or more")
     sign.add_argument("file", metavar="FILE", type=Path)
     sign.add_argument("keys", metavar="KEYFILE", type=Path, nargs="+")
+    help_ = f"the root that lists the keys; may be repeated (default: {actions.ROOT_FILE} in the folder of FILE)"
+    sign.add_argument("--root", metavar="ROOT", type=Path, action="append", dest="roots", help=help_)
 
 
 def _add_following(commands: _Commands) -> None:

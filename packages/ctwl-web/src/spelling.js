@@ -1,0 +1,31 @@
+/** 9.6 Names: how they are spelled, and which of them look alike. */
+import { SPELLING } from "./spelling-table.js";
+
+const code = (number) => `\\u{${number.toString(16)}}`;
+const CHARACTERS = new RegExp(`^[${SPELLING.characters.map(([first, last]) => `${code(first)}-${code(last)}`).join("")}]+$`, "u");
+const MAX_CHARACTERS = 100;
+/** A mark on nothing that carries one, or a tower of marks. */
+const LOOSE = /(?:^|[^\p{L}\p{M}])\p{M}|\p{M}{5}/u;
+
+/** Whether a string is spelled as a name. */
+export const isName = (value) =>
+  typeof value === "string" &&
+  CHARACTERS.test(value) &&
+  Array.from(value).length <= MAX_CHARACTERS &&
+  value.normalize("NFC") === value &&
+  !value.split(" ").includes("") &&
+  !LOOSE.test(value);
+
+/** Whether two names share a skeleton. */
+export function lookAlike(one, other) {
+  const looks = looksOf(one);
+  return looksOf(other).some((look) => looks.includes(look));
+}
+
+/** The skeletons (UTS #39, without spaces and punctuation, in capitals) of a name, its capitals and its small letters. */
+export const looksOf = (name) => [name, name.toUpperCase(), name.toLowerCase()].map(skeleton);
+
+function skeleton(name) {
+  const shown = Array.from(name.normalize("NFD"), (part) => (Object.hasOwn(SPELLING.looks, part) ? SPELLING.looks[part] : part));
+  return shown.join("").normalize("NFD").toUpperCase();
+}
