@@ -122,6 +122,10 @@ def passages_of(text: str) -> Made:
     return cut
 
 
+WORST = 12
+"""So many beacons that fit a kind are named: the registry's tool warns of them."""
+
+
 def messages(file: Path) -> str:
     """The translated messages of a catalogue of GNU gettext."""
     with file.open("rb") as catalogue:
@@ -170,11 +174,11 @@ def fit(decoder: Decoder, text: str, way: ScoreName) -> NDArray[np.float64]:
     return best
 
 
-def worst_beacon(decoder: Decoder, texts: Sequence[str], way: ScoreName) -> tuple[int, int]:
-    """The (provider, version) that fits texts best on average."""
+def worst_beacons(decoder: Decoder, texts: Sequence[str], way: ScoreName) -> list[tuple[int, int]]:
+    """The pairs of (provider, version) that fit texts best on average, the worst of them first."""
     fitting = np.mean([fit(decoder, text, way) for text in texts], axis=0)
-    beacon = Beacon.from_code(int(fitting.argmax()) * NONCES)
-    return beacon.provider, beacon.version
+    beacons = [Beacon.from_code(int(place) * NONCES) for place in np.argsort(-fitting, kind="stable")[:WORST]]
+    return [(beacon.provider, beacon.version) for beacon in beacons]
 
 
 def totals(rows: Sequence[Mapping[str, Any]], way: str) -> dict[str, dict[str, int]]:
@@ -200,9 +204,9 @@ def main(options: Options) -> Result:
         half = options.texts // 2
         row: dict[str, Any] = {"kind": name}
         for way in WAYS:
-            beacon = worst_beacon(decoder, texts[:half], way)
+            beacon, *others = worst_beacons(decoder, texts[:half], way)
             p_values = [decoder.decode(text, score=way, beacons=[beacon]).p_value for text in texts[half:]]
-            row[way] = {"beacon": list(beacon), "p": p_values}
+            row[way] = {"beacon": list(beacon), "next worst": list(map(list, others)), "p": p_values}
             for level in LEVELS:
                 low = [text for text, p in zip(texts[half:], p_values, strict=True) if p <= level]
                 found = [decoder.decode(text, score=way, beacons=[beacon], alpha=level).detected for text in low]
