@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import sys
-from pathlib import Path
+
+from ctwl_protocol.files import read_bounded, what_helps
 
 from ..errors import InputTooLarge, InputUnreadable, NotText
 from ..options import MAX_BYTES
@@ -48,18 +50,13 @@ def read_bytes(name: str, most: int = MAX_BYTES) -> bytes:
     try:
         if name == "-" and sys.stdin is None:
             raise InputUnreadable("standard input is closed; name a text file, or pipe a text in")
-        if name == "-":
-            data = sys.stdin.buffer.read(most + 1)
-        else:
-            with Path(name).open("rb") as file:
-                data = file.read(most + 1)
+        return read_bounded(sys.stdin.buffer if name == "-" else name, most)
     except IsADirectoryError as error:
         raise InputUnreadable(f"{name} is a folder; ctwl-decode scan reads folders") from error
     except OSError as error:
-        raise InputUnreadable(f"cannot read {name}: {error.strerror}") from error
-    if len(data) > most:
-        raise InputTooLarge(f"{_shown(name)} has more than {most} bytes; cut it into parts")
-    return data
+        if error.errno == errno.EFBIG:
+            raise InputTooLarge(f"{_shown(name)} has more than {most} bytes; cut it into parts") from error
+        raise InputUnreadable(f"cannot read {_shown(name)}: {error.strerror}{what_helps(error)}") from error
 
 
 def _shown(name: str) -> str:
