@@ -23,19 +23,21 @@ def has_surrogates(text: str) -> bool:
     return not text.isascii() and _SURROGATE.search(text) is not None
 
 
-def text_of(data: bytes, name: str) -> str:
-    """The text in bytes that should be UTF-8.
+def text_of(data: bytes, name: str, charset: str = "utf-8") -> str:
+    """The text in bytes that should be of a charset.
 
     Raises:
-        NotText: they are not UTF-8, or hold zero bytes.
+        NotText: they are not, or hold the character 0.
     """
-    if b"\0" in data:
-        raise NotText(f"{name} is no plain text; {_SAVE}")
     try:
-        return data.decode()
+        text = data.decode(charset)
     except UnicodeDecodeError as error:
-        where = f"byte {error.start}, 0x{data[error.start]:02x}, is not UTF-8"
-        raise NotText(f"{name} is no plain text ({where}); {_SAVE}") from error
+        wrong = data[error.start : error.start + 1].hex()
+        where = "" if b"\0" in data else f" (byte {error.start}, 0x{wrong}, is not {charset.upper()})"
+        raise NotText(f"{name} is no plain text{where}; {_SAVE}") from error
+    if "\0" in text:
+        raise NotText(f"{name} is no plain text; {_SAVE}")
+    return text
 
 
 def read_bytes(name: str, most: int = MAX_BYTES) -> bytes:
