@@ -516,6 +516,16 @@ def test_a_body_has_one_length_and_pieces_of_some_size(client: httpx.Client, sen
             assert re.findall(rb"HTTP/1.1 (\d+)", raw.recv(1 << 16)) == [status]
 
 
+def test_a_body_of_a_stated_length_may_come_byte_by_byte(client: httpx.Client) -> None:
+    head, _, body = request_of({"text": "Hello. " * 300}).partition(b"\r\n\r\n")
+    with connect(client) as raw:
+        raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        raw.sendall(head + b"\r\n\r\n")
+        for byte in body:
+            raw.sendall(bytes([byte]))
+        assert raw.recv(1 << 16).startswith(b"HTTP/1.1 200 ")
+
+
 def test_after_a_refusal_the_rest_is_read_within_a_bound(
     client: httpx.Client, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -24,14 +24,14 @@ _HEAD = 16 << 10
 
 _HEAD_ENDS = re.compile(rb"\n\r?\n")
 
-_PIECES, _PIECE = 1024, 256
-"""A body may come in so many small pieces, and in further ones of so many bytes on average."""
+_CHUNKS, _CHUNK = 1024, 256
+"""A body may come in so many small chunks, and in further ones of so many bytes on average."""
 
 
 class _Parser(h11.Connection):
-    """h11's parser, which takes as much time for a piece of one byte as for one of thousands."""
+    """h11's parser, which takes as much time for a chunk of one byte as for one of thousands."""
 
-    _missing = 0  # bytes that the pieces of a body lack
+    _missing = 0  # bytes that the chunks of a body lack
 
     def next_event(self) -> Any:
         """The next part of a request.
@@ -50,9 +50,9 @@ class _Parser(h11.Connection):
             if {b"content-length", b"transfer-encoding"} <= {name for name, _ in event.headers}:
                 raise h11.RemoteProtocolError("a length beside chunks")
         elif isinstance(event, h11.Data):
-            self._missing = max(0, self._missing + _PIECE - len(event.data))
-            if self._missing > _PIECES * _PIECE:
-                raise h11.RemoteProtocolError("the pieces of the body are too small")
+            self._missing = max(0, self._missing + _CHUNK * event.chunk_start - len(event.data))
+            if self._missing > _CHUNKS * _CHUNK:
+                raise h11.RemoteProtocolError("the chunks of the body are too small")
         return event
 
 
