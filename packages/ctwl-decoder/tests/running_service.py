@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -20,11 +23,11 @@ from ctwl_protocol.proxy import Weigher
 
 @contextmanager
 def running(
-    weigher: Weigher, manifests: Manifests | None = None, **limits: float
+    weigher: Weigher, manifests: Manifests | None = None, trusted: list[str] | None = None, **limits: float
 ) -> Iterator[tuple[uvicorn.Server, httpx.Client]]:
     """A server and its client; the names of limits are those of :class:`ctwl_decoder.apps.serve.limits.Limits`."""
     given = Limits(**limits)  # type: ignore[arg-type]
-    server = uvicorn.Server(configure(create_app(weigher, given, manifests), given))
+    server = uvicorn.Server(configure(create_app(weigher, given, manifests), given, trusted=trusted))
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
@@ -44,3 +47,20 @@ def serving(weigher: Weigher, manifests: Manifests | None = None, **limits: floa
     """A client of a server of its own."""
     with running(weigher, manifests, **limits) as (_, client):
         yield client
+
+
+@contextmanager
+def in_a_process(*options: str, **environment: str) -> Iterator[str]:
+    """The address of the command's service, a process of its own: what its clients do costs it no time."""
+    command = "from ctwl_decoder.apps.serve.command import main; raise SystemExit(main())"
+    with subprocess.Popen(
+        [sys.executable, "-c", command, "--port", "0", *options],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | environment,
+    ) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().split(" at ")[1].split()[0].rstrip("/")
+        finally:
+            process.kill()

@@ -11,9 +11,12 @@ import hashlib
 import json
 import os
 import re
+import socket
 import ssl
 import threading
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -31,7 +34,7 @@ from running_service import serving
 
 from ctwl_decoder.apps.serve.c2pa import manifests_of
 from ctwl_decoder.apps.serve.command import main
-from ctwl_decoder.apps.serve.manifests import codes_of_value, open_manifests, value_of_codes
+from ctwl_decoder.apps.serve.manifests import Match, codes_of_value, open_manifests, value_of_codes
 from ctwl_decoder.errors import ManifestsUnavailable, OptionOutOfRange
 from ctwl_protocol import Beacon, CTWLError, get_profile
 from ctwl_protocol.profile.private import new_private
@@ -151,6 +154,28 @@ def test_a_binding_finds_its_manifest_by_either_method(client: httpx.Client) -> 
     assert matches(client.get("/matches/byBinding", params=query)) == []
 
 
+def test_a_plus_that_was_not_escaped_is_one(offline_weigher: Weigher) -> None:
+    code, match = 62, Match(manifest_id=MANIFEST, endpoint=ENDPOINT)
+    assert "+" in (value := value_of_codes((code,)))
+    with serving(offline_weigher, lambda codes: [match] * (codes == (code,))) as client:
+        assert matches(client.get(f"/v1/matches/byBinding?alg={ALG}&value={value}")) == WHOLE
+
+
+@pytest.mark.parametrize("charset", ["utf-16", "ISO-8859-1", '"us-ascii"', "windows-1252", "Shift_JIS"])
+def test_a_text_is_read_in_the_charset_that_it_has(client: httpx.Client, charset: str) -> None:
+    kind = f"text/plain; charset={charset}"
+    text = RECORDED.read_text(encoding="utf-8").encode("ascii", "ignore").decode().encode(charset.strip('"'))
+    answer = client.post("/matches/byContent", content=text, headers={"content-type": kind})
+    assert matches(answer) == WHOLE
+
+
+@pytest.mark.parametrize("charset", ["zip", "punycode", "unicode_escape", "x" * 5000, "utf-7", "%"])
+def test_a_charset_that_is_not_read_is_named(client: httpx.Client, charset: str) -> None:
+    kind = f"text/plain; charset={charset}"
+    answer = client.post("/matches/byContent", content=b"words", headers={"content-type": kind})
+    assert answer.status_code == 415 and charset[:40] in answer.json()["message"] and len(answer.text) < 200
+
+
 @pytest.mark.parametrize(("asked", "got"), [(None, 10), (3, 3), (12, 12), (10**6, 12)])
 def test_there_are_no_more_matches_than_were_asked_for(client: httpx.Client, asked: int | None, got: int) -> None:
     more = {} if asked is None else {"maxResults": asked}
@@ -214,6 +239,9 @@ def test_a_bad_body_has_the_status_of_the_api(client: httpx.Client, body: bytes)
         ("application/pdf", b"%PDF", "", 415),
         ("", b"words", "", 415),
         ("text/plain", b"\xff\xfe", "", 400),
+        ("text/plain; charset=us-ascii", b"caf\xe9", "", 400),
+        ("text/plain; charset=utf-16", b"\0", "", 400),
+        ("text/plain; charset=utf-16be", b"\0a\0\0", "", 400),
         ("text/plain", b"a\0b", "", 400),
         ("text/plain", ("a" + "\u0301" * 300).encode(), "", 400),
         ("text/plain", b"words", "alg=foo.bar.watermark.1", 400),
@@ -414,6 +442,42 @@ def test_an_api_that_answers_otherwise_is_a_failure_of_the_service(
         with pytest.raises(ManifestsUnavailable):
             open_manifests(url, ALG)((1,))
         assert len(asked) == 1
+
+
+def test_one_deadline_holds_for_all_records_of_a_text(
+    offline_weigher: Weigher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ctwl_decoder.apps.serve.service._LOOK_UP_SECONDS", 0.3)
+    monkeypatch.setattr("ctwl_decoder.apps.serve.c2pa.codes_of_report", lambda _: [(code,) for code in range(40)])
+    asked: list[tuple[int, ...]] = []
+    with serving(offline_weigher, lambda codes: asked.append(codes) or time.sleep(0.1) or []) as client:
+        answer = client.post("/v1/matches/byContent", content=b"Plain words.", headers={"content-type": "text/plain"})
+        assert (answer.status_code, answer.json()["code"]) == (500, "manifests-unavailable")
+    assert 1 <= len(asked) < 9  # the service waits for its threads before it ends
+
+
+def test_look_ups_take_no_place_of_texts_and_end_with_their_client(offline_weigher: Weigher) -> None:
+    gate, asked = threading.Event(), []
+    query = f"/v1/matches/byBinding?alg={ALG}&value=AKjH"
+    with (
+        serving(offline_weigher, lambda codes: asked.append(codes) or (gate.wait(30) and []), working=1) as client,
+        ThreadPoolExecutor(1) as threads,
+    ):
+        address = (client.base_url.host, client.base_url.port)
+        try:
+            waiting = threads.submit(client.get, query)
+            while not asked:
+                time.sleep(0.01)
+            assert client.post("/v1/decode", json={"text": "Plain words."}).status_code == 200
+            with socket.create_connection(address) as impatient:  # it waits for the one thread
+                impatient.sendall(f"GET {query} HTTP/1.1\r\nhost: x\r\n\r\n".encode())
+                time.sleep(0.1)
+            gone = 'ctwl_requests_total{endpoint="/v1/matches/byBinding",status="499"} 1.0'
+            while gone not in client.get("/metrics").text:
+                time.sleep(0.01)
+        finally:
+            gate.set()
+        assert waiting.result().status_code == 200 and len(asked) == 1
 
 
 def test_an_api_whose_certificate_is_unknown_is_not_asked(certificate: Path) -> None:

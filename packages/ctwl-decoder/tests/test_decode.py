@@ -293,7 +293,13 @@ def test_the_command_keeps_its_verdict_where_the_page_cannot_be_written(
 ) -> None:
     assert main([*VANILLA, "--html", "/dev/full", letter]) == 2
     told = capsys.readouterr()
-    assert "Watermark found" in told.out and "cannot write /dev/full" in told.err
+    assert "Watermark found" in told.out and "cannot write /dev/full: No space left on device; make room" in told.err
+
+
+def test_a_pipe_that_nobody_writes_to_is_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert main([*VANILLA, str(tmp_path / "pipe")]) == 2
+    assert "input-unreadable: cannot read" in (told := capsys.readouterr().err) and "it is a pipe" in told
 
 
 def test_a_page_that_cannot_be_written_or_would_replace_the_text_is_refused_before_it_is_read(

@@ -99,6 +99,22 @@ def test_the_tail_of_a_score_far_above_keeps_its_digits() -> None:
         assert tail_of(table, score) == pytest.approx(null_of(table).tail(score), rel=1e-9)
 
 
+@pytest.mark.parametrize("widest", [9, 500, 3000, 20_000])
+def test_a_tail_has_nine_digits_however_wide_one_context_s_row_is(widest: int) -> None:
+    """Against integers: the coefficients of a product of polynomials, packed into one integer each."""
+    rng = np.random.default_rng(widest)
+    table = rng.integers(0, 8, (40, 20), dtype=np.int32)
+    table[7] = rng.integers(0, widest, 20)
+    table -= table.min(axis=1, keepdims=True)
+    bits, top = 40 * (20).bit_length(), int(table.max(axis=1).sum())
+    ways = math.prod(sum(1 << bits * step for step in row) for row in table.tolist())
+    for score in (top, top - 1, top - 4, top * 99 // 100, top * 9 // 10, top // 2):
+        upper, count = ways >> bits * score, 0
+        while upper:
+            upper, count = upper >> bits, count + (upper & ((1 << bits) - 1))
+        assert tail_of(table, score) == pytest.approx(float(Fraction(count, 20**40)), rel=1e-9, abs=0)
+
+
 def test_a_marked_text_is_read_without_the_proxy_lm(marked: str) -> None:
     report = Decoder(refuses()).decode(marked)
     assert (report.read, report.arithmetic, report.code) == ("light", "integer", Beacon(700, 9, 21).code)

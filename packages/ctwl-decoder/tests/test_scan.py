@@ -33,7 +33,7 @@ from ctwl_decoder.errors import (
     ScanSettingsDiffer,
 )
 from ctwl_decoder.options import MAX_BYTES
-from ctwl_protocol import Beacon, Profile, get_profile, hashing
+from ctwl_protocol import Beacon, CTWLError, Profile, get_profile, hashing
 from ctwl_protocol.errors import FileUnwritable
 from ctwl_protocol.proxy import Weigher, open_weigher
 from ctwl_protocol.registry import bundled
@@ -411,6 +411,16 @@ def test_a_path_that_is_a_slip_is_refused_before_any_work(never: DocumentDecoder
     with pytest.raises(InputUnreadable, match=name):
         scan([tmp_path / name], tmp_path / "o", never)
     assert not (tmp_path / "o").exists() and not parts_of(tmp_path / "o").exists()
+
+
+@pytest.mark.parametrize(("name", "code"), [("lock", "file-unwritable"), ("settings.json", "input-unreadable")])
+def test_a_pipe_among_a_job_s_files_is_an_error(never: DocumentDecoder, tmp_path: Path, name: str, code: str) -> None:
+    parts = parts_of(tmp_path / "o")
+    parts.mkdir()
+    os.mkfifo(parts / name)
+    with pytest.raises(CTWLError, match="pipe") as caught:
+        scan([jsonl(tmp_path / "a.jsonl", ["a"])], tmp_path / "o", never)
+    assert caught.value.code == code
 
 
 def test_chunks_are_bounded_by_documents_and_characters(tmp_path: Path) -> None:

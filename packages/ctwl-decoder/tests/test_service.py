@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import gc
+import itertools
 import json
 import pydoc_data.topics
 import re
@@ -17,7 +18,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from typing import get_args
@@ -25,27 +26,33 @@ from typing import get_args
 import httpx
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 from running_service import running, serving
 from small_lm import small_weigher
 
 from ctwl_decoder import Decoder, Report
+from ctwl_decoder.apps.serve import front
 from ctwl_decoder.apps.serve.admission import Admission, client_of
 from ctwl_decoder.apps.serve.command import main
 from ctwl_decoder.apps.serve.limits import Limits
+from ctwl_decoder.apps.serve.schema import _CHARSETS, text_in
+from ctwl_decoder.apps.serve.server import trusted_proxies
 from ctwl_decoder.apps.serve.service import Service
 from ctwl_decoder.apps.serve.turns import Turns
 from ctwl_decoder.errors import OptionOutOfRange, RequestCancelled, ServiceClosing
 from ctwl_decoder.options import ScoreName
 from ctwl_decoder.report.html import html_report
 from ctwl_decoder.text.tokens import TokenizedVariant, tokenize_variants
-from ctwl_protocol import Profile
+from ctwl_protocol import CTWLError, Profile
 from ctwl_protocol.errors import RegistryError, TokenOutOfRange
 from ctwl_protocol.proxy import Rivals, Weigher, open_weigher
 from ctwl_protocol.text.blocks import LENGTH, Block
 
 VANILLA = "org.ctwl.smollm2-135m.vanilla.1"
 HUMAN = pydoc_data.topics.topics["exceptions"]
+KINDS = [f"text/plain; charset={charset}" for charset in sorted(_CHARSETS)]
 QUESTION = {"text": HUMAN[:600]}
 
 
@@ -152,8 +159,9 @@ def test_the_api_answers_as_the_decoder_does(vanilla: Weigher) -> None:
         {"data": {"text": HUMAN[:600].replace("\n", "\r\n")}},
         {"files": {"file": ("a.txt", HUMAN[:600].encode())}, "data": {"text": "something else"}},
         {"files": {"file": ("", b"")}, "data": {"text": HUMAN[:600]}},
+        {"files": {"file": ("a.txt", HUMAN[:600].encode("utf-16"), "text/plain; charset=UTF-16")}},
     ],
-    ids=["form", "a browser's line ends", "file", "no file chosen"],
+    ids=["form", "a browser's line ends", "file", "no file chosen", "another charset"],
 )
 def test_the_report_is_a_page_with_only_its_own_style(client: httpx.Client, small: Weigher, sent: dict) -> None:
     answer = client.post("/report", **sent)
@@ -325,7 +333,8 @@ def test_work_that_takes_too_long_is_given_up(gated: Gated) -> None:
         until(lambda: metric(client, "ctwl_working ") == 0)
 
 
-def test_a_slow_body_is_given_up(small: Weigher) -> None:
+def test_a_slow_body_is_given_up(small: Weigher, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(front, "_DROPPING", 0.2)
     with serving(small, seconds=0.2) as client, connect(client) as slow:
         slow.sendall(request_of(QUESTION)[:-5])
         assert answer_of(slow).startswith(b"HTTP/1.1 408 ")
@@ -416,6 +425,17 @@ def test_a_bad_question_is_answered_in_words(client: httpx.Client, body: bytes, 
     assert answer.json().keys() == {"code", "message"}
 
 
+parameters = st.text(st.characters(max_codepoint=255), max_size=30)
+
+
+@given(st.binary(max_size=40), parameters | parameters.map("text/plain; charset={}".format) | st.sampled_from(KINDS))
+def test_bytes_of_any_content_type_are_text_or_refused(data: bytes, kind: str) -> None:
+    try:
+        assert "\0" not in text_in(data, kind, "the body")
+    except CTWLError as error:
+        assert error.code in ("not-text", "unsupported-type") and len(str(error)) < 400
+
+
 FORM = "multipart/form-data; boundary=x"
 
 
@@ -460,6 +480,130 @@ def test_broken_http_is_refused_and_others_are_served(client: httpx.Client, sent
         answer = answer_of(hostile)
     assert answer == b"" or answer.startswith(b"HTTP/1.1 4")
     assert client.post("/v1/decode", json={"text": "Hello."}).status_code == 200
+
+
+@pytest.mark.parametrize("step", [1 << 20, 1000, 1], ids=["at once", "in parts", "byte by byte"])
+@pytest.mark.parametrize(("size", "status"), [(16 << 10, b"200"), ((16 << 10) + 1, b"400")])
+def test_a_head_has_the_same_bound_however_it_comes(client: httpx.Client, step: int, size: int, status: bytes) -> None:
+    start, end = b"GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\nlong: ", b"\r\n\r\n"
+    head = start + b"a" * (size - len(start) - len(end)) + end
+    for before in ([], [b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n"]):  # the first of its connection, or the second
+        with connect(client) as raw, suppress(OSError):
+            raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            for part in [*before, *(head[start : start + step] for start in range(0, size, step))]:
+                raw.sendall(part)
+            assert re.findall(rb"HTTP/1.1 (\d+)", answer_of(raw)) == [b"200"] * len(before) + [status]
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        (b"content-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n", b"400"),
+        (b"transfer-encoding: chunked\r\ncontent-length: 0\r\n\r\n0\r\n\r\n", b"400"),
+        (b"transfer-encoding: chunked\r\n\r\n0\r\n" + b"a:\r\n" * 20_000 + b"\r\n", b"400"),
+        (b"transfer-encoding: chunked\r\n\r\n" + b"1\r\na\r\n" * 2000 + b"0\r\n\r\n", b"400"),
+        (b"transfer-encoding: chunked\r\n\r\n" + b"1\r\na\r\n" * 900 + b"0\r\n\r\n", b"415"),
+        (b"transfer-encoding: chunked\r\n\r\n" + b"100\r\n%s\r\n" % (b"a" * 256) * 1023 + b"0\r\n\r\n", b"415"),
+    ],
+    ids=["both lengths", "the other way round", "fields behind", "tiny pieces", "some tiny pieces", "many pieces"],
+)
+def test_a_body_has_one_length_and_pieces_of_some_size(client: httpx.Client, sent: bytes, status: bytes) -> None:
+    with connect(client) as raw:
+        with suppress(OSError):
+            raw.sendall(b"POST /v1/decode HTTP/1.1\r\nhost: x\r\n" + sent)
+        raw.settimeout(2)
+        with suppress(TimeoutError):
+            assert re.findall(rb"HTTP/1.1 (\d+)", raw.recv(1 << 16)) == [status]
+
+
+def test_a_body_of_a_stated_length_may_come_byte_by_byte(client: httpx.Client) -> None:
+    head, _, body = request_of({"text": "Hello. " * 200}).partition(b"\r\n\r\n")
+    with connect(client) as raw:
+        raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        raw.sendall(head + b"\r\n\r\n")
+        for byte in body:
+            raw.sendall(bytes([byte]))
+        assert raw.recv(1 << 16).startswith(b"HTTP/1.1 200 ")
+
+
+def test_after_a_refusal_the_rest_is_read_within_a_bound(
+    client: httpx.Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    endless, sent = b" " * (1 << 16), 0
+    with connect(client) as raw, suppress(OSError):
+        raw.sendall(b"POST /v1/decode HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n" % (1 << 40))
+        answer = b""
+        while b"}" not in answer:
+            answer += raw.recv(1 << 16)
+        assert answer.startswith(b"HTTP/1.1 413 ") and b"connection: close" in answer
+        while sent < 64 << 20:
+            raw.sendall(endless)
+            sent += len(endless)
+    assert 15 << 20 < sent < 40 << 20  # what the system holds back for both sides counts, too
+    with connect(client) as raw:
+        raw.sendall(b"POST /v1/decode HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n")
+        raw.sendall(b"80000\r\n" + b" " * 0x80000)
+        assert raw.recv(1 << 16).startswith(b"HTTP/1.1 413 ")
+        raw.sendall(b"no size\r\n")
+        assert b"HTTP" not in answer_of(raw)  # no second answer
+    assert caplog.text == ""
+
+
+def test_no_answer_repeats_the_host_that_a_client_names(client: httpx.Client) -> None:
+    paths = [*client.get("/openapi.json").json()["paths"], "/docs", "/docs/assets", "/nowhere"]
+    assert len(paths) > 9
+    targets = [target for path in paths for target in (path, f"{path}/", f"/{path}", f"http://evil.example{path}/")]
+    for method, target in itertools.product(("GET", "POST"), targets):
+        with connect(client) as raw:
+            head = f"{method} {target} HTTP/1.1\r\nhost: evil.example\r\nx-forwarded-host: evil.example\r\n"
+            raw.sendall(f"{head}connection: close\r\n\r\n".encode())
+            answer = answer_of(raw)
+        assert b"evil.example" not in answer and not answer.startswith(b"HTTP/1.1 3")
+
+
+def test_a_client_is_its_address_whatever_port_a_reverse_proxy_adds(
+    small: Weigher, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", logger="ctwl_decoder.apps.serve")
+    with running(small, trusted=["127.0.0.1"]) as (_, client):
+        for forwarded in ("192.0.2.7:1234", "192.0.2.7:4321", "192.0.2.7", "198.51.100.1, 192.0.2.7:1, 127.0.0.1:2"):
+            client.get("/healthz", headers={"x-forwarded-for": forwarded})
+    assert {record.getMessage().split()[0] for record in caplog.records} == {"192.0.2.7"}
+
+
+@pytest.mark.parametrize(
+    ("given", "listens_at"),
+    [
+        ("127.0.0.1", "0.0.0.0"),
+        ("127.0.0.1, 10.0.0.0/8", "127.0.0.1"),
+        ("::1,fd00::/8,fe80::1%eth0", "::"),
+    ],
+)
+def test_reverse_proxies_have_addresses_and_networks(given: str, listens_at: str) -> None:
+    assert trusted_proxies(given, listens_at) == [each.strip() for each in given.split(",")]
+
+
+@pytest.mark.parametrize(
+    ("given", "listens_at"),
+    [
+        ("*", "0.0.0.0"),
+        ("", "0.0.0.0"),
+        ("127.0.0.1,", "0.0.0.0"),
+        ("nginx", "0.0.0.0"),
+        ("localhost", "127.0.0.1"),
+        ("127.0.0.1:80", "127.0.0.1"),
+        ("10.0.0.1/8", "0.0.0.0"),
+        ("10.0.0.0/33", "0.0.0.0"),
+        ("::1", "127.0.0.1"),
+        ("127.0.0.1", "::1"),
+        ("::ffff:127.0.0.1", "::1"),
+        ("0.0.0.0", "0.0.0.0"),
+        ("224.0.0.0/4", "0.0.0.0"),
+    ],
+)
+def test_a_reverse_proxy_that_can_never_match_is_refused(given: str, listens_at: str) -> None:
+    with pytest.raises(OptionOutOfRange, match="--trust-proxy"):
+        trusted_proxies(given, listens_at)
 
 
 def test_unfinished_requests_do_not_keep_others_out(small: Weigher) -> None:
@@ -719,6 +863,7 @@ def taken() -> Iterator[str]:
         (["--profile", VANILLA, "--port", "99999"], "cannot-serve"),
         (["--profile", VANILLA, "--host", "no.such.host.invalid"], "cannot-serve"),
         (["--max-tokens", "0"], "option-out-of-range"),
+        (["--profile", VANILLA, "--port", "0", "--trust-proxy", "nginx"], "option-out-of-range"),
     ],
 )
 def test_the_command_says_what_is_wrong_in_a_line(

@@ -4,8 +4,8 @@
 const LEAST = 1e-300;
 /** What is left out of a convolution at each end, of a whole of 1: below the last digit of any tail. */
 const NOTHING = 1e-20;
-/** The steepest tilt raises a context's highest score e^600 times, which a number holds. Any tilt gives the same tail. */
-const STEEPEST = 600;
+/** Under the steepest tilt, all that a number shows of a context's chance is at its highest score. */
+const STEEPEST = 64;
 
 /**
  * What the null is made of: the least sum, and for each context the shares of its units from the least on.
@@ -30,14 +30,15 @@ export const tail = (rows, score) => tailOf(steps(rows), score);
 export function tailOf({ least, shares }, score) {
   const above = score - least;
   if (above <= 0) return 1;
-  if (above > shares.reduce((sum, row) => sum + row.length - 1, 0)) return 0;
+  const most = shares.reduce((sum, row) => sum + row.length - 1, 0);
+  if (above > most) return 0;
   const tilt = tilted(shares, above).tilt;
   let [from, whole, logMass] = [0, Float64Array.of(1), 0];
   for (const row of shares) {
-    const raised = row.map((share, i) => share * Math.exp(tilt * i));
-    const mass = raised.reduce((a, b) => a + b, 0);
+    const lowered = row.map((share, i) => share * Math.exp(-tilt * (row.length - 1 - i)));
+    const mass = lowered.reduce((a, b) => a + b, 0);
     logMass += Math.log(mass);
-    const next = convolve(whole, raised.map((share) => share / mass));
+    const next = convolve(whole, lowered.map((share) => share / mass));
     let [first, behind] = [0, next.length];
     while (next[first] < NOTHING) first++;
     while (next[behind - 1] < NOTHING) behind--;
@@ -46,7 +47,7 @@ export function tailOf({ least, shares }, score) {
   }
   let sum = 0;
   for (let i = whole.length - 1; i >= Math.max(0, above - from); i--) sum += whole[i] * Math.exp(tilt * (above - from - i));
-  return Math.min(1, sum * Math.exp(logMass - tilt * above));
+  return Math.min(1, Math.exp(logMass + tilt * (most - above) + Math.log(sum)));
 }
 
 /**
@@ -60,28 +61,32 @@ export function approximateLogTail({ least, shares }, score) {
   return logMass - tilt * above + Math.log(2 / (Math.sqrt(2 * Math.PI) * (spread + Math.sqrt(spread ** 2 + 8 / Math.PI))));
 }
 
-/** The tilt under which the mean is `above`, 0 where it is at least that without, with the logarithm of the mass. */
+/**
+ * The tilt under which the mean is `above`, 0 where it is at least that without, with the logarithm of the mass. A row's
+ * highest score keeps its chance, and those below it lose: nothing overflows, however wide a row is.
+ */
 function tilted(shares, above) {
   const widest = shares.reduce((most, row) => Math.max(most, row.length), 1);
-  const raise = new Float64Array(widest);
+  const lower = new Float64Array(widest);
   const moments = (tilt) => {
-    for (let i = 0; i < widest; i++) raise[i] = Math.exp(tilt * i);
+    for (let i = 0; i < widest; i++) lower[i] = Math.exp(-tilt * i);
     let [logMass, mean, variance] = [0, 0, 0];
     for (const row of shares) {
       let [mass, first, second] = [0, 0, 0];
-      for (let i = 0; i < row.length; i++) {
-        const share = row[i] * raise[i];
+      const top = row.length - 1;
+      for (let i = 0; i <= top; i++) {
+        const share = row[i] * lower[top - i];
         mass += share;
         first += share * i;
         second += share * i * i;
       }
-      logMass += Math.log(mass);
+      logMass += Math.log(mass) + tilt * top;
       mean += first / mass;
       variance += second / mass - (first / mass) ** 2;
     }
     return { tilt, logMass, mean, variance };
   };
-  let [low, high, found] = [0, STEEPEST / widest, moments(0)];
+  let [low, high, found] = [0, STEEPEST, moments(0)];
   if (found.mean >= above) return found;
   // Newton's steps, inside of what is known of the answer.
   for (let i = 0; i < 60 && Math.abs(found.mean - above) > 1e-3 && high - low > 1e-12; i++) {

@@ -82,21 +82,35 @@ function* numbers(state = 1) {
   for (;;) yield (state = Math.imul(state, 0x9e3779b1) + 12345) >>> 8;
 }
 
-test("the tail is that of the whole convolution", () => {
+/** Rows of units, of which the first is so many times as wide; and the sum of what is at or above a score. */
+function convolved(widest) {
   const next = numbers();
   const rows = Array.from({ length: 30 }, () => Array.from({ length: 33 }, () => (next.next().value % 19) - 13));
+  rows[0] = rows[0].map((unit) => unit * widest);
   let whole = new Map([[0, 1]]);
   for (const row of rows) {
     const sums = new Map();
     for (const [sum, share] of whole) for (const unit of row) sums.set(sum + unit, (sums.get(sum + unit) ?? 0) + share / 33);
     whole = sums;
   }
+  const above = (score) => [...whole].reduce((total, [sum, share]) => (sum >= score ? total + share : total), 0);
+  return { rows, above, most: Math.max(...whole.keys()) };
+}
+
+test("the tail is that of the whole convolution", () => {
+  const { rows, above } = convolved(1);
   for (let score = -390; score <= 160; score += 7) {
-    let direct = 0;
-    for (const [sum, share] of whole) if (sum >= score) direct += share;
-    const found = tail(rows, score);
+    const [found, direct] = [tail(rows, score), above(score)];
     assert.ok(Math.abs(found - direct) <= 1e-11 * direct, `${score}: ${found}, ${direct}`);
     if (direct < 1e-3 && direct > 0) assert.ok(Math.abs(approximateLogTail(steps(rows), score) - Math.log(direct)) < 0.5);
+  }
+});
+
+test("the tail has its digits however wide one row is", () => {
+  const { rows, above, most } = convolved(200);
+  for (const left of [0, 1, 10, 50, 200, 1000]) {
+    const [found, direct] = [tail(rows, most - left), above(most - left)];
+    assert.ok(Math.abs(found - direct) <= 1e-11 * direct, `${left}: ${found}, ${direct}`);
   }
 });
 

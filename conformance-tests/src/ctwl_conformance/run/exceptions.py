@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Self
 
 from ctwl_protocol import CTWLError
+from ctwl_protocol.files import read_bounded
 
 from .results import Result
 
@@ -79,11 +80,7 @@ def read(path: Path) -> tuple[tuple[str, str], ...]:
         ExceptionsMalformed: there is no such file, it is too large, or a line has no reason.
     """
     try:
-        with path.open("rb") as file:
-            data = file.read(_MAX_BYTES + 1)
-        if len(data) > _MAX_BYTES:
-            raise ExceptionsMalformed(f"{path} has more than {_MAX_BYTES} bytes; write fewer patterns")
-        text = data.decode("utf-8")
+        text = read_bounded(path, _MAX_BYTES).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ExceptionsMalformed(f"cannot read {path}: {error}") from error
     found = []

@@ -16,6 +16,7 @@ from typing import TextIO
 from . import __version__
 from .environment import Variable
 from .errors import CTWLError, FileUnwritable
+from .files import what_helps
 
 __all__ = ["FAILED", "closed_output_is_fine", "command_parser", "day", "note", "run_command"]
 
@@ -70,7 +71,8 @@ def run_command(
         code = f"{error.code}: " if isinstance(error, CTWLError) else ""
         system = isinstance(error, (FileUnwritable, OSError))  # a full disk, a cache that cannot be written
         said = advice() if system else ""
-        return _failed(prog, f"{code}{error}; {said}" if said else f"{code}{error}")
+        told = f"{code}{error}{what_helps(error) if isinstance(error, OSError) else ''}"
+        return _failed(prog, f"{told}; {said}" if said else told)
     except KeyboardInterrupt:
         said = advice()
         return _failed(prog, f"interrupted; {said}" if said else "interrupted", interrupted)

@@ -1,34 +1,115 @@
-"""Reading files within a bound, and writing them as a whole or not at all."""
+"""Opening files without waiting for ever, reading them within a bound, and writing them as a whole or not at all."""
 
 from __future__ import annotations
 
 import errno
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO
 
-from .errors import FileUnwritable
+from .errors import CTWLError, FileUnwritable
 
-__all__ = ["atomic_path", "read_bounded", "write_atomically"]
+__all__ = ["atomic_path", "locked", "make_folder", "open_file", "read_bounded", "what_helps", "write_atomically"]
+
+_SHELLS = ("/dev/fd/", "/dev/stdin")
+"""Under these names a shell passes on what somebody piped, or wrote as ``<(command)``."""
 
 
-def read_bounded(source: str | Path | BinaryIO, limit: int) -> bytes:
-    """Read a file, or a stream of bytes to its end, of at most ``limit`` bytes.
+def open_file(path: str | Path, *, follow: bool = True) -> BufferedReader:
+    """Open a file to read its bytes. A pipe is refused, because nobody may ever write to it; a device, too.
+
+    Args:
+        path: the file.
+        follow: whether the file may be a symbolic link. A program's own files may not.
+
+    Raises:
+        OSError: it cannot be opened, or is no file.
+    """
+
+    def opener(name: str, flags: int) -> int:
+        return os.open(name, flags | getattr(os, "O_NONBLOCK", 0) | (0 if follow else getattr(os, "O_NOFOLLOW", 0)))
+
+    try:
+        file = open(path, "rb", opener=opener)  # noqa: SIM115 - pathlib has no opener
+    except OSError as error:
+        if error.errno == errno.ELOOP and not follow:
+            raise OSError(errno.ELOOP, "it is a symbolic link; put the file itself there") from error
+        raise
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode) and not str(path).startswith(_SHELLS):
+        file.close()
+        raise OSError(errno.EINVAL, "it is a pipe or a device; name a file")
+    if hasattr(os, "O_NONBLOCK"):
+        os.set_blocking(file.fileno(), True)
+    return file
+
+
+def read_bounded(source: str | Path | BinaryIO, limit: int, *, follow: bool = True) -> bytes:
+    """Read a file (see :func:`open_file`), or a stream of bytes to its end, of at most ``limit`` bytes.
 
     Raises:
         OSError: the source cannot be read; with ``errno.EFBIG``, it has more bytes than ``limit``.
     """
     if isinstance(source, (str, Path)):
-        with Path(source).open("rb") as file:
+        with open_file(source, follow=follow) as file:
             data = file.read(limit + 1)
     else:
         data = source.read(limit + 1)
     if len(data) > limit:
         raise OSError(errno.EFBIG, f"more than {limit} bytes")
     return data
+
+
+def what_helps(error: OSError) -> str:
+    """What to do about a file that cannot be read or written, as the end of a message; empty where nothing is known."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return "; make room on that disk, or write to another one"
+    return "; ask its owner to let you" if error.errno == errno.EACCES else ""
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder, and those above it, where it is missing.
+
+    Raises:
+        FileUnwritable: it cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileUnwritable(f"cannot make the folder {folder}: {error.strerror}{what_helps(error)}") from error
+
+
+@contextmanager
+def locked(path: Path, seconds: float, held: CTWLError) -> Iterator[None]:
+    """Hold the lock of a file, which is made where it is missing. The system unlocks it when the process ends.
+
+    Args:
+        path: the file.
+        seconds: how long to wait for another process.
+        held: raised where another process holds it for so long.
+
+    Raises:
+        FileUnwritable: the file cannot be made, or is a link, a pipe or a device.
+    """
+    from filelock import FileLock  # a reader needs none
+
+    lock = FileLock(path, timeout=seconds)
+    try:
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            raise OSError(errno.EINVAL, "it is a symbolic link, a pipe or a device; remove it")
+        lock.acquire()
+    except TimeoutError as error:
+        raise held from error
+    except OSError as error:
+        raise FileUnwritable(f"cannot lock {path}: {error.strerror or error}{what_helps(error)}") from error
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def write_atomically(path: str | Path, data: bytes, *, mode: int | None = None, new: bool = False) -> None:
@@ -62,7 +143,8 @@ def atomic_path(
     scratch = scratch or path.with_name(f".{secrets.token_hex(8)}.{path.name}")
     try:
         try:
-            scratch.touch(mode=0o666 if mode is None else 0o600)
+            scratch.unlink(missing_ok=True)  # a crash may have left it, or somebody put a link there
+            scratch.touch(mode=0o666 if mode is None else 0o600, exist_ok=False)
             yield scratch
             with scratch.open("r+b") as file:
                 os.fsync(file.fileno())
@@ -80,7 +162,7 @@ def atomic_path(
     except FileExistsError as error:
         raise FileUnwritable(f"{path} exists already; it is not overwritten") from error
     except OSError as error:
-        raise FileUnwritable(f"cannot write {path}: {error.strerror or error}") from error
+        raise FileUnwritable(f"cannot write {path}: {error.strerror or error}{what_helps(error)}") from error
 
 
 def _rename_to_new(scratch: Path, path: Path) -> None:

@@ -23,7 +23,7 @@ from pydantic import Field
 from . import canonical
 from .environment import PASSPHRASE
 from .errors import FileUnwritable, KeyFileLocked, KeyFileMalformed, NonCanonical, PassphraseMissing
-from .files import read_bounded, write_atomically
+from .files import read_bounded, what_helps, write_atomically
 from .schema import Document
 
 __all__ = ["ask_passphrase", "is_locked", "lock", "read_secret", "unlock", "write_secret"]
@@ -133,7 +133,7 @@ def read_secret(path: str | Path, purpose: str, passphrase: str | None = None) -
     try:
         data = read_bounded(path, _SecretFile.MAX_BYTES)
     except OSError as error:
-        raise KeyFileMalformed(f"cannot read {path}: {error.strerror}") from error
+        raise KeyFileMalformed(f"cannot read {path}: {error.strerror}{what_helps(error)}") from error
     try:
         return unlock(data, passphrase if passphrase is not None else ask_passphrase(str(path)), purpose)
     except (KeyFileMalformed, KeyFileLocked) as error:

@@ -18,6 +18,7 @@ from ctwl_protocol import get_profile
 from ctwl_protocol.command import closed_output_is_fine, command_parser, note, run_command
 from ctwl_protocol.environment import PROXY, REGISTRY
 from ctwl_protocol.errors import FileUnwritable
+from ctwl_protocol.files import what_helps
 from ctwl_protocol.profile import OFFLINE, STANDARD
 from ctwl_protocol.records.layouts import LAYOUTS, find_layout
 from ctwl_protocol.records.sealing import MAX_EPOCH, ProviderKeys
@@ -260,7 +261,7 @@ def _run(argv: list[str]) -> int:
 
             Path(arguments.html).write_text(html_report(analysis), encoding="utf-8")
     except OSError as error:
-        raise FileUnwritable(f"cannot write {arguments.html}: {error.strerror}") from error
+        raise FileUnwritable(f"cannot write {arguments.html}: {error.strerror}{what_helps(error)}") from error
     finally:  # the verdict is printed in any case
         with closed_output_is_fine():
             _print(analysis, arguments)

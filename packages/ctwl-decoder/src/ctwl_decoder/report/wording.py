@@ -192,10 +192,10 @@ def files_missing(light: Report, profile: str, error: ProxyNotFound) -> str:
         error: says what is missing.
     """
     said = f"The quick reading says: {headline(light)}"
-    missing = "." if error.fetch else f": {error}."
+    missing = " that are not here." if error.fetch else f": {error}."
     lines = [
         f"{said}." if light.detected else f"{said} ({why_none(light)}).",
-        f"The whole reading needs files of {profile} that are not here{missing}",
+        f"The whole reading needs files of {profile}{missing}",
         "Try one of these:",
         "  --light: the quick reading alone",
     ]

@@ -19,8 +19,8 @@ FLOOR = 1e-300
 
 _NOTHING = 1e-306  # smaller probabilities at the ends are dropped: processors are slow on subnormal numbers
 
-_STEEPEST = 600.0
-"""The steepest tilt raises a context's highest score e^600 times, which float64 holds."""
+_STEEPEST = 64.0
+"""Under the steepest tilt, all that float64 shows of a context's chance is at its highest score."""
 
 _TRIES, _NEAR = 40, 0.01
 """The search for a tilt ends where the mean is so near the score, in standard deviations, or after so many tries. Any
@@ -90,7 +90,8 @@ def tail_of(table: NDArray[np.int32], score: int) -> float:
     tilt = _tilt(rows, above)
     tilted, mass = rows.tilted(tilt)
     upper = _sum(rows, tilted)[above:]
-    return float(np.exp(np.log(mass).sum() - tilt * above) * (upper * np.exp(-tilt * np.arange(len(upper)))).sum())
+    undone = np.log(mass).sum() + tilt * (int((rows.widths - 1).sum()) - above)
+    return float(np.exp(undone + np.log((upper * np.exp(-tilt * np.arange(len(upper)))).sum())))
 
 
 @dataclass(frozen=True)
@@ -118,8 +119,12 @@ class _Rows:
         return cls(counts / table.shape[1], np.arange(cells) - np.repeat(starts, widths), starts, widths)
 
     def tilted(self, tilt: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The cells under a tilt, float64 (cells,), each row with the sum 1; and what divided it, float64 (rows,)."""
-        cells = self.chance * np.exp(tilt * self.steps)
+        """The cells under a tilt, float64 (cells,), each row with the sum 1; and what divided it, float64 (rows,).
+
+        A row's highest score keeps its chance, and those below it lose: nothing overflows, however wide a row is.
+        """
+        below = np.repeat(self.widths, self.widths) - 1 - self.steps
+        cells = self.chance * np.exp(-tilt * below)
         mass = np.add.reduceat(cells, self.starts)
         return cells / np.repeat(mass, self.widths), mass
 
@@ -129,7 +134,7 @@ def _tilt(rows: _Rows, above: int) -> float:
 
     Newton's method; where that leaves what is known to hold the tilt, the middle of it.
     """
-    low, high, tilt = 0.0, _STEEPEST / int(rows.widths.max()), 0.0
+    low, high, tilt = 0.0, _STEEPEST, 0.0
     for _ in range(_TRIES):
         cells, _ = rows.tilted(tilt)
         first = np.add.reduceat(cells * rows.steps, rows.starts)

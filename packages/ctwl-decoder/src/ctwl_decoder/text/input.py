@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import sys
-from pathlib import Path
+
+from ctwl_protocol.files import read_bounded, what_helps
 
 from ..errors import InputTooLarge, InputUnreadable, NotText
 from ..options import MAX_BYTES
@@ -21,19 +23,21 @@ def has_surrogates(text: str) -> bool:
     return not text.isascii() and _SURROGATE.search(text) is not None
 
 
-def text_of(data: bytes, name: str) -> str:
-    """The text in bytes that should be UTF-8.
+def text_of(data: bytes, name: str, charset: str = "utf-8") -> str:
+    """The text in bytes that should be of a charset.
 
     Raises:
-        NotText: they are not UTF-8, or hold zero bytes.
+        NotText: they are not, or hold the character 0.
     """
-    if b"\0" in data:
-        raise NotText(f"{name} is no plain text; {_SAVE}")
     try:
-        return data.decode()
+        text = data.decode(charset)
     except UnicodeDecodeError as error:
-        where = f"byte {error.start}, 0x{data[error.start]:02x}, is not UTF-8"
-        raise NotText(f"{name} is no plain text ({where}); {_SAVE}") from error
+        wrong = data[error.start : error.start + 1].hex()
+        where = "" if b"\0" in data else f" (byte {error.start}, 0x{wrong}, is not {charset.upper()})"
+        raise NotText(f"{name} is no plain text{where}; {_SAVE}") from error
+    if "\0" in text:
+        raise NotText(f"{name} is no plain text; {_SAVE}")
+    return text
 
 
 def read_bytes(name: str, most: int = MAX_BYTES) -> bytes:
@@ -48,18 +52,13 @@ def read_bytes(name: str, most: int = MAX_BYTES) -> bytes:
     try:
         if name == "-" and sys.stdin is None:
             raise InputUnreadable("standard input is closed; name a text file, or pipe a text in")
-        if name == "-":
-            data = sys.stdin.buffer.read(most + 1)
-        else:
-            with Path(name).open("rb") as file:
-                data = file.read(most + 1)
+        return read_bounded(sys.stdin.buffer if name == "-" else name, most)
     except IsADirectoryError as error:
         raise InputUnreadable(f"{name} is a folder; ctwl-decode scan reads folders") from error
     except OSError as error:
-        raise InputUnreadable(f"cannot read {name}: {error.strerror}") from error
-    if len(data) > most:
-        raise InputTooLarge(f"{_shown(name)} has more than {most} bytes; cut it into parts")
-    return data
+        if error.errno == errno.EFBIG:
+            raise InputTooLarge(f"{_shown(name)} has more than {most} bytes; cut it into parts") from error
+        raise InputUnreadable(f"cannot read {_shown(name)}: {error.strerror}{what_helps(error)}") from error
 
 
 def _shown(name: str) -> str:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import errno
-import os
 from functools import cache, lru_cache
 from importlib import resources
 from pathlib import Path
 
 from .. import secret_file
 from ..errors import ProfileMalformed, ProfileUnknown
-from ..files import read_bounded
+from ..files import read_bounded, what_helps
 from .document import FORMAT, Profile, ProxyModel, public_key
 
 __all__ = [
@@ -73,7 +72,7 @@ def load_profile(path: str | Path) -> Profile:
         data = read_bounded(path, Profile.MAX_BYTES)
     except OSError as error:
         refused = ProfileMalformed if error.errno == errno.EFBIG else ProfileUnknown
-        raise refused(f"cannot read the profile file {path}: {error.strerror}") from error
+        raise refused(f"cannot read the profile file {path}: {error.strerror}{what_helps(error)}") from error
     if secret_file.is_locked(data):
         data = _unlocked(Path(path), data)
     try:
@@ -112,8 +111,18 @@ def get_profile(name: str | Path | Profile = STANDARD) -> Profile:
         return name
     if str(name) in _published():
         return _published()[str(name)]
-    if os.path.isfile(name):  # noqa: PTH113 - a name that no file can have is False here, and an error in pathlib
+    if _is_file(name):
         return load_profile(name)
     raise ProfileUnknown(
         f"no profile named {str(name)[:200]!r} and no such file; published: {', '.join(published_names())}"
     )
+
+
+def _is_file(name: str | Path) -> bool:
+    """Whether a name is that of a file, which may be one that cannot be read."""
+    try:
+        return not Path(name).is_dir() and bool(Path(name).stat())
+    except PermissionError:
+        return True
+    except (OSError, ValueError):  # there is none, or no file can have this name
+        return False

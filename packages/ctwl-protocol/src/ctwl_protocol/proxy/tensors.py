@@ -13,7 +13,8 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ProxyDigestMismatch, ProxyMalformed
+from ..errors import ProxyDigestMismatch, ProxyMalformed, ProxyNotFound
+from ..files import open_file, what_helps
 from ..profile.document import GPT2, Architecture, Llama, ProxyModel
 
 __all__ = ["Stored", "fitting", "load_tensors", "read_tensors", "tensor_shapes", "tensors_digest", "write_safetensors"]
@@ -38,7 +39,7 @@ def load_tensors(spec: ProxyModel, weights: Path) -> dict[str, NDArray[np.float3
 
     Raises:
         ProxyDigestMismatch: they were dequantized from a GGUF file and are not the profile's.
-        ProxyMalformed: the file is no safetensors file, or one of integers.
+        ProxyNotFound, ProxyMalformed: see :func:`read_tensors`.
     """
     tensors = read_tensors(weights)
     if spec.tensors_sha256 is not None and tensors_digest(tensors) != spec.tensors_sha256:
@@ -50,15 +51,16 @@ def read_tensors(path: Path) -> dict[str, NDArray[np.float32]]:
     """Read a safetensors file; half precision becomes float32, bfloat16 too, which NumPy does not have.
 
     Raises:
+        ProxyNotFound: it cannot be read.
         ProxyMalformed: it is no safetensors file, or one of integers.
     """
     from safetensors import SafetensorError, safe_open
 
     tensors = {}
     try:
-        with safe_open(path, framework="np"):
-            pass  # only to have the header checked
-        with path.open("rb") as file:
+        with open_file(path) as file:
+            with safe_open(path, framework="np"):
+                pass  # only to have the header checked, and the file's size
             size = int.from_bytes(file.read(8), "little")
             header = json.loads(file.read(size))
             header.pop("__metadata__", None)
@@ -71,8 +73,12 @@ def read_tensors(path: Path) -> dict[str, NDArray[np.float32]]:
                 if kind == "BF16":
                     read = np.left_shift(read, 16, dtype=np.uint32).view(np.float32)
                 tensors[name] = read.astype(np.float32, copy=False)
-    except (SafetensorError, OSError) as error:
-        raise ProxyMalformed(f"{path} is no safetensors file: {error}") from error
+    except SafetensorError as error:
+        raise ProxyMalformed(
+            f"{path} is cut short, or no safetensors file ({error}); remove it and run again, or give the right file"
+        ) from error
+    except OSError as error:
+        raise ProxyNotFound(f"cannot read {path}: {error.strerror or error}{what_helps(error)}") from error
     return tensors
 
 

@@ -14,7 +14,7 @@ import platformdirs
 
 from ..environment import REGISTRY
 from ..errors import FileUnwritable, RegistryError
-from ..files import read_bounded, write_atomically
+from ..files import locked, make_folder, read_bounded, what_helps, write_atomically
 from ..schema import Document
 from . import workflow
 from .entries import Time
@@ -32,6 +32,9 @@ __all__ = [
 ]
 
 _FILE, _LOCK = "trusted.state", ".lock"
+
+_PATIENCE = 60.0
+"""Seconds that an update waits for another one."""
 
 
 class State(Document):
@@ -78,7 +81,7 @@ def load_trusted(folder: str | Path | None = None) -> Trusted:
     """
     path = Path(folder or state_folder()) / _FILE
     try:
-        data = read_file(path, State.MAX_BYTES)
+        data = read_file(path, State.MAX_BYTES, follow=False)
     except RegistryError as error:
         if isinstance(error.__cause__, FileNotFoundError):
             return bundled()
@@ -97,7 +100,8 @@ def save_trusted(trusted: Trusted, folder: str | Path | None = None) -> None:
     Raises:
         FileUnwritable: the folder cannot be made or written.
     """
-    folder = _made(folder)
+    folder = Path(folder or state_folder())
+    make_folder(folder)
     state = State(
         format="ctwl-registry-state/1", root=trusted.root_bytes, registry=trusted.registry_bytes, seen=trusted.seen
     )
@@ -123,13 +127,14 @@ def update_trusted(
 
     Raises:
         RegistryError: see :func:`load_trusted` and :func:`~.workflow.update`.
-        FileUnwritable: see :func:`save_trusted`; also where ``start`` is given and a state is stored already.
+        FileUnwritable: see :func:`save_trusted`; also where ``start`` is given and a state is stored already, or where
+            another update does not end.
     """
-    from filelock import FileLock  # a reader needs none
-
-    folder = _made(folder)
+    folder = Path(folder or state_folder())
+    make_folder(folder)
     now = int(time.time()) if now is None else now
-    with FileLock(folder / _LOCK):  # else, of two updates at once, the older one could be stored last
+    held = FileUnwritable(f"another program has locked {folder / _LOCK}; end it, and run this again")
+    with locked(folder / _LOCK, _PATIENCE, held):  # else, of two updates at once, the older one could be stored last
         if start is not None and (folder / _FILE).exists():
             raise FileUnwritable(f"{folder / _FILE} exists already; remove it to start from another root")
         trusted = workflow.update(start or load_trusted(folder), now=now, roots=roots, registry=registry)
@@ -137,25 +142,15 @@ def update_trusted(
     return trusted
 
 
-def read_file(path: str | Path, limit: int = Envelope.MAX_BYTES) -> bytes:
+def read_file(path: str | Path, limit: int = Envelope.MAX_BYTES, *, follow: bool = True) -> bytes:
     """The bytes of a file.
 
     Raises:
-        RegistryError: ``registry-unreadable``: the file does not exist, cannot be read, or has more than ``limit``
-            bytes.
+        RegistryError: ``registry-unreadable``: the file does not exist, cannot be read (see
+            :func:`ctwl_protocol.files.open_file`), or has more than ``limit`` bytes.
     """
     try:
-        return read_bounded(path, limit)
+        return read_bounded(path, limit, follow=follow)
     except OSError as error:
-        raise RegistryError("registry-unreadable", f"cannot read {path}: {error.strerror}") from error
-
-
-def _made(folder: str | Path | None) -> Path:
-    """The state's folder, made where it was missing, with the file that an update locks."""
-    folder = Path(folder or state_folder())
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / _LOCK).touch()
-    except OSError as error:
-        raise FileUnwritable(f"cannot write in the folder {folder}: {error.strerror}") from error
-    return folder
+        message = f"cannot read {path}: {error.strerror}{what_helps(error)}"
+        raise RegistryError("registry-unreadable", message) from error

@@ -13,6 +13,7 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
+from ctwl_protocol.files import open_file
 from ctwl_protocol.profile import OFFLINE, Profile
 from ctwl_protocol.registry import Trusted
 
@@ -41,7 +42,8 @@ def read_words(path: Path | None = None) -> dict[str, str]:
     if path is None:
         return english
     try:
-        found = json.loads(path.read_bytes())
+        with open_file(path) as file:
+            found = json.load(file)
     except (OSError, ValueError, RecursionError) as error:
         raise InputUnreadable(f"cannot read words from {path}: {error}") from error
     if not isinstance(found, dict):

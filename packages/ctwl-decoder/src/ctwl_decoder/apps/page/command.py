@@ -8,7 +8,7 @@ from pathlib import Path
 from ctwl_protocol import get_profile
 from ctwl_protocol.command import closed_output_is_fine, command_parser, run_command
 from ctwl_protocol.environment import PROFILE, REGISTRY
-from ctwl_protocol.errors import FileUnwritable
+from ctwl_protocol.files import make_folder, write_atomically
 from ctwl_protocol.profile import OFFLINE
 from ctwl_protocol.registry import load_trusted
 
@@ -52,10 +52,7 @@ def _run(argv: Sequence[str]) -> int:
         parser.error("name a folder for the page: --out FOLDER")
     page = build_page(get_profile(arguments.profile), load_trusted(), read_words(arguments.words))
     path = arguments.out / "index.html"
-    try:
-        arguments.out.mkdir(parents=True, exist_ok=True)
-        path.write_text(page, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise FileUnwritable(f"cannot write {path}: {error.strerror}") from error
+    make_folder(arguments.out)
+    write_atomically(path, page.encode())
     print(f"{path}: {path.stat().st_size:,} bytes; open it in a browser, or put it on any web server")
     return 0

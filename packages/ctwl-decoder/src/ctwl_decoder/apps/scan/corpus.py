@@ -23,6 +23,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import types
 
+from ctwl_protocol.files import open_file
+
 from ...errors import DecoderError, InputTooLarge, InputUnreadable, NotText, RecordMalformed, TextMissing
 from ...options import MAX_BYTES
 from ...text.input import has_surrogates, text_of
@@ -209,7 +211,7 @@ def _id_of(value: object) -> str | None:
 def _opened(file: CorpusFile) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
     """A file's bytes, unpacked, and the file itself, whose position tells how much is read."""
     try:
-        with file.path.open("rb") as raw:
+        with open_file(file.path) as raw:
             packed = file.name.lower().endswith(".gz")
             yield cast(IO[bytes], gzip.GzipFile(fileobj=raw)) if packed else raw, raw
     except (OSError, EOFError, zlib.error) as error:

@@ -16,9 +16,8 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from filelock import FileLock, Timeout
 
-from ctwl_protocol.files import atomic_path
+from ctwl_protocol.files import atomic_path, locked, make_folder, open_file
 
 from ...errors import InputUnreadable, OutputExists, ScanRunning, ScanSettingsDiffer
 from .chunks import Chunk, chunks_of
@@ -86,18 +85,16 @@ def scan(
     _check_output(output, replace=restart or overwrite)
     settings = decode.settings.document(decode.computes_in)
     job = settings | {f"{_INPUT}{i}": [each.name, each.size, each.mtime_ns] for i, each in enumerate(files, 1)}
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        with FileLock(folder / "lock", timeout=0):  # the system unlocks it when the process ends, in whatever way
-            if restart:
-                _clear(folder)
-            _take_up(folder, job)
-            chunks, before = _decode(folder, files, decode, engine, watch)
-            _merge(output, folder, chunks, settings)
+    make_folder(folder)
+    running = ScanRunning(f"another process works in {folder}; wait for it, or end it")
+    with locked(folder / "lock", 0, running):
+        if restart:
             _clear(folder)
-            shutil.rmtree(folder, ignore_errors=True)  # Windows cannot delete the lock while it is held
-    except Timeout as error:
-        raise ScanRunning(f"another process works in {folder}; wait for it, or end it") from error
+        _take_up(folder, job)
+        chunks, before = _decode(folder, files, decode, engine, watch)
+        _merge(output, folder, chunks, settings)
+        _clear(folder)
+        shutil.rmtree(folder, ignore_errors=True)  # Windows cannot delete the lock while it is held
     return Summary.of(output, before)
 
 
@@ -119,6 +116,7 @@ def _take_up(folder: Path, job: dict[str, Any]) -> None:
 
     Raises:
         ScanSettingsDiffer: it is another.
+        InputUnreadable: what tells cannot be read.
     """
     settings = folder / _SETTINGS
     if not settings.exists():
@@ -126,7 +124,10 @@ def _take_up(folder: Path, job: dict[str, Any]) -> None:
         with atomic_path(settings, scratch=folder / _SCRATCH) as scratch:
             scratch.write_text(json.dumps(job, indent=1) + "\n")
     try:
-        begun: dict[str, Any] = dict(json.loads(settings.read_bytes()))
+        with open_file(settings) as file:
+            begun: dict[str, Any] = dict(json.load(file))
+    except OSError as error:
+        raise InputUnreadable(f"cannot read {settings}: {error.strerror}; remove it to begin again") from error
     except (ValueError, TypeError):
         begun = {}
     if begun != job:
@@ -202,7 +203,7 @@ def _is_done(part: Path, chunk: Chunk) -> bool:
 
 
 def _read(part: Path) -> pa.Table:
-    with pq.ParquetFile(part) as file:
+    with open_file(part) as raw, pq.ParquetFile(raw) as file:
         return file.read()
 
 

@@ -19,14 +19,13 @@ from ...errors import OptionOutOfRange, UnsupportedType
 from ...report.html import html_report
 from ...report.model import Report
 from ...report.signposts import Resolution, resolve_code, resolve_provider
-from ...text.input import text_of
 from ..page.build import policy_of
 from .c2pa import PREFIX, add_c2pa
 from .front import Front
 from .limits import Limits
 from .manifests import Manifests
 from .problems import Problem, answer, page
-from .schema import PROBLEMS, About, Question, media_type
+from .schema import PROBLEMS, About, Question, media_type, text_in
 from .service import Service
 
 __all__ = ["create_app"]
@@ -46,6 +45,7 @@ def create_app(weigher: Weigher, limits: Limits | None = None, manifests: Manife
     service = Service(weigher, limits or Limits())
     app = FastAPIOffline(  # FastAPI's own documentation page loads its scripts from another site
         redoc_url=None,
+        redirect_slashes=False,  # a redirect would repeat the client's Host
         static_url="/docs/assets",
         title="CTWL decoder",
         version=__version__,
@@ -92,10 +92,14 @@ def _add_decoding(app: FastAPI, service: Service) -> None:
     async def report(
         request: Request,
         text: Annotated[str, Form(description="The text.")] = "",
-        file: Annotated[UploadFile | None, File(description="A UTF-8 text file, instead of the text.")] = None,
+        file: Annotated[
+            UploadFile | None,
+            File(description="A text file, instead of the text. It is UTF-8, or says what it is."),
+        ] = None,
     ) -> Response:
         data = await file.read() if file else b""  # a browser sends an empty file where none was chosen
-        given = text_of(data, "the file") if data else text.replace("\r\n", "\n")  # its line ends are all \r\n
+        kind = file.content_type if file else None
+        given = text_in(data, kind, "the file") if data else text.replace("\r\n", "\n")  # its line ends are all \r\n
         return await service.decode(request, given, lambda analysis: page(html_report(analysis)))
 
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from enum import Enum
+from functools import partial
 from itertools import islice
+from threading import Event
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Query, Request
@@ -19,11 +21,9 @@ from ctwl_protocol import Profile
 
 from ...errors import NotText, OptionOutOfRange, UnsupportedType
 from ...report.model import Report
-from ...text.input import text_of
-from .admission import client_of
 from .manifests import MAX_RESULTS, Codes, Manifests, Match, Matches, codes_of_value, open_manifests
 from .problems import Problem
-from .schema import PROBLEMS, media_type
+from .schema import PROBLEMS, media_type, text_in
 from .service import Service
 
 __all__ = ["PREFIX", "add_c2pa", "manifests_of"]
@@ -36,8 +36,8 @@ _MAX_VALUE = 1024
 _PROBLEMS = {status: why for status, why in PROBLEMS.items() if status != 422} | {
     400: "The query or the body is invalid, or of another algorithm.",
     414: "The query is too long.",
-    415: "The asset is no text.",
-    500: "The service, or the provider's API that it asks, failed.",
+    415: "The asset is no text, or of a charset that is not read.",
+    500: "The service, or the provider's API that it asks, failed, or took too long.",
 }
 
 _Alg = Annotated[str, Query(max_length=255, description="The soft binding algorithm: the name of this profile.")]
@@ -95,7 +95,7 @@ def add_c2pa(app: FastAPI, service: Service, profile: Profile, manifests: Manife
     async def by_binding(request: Request, value: _Value, alg: _Alg, most: _MaxResults = 10) -> Matches:
         if len(value) > _MAX_VALUE:
             raise HTTPException(414, "Query too long")
-        return await look_up(request, alg, value, most)
+        return await look_up(request, alg, value.replace(" ", "+"), most)  # many clients do not escape a plus
 
     @app.post(f"{PREFIX}byBinding", responses=answers, tags=tags, summary="C2PA manifests of codes in a body")
     async def by_large_binding(request: Request, query: BindingQuery, most: _MaxResults = 10) -> Matches:
@@ -113,12 +113,11 @@ def add_c2pa(app: FastAPI, service: Service, profile: Profile, manifests: Manife
         if not media_type(request).startswith("text/"):
             raise UnsupportedType("the asset must be a text, with a media type of text/*")
         try:
-            text = text_of(await request.body(), "the body")
-            return await service.decode(
-                request, text, lambda analysis: _matches(manifests, codes_of_report(analysis.report), most)
-            )
+            text = text_in(await request.body(), request.headers["content-type"], "the body")
+            found = await service.decode(request, text, lambda analysis: codes_of_report(analysis.report))
         except NotText as error:
             raise HTTPException(400, str(error)) from error
+        return await service.look_up(request, partial(_matches, manifests, found, most))
 
     def check(alg: str) -> None:
         if alg != profile.name:
@@ -130,16 +129,15 @@ def add_c2pa(app: FastAPI, service: Service, profile: Profile, manifests: Manife
             codes = codes_of_value(value)
         except OptionOutOfRange as error:
             raise HTTPException(400, str(error)) from error
-        client = client_of(request.scope["client"])
-        return await service.admission.run(client, lambda: _matches(manifests, [codes], most))
+        return await service.look_up(request, partial(_matches, manifests, [codes], most))
 
 
-def codes_of_report(report: Report) -> Iterator[Codes]:
+def codes_of_report(report: Report) -> list[Codes]:
     """The codes of each record that was found, the clearest passage's first."""
     spans = sorted(report.spans, key=lambda span: span.p_value)
-    yield from dict.fromkeys(tuple(span.record.codes) for span in spans if span.record)
+    return list(dict.fromkeys(tuple(span.record.codes) for span in spans if span.record))
 
 
-def _matches(manifests: Manifests, found: Iterable[Codes], most: int) -> Matches:
-    matches: Iterator[Match] = (match for codes in found for match in manifests(codes))
+def _matches(manifests: Manifests, found: Iterable[Codes], most: int, given_up: Event) -> Matches:
+    matches: Iterator[Match] = (match for codes in found if not given_up.is_set() for match in manifests(codes))
     return Matches(matches=list(islice(dict.fromkeys(matches), min(most, MAX_RESULTS))))

@@ -52,7 +52,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--trust-proxy",
         metavar="ADDRESSES",
-        help="comma-separated addresses of reverse proxies: take the client's address from their X-Forwarded-For",
+        help="comma-separated addresses and networks of reverse proxies: take the client's address from their "
+        "X-Forwarded-For",
     )
     parser.add_argument(
         "--manifests",
@@ -100,11 +101,13 @@ def _serve(arguments: argparse.Namespace) -> int:
 
             from .app import create_app
             from .c2pa import manifests_of
-            from .server import configure
+            from .server import configure, trusted_proxies
         except ImportError as error:
             raise ExtraMissing(
                 f"serving needs {error.name or error}; install it with: pip install 'ctwl-decoder[serve]'"
             ) from error
+        given = arguments.trust_proxy
+        trusted = None if given is None else trusted_proxies(given, listener.getsockname()[0])
         from ctwl_protocol.proxy import open_weigher
 
         from ...decoder import Decoder
@@ -125,7 +128,7 @@ def _serve(arguments: argparse.Namespace) -> int:
         manifests = manifests_of(arguments.manifests, profile) if arguments.manifests else None
         weigher = open_weigher(profile, path=arguments.proxy, device=arguments.device)
         Decoder(weigher).load()  # what is missing is reported before anything is served
-        config = configure(create_app(weigher, limits, manifests), limits, trusted=arguments.trust_proxy)
+        config = configure(create_app(weigher, limits, manifests), limits, trusted=trusted)
         server = Server(config)
         with suppress(KeyboardInterrupt):  # uvicorn raises the signal again when it has shut down
             with suppress(SystemExit):  # of uvicorn, with a status of its own

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 import traceback
+from contextlib import suppress
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
@@ -36,6 +37,9 @@ _CLIENT_GONE = 499
 
 _FAILED = Problem(code="internal", message="the service failed; its operator finds the reason in the log")
 
+_DROPPED, _DROPPING = 16 << 20, 5.0
+"""Of a body that is refused, so many bytes are read on and dropped, in so many seconds."""
+
 _logger = logging.getLogger(__name__)
 
 
@@ -48,6 +52,7 @@ class Front:
         self._limits = limits
         self._metrics = metrics
         self._endpoints = endpoints
+        self._parsing = asyncio.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -72,6 +77,8 @@ class Front:
             await self._run(scope, receive, send_with_headers)
         except RequestCancelled:
             pass
+        except _Unread as error:
+            await _then_read_on(self._refusal(error.why), scope, receive, send_with_headers)
         except (Exception, asyncio.CancelledError) as error:
             if status == _CLIENT_GONE:  # else the server closes the connection, so the client sees a cut answer
                 await self._refusal(error)(scope, receive, send_with_headers)
@@ -84,8 +91,8 @@ class Front:
         """Run the app on the whole body, within the limits.
 
         Raises:
-            InputTooLarge, RequestCancelled: see :func:`_read`.
-            BodyTooSlow, TimedOut: the time has run out, while the body was read or afterwards.
+            _Unread, InputTooLarge, RequestCancelled: see :func:`_read`; the first also where the time has run out.
+            TimedOut: the time has run out afterwards.
             Exception: what the app raises.
         """
         bodies: list[bytes] = []
@@ -98,12 +105,15 @@ class Front:
             async with asyncio.timeout(self._limits.seconds):
                 bodies.append(await _read(scope, receive, self._limits.body))
                 read = True
+                if bodies[0]:
+                    async with self._parsing:  # one body after the other, and others have their turn in between
+                        await asyncio.sleep(0)
                 await self._app(scope, receive_whole, send)
         except TimeoutError as error:
             slow = f"within {self._limits.seconds:g} seconds"
             if read:
                 raise TimedOut(f"the text was not decoded {slow}; try again later, or send a shorter text") from error
-            raise BodyTooSlow(f"the request did not arrive {slow}; send it again") from error
+            raise _Unread(BodyTooSlow(f"the request did not arrive {slow}; send it again")) from error
 
     def _refusal(self, error: BaseException) -> Response:
         """The answer to a request that failed."""
@@ -118,17 +128,25 @@ class Front:
         return answer(status, problem)
 
 
+class _Unread(Exception):
+    """A request is refused whose body has not been read."""
+
+    def __init__(self, why: CTWLError) -> None:
+        super().__init__(why)
+        self.why = why
+
+
 async def _read(scope: Scope, receive: Receive, limit: int) -> bytes:
-    """The whole body. Of a body that is refused, uvicorn reads and drops the rest, so that the client gets the answer.
+    """The whole body.
 
     Raises:
-        InputTooLarge: it has more than ``limit`` bytes.
+        _Unread, InputTooLarge: it has more than ``limit`` bytes, of which some are left, or none.
         RequestCancelled: the client closed the connection.
     """
     too_large = InputTooLarge(f"a request may have at most {limit >> 10} KiB; cut the text into parts")
     announced = Headers(scope=scope).get("content-length", "0")
     if not announced.isdecimal() or int(announced[:20]) > limit:
-        raise too_large
+        raise _Unread(too_large)
     body, more = bytearray(), True
     while more:
         message = await receive()
@@ -137,5 +155,31 @@ async def _read(scope: Scope, receive: Receive, limit: int) -> bytes:
         body += message.get("body", b"")
         more = message.get("more_body", False)
         if len(body) > limit:
-            raise too_large
+            raise _Unread(too_large) if more else too_large
     return bytes(body)
+
+
+async def _then_read_on(refusal: Response, scope: Scope, receive: Receive, send: Send) -> None:
+    """Refuse a request, read on for a while and close: many clients read no answer before they have sent all."""
+
+    async def send_and_wait(message: Message) -> None:
+        if message["type"] == "http.response.body":
+            await send({**message, "more_body": True})
+            await _drop(receive)
+            message = {"type": "http.response.body"}
+        await send(message)
+
+    refusal.headers["connection"] = "close"
+    await refusal(scope, receive, send_and_wait)
+
+
+async def _drop(receive: Receive) -> None:
+    """Read and drop what is left of a body, within bounds."""
+    left = _DROPPED
+    with suppress(TimeoutError, asyncio.CancelledError):  # the server stops
+        async with asyncio.timeout(_DROPPING):
+            while left > 0:
+                message = await receive()
+                left -= len(message.get("body", b""))
+                if not message.get("more_body"):  # it ends, or the client has gone
+                    return

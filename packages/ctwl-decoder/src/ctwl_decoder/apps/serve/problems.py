@@ -36,7 +36,7 @@ _STATUS: dict[type[CTWLError], int] = {
 }
 
 _LATER = {"retry-after": "5"}
-_ADVICE = {408: {"connection": "close"}, 429: _LATER, 503: _LATER}
+_ADVICE = {429: _LATER, 503: _LATER}
 """The headers that go with a status."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from email.message import Message
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict
@@ -10,16 +11,18 @@ from starlette.requests import Request
 from ctwl_protocol import Profile
 from ctwl_protocol.profile import has_public_key
 
+from ...errors import UnsupportedType
 from ...options import ALPHA, ScoreName
+from ...text.input import text_of
 from .limits import Limits
 
-__all__ = ["PROBLEMS", "About", "Question", "media_type"]
+__all__ = ["PROBLEMS", "About", "Question", "media_type", "text_in"]
 
 PROBLEMS = {
     400: "The body cannot be parsed.",
     408: "The body did not arrive in time.",
     413: "The body or the text is too long.",
-    415: "The body is of another media type.",
+    415: "The body is of another media type or charset.",
     422: "An option is out of its range, or the text is not Unicode text.",
     429: "The client has too many requests under way.",
     500: "The service failed.",
@@ -31,6 +34,32 @@ PROBLEMS = {
 def media_type(request: Request) -> str:
     """The media type of a request's body, without its parameters; empty where none is named."""
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+_CHARSETS = {"utf-8", "utf8", "us-ascii", "ascii", "utf-16", "utf-16le", "utf-16be", "koi8-r", "koi8-u", "macintosh"}
+_CHARSETS |= {"gb2312", "gbk", "gb18030", "big5", "euc-jp", "iso-2022-jp", "shift_jis", "euc-kr"}
+_CHARSETS |= {f"iso-8859-{part}" for part in range(1, 17)} - {"iso-8859-12"} | {f"windows-{1250 + i}" for i in range(9)}
+"""What is read, by names that are Python's too. Others are not looked up, because Python remembers each of them."""
+
+
+def text_in(data: bytes, content_type: str | None, name: str) -> str:
+    """The text in bytes of this content type; they are UTF-8 where it names no charset.
+
+    Args:
+        data: the bytes.
+        content_type: with its parameters.
+        name: what a message calls them.
+
+    Raises:
+        UnsupportedType: another charset than those that are read.
+        NotText: see :func:`ctwl_decoder.text.input.text_of`; or the bytes are not of that charset.
+    """
+    header = Message()
+    header["content-type"] = content_type or "text/plain"
+    charset = header.get_content_charset("utf-8")
+    if charset not in _CHARSETS:
+        raise UnsupportedType(f"the charset {charset[:40]!r} is not read here; send UTF-8")
+    return text_of(data, name, charset)
 
 
 def _whole(value: object) -> object:

@@ -7,6 +7,7 @@ import logging
 from collections.abc import AsyncIterator, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from threading import Event
 from typing import Any, TypeVar
 
 from starlette.requests import Request
@@ -16,7 +17,7 @@ from ctwl_protocol.proxy import Weigher
 from ctwl_protocol.registry import Trusted
 
 from ...decoder import Decoder
-from ...errors import InputTooLarge, RequestCancelled
+from ...errors import InputTooLarge, ManifestsUnavailable, RequestCancelled
 from ...report.analysis import Analysis
 from ..page.build import build_page
 from .admission import Admission, client_of
@@ -31,6 +32,9 @@ T = TypeVar("T")
 _WARM_UP = "The council said on Tuesday that the bridge over the river would be closed until the end of the month."
 
 _REFRESH_SECONDS = 600.0
+
+_LOOK_UP_SECONDS = 10.0
+"""For all that one request looks up elsewhere."""
 
 _logger = logging.getLogger(__name__)
 
@@ -49,6 +53,7 @@ class Service:
         self.limits = limits
         self.admission = Admission(limits)
         self.metrics = Metrics(self.admission)
+        self._look_ups = Admission(limits)
         self._weigher = weigher
         self._proxy_thread = ThreadPoolExecutor(1, thread_name_prefix="ctwl-proxy")
         self._use_registry()
@@ -91,6 +96,30 @@ class Service:
         finally:
             turns.cancel()
 
+    async def look_up(self, request: Request, work: Callable[[Event], T]) -> T:
+        """Look something up elsewhere, in a thread that decodes no text.
+
+        Args:
+            request: the request.
+            work: the work. When its event is set, nobody waits for it any more.
+
+        Raises:
+            ManifestsUnavailable: it takes too long.
+            ServiceBusy, TooManyAtOnce: see :meth:`Admission.run`.
+            RequestCancelled: the client closed the connection.
+            CTWLError: what the work raises.
+        """
+        await request.body()  # so that the next message is the disconnect
+        given_up, client = Event(), client_of(request.scope["client"])
+        try:
+            async with asyncio.timeout(_LOOK_UP_SECONDS):
+                return await _while_connected(request, self._look_ups.run(client, lambda: work(given_up)))
+        except TimeoutError as error:
+            message = f"the look-up took more than {_LOOK_UP_SECONDS:g} seconds; try again later"
+            raise ManifestsUnavailable(message) from error
+        finally:
+            given_up.set()
+
     @asynccontextmanager
     async def lifespan(self, _: object) -> AsyncIterator[None]:
         """Compile and load what the first request would wait for; end the threads afterwards, whatever happened.
@@ -105,6 +134,7 @@ class Service:
             refreshing.cancel()
             await asyncio.to_thread(self._proxy_thread.shutdown, cancel_futures=True)
             await asyncio.to_thread(self.admission.close)  # meanwhile the loop sends the last answers
+            await asyncio.to_thread(self._look_ups.close)
 
     def _warm_up(self) -> None:
         decoder = Decoder(self._weigher, registry=self.registry)  # within no limit

@@ -1,0 +1,119 @@
+"""Attacks on the service: whatever a stranger sends, ``/healthz`` answers within a second.
+
+The service is a process of its own, and each attack comes by several connections at once.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import pydoc_data.topics
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+
+import httpx
+import pytest
+from running_service import in_a_process
+
+CONNECTIONS = 8
+SECONDS = 1.0
+"""Of an answer of ``/healthz``; the only time that a test of the service asserts."""
+
+BODY = 250 << 10
+"""Bytes, a little less than the service takes."""
+
+POST = b"POST %s HTTP/1.1\r\nhost: x\r\ncontent-type: %s\r\n"
+JSON, FORM, PARTS = b"application/json", b"application/x-www-form-urlencoded", b"multipart/form-data; boundary=x"
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[str]:
+    """The service. The API that it asks for manifests takes connections and never says a word."""
+    profile = "org.ctwl.smollm2-135m.vanilla.1"
+    with socket.create_server(("127.0.0.1", 0), backlog=512) as silent:
+        api = f"https://localhost:{silent.getsockname()[1]}/v1"
+        with in_a_process("--profile", profile, "--manifests", api) as url:
+            yield url
+
+
+def chunked(pieces: Iterable[bytes], path: bytes = b"/v1/decode", kind: bytes = JSON) -> Iterator[bytes]:
+    yield POST % (path, kind) + b"transfer-encoding: chunked\r\n\r\n"
+    yield from pieces
+
+
+def whole(path: bytes, kind: bytes, body: bytes) -> Iterator[bytes]:
+    yield POST % (path, kind) + b"content-length: %d\r\n\r\n" % len(body) + body
+
+
+def text(score: str) -> bytes:
+    return json.dumps({"text": pydoc_data.topics.topics["specialnames"][:15_000], "score": score}).encode()
+
+
+PART = b'--x\r\ncontent-disposition: form-data; name="a"\r\n'
+ATTACKS: dict[str, Callable[[], Iterable[bytes]]] = {
+    "a body in pieces of a byte": lambda: chunked([b"1\r\na\r\n" * 1_000_000]),
+    "many fields behind a body": lambda: itertools.chain.from_iterable(
+        chunked([b"0\r\n" + b"a:\r\n" * 60_000 + b"\r\n"]) for _ in range(8)
+    ),
+    "pieces with long extensions": lambda: chunked([b"1;" + b"a" * 5000_000]),
+    "a body without end": lambda: chunked(itertools.repeat(b"8000\r\n" + b" " * 0x8000 + b"\r\n", 4000)),
+    "a body without end that is refused at once": lambda: itertools.chain(
+        [POST % (b"/v1/decode", JSON) + b"content-length: 1000000000000\r\n\r\n"], itertools.repeat(b" " * 0x8000, 4000)
+    ),
+    "a head of many fields, all at once": lambda: [b"GET / HTTP/1.1\r\nhost: x\r\n" + b"a:\r\n" * 60_000 + b"\r\n"],
+    "a head of one field": lambda: [b"GET / HTTP/1.1\r\nhost: x\r\na: " + b"a" * 5_000_000 + b"\r\n\r\n"],
+    "requests that do not wait for answers": lambda: [b"GET /v1/profile HTTP/1.1\r\nhost: x\r\n\r\n" * 20_000],
+    "JSON of many lists": lambda: itertools.chain.from_iterable(
+        whole(b"/v1/decode", JSON, b'{"text":"a","beacons":[' + b",".join([b"[1,1]"] * (BODY // 6)) + b"]}")
+        for _ in range(8)
+    ),
+    "a form of many fields": lambda: itertools.chain.from_iterable(
+        whole(b"/report", FORM, b"&" * BODY) for _ in range(8)
+    ),
+    "a form of many lines": lambda: whole(b"/report", PARTS, PART + b"a:b\r\n" * (BODY // 5) + b"\r\n\r\n--x--"),
+    "codes for an API that is down": lambda: [
+        b"GET /v1/matches/byBinding?alg=org.ctwl.smollm2-135m.vanilla.1&value=AKjH HTTP/1.1\r\nhost: x\r\n\r\n"
+    ],
+    "texts that cost most, by ranks": lambda: whole(b"/v1/decode", JSON, text("light")),
+    "texts that cost most": lambda: whole(b"/v1/decode", JSON, text("whole")),
+}
+
+
+def send(url: str, parts: Iterable[bytes], until: threading.Event) -> None:
+    """Send what a hostile client sends, without a look at the answers, and stay connected."""
+    where = httpx.URL(url)
+    with suppress(OSError), socket.create_connection((where.host, where.port)) as connection:
+        connection.settimeout(10)
+        for part in parts:
+            if until.is_set():
+                return
+            connection.sendall(part)
+        until.wait()
+
+
+def slowest(url: str, seconds: float) -> float:
+    """The longest that an answer of ``/healthz`` takes, of those that are asked for in so many seconds."""
+    longest, end = 0.0, time.monotonic() + seconds
+    while time.monotonic() < end:
+        begun = time.monotonic()
+        assert httpx.get(f"{url}/healthz", timeout=60).status_code == 200
+        longest = max(longest, time.monotonic() - begun)
+        time.sleep(0.02)
+    return longest
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_health_is_answered_beside_an_attack(service: str, attack: str) -> None:
+    over = threading.Event()
+    with ThreadPoolExecutor(CONNECTIONS) as threads:
+        for _ in range(CONNECTIONS):
+            threads.submit(send, service, ATTACKS[attack](), over)
+        try:
+            longest = slowest(service, 1.5)
+        finally:
+            over.set()
+    assert longest < SECONDS
