@@ -1,5 +1,6 @@
 """The strategies and the expectation, without a model."""
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from ctwl_encoder.core.expected_evidence import (
     READER_SHARE,
     WrittenPosition,
+    expected_half_nats,
     expected_log2_p,
     expected_rank_nats,
     null_hits,
@@ -138,21 +140,28 @@ def expected(
     return expected_log2_p(last, bits, strategy)
 
 
-@given(st.lists(st.tuples(st.floats(0, 1), st.sampled_from([0.0, 1.0])), max_size=60))
-def test_the_expectation_bounds_the_exact_tail(steps: list[tuple[float, float]]) -> None:
-    """Chernoff's bound lies above the exact convolution of the same hits, and is a p-value."""
-    distribution = np.ones(1)
-    for null in null_hits(np.array([chance for chance, _ in steps])):
-        distribution = np.convolve(distribution, [1 - null, null])
-    exact = distribution[int(sum(hit for _, hit in steps)) :].sum()
-    assert np.log2(exact) - 1e-6 <= expected(steps, 0) <= 0
+@given(st.lists(st.tuples(st.floats(0, 1), st.sampled_from([0.0, 1.0])), max_size=60), st.sampled_from(Strategy))
+def test_the_expectation_is_a_p_value(steps: list[tuple[float, float]], strategy: Strategy) -> None:
+    assert -math.inf < expected(steps, 0, strategy) <= 0
 
 
 def test_hits_lower_the_expected_p_and_misses_and_repeats_do_not() -> None:
-    assert expected([(0.0, 1.0)] * 100, 20) == pytest.approx(20 - 100, abs=1)
-    assert expected([(0.0, 0.0)] * 100, 20) == 0
-    assert expected([(0.0, 1.0)] * 100, 0, repeated=True) == expected([(0.0, 1.0)], 0)
+    hits, misses = [(0.0, 1.0)] * 100, [(0.0, 0.0)] * 100
+    seen = 100 * READER_SHARE["halves"][False]
+    assert expected(hits, 20) == expected(hits, 20, Strategy.DELTA) == pytest.approx(20 - seen, abs=0.1)
+    assert expected(misses, 20, Strategy.DELTA) == 0
+    assert expected(hits, 0, repeated=True) == expected(hits[:1], 0)
     assert expected([], 20) == 0
+
+
+@pytest.mark.parametrize("p", [0.02, 0.3, 0.5, 0.75, 0.98])
+def test_what_halves_are_expected_to_say_is_what_a_reader_of_the_distribution_sees(p: float) -> None:
+    """The mean, over many places in the order of ranks, of the log-likelihood ratio of a token that was drawn."""
+    begins = (np.arange(20_000) + 0.5) / 20_000 * (1 - p)
+    ratios = np.clip((0.5 - begins) / p, 0, 1) * 2
+    drawn = ratios / ratios.sum()
+    mean = (drawn[ratios > 0] * np.log(ratios[ratios > 0])).sum()
+    assert expected_half_nats(np.array([p]))[0] == pytest.approx(mean, abs=1e-3)
 
 
 def test_what_ranks_are_expected_to_say_is_what_races_show() -> None:
@@ -164,7 +173,7 @@ def test_what_ranks_are_expected_to_say_is_what_races_show() -> None:
         p, rank = shares[won], int(ranks_of(np.uint32(seed), tokens[[won]])[0])
         told[int(tokens[won])].append((1 / p - 1) * np.log1p(-(rank + 0.5) / 2**32) - np.log(p))
     for token, p in zip(tokens.tolist(), shares.tolist(), strict=True):
-        assert np.mean(told[token]) == pytest.approx(expected_rank_nats(np.array([p]))[0] / READER_SHARE, abs=0.08)
+        assert np.mean(told[token]) == pytest.approx(expected_rank_nats(np.array([p]))[0], abs=0.08)
 
 
 def test_a_race_says_more_than_a_hit() -> None:

@@ -135,7 +135,7 @@ class Marker:
         """What to expect of log2 of the p-value of a text's record, see :func:`.expected_evidence.expected_log2_p`."""
         layout = text.payload.layout
         bits = self.profile.code_bits * (1 if layout is None else layout.codes)
-        return expected_log2_p(text.last, bits, self.strategy, text.fresh)
+        return expected_log2_p(text.last, bits, self.strategy, text.fresh, own=self.bridge.own)
 
     def open_proxy(self) -> Proxy:
         """The proxy that weighs the vocabulary for ``delta`` and ``vanilla``; opened at the first call.

@@ -73,6 +73,7 @@ class Bridge:
         vocabulary: bytes of each of the provider's tokens.
         first: int32 (size,), the first proxy token of each token alone; 0 for those of which nothing is known.
         opening: uint8 (size,), the kind of each token's first character, or one of the two openings of this module.
+        own: whether the provider's vocabulary is the proxy's own, but for a tenth of its tokens at most.
     """
 
     def __init__(
@@ -96,6 +97,7 @@ class Bridge:
         texts = [_alone(data) for data in self.vocabulary]
         tokens = proxy.tokenizer.encode_within([text or "" for text in texts])
         self.first: NDArray[np.int32] = np.array([ids[0] if ids else 0 for ids in tokens], dtype=np.int32)
+        self.own = sum(list(ids) == [i] for i, ids in enumerate(tokens)) > 0.9 * len(tokens)
         self.opening: NDArray[np.uint8] = np.array(
             [_opening(text, self._breaks) if ids else _NOTHING for text, ids in zip(texts, tokens, strict=True)],
             dtype=np.uint8,
