@@ -21,6 +21,7 @@ from ctwl_conformance.families.agreement import agree, decimal
 from ctwl_conformance.families.decoding import _text
 from ctwl_conformance.vectors import command, files, reference
 from ctwl_conformance.vectors.sections import ELSEWHERE, table
+from ctwl_decoder.text.variants import variants_of
 from ctwl_protocol import hashing, published_names
 from ctwl_protocol.partition import reference as partition
 from ctwl_protocol.profile import TOY, TOYS
@@ -92,6 +93,13 @@ PROFILES = {
 @pytest.mark.parametrize("family", sorted(PROFILES))
 def test_decoding_is_asked_under_both_toy_profiles(family: str) -> None:
     assert {vector.input.get("profile", TOY) for vector in load([family])} == set(TOYS)
+
+
+@pytest.mark.parametrize("family", sorted(PROFILES - {"decode-forms", "read-one-code"}))
+def test_no_reader_needs_a_second_variant(family: str) -> None:
+    for vector in load([family]):
+        if "status" not in vector.expected:
+            assert len(variants_of(_text(vector.input))) == 1, vector.id
 
 
 def test_decoding_asks_for_windows_records_pairs_and_what_is_no_text() -> None:
