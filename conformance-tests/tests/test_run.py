@@ -42,6 +42,21 @@ for line in sys.stdin:
     print(json.dumps({"id": request["id"], **answer}), flush=True)
 """
 
+ONE_PROFILE = """
+import json, sys
+from ctwl_conformance import load
+ANSWERS = {json.dumps(vector.input): vector.expected for vector in load(["read-one-code"])}
+TOLD = {"name": "one", "version": "1", "classes": ["decoder"], "profiles": ["org.ctwl.toy.1"],
+        "families": ["read-one-code"]}
+for line in sys.stdin:
+    request = json.loads(line)
+    if "profile" in request.get("input", ()):
+        sys.exit("asked under the other profile")
+    answer = {"start": TOLD, "stop": {}}.get(request["op"]) or ANSWERS[json.dumps(request["input"])]
+    print(json.dumps({"id": request["id"], "ok": answer}), flush=True)
+"""
+"""A reader of the first toy profile alone."""
+
 
 LEFT_OUT = (
     *(
@@ -108,6 +123,16 @@ def test_the_reference_conforms_in_all(tmp_path: Path) -> None:
     assert status == 0
     assert {verdict.verdict for verdict in report.verdicts} == {"conforms"}
     assert {result.verdict for result in report.results} == {"passed"}
+
+
+def test_a_reader_is_asked_under_the_profiles_that_it_names(tmp_path: Path) -> None:
+    (tmp_path / "one.py").write_text(ONE_PROFILE)
+    given = ["--decoder", f"{shlex.quote(sys.executable)} {tmp_path / 'one.py'}", "--only", "vector/read-one-code/*"]
+    status, report = run(tmp_path, *given)
+    assert status == 0 and of(report, "one")["basic-reader"] == "not tested"
+    assert {result.verdict for result in report.results} == {"passed", "skipped"}
+    skipped = {result.reason for result in report.results if result.verdict == "skipped"}
+    assert skipped == {"it does not declare the profile org.ctwl.toy.2"}
 
 
 def test_rates_come_with_their_number_and_interval(sound: tuple[int, Report, Path]) -> None:

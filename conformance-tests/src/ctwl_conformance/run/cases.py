@@ -183,7 +183,7 @@ def _judge_vector(subject: Subject, vector: Vector) -> Outcome:
         )
         answer = _answered(subject, subject.adapter.ask(request, Verified)).model_dump(exclude_none=True)
     else:
-        _declared(subject, vector.family)
+        _declared(subject, vector.family, vector.profile)
         answer = _answered(subject, subject.adapter.vector(vector.family, _whole(asked)))
     if not vector.agrees(answer):
         raise Failed(f"{_short(answer)}; expected {_short(vector.expected)}; asked {_short(asked)}")
@@ -327,10 +327,12 @@ def _answered(subject: Subject, answer: _T | Refused | Skipped, whose: str = "an
     return answer
 
 
-def _declared(subject: Subject, family: str) -> None:
+def _declared(subject: Subject, family: str, profile: str | None = None) -> None:
     """Skip what an implementation does not declare."""
     if subject.told and family not in subject.told.families:
         raise Skip(f"it does not declare the family {family}")
+    if profile is not None and profile not in subject.profiles:
+        raise Skip(f"it does not declare the profile {profile}")
 
 
 def _read(decoder: Subject, profile: str, text: str, alpha: float) -> Decoded:

@@ -114,10 +114,11 @@ def _excerpt(text: str, draw: random.Random) -> str:
 
 
 def _characters(text: str, draw: random.Random) -> str:
+    """Places in it differ in characters, in bytes and after normalization."""
     letters = list(text)
     for i in draw.sample(range(len(letters)), min(len(letters), max(1, round(len(letters) * 0.01)))):
-        letters[i] = draw.choice("abcdefghijklmnopqrstuvwxyz")
-    return "".join(letters)
+        letters[i] = draw.choice("\u00e9\u00df\u0416\u4e2d\U0001f680")
+    return f" \n{''.join(letters)}\t \n"
 
 
 def _words(text: str, draw: random.Random) -> str:
@@ -137,7 +138,8 @@ FAMILIES = (
         "excerpt", "10", "three quarters of the text, cut anywhere", Bound("at least", 0.85), change=_excerpt
     ),
     TextFamily(
-        "characters", "10", "one character in a hundred replaced", Bound("at least", 0.85), change=_characters
+        "characters", "10", "one character in a hundred replaced, white space around",
+        Bound("at least", 0.85), change=_characters,
     ),
     TextFamily(
         "words", "10", "one word in twenty replaced", Bound("at least", 0.85), change=_words, toy=False

@@ -13,6 +13,8 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, Literal
 
+from ctwl_protocol.profile import TOY
+
 from ..families import FAMILIES as _FAMILIES
 from ..families import agree
 from . import manifest
@@ -43,6 +45,12 @@ class Vector:
     comment: str
     input: dict[str, Any]
     expected: dict[str, Any]
+
+    @property
+    def profile(self) -> str | None:
+        """The profile under which a text is read; None where none is read. A text has a level beside it."""
+        profile: str = self.input.get("profile", TOY)
+        return profile if "alpha" in self.input else None
 
     def agrees(self, answer: Any) -> bool:
         """Whether an answer is the expected one; decimal numbers need only be near (see the schemas)."""

@@ -25,7 +25,6 @@ ELSEWHERE = {
     "8.5": "informative",
     "9": "see its parts",
     "9.8": "what people are told, and how services answer; the addresses are tested with 9.6",
-    "10.6": "asked about with 10",
     "10.8": "needs a language model; the reference tests it",
     "11": "status codes stand in the vectors of the sections that give them",
     "13": "a numeric claim about a proxy runtime: vectors/v1/numeric/",
