@@ -68,7 +68,7 @@ def post(app: Any, body: Any, path: str = "/v1/completions", **headers: str) -> 
 def llama(server: Server, policy: Policy, **options: Any) -> Admission:
     """As the server of llama.cpp has it: options stand in the body itself."""
 
-    def check(path: str, body: dict[str, Any]) -> None:  # noqa: ARG001
+    def check(path: str, body: dict[str, Any]) -> None:
         policy.request(asked().options, 1.0)
 
     return Admission(server, check=check, most_bytes=1 << 20, **options)

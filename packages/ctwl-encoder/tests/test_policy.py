@@ -81,7 +81,7 @@ def test_a_record_of_a_clients_codes_stays_the_operators() -> None:
     request = gateway.request({"ctwl_layout": 3, "ctwl_codes": list(CODES)}, 1.0)
     assert request is not None and request.payload(0).carried[:3] == CODES
     for beacon in (Beacon(7, 3, 11), Beacon(42, 4, 11)):
-        with pytest.raises(NotLeftToClients, match="provider 7|version 4"):
+        with pytest.raises(NotLeftToClients, match=r"provider 7|version 4"):
             gateway.request({"ctwl_layout": 3, "ctwl_codes": [beacon.code, *CODES[1:]]}, 1.0)
     with pytest.raises(NotLeftToClients, match="ctwl_layout 2"):
         gateway.request({"ctwl_layout": 2, "ctwl_codes": [CODES[0], 1]}, 1.0)

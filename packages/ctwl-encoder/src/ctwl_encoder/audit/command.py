@@ -76,7 +76,7 @@ def _lines(streams: Sequence[BinaryIO]) -> Iterator[bytes]:
 
 
 def _as_json(summary: Summary) -> dict[str, object]:
-    days = [{"day": day, "policy": policy, **asdict(sums)} for (day, policy), sums in sorted(summary.days.items())]
+    days = [{"day": day, "policy": policy, **vars(sums)} for (day, policy), sums in sorted(summary.days.items())]
     names = ("profile", "provider", "version", "strategy", "texts")
     return {
         "lines": summary.lines,

@@ -105,7 +105,8 @@ def admit(params: Any) -> None:
     policy = None if engine is None else policy_of(engine.additional_config)
     asked = without_note(params.extra_args)
     if policy is None:
-        if own_options(asked).get("strategy", OFF) != OFF:
+        own = own_options(asked)
+        if own and own.get("strategy") != OFF:
             raise OptionOutOfRange(
                 """this server was not told to serve CTWL records; start it with --additional-config '{"ctwl": """
                 """{"provider": 42}}'"""
