@@ -216,7 +216,7 @@ class CTWLWatermarkingConfig(BeaconOptions, MarkingOptions, ProxyOptions, BaseWa
 _THEIRS = WatermarkingConfig.from_dict.__func__
 
 
-def _from_dict(cls: type[Any], config_dict: dict[str, Any], **kwargs: Any) -> Any:
+def _from_dict(cls: type[Any], /, config_dict: dict[str, Any], **kwargs: Any) -> Any:
     """``WatermarkingConfig.from_dict``, by which transformers loads any config that was saved with a model.
 
     Raises:
