@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
 import sys
 from types import SimpleNamespace
 from typing import Any
@@ -11,9 +12,10 @@ from typing import Any
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from ctwl_encoder.integrations.admission import Admission, asked
+from ctwl_encoder.integrations.admission import Admission
 from ctwl_encoder.integrations.policy import Policy
-from ctwl_encoder.integrations.vllm.admission import guard_server
+from ctwl_encoder.integrations.request import asked
+from ctwl_encoder.integrations.vllm.guard import guard_server
 
 PROFILE = "org.ctwl.smollm2-135m.1"
 
@@ -132,6 +134,12 @@ def test_vllm_reads_options_in_one_place(monkeypatch: pytest.MonkeyPatch) -> Non
     tokens = "/inference/v1/generate"
     assert post(app, {"sampling_params": {"extra_args": {"ctwl_provider": 7}}}, tokens)[0] == 200
     assert post(app, {"vllm_xargs": {"ctwl_provider": 7}}, tokens)[0] == 400
+
+
+def test_what_vllms_workers_load_first_brings_no_compiler() -> None:
+    """vLLM walks through all modules while a worker starts, and fails at one of llvmlite's."""
+    code = "import sys, ctwl_encoder.integrations.vllm.guard; sys.exit('llvmlite' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_beam_search_which_is_not_marked_is_refused_unless_clients_may_do_without(

@@ -18,8 +18,8 @@ from llama_cpp.llama_speculative import LlamaPromptLookupDecoding
 
 from ctwl_decoder import Decoder
 from ctwl_encoder.errors import ExtraMissing, OptionOutOfRange, StrategyUnsuitable
-from ctwl_encoder.integrations.admission import Asked
 from ctwl_encoder.integrations.llama_cpp import CTWLLogitsProcessor, mark_all
+from ctwl_encoder.integrations.request import Asked
 
 PROFILE = "org.ctwl.smollm2-135m.1"
 PROMPT = "The council said on Tuesday that the new bridge over the river would"

@@ -40,7 +40,8 @@ exit status: 0 no line is missing; 1 lines are missing, broken or repeated; 2 an
 
 def main(argv: Sequence[str]) -> int:
     """Entry point; returns the exit status."""
-    parser = command_parser(_PROG, "Sum up a server's log of texts, and find lines that are missing.", _EPILOG)
+    what = "Sum up a server's log of texts, and find lines that are missing."
+    parser = command_parser(_PROG, what, _EPILOG, version="--about")
     parser.add_argument("logs", nargs="+", metavar="LOG", help="a log, or - for standard input")
     parser.add_argument("--json", action="store_true", help="print the sums as JSON")
     arguments = parser.parse_args(argv)

@@ -6,8 +6,6 @@ import hmac
 import json
 import uuid
 from collections.abc import Callable, Sequence
-from contextvars import ContextVar
-from dataclasses import dataclass, field
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -18,36 +16,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ctwl_protocol import CTWLError
 
 from ..errors import OptionOutOfRange
-from .request import is_ours
+from .request import Asked, is_ours, now_asked
 
-__all__ = ["NAME", "Admission", "Asked", "asked", "options_at"]
+__all__ = ["NAME", "Admission", "options_at"]
 
 _DEEPEST = 3
 """Objects in objects in which options are looked for. Chosen by hand: ``extra_body.vllm_xargs`` has two."""
 
 NAME = "X-Request-ID"
 """The header with a request's name."""
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A request that is being served.
-
-    Attributes:
-        options: its own options, as :meth:`ctwl_encoder.integrations.policy.Policy.request` has them.
-        name: its name, which the answer has too; empty where it has none.
-    """
-
-    options: dict[str, Any] = field(default_factory=dict)
-    name: str = ""
-
-
-_asked: ContextVar[Asked | None] = ContextVar("asked", default=None)
-
-
-def asked() -> Asked:
-    """The request that is being served. A server serves it in threads, which see the variables of its context."""
-    return _asked.get() or Asked()
 
 
 class Admission:
@@ -94,7 +71,7 @@ class Admission:
         try:
             message = await self._whole(receive)
             body = _object(message.get("body", b""))
-            _asked.set(Asked(options_at(self._place(scope["path"]), body), headers.get(NAME, "")))
+            now_asked.set(Asked(options_at(self._place(scope["path"]), body), headers.get(NAME, "")))
             await run_in_threadpool(self._check, scope["path"], body)
         except CTWLError as error:
             told = {"message": f"ctwl: {error}", "type": "invalid_request_error", "param": None, "code": error.code}

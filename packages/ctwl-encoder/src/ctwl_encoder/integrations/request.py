@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
@@ -16,10 +17,32 @@ from ..core.strategies import Strategy
 from ..errors import OptionOutOfRange
 from ..options import BeaconOptions, MarkingOptions, ProxyOptions
 
-__all__ = ["PREFIX", "Request", "is_ours", "own_options"]
+__all__ = ["PREFIX", "Asked", "Request", "asked", "is_ours", "now_asked", "own_options"]
 
 PREFIX = "ctwl_"
 """With this the names of all options of a request begin, so that no other option of an engine has the same name."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request to a server, as it came in.
+
+    Attributes:
+        options: its own options, as :meth:`ctwl_encoder.integrations.policy.Policy.request` has them.
+        name: its name, which the answer has too; empty where it has none.
+    """
+
+    options: dict[str, Any] = field(default_factory=dict)
+    name: str = ""
+
+
+now_asked: ContextVar[Asked] = ContextVar("now_asked")
+"""The request that is being served. A server serves it in threads, which see the variables of its context."""
+
+
+def asked() -> Asked:
+    """The request that is being served; one that asks for nothing where there is none."""
+    return now_asked.get(Asked())
 
 
 class Request(BeaconOptions, MarkingOptions, ProxyOptions):

@@ -24,9 +24,9 @@ from ...core.marker import Marker
 from ...core.strategies import Decoding, Strategy, probabilities
 from ...core.text_state import TextState
 from ...errors import ExtraMissing, OptionOutOfRange, StrategyUnsuitable
-from ..admission import Asked
 from ..log import TextLog, began, finished, why_unmarked
 from ..policy import Policy
+from ..request import Asked
 from .sampling import MarkedSampler
 from .vocabulary import read_vocabulary
 

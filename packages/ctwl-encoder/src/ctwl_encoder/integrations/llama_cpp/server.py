@@ -19,6 +19,7 @@ from ...arguments import add_options, check_version
 from ...errors import ExtraMissing
 from ...options import BeaconOptions, MarkingOptions
 from ..policy import Policy
+from ..request import asked
 
 __all__ = ["main"]
 
@@ -103,7 +104,7 @@ def serve(options: dict[str, Any], arguments: Sequence[str]) -> None:
         from llama_cpp.server import __main__ as engine
         from llama_cpp.server.model import LlamaProxy
 
-        from ..admission import Admission, asked
+        from ..admission import Admission
         from .processor import CTWLLogitsProcessor, mark_all
     except ImportError as error:
         raise ExtraMissing(

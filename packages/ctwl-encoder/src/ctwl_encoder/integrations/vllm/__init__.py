@@ -9,7 +9,7 @@ __all__ = ["CTWLLogitsProcessor"]
 
 
 def __getattr__(name: str) -> Any:
-    """Load the processor when it is asked for: vLLM loads :mod:`.admission` first, before it is ready for more."""
+    """Load the processor when it is asked for: vLLM loads :mod:`.guard` first, before it is ready for more."""
     if name in __all__:
         from .processor import CTWLLogitsProcessor
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import inspect
 import json
-import logging
 import os
 import secrets
 import sys
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -19,13 +17,13 @@ from ctwl_protocol.records.beacon import NONCE_COUNT
 
 from ...core.expected_evidence import warn_of_short_text
 from ...core.strategies import Strategy
-from ...errors import NotLeftToClients, OptionOutOfRange
+from ...errors import OptionOutOfRange
 from ...options import Options
 from ..log import TextLog, began
 from ..policy import OFF, Policy
 from ..request import PREFIX, Request, own_options
 
-__all__ = ["Admitted", "admit", "guard_server", "policy_of", "without_note"]
+__all__ = ["Admitted", "admit", "policy_of", "without_note"]
 
 ADMITTED = f"{PREFIX}admitted"
 """The extra argument in which the plug-in notes an :class:`Admitted`; whatever a client writes there is replaced."""
@@ -40,10 +38,6 @@ def without_note(extra_args: dict[str, Any] | None) -> dict[str, Any]:
 _OPEN = (0, 1.0, 0.0)
 """Top-k, top-p and min-p that leave nothing out."""
 
-_MOST_BYTES = 1 << 30
-"""Of a request's body. Chosen by hand: pictures and films fit, and vLLM itself reads whatever comes."""
-
-_log = logging.getLogger(__name__)
 _logs: dict[tuple[int, str, str], TextLog] = {}
 
 
@@ -217,42 +211,3 @@ def _engine_and_name() -> tuple[Any, str]:
             return config, str(known["request_id"])
         frame = frame.f_back
     return config, ""
-
-
-def guard_server() -> None:
-    """Let :class:`ctwl_encoder.integrations.admission.Admission` stand before the server that this process will run.
-
-    vLLM calls this in each of its processes, before it makes its server: entry point group ``vllm.general_plugins``.
-    """
-    server = sys.modules.get("vllm.entrypoints.launchers.app")
-    if server is None:  # a worker
-        return
-    others = getattr(server, "init_entrypoints_middleware", None)
-    if others is None:
-        _log.error("ctwl: this vLLM makes its server in another way, so options in a wrong place are ignored")
-        return
-
-    def guarded(arguments: Any, app: Any, *rest: Any, **more: Any) -> None:
-        from ..admission import Admission
-
-        def check(_: str, body: dict[str, Any]) -> None:
-            _refuse_beam_search(policy_of(arguments.additional_config), body)
-
-        app.add_middleware(Admission, check=check, place=_place, most_bytes=_MOST_BYTES)  # behind authentication
-        others(arguments, app, *rest, **more)
-
-    server.init_entrypoints_middleware = guarded  # type: ignore[attr-defined]
-
-
-def _place(path: str) -> Sequence[str]:
-    """Where a request to a path has its options."""
-    return ("sampling_params", "extra_args") if path.endswith("/inference/v1/generate") else ("vllm_xargs",)
-
-
-def _refuse_beam_search(policy: Policy | None, body: dict[str, Any]) -> None:
-    """Refuse beam search, whose texts are not marked, where no client may do without the mark: NotLeftToClients."""
-    if body.get("use_beam_search") and policy is not None and not policy.may_be_off:
-        raise NotLeftToClients(
-            "beam search cannot be marked, and the operator of this server lets no client switch the mark off; leave "
-            "use_beam_search out"
-        )
