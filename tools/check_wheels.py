@@ -122,7 +122,7 @@ def check_writer_without_torch(there: Environment, folder: Path) -> None:
     """The core of the encoder marks; its commands say what they miss."""
     there.install(wheel(folder, "ctwl_encoder"))
     there.run("python", "-c", WITHOUT_TORCH)
-    there.run("python", "-c", "import ctwl_encoder.core.marker, ctwl_encoder.integrations.request")
+    there.run("python", "-c", "import ctwl_encoder.core.marker, ctwl_encoder.integrations.policy")
     there.run("ctwl-encode", "The harvest", status=2)
     there.run("ctwl-llama-server", "--help")
     there.run("ctwl-llama-server", "--provider", "42", "--model", "model.gguf", status=2)

@@ -27,7 +27,7 @@ Main = Callable[[Sequence[str] | None], object]
 
 COMMANDS: dict[str, tuple[Main, tuple[str, ...]]] = {
     "ctwl-decode": (ctwl_decoder.apps.command.main, ("", "page", "serve", "scan", "resolve", "prove", "verify")),
-    "ctwl-encode": (ctwl_encoder.command.main, ("", "plan")),
+    "ctwl-encode": (ctwl_encoder.command.main, ("", "plan", "audit")),
     "ctwl-llama-server": (ctwl_encoder.integrations.llama_cpp.server.main, ("",)),
     "ctwl-profile": (ctwl_protocol.profile.command.main, ("", "new", "for-user", "show", "commit")),
     "ctwl-registry": (

@@ -30,6 +30,7 @@ ELSEWHERE = {
     r"ctwl-llama-server": ("packages/ctwl-encoder/tests/llama_cpp/test_server.py", "ctwl-llama-server"),
     r"ctwl-decode resolve|curl \S+/v1/resolve": ("packages/ctwl-decoder/tests/test_service.py", "/v1/"),
     r"ctwl-encode plan ": ("packages/ctwl-encoder/tests/test_plan.py", 'main(["plan", '),
+    r"ctwl-encode audit |grep ": ("packages/ctwl-encoder/tests/test_log.py", 'main(["audit", '),
     r"ctwl-registry (detector|sign) ": ("packages/ctwl-protocol/tests/test_registry_command.py", "sign "),
     r"ctwl-decode scan .*--ray": ("packages/ctwl-decoder/tests/test_ray.py", "map_batches"),
     r"(CTWL_SLOW=1 )?node ": ("conformance-tests/tests/test_independent.py", "node"),

@@ -68,6 +68,12 @@ def test_a_prompt_that_cannot_be_read_is_said_with_what_to_do(
     assert "standard input is closed; give the prompt as an argument" in capsys.readouterr().err
 
 
+def test_a_byte_order_mark_is_no_part_of_a_prompt(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "prompt.txt").write_bytes(b"\xef\xbb\xbf\n")
+    assert main(["--prompt-file", str(tmp_path / "prompt.txt")]) == 2
+    assert "the prompt is empty" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("arguments", [["--version"], ["--version", "x"]])
 def test_the_server_says_how_its_own_version_is_asked_for(
     arguments: list[str], capsys: pytest.CaptureFixture[str]

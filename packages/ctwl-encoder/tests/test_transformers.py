@@ -3,6 +3,8 @@
 import copy
 import io
 import json
+import subprocess
+import sys
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ import pytest
 import torch
 from transformers import (
     GenerationConfig,
+    LogitsProcessor,
     SynthIDTextWatermarkingConfig,
     TextStreamer,
     WatermarkDetector,
@@ -291,6 +294,46 @@ def test_saved_and_loaded_by_name(toy: Encoder, toy_decoder: Decoder, prompts: l
     report = toy_decoder.decode(text)
     assert (report.provider, report.version) == (7, 1)
     assert loaded.attach(toy.bridge).to_dict() == loaded.to_dict()
+
+
+def test_a_config_that_is_saved_with_a_model_is_loaded_with_it(
+    toy: Encoder, toy_decoder: Decoder, prompts: list[str], tmp_path: Path
+) -> None:
+    config = CTWLWatermarkingConfig(provider=7, version=1, strategy="gumbel", profile=PROFILE, tokenizer="smollm2")
+    GenerationConfig(watermarking_config=config, suppress_tokens=_suppressed(toy), **SAMPLING).save_pretrained(tmp_path)
+    loaded = GenerationConfig.from_pretrained(tmp_path)
+    assert loaded.watermarking_config == config
+    loaded.watermarking_config = loaded.watermarking_config.attach(toy.bridge)
+    report = toy_decoder.decode(*write(toy, prompts[:1], generation_config=loaded))
+    assert (report.provider, report.version) == (7, 1)
+    own = WatermarkingConfig(bias=3.0)
+    GenerationConfig(watermarking_config=own).save_pretrained(tmp_path)
+    assert GenerationConfig.from_pretrained(tmp_path).watermarking_config.bias == 3.0
+
+
+def test_what_cannot_be_saved_with_a_model_is_refused_when_it_is_loaded(tmp_path: Path) -> None:
+    """It would else be loaded as a watermark of transformers, which nobody asked for."""
+    for config in (ProcessorConfig(NoProcessor()), WatermarksInTurn(CTWLWatermarkingConfig(profile=PROFILE))):
+        GenerationConfig(watermarking_config=config).save_pretrained(tmp_path)
+        with pytest.raises(ConfigMalformed, match="is not saved"):
+            GenerationConfig.from_pretrained(tmp_path)
+
+
+def test_who_loads_a_model_without_this_package_is_told_what_to_import(tmp_path: Path) -> None:
+    GenerationConfig(watermarking_config=CTWLWatermarkingConfig(profile=PROFILE)).save_pretrained(tmp_path)
+    code = "import sys; from transformers import GenerationConfig; GenerationConfig.from_pretrained(sys.argv[1])"
+    done = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True, check=False)
+    assert "CTWL: import ctwl_encoder.integrations.transformers before you load this" in done.stderr
+
+
+class NoProcessor(LogitsProcessor):
+    """A processor that changes nothing."""
+
+
+def test_a_saved_config_may_have_a_byte_order_mark(tmp_path: Path) -> None:
+    config = CTWLWatermarkingConfig(provider=7, profile=PROFILE)
+    (tmp_path / "ctwl.json").write_text(config.to_json_string(), encoding="utf-8-sig")
+    assert CTWLWatermarkingConfig.from_json_file(tmp_path / "ctwl.json") == config
 
 
 def _suppressed(encoder: Encoder) -> list[int]:

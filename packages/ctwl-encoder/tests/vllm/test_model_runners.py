@@ -6,6 +6,7 @@ transformers runs: slots that are not rows, rows that are shuffled at every step
 
 from __future__ import annotations
 
+import json
 import pydoc_data.topics
 from collections.abc import Callable
 from pathlib import Path
@@ -30,10 +31,11 @@ from vllm.v1.worker.gpu.sample.logits_processor import (
 )
 
 from ctwl_decoder import Decoder, Report
+from ctwl_encoder.audit.summary import Summary
 from ctwl_encoder.core.expected_evidence import expected_log2_p, marked_positions
 from ctwl_encoder.core.strategies import Strategy
 from ctwl_encoder.integrations.vllm import CTWLLogitsProcessor, processor
-from ctwl_encoder.integrations.vllm.admitted import Admitted
+from ctwl_encoder.integrations.vllm.admission import Admitted
 from ctwl_encoder.models import load_model
 from ctwl_protocol.proxy import Proxy
 
@@ -52,7 +54,7 @@ class Runner:
             prompt_len=SimpleNamespace(np=np.zeros(4, dtype=np.int32)), prefill_len=None, total_len=None,
         )  # fmt: skip
         self.vllm_config = SimpleNamespace(
-            additional_config={"ctwl": told}, instance_id="17", use_v2_model_runner=True,
+            additional_config={"ctwl": {"clients": "any", **told}}, instance_id="17", use_v2_model_runner=True,
             model_config=SimpleNamespace(
                 tokenizer=str(tokenizer), tokenizer_revision=None, get_vocab_size=lambda: 49152),
             speculative_config=SimpleNamespace() if speculative else None,
@@ -303,12 +305,15 @@ def test_the_alternatives_of_a_request_have_nonces_of_their_own(folder: Path) ->
 @pytest.mark.parametrize(
     "noted",
     [
-        1, "abc", None, [1, None], {"nonce": 70}, {"nonce": 1, "min_p": "4"}, {"nonce": 1, "top_p": 0.0},
-        {"nonce": 1, "seed": "7"}, {"nonce": 1, "drawn": 1}, {"nonce": 1, "more": 2},
+        {"nonce": 70}, {"nonce": 1, "min_p": "4"}, {"nonce": 1, "top_p": 0.0}, {"nonce": 1, "seed": "7"},
+        {"nonce": 1, "drawn": 1}, {"nonce": 1, "more": 2},
     ],
 )  # fmt: skip
 def test_a_client_cannot_write_what_the_plug_in_notes(folder: Path, noted: Any) -> None:
     runner = Runner(folder, {"provider": 42, "profile": PROFILE})
+    for other in (1, "abc", [1, 2]):  # as ``vllm_xargs`` may have it
+        with pytest.raises(VLLMValidationError, match="no option of a request"):
+            runner.validate(SamplingParams(extra_args={"ctwl_admitted": other}))
     params = SamplingParams(extra_args={"ctwl_admitted": noted})
     runner.validate(params)
     admitted = Admitted.of(params.extra_args)
@@ -538,6 +543,82 @@ def test_rows_of_v1_come_move_and_go(folder: Path) -> None:
     assert changed([], [added[2]], [(1, 2, MoveDirectionality.SWAP)]) == [False, True, True]
     assert processor._requests[2].tokens == [*words[:-2], words[5]]
     processor.update_state(None)
+
+
+@pytest.mark.parametrize("runner_version", ["V1", "V2"])
+def test_a_log_has_each_text_from_its_beginning_to_its_end(folder: Path, tmp_path: Path, runner_version: str) -> None:
+    """Its end counts the tokens that were drawn; a text that was put off goes on in a line of its own."""
+    log = tmp_path / "ctwl.log"
+    told = {"provider": 42, "profile": PROFILE, "strategy": "unbiased", "log": str(log)}
+    runner, words = Runner(folder, told), load_model("smollm2")[1](" ".join(PROMPTS))["input_ids"]
+    params = SamplingParams(n=2, seed=7)
+    runner.validate(params)
+    runner.validate(SamplingParams(extra_args={"ctwl_strategy": "off"}))
+    ones = [params.clone(), params.clone()]
+    ones[1].seed = 8
+    v1 = CTWLLogitsProcessor(runner.vllm_config, torch.device("cpu"), False)
+    outputs: list[list[int]] = [[], []]
+    if runner_version == "V1":
+        v1.update_state(SimpleNamespace(removed=[], added=[(n, ones[n], None, outputs[n]) for n in (0, 1)], moved=[]))
+    for slot in (0, 1) if runner_version == "V2" else ():
+        assert runner.add(slot, words, ones[slot])
+        runner.slots.prompt_len.np[slot] = 1
+    logits = torch.randn(2, 49152)
+    for length in range(1, 18):
+        if runner_version == "V1":
+            v1.apply(logits.clone())
+            for output in outputs:
+                output.append(words[length])
+        else:
+            runner.apply(logits.clone(), [0, 1], [length] * 2)
+    if runner_version == "V1":
+        v1.update_state(SimpleNamespace(removed=[0, 1], added=[], moved=[]))
+        v1.update_state(SimpleNamespace(removed=[], added=[(0, ones[1], None, outputs[1])], moved=[]))
+        v1.apply(logits[:1].clone())
+        v1.update_state(SimpleNamespace(removed=[0], added=[], moved=[]))
+    else:
+        runner.add(0, words, ones[0])
+        runner.add(1, words, ones[1])
+    for each in (v1, runner.processor):
+        each._log._thread.shutdown()  # what waits is written
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    begun = [line for line in lines if line["event"] == "begin"]
+    ended = sorted((line for line in lines if line["event"] == "end"), key=lambda line: line["begun"])
+    assert [line["begun"] for line in ended] == [[line["process"], line["line"]] for line in begun]
+    assert [line["nonce"] for line in ended] == [line["nonce"] for line in begun] and len(begun) == 2
+    for line in ended:
+        assert line["tokens"] == 17 == line["marked"] + sum(line["left"].values())
+        assert line["left"]["first tokens of a text"] > 0 and line["marked"] > 5 and line["log2_p"] <= 0
+    again = [line["tokens"] for line in lines if line["event"] == "again"]
+    assert again == ([1] if runner_version == "V1" else [])
+    summary = Summary.of(log.read_bytes().splitlines())
+    assert summary.complete and summary.without_end == 0
+    assert [(day.marked_texts, day.unmarked_texts, day.ended) for day in summary.days.values()] == [(2, 1, 2)]
+
+
+def test_a_draft_that_is_not_accepted_is_no_token_of_the_log(folder: Path, tmp_path: Path) -> None:
+    log = tmp_path / "ctwl.log"
+    runner = Runner(folder, {"provider": 42, "profile": PROFILE, "log": str(log)}, speculative=True)
+    words = load_model("smollm2")[1](" ".join(PROMPTS))["input_ids"]
+    assert runner.add(0, words, SamplingParams())
+    runner.slots.prompt_len.np[0] = 1
+    logits = torch.randn(4, 49152)
+    for length in (1, 2, 5, 6):  # of three drafts it accepts none, two, none
+        runner.apply(logits.clone(), [0], [length], [words[length : length + 3]])
+    served = runner.processor._requests[0]
+    runner.processor._finish(served)
+    assert sum(served.places.values()) == 1 + 3 + 1 + 1
+
+
+@pytest.mark.parametrize("field", ["provider", "version", "nonce", "delta", "fresh", "skip_repeats", "layout"])
+def test_nothing_is_left_to_clients_unless_the_operator_says_so(folder: Path, field: str) -> None:
+    runner = Runner(folder, {"provider": 42, "profile": PROFILE, "clients": "none"})
+    with pytest.raises(VLLMValidationError, match=f"ctwl_{field} is not left to clients"):
+        runner.validate(SamplingParams(extra_args={f"ctwl_{field}": 1}))
+    for asked in ({"ctwl_strategy": "off"}, {"ctwl_codes": [1]}, {"ctwl_admitted": 1}):
+        with pytest.raises(VLLMValidationError):
+            runner.validate(SamplingParams(extra_args=asked))
+    runner.validate(SamplingParams())
 
 
 def test_a_server_that_was_not_told_refuses_records_and_serves_the_rest(folder: Path) -> None:

@@ -1,13 +1,17 @@
 """The plug-in on a real vLLM server, as clients meet it: ``make test-vllm`` runs this in an environment of its own.
 
-The server marks every request for provider 42; requests may say otherwise. It is tried with both model runners.
+The server marks every request for provider 42. Requests may say otherwise, but not to the one that is crowded. It is
+tried with both model runners.
 """
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import hashlib
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -21,6 +25,7 @@ import pytest
 import torch
 
 from ctwl_decoder import Decoder, Report
+from ctwl_encoder.audit.summary import Summary
 from ctwl_encoder.models import load_model
 
 pytest.importorskip("vllm", reason="the plug-in is tested in an environment of its own: make test-vllm")
@@ -56,11 +61,12 @@ def decoder() -> Decoder:
     return Decoder.open(PROFILE)
 
 
-def serve(folder: Path, *options: str, **environment: str) -> Iterator[Any]:
+def serve(folder: Path, *options: str, told: dict[str, Any] | None = None, **environment: str) -> Iterator[Any]:
+    """A client of a server, which has the server's process as ``process``."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    told = {"ctwl": {"provider": 42, "version": 3, "profile": PROFILE}}
+    told = {"ctwl": {"provider": 42, "version": 3, "profile": PROFILE, **(told or {"clients": "any"})}}
     command = [
         sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--model", str(folder), "--port", str(port),
         "--served-model-name", "smollm2", "--dtype", "bfloat16", "--max-model-len", "512", "--max-num-seqs", "8",
@@ -69,10 +75,11 @@ def serve(folder: Path, *options: str, **environment: str) -> Iterator[Any]:
     log = folder / f"server-{port}.log"
     with log.open("w") as output:
         server = subprocess.Popen(
-            command, stdout=output, stderr=subprocess.STDOUT,
+            command, stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
             env={**os.environ, "VLLM_CPU_KVCACHE_SPACE": "1", "HF_HUB_OFFLINE": "1", **environment},
         )  # fmt: skip
     client = openai.OpenAI(base_url=f"http://127.0.0.1:{port}/v1", api_key="none", max_retries=0)
+    client.process = server
     try:
         deadline = time.monotonic() + 600
         while True:
@@ -265,16 +272,21 @@ UNSEEDED: dict[str, Any] = {"max_tokens": 240, "seed": None, "extra_body": {"ign
 
 
 @pytest.fixture(scope="module")
-def crowded(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A server with memory for some 900 tokens, which reads prompts 64 tokens at a time.
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("log") / "ctwl.log"
+
+
+@pytest.fixture(scope="module")
+def crowded(folder: Path, log: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A server with memory for some 900 tokens, which reads prompts 64 tokens at a time, and leaves clients nothing.
 
     On a CPU, vLLM's model runner V1 fails where a prompt with a seed is read in pieces, so these requests have none.
     """
     options = ("--block-size", "32", "--num-gpu-blocks-override", "28", "--max-num-batched-tokens", "64")
     counters = str(tmp_path_factory.mktemp("counters"))
-    yield from serve(
-        folder, *options, "--no-async-scheduling", VLLM_USE_V2_MODEL_RUNNER="0", PROMETHEUS_MULTIPROC_DIR=counters
-    )
+    told = {"clients": "none", "log": str(log)}
+    environment = {"VLLM_USE_V2_MODEL_RUNNER": "0", "PROMETHEUS_MULTIPROC_DIR": counters}
+    yield from serve(folder, *options, "--no-async-scheduling", told=told, **environment)
 
 
 def counter(client: Any, name: str) -> float:
@@ -321,3 +333,54 @@ def test_a_client_that_leaves_harms_no_other(crowded: Any, decoder: Decoder) -> 
             stream.close()
         assert found(other.result()[1]) == (42, 3)
     assert found(read_back(crowded, decoder, PROMPTS[1], **UNSEEDED)[1]) == (42, 3)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"ctwl_provider": 7}, {"ctwl_version": 1}, {"ctwl_nonce": 5}, {"ctwl_strategy": "off"}, {"ctwl_delta": 100.0},
+        {"ctwl_fresh": 1.0}, {"ctwl_skip_repeats": 1}, {"ctwl_codes": [1]}, {"ctwl_layout": 3, "ctwl_codes": [1, 2, 3]},
+        {"ctwl_admitted": 1}, {"ctwl_stratgy": "off"},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_nothing_is_left_to_clients_unless_the_operator_says_so(crowded: Any, told: dict[str, Any]) -> None:
+    """The tests around this one read the operator's record from what this server writes."""
+    with pytest.raises(openai.BadRequestError, match=r"not left to clients.* choose nothing|no option of a request"):
+        write(crowded, PROMPTS[0], extra_body={"vllm_xargs": told})
+    for wrong in (told, {"extra_body": {"vllm_xargs": told}}):
+        with pytest.raises(openai.BadRequestError, match="has no effect"):
+            write(crowded, PROMPTS[0], extra_body=wrong)
+
+
+def test_beam_search_which_is_not_marked_is_refused(crowded: Any) -> None:
+    with pytest.raises(openai.BadRequestError, match="beam search cannot be marked"):
+        write(crowded, PROMPTS[0], max_tokens=5, n=2, temperature=0.0, extra_body={"use_beam_search": True})
+
+
+def test_a_server_that_is_killed_has_noted_each_text(crowded: Any, log: Path) -> None:
+    """The last test of this server. An answer's end is known to the plug-in a step later than to the client."""
+    answered: list[str] = []
+
+    def ask(number: int) -> None:
+        with contextlib.suppress(openai.OpenAIError):
+            for _ in range(20):
+                messages = [{"role": "user", "content": PROMPTS[number % 6]}]
+                answer = crowded.chat.completions.create(
+                    model="smollm2", messages=messages, max_tokens=10 + number, temperature=1.0,
+                )  # fmt: skip
+                answered.append(answer.id)
+
+    with ThreadPoolExecutor(30) as pool:
+        asking = [pool.submit(ask, number) for number in range(30)]
+        while len(answered) < 20 and not all(each.done() for each in asking):
+            time.sleep(0.05)
+        os.killpg(crowded.process.pid, signal.SIGKILL)
+    assert len(answered) >= 20
+    lines = [json.loads(line) for line in log.read_text().splitlines()]  # none is cut off
+    begun, ended = ({line["request"] for line in lines if line["event"] == event} for event in ("begin", "end"))
+    names = {hashlib.sha256(name.encode()).hexdigest()[:32] for name in answered}
+    assert names <= begun and len(names - ended) <= 8
+    summary = Summary.of(log.read_bytes().splitlines())
+    assert summary.complete and next(iter(summary.written))[:3] == (PROFILE, 42, 3)
+    assert any(line["event"] == "again" for line in lines)  # a text was put off

@@ -2,24 +2,47 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
-from ctwl_protocol import Beacon, get_profile
+from ctwl_protocol import Beacon
 from ctwl_protocol.records.layouts import find_layout
 from ctwl_protocol.records.record import Record
 
 from ..core.payload import Payload
-from ..core.strategies import Strategy, check_sigma
+from ..core.strategies import Strategy
 from ..errors import OptionOutOfRange
-from ..options import BeaconOptions, MarkingOptions, ProxyOptions, check_beacon, strategy_for
+from ..options import BeaconOptions, MarkingOptions, ProxyOptions
 
-__all__ = ["PREFIX", "Request"]
+__all__ = ["PREFIX", "Asked", "Request", "asked", "is_ours", "now_asked", "own_options"]
 
 PREFIX = "ctwl_"
 """With this the names of all options of a request begin, so that no other option of an engine has the same name."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request to a server, as it came in.
+
+    Attributes:
+        options: its own options, as :meth:`ctwl_encoder.integrations.policy.Policy.request` has them.
+        name: its name, which the answer has too; empty where it has none.
+    """
+
+    options: dict[str, Any] = field(default_factory=dict)
+    name: str = ""
+
+
+now_asked: ContextVar[Asked] = ContextVar("now_asked")
+"""The request that is being served. A server serves it in threads, which see the variables of its context."""
+
+
+def asked() -> Asked:
+    """The request that is being served; one that asks for nothing where there is none."""
+    return now_asked.get(Asked())
 
 
 class Request(BeaconOptions, MarkingOptions, ProxyOptions):
@@ -46,42 +69,6 @@ class Request(BeaconOptions, MarkingOptions, ProxyOptions):
         self.payload(0)
         return self
 
-    @classmethod
-    def of(cls, server: dict[str, Any], given: dict[str, Any] | None, temperature: float) -> Request | None:
-        """What a request writes; None where nothing.
-
-        Args:
-            server: the server's options, without the prefix.
-            given: the request's, whose names begin with :data:`PREFIX`; others are ignored.
-            temperature: 0 for greedy decoding.
-
-        Raises:
-            OptionOutOfRange, FieldOutOfRange, LayoutUnknown, StrategyUnsuitable, ProfileUnknown: what the client should
-                change.
-        """
-        own = _own_options(given or {})
-        beacon = own.keys() & BeaconOptions.model_fields.keys()
-        if beacon or "codes" in own:  # the request's record, not the server's
-            server = {name: value for name, value in server.items() if name not in ("layout", "codes")}
-        asked = {**server, **own}
-        if asked.get("strategy") == "off":
-            return None
-        request = cls.model_validate(asked, context={"spell": PREFIX.__add__} if own else None)
-        if not asked.keys() & {"provider", "codes"}:
-            if own:  # a client that asks for a mark must know that there would be none
-                if beacon:
-                    raise OptionOutOfRange(f"a beacon of your own needs {PREFIX}provider")
-                raise OptionOutOfRange(f"name {PREFIX}provider or {PREFIX}codes; the server has none of its own")
-            return None
-        named = request.strategy if "strategy" in asked else None
-        if temperature == 0 and "strategy" not in own and request.strategy.keeps_distribution:
-            named = None  # the server's, which suits the requests that sample
-        strategy = strategy_for(named, temperature)
-        profile = get_profile(request.profile)
-        check_beacon(profile)
-        check_sigma(strategy, profile)
-        return request.model_copy(update={"strategy": strategy})
-
     def payload(self, nonce: int, salt: int = 0) -> Payload:
         """The request's codes.
 
@@ -98,18 +85,27 @@ class Request(BeaconOptions, MarkingOptions, ProxyOptions):
         return Payload((beacon.code,), salt=salt)
 
 
-def _own_options(given: dict[str, Any]) -> dict[str, Any]:
+def own_options(given: dict[str, Any]) -> dict[str, Any]:
     """The options that a request names itself, without the prefix.
+
+    Args:
+        given: what the request has where the engine reads options; names that are not ours are left out.
 
     Raises:
         OptionOutOfRange: an option that there is not, or that only the server sets; both codes and a beacon.
     """
-    own = {name.removeprefix(PREFIX): value for name, value in given.items() if name.startswith(PREFIX)}
     allowed = Request.model_fields.keys() - ProxyOptions.model_fields.keys()
-    for name in own.keys() - allowed:
-        names = ", ".join(sorted(PREFIX + field for field in allowed))
-        raise OptionOutOfRange(f"{PREFIX + name!r:.80} is no option of a request; there are {names}")
+    for name in given:
+        if is_ours(name) and name.removeprefix(PREFIX) not in allowed:
+            names = ", ".join(sorted(PREFIX + field for field in allowed))
+            raise OptionOutOfRange(f"{name!r:.80} is no option of a request; there are {names}")
+    own = {name.removeprefix(PREFIX): value for name, value in given.items() if is_ours(name)}
     beacon = own.keys() & BeaconOptions.model_fields.keys()
     if beacon and "codes" in own:
         raise OptionOutOfRange(f"a request has {PREFIX}codes or {PREFIX}{min(beacon)}, not both")
     return own
+
+
+def is_ours(name: str) -> bool:
+    """Whether a name is meant for this plug-in, even if it is misspelt."""
+    return name.lower().startswith("ctwl")

@@ -236,7 +236,7 @@ def _lines(file: CorpusFile, columns: Columns) -> Iterator[_Record]:  # noqa: AR
             if not line:
                 return
             if line.strip():
-                yield row, raw.tell(), _parse_line(line.removeprefix(_BOM) if row == 0 else line)
+                yield row, raw.tell(), _parse_line(line.removeprefix(_BOM))  # files may have been joined
 
 
 def _is_cut(line: bytes) -> bool:

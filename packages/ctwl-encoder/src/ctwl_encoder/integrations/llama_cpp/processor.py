@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import secrets
 import weakref
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -23,7 +24,9 @@ from ...core.marker import Marker
 from ...core.strategies import Decoding, Strategy, probabilities
 from ...core.text_state import TextState
 from ...errors import ExtraMissing, OptionOutOfRange, StrategyUnsuitable
-from ..request import Request
+from ..log import TextLog, began, finished, why_unmarked
+from ..policy import Policy
+from ..request import Asked
 from .sampling import MarkedSampler
 from .vocabulary import read_vocabulary
 
@@ -40,16 +43,13 @@ class CTWLLogitsProcessor:
     strategy is named, the call's temperature decides.
     """
 
-    def __init__(
-        self, llama: llama_cpp.Llama, *, requested: Callable[[], dict[str, Any]] = dict, **options: Any
-    ) -> None:
+    def __init__(self, llama: llama_cpp.Llama, *, asked: Callable[[], Asked] = Asked, **options: Any) -> None:
         """Read the model's vocabulary, which takes about a second for 50,000 tokens.
 
         Args:
             llama: the model whose calls are marked.
-            requested: what the request asks for that is being served, as
-                :meth:`ctwl_encoder.integrations.request.Request.of` takes it.
-            options: the fields of :class:`ctwl_encoder.integrations.request.Request`: ``provider``, ``version``,
+            asked: gives the request that is being served.
+            options: the fields of :class:`ctwl_encoder.integrations.policy.Policy`: ``provider``, ``version``,
                 ``strategy``, ``profile``, ...
 
         Raises:
@@ -58,31 +58,36 @@ class CTWLLogitsProcessor:
             TokenizerUnsupported: see :func:`ctwl_encoder.integrations.llama_cpp.vocabulary.read_vocabulary`.
             CTWLError: see :func:`ctwl_protocol.proxy.open_later`.
         """
-        if Request.of(options, None, 1.0) is None:
-            raise OptionOutOfRange("there is nothing to write: name a provider or codes")
-        named = Request(**options)
+        policy = Policy(**options)
+        policy.request(None, 1.0)
         _run_last(llama)
-        proxy = open_later(named.profile, path=named.proxy_path, device=named.device, fast=True, packed=True)
+        proxy = open_later(policy.profile, path=policy.proxy_path, device=policy.device, fast=True, packed=True)
         self._bridge = Bridge(read_vocabulary(llama), proxy)
         self._llama = weakref.ref(llama)
-        self._options = options
-        self._requested = requested
+        self._policy = policy
+        self._asked = asked
         self._markers: dict[tuple[Strategy, Decoding], Marker] = {}
+        self._log = None if policy.log is None else TextLog(policy, wait=True)
 
-    def begin(self, temperature: float, mirostat_mode: float = 0) -> _Text | None:
+    def begin(self, temperature: float, mirostat_mode: float = 0, *, note: bool = False) -> _Text | None:
         """Begin a text; None where the request wants no mark.
 
         Args:
             temperature: of sampling; 0 for greedy decoding; the engine takes one below 0 as 1.
             mirostat_mode: above 0, Mirostat cuts and draws in one step.
+            note: whether the text is noted in the log.
 
         Raises:
-            OptionOutOfRange, FieldOutOfRange, LayoutUnknown, StrategyUnsuitable: what the request should change.
+            NotLeftToClients, OptionOutOfRange, FieldOutOfRange, LayoutUnknown, StrategyUnsuitable: what the request
+                should change.
             ExtraMissing: the strategy asks the proxy LM, and torch is not installed.
             CTWLError: see :func:`ctwl_protocol.proxy.open_proxy`.
         """
-        request = Request.of(self._options, self._requested(), 1.0 if temperature < 0 else temperature)
+        asked, log = self._asked(), self._log if note else None
+        request = self._policy.request(asked.options, 1.0 if temperature < 0 else temperature)
         if request is None:
+            if log is not None:
+                log.write([began(self._policy, asked.name, None)])
             return None
         if mirostat_mode and temperature > 0:
             raise OptionOutOfRange("nothing can be marked before Mirostat draws; leave mirostat_mode out")
@@ -94,7 +99,12 @@ class CTWLLogitsProcessor:
                 marker.open_proxy()
             self._markers[how] = marker
         payload = request.payload(secrets.randbelow(NONCE_COUNT), secrets.randbits(32))
-        return _Text(self._markers[how], self._markers[how].start(payload, **request.of_text))
+        text = _Text(self._markers[how], self._markers[how].start(payload, **request.of_text))
+        if log is not None:
+            begun = began(self._policy, asked.name, request, payload)
+            line = log.write([begun])
+            text.on_end = partial(_note_end, log, begun, line)
+        return text
 
     def __call__(self, *_: Any) -> Any:
         """Refuse: a ``Llama`` calls this, before temperature and truncation, if the processor was not made for it.
@@ -111,11 +121,18 @@ class CTWLLogitsProcessor:
 
 
 class _Text:
-    """A text while a call writes it."""
+    """A text while a call writes it.
+
+    Attributes:
+        places: why its tokens were drawn unmarked, None where they were marked, counted.
+        on_end: what is done with it when it is finished.
+    """
 
     def __init__(self, marker: Marker, state: TextState) -> None:
         self._marker = marker
         self._state = state
+        self.places: Counter[str | None] = Counter()
+        self.on_end: Callable[[float, Counter[str | None]], None] | None = None
 
     def mark(self, candidates: NDArray[np.int32], logits: NDArray[np.float32]) -> NDArray[np.float32]:
         """See :class:`ctwl_encoder.integrations.llama_cpp.sampling.Writing`.
@@ -137,7 +154,20 @@ class _Text:
 
     def extend(self, token: int) -> None:
         """See :class:`ctwl_encoder.integrations.llama_cpp.sampling.Writing`."""
+        self.places[why_unmarked(self._state)] += 1
         self._state = self._marker.extend(self._state, token)
+
+    def end(self) -> None:
+        """See :class:`ctwl_encoder.integrations.llama_cpp.sampling.Writing`."""
+        on_end, self.on_end = self.on_end, None
+        if on_end is not None:
+            on_end(self._marker.expected_log2_p(self._state), self.places)
+
+
+def _note_end(
+    log: TextLog, begun: dict[str, Any], line: tuple[str, int], log2_p: float, places: Counter[str | None]
+) -> None:
+    log.write([finished(begun, line, places, log2_p)])
 
 
 def mark_all(llama: llama_cpp.Llama, processor: CTWLLogitsProcessor) -> None:
@@ -152,13 +182,18 @@ def mark_all(llama: llama_cpp.Llama, processor: CTWLLogitsProcessor) -> None:
     llama.generate = partial(_generate, weakref.ref(llama), processor)
 
 
-def _generate(llama: weakref.ref[Any], processor: CTWLLogitsProcessor, *tokens: Any, **settings: Any) -> Any:
-    """``Llama.generate``, with a processor where the call has none of ours."""
+def _generate(llama: weakref.ref[Any], processor: CTWLLogitsProcessor, *tokens: Any, **settings: Any) -> Iterator[Any]:
+    """``Llama.generate``, with a processor where the call has none of ours; its text ends before the answer does."""
     named = list(settings.pop("logits_processor", None) or [])
     if not any(isinstance(each, CTWLLogitsProcessor) for each in named):
         named.append(processor)
     own: Any = llama()
-    return type(own).generate(own, *tokens, logits_processor=llama_cpp.LogitsProcessorList(named), **settings)
+    processors = llama_cpp.LogitsProcessorList(named)
+    try:
+        yield from type(own).generate(own, *tokens, logits_processor=processors, **settings)
+    finally:
+        if isinstance(own._sampler, MarkedSampler):
+            own._sampler.end()
 
 
 def _run_last(llama: Any) -> None:
@@ -189,5 +224,5 @@ def _chain(llama: weakref.ref[Any], *, logits_processor: Any = None, **settings:
     if not ours:
         return chain
     ours[0].check(own)
-    text = ours[0].begin(settings["temp"], settings["mirostat_mode"])
+    text = ours[0].begin(settings["temp"], settings["mirostat_mode"], note=True)
     return chain if text is None else MarkedSampler(chain, text, own.n_vocab())

@@ -33,6 +33,9 @@ class Writing(Protocol):
     def extend(self, token: int) -> None:
         """A token was drawn."""
 
+    def end(self) -> None:
+        """The text is finished; nothing is done where it was before."""
+
 
 class MarkedSampler:
     """A chain of llama.cpp's samplers whose last one, the draw, finds marked logits.
@@ -64,6 +67,10 @@ class MarkedSampler:
             raise self._failures[0]
         self._text.extend(token)
         return token
+
+    def end(self) -> None:
+        """The text is finished."""
+        self._text.end()
 
 
 def _apply(text: Writing, failures: list[Exception], size: int, given: Any) -> None:

@@ -1,11 +1,12 @@
 """``ctwl-llama-server``: the OpenAI-compatible server of llama-cpp-python, whose texts carry records.
 
-It is that server, with all its options. A request may ask for another record, or for none.
+It is that server, with all its options.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -17,11 +18,18 @@ from ctwl_protocol.environment import PROFILE, PROXY
 from ...arguments import add_options, check_version
 from ...errors import ExtraMissing
 from ...options import BeaconOptions, MarkingOptions
-from ..request import Request
+from ..policy import Policy
+from ..request import asked
 
 __all__ = ["main"]
 
 _PROG = "ctwl-llama-server"
+
+_MOST_BYTES = 1 << 26
+"""Of a request's body. Chosen by hand: a long prompt with some pictures fits."""
+
+_TEMPERATURE = 0.8
+"""The engine's, where a request names none."""
 
 _EPILOG = """\
 all other options are those of llama-cpp-python's own server: python -m llama_cpp.server --help
@@ -29,8 +37,9 @@ all other options are those of llama-cpp-python's own server: python -m llama_cp
 examples:
   ctwl-llama-server --provider 42 --version 3 --model model.gguf --n_ctx 4096
   ctwl-llama-server --provider 42 --profile org.ctwl.smollm2-135m.1 --model model.gguf --port 8080
+  ctwl-llama-server --provider 42 --clients '{"nonce": "any", "strategy": ["gumbel", "off"]}' --model model.gguf
 
-a request may have options of its own in its body, among them:
+what --clients leaves to them, clients have in the bodies of their requests, among it:
   "ctwl_provider": 7, "ctwl_version": 1    another record
   "ctwl_strategy": "off"                   no mark
 """
@@ -42,6 +51,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.allow_abbrev = False
     add_options(parser.add_argument_group("record"), BeaconOptions, BeaconOptions.model_fields)
     add_options(parser.add_argument_group("marking"), MarkingOptions, MarkingOptions.model_fields)
+    policy = parser.add_argument_group("policy")
+    clients = Policy.model_fields["clients"].description
+    policy.add_argument("--clients", metavar="WHAT", type=_clients, default="none", help=f"{clients} (default none)")
+    add_options(policy, Policy, ("log",))
     proxy = parser.add_argument_group("proxy LM")
     proxy.add_argument(
         "--profile",
@@ -53,6 +66,14 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _clients(typed: str) -> Any:
+    """A word, or an object as JSON."""
+    try:
+        return json.loads(typed) if typed.startswith("{") else typed
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{typed!r:.80} is no JSON object: {error}") from error
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit status."""
     arguments, rest = _parser().parse_known_args(argv)
@@ -62,10 +83,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(arguments: argparse.Namespace, rest: Sequence[str]) -> int:
     check_version(arguments, _PROG)
     typed = {name: getattr(arguments, name) for name in (*BeaconOptions.model_fields, *MarkingOptions.model_fields)}
-    typed |= {"profile": arguments.profile, "proxy_path": arguments.proxy}
+    typed |= {"profile": arguments.profile, "proxy_path": arguments.proxy, "log": arguments.log}
     given = {name: value for name, value in typed.items() if value is not None}
-    options = Request.of_command(given).model_dump(include=set(given))
-    serve(options, rest)
+    named = Policy.of_command({**given, "clients": arguments.clients})
+    serve({**named.model_dump(include=set(given)), "clients": named.clients}, rest)
     return 0
 
 
@@ -73,7 +94,7 @@ def serve(options: dict[str, Any], arguments: Sequence[str]) -> None:
     """Run the engine's server.
 
     Args:
-        options: of :class:`ctwl_encoder.integrations.request.Request`: what all requests write.
+        options: of :class:`ctwl_encoder.integrations.policy.Policy`.
         arguments: the engine's own.
 
     Raises:
@@ -83,7 +104,7 @@ def serve(options: dict[str, Any], arguments: Sequence[str]) -> None:
         from llama_cpp.server import __main__ as engine
         from llama_cpp.server.model import LlamaProxy
 
-        from .admission import Admission, requested
+        from ..admission import Admission
         from .processor import CTWLLogitsProcessor, mark_all
     except ImportError as error:
         raise ExtraMissing(
@@ -94,16 +115,29 @@ def serve(options: dict[str, Any], arguments: Sequence[str]) -> None:
 
     def load_marked(settings: Any) -> Any:
         llama = load(settings)
-        processors[:] = [CTWLLogitsProcessor(llama, requested=requested, **options)]
+        processors[:] = [CTWLLogitsProcessor(llama, asked=asked, **options)]
         mark_all(llama, processors[0])
         return llama
 
+    def check(path: str, body: dict[str, Any]) -> None:
+        if path.endswith("/completions"):
+            how = _number(body.get("temperature"), _TEMPERATURE), _number(body.get("mirostat_mode"), 0)
+            processors[0].begin(*how)
+
     def create_admitting(**settings: Any) -> Any:
-        app = create(**settings)
-        app.add_middleware(Admission, processor=lambda: processors[0])
+        app, key = create(**settings), settings["server_settings"].api_key
+        app.add_middleware(Admission, check=check, most_bytes=_MOST_BYTES, key=key, names=True)
         return app
 
     LlamaProxy.load_llama_from_model_settings = staticmethod(load_marked)
     engine.create_app = create_admitting
     sys.argv[:] = ["llama_cpp.server", *arguments]
     engine.main()
+
+
+def _number(value: Any, default: float) -> float:
+    """A number as the server reads it, of which it refuses others itself."""
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return default

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import torch
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
+from transformers import WatermarkingConfig
 from transformers.generation import BaseWatermarkingConfig
 
 from ctwl_protocol import Beacon, Profile, get_profile
@@ -24,7 +26,7 @@ from ...core.strategies import Decoding, Strategy, check_sigma
 from ...errors import ConfigMalformed, EncoderError, OptionOutOfRange
 from ...models import open_bridge
 from ...options import BeaconOptions, MarkingOptions, ProxyOptions, check_beacon
-from .processor import CTWLLogitsProcessor
+from .processor import SAVED, CTWLLogitsProcessor
 
 __all__ = ["CTWLWatermarkingConfig"]
 
@@ -64,6 +66,16 @@ class CTWLWatermarkingConfig(BeaconOptions, MarkingOptions, ProxyOptions, BaseWa
 
     _bridge: Bridge | None = None
     _key: bytes | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _check_saved(cls, given: Any) -> Any:
+        """Take the field by which a saved config is known away, or refuse one that was not saved."""
+        if not isinstance(given, dict) or SAVED not in given:
+            return given
+        if given[SAVED] is not True:
+            raise ConfigMalformed(f"{given[SAVED]!s:.200}")
+        return {name: value for name, value in given.items() if name != SAVED}
 
     def model_post_init(self, context: Any) -> None:  # noqa: ARG002
         """Check the values; pydantic calls this when the types are right."""
@@ -163,8 +175,8 @@ class CTWLWatermarkingConfig(BeaconOptions, MarkingOptions, ProxyOptions, BaseWa
         return open_bridge(self.profile, self.tokenizer, self.proxy_path, self.device)
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields, as JSON knows them."""
-        return self.model_dump(mode="json")
+        """The fields, as JSON knows them, and one by which they are known as ours."""
+        return {SAVED: True, **self.model_dump(mode="json")}
 
     def to_json_string(self) -> str:
         """The fields as JSON."""
@@ -193,9 +205,26 @@ class CTWLWatermarkingConfig(BeaconOptions, MarkingOptions, ProxyOptions, BaseWa
         except OSError as error:
             raise ConfigMalformed(f"cannot read the watermarking config {path}: {error.strerror or error}") from error
         try:
-            return cls.model_validate_json(data)
+            return cls.model_validate_json(data.removeprefix(codecs.BOM_UTF8))
         except (ConfigMalformed, ValidationError) as error:
             raise ConfigMalformed(f"{path} is no watermarking config: {describe_error(error)}") from error
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
         return self  # it is frozen; generate copies its configuration, but must not copy the bridge with its proxy
+
+
+_THEIRS = WatermarkingConfig.from_dict.__func__
+
+
+def _from_dict(cls: type[Any], /, config_dict: dict[str, Any], **kwargs: Any) -> Any:
+    """``WatermarkingConfig.from_dict``, by which transformers loads any config that was saved with a model.
+
+    Raises:
+        CTWLError: see :meth:`CTWLWatermarkingConfig.from_dict`.
+    """
+    if SAVED in config_dict:
+        return CTWLWatermarkingConfig.from_dict(config_dict, **kwargs)
+    return _THEIRS(cls, config_dict, **kwargs)
+
+
+WatermarkingConfig.from_dict = classmethod(_from_dict)

@@ -8,6 +8,8 @@ import torch
 from transformers import LogitsProcessor
 from transformers.generation import BaseWatermarkingConfig
 
+from .processor import not_saved
+
 __all__ = ["WatermarksInTurn"]
 
 
@@ -34,8 +36,8 @@ class WatermarksInTurn(BaseWatermarkingConfig):  # type: ignore[misc]  # transfo
         return _InTurn([config.construct_processor(vocab_size, device) for config in self.configs])
 
     def to_dict(self) -> dict[str, Any]:
-        """Nothing: save each config by itself."""
-        return {}
+        """See :func:`.processor.not_saved`; each config by itself can be saved."""
+        return not_saved("a list of watermarks")
 
 
 class _InTurn(LogitsProcessor):  # type: ignore[misc]

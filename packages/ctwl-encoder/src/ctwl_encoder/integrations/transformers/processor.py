@@ -23,7 +23,16 @@ from ...core.text_state import TextState
 from ...errors import ModelFailed, OptionOutOfRange, StrategyUnsuitable
 from ...options import MarkingOptions
 
-__all__ = ["CTWLLogitsProcessor", "ProcessorConfig"]
+__all__ = ["SAVED", "CTWLLogitsProcessor", "ProcessorConfig", "not_saved"]
+
+SAVED = "CTWL: import ctwl_encoder.integrations.transformers before you load this"
+"""A field of all configs of ours, which transformers saves with a model. Without this package it cannot load them, and
+repeats the name of the first field."""
+
+
+def not_saved(what: str) -> dict[str, Any]:
+    """The fields of a config that is not saved: none, and they say so when they are loaded."""
+    return {SAVED: f"{what} is not saved with a model; pass it to generate again"}
 
 
 class _Options(MarkingOptions):
@@ -195,8 +204,8 @@ class ProcessorConfig(BaseWatermarkingConfig):  # type: ignore[misc]  # transfor
         return self._processor
 
     def to_dict(self) -> dict[str, Any]:
-        """Nothing: a processor is not saved."""
-        return {}
+        """See :func:`not_saved`."""
+        return not_saved("a processor")
 
     def __deepcopy__(self, memo: dict[int, object]) -> Self:
         return self  # generate copies its configuration, but must not copy the processor

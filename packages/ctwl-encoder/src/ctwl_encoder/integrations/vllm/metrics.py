@@ -6,13 +6,12 @@ variable PROMETHEUS_MULTIPROC_DIR names a folder; see docs/providers/monitoring.
 
 from __future__ import annotations
 
+from collections import Counter as Counted
 from collections.abc import Sequence
 
 from prometheus_client import Counter, Histogram
 
-from ...core.marker import Marker
 from ...core.strategies import Strategy
-from ...core.text_state import TextState
 
 __all__ = ["count", "finish"]
 
@@ -27,24 +26,14 @@ _EVIDENCE = Histogram(
 """At the decoder's default level a text of 14 bits or more is found."""
 
 
-def count(strategy: Strategy, texts: Sequence[TextState], *, failed: bool = False) -> None:
-    """Count one step of some texts, after they were marked, or after this failed."""
-    unmarked = texts if failed else [text for text in texts if not text.offers]
-    _MARKED.labels(strategy).inc(len(texts) - len(unmarked))
-    for text in unmarked:
-        _UNMARKED.labels(strategy, _reason(text, failed=failed)).inc()
+def count(strategy: Strategy, unmarked: Sequence[str | None]) -> None:
+    """Count one step of some texts: why each was not marked, None where it was."""
+    _MARKED.labels(strategy).inc(unmarked.count(None))
+    for reason, number in Counted(unmarked).items():
+        if reason is not None:
+            _UNMARKED.labels(strategy, reason).inc(number)
 
 
-def _reason(text: TextState, *, failed: bool) -> str:
-    """Why a text's next token is drawn unmarked; docs/providers/monitoring.md lists these."""
-    if text.ended:
-        return "behind a special token"
-    if len(text.written) < text.written.keep:
-        return "first tokens of a text"
-    return "the proxy LM failed" if failed else "no place to mark"
-
-
-def finish(marker: Marker, text: TextState) -> None:
-    """Observe a finished text."""
-    if len(text.written):
-        _EVIDENCE.labels(marker.strategy).observe(-marker.expected_log2_p(text))
+def finish(strategy: Strategy, log2_p: float) -> None:
+    """Observe a finished text, by what to expect of log2 of its p-value."""
+    _EVIDENCE.labels(strategy).observe(-log2_p)

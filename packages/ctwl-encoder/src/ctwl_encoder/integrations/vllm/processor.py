@@ -9,10 +9,8 @@ are checked in :meth:`CTWLLogitsProcessor.validate_params`, which runs where the
 
 from __future__ import annotations
 
-import inspect
 import logging
-import secrets
-import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -24,19 +22,17 @@ from vllm.distributed.parallel_state import get_tp_group
 from vllm.v1.sample import logits_processor as v1
 from vllm.v1.sample.ops.topk_topp_sampler import apply_top_k_top_p
 
-from ctwl_protocol import CTWLError, get_profile
-from ctwl_protocol.records.beacon import NONCE_COUNT
+from ctwl_protocol import CTWLError
 
 from ...core.device.marker import DeviceMarker
 from ...core.device.step import to_device, to_host
-from ...core.expected_evidence import warn_of_short_text
 from ...core.strategies import Strategy
 from ...core.text_state import TextState
-from ...errors import OptionOutOfRange, StrategyUnsuitable
+from ...errors import StrategyUnsuitable
 from ...models import open_bridge
-from ..request import PREFIX, Request
+from ..log import TextLog, began, finished, why_unmarked
 from . import metrics
-from .admitted import ADMITTED, Admitted, without_note
+from .admission import Admitted, admit, policy_of, without_note
 
 try:
     from vllm.v1.worker.gpu.sample import logits_processor as v2
@@ -47,9 +43,6 @@ __all__ = ["CTWLLogitsProcessor"]
 
 _BASES = (v1.LogitsProcessor,) if v2 is v1 else (v2.LogitsProcessor, v1.LogitsProcessor)
 """Of the two model runners; a plug-in that does not load keeps vLLM from starting."""
-
-_OPEN = (0, 1.0, 0.0)
-"""Top-k, top-p and min-p that leave nothing out."""
 
 _PAUSE = 1000
 """Steps for which a proxy LM that failed is not asked again: it may look for its files for long each time. Chosen by
@@ -72,7 +65,11 @@ class _Served:
         drafts: V2 under speculative decoding: the tokens that the last step verified.
         ahead: ``text``, and what becomes of it with each of the drafts.
         called: V2: number of the last call that had its row.
-        observed: whether the evidence of its text was observed: the text is finished, or was put off once.
+        begun: what the log has of its beginning.
+        again: whether its text was put off, and is taken up again.
+        finished: whether its text is finished, or put off.
+        offered: why the rows of the last step were not marked, None where they were.
+        places: the same of the tokens that were drawn, counted.
     """
 
     marker: DeviceMarker
@@ -85,7 +82,11 @@ class _Served:
     drafts: list[int] = field(default_factory=list)
     ahead: list[TextState] = field(default_factory=list)
     called: int = 0
-    observed: bool = False
+    begun: dict[str, Any] = field(default_factory=dict)
+    again: bool = False
+    finished: bool = False
+    offered: list[str | None] = field(default_factory=list)
+    places: Counter[str | None] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         self.text = self.empty
@@ -94,11 +95,14 @@ class _Served:
         """Begin the text anew: the runner went back."""
         self.tokens, self.text, self.drafts, self.ahead = [], self.empty, [], []
 
-    def observe(self) -> None:
-        """The text is finished: observe its evidence, once."""
-        if not self.observed:
-            metrics.finish(self.marker, self.text)
-        self.observed = True
+    def offer(self, text: TextState, unmarked: str | None) -> None:
+        """A row of the step was marked, or not: that of the text, or behind drafts."""
+        self.offered = [*(() if text is self.text else self.offered), unmarked]
+
+    def draw(self, count: int) -> None:
+        """So many tokens were drawn from the rows of the last step."""
+        self.places.update(self.offered[:count])
+        self.offered = []
 
     def draft(self, tokens: list[int]) -> None:
         """Look ahead: these tokens may follow."""
@@ -106,6 +110,7 @@ class _Served:
 
     def extend(self, tokens: list[int]) -> None:
         """Add the tokens that were generated since the last step."""
+        self.draw(len(tokens))
         for count, token in enumerate(tokens, 1):
             self.text = self.marker.extend(self.text, token)
             if count < len(self.ahead) and tokens[:count] == self.drafts[:count]:
@@ -123,7 +128,7 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
 
     def __init__(self, vllm_config: Any, *runner: Any) -> None:
         """Called by vLLM: ``runner`` is (request states,) from V2, (device, pinned memory) from V1."""
-        self._server = _server_config(vllm_config)
+        self._policy = policy_of(vllm_config.additional_config)
         self._states = runner[0] if len(runner) == 1 else None
         self._drafts = vllm_config.speculative_config is not None
         self._workers = vllm_config.parallel_config.tensor_parallel_size
@@ -137,9 +142,12 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
         self._markers: dict[Strategy, DeviceMarker] = {}
         self._asks_again = 0
         """The call at which a proxy LM that failed is asked next."""
-        if self._server is not None:
-            Request.of(self._server, None, 1.0)  # a wrong configuration is refused when the server starts
-            config, model = Request(**self._server), vllm_config.model_config
+        self._log: TextLog | None = None
+        if self._policy is not None:
+            self._policy.request(None, 1.0)  # a wrong configuration is refused when the server starts
+            config, model = self._policy, vllm_config.model_config
+            if config.log is not None and self._has_log(vllm_config.parallel_config):
+                self._log = TextLog(config, wait=False)
             self._bridge = open_bridge(
                 config.profile, str(model.tokenizer), config.proxy_path, config.device, model.tokenizer_revision
             )
@@ -153,20 +161,15 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
         Raises:
             ValueError: what is wrong and what to do.
         """
-        _restore(sampling_params)
-        config = _engine_config()
         try:
-            server = _server_config(config) if config is not None else {}
-            request = Request.of(server or {}, without_note(sampling_params.extra_args), sampling_params.temperature)
-            if request is not None and config is not None:
-                _refuse_unsupported(config, request.strategy, served=server is not None)
+            admit(sampling_params)
         except CTWLError as error:
             raise ValueError(f"ctwl: {error}") from error
-        if request is not None:
-            profile, codes = get_profile(request.profile), len(request.codes or (0,))
-            most = sampling_params.max_tokens or sys.maxsize
-            warn_of_short_text(profile, request.strategy, codes, most, option="max_tokens")
-            _admit(request, sampling_params)
+
+    def _has_log(self, parallel: Any) -> bool:
+        """Whether this worker notes texts: one of those that mark the same ones."""
+        shared_out = getattr(parallel, "enable_batch_sharded_sampling", False)
+        return self._workers == 1 or shared_out or get_tp_group().rank_in_group == 0
 
     def is_argmax_invariant(self) -> bool:
         """V1: marking changes the best token."""
@@ -180,12 +183,12 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
         self._leave(req_idx)
         for other in self._requests.values() if self._states is not None else ():
             if other.tokens and other.called <= self._calls - self._calls_of_a_step:
-                other.observe()
+                self._finish(other)
         served = self._serve(sampling_params)
         if served is not None:
             served.called = self._calls
             served.output = [] if output is None else output
-            served.observed = bool(output)  # it was put off, and is taken up again
+            served.again = bool(output)
             self._requests[req_idx] = served
         return served is not None
 
@@ -208,7 +211,20 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
         """A request has left its row or slot: its text is finished, or put off."""
         served = self._requests.pop(index, None)
         if served is not None:
-            served.observe()
+            self._finish(served)
+
+    def _finish(self, served: _Served) -> None:
+        """A text is finished, or put off: count its evidence and note it, once."""
+        if served.finished:
+            return
+        served.finished = True
+        served.draw(1)  # the last token is never read
+        log2_p = served.marker.expected_log2_p(served.text)
+        if not served.again and len(served.text.written):
+            metrics.finish(served.marker.strategy, log2_p)
+        if self._log is not None and served.places:
+            line = served.admitted.process, served.admitted.line
+            self._log.write([finished(served.begun, line, served.places, log2_p, again=served.again)])
 
     def apply(self, logits: torch.Tensor, ctx: Any = None) -> torch.Tensor:
         """Mark the rows of one step.
@@ -226,7 +242,10 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
         for group in groups.values():
             strategy = next(iter(group.values()))[0].marker.strategy
             marked = self._try_to_mark(logits, group, strategy)
-            metrics.count(strategy, [text for _, text in group.values()], failed=not marked)
+            unmarked = [why_unmarked(text, failed=not marked) for _, text in group.values()]
+            metrics.count(strategy, unmarked)
+            for (request, text), why in zip(group.values(), unmarked, strict=True):
+                request.offer(text, why)
         if ctx is None:
             self._record_end(logits.device)
         return logits
@@ -326,7 +345,7 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
             if length < prompt + len(request.tokens):
                 request.restart()
             elif not request.tokens and length > prompt + 1:
-                request.observed = True  # it was put off, and is taken up again
+                request.again = True
             starts.append(prompt + len(request.tokens))
             new.append(length - starts[-1])
         width = max(new, default=0)
@@ -353,10 +372,10 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
 
     def _serve(self, params: Any) -> _Served | None:
         """A request that enters the batch; None where it is not marked."""
-        if self._server is None:
+        if self._policy is None:
             return None
         try:
-            request = Request.of(self._server, without_note(params.extra_args), params.temperature)
+            request = self._policy.request(without_note(params.extra_args), params.temperature)
         except CTWLError as error:
             _log.error("ctwl: a request is served unmarked, because it was not checked where it came in: %s", error)
             return None
@@ -366,8 +385,13 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
         if admitted is None:
             _warn_of_requests_that_were_not_checked()
             return None
-        marker, payload = self._marker_of(request.strategy), request.payload(*admitted.drawn_for(params.seed))
-        return _Served(marker, marker.start(payload, **request.of_text), params.temperature, admitted)
+        number = admitted.number_of(params.seed)
+        marker, payload = self._marker_of(request.strategy), request.payload(*admitted.drawn_for(number))
+        served = _Served(marker, marker.start(payload, **request.of_text), params.temperature, admitted)
+        if self._log is not None:
+            served.begun = began(self._policy, admitted.name, request, payload)
+            served.admitted = admitted.model_copy(update={"line": admitted.line + number})
+        return served
 
     def _warm_up(self, size: int, device: torch.device) -> None:
         """Compile what requests may ask for, before the first one waits for it."""
@@ -433,58 +457,10 @@ def _truncated(logits: torch.Tensor, admitted: list[Admitted]) -> torch.Tensor:
     return truncated
 
 
-def _restore(params: Any) -> None:
-    """Undo what an earlier :func:`_admit` changed: a client in the same process may use its parameters again."""
-    before = Admitted.of(params.extra_args)
-    if before is not None:
-        if (params.top_k, params.top_p, params.min_p) == _OPEN:
-            params.top_k, params.top_p, params.min_p = before.truncation
-        if before.drawn and params.seed == before.seed:
-            params.seed = None
-    if params.extra_args and ADMITTED in params.extra_args:
-        params.extra_args = without_note(params.extra_args) or None
-
-
 @cache
 def _warn_of_requests_that_were_not_checked() -> None:
     """Say it once: vLLM's own requests, which warm a server up, are not checked either."""
     _log.warning("ctwl: requests that vLLM did not check where they came in, as those of its warm-up, are not marked")
-
-
-def _refuse_unsupported(config: Any, strategy: Strategy, *, served: bool) -> None:
-    """Refuse to mark where this engine cannot: OptionOutOfRange, with what to change."""
-    if not served:
-        raise OptionOutOfRange(
-            """this server was not told to serve CTWL records; start it with --additional-config '{"ctwl": {}}'"""
-        )
-    if config.speculative_config is not None and not config.use_v2_model_runner:
-        raise OptionOutOfRange(
-            "the V1 model runner runs no plug-in under speculative decoding; serve with VLLM_USE_V2_MODEL_RUNNER=1 or "
-            f'without --speculative-config, or send "{PREFIX}strategy": "off"'
-        )
-    if config.scheduler_config.async_scheduling and not config.use_v2_model_runner:
-        raise OptionOutOfRange(
-            "the V1 model runner does not tell a plug-in the last tokens under async scheduling; serve with "
-            "--no-async-scheduling or VLLM_USE_V2_MODEL_RUNNER=1"
-        )
-    shared_out = getattr(config.parallel_config, "enable_batch_sharded_sampling", False)  # not every vLLM has it
-    if shared_out and not strategy.keeps_distribution:
-        raise OptionOutOfRange(
-            f"{strategy} asks the proxy LM, which all workers do together, and this server shares its requests out "
-            "among them; serve without --enable-batch-sharded-sampling, or sample with unbiased or gumbel"
-        )
-
-
-def _admit(request: Request, params: Any) -> None:
-    """Draw the request's nonce, salt and, where needed, seed; take truncation over; note it all in its arguments."""
-    drawn = params.n > 1 and params.seed is None
-    if drawn:
-        params.seed = secrets.randbits(31)
-    noted = {"nonce": secrets.randbelow(NONCE_COUNT), "salt": secrets.randbits(32), "seed": params.seed, "drawn": drawn}
-    if request.strategy.keeps_distribution:
-        noted |= {"top_k": params.top_k, "top_p": params.top_p, "min_p": params.min_p}
-        params.top_k, params.top_p, params.min_p = _OPEN
-    params.extra_args = {**(params.extra_args or {}), ADMITTED: noted}
 
 
 def _calls_of_a_step(vllm_config: Any) -> int:
@@ -497,28 +473,3 @@ def _calls_of_a_step(vllm_config: Any) -> int:
     chunk = max(1, _CHUNK_BYTES // (4 * size) - vllm_config.num_speculative_tokens)  # no request is split
     chunks = -(-rows // chunk) if vllm_config.speculative_config is not None else 1
     return int(vllm_config.parallel_config.pipeline_parallel_size * chunks)
-
-
-def _server_config(vllm_config: Any) -> dict[str, Any] | None:
-    """What the server's configuration writes into every text; None where it has no ``ctwl`` object."""
-    additional = vllm_config.additional_config
-    found = additional.get("ctwl") if isinstance(additional, dict) else None
-    if found is not None and not isinstance(found, dict):
-        raise OptionOutOfRange('additional_config["ctwl"] must be an object, as {"provider": 42, "version": 3}')
-    return found
-
-
-def _engine_config() -> Any:
-    """The engine's configuration, from the input processor that is validating a request; None where there is none.
-
-    ``validate_params`` is a class method that vLLM (0.32) calls in the front-end process with the request alone; only
-    the workers' ``__init__`` gets the configuration. Without it, neither the server's own record nor what the engine
-    cannot do would be known here. So the caller's frames are searched for it; remove this when vLLM passes it.
-    """
-    frame = inspect.currentframe()
-    while frame is not None:
-        config = getattr(frame.f_locals.get("self"), "vllm_config", None)
-        if config is not None and hasattr(config, "scheduler_config"):
-            return config
-        frame = frame.f_back
-    return None

@@ -1,0 +1,142 @@
+"""``ctwl-encode audit``: options, and what is printed."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO
+
+from ctwl_protocol.command import closed_output_is_fine, command_parser, run_command
+
+from ..errors import OptionOutOfRange
+from .summary import READABLE, Summary, parse_line
+
+__all__ = ["main"]
+
+_PROG = "ctwl-encode audit"
+
+_MOST_BYTES = 1 << 16
+"""Of a line. Chosen by hand: a hundred times those that are written."""
+
+_WIDTHS = 10, 16, 9, 9, 9, 8, 13, 16
+"""Of the columns of the table."""
+
+_EPILOG = """\
+examples:
+  ctwl-encode audit ctwl.log
+  ctwl-encode audit /var/log/ctwl/ctwl.log*           files that were moved away, in any order
+  zcat ctwl.log.2.gz | ctwl-encode audit --json -
+
+exit status: 0 no line is missing; 1 lines are missing, broken or repeated; 2 an error.
+"""
+
+
+def main(argv: Sequence[str]) -> int:
+    """Entry point; returns the exit status."""
+    what = "Sum up a server's log of texts, and find lines that are missing."
+    parser = command_parser(_PROG, what, _EPILOG, version="--about")
+    parser.add_argument("logs", nargs="+", metavar="LOG", help="a log, or - for standard input")
+    parser.add_argument("--json", action="store_true", help="print the sums as JSON")
+    arguments = parser.parse_args(argv)
+    return run_command(_PROG, lambda: _run(arguments))
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    with ExitStack() as files:
+        try:
+            streams = [
+                sys.stdin.buffer if name == "-" else files.enter_context(Path(name).open("rb"))
+                for name in arguments.logs
+            ]
+            summary = Summary.of(_lines(streams))
+        except OSError as error:
+            raise OptionOutOfRange(f"cannot read {error.filename}: {error.strerror}; name logs of texts") from error
+    if not summary.lines:
+        raise OptionOutOfRange(
+            'there is no line of a log of texts; a server writes one with "log" in its configuration'
+        )
+    with closed_output_is_fine():
+        print(json.dumps(_as_json(summary), indent=2) if arguments.json else "\n".join(_in_words(summary)))
+    return 0 if summary.complete else 1
+
+
+def _lines(streams: Sequence[BinaryIO]) -> Iterator[bytes]:
+    """The lines of several files, those of the file with the oldest first line first."""
+    firsts = [stream.readline(_MOST_BYTES) for stream in streams]
+    times = [line.time if line else "" for line in map(parse_line, firsts)]
+    for number in sorted(range(len(streams)), key=times.__getitem__):
+        yield firsts[number]
+        yield from iter(partial(streams[number].readline, _MOST_BYTES), b"")
+
+
+def _as_json(summary: Summary) -> dict[str, object]:
+    days = [{"day": day, "policy": policy, **vars(sums)} for (day, policy), sums in sorted(summary.days.items())]
+    names = ("profile", "provider", "version", "strategy", "texts")
+    return {
+        "lines": summary.lines,
+        "processes": summary.processes,
+        "first": summary.first,
+        "last": summary.last,
+        "complete": summary.complete,
+        "gaps": [asdict(gap) for gap in summary.gaps],
+        "broken": summary.broken,
+        "repeated": summary.repeated,
+        "unbegun": summary.unbegun,
+        "without_end": summary.without_end,
+        "days": days,
+        "written": [dict(zip(names, (*how, count), strict=True)) for how, count in sorted(summary.written.items())],
+        "policies": summary.policies,
+    }
+
+
+def _in_words(summary: Summary) -> Iterator[str]:
+    yield f"{summary.lines:,} lines of {summary.processes:,} processes, {summary.first} to {summary.last}"
+    yield from _gaps(summary)
+    yield ""
+    yield _row("day", "policy", "marked", "unmarked", "ended", "readable", "tokens", "in marked places")
+    left = Counter[str]()
+    for (day, policy), sums in sorted(summary.days.items()):
+        left.update(sums.left)
+        readable, marked = _share(sums.readable, sums.ended), _share(sums.marked, sums.tokens)
+        texts = (f"{count:,}" for count in (sums.marked_texts, sums.unmarked_texts, sums.ended))
+        yield _row(day, policy, *texts, readable, f"{sums.tokens:,}", marked)
+    yield f"readable: readers may expect {-READABLE:g} bits of evidence or more, of the texts that ended"
+    if summary.without_end:
+        yield f"{summary.without_end:,} marked texts have no end: the server was writing them, or was stopped"
+    yield ""
+    for (profile, provider, version, strategy), count in sorted(summary.written.items()):
+        yield f"written: {count:,} texts by {strategy}, provider {provider}, version {version}, profile {profile}"
+    for reason, count in left.most_common():
+        yield f"tokens not marked: {count:,}, {reason}"
+    for digest, decided in sorted(summary.policies.items()):
+        yield f"policy {digest}: {json.dumps(decided, sort_keys=True)}"
+
+
+def _gaps(summary: Summary) -> Iterator[str]:
+    for gap in summary.gaps:
+        between = f"between {gap.after} and {gap.before}" if gap.after else f"before {gap.before}"
+        yield f"missing: lines {gap.first} to {gap.last} of process {gap.process}, {between}"
+    for count, what in (
+        (summary.broken, "lines cannot be read"),
+        (summary.repeated, "lines stand twice, or behind later ones of their process"),
+        (summary.unbegun, "texts end that have not begun"),
+    ):
+        if count:
+            yield f"wrong: {count:,} {what}"
+    if summary.complete:
+        yield "complete: no line is missing between those that are here"
+
+
+def _row(*cells: str) -> str:
+    return "  ".join(f"{cell:>{width}}" for cell, width in zip(cells, _WIDTHS, strict=True))
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part / whole:.1%}" if whole else "-"

@@ -1,0 +1,172 @@
+"""The log of texts: one line when a text begins, one when it is finished, and not a word of it.
+
+A line is appended to a file that is opened anew each time, so the system's own tools may move or cut the file. What one
+call wrote is in the system's hands when the call returns: a process that is killed loses none of it. Each process
+numbers its lines from 0, so a line that is missing shows. ``ctwl-encode audit`` reads the log.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import secrets
+import stat
+import threading
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any
+
+from ctwl_protocol import Beacon, __version__, get_profile
+
+from ..core.payload import Payload
+from ..core.text_state import TextState
+from ..errors import OptionOutOfRange
+from .policy import Policy
+from .request import Request
+
+__all__ = ["TextLog", "began", "finished", "why_unmarked"]
+
+_MOST_WAITING = 1 << 16
+"""Lines that may wait for a disk. Chosen by hand: 30 MB of memory; further ones are lost, and their numbers missing."""
+
+_log = logging.getLogger(__name__)
+
+
+class TextLog:
+    """The lines of one process."""
+
+    def __init__(self, policy: Policy, *, wait: bool) -> None:
+        """Begin with a line that says what the operator has decided.
+
+        Args:
+            policy: the server's, with the path of its log.
+            wait: write each line before :meth:`write` returns; False where a step of the model would wait for it.
+
+        Raises:
+            OptionOutOfRange: the file cannot be written.
+        """
+        self._policy = policy
+        self._process = secrets.token_hex(4)
+        self._numbers = 0
+        self._lock = threading.Lock()
+        self._thread = None if wait else ThreadPoolExecutor(1, "ctwl-log")
+        self._waiting = threading.BoundedSemaphore(_MOST_WAITING)
+        told = {"event": "start", "software": f"ctwl-encoder {__version__}"}
+        line = self._lines([{**told, "policy": policy.digest, "decided": policy.decided}])
+        try:
+            append(str(policy.log), line)
+        except OSError as error:
+            raise OptionOutOfRange(
+                f"cannot write the log {policy.log}: {error.strerror or error}; name a file in a folder that this "
+                "server may write to"
+            ) from error
+
+    def write(self, texts: Sequence[Mapping[str, Any]]) -> tuple[str, int]:
+        """Write a line for each of some texts; return the process and the number of the first line.
+
+        A disk that fails stops no text: the server's own log says so, and the numbers are missing.
+        """
+        with self._lock:  # numbers stand in the file in their order
+            first = self._process, self._numbers
+            lines = self._lines(texts)
+            if self._thread is None:
+                self._append(lines)
+            elif self._waiting.acquire(blocking=False):
+                self._thread.submit(self._append, lines).add_done_callback(lambda _: self._waiting.release())
+        return first
+
+    def _lines(self, texts: Sequence[Mapping[str, Any]]) -> bytes:
+        now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        lines = [
+            {"process": self._process, "line": number, "time": now, **text}
+            for number, text in enumerate(texts, self._numbers)
+        ]
+        self._numbers += len(texts)
+        return "".join(json.dumps(line) + "\n" for line in lines).encode()
+
+    def _append(self, lines: bytes) -> None:
+        try:
+            append(str(self._policy.log), lines)
+        except OSError as error:
+            _log.error("ctwl: the log %s cannot be written (%s); a line is missing", self._policy.log, error)
+
+
+def append(path: str, lines: bytes) -> None:
+    """Append whole lines to a file by one call of the system; a line that was cut off there before is ended first.
+
+    Raises:
+        OSError: the file cannot be written, or only a part of the lines.
+    """
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)  # a FIFO has to refuse, not to wait
+    descriptor = os.open(path, flags, 0o666)
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError("it is no file")
+        if found.st_size:
+            os.lseek(descriptor, -1, os.SEEK_END)
+            lines = b"\n" * (os.read(descriptor, 1) != b"\n") + lines
+        if os.write(descriptor, lines) < len(lines):
+            raise OSError("only a part of a line was written")
+    finally:
+        os.close(descriptor)
+
+
+def began(policy: Policy, name: str, request: Request | None, payload: Payload | None = None) -> dict[str, Any]:
+    """What is noted when a text begins.
+
+    Args:
+        policy: the server's.
+        name: the request's id, of which a hash is noted.
+        request: None where the text is not marked.
+        payload: what it carries; of its codes the beacon's fields are noted alone, for others may stand for people.
+    """
+    noted = {"request": hashlib.sha256(name.encode()).hexdigest()[:32], "policy": policy.digest}
+    if request is None or payload is None:
+        return {"event": "unmarked", **noted}
+    profile, beacon = get_profile(request.profile), Beacon.from_code(payload.carried[0])
+    profile = profile.vanilla() if request.strategy.traits.vanilla else profile
+    of_text = {"layout": request.layout, "strategy": str(request.strategy)}
+    return {"event": "begin", **noted, "profile": profile.name, **asdict(beacon), **of_text}
+
+
+def finished(
+    begun: Mapping[str, Any],
+    line: tuple[str, int],
+    places: Mapping[str | None, int],
+    log2_p: float,
+    *,
+    again: bool = False,
+) -> dict[str, Any]:
+    """What is noted when a text is finished, or put off.
+
+    Args:
+        begun: what was noted when it began.
+        line: the process and the number of that line.
+        places: how many of its tokens were drawn at a marked place (None), and how many elsewhere, by the reason.
+        log2_p: what to expect of log2 of the p-value.
+        again: whether this is the rest of a text that was put off.
+    """
+    left = {reason: count for reason, count in places.items() if reason is not None}
+    counted = {"tokens": sum(places.values()), "marked": places.get(None, 0), "left": left, "log2_p": round(log2_p, 1)}
+    return {**begun, "event": "again" if again else "end", "begun": list(line), **counted}
+
+
+def why_unmarked(text: TextState, *, failed: bool = False) -> str | None:
+    """Why a text's next token is drawn unmarked, as docs/providers/monitoring.md lists it; None where it is marked.
+
+    Args:
+        text: after the step was marked.
+        failed: whether that failed.
+    """
+    if text.offers and not failed:
+        return None
+    if text.ended:
+        return "behind a special token"
+    if len(text.written) < text.written.keep:
+        return "first tokens of a text"
+    return "the proxy LM failed" if failed else "no place to mark"

@@ -1,0 +1,183 @@
+"""What stands before a server: options where they have no effect, and a server that asks for a key too late."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from starlette.types import Message, Receive, Scope, Send
+
+from ctwl_encoder.integrations.admission import Admission
+from ctwl_encoder.integrations.policy import Policy
+from ctwl_encoder.integrations.request import asked
+from ctwl_encoder.integrations.vllm.guard import guard_server
+
+PROFILE = "org.ctwl.smollm2-135m.1"
+
+
+class Server:
+    """An ASGI application that notes what reaches it."""
+
+    def __init__(self) -> None:
+        self.bodies: list[Any] = []
+        self.options: list[dict[str, Any]] = []
+        self.names: list[str] = []
+        self.layers: list[tuple[type[Any], dict[str, Any]]] = []
+
+    def add_middleware(self, layer: type[Any], **options: Any) -> None:
+        self.layers.append((layer, options))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        body, more = b"", True
+        while more:
+            message = await receive()
+            body, more = body + message.get("body", b""), message.get("more_body", False)
+        self.bodies.append(body)
+        self.options.append(asked().options)
+        self.names += [value.decode() for name, value in scope["headers"] if name == b"x-request-id"]
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"served"})
+
+
+def post(app: Any, body: Any, path: str = "/v1/completions", **headers: str) -> tuple[int, str]:
+    """The status and the message of an answer."""
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    size = len(data) // 5 + 1
+    parts = [data[i : i + size] for i in range(0, len(data), size)] or [b""]
+    messages: list[Message] = [
+        {"type": "http.request", "body": part, "more_body": n < len(parts) - 1} for n, part in enumerate(parts)
+    ]
+    told = [(name.encode(), value.encode()) for name, value in headers.items()]
+    answer: list[Message] = []
+
+    async def receive() -> Message:
+        return messages.pop(0)
+
+    async def send(message: Message) -> None:
+        answer.append(message)
+
+    scope = {"type": "http", "method": "POST", "path": path, "headers": told}
+    asyncio.run(app(scope, receive, send))
+    text = b"".join(message.get("body", b"") for message in answer).decode()
+    return answer[0]["status"], text
+
+
+def llama(server: Server, policy: Policy, **options: Any) -> Admission:
+    """As the server of llama.cpp has it: options stand in the body itself."""
+
+    def check(path: str, body: dict[str, Any]) -> None:
+        policy.request(asked().options, 1.0)
+
+    return Admission(server, check=check, most_bytes=1 << 20, **options)
+
+
+def vllm(monkeypatch: pytest.MonkeyPatch, server: Server, **told: Any) -> Any:
+    """As vLLM builds its server, with the plug-in's layer before it."""
+    order: list[str] = []
+    launcher = SimpleNamespace(init_entrypoints_middleware=lambda *_: order.append("authentication"))
+    monkeypatch.setitem(sys.modules, "vllm.entrypoints.launchers.app", launcher)  # type: ignore[arg-type]
+    guard_server()
+    launcher.init_entrypoints_middleware(SimpleNamespace(additional_config=told), server, ("generate",))
+    ((layer, options),) = server.layers
+    assert order == ["authentication"]
+    return layer(server, **options)
+
+
+OPTIONS = [
+    {"ctwl_provider": 7}, {"ctwl_version": 1}, {"ctwl_nonce": 5}, {"ctwl_strategy": "off"}, {"ctwl_strategy": "delta"},
+    {"ctwl_delta": 100.0}, {"ctwl_fresh": 1.0}, {"ctwl_skip_repeats": True}, {"ctwl_codes": [1]},
+    {"ctwl_layout": 3, "ctwl_codes": [1, 2, 3]}, {"ctwl_stratgy": "off"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_each_option_is_refused_where_nothing_is_left_to_clients(options: dict[str, Any]) -> None:
+    server = Server()
+    app = llama(server, Policy(provider=42, version=3, profile=PROFILE))
+    status, told = post(app, {"prompt": "The council", **options})
+    error = json.loads(told)["error"]
+    assert status == 400 and error["code"] in ("not-left-to-clients", "option-out-of-range")
+    assert server.bodies == []
+    assert post(app, {"prompt": "The council"}) == (200, "served")
+    assert server.bodies == [b'{"prompt": "The council"}'] and server.options == [{}]
+
+
+@pytest.mark.parametrize(
+    ("body", "place"),
+    [
+        ({"vllm_xargs": {"ctwl_provider": 7}}, "vllm_xargs.ctwl_provider"),
+        ({"extra_body": {"ctwl_strategy": "off"}}, "extra_body.ctwl_strategy"),
+        ({"extra_body": {"vllm_xargs": {"ctwl_nonce": 1}}}, "extra_body.vllm_xargs.ctwl_nonce"),
+        ({"metadata": {"CTWL-provider": "7"}}, "metadata.CTWL-provider"),
+    ],
+    ids=str,
+)
+def test_what_has_no_effect_is_refused(body: dict[str, Any], place: str) -> None:
+    server = Server()
+    status, told = post(llama(server, Policy(provider=42, profile=PROFILE, clients="any")), body)
+    assert (status, server.bodies) == (400, [])
+    assert f"'{place}' has no effect; this server reads such options in the body itself" in told
+
+
+def test_vllm_reads_options_in_one_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = Server()
+    app = vllm(monkeypatch, server, ctwl={"provider": 42, "profile": PROFILE})
+    for body in ({"ctwl_provider": 7}, {"extra_body": {"vllm_xargs": {"ctwl_provider": 7}}}, {"ctwl": {"provider": 7}}):
+        status, told = post(app, body)
+        assert status == 400 and "this server reads such options in the object 'vllm_xargs'" in told
+    assert post(app, {"vllm_xargs": {"ctwl_provider": 7}})[0] == 200  # which validate_params refuses
+    tokens = "/inference/v1/generate"
+    assert post(app, {"sampling_params": {"extra_args": {"ctwl_provider": 7}}}, tokens)[0] == 200
+    assert post(app, {"vllm_xargs": {"ctwl_provider": 7}}, tokens)[0] == 400
+
+
+def test_what_vllms_workers_load_first_brings_no_compiler() -> None:
+    """vLLM walks through all modules while a worker starts, and fails at one of llvmlite's."""
+    code = "import sys, ctwl_encoder.integrations.vllm.guard; sys.exit('llvmlite' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_beam_search_which_is_not_marked_is_refused_unless_clients_may_do_without(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    beams = {"prompt": "The council", "use_beam_search": True}
+    statuses = []
+    for clients in ("none", "off", "any"):
+        app = vllm(monkeypatch, Server(), ctwl={"provider": 42, "profile": PROFILE, "clients": clients})
+        statuses.append(post(app, beams)[0])
+    assert statuses == [400, 200, 200]
+    assert post(vllm(monkeypatch, Server()), beams)[0] == 200
+
+
+def test_a_key_is_asked_for_before_a_body_is_read() -> None:
+    server = Server()
+    app = llama(server, Policy(provider=42, profile=PROFILE), key="secret")
+    for header in ({}, {"authorization": "Bearer secre"}, {"authorization": "Basic secret"}):
+        assert post(app, b"[" * 100, **header) == (401, '{"detail":"Invalid API key"}')
+    assert post(app, {}, authorization="bearer secret")[0] == 200
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b"[" * 100_000, b"\xff", b'{"ctwl', b'{"a": NaN}'])
+def test_bodies_that_are_no_requests_are_left_to_the_server(body: bytes) -> None:
+    server = Server()
+    assert post(llama(server, Policy(provider=42, profile=PROFILE)), body)[0] == 200
+    assert server.bodies == [body]
+
+
+def test_a_body_that_is_too_long_is_refused() -> None:
+    server = Server()
+    status, told = post(llama(server, Policy(provider=42, profile=PROFILE)), b" " * ((1 << 20) + 1))
+    assert status == 400 and "more than 1048576 bytes" in told and server.bodies == []
+
+
+def test_a_request_has_a_name_that_its_answer_may_tell() -> None:
+    server = Server()
+    app = llama(server, Policy(provider=42, profile=PROFILE), names=True)
+    post(app, {}, **{"x-request-id": "5f3c"})
+    post(app, {})
+    assert server.names[0] == "5f3c" and len(server.names[1]) == 36

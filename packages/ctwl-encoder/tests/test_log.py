@@ -1,0 +1,200 @@
+"""The log of texts: whole after a kill, whatever moves its file; and what an audit finds in it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctwl_encoder.audit.summary import Gap, Line, Summary, parse_line
+from ctwl_encoder.command import main
+from ctwl_encoder.errors import OptionOutOfRange
+from ctwl_encoder.integrations.log import TextLog, append, began, finished
+from ctwl_encoder.integrations.policy import Policy
+
+PROFILE = "org.ctwl.smollm2-135m.1"
+TEXTS = """
+import sys, threading, time
+from ctwl_encoder.integrations.log import TextLog, began, finished
+from ctwl_encoder.integrations.policy import Policy
+
+policy = Policy(provider=42, version=3, profile="org.ctwl.smollm2-135m.1", log=sys.argv[1])
+front, worker = TextLog(policy, wait=True), TextLog(policy, wait=sys.argv[2] == "wait")
+
+def serve(number):
+    for n in range(1_000_000):
+        request = policy.request(None, 1.0)
+        begun = began(policy, f"cmpl-{number}-{n}", request, request.payload(n % 64))
+        process, line = front.write([begun])
+        time.sleep(0.02)
+        worker.write([finished(begun, (process, line), {None: 90, "no place to mark": 10}, -30.0)])
+        print(f"{process} {line}\\n", end="", flush=True)  # the client has its answer
+
+for number in range(200):
+    threading.Thread(target=serve, args=(number,), daemon=True).start()
+time.sleep(60)
+"""
+
+
+def lines_of(*logs: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for log in logs if log.exists() for line in log.read_bytes().splitlines() if line]
+
+
+@pytest.mark.parametrize("way", ["wait", "later"])
+def test_a_server_that_is_killed_has_noted_each_finished_text(tmp_path: Path, way: str) -> None:
+    """200 texts at once, and the file is moved away in between, as logrotate does."""
+    log, moved = tmp_path / "ctwl.log", tmp_path / "ctwl.log.1"
+    told: list[str] = []
+    with subprocess.Popen([sys.executable, "-c", TEXTS, log, way], stdout=subprocess.PIPE, text=True) as server:
+        for line in server.stdout or []:
+            told.append(line)
+            if len(told) == 200:
+                log.rename(moved)
+            if len(told) == 1000:
+                server.send_signal(signal.SIGKILL)  # what was told until then is read yet
+    lines = lines_of(moved, log)  # none is cut off
+    answered = {(process, int(number)) for process, number in (line.split() for line in told if line.endswith("\n"))}
+    begun = {(line["process"], line["line"]) for line in lines if line["event"] == "begin"}
+    ended = {tuple(line["begun"]) for line in lines if line["event"] == "end"}
+    assert len(answered) >= 1000 and answered <= begun
+    assert answered <= ended if way == "wait" else len(answered - ended) <= 200
+    assert ended <= begun
+    assert main(["audit", str(log), str(moved)]) == 0
+
+
+def policy(log: Path, **told: Any) -> Policy:
+    return Policy(**{"provider": 42, "version": 3, "profile": PROFILE, "log": str(log), **told})
+
+
+def written(log: TextLog, decided: Policy, *, end: bool = True, log2_p: float = -30.0) -> None:
+    request = decided.request(None, 1.0)
+    assert request is not None
+    begun = began(decided, "chatcmpl-1", request, request.payload(5))
+    line = log.write([begun])
+    if end:
+        places = Counter({None: 90, "no place to mark": 10})
+        log.write([finished(begun, line, places, log2_p)])
+
+
+def test_a_line_says_what_was_written_and_no_word_of_it(tmp_path: Path) -> None:
+    decided = policy(tmp_path / "log")
+    log = TextLog(decided, wait=True)
+    written(log, decided)
+    log.write([began(decided, "chatcmpl-2", None)])
+    start, begin, end, unmarked = lines_of(tmp_path / "log")
+    assert start["decided"] == {"provider": 42, "version": 3, "profile": PROFILE, "clients": "none"}
+    assert begin["request"] == end["request"] == hashlib.sha256(b"chatcmpl-1").hexdigest()[:32]
+    of_text = {"profile": PROFILE, "provider": 42, "version": 3, "nonce": 5, "layout": 1, "strategy": "unbiased"}
+    assert {name: end[name] for name in of_text} == {name: begin[name] for name in of_text} == of_text
+    assert (end["tokens"], end["marked"], end["left"], end["log2_p"]) == (100, 90, {"no place to mark": 10}, -30.0)
+    assert end["begun"] == [begin["process"], begin["line"]] and end["policy"] == start["policy"] == decided.digest
+    assert unmarked["event"] == "unmarked" and "provider" not in unmarked
+    assert [line["line"] for line in (start, begin, end, unmarked)] == [0, 1, 2, 3]
+
+
+def test_a_line_that_was_cut_off_spoils_no_other(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_bytes(b'{"process": "a", "li')
+    append(str(log), b'{"process": "b"}\n')
+    assert log.read_bytes() == b'{"process": "a", "li\n{"process": "b"}\n'
+
+
+def test_a_log_that_cannot_be_written_is_refused_at_once_and_later_stops_no_text(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (tmp_path, pipe, tmp_path / "none" / "log"):
+        with pytest.raises(OptionOutOfRange, match="cannot write the log"):
+            TextLog(policy(path), wait=True)
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    decided = policy(folder / "log")
+    log = TextLog(decided, wait=True)
+    (folder / "log").rename(tmp_path / "log.1")
+    folder.rmdir()
+    written(log, decided)
+    assert "a line is missing" in caplog.text
+    folder.mkdir()
+    written(log, decided)
+    summary = Summary.of(
+        line for part in (tmp_path / "log.1", folder / "log") for line in part.read_bytes().splitlines()
+    )
+    assert [(gap.first, gap.last) for gap in summary.gaps] == [(1, 2)]
+
+
+def test_an_audit_sums_by_day_and_policy_and_finds_what_is_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "log"
+    for decided in (policy(path), policy(path, clients="off")):
+        log = TextLog(decided, wait=True)
+        written(log, decided)
+        written(log, decided, log2_p=-2.0)
+        written(log, decided, end=False)
+        log.write([began(decided, "chatcmpl-2", None)])
+    assert main(["audit", str(path)]) == 0
+    told = capsys.readouterr().out
+    assert "complete: no line is missing" in told and "2 marked texts have no end" in told
+    assert f"6 texts by unbiased, provider 42, version 3, profile {PROFILE}" in told
+    assert main(["audit", "--json", str(path)]) == 0
+    days = json.loads(capsys.readouterr().out)["days"]
+    assert [day["policy"] for day in days] == sorted({policy(path).digest, policy(path, clients="off").digest})
+    of_day = {"marked_texts": 3, "unmarked_texts": 1, "ended": 2, "readable": 1, "tokens": 200, "marked": 180}
+    assert all(day[name] == count for day in days for name, count in of_day.items())
+
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([*lines[:4], *lines[6:], b'{"process": "cut o']))
+    assert main(["audit", str(path)]) == 1
+    told = capsys.readouterr().out
+    assert "missing: lines 4 to 5 of process" in told and "1 lines cannot be read" in told
+    path.write_bytes(b"".join([*lines, *lines[2:3]]))
+    assert main(["audit", str(path)]) == 1
+    assert "1 lines stand twice" in capsys.readouterr().out
+
+
+def test_the_beginning_of_a_process_is_missed_too(tmp_path: Path) -> None:
+    decided = policy(tmp_path / "log")
+    written(TextLog(decided, wait=True), decided)
+    lines = (tmp_path / "log").read_bytes().splitlines()
+    summary = Summary.of(lines[2:])
+    end = parse_line(lines[2])
+    assert end is not None
+    assert summary.gaps == [Gap(end.process, 0, 1, None, end.time)] and summary.unbegun == 1
+
+
+def test_a_log_may_have_byte_order_marks_and_empty_lines(tmp_path: Path) -> None:
+    decided = policy(tmp_path / "log")
+    written(TextLog(decided, wait=True), decided)
+    lines = (tmp_path / "log").read_bytes().splitlines()
+    assert Summary.of([b"\xef\xbb\xbf" + lines[0], b"\n", *lines[1:]]).complete
+
+
+@pytest.mark.parametrize("content", [None, b"", b"{}\n"])
+def test_a_file_that_is_no_log_is_an_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes | None
+) -> None:
+    if content is not None:
+        (tmp_path / "log").write_bytes(content)
+    assert main(["audit", str(tmp_path / "log")]) == 2
+    assert "ctwl-encode audit: option-out-of-range: " in capsys.readouterr().err
+
+
+VALUES = st.none() | st.integers() | st.floats() | st.text(max_size=5) | st.lists(st.integers(), max_size=2)
+
+
+@given(st.lists(st.binary(max_size=40) | st.dictionaries(st.sampled_from(sorted(Line.model_fields)), VALUES)))
+def test_no_line_breaks_an_audit(given_lines: list[bytes | dict[str, Any]]) -> None:
+    lines = [line if isinstance(line, bytes) else json.dumps(line).encode() for line in given_lines]
+    summary = Summary.of(lines)
+    assert summary.lines + summary.broken <= len(lines)
