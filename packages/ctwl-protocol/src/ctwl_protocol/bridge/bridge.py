@@ -36,7 +36,7 @@ hand: it bounds the work of a step."""
 
 JOINED = 64
 """Candidates that may merge with the tail are tokenized with it from a probability of 1 / JOINED on, so there are never
-more than this at one step. ``evaluation/lookahead.py`` measures what fewer cost."""
+more than this at one step. ``evaluation/writing/lookahead.py`` measures what fewer cost."""
 
 JOINED_TEXT = 2048
 """Characters that are tokenized for one tail at one step, the tail counted with each candidate. It bounds the work for
