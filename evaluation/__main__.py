@@ -39,7 +39,7 @@ def run(each: Experiment, out: Path, files: Sequence[Path], *, quick: bool) -> b
     """Run an experiment in a process of its own; whether it failed."""
     start = time.monotonic()
     command = [sys.executable, "-m", each.module, *["--quick"] * quick]
-    paths = ["--out", out.resolve(), *(file.resolve() for file in files)]
+    paths: list[str | Path] = ["--out", out.resolve(), *(file.resolve() for file in files)]
     status = subprocess.run([*command, *paths], stdout=subprocess.DEVNULL, cwd=ROOT, check=False).returncode
     print(f"{each.name}: exit status {status} after {(time.monotonic() - start) / 60:.1f} minutes", flush=True)
     return status != 0

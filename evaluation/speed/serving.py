@@ -21,21 +21,24 @@ from __future__ import annotations
 
 import pydoc_data.topics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
+from types import SimpleNamespace
 from typing import Any, TypeVar
-from unittest.mock import patch
+from unittest.mock import Mock, patch
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from ctwl_encoder import Bridge
+from ctwl_encoder.core.device import marker as device_marker
 from ctwl_encoder.core.device import operations, plain, step
 from ctwl_encoder.core.device.marker import DeviceMarker
-from ctwl_encoder.core.device.step import Later, Reported
+from ctwl_encoder.core.device.step import Later
 from ctwl_encoder.core.payload import Payload
 from ctwl_encoder.core.strategies import Strategy
+from ctwl_encoder.core.text_state import TextState
 from ctwl_encoder.models import load_model
 from ctwl_protocol.proxy import open_proxy
 from ctwl_protocol.text.normalization import normalize
@@ -94,13 +97,12 @@ def recorded(family: str, rows: int, steps: int) -> tuple[Any, np.ndarray, torch
     return tokenizer, tokens, logits
 
 
-def measured(
-    bridge: Bridge, strategy: Strategy, tokens: np.ndarray, logits: torch.Tensor, batch: int
-) -> dict[str, Any]:
-    """Medians over the steps for one batch."""
-    marker, clock, steps = DeviceMarker(bridge, strategy), Clock(), []
-    texts = [marker.start(Payload((code,)), 2.0) for code in range(batch)]
-    reported: dict[int, torch.Tensor] = {}
+def stepped(
+    marker: DeviceMarker, tokens: np.ndarray, logits: torch.Tensor
+) -> tuple[list[dict[str, float]], dict[int, torch.Tensor]]:
+    """Seconds and bytes of the parts of each step of a batch; and by step, the candidates that the device reported."""
+    clock, steps, reported = Clock(), list[dict[str, float]](), dict[int, torch.Tensor]()
+    texts = started(marker, len(tokens))
 
     def counted(tensor: torch.Tensor) -> Any:
         clock.add("bytes to the host", tensor.nbytes)
@@ -110,13 +112,13 @@ def measured(
 
     with (
         patch.object(marker, "plan", clock.timed("before", marker.plan)),
-        patch.object(marker, "_learn", clock.timed("after", marker._learn)),
+        patch.object(marker.bridge, "join", clock.timed("after", marker.bridge.join)),
         patch.object(step, "to_host", counted),
         torch.inference_mode(),
     ):
         for place in range(tokens.shape[1]):
             clock.parts = {}
-            given = logits[:batch, place].float()
+            given = logits[:, place].float()
             start = time.perf_counter()
             torch.multinomial(torch.softmax(given, dim=-1), 1)
             plainly = time.perf_counter() - start
@@ -124,11 +126,7 @@ def measured(
             start = time.perf_counter()
             marker.reweigh(texts, given, planned)
             whole, again = time.perf_counter() - start, clock.parts.get("after", 0.0)
-            written = tokens[:batch, place].tolist()
-            extend = time.perf_counter()
-            marker.look_up(texts, written)
-            texts = [marker.extend(text, token) for text, token in zip(texts, written, strict=True)]
-            clock.add("before", time.perf_counter() - extend)
+            texts = clock.timed("before", extended)(marker, texts, tokens[:, place].tolist())
             arrays = (planned.rows, planned.place_of, planned.seeds, planned.joined, planned.seen)
             steps.append(
                 {
@@ -140,21 +138,47 @@ def measured(
                     "bytes to the host": clock.parts.get("bytes to the host", 0.0),
                 }
             )
+    return steps, reported
+
+
+def started(marker: DeviceMarker, count: int) -> list[TextState]:
+    """Texts of which nothing is written, each with another code."""
+    return [marker.start(Payload((code,)), 2.0) for code in range(count)]
+
+
+def extended(marker: DeviceMarker, texts: Sequence[TextState], tokens: Sequence[int]) -> list[TextState]:
+    """The texts with their next tokens."""
+    marker.look_up(texts, tokens)
+    return [marker.extend(text, token) for text, token in zip(texts, tokens, strict=True)]
+
+
+def measured(bridge: Bridge, strategy: Strategy, tokens: np.ndarray, logits: torch.Tensor) -> dict[str, Any]:
+    """Medians over the steps for one batch, int64 (rows, steps)."""
+    steps, reported = stepped(DeviceMarker(bridge, strategy), tokens, logits)
     kept = {name: float(np.median([each[name] for each in steps[WARM_UP:]])) for name in steps[0]}
-    alone = [host_alone(bridge, strategy, tokens[:batch], reported, logits.shape[2]) for _ in range(RUNS)]
+    alone = [host_alone(bridge, strategy, tokens, reported, logits.shape[2]) for _ in range(RUNS)]
     names = "host alone, places", "host alone, candidates"
     least = np.min([np.median(each[WARM_UP:], axis=0) for each in alone], axis=0)
     kept |= dict(zip(names, least.tolist(), strict=True))
     times = {name: round(1e3 * kept[name], 2) for name in kept if not name.startswith("bytes")}
-    sizes = {f"{name}, a row": round(kept[name] / batch) for name in kept if name.startswith("bytes")}
+    sizes = {f"{name}, a row": round(kept[name] / len(tokens)) for name in kept if name.startswith("bytes")}
     ratio = round(kept["device"] / kept["plain sampler"], 3)
     return {"milliseconds": times, **sizes, "device, over the plain sampler": ratio}
+
+
+class Everywhere(Later):
+    """Probabilities that take no memory: all tokens have the same."""
+
+    def __init__(self, matrix: torch.Tensor) -> None:
+        super().__init__(torch.full((1, 1), 0.1).expand(matrix.shape))
 
 
 def host_alone(
     bridge: Bridge, strategy: Strategy, tokens: np.ndarray, reported: Mapping[int, torch.Tensor], size: int
 ) -> NDArray[np.float64]:
     """Seconds of the host's work at each step, as on a server with a GPU: reading and planning, then candidates.
+
+    The logits are torch's "meta" tensors, which have a shape and no numbers, so nothing is done on a device.
 
     Args:
         bridge: from the model's vocabulary to the proxy's; a copy that remembers nothing is used.
@@ -166,24 +190,23 @@ def host_alone(
     Returns:
         float64 (steps, 2).
     """
-    cold = copy(bridge)
-    cold._forget()
-    marker = DeviceMarker(cold, strategy)
-    texts = [marker.start(Payload((code,)), 2.0) for code in range(len(tokens))]
-    likely = torch.full((1, 1), 0.1).expand(len(tokens), size)
-    steps = []
-    for place, written in enumerate(tokens.T.tolist()):
-        start = time.perf_counter()
-        marker._learn()
-        learnt = time.perf_counter()
-        planned = marker.plan(texts)
-        if len(planned.rows):
-            marker._reported = Reported(reported[place], [texts[row] for row in planned.rows.tolist()])
-        marker._release()
-        marker._note(texts, planned, Later(likely))
-        marker.look_up(texts, written)
-        texts = [marker.extend(text, token) for text, token in zip(texts, written, strict=True)]
-        steps.append((time.perf_counter() - learnt, learnt - start))
+    cold, clock, steps = copy(bridge), Clock(), list[tuple[float, float]]()
+    cold.forget()
+    marker, logits = DeviceMarker(cold, strategy), torch.empty((len(tokens), size), device="meta")
+    texts = started(marker, len(tokens))
+    plan, extend = clock.timed("places", marker.plan), clock.timed("places", extended)
+    recorded = SimpleNamespace(reweigh=lambda *_: None)
+    with (
+        patch.object(cold, "join", clock.timed("candidates", cold.join)),
+        patch.object(device_marker, "operations", lambda _: recorded),
+        patch.object(device_marker, "Later", Everywhere),
+    ):
+        for place, written in enumerate(tokens.T.tolist()):
+            clock.parts = {}
+            recorded.merging = Mock(return_value=reported.get(place))
+            marker.reweigh(texts, logits, plan(texts), wait=False)
+            texts = extend(marker, texts, written)
+            steps.append((clock.parts["places"], clock.parts.get("candidates", 0.0)))
     return np.array(steps)
 
 
@@ -197,7 +220,7 @@ def main(options: Options) -> Result:
         tokenizer, tokens, logits = recorded(family, max(BATCHES), options.steps)
         for strategy in (Strategy.UNBIASED, Strategy.GUMBEL):
             for batch in BATCHES:
-                row = measured(Bridge(tokenizer, proxy), strategy, tokens, logits, batch)
+                row = measured(Bridge(tokenizer, proxy), strategy, tokens[:batch], logits[:batch])
                 found.append(
                     {"family": family, "vocabulary": logits.shape[2], "strategy": strategy, "batch": batch, **row}
                 )
