@@ -226,7 +226,11 @@ def _direction(model: Any, tokenizer: Any) -> torch.Tensor:
 
 def main() -> None:
     """Write a proxy or a provider."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m evaluation.shared.transplant",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--shares", action="store_true", help="of all families; nothing is written")
     parser.add_argument(

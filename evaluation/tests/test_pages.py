@@ -47,7 +47,7 @@ def test_answers_are_shown_by_who_reads(tmp_path: Path) -> None:
     shown = filled("answers", tmp_path)
     assert "| read by | T = 0.7, top-p 0.95, `gumbel` | T = 1, `unbiased` |" in shown
     (light,) = [line for line in shown.splitlines() if "`--light`" in line]
-    assert light.count("41 of 64") == 2 and light.count("(1.0e-01)") == 2
+    assert light.count("41 of 64") == 2 and light.count("; 1.0e-01 |") == 2
     assert "written was found 2 times." in shown and "before whole context" not in shown
     assert shown.strip() in filled("results-reading", tmp_path)
 
