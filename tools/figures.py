@@ -184,7 +184,7 @@ def draw(example: dict[str, Any], folder: Path) -> None:
     """Write every figure.
 
     Args:
-        example: the result of ``evaluation/example.py``.
+        example: the result of ``evaluation/reading/example.py``.
         folder: where they go.
     """
     mpl.use("agg")

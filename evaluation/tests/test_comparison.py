@@ -9,16 +9,16 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
-import common
 import joblib
 import numpy as np
 import pytest
 import torch
-from baselines import BASELINES, Preferring
-from curves import at_success, compared
-from texts import Recipe, Text, Writer
 
 from ctwl_protocol.proxy import Proxy
+from evaluation.comparison.curves import at_success, compared
+from evaluation.shared import cache
+from evaluation.shared.baselines import BASELINES, Preferring
+from evaluation.shared.texts import Recipe, Text, Writer
 
 SIZE = 4096
 
@@ -77,8 +77,8 @@ class Counting(Writer):
 
 def test_texts_are_written_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def keep_in(folder: Path) -> None:
-        made = common._made.func
-        monkeypatch.setattr(common, "_made", joblib.Memory(folder, verbose=0).cache(made, ignore=["make"]))
+        made = cache._made.func
+        monkeypatch.setattr(cache, "_made", joblib.Memory(folder, verbose=0).cache(made, ignore=["make"]))
 
     keep_in(tmp_path)
     recipe, proxy = Recipe(tokens=1, batch=4), cast("Proxy", SimpleNamespace(arithmetic="float32"))

@@ -6,11 +6,25 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from editing import EDITS, american, between, british, contracted, dropped, expanded, reordered, replaced, wrapped
-from words import ALWAYS_S, ALWAYS_Z, AMERICAN, BRITISH, SYNONYMS
 
 from ctwl_decoder.text.variants import variants_of
+from ctwl_protocol.proxy import open_weigher
 from ctwl_protocol.text.normalization import normalize
+from evaluation.robustness.editing import (
+    EDITS,
+    american,
+    between,
+    british,
+    contracted,
+    dropped,
+    expanded,
+    reordered,
+    replaced,
+    wrapped,
+)
+from evaluation.robustness.edits import Reader, Reading
+from evaluation.robustness.words import ALWAYS_S, ALWAYS_Z, AMERICAN, BRITISH, SYNONYMS
+from evaluation.shared.texts import Text
 
 TEXT = (
     'The council doesn\'t organise "first class" flights to the harbour -- it said so on Tuesday. Many people (there '
@@ -104,3 +118,17 @@ def test_a_smaller_share_replaces_some_of_the_same_words() -> None:
         kept = {i for i, (a, b) in enumerate(zip(steps[0], before, strict=True)) if a != b}
         assert all(after[i] == before[i] for i in kept)
     assert difflib.SequenceMatcher(a=steps[0], b=steps[3]).ratio() < 0.3
+
+
+def test_an_edit_of_the_last_token_alone_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    def noted(_: Reader, edited: str, __: object) -> Reading:
+        read.append(edited)
+        return Reading(changed=True, left=1.0, given=1.0, found=True, light=True, p_value=0.0)
+
+    monkeypatch.setattr(Reader, "_read", noted)
+    reader = Reader(open_weigher("org.ctwl.toy.1"), Text(TEXT, 7, [], [], [], []))
+    for edited in (TEXT, TEXT[:-1] + "!", TEXT):
+        reader.read(edited)
+    assert read == [TEXT, TEXT[:-1] + "!"]

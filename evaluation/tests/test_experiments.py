@@ -2,37 +2,53 @@
 
 import json
 import pydoc_data.topics
+import re
 from dataclasses import replace
 from pathlib import Path
 
-import common
 import pytest
-from everything import NAMES, experiments
-from experiment import RESULTS, Experiment, Options, experiment
+
+from evaluation.__main__ import experiments
+from evaluation.shared import cache
+from evaluation.shared.experiment import RESULTS, Experiment, Options, experiment
+
+README = RESULTS.parent / "README.md"
 
 
-@pytest.mark.parametrize("each", experiments(), ids=NAMES)
+@pytest.mark.parametrize("each", experiments(), ids=lambda each: each.name)
 def test_an_experiment_explains_itself(each: Experiment, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as done:
         each(["--help"])
-    assert done.value.code == 0 and f"python evaluation/{each.name}.py" in capsys.readouterr().out
+    assert done.value.code == 0 and f"usage: python -m {each.module} " in capsys.readouterr().out
     assert set(each.quick) <= set(each.options)
-    assert f'"{each.name}"' in (RESULTS.parent / "pages" / "results.md.j2").read_text()
+    _, question, name = each.module.split(".")
+    assert f'"{question}/{name}"' in (RESULTS.parent / "pages" / f"results-{question}.md.j2").read_text()
+    row = re.search(rf"^\| .*`{name}\b.*$", README.read_text(), re.M)
+    assert row and (" FILE..." in row[0], " CHECKOUT" in row[0]) == (each.takes == "human", each.takes == "reference")
+
+
+def test_names_are_results() -> None:
+    """A result has the name of its experiment alone, so no two folders have experiments of one name."""
+    names = [each.name for each in experiments()]
+    assert len(names) == len(set(names)) > 35
+    assert {file.stem for file in RESULTS.glob("*.json")} <= {*names, "bench_float32"}
 
 
 @experiment(quick={"texts": 2}, takes="human", texts=40, seed=1)
 def counting(options: Options) -> dict[str, object]:
-    return {"settings": {"lengths": [1]}, "texts": options.texts}
+    return {"settings": {"lengths": [1], "model": "another"}, "texts": options.texts}
 
 
 def test_a_result_says_how_it_came_about(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "results" / "counting.json"
-    replace(counting, name="counting")(["--quick", "--seed", "3", "--out", str(out), str(tmp_path / "speeches.txt")])
+    replace(counting, module="evaluation.tests.counting")(
+        ["--quick", "--seed", "3", "--out", str(out), str(tmp_path / "speeches.txt")]
+    )
     found = json.loads(out.read_text())
     assert json.loads(capsys.readouterr().out) == found
     assert (found["experiment"], found["texts"]) == ("counting", 2)
     settings = found["settings"]
-    assert (settings["texts"], settings["seed"], settings["lengths"]) == (2, 3, [1])
+    assert (settings["texts"], settings["seed"], settings["lengths"], settings["model"]) == (2, 3, [1], "another")
     assert settings["files"] == ["speeches.txt"] and settings["date"] and "torch" in settings["versions"]
 
 
@@ -44,7 +60,7 @@ def test_a_result_says_how_it_came_about(tmp_path: Path, capsys: pytest.CaptureF
 def test_an_experiment_runs(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(common, "_made", common._made.func)  # nothing is kept, so all of it runs
+    monkeypatch.setattr(cache, "_made", cache._made.func)  # nothing is kept, so all of it runs
     each = next(each for each in experiments() if each.name == name)
     human = tmp_path / "human.txt"
     human.write_text("\n".join(text for _, text in sorted(pydoc_data.topics.topics.items())), encoding="utf-8")

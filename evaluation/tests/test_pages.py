@@ -1,11 +1,16 @@
 """The pages show what the results say, and every experiment that they name is there."""
 
+import json
 import re
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from plots import draw_all
-from report import PAGES, ROOT, filled, rendered
+
+from evaluation.__main__ import QUESTIONS
+from evaluation.plots import draw_all
+from evaluation.report import PAGES, filled, rendered
+from evaluation.shared.experiment import ROOT
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
@@ -20,13 +25,61 @@ def test_every_template_has_a_page() -> None:
 
 
 def test_a_page_of_no_results_has_no_sections(tmp_path: Path) -> None:
-    assert filled("results", tmp_path).strip() == ""
+    assert "".join(filled(f"results-{question}", tmp_path) for question in QUESTIONS).strip() == ""
     assert draw_all(tmp_path) == []
 
 
+def rate(successes: int, trials: int) -> dict[str, object]:
+    share = successes / trials
+    return {"successes": successes, "trials": trials, "rate": share, "interval_95": [share / 2, share]}
+
+
+def test_answers_are_shown_by_who_reads(tmp_path: Path) -> None:
+    assert "python -m evaluation.reading.answers" in filled("answers", tmp_path)
+    ways = ("default", "light alone", "proxy LM alone", "model that wrote it", "model that wrote it, prompt known")
+    rows = [
+        {"temperature": t, "top-p": p, "strategy": strategy}
+        | {way: {"found": rate(40 + n, 64), "wrong": int(n == 2), "median p": 10.0**-n} for n, way in enumerate(ways)}
+        for t, p, strategy in ((0.7, 0.95, "gumbel"), (1.0, 1.0, "unbiased"))
+    ]
+    settings = {"questions": 64, "tokens": 200, "date": "2026-11-27"}
+    (tmp_path / "answers.json").write_text(json.dumps({"settings": settings, "rows": rows}))
+    shown = filled("answers", tmp_path)
+    assert "| read by | T = 0.7, top-p 0.95, `gumbel` | T = 1, `unbiased` |" in shown
+    (light,) = [line for line in shown.splitlines() if "`--light`" in line]
+    assert light.count("41 of 64") == 2 and light.count("; 1.0e-01 |") == 2
+    assert "written was found 2 times." in shown and "before whole context" not in shown
+    assert shown.strip() in filled("results-reading", tmp_path)
+
+
+def test_kinds_are_counted_and_those_with_small_p_values_named(tmp_path: Path) -> None:
+    assert "python -m evaluation.reading.kinds" in filled("kinds", tmp_path)
+    levels = ("0.01", "0.001", "0.0001")
+
+    def row(kind: str, p: float) -> dict[str, object]:
+        way = {"beacon": [742, 6], "p": [p] * 12} | {f"found at {level}": 3 for level in levels}
+        return {"kind": kind, "light": way, "whole": way}
+
+    total = {level: {"p": 12, "found": 3, "kinds with one found": 1} for level in levels}
+    found = {
+        "settings": {"texts": 24, "tokens": 200, "date": "2026-11-27"},
+        "held-out texts": 1200,
+        "totals": {"light": total, "whole": total},
+        "rows": [row("whole numbers", 1e-5), row("letters", 0.5)],
+    }
+    (tmp_path / "kinds.json").write_text(json.dumps(found))
+    assert "| 0.001 | 1.2 | 12; 12 | 3; 3 | 1; 1 |" in filled("kinds", tmp_path)
+    section = filled("results-reading", tmp_path)
+    assert "| whole numbers | 742:6; 12 of 12; 3 | 742:6; 12 of 12; 3 |" in section and "letters" not in section
+
+
 def test_every_experiment_that_a_file_cites_is_there() -> None:
-    files = [*ROOT.glob("*.md"), *ROOT.glob("*/README.md"), *ROOT.glob("packages/*/README.md"), ROOT / "Makefile"]
-    files += ROOT.glob("docs/**/*.md")
-    for file in [*files, *ROOT.glob("packages/*/src/**/*.py"), *ROOT.glob("evaluation/*.py"), *ROOT.glob("tools/*.py")]:
-        for command in re.findall(r"evaluation/\w+\.py", file.read_text(encoding="utf-8")):
-            assert (ROOT / command).exists(), (file, command)
+    files = [*ROOT.glob("*.md"), ROOT / "Makefile", ROOT / "mkdocs.yml"]
+    for folder in ("docs", "spec", "tools", "packages", "evaluation"):
+        files += [file for kind in ("md", "py", "j2") for file in (ROOT / folder).rglob(f"*.{kind}")]
+    for file in (file for file in files if not {"kept", "node_modules"} & set(file.parts)):
+        text = file.read_text(encoding="utf-8")
+        for cited in re.findall(r"evaluation/[\w/]+\.\w+", text):
+            assert (ROOT / cited).exists() or "/results/" in cited, (file, cited)
+        for module in re.findall(r"python -m (evaluation(?:\.\w+)*)", text):
+            assert find_spec(module), (file, module)

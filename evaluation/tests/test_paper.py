@@ -1,13 +1,13 @@
 """The paper's own decoder: membership, posterior, and passages in a text that the toy model wrote."""
 
 import numpy as np
-from paper import STEP, THRESHOLD, best_of, hits, passages, posterior
 
 from ctwl_decoder.statistics.evidence import permutations
 from ctwl_protocol import hashing
 from ctwl_protocol.partition import reference
 from ctwl_protocol.proxy import open_proxy
 from ctwl_protocol.text.positions import positions
+from evaluation.shared.paper import STEP, THRESHOLD, best_of, hits, passages, posterior
 
 TOY, CODE = "org.ctwl.toy.1", 69
 

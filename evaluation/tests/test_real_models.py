@@ -6,8 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import real_models
-from real_models import Wheels
+
+from evaluation.shared import real_models
+from evaluation.shared.real_models import Wheels
 
 PIECES = [b"GGUF one", b"two"]
 WHEELS = Wheels("ctwl-no-model-part", "1.0", 2, 11, hashlib.sha256(b"".join(PIECES)).hexdigest())

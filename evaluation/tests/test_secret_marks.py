@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from secret_marks import _WEIGHTS, CONTEXT, SECRET, Gumbel, SynthId, _transform, philox, philox_words
-from texts import Recipe, Writer
 from transformers import SynthIDTextWatermarkingConfig
 
 from ctwl_decoder import Decoder
+from evaluation.shared.secret_marks import _WEIGHTS, CONTEXT, SECRET, Gumbel, SynthId, _transform, philox, philox_words
+from evaluation.shared.texts import Recipe, Writer
 
 SIZE = 512
 

@@ -6,15 +6,15 @@ import sys
 from pathlib import Path
 
 import pytest
-from common import news_prompts
-from experiment import OFFLINE
 from transformers import GPT2TokenizerFast
-from transplant import NAME, provider, transplant
 
 from ctwl_encoder import Encoder
 from ctwl_protocol import get_profile
 from ctwl_protocol.profile import ProxyModel
 from ctwl_protocol.proxy import find_files, load_proxy_model, open_proxy
+from evaluation.shared.experiment import OFFLINE
+from evaluation.shared.prompts import news_prompts
+from evaluation.shared.transplant import NAME, provider, transplant
 
 pytestmark = pytest.mark.slow
 

@@ -413,7 +413,7 @@ def test_a_search_for_one_providers_beacons_needs_less_text(decoder: Decoder, ma
     "profile", ["org.ctwl.smollm2-135m.vanilla.1", pytest.param("org.ctwl.smollm2-135m.1", marks=pytest.mark.slow)]
 )
 def test_p_values_hold_on_human_text(profile: str) -> None:
-    """A small version of evaluation/false_positives.py: documentation that people wrote."""
+    """A small version of evaluation/reading/false_positives.py: documentation that people wrote."""
     weigher = open_weigher(profile)
     rng = np.random.default_rng(8)
     texts = [text[200:900] for text in HUMAN.values() if len(text) > 1200][:12]

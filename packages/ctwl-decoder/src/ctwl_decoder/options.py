@@ -45,7 +45,7 @@ MAX_TOKENS = 1 << 17
 
 SCREEN = 0.2
 """Default level of the screen of a scan: of what the whole reading finds in 200 tokens, at most one in 200 is lost; in
-150 tokens more is, mostly by ``delta`` (``evaluation/light.py``)."""
+150 tokens more is, mostly by ``delta`` (``evaluation/reading/light.py``)."""
 
 ScoreName: TypeAlias = Literal["auto", "light", "whole", "half", "race"]
 """How positions may be scored, see :mod:`ctwl_decoder.statistics.scores`: "light" by ranks alone, without a language

@@ -254,8 +254,8 @@ class Encoder:
         ids: NDArray[np.int64] = output[:, prompt:].cpu().numpy()
         return ids
 
-    def _stop_ids(self) -> list[int]:
-        """The ids that end a row."""
+    def stop_ids(self) -> list[int]:
+        """The ids of the tokens that end a text, and of the one that pads rows."""
         ids = self.model.generation_config.eos_token_id
         ids = [] if ids is None else ids if isinstance(ids, list) else [ids]
         return [*ids, self.tokenizer.pad_token_id]
@@ -264,7 +264,7 @@ class Encoder:
         self, row: NDArray[np.int64], record: Record, payload: Payload, processor: CTWLLogitsProcessor
     ) -> Generation:
         """What was written in a row of generated ids, int64 (tokens,), and what a reader will see of its mark."""
-        ends = np.flatnonzero(np.isin(row, self._stop_ids()))
+        ends = np.flatnonzero(np.isin(row, self.stop_ids()))
         ids = row[: ends[0]] if len(ends) else row
         text = self.tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
         profile, state = processor.marker.profile, processor.text(payload, ids)

@@ -11,7 +11,7 @@ __all__ = ["ENOUGH_TOKENS", "ENOUGH_WORDS", "Hop", "Likeliest", "Outcome", "Read
 Outcome: TypeAlias = Literal["found", "none", "too-short"]
 
 ENOUGH_TOKENS = 150
-"""Tokens below which a code often does not show (``evaluation/lengths.py``)."""
+"""Tokens below which a code often does not show (``evaluation/reading/lengths.py``)."""
 
 ENOUGH_WORDS = 110
 """About as many words of English."""

@@ -18,7 +18,8 @@ __all__ = ["MANY_CONTEXTS", "Candidate", "CodeSet", "RecordReading", "ScoredText
 
 MANY_CONTEXTS = 64
 """From so many distinct contexts on a window is of no narrow kind. Texts of a narrow kind, such as lists of numbers or
-of names, have fewer, and share them; prose and code mostly have more in 200 tokens (``evaluation/kinds.py``)."""
+of names, have fewer, and share them; prose and code mostly have more in 200 tokens. ``evaluation/reading/kinds.py``
+measures what is found in narrow kinds with it."""
 
 
 @dataclass(frozen=True)

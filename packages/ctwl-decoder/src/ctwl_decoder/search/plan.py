@@ -22,10 +22,10 @@ __all__ = ["LIGHT_SHARES", "NO_CODES", "SCORE_SHARES", "SearchPlan", "registered
 
 SCORE_SHARES: Mapping[Score, float] = {Score.HALF: 1 / 2, Score.RACE: 1 / 2}
 """The share of the level of each score, where a text is read by a language model. Chosen by hand: a reader does not
-know the strategy. ``evaluation/answers.py`` measures what is found with these."""
+know the strategy. ``evaluation/reading/answers.py`` measures what is found with these."""
 
 LIGHT_SHARES: Mapping[Score, float] = {Score.LIGHT_SOFT: 1 / 2, Score.LIGHT_RANK: 1 / 2}
-"""The share of the level of each light score, where a text is read by these alone (``evaluation/light.py``)."""
+"""The share of the level of each light score, where a text is read by these alone (``evaluation/reading/light.py``)."""
 
 LIGHT_FIRST = 1 / 8
 """The share of the level of the light scores, where the others follow if these show too little. It costs the others 0.2

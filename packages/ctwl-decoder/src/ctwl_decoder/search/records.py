@@ -34,7 +34,8 @@ from .plan import NO_CODES
 __all__ = ["RecordReader"]
 
 # How much is read is a matter of power and time; every p-value holds for any of these numbers. They were chosen by
-# hand; evaluation/records.py measures which records are read with them, and how often a record that was read is wrong.
+# hand; evaluation/reading/records.py measures which records are read with them, and how often a record that was read is
+# wrong.
 
 _BEACONS = 2
 """Number of the best beacons whose nonces are tried."""

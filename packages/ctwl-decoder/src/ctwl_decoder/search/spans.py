@@ -20,7 +20,7 @@ __all__ = ["PositionSpan", "merge"]
 
 DROP = 9 * NAT
 """A span ends where the evidence for its code falls by more than this: about what 40 tokens of other text take
-(``evaluation/documents.py`` measures how well the ends are found)."""
+(``evaluation/reading/pasted.py`` measures how well the ends are found)."""
 
 _TAKEN = -(10**6)
 """Score of a position that belongs to another span: no span grows across it."""

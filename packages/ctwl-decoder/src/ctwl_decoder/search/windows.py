@@ -43,7 +43,7 @@ REPEAT_DISTANCE = 256
 
 _EVALUATED = 24
 """Fewest windows that get an exact p-value. Chosen by hand: more cost time, fewer cost power, and every p-value holds
-for any number. ``evaluation/documents.py`` measures what is found with it."""
+for any number. ``evaluation/reading/pasted.py`` measures what is found with it."""
 
 _STANDARD_SCORE = {
     Score.HALF: 5.5, Score.RACE: 6.5, Score.LIGHT_SOFT: 5.5, Score.LIGHT_RANK: 6.5,

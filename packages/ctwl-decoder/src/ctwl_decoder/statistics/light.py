@@ -12,8 +12,8 @@ border is a ramp.
 of ``f``, but rare tokens have a larger one than common tokens. A tokenizer's ids are in the order of its merges, so the
 common tokens have small ids.
 
-The constants were chosen on texts of all strategies. ``evaluation/light.py`` measures on others what is found with
-them, and what is found where all tokens are taken to be alike.
+The constants were chosen on texts of all strategies. ``evaluation/reading/light.py`` measures on others what is found
+with them, and what is found where all tokens are taken to be alike.
 """
 
 from __future__ import annotations

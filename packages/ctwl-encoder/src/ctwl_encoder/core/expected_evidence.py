@@ -40,7 +40,8 @@ READERS_LEVEL = 1e-4
 
 HIT_RATE = 0.93
 """Share of hits among marked tokens where the proxy is not asked. Chosen by hand; only the expectation depends on it.
-Measured: 0.92 under ``unbiased`` (evaluation/modes.py), 0.86 to 0.90 from other tokenizers (evaluation/bridge.py)."""
+Measured: 0.92 under ``unbiased`` (evaluation/reading/modes.py), 0.86 to 0.90 from other tokenizers
+(evaluation/reading/bridge.py)."""
 
 READER_SHARE = {"ranks": (0.52, 0.68), "halves": (0.43, 0.72)}
 """Share of the evidence that a reader gets who has the proxy LM and not the model's distribution: of a model with a
@@ -53,7 +54,7 @@ _LEAST = 2**-12.5
 
 SEVERAL = 13
 """Bits that a record of several codes needs beyond a single one: for the layouts and ways that are tested, and because
-one sum over all slots is tested (evaluation/records.py)."""
+one sum over all slots is tested (evaluation/reading/records.py)."""
 
 
 class WrittenPosition(NamedTuple):
@@ -94,7 +95,7 @@ def expected_rank_nats(chances: NDArray[np.float64], fresh: float = 0.0) -> NDAr
     Args:
         chances: float64 (n,), the tokens' probabilities.
         fresh: share of the tokens whose lot is the text's own. The square of the rest is a little less than what was
-            measured (evaluation/dial.py).
+            measured (evaluation/writing/dial.py).
     """
     told: NDArray[np.float64] = chances - 1 - np.log(np.maximum(chances, _LEAST))
     return (1 - fresh) ** 2 * told

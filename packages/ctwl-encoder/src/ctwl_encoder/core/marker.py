@@ -48,7 +48,7 @@ FIRST_BRANCH_MASS = 0.01
 
 FURTHER_BRANCH_MASS = 0.2
 """Smallest mass of a second or later branch that ``delta`` marks in one step. Chosen by hand: with less, more is marked
-and each step takes longer. evaluation/asked.py counts how often the proxy LM is asked."""
+and each step takes longer. evaluation/speed/asked.py counts how often the proxy LM is asked."""
 
 
 @dataclass(slots=True)

@@ -113,7 +113,7 @@ class Traits:
             works with any way of decoding, and asks the proxy for ``V``.
         bits_per_token: evidence to count on for a token of news-like text, before the correction for the code space.
             From 0.4 follow 94 tokens for one code, enough for nine texts in ten by ``unbiased``
-            (evaluation/recovery.py has 100 tokens).
+            (evaluation/reading/recovery.py has 100 tokens).
         ranks: whether a token's rank says more to the reader than its membership.
         vanilla: whether ``V`` is a random half of the vocabulary, without the proxy LM.
         sigma: the only share of ``V`` that suits the strategy; None for any.
@@ -220,7 +220,7 @@ TRAITS = {
     Strategy.GUMBEL: Traits(
         "keeps it too and is the clearest in short or predictable texts, but takes most of the variety between texts",
         reweigh=exponential_minimum,
-        bits_per_token=1.0,  # 44 tokens for one code (evaluation/gumbel.py has 30)
+        bits_per_token=1.0,  # 44 tokens for one code (evaluation/writing/gumbel.py has 30)
         ranks=True,
     ),
     Strategy.DELTA: Traits("adds to logits, for any way of decoding"),

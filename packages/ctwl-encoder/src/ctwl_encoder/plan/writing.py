@@ -180,7 +180,7 @@ class Writer:
 
     def _text(self, row: NDArray[np.int64], beacon: Beacon | None, measured: NDArray[np.float64]) -> Text:
         """A row of generated ids, int64 (steps,), with what was measured of it, float64 (3, steps)."""
-        ends = np.flatnonzero(np.isin(row, self._encoder._stop_ids()))
+        ends = np.flatnonzero(np.isin(row, self._encoder.stop_ids()))
         length = int(ends[0]) if len(ends) else len(row)
         ids = tuple(row[:length].tolist())
         nll, change, entropy = measured[:, :length].mean(axis=1).tolist() if length else [np.nan] * 3

@@ -36,7 +36,7 @@ hand: it bounds the work of a step."""
 
 JOINED = 64
 """Candidates that may merge with the tail are tokenized with it from a probability of 1 / JOINED on, so there are never
-more than this at one step. ``evaluation/lookahead.py`` measures what fewer cost."""
+more than this at one step. ``evaluation/writing/lookahead.py`` measures what fewer cost."""
 
 JOINED_TEXT = 2048
 """Characters that are tokenized for one tail at one step, the tail counted with each candidate. It bounds the work for
@@ -107,7 +107,7 @@ class Bridge:
         self._place_of = {
             before: np.where(np.append(self._breaks[before], [True, False]), 0, -1).astype(np.int32) for before in Kind
         }
-        self._forget()
+        self.forget()
 
     def check_size(self, size: int) -> None:
         """Refuse a model that cannot write what its tokenizer reads.
@@ -125,8 +125,8 @@ class Bridge:
                 "model's; load both from one folder or by one name"
             )
 
-    def _forget(self) -> None:
-        """Begin to remember tails and steps. Texts that are being written go on from the tails that they have."""
+    def forget(self) -> None:
+        """Forget all tails and steps. Texts that are being written go on from the tails that they have."""
         self._tails: dict[tuple[str, bytes, bool], Tail] = {}
         self._settled = Tail(begun=True)
         """Behind a text all of which is settled."""
@@ -136,7 +136,7 @@ class Bridge:
         """Count what was added, in bytes; forget all where it becomes too much."""
         self._bytes += size
         if self._bytes > _REMEMBERED:
-            self._forget()
+            self.forget()
 
     def start(self) -> Written:
         """An empty text."""

@@ -1,7 +1,8 @@
 """The proxy LM itself: transformers' models over tensors whose digests were checked, no other file trusted.
 
 The reference computes in float32, in transformers' own forward pass. Where a processor has units for bfloat16, the
-linear layers may be computed in it under torch's autocast, within the profiles' tolerance (evaluation/numerics.py).
+linear layers may be computed in it under torch's autocast, within the profiles' tolerance
+(evaluation/reading/numerics.py).
 """
 
 from __future__ import annotations

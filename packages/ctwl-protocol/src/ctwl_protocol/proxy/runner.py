@@ -23,7 +23,7 @@ from .tokenizer import ProxyTokenizer
 __all__ = ["BATCH_SIZE", "Proxy", "open_proxy"]
 
 BATCH_SIZE = 64
-"""Prefixes in one forward pass: near the best rate on a CPU (evaluation/bench.py), with little memory."""
+"""Prefixes in one forward pass: near the best rate on a CPU (evaluation/speed/bench.py), with little memory."""
 
 
 class Proxy:
@@ -61,7 +61,8 @@ class Proxy:
             model: a model of :func:`build_model`, or what loads it at first use; None where there is no proxy LM.
             device: a torch device.
             batch_size: prefixes in one forward pass.
-            arithmetic: "float32", or "bfloat16", which stays within the profiles' tolerance (evaluation/numerics.py).
+            arithmetic: "float32", or "bfloat16", which stays within the profiles' tolerance
+                (evaluation/reading/numerics.py).
             packed: lay float32 weights out for passes of few prefixes, see :func:`ctwl_protocol.proxy.model.pack`.
         """
         if batch_size < 1:

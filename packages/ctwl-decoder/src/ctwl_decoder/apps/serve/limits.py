@@ -18,7 +18,7 @@ _IN_MEMORY = 1 << 20
 
 
 class Limits(BaseModel):
-    """The service's limits. The defaults were chosen by hand; ``evaluation/load.py`` shows how they hold.
+    """The service's limits. The defaults were chosen by hand; ``evaluation/speed/load.py`` shows how they hold.
 
     Raises:
         OptionOutOfRange: a limit is not above 0, or higher than the decoder's own.

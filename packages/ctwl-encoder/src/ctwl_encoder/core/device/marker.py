@@ -30,7 +30,7 @@ on the device."""
 STEP_TEXT = 1 << 15
 """Characters that are tokenized for all rows of a step, the shortest tails first: some 10 or 20 milliseconds, however
 many texts have tails without an end. Chosen by hand: 256 rows of words take two milliseconds
-(evaluation/serving.py)."""
+(evaluation/speed/serving.py)."""
 
 
 class DeviceMarker(Marker):

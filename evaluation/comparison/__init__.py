@@ -1,0 +1,1 @@
+"""How does the watermark compare with others, and with other parameters?"""

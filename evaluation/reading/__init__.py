@@ -1,0 +1,1 @@
+"""Is a code read back, and nothing where none was written?"""

@@ -1,0 +1,98 @@
+"""Which answers of a real instruct model are found, by the public and by the provider?
+
+The questions are in ``held_out_questions.json``: no number of the reader was chosen on them. The model answers through
+its chat template with the encoder's default strategy for the temperature. An answer is read in its first tokens, for a
+registered provider, as ``ctwl-decode`` does it: by default, by the light scores alone, by the language model alone, and
+by the model that wrote it, without and with the prompt before it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ctwl_decoder import Decoder, Report
+from ctwl_decoder.reading_model import ReadingModel
+from ctwl_encoder import Encoder, Generation
+from ctwl_protocol.proxy import open_proxy, open_weigher
+
+from ..shared import real_models
+from ..shared.cache import recalled, sources
+from ..shared.experiment import OFFLINE, Options, Result, experiment, tracked
+from ..shared.measures import rate
+from ..shared.readers import first_tokens
+from ..shared.texts import PROVIDER, VERSION
+
+MODEL = "qwen2.5-coder-0.5b"
+QUESTIONS = Path(__file__).with_name("held_out_questions.json")
+SETTINGS = ((0.7, 0.95), (1.0, 1.0))
+"""Temperature and top-p."""
+
+
+def written(options: Options, temperature: float, top_p: float) -> list[tuple[str, Generation]]:
+    """Prompts and what the model answered to each."""
+    model, tokenizer = real_models.load(MODEL)
+    encoder = Encoder(model, tokenizer, open_proxy(OFFLINE, lazy=True))
+    prompts = real_models.chat(MODEL, json.loads(QUESTIONS.read_text(encoding="utf-8"))[: options.questions])
+    tokens = options.tokens * 3 // 2  # the model's tokens may be shorter than the proxy's
+    found: list[tuple[str, Generation]] = []
+    for start in range(0, len(prompts), options.batch):
+        batch = prompts[start : start + options.batch]
+        answers = encoder.generate(
+            batch, PROVIDER, VERSION, temperature=temperature, top_p=top_p, max_new_tokens=tokens,
+            min_new_tokens=tokens, seed=options.seed + start,
+        )  # fmt: skip
+        found += zip(batch, answers, strict=True)
+    return found
+
+
+def summary(reports: Sequence[Report], answers: Sequence[tuple[str, Generation]]) -> dict[str, Any]:
+    """How many reports name the code that was written, and how many another one."""
+    right = [report.code == answer.beacon.code for report, (_, answer) in zip(reports, answers, strict=True)]
+    return {
+        "found": rate(sum(right), len(right)),
+        "wrong": sum(report.detected for report in reports) - sum(right),
+        "median p": float(np.median([report.p_value for report in reports])),
+    }
+
+
+def ways(decoder: Decoder, own: ReadingModel) -> Iterator[tuple[str, Callable[[str, str], Report]]]:
+    """The ways of reading: a name, and what reads a prompt's answer."""
+
+    def by_own_model(prompt: str, text: str, *, known: bool) -> Report:
+        own.prompt = prompt if known else None
+        return Decoder(decoder.weigher, reading_model=own, registry=decoder.registry).decode(text, score="whole")
+
+    yield "default", lambda _, text: decoder.decode(text)
+    yield "light alone", lambda _, text: decoder.decode(text, score="light")
+    yield "proxy LM alone", lambda _, text: decoder.decode(text, score="whole")
+    yield "model that wrote it", partial(by_own_model, known=False)
+    yield "model that wrote it, prompt known", partial(by_own_model, known=True)
+
+
+@experiment(quick={"questions": 2, "tokens": 60}, questions=64, tokens=200, batch=32, seed=1)
+def main(options: Options) -> Result:
+    """Run the experiment."""
+    decoder = Decoder(open_weigher(OFFLINE))
+    own = ReadingModel(*real_models.load(MODEL), decoder.weigher, MODEL)
+    rows: list[dict[str, Any]] = []
+    for temperature, top_p in SETTINGS:
+        write = partial(written, options, temperature, top_p)
+        decided = MODEL, temperature, top_p, options.questions, options.tokens, options.batch, options.seed
+        answers = recalled(write, "answers", sources(), *decided)
+        row: dict[str, Any] = {"temperature": temperature, "top-p": top_p, "strategy": answers[0][1].strategy.value}
+        for name, read in ways(decoder, own):
+            cut = [(prompt, first_tokens(decoder.tokenizer, answer.text, options.tokens)) for prompt, answer in answers]
+            reports = [read(prompt, text) for prompt, text in tracked(cut, f"T = {temperature}, {name}")]
+            row[name] = summary(reports, answers)
+        rows.append(row)
+    return {"settings": {"model": MODEL}, "rows": rows}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,196 @@
+"""Does some beacon fit a whole kind of text, so that a reader who asks for it finds it in texts without a mark?
+
+The key is public and a context is one token, so texts of a narrow kind share their pairs of context and token. A
+p-value is over keys: it does not see that one code may fit all texts of a kind. For each kind the beacon that fits half
+of its texts best is searched for in the other half, as ``ctwl-decode --beacon`` does: by the light scores alone, by the
+language model alone.
+
+Counted are the held-out texts that are found at each level, and those that would be by the p-value alone, without the
+rules against it (spec section 10, step 8).
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import string
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ctwl_decoder import Decoder
+from ctwl_decoder.options import ScoreName
+from ctwl_decoder.search.finding import score_positions
+from ctwl_decoder.search.plan import NO_CODES, SearchPlan
+from ctwl_decoder.statistics.code_scores import code_space, score_all
+from ctwl_decoder.statistics.light import light_units
+from ctwl_decoder.statistics.scored_positions import ScoreTable
+from ctwl_decoder.text.tokens import tokenize_variants
+from ctwl_protocol import Beacon
+
+from ..shared.experiment import OFFLINE, Options, Result, experiment, tracked
+from ..shared.human import packaged_kinds
+
+Made = Callable[[random.Random], str]
+
+LEVELS = (1e-2, 1e-3, 1e-4)
+WAYS: tuple[ScoreName, ...] = ("light", "whole")
+NONCES = 64
+WORST = 12
+"""So many beacons that fit a kind are named: the registry's tool may warn of them."""
+
+FIRST = (
+    "James Mary John Linda Robert Anna Peter Laura Thomas Susan Daniel Karen Carlos Maria Ahmed Fatima Wei Li Yuki Ivan"
+)
+LAST = (
+    "Smith Johnson Brown Taylor Miller Davis Wilson Moore Clark Hall King Wright Scott Garcia Chen Wang Tanaka Ivanov"
+)
+CITIES = "Springfield Franklin Greenville Bristol Clinton Fairview Salem Madison Georgetown Arlington"
+STREETS = "Main Oak Pine Maple Cedar Elm Washington Lake Hill Park River Church Mill"
+MONTHS = "January February March April May June July August September October November December"
+FOOD = "milk eggs flour sugar butter rice beans apples bread salt onions carrots oil"
+
+
+def lines(count: int, one: Made, between: str = "\n") -> Made:
+    """A text of so many parts."""
+    return lambda rng: between.join(one(rng) for _ in range(count))
+
+
+def one_of(words: str) -> Made:
+    """One of some words."""
+    return lambda rng: rng.choice(words.split())
+
+
+def digits(count: int, alphabet: str = string.digits) -> Made:
+    """A row of characters."""
+    return lambda rng: "".join(rng.choices(alphabet, k=count))
+
+
+MADE: Mapping[str, Made] = {
+    "whole numbers": lines(120, lambda r: str(r.randrange(1000)), ", "),
+    "numbers, one a line": lines(80, lambda r: str(r.randrange(100000))),
+    "telephone numbers": lines(30, lambda r: f"+{r.randrange(1, 99)} {digits(3)(r)} {digits(7)(r)}"),
+    "amounts of money": lines(60, lambda r: f"${r.randrange(1, 9999)}.{digits(2)(r)}"),
+    "decimals": lines(50, lambda r: f"{r.random():.6f}", " "),
+    "table, CSV": lines(40, lambda r: f"{r.randrange(99)},{r.uniform(0, 100):.2f},{r.randrange(500)}"),
+    "table, Markdown": lines(30, lambda r: f"| {r.randrange(99)} | {r.randrange(99)} | {r.randrange(99)} |"),
+    "DNA": lines(8, digits(60, "ACGT")),
+    "proteins": lines(6, digits(60, "ACDEFGHIKLMNPQRSTVWY")),
+    "dates, ISO": lines(40, lambda r: f"{r.randrange(1950, 2026)}-{r.randrange(1, 13):02d}-{r.randrange(1, 29):02d}"),
+    "dates, words": lines(40, lambda r: f"{one_of(MONTHS)(r)} {r.randrange(1, 29)}, {r.randrange(1900, 2026)}"),
+    "times": lines(50, lambda r: f"{r.randrange(24):02d}:{r.randrange(60):02d}:{r.randrange(60):02d}"),
+    "names": lines(110, lambda r: f"{one_of(FIRST)(r)} {one_of(LAST)(r)}"),
+    "names, last first": lines(80, lambda r: f"{one_of(LAST)(r)}, {one_of(FIRST)(r)[0]}.", "; "),
+    "addresses": lines(25, lambda r: f"{r.randrange(999)} {one_of(STREETS)(r)} St, {one_of(CITIES)(r)} {digits(5)(r)}"),
+    "e-mail addresses": lines(40, lambda r: f"{one_of(FIRST)(r).lower()}.{one_of(LAST)(r).lower()}@example.com"),
+    "IP addresses": lines(30, lambda r: ".".join(str(r.randrange(256)) for _ in range(4))),
+    "bytes": lines(160, digits(2, "0123456789abcdef"), " "),
+    "UUIDs": lines(12, lambda r: "-".join(digits(n, "0123456789abcdef")(r) for n in (8, 4, 4, 4, 12))),
+    "links": lines(28, lambda r: f"https://www.{one_of(LAST)(r).lower()}.com/{one_of(STREETS)(r).lower()}/{r.randrange(9999)}"),
+    "logs": lines(14, lambda r: f"2025-{r.randrange(1, 13):02d}-{r.randrange(1, 29):02d} {digits(2)(r)}:{digits(2)(r)} "
+                                f"{one_of('INFO WARN ERROR')(r)} worker {r.randrange(16)}: {r.randrange(900)} ms"),
+    "JSON": lambda r: json.dumps([{"id": r.randrange(999), "name": one_of(FIRST)(r), "age": r.randrange(99)}
+                                  for _ in range(20)]),
+    "coordinates": lines(22, lambda r: f"{r.uniform(-90, 90):.5f}, {r.uniform(-180, 180):.5f}"),
+    "chess": lines(70, lambda r: f"{one_of('N B R Q K')(r)}{r.choice('abcdefgh')}{r.randrange(1, 9)}", " "),
+    "bits": digits(300, "01"),
+    "letters": lines(250, digits(1, string.ascii_uppercase), " "),
+    "yes and no": lines(120, one_of("yes no")),
+    "shopping": lines(50, lambda r: f"- {r.randrange(1, 9)} {one_of('kg g l pieces')(r)} {one_of(FOOD)(r)}"),
+    "sums": lines(40, lambda r: f"{r.randrange(99)} + {r.randrange(99)} = {r.randrange(199)}"),
+    "formulas": lines(20, lambda r: f"x_{{{r.randrange(9)}}} = \\frac{{{r.randrange(99)}}}{{{r.randrange(99)}}}"),
+    "results of matches": lines(50, lambda r: f"{one_of(CITIES)(r)} {r.randrange(6)} {one_of(CITIES)(r)}"),
+    "weather": lines(25, lambda r: f"{one_of(MONTHS)(r)[:3]} {r.randrange(1, 29)}: high {r.randrange(30, 99)}, "
+                                   f"low {r.randrange(60)}, {one_of('sunny cloudy rain snow')(r)}"),
+}  # fmt: skip
+"""Kinds of text that are made here."""
+
+
+def passages_of(text: str) -> Made:
+    """Passages of a long text."""
+
+    def cut(rng: random.Random) -> str:
+        start = rng.randrange(max(1, len(text) - 2000))
+        return text[start : start + 2000]
+
+    return cut
+
+
+def kinds(files: Sequence[Path]) -> dict[str, Made]:
+    """All kinds by name: those made here, those of the installed packages, and the given files."""
+    texts = {f"human text, {file.stem}": file.read_text(encoding="utf-8") for file in files} | packaged_kinds()
+    return dict(MADE) | {name: passages_of(text) for name, text in texts.items() if len(text) > 6000}
+
+
+def texts_of(decoder: Decoder, made: Made, count: int, tokens: int, seed: str) -> list[str]:
+    """So many texts of a kind, each of so many proxy tokens."""
+    rng = random.Random(seed)
+    ids = [decoder.tokenizer.encode(made(rng))[:tokens] for _ in range(count)]
+    return [decoder.tokenizer.decode(each) for each in ids]
+
+
+def fit(decoder: Decoder, text: str, way: ScoreName) -> NDArray[np.float64]:
+    """How well each beacon fits a text, in standard deviations of the clearer score: float64 (beacons,)."""
+    variant = tokenize_variants(text, decoder.tokenizer, decoder.profile)[0]
+    plan = SearchPlan.of(decoder.profile, NO_CODES, alpha=LEVELS[-1], score=way)
+    units = light_units(decoder.profile, variant.positions) if way == "light" else decoder.units(variant)
+    best = np.full(decoder.profile.codes // NONCES, -np.inf)
+    for positions in score_positions(decoder.profile, variant, units, plan).values():
+        table = ScoreTable.of(positions)
+        spread = max(float(np.sqrt(table.scores.var(axis=1).sum())), 1e-9)
+        scores = (score_all(table, code_space(decoder.profile)) - table.expected) / spread
+        best = np.maximum(best, scores.reshape(-1, NONCES).max(axis=1))
+    return best
+
+
+def worst_beacons(decoder: Decoder, texts: Sequence[str], way: ScoreName) -> list[tuple[int, int]]:
+    """The pairs of (provider, version) that fit texts best on average, the worst of them first."""
+    fitting = np.mean([fit(decoder, text, way) for text in texts], axis=0)
+    beacons = [Beacon.from_code(int(place) * NONCES) for place in np.argsort(-fitting, kind="stable")[:WORST]]
+    return [(beacon.provider, beacon.version) for beacon in beacons]
+
+
+def totals(rows: Sequence[Mapping[str, Any]], way: str) -> dict[str, dict[str, int]]:
+    """Over the held-out texts of all kinds: how many have a p-value at each level, and how many are found there."""
+    values = np.array([value for row in rows for value in row[way]["p"]])
+    return {
+        f"{level:g}": {
+            "p": int((values <= level).sum()),
+            "found": sum(row[way][f"found at {level:g}"] for row in rows),
+            "kinds with one found": sum(row[way][f"found at {level:g}"] > 0 for row in rows),
+        }
+        for level in LEVELS
+    }
+
+
+@experiment(quick={"texts": 4, "most": 3}, takes="human", texts=24, tokens=200, most=1000, seed=1)
+def main(options: Options) -> Result:
+    """Run the experiment."""
+    decoder, rows = Decoder.open(OFFLINE), list[dict[str, Any]]()
+    every = list(kinds(options.files).items())[: options.most]
+    for name, made in tracked(every, "kinds"):
+        texts = texts_of(decoder, made, options.texts, options.tokens, f"{options.seed}/{name}")
+        half = options.texts // 2
+        row: dict[str, Any] = {"kind": name}
+        for way in WAYS:
+            beacon, *others = worst_beacons(decoder, texts[:half], way)
+            p_values = [decoder.decode(text, score=way, beacons=[beacon]).p_value for text in texts[half:]]
+            row[way] = {"beacon": list(beacon), "next worst": list(map(list, others)), "p": p_values}
+            for level in LEVELS:
+                low = [text for text, p in zip(texts[half:], p_values, strict=True) if p <= level]
+                found = [decoder.decode(text, score=way, beacons=[beacon], alpha=level).detected for text in low]
+                row[way][f"found at {level:g}"] = sum(found)
+        rows.append(row)
+    held_out = sum(len(row["light"]["p"]) for row in rows)
+    return {
+        "held-out texts": held_out,
+        "totals": {way: totals(rows, way) for way in WAYS},
+        "rows": rows,
+    }
+
+
+if __name__ == "__main__":
+    main()

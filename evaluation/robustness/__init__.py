@@ -1,0 +1,1 @@
+"""What is left of a code after a text was changed?"""

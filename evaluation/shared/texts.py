@@ -1,0 +1,288 @@
+"""Texts that the experiments share. A recipe is all that decides a text; a text is written once and kept on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from transformers import LogitsProcessor, LogitsProcessorList, TemperatureLogitsWarper
+
+from ctwl_encoder import Bridge, CTWLLogitsProcessor, Encoder
+from ctwl_encoder.core.payload import Payload
+from ctwl_encoder.integrations.transformers import ProcessorConfig, WatermarksInTurn
+from ctwl_encoder.models import load_model
+from ctwl_protocol import Beacon, Profile, get_profile
+from ctwl_protocol.proxy import Proxy, Weigher, open_proxy, open_weigher
+
+from .baselines import BASELINES, Preferring
+from .cache import recalled, sources
+from .experiment import OFFLINE
+from .prompts import news_prompts
+from .secret_marks import SECRET, SecretMark
+
+PROVIDER, VERSION = 42, 3
+"""Of texts whose code is no random one."""
+
+ALLOWS = 0.5
+"""Nats a token. A text that repeats itself leaves a mark no room: the model is sure of each word. A text *allows*
+a mark if what its tokens were drawn from has this entropy on average. The rule was set before texts were read."""
+
+SECRET_KEY = 0x5EC2E7
+"""Of the secret watermarks in texts; no text depends on which it is."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """All that decides what is written, but for the prompt.
+
+    Attributes:
+        method: "plain", a strategy of the encoder, or one of :data:`baselines.BASELINES`.
+        delta: nats, where the method has it.
+        tokens: of each text.
+        temperature, top_p: of sampling; temperature 0 for greedy decoding.
+        beams: beam search where above 1.
+        penalty: repetition penalty.
+        skip_repeats: leave positions alone whose context was marked before.
+        ahead, behind: a secret watermark of :data:`secret_marks.SECRET` that runs before the method, or behind it.
+        colours, code_bits: the profile's A and code space.
+        provider, version, nonce: of the code, where it is no random one; a nonce of None is drawn for each text.
+        seed: of codes and sampling.
+        batch: texts that are written together.
+    """
+
+    method: str = "unbiased"
+    delta: float = 0.0
+    tokens: int = 200
+    temperature: float = 1.0
+    top_p: float = 1.0
+    beams: int = 1
+    penalty: float = 1.0
+    skip_repeats: bool = False
+    ahead: str = ""
+    behind: str = ""
+    colours: int = 100
+    code_bits: int = 20
+    provider: int | None = None
+    version: int = 0
+    nonce: int | None = None
+    seed: int = 1
+    batch: int = 40
+
+    def profile(self) -> Profile:
+        """The offline profile with these parameters, and its key; its name says what was changed."""
+        changed = {"colours": self.colours, "code_bits": self.code_bits}
+        profile = get_profile(OFFLINE)
+        if all(getattr(profile, name) == value for name, value in changed.items()):
+            return profile
+        name = "-".join(map(str, changed.values()))
+        return profile.model_copy(update=changed | {"name": f"com.example.{name}.1"})
+
+    def weigher(self, offline: Weigher) -> Weigher:
+        """What texts are read with: the offline profile's proxy LM, or none for Vanilla-Marking."""
+        if self.method == "vanilla":
+            return Weigher(self.profile().vanilla(), offline.tokenizer)
+        return offline.shared_with(self.profile())
+
+    def codes(self, start: int, count: int) -> list[int]:
+        """What texts from ``start`` on carry."""
+        rng = np.random.default_rng([self.seed, start])
+        if self.provider is None:
+            return [int(code) for code in rng.integers(1 << self.code_bits, size=count)]
+        nonces = rng.integers(64, size=count) if self.nonce is None else [self.nonce] * count
+        return [Beacon(self.provider, self.version, int(nonce)).code for nonce in nonces]
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text.
+
+    Attributes:
+        text: what was written.
+        code: what it carries.
+        ids: the model's tokens.
+        nll: nats, of each token under the model that wrote it.
+        entropy: nats, of the model's distribution at each token.
+        choice: nats, of what each token was drawn from, but for the watermark: after temperature and top-p.
+        end: the chance that the text ended instead of each token, had the end not been ruled out.
+    """
+
+    text: str
+    code: int
+    ids: list[int]
+    nll: list[float]
+    entropy: list[float]
+    choice: list[float]
+    end: list[float] = field(default_factory=list)
+
+    @property
+    def allows(self) -> bool:
+        """Whether it allows a mark, see :data:`ALLOWS`."""
+        return float(np.mean(self.choice)) >= ALLOWS
+
+
+def mean_nll(texts: Sequence[Text], tokens: int | None = None) -> NDArray[np.float64]:
+    """The mean NLL of the first tokens of each text, of all where no number is given: float64 (texts,)."""
+    return np.array([np.mean(text.nll[:tokens]) for text in texts])
+
+
+def mean_choice(texts: Sequence[Text]) -> float:
+    """The mean over texts of the entropy of the choice, in nats a token."""
+    return round(float(np.mean([np.mean(text.choice) for text in texts])), 3)
+
+
+class Nucleus(LogitsProcessor):  # type: ignore[misc]
+    """Top-p as transformers has it, but all that are as likely as the last token stay.
+
+    NumPy sorts a row of 49,152 numbers in a twentieth of torch's time on a processor with AVX-512.
+    """
+
+    def __init__(self, top_p: float) -> None:
+        self._top_p = top_p
+
+    def __call__(self, _: torch.Tensor | None, scores: torch.Tensor) -> torch.Tensor:
+        """Rule out what is not in the nucleus: float32 (rows, |V|)."""
+        likely = torch.softmax(scores.float(), dim=1)
+        ascending = np.sort(likely.cpu().numpy(), axis=1)
+        out = (np.cumsum(ascending, axis=1) <= 1 - self._top_p).sum(axis=1, keepdims=True)
+        least = np.take_along_axis(ascending, np.minimum(out, ascending.shape[1] - 1), axis=1)
+        return scores.masked_fill(likely < torch.from_numpy(least).to(likely.device), -torch.inf)
+
+
+class Writer:
+    """Writes texts with SmolLM2, or finds them written.
+
+    The model computes in the proxy's arithmetic: bfloat16 where the processor has AMX, else float32.
+
+    Attributes:
+        proxy: the offline profile's, which texts are written with.
+        weigher: the same, which texts are read with.
+    """
+
+    def __init__(self, proxy: Proxy | None = None) -> None:
+        self.proxy = proxy or open_proxy(OFFLINE, fast=True, lazy=True)
+        self.weigher = open_weigher(OFFLINE)
+
+    @cached_property
+    def encoder(self) -> Encoder:
+        """Loaded at the first use."""
+        model, tokenizer = load_model("smollm2")
+        return Encoder(_in_bfloat16(model) if self.proxy.arithmetic == "bfloat16" else model, tokenizer, self.proxy)
+
+    def texts(self, recipe: Recipe, count: int) -> list[Text]:
+        """The first ``count`` texts of a recipe, in whole batches."""
+        return self.answers(recipe, news_prompts(count))
+
+    def answers(self, recipe: Recipe, prompts: Sequence[str]) -> list[Text]:
+        """What a recipe writes behind each of these prompts, in whole batches."""
+        found: list[Text] = []
+        for start in range(0, len(prompts), recipe.batch):
+            batch = prompts[start : start + recipe.batch]
+            write = partial(self.write, recipe, start, batch)
+            found += recalled(write, "texts", sources(), self.proxy.arithmetic, recipe, start, batch)
+        return found
+
+    def write(self, recipe: Recipe, start: int, prompts: Sequence[str]) -> list[Text]:
+        """A batch, written anew and not kept; ``start`` is the number of its first text."""
+        codes, tokenizer = recipe.codes(start, len(prompts)), self.encoder.tokenizer
+        made = self.generate(recipe, start, prompts, codes, output_logits=True, return_dict_in_generate=True)
+        written = made.sequences[:, -recipe.tokens :].tolist()
+        return [
+            Text(tokenizer.decode(row, skip_special_tokens=True), code, row, *self._judged(recipe, made, i))
+            for i, (row, code) in enumerate(zip(written, codes, strict=True))
+        ]
+
+    def generate(self, recipe: Recipe, start: int, prompts: Sequence[str], codes: list[int], **asked: bool) -> Any:
+        """What the model's ``generate`` returns for prompts, asked so; ``start`` seeds the sampling."""
+        model, tokenizer = self.encoder.model, self.encoder.tokenizer
+        batch = tokenizer(list(prompts), return_tensors="pt", padding=True).to(model.device)
+        options: dict[str, Any] = {"do_sample": False}
+        marking = self.marking(recipe, codes)
+        processors = marking.pop("logits_processor", LogitsProcessorList())
+        if recipe.temperature > 0 and recipe.beams == 1:
+            options = {"do_sample": True, "temperature": 1.0, "top_p": 1.0, "top_k": 0}
+            processors += [TemperatureLogitsWarper(float(recipe.temperature))]
+            processors += [Nucleus(recipe.top_p)] if recipe.top_p < 1 else []
+        torch.manual_seed((recipe.seed << 20) + start)
+        return model.generate(
+            **batch, **options, **marking, **asked, logits_processor=processors, max_new_tokens=recipe.tokens,
+            min_new_tokens=recipe.tokens, num_beams=recipe.beams, repetition_penalty=recipe.penalty,
+            pad_token_id=tokenizer.pad_token_id,
+        )  # fmt: skip
+
+    def marking(self, recipe: Recipe, codes: list[int]) -> dict[str, Any]:
+        """What ``generate`` takes to write by a method, and by a secret watermark beside it."""
+        if recipe.method in BASELINES:
+            scheme = BASELINES[recipe.method](recipe.code_bits, len(self.proxy.tokenizer.vocabulary))
+            return {"logits_processor": LogitsProcessorList([Preferring(scheme, codes, recipe.delta)])}
+        ahead, behind = ([self.secret(name).config()] if name else [] for name in (recipe.ahead, recipe.behind))
+        own = [] if recipe.method == "plain" else [ProcessorConfig(self._processor(recipe, codes))]
+        configs = [*ahead, *own, *behind]
+        return {"watermarking_config": WatermarksInTurn(*configs)} if configs else {}
+
+    def _processor(self, recipe: Recipe, codes: list[int]) -> CTWLLogitsProcessor:
+        """What marks by a strategy of the encoder."""
+        proxy = self.proxy.shared_with(recipe.profile())  # the processor makes a vanilla twin by itself
+        return CTWLLogitsProcessor(
+            Bridge(self.encoder.tokenizer, proxy), [Payload((code,)) for code in codes], strategy=recipe.method,
+            delta=recipe.delta or 2.0, skip_repeats=recipe.skip_repeats,
+        )  # fmt: skip
+
+    def secret(self, name: str, key: int = SECRET_KEY) -> SecretMark:
+        """A secret watermark of the model."""
+        return SECRET[name](self.encoder.model.config.vocab_size, key)
+
+    def logits(self, prompt: Sequence[int], ids: Sequence[int]) -> NDArray[np.float32]:
+        """The model's logits at each token of a text: float32 (tokens, |V|), minus infinity for what ends a text.
+
+        The end was ruled out while writing.
+        """
+        given = torch.tensor([[*prompt, *ids]], device=self.encoder.model.device)
+        with torch.inference_mode():
+            found = self.encoder.model(given).logits[0, -len(ids) - 1 : -1].float()
+            found[:, self.encoder.stop_ids()] = -torch.inf
+        logits: NDArray[np.float32] = found.cpu().numpy()
+        return logits
+
+    def _judged(self, recipe: Recipe, made: Any, row: int) -> Iterator[list[float]]:
+        """NLL of a text's tokens; entropy of the model there, and of what they were drawn from; chance of the end.
+
+        Args:
+            recipe: of the text.
+            made: what ``generate`` returned, with the model's logits.
+            row: of the text.
+        """
+        rows = made.beam_indices[row].tolist() if recipe.beams > 1 else [row] * recipe.tokens
+        logits = torch.stack([step[i] for step, i in zip(made.logits, rows, strict=True)]).float().cpu()
+        stops = sorted(set(self.encoder.stop_ids()))
+        end = _drawn(recipe, logits)[:, stops].sum(dim=1)
+        logits[:, stops] = -torch.inf
+        likely = torch.log_softmax(logits, dim=1)
+        nll = -likely.gather(1, made.sequences[row, -recipe.tokens :, None].cpu())[:, 0]
+        entropy, choice = (torch.special.entr(each).sum(dim=1) for each in (likely.exp(), _drawn(recipe, logits)))
+        yield from (each.double().round(decimals=4).tolist() for each in (nll, entropy, choice, end))
+
+
+def _drawn(recipe: Recipe, logits: torch.Tensor) -> torch.Tensor:
+    """The distributions that a recipe draws from, repetition penalty and beams left aside: float32 (tokens, |V|)."""
+    if recipe.temperature == 0:
+        return torch.nn.functional.one_hot(logits.argmax(dim=1), logits.shape[1]).float()
+    scaled = logits / recipe.temperature
+    kept = scaled if recipe.top_p >= 1 else Nucleus(recipe.top_p)(None, scaled)
+    drawn: torch.Tensor = torch.softmax(kept, dim=1)
+    return drawn
+
+
+def _in_bfloat16(model: Any) -> Any:
+    """The model in bfloat16 but for its last layer: 8 bits are too few for a logit."""
+    tokens, width = model.lm_head.weight.shape
+    last = torch.nn.Linear(width, tokens, bias=False)
+    last.weight = torch.nn.Parameter(model.lm_head.weight.detach().clone(), requires_grad=False)
+    last.register_forward_pre_hook(lambda _, hidden: (hidden[0].float().contiguous(),))
+    model.config.tie_word_embeddings, model.lm_head = False, last
+    model.model.to(torch.bfloat16)
+    return model

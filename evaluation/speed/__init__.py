@@ -1,0 +1,1 @@
+"""What do writing and reading cost?"""

@@ -1,0 +1,240 @@
+"""What does marking cost a server at each step, on the device and on the host?
+
+Rows of a batch are different texts, with the logits of SmolLM2 over a provider's vocabulary at their places. At each
+step all texts grow by a token, and all rows are marked. Each setting has a bridge of its own, so caches are cold, but
+for the steps of the warm-up. The time is split in three:
+
+- before the logits: reading the new tokens and planning the places, which a server does during its forward pass;
+- on the device: softmax, and the strategy's passes over the vocabulary;
+- after the logits: tokenizing candidates that merge with a tail and were not known.
+
+Here the device is the processor: its passes over the vocabulary empty the processor's caches at each step, and the host
+begins with empty ones. On a server with a GPU they do not, and candidates are tokenized during the next step's forward
+pass. So the host's work is measured by itself too, in its two parts, with what the device reported at each step. Other
+work on the machine only adds to it, so it is measured several times, each time from cold caches, and the least counts.
+
+Beside them the plain sampler on the same logits, torch's softmax and multinomial; and the bytes that are copied to the
+device and back, for a row.
+"""
+
+from __future__ import annotations
+
+import pydoc_data.topics
+import time
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from types import SimpleNamespace
+from typing import Any, TypeVar
+from unittest.mock import Mock, patch
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ctwl_encoder import Bridge
+from ctwl_encoder.core.device import marker as device_marker
+from ctwl_encoder.core.device import operations, plain, step
+from ctwl_encoder.core.device.marker import DeviceMarker
+from ctwl_encoder.core.device.step import Later
+from ctwl_encoder.core.payload import Payload
+from ctwl_encoder.core.strategies import Strategy
+from ctwl_encoder.core.text_state import TextState
+from ctwl_encoder.models import load_model
+from ctwl_protocol.proxy import open_proxy
+from ctwl_protocol.text.normalization import normalize
+
+from ..shared.experiment import OFFLINE, Options, Result, experiment, tracked
+from ..shared.transplant import provider, tokenizer_of
+
+T = TypeVar("T")
+BATCHES = (1, 8, 64, 256)
+LARGE = ("tekken", "qwen")
+"""Families with large vocabularies."""
+
+WARM_UP = 24
+"""Steps before the clock runs: texts need ten tokens before they are marked, and caches begin to fill."""
+
+RUNS = 5
+"""How often the host's work is measured by itself."""
+
+TOGETHER = 8
+"""Texts that the model reads at a time."""
+
+
+class Clock:
+    """Seconds and bytes of each part of a step."""
+
+    def __init__(self) -> None:
+        self.parts: dict[str, float] = {}
+
+    def add(self, part: str, amount: float) -> None:
+        """Add to a part of this step."""
+        self.parts[part] = self.parts.get(part, 0.0) + amount
+
+    def timed(self, part: str, call: Callable[..., T]) -> Callable[..., T]:
+        """A function whose time counts."""
+
+        def wrapped(*given: Any, **named: Any) -> T:
+            start = time.perf_counter()
+            found = call(*given, **named)
+            self.add(part, time.perf_counter() - start)
+            return found
+
+        return wrapped
+
+
+def recorded(family: str, rows: int, steps: int) -> tuple[Any, np.ndarray, torch.Tensor]:
+    """A tokenizer, tokens of different texts, int64 (rows, steps), and their logits, float16 (rows, steps, size)."""
+    model, tokenizer = load_model("smollm2") if family == "smollm2" else provider(family)
+    text = normalize(" ".join(pydoc_data.topics.topics.values()))
+    ids = np.array(tokenizer(text, add_special_tokens=False)["input_ids"])
+    tokens = ids[: len(ids) // rows * rows].reshape(rows, -1)[:, :steps]
+    logits = torch.empty((rows, steps, model.config.vocab_size), dtype=torch.float16)
+    with torch.inference_mode():
+        for start in tracked(range(0, rows, TOGETHER), f"{family}: reading"):
+            part = slice(start, start + TOGETHER)
+            logits[part] = model(torch.from_numpy(tokens[part])).logits
+    return tokenizer, tokens, logits
+
+
+def stepped(
+    marker: DeviceMarker, tokens: np.ndarray, logits: torch.Tensor
+) -> tuple[list[dict[str, float]], dict[int, torch.Tensor]]:
+    """Seconds and bytes of the parts of each step of a batch; and by step, the candidates that the device reported."""
+    clock, steps, reported = Clock(), list[dict[str, float]](), dict[int, torch.Tensor]()
+    texts = started(marker, len(tokens))
+
+    def counted(tensor: torch.Tensor) -> Any:
+        clock.add("bytes to the host", tensor.nbytes)
+        if tensor.dim() == 2:  # the candidates that may merge
+            reported[place] = tensor.clone()
+        return tensor.cpu().numpy()
+
+    with (
+        patch.object(marker, "plan", clock.timed("before", marker.plan)),
+        patch.object(marker.bridge, "join", clock.timed("after", marker.bridge.join)),
+        patch.object(step, "to_host", counted),
+        torch.inference_mode(),
+    ):
+        for place in range(tokens.shape[1]):
+            clock.parts = {}
+            given = logits[:, place].float()
+            start = time.perf_counter()
+            torch.multinomial(torch.softmax(given, dim=-1), 1)
+            plainly = time.perf_counter() - start
+            planned = marker.plan(texts)
+            start = time.perf_counter()
+            marker.reweigh(texts, given, planned)
+            whole, again = time.perf_counter() - start, clock.parts.get("after", 0.0)
+            texts = clock.timed("before", extended)(marker, texts, tokens[:, place].tolist())
+            arrays = (planned.rows, planned.place_of, planned.seeds, planned.joined, planned.seen)
+            steps.append(
+                {
+                    "plain sampler": plainly,
+                    "host, before the logits": clock.parts["before"],
+                    "device": whole - again,
+                    "host, after the logits": again,
+                    "bytes to the device": sum(array.nbytes for array in arrays),
+                    "bytes to the host": clock.parts.get("bytes to the host", 0.0),
+                }
+            )
+    return steps, reported
+
+
+def started(marker: DeviceMarker, count: int) -> list[TextState]:
+    """Texts of which nothing is written, each with another code."""
+    return [marker.start(Payload((code,)), 2.0) for code in range(count)]
+
+
+def extended(marker: DeviceMarker, texts: Sequence[TextState], tokens: Sequence[int]) -> list[TextState]:
+    """The texts with their next tokens."""
+    marker.look_up(texts, tokens)
+    return [marker.extend(text, token) for text, token in zip(texts, tokens, strict=True)]
+
+
+def measured(bridge: Bridge, strategy: Strategy, tokens: np.ndarray, logits: torch.Tensor) -> dict[str, Any]:
+    """Medians over the steps for one batch, int64 (rows, steps)."""
+    steps, reported = stepped(DeviceMarker(bridge, strategy), tokens, logits)
+    kept = {name: float(np.median([each[name] for each in steps[WARM_UP:]])) for name in steps[0]}
+    alone = [host_alone(bridge, strategy, tokens, reported, logits.shape[2]) for _ in range(RUNS)]
+    names = "host alone, places", "host alone, candidates"
+    least = np.min([np.median(each[WARM_UP:], axis=0) for each in alone], axis=0)
+    kept |= dict(zip(names, least.tolist(), strict=True))
+    times = {name: round(1e3 * kept[name], 2) for name in kept if not name.startswith("bytes")}
+    sizes = {f"{name}, a row": round(kept[name] / len(tokens)) for name in kept if name.startswith("bytes")}
+    ratio = round(kept["device"] / kept["plain sampler"], 3)
+    return {"milliseconds": times, **sizes, "device, over the plain sampler": ratio}
+
+
+class Everywhere(Later):
+    """Probabilities that take no memory: all tokens have the same."""
+
+    def __init__(self, matrix: torch.Tensor) -> None:
+        super().__init__(torch.full((1, 1), 0.1).expand(matrix.shape))
+
+
+def host_alone(
+    bridge: Bridge, strategy: Strategy, tokens: np.ndarray, reported: Mapping[int, torch.Tensor], size: int
+) -> NDArray[np.float64]:
+    """Seconds of the host's work at each step, as on a server with a GPU: reading and planning, then candidates.
+
+    The logits are torch's "meta" tensors, which have a shape and no numbers, so nothing is done on a device.
+
+    Args:
+        bridge: from the model's vocabulary to the proxy's; a copy that remembers nothing is used.
+        strategy: to mark by.
+        tokens: int64 (rows, steps).
+        reported: by step, the candidates that the device reported.
+        size: of the vocabulary.
+
+    Returns:
+        float64 (steps, 2).
+    """
+    cold, clock, steps = copy(bridge), Clock(), list[tuple[float, float]]()
+    cold.forget()
+    marker, logits = DeviceMarker(cold, strategy), torch.empty((len(tokens), size), device="meta")
+    texts = started(marker, len(tokens))
+    plan, extend = clock.timed("places", marker.plan), clock.timed("places", extended)
+    recorded = SimpleNamespace(reweigh=lambda *_: None)
+    with (
+        patch.object(cold, "join", clock.timed("candidates", cold.join)),
+        patch.object(device_marker, "operations", lambda _: recorded),
+        patch.object(device_marker, "Later", Everywhere),
+    ):
+        for place, written in enumerate(tokens.T.tolist()):
+            clock.parts = {}
+            recorded.merging = Mock(return_value=reported.get(place))
+            marker.reweigh(texts, logits, plan(texts), wait=False)
+            texts = extend(marker, texts, written)
+            steps.append((clock.parts["places"], clock.parts.get("candidates", 0.0)))
+    return np.array(steps)
+
+
+@experiment(quick={"steps": 28}, steps=48)
+def main(options: Options) -> Result:
+    """Run the benchmark."""
+    found, proxy = [], open_proxy(OFFLINE, lazy=True)
+    for family in LARGE:
+        tokenizer_of(family)  # one that is not installed is missed now, and not after minutes
+    for family in tracked(("smollm2", *LARGE), "vocabularies"):
+        tokenizer, tokens, logits = recorded(family, max(BATCHES), options.steps)
+        for strategy in (Strategy.UNBIASED, Strategy.GUMBEL):
+            for batch in BATCHES:
+                row = measured(Bridge(tokenizer, proxy), strategy, tokens[:batch], logits[:batch])
+                found.append(
+                    {"family": family, "vocabulary": logits.shape[2], "strategy": strategy, "batch": batch, **row}
+                )
+    on = operations(torch.device("cpu"))
+    return {
+        "settings": {
+            "steps before the clock": WARM_UP,
+            "runs of the host alone": RUNS,
+            "device": "cpu",
+            "kernels": "plain torch" if on is plain else "Triton",
+        },
+        "rows": found,
+    }
+
+
+if __name__ == "__main__":
+    main()

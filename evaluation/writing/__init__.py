@@ -1,0 +1,1 @@
+"""What does marking do to the texts, and how should a provider mark?"""

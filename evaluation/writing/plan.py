@@ -1,0 +1,42 @@
+"""What does ``ctwl-encode plan`` recommend, is it the same each time, and how long does it take?
+
+The command runs as a provider runs it, in a process of its own, several times with other seeds. So the time includes
+loading the models. On a machine that does other work, too, the processor's minutes say more than the clock's.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import time
+from typing import Any
+
+from ..shared.experiment import Options, Result, experiment, tracked
+
+
+def run(options: Options, seed: int) -> dict[str, Any]:
+    """One run of the command: what it found, and the minutes that it took, by the clock and of the processor."""
+    asked = ["--temperature", options.temperature, "--top-p", options.top_p, "--texts", options.texts]
+    asked += ["--max-new-tokens", options.tokens, "--seed", seed, "--json"]
+    command = [sys.executable, "-m", "ctwl_encoder", "plan", "--model", "smollm2", *map(str, asked)]
+    start, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    told = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout
+    minutes, after = (time.monotonic() - start) / 60, resource.getrusage(resource.RUSAGE_CHILDREN)
+    busy = (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) / 60
+    found: dict[str, Any] = json.loads(told)
+    return {"seed": seed, "minutes": round(minutes, 1), "processor minutes": round(busy, 1), **found}
+
+
+@experiment(
+    quick={"runs": 1, "texts": 8, "tokens": 40}, runs=3, texts=32, tokens=200, temperature=0.7, top_p=0.95, seed=1
+)
+def main(options: Options) -> Result:
+    """Run the experiment."""
+    seeds = range(options.seed, options.seed + options.runs)
+    return {"runs": [run(options, seed) for seed in tracked(seeds, "runs")]}
+
+
+if __name__ == "__main__":
+    main()
