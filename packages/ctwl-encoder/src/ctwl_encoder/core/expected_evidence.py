@@ -164,8 +164,9 @@ def expected_log2_p(
     if strategy.traits.ranks:
         nats = READER_SHARE["ranks"][own] * expected_rank_nats(chances, fresh)
     else:
-        nats = READER_SHARE["halves"][own] * expected_half_nats(chances)
-        if not strategy.keeps_distribution:  # it is known which tokens are members
+        known = not strategy.keeps_distribution  # the half is the proxy's own, and so are its members
+        nats = READER_SHARE["halves"][own or known] * expected_half_nats(chances)
+        if known:
             null = np.minimum(null_hits(chances), 1 - 1e-9)
             nats *= np.clip((hits - null) / (1 - null), -1, 1)
     return min(0.0, bits - float(nats.sum()) / math.log(2))
