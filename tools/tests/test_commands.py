@@ -34,7 +34,7 @@ ELSEWHERE = {
     r"ctwl-registry (detector|sign) ": ("packages/ctwl-protocol/tests/test_registry_command.py", "sign "),
     r"ctwl-decode scan .*--ray": ("packages/ctwl-decoder/tests/test_ray.py", "map_batches"),
     r"(CTWL_SLOW=1 )?node ": ("conformance-tests/tests/test_independent.py", "node"),
-    r"(\.venv/bin/)?ctwl-conformance |pytest --ctwl": ("conformance-tests/tests/test_selftest.py", "selftest"),
+    r"(\.venv/bin/)?ctwl-conformance |pytest --ctwl": ("conformance-tests/tests/test_run.py", "-m ctwl_conformance"),
     r"python -m evaluation\b": ("evaluation/tests/test_experiments.py", "experiments()"),
 }
 """Commands that are run elsewhere: a pattern, a file that runs them or their like, and a word that stands in it."""

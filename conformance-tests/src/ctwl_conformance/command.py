@@ -1,4 +1,4 @@
-"""``ctwl-conformance``: vectors, black-box runs, and the self-test of the suite."""
+"""``ctwl-conformance``: vectors and black-box runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from ctwl_protocol.command import command_parser
 
 from .adapter.command import add_commands as add_adapters
 from .run.command import add_commands as add_run
-from .selftest.command import add_commands as add_selftest
 from .vectors.command import add_commands as add_vectors
 
 __all__ = ["main"]
@@ -33,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "exit status: 0 all is well; 1 something failed; 2 an error.",
     )
     commands = parser.add_subparsers(dest="command", required=True)
-    for add_commands in (add_run, add_vectors, add_selftest, add_adapters):
+    for add_commands in (add_run, add_vectors, add_adapters):
         add_commands(commands)
     arguments = parser.parse_args(argv)
     try:

@@ -38,7 +38,7 @@ from .messages import (
     write_line,
 )
 
-__all__ = ["Implementation", "NotDone", "answer_all", "serve", "streams", "wanted"]
+__all__ = ["Implementation", "NotDone", "answer_all", "serve", "wanted"]
 
 
 class NotDone(Exception):
@@ -114,10 +114,10 @@ def wanted(request: Encode, profile: str) -> Record:
 
 def serve(implementation: Implementation) -> int:
     """Answer requests from standard input until ``stop`` or its end; the exit status."""
-    return answer_all(implementation.answer, *streams())
+    return answer_all(implementation.answer, *_streams())
 
 
-def streams() -> tuple[BinaryIO, BinaryIO]:
+def _streams() -> tuple[BinaryIO, BinaryIO]:
     """The streams of requests and replies. From now on, other output to standard output goes to standard error."""
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
