@@ -454,7 +454,7 @@ def test_the_evidence_pays_for_the_codes_of_a_record_and_not_for_their_check(fol
     before = prometheus_client.REGISTRY.get_sample_value(name, {"strategy": "unbiased"}) or 0.0
     runner.add(0, words, SamplingParams())
     after = prometheus_client.REGISTRY.get_sample_value(name, {"strategy": "unbiased"}) or 0.0
-    expected = -expected_log2_p(text.last, 60, Strategy.UNBIASED)
+    expected = -expected_log2_p(text.last, 60, Strategy.UNBIASED, own=True)
     assert expected > 0 and after - before == pytest.approx(expected)
 
 
