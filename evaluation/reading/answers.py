@@ -32,6 +32,8 @@ MODEL = "qwen2.5-coder-0.5b"
 QUESTIONS = Path(__file__).with_name("held_out_questions.json")
 SETTINGS = ((0.7, 0.95), (1.0, 1.0))
 """Temperature and top-p."""
+OWN = "model that wrote it"
+"""How the names of the ways by the writer's own model begin: the first ``own`` answers are read by it, which takes time."""
 
 
 def written(options: Options, temperature: float, top_p: float) -> list[tuple[str, Generation]]:
@@ -71,11 +73,11 @@ def ways(decoder: Decoder, own: ReadingModel) -> Iterator[tuple[str, Callable[[s
     yield "default", lambda _, text: decoder.decode(text)
     yield "light alone", lambda _, text: decoder.decode(text, score="light")
     yield "proxy LM alone", lambda _, text: decoder.decode(text, score="whole")
-    yield "model that wrote it", partial(by_own_model, known=False)
-    yield "model that wrote it, prompt known", partial(by_own_model, known=True)
+    yield OWN, partial(by_own_model, known=False)
+    yield f"{OWN}, prompt known", partial(by_own_model, known=True)
 
 
-@experiment(quick={"questions": 2, "tokens": 60}, questions=64, tokens=200, batch=32, seed=1)
+@experiment(quick={"questions": 2, "own": 1, "tokens": 60}, questions=64, own=24, tokens=200, batch=32, seed=1)
 def main(options: Options) -> Result:
     """Run the experiment."""
     decoder = Decoder(open_weigher(OFFLINE))
@@ -87,9 +89,10 @@ def main(options: Options) -> Result:
         answers = recalled(write, "answers", sources(), *decided)
         row: dict[str, Any] = {"temperature": temperature, "top-p": top_p, "strategy": answers[0][1].strategy.value}
         for name, read in ways(decoder, own):
-            cut = [(prompt, first_tokens(decoder.tokenizer, answer.text, options.tokens)) for prompt, answer in answers]
+            chosen = answers[: options.own if name.startswith(OWN) else len(answers)]
+            cut = [(prompt, first_tokens(decoder.tokenizer, answer.text, options.tokens)) for prompt, answer in chosen]
             reports = [read(prompt, text) for prompt, text in tracked(cut, f"T = {temperature}, {name}")]
-            row[name] = summary(reports, answers)
+            row[name] = summary(reports, chosen)
         rows.append(row)
     return {"settings": {"model": MODEL}, "rows": rows}
 
