@@ -33,7 +33,7 @@ QUESTIONS = Path(__file__).with_name("held_out_questions.json")
 SETTINGS = ((0.7, 0.95), (1.0, 1.0))
 """Temperature and top-p."""
 OWN = "model that wrote it"
-"""How the names of the ways by the writer's own model begin: the first ``own`` answers are read by it, which takes time."""
+"""How the ways by the writer's own model are named; it takes time, so it reads the first ``own`` answers."""
 
 
 def written(options: Options, temperature: float, top_p: float) -> list[tuple[str, Generation]]:
