@@ -91,8 +91,10 @@ function prepared(profile, variant, alpha, light, variants, registered = []) {
 export function readOneCode(profile, text, alpha) {
   const [variant] = variantTexts(text, alpha);
   const { readers } = prepared(profile, variant, alpha, false, 1);
-  const found = readers.flatMap((reader) => reader.oneCode()).toSorted((a, b) => a.p_value - b.p_value)[0];
-  const detected = found !== undefined && found.p_value <= alpha && found.reached;
+  const isFound = ({ p_value: p, reached }) => p <= alpha && reached;
+  const codes = readers.flatMap((reader) => reader.oneCode()).filter(isFound);
+  const found = codes.toSorted((a, b) => a.p_value - b.p_value)[0];
+  const detected = found !== undefined;
   return { detected, code: detected ? found.code : null, p_value: detected ? found.p_value : null };
 }
 

@@ -174,7 +174,7 @@ def _one_code(data: JSON) -> JSON:
         window = Window.of(ScoredText(alike, score, share), 0, len(given))
         best = int(best_codes(window.table, codes.codes, 1)[0])
         found.append(window.candidate(best, codes.codes, len(codes.codes) / share))
-    best_of_all = min(found, key=lambda each: each.order)
+    best_of_all = min(found, key=lambda each: (not each.passes(alpha, profile.codes), each.order))
     if not best_of_all.passes(alpha, profile.codes):
         return {"detected": False, "code": None, "p_value": None}
     return {"detected": True, "code": best_of_all.code, "p_value": decimal(best_of_all.p_value)}
