@@ -73,8 +73,8 @@ def test_what_stands_in_the_chain_acts_before_the_mark(
     """The draw is from what penalties, other processors, truncation and temperature have left."""
     begin, seen = processor.begin, []
 
-    def watched(*sampling: Any) -> Any:
-        text = begin(*sampling)
+    def watched(*sampling: Any, **noting: Any) -> Any:
+        text = begin(*sampling, **noting)
         mark = text.mark
 
         def noted(candidates: np.ndarray, logits: np.ndarray) -> np.ndarray:

@@ -150,7 +150,7 @@ def test_the_operators_record_is_written_and_noted(
     )  # fmt: skip
     assert read(decoder, answer.parse().choices[0].text) == (42, 3)
     name = hashlib.sha256(answer.headers["X-Request-ID"].encode()).hexdigest()[:32]
-    (log,) = tmp_path_factory.getbasetemp().glob("closed*/ctwl.log")
+    (log,) = tmp_path_factory.getbasetemp().glob("closed0/ctwl.log")
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     assert [line["event"] for line in lines if line.get("request") == name] == ["begin", "end"]
     stranger = openai.OpenAI(base_url=closed.base_url, api_key="other", max_retries=0)
@@ -171,8 +171,8 @@ def test_the_same_request_carries_another_nonce(client: Any) -> None:
         ({"ctwl_profile": "org.ctwl.gpt2.1"}, "no option"),
         ({"ctwl_codes": [[1]]}, "codes"),
         ({"ctwl_strategy": "gumbel", "temperature": 0.0}, "delta"),
-        ({"temperature": 0.0}, "pip install 'ctwl-encoder[torch]'"),
-        ({"temperature": 0.0, "stream": True}, "pip install 'ctwl-encoder[torch]'"),
+        ({"temperature": 0.0}, r"pip install 'ctwl-encoder\[torch\]'"),
+        ({"temperature": 0.0, "stream": True}, r"pip install 'ctwl-encoder\[torch\]'"),
         ({"mirostat_mode": 2}, "mirostat_mode"),
     ],
     ids=str,
