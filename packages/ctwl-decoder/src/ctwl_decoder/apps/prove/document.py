@@ -15,7 +15,7 @@ from ...report.model import Report
 from ...report.wording import why_none
 from ...text.alignment import AlignedText, normalize_aligned
 
-__all__ = ["Proof"]
+__all__ = ["Proof", "normalized"]
 
 
 class Proof(BaseModel):
@@ -49,7 +49,7 @@ class Proof(BaseModel):
                 f"the text carries no code of {profile.name} ({why_none(report)}), so there is nothing to prove; check "
                 "that it is the right profile"
             )
-        return cls(profile=profile.to_bytes(), text=_normalized(text), code=report.code)
+        return cls(profile=profile.to_bytes(), text=normalized(text), code=report.code)
 
     def to_bytes(self) -> bytes:
         """The canonical MessagePack.
@@ -77,7 +77,7 @@ class Proof(BaseModel):
             forms = (
                 (found.opened().to_bytes(), found.profile),
                 (found.to_bytes(), data),
-                (_normalized(found.text), found.text),
+                (normalized(found.text), found.text),
             )
             if any(one_form != given for one_form, given in forms):
                 raise ProofMalformed("the proof, its profile or its text is not in its one form; ask for the file anew")
@@ -93,5 +93,10 @@ class Proof(BaseModel):
         return Profile.from_bytes(self.profile)
 
 
-def _normalized(text: str) -> str:
+def normalized(text: str) -> str:
+    """The one form of a text in a proof (spec section 5.1).
+
+    Raises:
+        NotText: see :func:`ctwl_decoder.text.alignment.normalize_aligned`.
+    """
     return normalize_aligned(AlignedText.of(text)).text

@@ -23,8 +23,7 @@ from ...errors import (
 )
 from ...options import ALPHA, check_alpha
 from ...report.wording import SUITS_KIND, format_p_value
-from ...text.alignment import AlignedText, normalize_aligned
-from .document import Proof
+from .document import Proof, normalized
 
 if TYPE_CHECKING:
     from ...decoder import Decoder
@@ -175,7 +174,7 @@ def _same(proved: str, asked: str | None) -> str:
     if asked is None:
         start = "".join(letter if letter.isprintable() else " " for letter in proved[:60])
         return f'compared with none: the verdict is about the text in the proof, "{start}..."'
-    if normalize_aligned(AlignedText.of(asked)).text != proved:
+    if normalized(asked) != proved:
         raise ProofTextDiffers("the text in the proof is not the given one; ask for a proof of the given text")
     return "the given one"
 
