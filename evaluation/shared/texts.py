@@ -226,9 +226,11 @@ class Writer:
 
     def _processor(self, recipe: Recipe, codes: list[int]) -> CTWLLogitsProcessor:
         """What marks by a strategy of the encoder."""
-        proxy = self.proxy.shared_with(recipe.profile())  # the processor makes a vanilla twin by itself
+        proxy, strategy = self.proxy.shared_with(recipe.profile()), recipe.method
+        if strategy == "vanilla":  # delta over the profile's twin
+            proxy, strategy = proxy.vanilla(), "delta"
         return CTWLLogitsProcessor(
-            Bridge(self.encoder.tokenizer, proxy), [Payload((code,)) for code in codes], strategy=recipe.method,
+            Bridge(self.encoder.tokenizer, proxy), [Payload((code,)) for code in codes], strategy=strategy,
             delta=recipe.delta or 2.0, skip_repeats=recipe.skip_repeats,
         )  # fmt: skip
 

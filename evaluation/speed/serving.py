@@ -124,7 +124,7 @@ def stepped(
             plainly = time.perf_counter() - start
             planned = marker.plan(texts)
             start = time.perf_counter()
-            marker.reweigh(texts, given, planned)
+            marker.mark(texts, given, planned)
             whole, again = time.perf_counter() - start, clock.parts.get("after", 0.0)
             texts = clock.timed("before", extended)(marker, texts, tokens[:, place].tolist())
             arrays = (planned.rows, planned.place_of, planned.seeds, planned.joined, planned.seen)
@@ -195,16 +195,17 @@ def host_alone(
     marker, logits = DeviceMarker(cold, strategy), torch.empty((len(tokens), size), device="meta")
     texts = started(marker, len(tokens))
     plan, extend = clock.timed("places", marker.plan), clock.timed("places", extended)
-    recorded = SimpleNamespace(reweigh=lambda *_: None)
+    recorded = SimpleNamespace()
     with (
         patch.object(cold, "join", clock.timed("candidates", cold.join)),
-        patch.object(device_marker, "operations", lambda _: recorded),
+        patch.object(device_marker, "candidates_on", lambda _: recorded),
+        patch.object(device_marker, "form_of", lambda *_: lambda *_: None),
         patch.object(device_marker, "Later", Everywhere),
     ):
         for place, written in enumerate(tokens.T.tolist()):
             clock.parts = {}
             recorded.merging = Mock(return_value=reported.get(place))
-            marker.reweigh(texts, logits, plan(texts), wait=False)
+            marker.mark(texts, logits, plan(texts), wait=False)
             texts = extend(marker, texts, written)
             steps.append((clock.parts["places"], clock.parts.get("candidates", 0.0)))
     return np.array(steps)

@@ -19,6 +19,7 @@ import torch
 
 from ctwl_encoder import Encoder
 from ctwl_encoder.core.device.marker import DeviceMarker
+from ctwl_encoder.core.host import HostMarker
 from ctwl_encoder.core.text_state import TextState
 from ctwl_protocol.proxy import open_proxy
 
@@ -33,34 +34,31 @@ SETTINGS = (("unbiased", 1.0, 1.0), ("gumbel", 0.7, 0.95))
 """Strategy, temperature, top-p."""
 
 
-class Reference:
-    """Marks as :meth:`ctwl_encoder.core.device.marker.DeviceMarker.reweigh` does, by NumPy."""
+def by_reference() -> Callable[..., None]:
+    """Marks as :meth:`ctwl_encoder.core.device.marker.DeviceMarker.mark` does, by NumPy."""
+    markers: dict[int, HostMarker] = {}
 
-    def __init__(self) -> None:
-        self._marked: list[TextState] = []
+    def mark(marker: DeviceMarker, texts: Sequence[TextState], logits: torch.Tensor) -> None:
+        own = markers.setdefault(id(marker), HostMarker(marker.bridge, marker.strategy))
+        own.mark(texts, logits.numpy())
 
-    def __call__(self, marker: DeviceMarker, texts: Sequence[TextState], logits: torch.Tensor) -> None:
-        """Mark one step."""
-        for text in self._marked:
-            text.offers = None  # candidates of a large vocabulary take gigabytes in some hundred steps
-        self._marked = list(texts)
-        marker.reweigh_by_numpy(texts, logits.numpy(), logits.softmax(dim=1).numpy())
+    return mark
 
 
 WAYS = {
-    "device": (DeviceMarker.reweigh, False),
-    "reference": (Reference(), False),
-    "device, repeats skipped": (DeviceMarker.reweigh, True),
+    "device": (DeviceMarker.mark, False),
+    "reference": (by_reference(), False),
+    "device, repeats skipped": (DeviceMarker.mark, True),
 }
 """How to mark, and whether each context is marked only once in a text."""
 
 
-def watched(reweigh: Callable[..., None], changes: list[np.ndarray]) -> Callable[..., None]:
+def watched(mark: Callable[..., None], changes: list[np.ndarray]) -> Callable[..., None]:
     """A way of marking that notes by how much the expected NLL changes: float64 (rows,) a step."""
 
     def wrapper(marker: DeviceMarker, texts: Sequence[TextState], logits: torch.Tensor) -> None:
         before = logits.log_softmax(dim=1)
-        reweigh(marker, texts, logits)
+        mark(marker, texts, logits)
         moved = logits.softmax(dim=1) - before.exp()
         changes.append(-(moved * before.masked_fill(before.isneginf(), 0.0)).double().sum(dim=1).numpy())
 
@@ -76,9 +74,9 @@ def main(options: Options) -> Result:
     rows = []
     for strategy, temperature, top_p in SETTINGS:
         written = dict[str, list[str]]()
-        for way, (reweigh, skip_repeats) in tracked(list(WAYS.items()), strategy):
+        for way, (mark, skip_repeats) in tracked(list(WAYS.items()), strategy):
             changes: list[np.ndarray] = []
-            with patch.object(DeviceMarker, "reweigh", watched(reweigh, changes)):
+            with patch.object(DeviceMarker, "mark", watched(mark, changes)):
                 texts = generated(
                     encoder, options.texts, length, batch=batch, seed=options.seed, strategy=strategy,
                     temperature=temperature, top_p=top_p, skip_repeats=skip_repeats,

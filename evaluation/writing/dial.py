@@ -40,9 +40,13 @@ from ctwl_decoder.statistics.null import FLOOR, tail_of
 from ctwl_decoder.statistics.scored_positions import ScoredPositions, ScoreTable
 from ctwl_encoder import Bridge, CTWLLogitsProcessor
 from ctwl_encoder.core.expected_evidence import READERS_LEVEL, expected_log2_p
+from ctwl_encoder.core.host import HostMarker, multiply
 from ctwl_encoder.core.offers import BranchOffers
 from ctwl_encoder.core.payload import Payload, Seeds
-from ctwl_encoder.core.strategies import Lots, Strategy, exponential_minimum, keep_first_half, multiply
+from ctwl_encoder.core.strategies import Strategy
+from ctwl_encoder.core.strategies.gumbel.reference import exponential_minimum
+from ctwl_encoder.core.strategies.traits import Lots
+from ctwl_encoder.core.strategies.unbiased.reference import keep_first_half
 from ctwl_encoder.core.text_state import TextState
 from ctwl_encoder.integrations.transformers import ProcessorConfig
 from ctwl_encoder.plan.statistics import shared_runs
@@ -158,6 +162,7 @@ class ByRule(CTWLLogitsProcessor):
 
     def __init__(self, bridge: Bridge, payloads: Sequence[Payload], rule: Rule, seed: int) -> None:
         super().__init__(bridge, payloads, strategy="gumbel")
+        self._host = HostMarker(bridge, Strategy.GUMBEL)
         self._rule, self._random = rule, np.random.default_rng(seed)
         self._seeds = Seeds(self.marker.profile)
         self._first: dict[tuple[bytes, int], int] = {}
@@ -178,7 +183,7 @@ class ByRule(CTWLLogitsProcessor):
         for n, text in enumerate(texts):
             payloads = payloads_of_layers(text.payload)
             begun = len(text.written) >= self.marker.profile.prefix_length
-            offers = self.marker.offers(text, likely[n].numpy()) if begun else []
+            offers = self._host.offers(text, likely[n].numpy()) if begun else []
             text.offers = BranchOffers.of(offers)
             for offer in offers:
                 seeds = tuple(self._seeds.of(each, offer.place) for each in payloads)

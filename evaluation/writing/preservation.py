@@ -21,7 +21,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ctwl_encoder.core.strategies import Lots, keep_first_half, probabilities
+from ctwl_encoder.core.host import probabilities
+from ctwl_encoder.core.strategies.traits import Lots
+from ctwl_encoder.core.strategies.unbiased.reference import keep_first_half
 from ctwl_protocol import Beacon, Profile, hashing
 from ctwl_protocol.bridge import Branch
 from ctwl_protocol.records.record import slot_seed

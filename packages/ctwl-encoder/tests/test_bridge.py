@@ -43,7 +43,7 @@ def test_a_step_that_settles_many_tokens_keeps_their_marks(proxy: Proxy) -> None
     for token in ids:
         chances = np.full((1, len(tokenizer)), -20.0, dtype=np.float32)
         chances[0, [token, *ids[:40]]] = 0.0
-        marker.reweigh([text], torch.from_numpy(chances))
+        marker.mark([text], torch.from_numpy(chances))
         text = marker.extend(text, token)
     before = sum(1 for _ in marked_positions(text.last))
     assert len(text.written) - text.written.count > 10 and before > 10

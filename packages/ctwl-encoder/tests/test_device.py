@@ -8,13 +8,15 @@ import pytest
 import torch
 
 from ctwl_encoder import Bridge
+from ctwl_encoder.core.device import candidates
 from ctwl_encoder.core.device import marker as marker_module
-from ctwl_encoder.core.device import plain
 from ctwl_encoder.core.device.marker import DeviceMarker
 from ctwl_encoder.core.expected_evidence import marked_positions
+from ctwl_encoder.core.host import HostMarker, probabilities
 from ctwl_encoder.core.marker import Marker
 from ctwl_encoder.core.payload import Payload
-from ctwl_encoder.core.strategies import Strategy, probabilities
+from ctwl_encoder.core.strategies import Strategy
+from ctwl_encoder.core.text_state import TextState
 from ctwl_protocol.partition import reference
 from ctwl_protocol.proxy import Proxy
 
@@ -42,8 +44,8 @@ def test_the_device_path_keeps_the_tokens_that_the_reference_keeps(
     """
     ids = smollm2[1](WORDS)["input_ids"]
     payloads = [Payload((code,), salt=code) for code in (5, 77, 4242)]
-    reference, device = (DeviceMarker(bridge, strategy) for _ in range(2))
-    texts = {
+    reference, device = HostMarker(bridge, strategy), DeviceMarker(bridge, strategy)
+    texts: dict[Marker, list[TextState]] = {
         marker: [marker.start(payload, 2.0, fresh=share) for payload, share in zip(payloads, fresh, strict=True)]
         for marker in (reference, device)
     }
@@ -51,11 +53,12 @@ def test_the_device_path_keeps_the_tokens_that_the_reference_keeps(
     for step in range(len(ids) - 2):
         logits = made_logits(bridge, 3, step)
         expected, found = logits.copy(), torch.from_numpy(logits.copy())
-        reference.reweigh_by_numpy(texts[reference], expected, found.softmax(1).numpy())
-        device.reweigh(texts[device], found)
+        reference.mark(texts[reference], expected)
+        device.mark(texts[device], found)
         assert np.array_equal(np.isneginf(expected), np.isneginf(found.numpy())), step
         kept = ~np.isneginf(expected)
-        np.testing.assert_allclose(np.expm1(found.numpy()[kept] - expected[kept]), 0, atol=1e-5)
+        # NumPy's softmax and torch's differ in the last bits, which the factor of a token at the border multiplies.
+        np.testing.assert_allclose(np.expm1(found.numpy()[kept] - expected[kept]), 0, atol=1e-3)
         changed += int((expected != logits).any(axis=1).sum())
         for marker, rows in texts.items():
             texts[marker] = [marker.extend(text, ids[step + place]) for place, text in enumerate(rows)]
@@ -63,13 +66,14 @@ def test_the_device_path_keeps_the_tokens_that_the_reference_keeps(
     assert changed > len(ids)
 
 
-@pytest.mark.parametrize("strategy", [Strategy.DELTA, Strategy.VANILLA])
+@pytest.mark.parametrize("twin", [False, True])
 def test_the_device_path_favours_the_tokens_that_the_reference_favours(
-    bridge: Bridge, smollm2: tuple[Any, Any], strategy: Strategy
+    bridge: Bridge, smollm2: tuple[Any, Any], twin: bool
 ) -> None:
     """Bit for bit, with deltas of their own, and with the same marks and hits afterwards."""
     ids, rows = smollm2[1](WORDS)["input_ids"], range(3)
-    on_host, on_device = Marker(bridge, strategy), DeviceMarker(bridge, strategy)
+    bridge = Bridge(smollm2[1], bridge.proxy.vanilla()) if twin else bridge
+    on_host, on_device = HostMarker(bridge, Strategy.DELTA), DeviceMarker(bridge, Strategy.DELTA)
     markers: list[Marker] = [on_host, on_device]
     texts = {
         marker: [marker.start(Payload((code,)), 1.5 + row) for row, code in enumerate((5, 77, 4242))]
@@ -80,9 +84,9 @@ def test_the_device_path_favours_the_tokens_that_the_reference_favours(
         logits = made_logits(bridge, 3, step)
         if step % 3:
             logits[:, ids[step]] += 14.0  # words that go on, whose first place comes back
-        found, marked = torch.from_numpy(logits.copy()), on_host.mark(texts[on_host], logits)
-        on_device.reweigh(texts[on_device], found)
-        expected = np.stack([marked.get(row, logits[row]) for row in rows])
+        found, expected = torch.from_numpy(logits.copy()), logits.copy()
+        on_host.mark(texts[on_host], expected)
+        on_device.mark(texts[on_device], found)
         np.testing.assert_array_equal(found.numpy(), expected)
         changed += int((expected != logits).any(axis=1).sum())
         for marker in markers:
@@ -111,7 +115,7 @@ def test_membership_on_a_device_is_that_of_the_reference(fast_proxy: Proxy) -> N
     for some in (weights, made):
         seeds = rng.integers(0, 2**32, len(some))
         for sigma in ((1, 2), (1, 4), (65521, 65536)):
-            found = plain.members(some, torch.from_numpy(seeds), sigma)
+            found = candidates.members(some, torch.from_numpy(seeds), sigma)
             expected = reference.members(some.numpy().view(np.uint32), seeds.astype(np.uint32), sigma)
             np.testing.assert_array_equal(found.numpy(), expected)
 
@@ -129,7 +133,7 @@ def test_rows_that_share_a_text_are_marked_once(bridge: Bridge, smollm2: tuple[A
     ids = smollm2[1](WORDS)["input_ids"]
     for token in ids[:14]:
         text = marker.extend(text, token)
-    marker.reweigh([text, text], torch.from_numpy(made_logits(bridge, 2, 1)))
+    marker.mark([text, text], torch.from_numpy(made_logits(bridge, 2, 1)))
     (mark,) = marked_positions(marker.extend(text, ids[14]).last)
     assert mark.position == len(text.written)
 
@@ -146,7 +150,7 @@ def test_a_text_that_is_read_anew_is_marked_as_before(
     for number, token in enumerate(ids):
         found = torch.from_numpy(made_logits(bridge, 2, number))
         found[1] = found[0]
-        marker.reweigh([text, anew], found)
+        marker.mark([text, anew], found)
         assert torch.equal(found[0], found[1])
         left += not torch.isinf(found).any()
         text, anew = marker.extend(text, token), marker.start(Payload((5,)), 2.0, skip_repeats=skip_repeats)
@@ -165,14 +169,14 @@ def test_the_places_of_a_step_are_bounded(
     most = 0
     for number, token in enumerate(ids):
         texts = [marker.extend(text, token) for text in texts]
-        marker.reweigh(texts, torch.from_numpy(made_logits(bridge, 3, number)))
+        marker.mark(texts, torch.from_numpy(made_logits(bridge, 3, number)))
         most = max(most, len(marker.plan(texts)))
         with monkeypatch.context() as patched:
             patched.setattr(marker_module, "MOST_PLACES", 3)
             places = marker.plan(texts)
             assert {path for _, path, _ in places.places} <= {text.written.tail.tokens for text in texts} | {()}
             assert len(places) <= 3
-            marker.reweigh(texts, torch.from_numpy(made_logits(bridge, 3, number)))
+            marker.mark(texts, torch.from_numpy(made_logits(bridge, 3, number)))
     assert most > 3
 
 
@@ -185,7 +189,7 @@ def test_texts_that_take_turns_keep_their_marks(bridge: Bridge, smollm2: tuple[A
         texts = [marker.start(Payload((code,)), 2.0) for code in (5, 77)]
         for number, token in enumerate(ids):
             for i in range(2):
-                marker.reweigh([texts[i]], torch.from_numpy(made_logits(bridge, 1, number)))
+                marker.mark([texts[i]], torch.from_numpy(made_logits(bridge, 1, number)))
                 other = texts[1 - i]
                 if number or i:
                     texts[1 - i] = marker.extend(other, ids[number - 1] if i == 0 else token)
@@ -217,7 +221,7 @@ def test_a_marker_that_has_warmed_up_marks_as_another(
         for token in smollm2[1](WORDS)["input_ids"]:
             text = marker.extend(text, token)
         rows.append(torch.from_numpy(made_logits(bridge, 1, 3)))
-        marker.reweigh([text], rows[-1])
+        marker.mark([text], rows[-1])
     assert rows[0].isneginf().any()
     assert torch.equal(rows[0], rows[1])
 
@@ -246,7 +250,7 @@ def test_what_leaves_the_device_is_a_few_bytes_a_row(
         for step in range(16):
             logits = torch.from_numpy(made_logits(bridge, rows, step))
             copied = 0
-            marker.reweigh(texts, logits)
+            marker.mark(texts, logits)
             texts = [marker.extend(text, ids[step + row]) for row, text in enumerate(texts)]
             assert copied <= most * rows
         assert copied > 0
@@ -268,7 +272,7 @@ def test_the_probabilities_of_one_step_alone_are_kept(
     monkeypatch.setattr(torch, "softmax", watched)
     texts = [marker.start(Payload((5,)), 2.0)]
     for step in range(16):
-        marker.reweigh(texts, torch.from_numpy(made_logits(bridge, 1, step)))
+        marker.mark(texts, torch.from_numpy(made_logits(bridge, 1, step)))
         texts = [marker.extend(texts[0], ids[step])]
     assert len(alive) > 4 and set(alive) == {0}
 
@@ -280,7 +284,7 @@ def test_what_was_written_is_looked_up_for_all_texts_at_once(bridge: Bridge, smo
         marker = DeviceMarker(bridge, Strategy.GUMBEL)
         texts = [marker.start(Payload((code,)), 2.0) for code in range(4)]
         for step in range(16):
-            marker.reweigh(texts, torch.from_numpy(made_logits(bridge, 4, step)))
+            marker.mark(texts, torch.from_numpy(made_logits(bridge, 4, step)))
             tokens = [ids[step + row] for row in range(4)]
             if together:
                 marker.look_up(texts, tokens)

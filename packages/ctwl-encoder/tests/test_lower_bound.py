@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctwl_encoder.core.lower_bound import LowerBound, argmax_is_certain
-from ctwl_encoder.core.strategies import probabilities
+from ctwl_encoder.core.host import probabilities
+from ctwl_encoder.core.strategies.delta.lower_bound import LowerBound, argmax_is_certain
 from ctwl_protocol.bridge import Branch
 from ctwl_protocol.hashing import ranks_of
 

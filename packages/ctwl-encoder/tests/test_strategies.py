@@ -16,15 +16,12 @@ from ctwl_encoder.core.expected_evidence import (
     expected_rank_nats,
     null_hits,
 )
-from ctwl_encoder.core.strategies import (
-    Lots,
-    Strategy,
-    add_delta,
-    exponential_minimum,
-    keep_first_half,
-    multiply,
-    probabilities,
-)
+from ctwl_encoder.core.host import multiply, probabilities
+from ctwl_encoder.core.strategies import Strategy
+from ctwl_encoder.core.strategies.delta.reference import add_delta
+from ctwl_encoder.core.strategies.gumbel.reference import exponential_minimum
+from ctwl_encoder.core.strategies.traits import Lots
+from ctwl_encoder.core.strategies.unbiased.reference import keep_first_half
 from ctwl_encoder.errors import ModelFailed
 from ctwl_protocol.bridge import Branch
 from ctwl_protocol.hashing import ranks, ranks_of

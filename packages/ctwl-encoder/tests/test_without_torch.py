@@ -8,9 +8,9 @@ import sys
 sys.modules.update(torch=None, transformers=None)  # an import of them fails
 import numpy as np
 from ctwl_encoder import Bridge
-from ctwl_encoder.core.marker import Marker
+from ctwl_encoder.core.host import HostMarker, probabilities
 from ctwl_encoder.core.payload import Payload
-from ctwl_encoder.core.strategies import Strategy, probabilities
+from ctwl_encoder.core.strategies import Strategy
 from ctwl_encoder.errors import ExtraMissing
 from ctwl_encoder.integrations.request import Request
 from ctwl_protocol.bridge.vocabulary import spell_byte_level
@@ -21,7 +21,7 @@ bridge = Bridge([spell_byte_level(token) for token in proxy.tokenizer.vocabulary
 logits = np.random.default_rng(1).normal(scale=4, size=(1, len(bridge.vocabulary))).astype(np.float32)
 
 def begun(strategy):
-    marker = Marker(bridge, strategy)
+    marker = HostMarker(bridge, strategy)
     text = marker.start(Payload((5,)), 2.0)
     for token in proxy.tokenizer.encode("The council said on Tuesday that the new bridge over the river would"):
         text = marker.extend(text, int(token))
@@ -40,7 +40,7 @@ def test_sampled_texts_are_marked() -> None:
 for strategy in (Strategy.UNBIASED, Strategy.GUMBEL):
     marker, text = begun(strategy)
     marked = logits.copy()
-    marker.reweigh_by_numpy([text], marked, probabilities(logits))
+    marker.mark([text], marked)
     left = float(probabilities(logits)[np.isneginf(marked)].sum())
     print(strategy, 0.3 < left if strategy is Strategy.UNBIASED else 0.5 < left)
 """

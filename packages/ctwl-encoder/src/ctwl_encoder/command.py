@@ -24,7 +24,7 @@ from ctwl_protocol.records.record import Record, relayed
 from ctwl_protocol.records.sealing import ProviderKeys
 
 from .arguments import add_options, asked_options, check_version
-from .errors import OptionOutOfRange, StrategyUnsuitable, WeakMark, needs_transformers
+from .errors import OptionOutOfRange, WeakMark, needs_transformers
 from .options import (
     BeaconOptions,
     GenerationOptions,
@@ -124,11 +124,6 @@ def _write(arguments: argparse.Namespace) -> None:
     # What is wrong with names and options is said before torch is loaded, which takes seconds.
     profile = get_profile(arguments.profile or default_profile(arguments.model))
     options, asked = asked_options(arguments, GenerationOptions), asked_options(arguments, RecordOptions)
-    strategy = options.chosen_strategy
-    if strategy.traits.vanilla and profile.vanilla().name not in published_names():
-        raise StrategyUnsuitable(
-            f"{strategy} is read with a published twin of the profile; {profile.name} has none; use delta"
-        )
     check_prompts(prompt)
     keys = ProviderKeys.load(asked.keys) if asked.keys else None
     record = _record(asked, keys, profile)

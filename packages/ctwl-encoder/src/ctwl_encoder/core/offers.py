@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple, Protocol, TypeAlias
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,38 +15,10 @@ from ctwl_protocol.bridge import Branch, Path
 from .expected_evidence import HIT_RATE, WrittenPosition
 from .payload import Place
 from .strategies import Strategy
+from .strategies.delta.halves import Half, HalfKey
+from .text_state import TextState
 
-__all__ = ["BranchOffer", "BranchOffers", "Half", "HalfKey", "Offers"]
-
-HalfKey: TypeAlias = tuple[int, tuple[int, ...]]
-"""What decides a half: the permutation's seed, and the prefix that the proxy reads."""
-
-
-class Half(NamedTuple):
-    """What the proxy says of a position: membership, bool (|V|,), and weights, uint32 (|V|,)."""
-
-    inside: NDArray[np.bool_]
-    weights: NDArray[np.uint32]
-
-
-class Offers(Protocol):
-    """The places that are marked for the next token of a text."""
-
-    def __len__(self) -> int:
-        """How many."""
-
-    def mark(
-        self, path: Path, index: int, token: int, written: int, previous: WrittenPosition | None
-    ) -> WrittenPosition | None:
-        """The position, once the next token is written; None where it was not marked.
-
-        Args:
-            path: to the place.
-            index: of the position in the reader's token sequence.
-            token: the proxy token that the reader sees there.
-            written: the provider's token.
-            previous: the position before, None at the first.
-        """
+__all__ = ["BranchOffer", "BranchOffers", "Row"]
 
 
 class BranchOffer(NamedTuple):
@@ -76,7 +49,7 @@ class BranchOffer(NamedTuple):
         return self.seed, self.prefix
 
     def mark(self, index: int, token: int, previous: WrittenPosition | None) -> WrittenPosition:
-        """See :meth:`Offers.mark`."""
+        """See :meth:`ctwl_encoder.core.text_state.Offers.mark`."""
         if self.half is not None:
             chance = float(self.half.weights[token]) / max(float(self.half.weights.sum(dtype=np.uint64)), 1.0)
             hit = float(self.half.inside[token])
@@ -88,13 +61,11 @@ class BranchOffer(NamedTuple):
     def _leads(self, token: int) -> bool:
         """Whether a token would be a member if the proxy had the model's own distribution."""
         ranks = hashing.ranks_of(np.uint32(self.seed), np.append(token, self.branch.tokens))
-        if self.strategy.traits.vanilla:
-            return bool(ranks[0] < 1 << 31)
         return bool(self.branch.mass[ranks[1:] < ranks[0]].sum() < self.branch.mass.sum() / 2)
 
 
 class BranchOffers(dict[Path, BranchOffer]):
-    """See :class:`Offers`: those of the host, by their paths."""
+    """See :class:`ctwl_encoder.core.text_state.Offers`: those of the host, by their paths."""
 
     @classmethod
     def of(cls, offers: Iterable[BranchOffer]) -> BranchOffers:
@@ -104,7 +75,24 @@ class BranchOffers(dict[Path, BranchOffer]):
     def mark(
         self, path: Path, index: int, token: int, written: int, previous: WrittenPosition | None
     ) -> WrittenPosition | None:
-        """See :meth:`Offers.mark`."""
+        """See :meth:`ctwl_encoder.core.text_state.Offers.mark`."""
         del written
         offer = self.get(path)
         return None if offer is None else offer.mark(index, token, previous)
+
+
+@dataclass(slots=True)
+class Row:
+    """One row of a step while it is marked on the host.
+
+    Attributes:
+        text: the text so far; rows with the same tokens share it.
+        logits: float32 (size,), marked in place.
+        likely: float32 (size,), their softmax before.
+        offers: the branches to mark.
+    """
+
+    text: TextState
+    logits: NDArray[np.float32]
+    likely: NDArray[np.float32]
+    offers: list[BranchOffer]

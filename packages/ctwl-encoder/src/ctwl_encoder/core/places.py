@@ -14,7 +14,7 @@ from ctwl_protocol.bridge.bridge import OPENINGS
 from ctwl_protocol.bridge.continuations import NO_ENTRIES, Continuations
 
 from .payload import Payload, Place, Seeds
-from .strategies import own_limit
+from .strategies.traits import own_limit
 
 __all__ = ["Places", "PlacesOfRow"]
 
@@ -56,7 +56,7 @@ class Places:
             where it keeps its probability.
         seeds: int32 (p,), the bits of the permutations' seeds.
         own: int32 (p,), the bits of the seeds of the texts' own lots; int32 (0,) where no text has any.
-        limits: int32 (p,), the bits of :func:`ctwl_encoder.core.strategies.own_limit`; int32 (0,) like ``own``.
+        limits: int32 (p,), the bits of :func:`ctwl_encoder.core.strategies.traits.own_limit`; int32 (0,) like ``own``.
         joined: int32 (m, 4), row (of the n), candidate, place, and proxy token there, of candidates that merge with the
             tail; those of one row and candidate stand together.
         seen: int32 (k, 2), place and proxy token: what is left alone.

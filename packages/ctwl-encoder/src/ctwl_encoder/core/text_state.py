@@ -9,15 +9,35 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from ctwl_protocol.bridge import Path, Written
 from ctwl_protocol.bridge.written import Step
 
 from .expected_evidence import WrittenPosition, written_positions
-from .offers import Offers
 from .payload import Payload, Place
 
-__all__ = ["TextState"]
+__all__ = ["Offers", "TextState"]
+
+
+class Offers(Protocol):
+    """The places that are marked for the next token of a text."""
+
+    def __len__(self) -> int:
+        """How many."""
+
+    def mark(
+        self, path: Path, index: int, token: int, written: int, previous: WrittenPosition | None
+    ) -> WrittenPosition | None:
+        """The position, once the next token is written; None where it was not marked.
+
+        Args:
+            path: to the place.
+            index: of the position in the reader's token sequence.
+            token: the proxy token that the reader sees there.
+            written: the provider's token.
+            previous: the position before, None at the first.
+        """
 
 
 @dataclass(slots=True)

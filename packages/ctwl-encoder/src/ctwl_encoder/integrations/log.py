@@ -129,7 +129,6 @@ def began(policy: Policy, name: str, request: Request | None, payload: Payload |
     if request is None or payload is None:
         return {"event": "unmarked", **noted}
     profile, beacon = get_profile(request.profile), Beacon.from_code(payload.carried[0])
-    profile = profile.vanilla() if request.strategy.traits.vanilla else profile
     of_text = {"layout": request.layout, "strategy": str(request.strategy)}
     return {"event": "begin", **noted, "profile": profile.name, **asdict(beacon), **of_text}
 

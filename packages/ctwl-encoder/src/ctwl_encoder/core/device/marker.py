@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-import numpy as np
 import torch
 
-from ctwl_protocol.bridge import Path
+from ctwl_protocol.bridge import Bridge
 from ctwl_protocol.bridge.bridge import JOINED_TEXT
 from ctwl_protocol.bridge.continuations import Continuations
 
-from ..marker import Marker, prefixes_and_seeds
-from ..offers import HalfKey
+from ..marker import Marker
 from ..places import Places, PlacesOfRow
+from ..strategies import Strategy
+from ..strategies.delta.plain import Delta, Marked
 from ..text_state import TextState
-from . import operations, plain
-from .step import DeviceOffers, DeviceStep, Later, Reported, Tables, to_device, to_host
+from .forms import candidates_on, form_of
+from .step import DeviceOffers, DeviceStep, Later, Reported, Tables
 
 __all__ = ["DeviceMarker"]
 
@@ -36,23 +35,25 @@ many texts have tails without an end. Chosen by hand: 256 rows of words take two
 class DeviceMarker(Marker):
     """A :class:`ctwl_encoder.core.marker.Marker` for engines whose logits are torch's."""
 
-    def __init__(self, *arguments: Any, kept: int = 1, **options: Any) -> None:
+    def __init__(self, bridge: Bridge, strategy: Strategy, *, kept: int = 1) -> None:
         """Say how to mark.
 
         Args:
-            *arguments: those of :class:`ctwl_encoder.core.marker.Marker`.
-            kept: calls of :meth:`reweigh` after which a text goes on at the latest. An engine that marks others in
-                between needs more than one; for each, probabilities of the size of its logits stay on the device.
-            **options: those of :class:`ctwl_encoder.core.marker.Marker`.
+            bridge: from the model's vocabulary to the proxy's.
+            strategy: how the distribution is changed.
+            kept: how many calls of :meth:`mark` one step of a text takes at most, where an engine marks its texts in
+                several parts or in turn. For each call, probabilities of the size of its logits stay on the device.
+
+        Raises:
+            StrategyUnsuitable: ``unbiased`` with a sigma other than 1/2.
         """
-        super().__init__(*arguments, **options)
+        super().__init__(bridge, strategy)
         self._kept = kept
         self._steps: deque[list[TextState]] = deque()
         """The texts of the last calls, which keep what the device knows of their next tokens."""
         self._tables: dict[tuple[torch.device, int], Tables] = {}
         self._reported: Reported | None = None
-        self._members: dict[HalfKey, torch.Tensor] = {}
-        """What the proxy said of the places that ``delta`` marked lately: bool (|V|,) each, on the device."""
+        self._delta = Delta(self.profile, self.open_proxy)
 
     def warm_up(self, size: int, device: torch.device) -> None:
         """Compile what marks under a strategy that keeps the distribution, so that no text waits for it.
@@ -63,10 +64,11 @@ class DeviceMarker(Marker):
         """
         self._seeds.of_all([])
         logits = torch.zeros((1, size), device=device)
-        likely, tables, on = torch.softmax(logits, dim=-1), self._tables_for(logits), operations(device)
+        likely, tables = torch.softmax(logits, dim=-1), self._tables_for(logits)
+        candidates, form = candidates_on(device), form_of(self.strategy, device)
         for step in DeviceStep.of_every_kind(device):
-            on.merging(likely, tables, step)
-            on.reweigh(logits, likely, tables, step, self.strategy)
+            candidates.merging(likely, tables, step)
+            form(logits, likely, tables, step)
         self._tables.clear()  # an engine that loads its model may take back what was made at the same time
 
     def look_up(self, texts: Sequence[TextState], tokens: Sequence[int]) -> None:
@@ -75,7 +77,7 @@ class DeviceMarker(Marker):
         Without it, :meth:`extend` copies for each text alone.
 
         Args:
-            texts: as they were marked by :meth:`reweigh`; others do no harm.
+            texts: as they were marked by :meth:`mark`; others do no harm.
             tokens: the next token of each.
         """
         asked: dict[Later, list[tuple[int, int]]] = {}
@@ -97,13 +99,13 @@ class DeviceMarker(Marker):
             texts: one for each row of the logits.
         """
         most = _share(texts)
-        planned = [self._plan_row(row, text, most) for row, text in enumerate(texts) if self._is_begun(text)]
+        planned = [self._plan_row(row, text, most) for row, text in enumerate(texts) if self.is_begun(text)]
         return Places.of(planned, self._seeds)
 
     def _plan_row(self, row: int, text: TextState, most: int) -> PlacesOfRow:
         behind = self.bridge.continuations(text.written.tail)
         paths = behind.paths
-        found = [self._to_mark(text, path) if n < most else (None, ()) for n, path in enumerate(paths)]
+        found = [self.to_mark(text, path) if n < most else (None, ()) for n, path in enumerate(paths)]
         left = {n: seen for n, (place, seen) in enumerate(found) if seen and place is not None}
         places = [place for place, _ in found]
         return PlacesOfRow(row, text.payload, text.written.count, behind, paths, places, left, text.fresh)
@@ -115,17 +117,14 @@ class DeviceMarker(Marker):
             texts.append(self.extend(texts[-1].fork(), token))
         return texts
 
-    def reweigh(
+    def mark(
         self, texts: Sequence[TextState], logits: torch.Tensor, places: Places | None = None, *, wait: bool = True
     ) -> None:
-        """Mark the next token of each row, in place, where the logits are.
-
-        Under ``delta`` the host waits for the masses of the places, which say where the proxy is asked.
+        """See :meth:`ctwl_encoder.core.marker.Marker.mark`. Under ``delta`` the host waits for the device.
 
         Args:
-            texts: one for each row; what is offered to each is noted in it.
-            logits: float (rows, size), contiguous; under a strategy that keeps the distribution, after temperature,
-                top-p and the like.
+            texts: one for each row.
+            logits: float (rows, size), contiguous.
             places: of :meth:`plan`, where they are known already.
             wait: whether candidates that merge with the tail are tokenized before the row is marked, which waits for
                 the device. Otherwise those that are not known yet keep their probability, and are known to the next
@@ -143,7 +142,7 @@ class DeviceMarker(Marker):
         every = len(places.rows) == len(logits)
         likely = torch.softmax(logits if every else logits[step.rows.long()], dim=-1, dtype=torch.float32)
         if tables.most:
-            found = operations(logits.device).merging(likely, tables, step)
+            found = candidates_on(logits.device).merging(likely, tables, step)
             self._reported = Reported(found, [texts[row] for row in places.rows.tolist()])
             if wait and (news := self._learn()):
                 most = _share(texts)
@@ -153,13 +152,12 @@ class DeviceMarker(Marker):
                 ]
                 places = Places.of(planned, self._seeds)
                 step = DeviceStep.of(places, logits.device)
-        if self.strategy.keeps_distribution:
-            if len(places):
-                operations(logits.device).reweigh(logits, likely, tables, step, self.strategy)
-            self._note(texts, places, Later(likely))
-        else:
-            entries = plain.entries_of(likely, tables, step)
-            self._note(texts, places, Later(likely), *self._raise(texts, logits, entries, places, step))
+        marked = None
+        if not self.strategy.keeps_distribution:
+            marked = self._delta.mark(texts, logits, likely, tables, places, step)
+        elif len(places):
+            form_of(self.strategy, logits.device)(logits, likely, tables, step)
+        self._note(texts, places, Later(likely), marked)
 
     def _release(self) -> None:
         """Forget the oldest step: its matrices on the device are as large as those of the next one."""
@@ -167,76 +165,12 @@ class DeviceMarker(Marker):
             for text in self._steps.popleft():
                 text.offers = None
 
-    def _note(
-        self,
-        texts: Sequence[TextState],
-        places: Places,
-        likely: Later,
-        inside: Later | None = None,
-        halves: Mapping[int, Mapping[Path, int]] | None = None,
-    ) -> None:
-        """Note in the texts what was offered to each; under ``delta``, with what :meth:`_raise` returns."""
+    def _note(self, texts: Sequence[TextState], places: Places, likely: Later, marked: Marked | None) -> None:
+        """Note in the texts what was offered to each: all places of a step, or those that ``delta`` marked."""
         self._steps.append(list(texts))
         for n, planned in enumerate(places.planned):  # rows with the same tokens share their text
-            own = None if halves is None else halves.get(n, {})
-            texts[planned.row].offers = DeviceOffers(planned, likely, n, inside, own)
-
-    def _raise(
-        self,
-        texts: Sequence[TextState],
-        logits: torch.Tensor,
-        entries: plain.Entries,
-        places: Places,
-        step: DeviceStep,
-    ) -> tuple[Later | None, dict[int, dict[Path, int]]]:
-        """Mark under a strategy that adds ``delta`` (spec section 8.2).
-
-        Returns:
-            Membership in the halves, None where nothing was marked. By row, the paths of the places that were marked;
-            for each the row of its half in the former.
-        """
-        masses = to_host(plain.masses(entries, len(places))).tolist()
-        rows, length = places.rows.tolist(), self.profile.prefix_length
-        keys: list[HalfKey] = [
-            (seed, texts[rows[row]].written.before(path, length))
-            for seed, (row, path, _) in zip(places.seeds.view(np.uint32).tolist(), places.places, strict=True)
-        ]
-        own: list[list[int]] = [[] for _ in rows]
-        for number, (row, _, _) in enumerate(places.places):
-            if masses[number] > 0:
-                own[row].append(number)
-        chosen = self._chosen([[(masses[i], keys[i]) for i in numbers] for numbers in own])
-        marked = [numbers[k] for numbers, indexes in zip(own, chosen, strict=True) for k in indexes]
-        halves = {key: half for half, key in enumerate(dict.fromkeys(keys[i] for i in marked))}
-        found: Later | None = None
-        if halves:
-            inside = self._members_of(list(halves), logits.device)
-            half_of = torch.full((len(places),), -1)
-            half_of[marked] = torch.tensor([halves[keys[i]] for i in marked])
-            delta = torch.tensor([texts[row].delta for row in rows])
-            half_of, delta = (to_device(each, logits.device) for each in (half_of, delta))
-            plain.add_delta(logits, entries, step, inside, half_of, delta)
-            found = Later(inside)
-        self._forget(len(rows))
-        self._members = {key: inside for key, inside in self._members.items() if key in self._halves}
-        of_rows: dict[int, dict[Path, int]] = {}
-        for i in marked:
-            row, path, _ = places.places[i]
-            of_rows.setdefault(row, {})[path] = halves[keys[i]]
-        return found, of_rows
-
-    def _members_of(self, keys: Sequence[HalfKey], device: torch.device) -> torch.Tensor:
-        """Membership in some halves, at least one: bool (halves, |V|). The proxy is asked where it is not known yet."""
-        new = [key for key in keys if key not in self._members]
-        if new:
-            proxy, (prefixes, seeds) = self.open_proxy(), prefixes_and_seeds(new)
-            for start in range(0, len(new), proxy.batch_size):
-                part = slice(start, start + proxy.batch_size)
-                weights = proxy.weights_on_device(prefixes[part])
-                seed = torch.from_numpy(seeds[part].astype(np.int64)).to(weights.device)
-                inside = plain.members(weights, seed, self.profile.sigma).to(device)
-                self._members.update(zip(new[part], inside, strict=True))
-        return torch.stack([self._members[key] for key in keys])
+            halves = () if marked is None else (marked.inside, marked.halves.get(n, {}))
+            texts[planned.row].offers = DeviceOffers(planned, likely, n, *halves)
 
     def _tables_for(self, logits: torch.Tensor) -> Tables:
         """The bridge's tables on the device of the logits."""

@@ -144,7 +144,7 @@ class Later:
 
 @dataclass(slots=True)  # frozen, it takes twice as long to make: each row of a step has one
 class DeviceOffers:
-    """See :class:`ctwl_encoder.core.offers.Offers`: those of a row whose candidates stay on the device.
+    """See :class:`ctwl_encoder.core.text_state.Offers`: those of a row whose candidates stay on the device.
 
     Attributes:
         planned: the row's places.
@@ -167,7 +167,7 @@ class DeviceOffers:
     def mark(
         self, path: Path, index: int, token: int, written: int, previous: WrittenPosition | None
     ) -> WrittenPosition | None:
-        """See :meth:`ctwl_encoder.core.offers.Offers.mark`."""
+        """See :meth:`ctwl_encoder.core.text_state.Offers.mark`."""
         try:
             place = self.planned.places[self.planned.paths.index(path)]
         except ValueError:

@@ -1,6 +1,6 @@
 """The llama.cpp plug-in: the texts of a ``llama_cpp.Llama`` carry records (docs/providers/llama-cpp.md).
 
-It needs neither torch nor transformers, except for ``delta`` and ``vanilla``, which ask the proxy LM.
+It needs neither torch nor transformers, except for ``delta``, which asks the proxy LM.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from ctwl_protocol.bridge import Bridge
 from ctwl_protocol.proxy import open_later
 from ctwl_protocol.records.beacon import NONCE_COUNT
 
-from ...core.marker import Marker
-from ...core.strategies import Decoding, Strategy, probabilities
+from ...core.host import HostMarker
+from ...core.strategies import Decoding, Strategy
 from ...core.text_state import TextState
 from ...errors import ExtraMissing, OptionOutOfRange, StrategyUnsuitable
 from ..log import TextLog, began, finished, why_unmarked
@@ -66,7 +66,7 @@ class CTWLLogitsProcessor:
         self._llama = weakref.ref(llama)
         self._policy = policy
         self._asked = asked
-        self._markers: dict[tuple[Strategy, Decoding], Marker] = {}
+        self._markers: dict[tuple[Strategy, Decoding], HostMarker] = {}
         self._log = None if policy.log is None else TextLog(policy, wait=True)
 
     def begin(self, temperature: float, mirostat_mode: float = 0, *, note: bool = False) -> _Text | None:
@@ -94,7 +94,7 @@ class CTWLLogitsProcessor:
         decoding = Decoding.GREEDY if temperature == 0 else Decoding.SAMPLED
         how = request.strategy, decoding
         if how not in self._markers:
-            marker = Marker(self._bridge, request.strategy, decoding=decoding)
+            marker = HostMarker(self._bridge, request.strategy, decoding=decoding)
             if not request.strategy.keeps_distribution:
                 marker.open_proxy()
             self._markers[how] = marker
@@ -128,7 +128,7 @@ class _Text:
         on_end: what is done with it when it is finished.
     """
 
-    def __init__(self, marker: Marker, state: TextState) -> None:
+    def __init__(self, marker: HostMarker, state: TextState) -> None:
         self._marker = marker
         self._state = state
         self.places: Counter[str | None] = Counter()
@@ -141,16 +141,10 @@ class _Text:
         """
         if not np.isfinite(logits.max()):
             return logits
-        size = len(self._marker.bridge.vocabulary)
-        if self._marker.strategy.keeps_distribution:
-            likely = np.zeros((1, size), dtype=np.float32)
-            likely[0, candidates] = probabilities(logits[None])[0]
-            change = np.zeros((1, size), dtype=np.float32)
-            self._marker.reweigh_by_numpy([self._state], change, likely)
-            return np.asarray(logits + change[0, candidates])
-        whole = np.full((1, size), -np.inf, dtype=np.float32)
+        whole = np.full((1, len(self._marker.bridge.vocabulary)), -np.inf, dtype=np.float32)
         whole[0, candidates] = logits
-        return np.asarray(self._marker.mark([self._state], whole).get(0, whole[0])[candidates])
+        self._marker.mark([self._state], whole)
+        return np.asarray(whole[0, candidates])
 
     def extend(self, token: int) -> None:
         """See :class:`ctwl_encoder.integrations.llama_cpp.sampling.Writing`."""

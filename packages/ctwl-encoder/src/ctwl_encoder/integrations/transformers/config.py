@@ -44,8 +44,8 @@ class CTWLWatermarkingConfig(BeaconOptions, MarkingOptions, ProxyOptions, BaseWa
     and refuses what does not fit.
 
     Attributes:
-        nonce: None draws one for each text; under ``delta`` and ``vanilla``, which may be used with beams that change
-            places, for each distinct prompt of a call.
+        nonce: None draws one for each text; under ``delta``, which may be used with beams that change places,
+            for each distinct prompt of a call.
         records: instead of provider, version and nonce, one record for each prompt, as
             :meth:`ctwl_protocol.records.record.Record.document` gives.
         codes: instead of records, one code for each prompt.

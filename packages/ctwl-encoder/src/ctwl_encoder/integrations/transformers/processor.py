@@ -16,6 +16,7 @@ from transformers.generation import BaseWatermarkingConfig
 from ctwl_protocol.bridge import Bridge
 
 from ...core.device.marker import DeviceMarker
+from ...core.host import HostMarker
 from ...core.marker import Marker
 from ...core.payload import Payload
 from ...core.strategies import Decoding, Strategy
@@ -75,7 +76,7 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
             bridge: from the model's vocabulary to the proxy's.
             payloads: one for each prompt, which its rows (beams, several sequences) share; or a function that draws
                 one. It is called for each row under ``unbiased`` and ``gumbel``, and for each distinct prompt under
-                ``delta`` and ``vanilla``, because beams of a prompt change places.
+                ``delta``, because beams of a prompt change places.
             decoding: see :class:`ctwl_encoder.core.strategies.Decoding`.
             marking: the fields of :class:`ctwl_encoder.options.MarkingOptions`; ``strategy`` is ``unbiased`` where it
                 is not named.
@@ -87,12 +88,11 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
         options = _Options(decoding=decoding, **marking)
         strategy, decoding = options.strategy or Strategy.UNBIASED, options.decoding
         # Where delta may choose a token without asking the proxy, it needs the logits on the host.
-        there = strategy.keeps_distribution or decoding is Decoding.ANY
-        self.marker: Marker = (DeviceMarker if there else Marker)(
-            bridge,
-            strategy,
-            decoding=decoding,
-            uniform=lambda: torch.rand((), dtype=torch.float64, device="cpu").item(),
+        self._on_host = decoding is not Decoding.ANY and not strategy.keeps_distribution
+        self.marker: Marker = (
+            HostMarker(bridge, strategy, decoding=decoding, uniform=_uniform)
+            if self._on_host
+            else DeviceMarker(bridge, strategy)
         )
         self.payloads: list[Payload] = []
         self._of_text = options.of_text
@@ -131,16 +131,13 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
             )
         generated = ids[:, start:]
         texts = [self.text(payload, row) for payload, row in zip(self.payloads, generated, strict=True)]
-        if isinstance(self.marker, DeviceMarker):
-            check_finite(scores)
-            scores = scores.clone(memory_format=torch.contiguous_format)
-            self.marker.reweigh(texts, scores)
-            return scores
-        marked = self.marker.mark(texts, scores.float().cpu().numpy())
-        if marked:
-            scores = scores.clone()
-            rows = torch.tensor(list(marked), device=scores.device)
-            scores[rows] = torch.from_numpy(np.stack(list(marked.values()))).to(scores)
+        check_finite(scores)
+        if self._on_host:
+            rows = scores.float().cpu().numpy().copy()
+            self.marker.mark(texts, rows)
+            return torch.from_numpy(rows).to(scores)
+        scores = scores.clone(memory_format=torch.contiguous_format)
+        self.marker.mark(texts, scores)
         return scores
 
     def text(self, payload: Payload, generated: NDArray[np.int64]) -> TextState:
@@ -177,6 +174,11 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
         if count > 1 and (groups != groups[:, :1]).any():
             raise OptionOutOfRange(f"there are {count} records and more prompts; give one for each prompt")
         return [payload for payload in self._given for _ in range(groups.shape[1])]
+
+
+def _uniform() -> float:
+    """A random number from 0 to 1, by torch's generator, so that a seed of torch decides it."""
+    return torch.rand((), dtype=torch.float64, device="cpu").item()
 
 
 def check_finite(scores: torch.Tensor) -> None:

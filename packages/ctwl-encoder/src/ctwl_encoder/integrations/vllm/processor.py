@@ -434,11 +434,11 @@ def _marked(logits: torch.Tensor, group: dict[int, _Row]) -> tuple[slice | torch
         # What is marked is what is sampled from: the distribution after temperature and truncation.
         scale = to_device(torch.tensor([[request.temperature] for request in requests]), logits.device)
         values = _truncated(values / scale, [request.admitted for request in requests]).contiguous()
-        marker.reweigh(texts, values, wait=wait)
+        marker.mark(texts, values, wait=wait)
         values *= scale
     else:
         values = values.clone()
-        marker.reweigh(texts, values, wait=wait)
+        marker.mark(texts, values, wait=wait)
     return index, values.to(logits.dtype)
 
 

@@ -1,4 +1,4 @@
-"""The strategies in plain torch: they run on any device. :mod:`.kernels` does the same on GPUs in a few passes.
+"""The candidates at the places of a step, in plain torch: what the strategies share. It runs on any device.
 
 Probabilities are added as integers, in units of 2^-60. A float32 above 2^-37 is a whole number of these, so sums are
 exact, and do not depend on the order in which a device adds: all workers of a server mark alike.
@@ -13,24 +13,21 @@ import torch
 from ctwl_protocol.bridge.bridge import NEGLIGIBLE
 from ctwl_protocol.hashing import GOLDEN
 
-from ..strategies import RANKS, Strategy
 from .step import DeviceStep, Tables
 
 __all__ = [
     "DIGITS",
+    "UNIT",
+    "WORD",
     "Border",
     "Entries",
-    "add_delta",
     "border",
     "entries_of",
-    "half_factors",
-    "lots",
     "masses",
     "members",
     "merging",
-    "race_factors",
+    "multiply",
     "ranks_of",
-    "reweigh",
 ]
 
 UNIT = 2.0**60
@@ -39,7 +36,8 @@ UNIT = 2.0**60
 DIGITS = (12, 12, 8)
 """Bits of the three digits of a rank, leading bits first, by which the border of the half is found."""
 
-_WORD = 0xFFFFFFFF
+WORD = 0xFFFFFFFF
+"""The low 32 bits."""
 
 
 class Entries(NamedTuple):
@@ -67,14 +65,14 @@ class Entries(NamedTuple):
 
 def fmix32(x: torch.Tensor) -> torch.Tensor:
     """:func:`ctwl_protocol.hashing.fmix32` of int64 in [0, 2^32)."""
-    x = ((x ^ (x >> 16)) * 0x85EBCA6B) & _WORD
-    x = ((x ^ (x >> 13)) * 0xC2B2AE35) & _WORD
+    x = ((x ^ (x >> 16)) * 0x85EBCA6B) & WORD
+    x = ((x ^ (x >> 13)) * 0xC2B2AE35) & WORD
     return x ^ (x >> 16)
 
 
 def ranks_of(seed: torch.Tensor, token: torch.Tensor) -> torch.Tensor:
     """:func:`ctwl_protocol.hashing.ranks_of`: int64, of tokens, int64, under the low 32 bits of seeds, int64."""
-    return fmix32(((token * GOLDEN) & _WORD) ^ (seed & _WORD))
+    return fmix32(((token * GOLDEN) & WORD) ^ (seed & WORD))
 
 
 def merging(likely: torch.Tensor, tables: Tables, step: DeviceStep) -> torch.Tensor:
@@ -163,56 +161,6 @@ def border(
     return Border(found, total, before, own)
 
 
-def half_factors(entries: Entries, places: int) -> torch.Tensor:
-    """``unbiased`` (spec section 8.3): float64 (n,), the factor of each entry's probability.
-
-    Args:
-        entries: the candidates.
-        places: number of places.
-    """
-    at = border(entries.place, entries.rank, entries.mass, places)
-    share = ((at.total - 2 * at.before).double() / at.own.clamp(min=1)).clamp(0, 2)
-    rank, last = entries.rank, at.rank[entries.place]
-    return torch.where(rank == last, share[entries.place], 2.0 * (rank < last))
-
-
-def lots(entries: Entries, step: DeviceStep) -> torch.Tensor:
-    """:meth:`ctwl_encoder.core.strategies.Lots.of`: float64 (n,), the lot of each entry's token.
-
-    Args:
-        entries: the candidates.
-        step: the places, some of which may have lots of the texts' own.
-    """
-    found = (entries.rank.double() + 0.5) / RANKS
-    if not len(step.own):
-        return found
-    drawn = ranks_of(step.own.long()[entries.place], entries.token)
-    limit = (step.limits.long() & _WORD)[entries.place]
-    return torch.where(drawn < limit, (drawn.double() + 0.5) / limit, found)
-
-
-def race_factors(entries: Entries, lots: torch.Tensor, places: int, proxy_size: int) -> torch.Tensor:
-    """``gumbel`` (spec section 8.4): float64 (n,), the factor of each entry's probability.
-
-    Args:
-        entries: the candidates.
-        lots: float64 (n,), of their tokens; those of one proxy token share one.
-        places: number of places.
-        proxy_size: number of the proxy's tokens.
-    """
-    device, place, token = entries.mass.device, entries.place, entries.token
-    shown = place * proxy_size + token
-    sums = torch.zeros(places * proxy_size, dtype=torch.int64, device=device).index_add_(0, shown, entries.mass)
-    mass = sums[shown].double()
-    time = -torch.log1p(-lots) / mass
-    earliest = torch.full((places,), torch.inf, dtype=torch.float64, device=device)
-    earliest.scatter_reduce_(0, place, time, "amin")
-    first = torch.where(time == earliest[place], token, proxy_size)
-    winner = torch.full((places,), proxy_size, device=device).scatter_reduce_(0, place, first, "amin")
-    total = torch.zeros(places, dtype=torch.int64, device=device).index_add_(0, place, entries.mass)
-    return torch.where(token == winner[place], total[place].double() / mass, 0.0)
-
-
 def members(weights: torch.Tensor, seeds: torch.Tensor, sigma: tuple[int, int]) -> torch.Tensor:
     """:func:`ctwl_protocol.partition.reference.members`, bit for bit: bool (rows, |V|).
 
@@ -234,57 +182,14 @@ def masses(entries: Entries, places: int) -> torch.Tensor:
     return sums.index_add_(0, entries.place, entries.mass).double() / UNIT
 
 
-def add_delta(
-    logits: torch.Tensor,
-    entries: Entries,
-    step: DeviceStep,
-    inside: torch.Tensor,
-    half_of: torch.Tensor,
-    delta: torch.Tensor,
-) -> None:
-    """``delta`` (spec section 8.2): add it to the logits of entries whose token is a member of ``V``, in place.
+def multiply(logits: torch.Tensor, entries: Entries, step: DeviceStep, factors: torch.Tensor) -> None:
+    """Multiply the probabilities of entries by factors, in place.
 
     Args:
         logits: float (rows, size), contiguous.
         entries: the candidates.
         step: the places.
-        inside: bool (halves, |V|), membership.
-        half_of: int64 (places,), the half of each place; -1 where nothing is preferred.
-        delta: float32 (n,), nats, for each of the step's rows.
+        factors: float64 (n,).
     """
-    half = half_of[entries.place]
-    chosen = entries.where((half >= 0) & inside[half, entries.token])  # -1 reads a half of no use
-    flat = step.rows.long()[chosen.row] * logits.shape[1] + chosen.candidate
-    logits.view(-1).index_add_(0, flat, delta[chosen.row].to(logits.dtype))
-
-
-def reweigh(
-    logits: torch.Tensor,
-    likely: torch.Tensor,
-    tables: Tables,
-    step: DeviceStep,
-    strategy: Strategy,
-) -> None:
-    """Mark rows of logits in place.
-
-    Args:
-        logits: float (rows, size), contiguous.
-        likely: float32 (n, size), the softmax of the step's rows.
-        tables: the bridge's.
-        step: the places.
-        strategy: one that keeps the distribution.
-
-    Raises:
-        NotImplementedError: a strategy that is not written here.
-    """
-    entries = entries_of(likely, tables, step)
-    places = len(step.seeds)
-    match strategy:
-        case Strategy.GUMBEL:
-            factors = race_factors(entries, lots(entries, step), places, tables.proxy_size)
-        case Strategy.UNBIASED:
-            factors = half_factors(entries, places)
-        case _:
-            raise NotImplementedError(f"{strategy} is not written for torch")
     flat = step.rows.long()[entries.row] * logits.shape[1] + entries.candidate
     logits.view(-1).index_add_(0, flat, factors.log().to(logits.dtype))

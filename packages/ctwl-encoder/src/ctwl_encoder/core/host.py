@@ -1,0 +1,132 @@
+"""The marker on the host: all strategies in NumPy, without torch but for the proxy LM that ``delta`` asks.
+
+llama.cpp's logits are here. ``delta`` marks here for other engines too, where its way of decoding lets it ask less. The
+tests hold :mod:`.device.marker` to it.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ctwl_protocol.bridge import Branch, Bridge
+
+from ..errors import ModelFailed
+from .marker import Marker
+from .offers import BranchOffer, BranchOffers, Row
+from .strategies import Decoding, Strategy
+from .strategies.delta.reference import Delta
+from .strategies.traits import Lots
+from .text_state import TextState
+
+__all__ = ["HostMarker", "multiply", "probabilities"]
+
+
+class HostMarker(Marker):
+    """A :class:`ctwl_encoder.core.marker.Marker` for engines whose logits are NumPy's."""
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        strategy: Strategy,
+        *,
+        decoding: Decoding = Decoding.ANY,
+        uniform: Callable[[], float] = random.random,
+    ) -> None:
+        """Say how to mark.
+
+        Args:
+            bridge: from the model's vocabulary to the proxy's.
+            strategy: how the distribution is changed.
+            decoding: how the next token is chosen from what :meth:`mark` leaves.
+            uniform: random numbers from 0 to 1, for ``delta`` where tokens are sampled.
+
+        Raises:
+            StrategyUnsuitable: ``unbiased`` with a sigma other than 1/2.
+        """
+        super().__init__(bridge, strategy)
+        self._delta = Delta(self.profile, self.open_proxy, decoding, uniform)
+        self._offered: list[TextState] = []
+
+    def mark(self, texts: Sequence[TextState], logits: NDArray[np.float32]) -> None:
+        """See :meth:`ctwl_encoder.core.marker.Marker.mark`.
+
+        Args:
+            texts: one for each row.
+            logits: float32 (rows, size); minus infinity for tokens that were cut.
+
+        Raises:
+            ModelFailed: a row has no finite maximum.
+            CTWLError: ``delta``, see :meth:`open_proxy`.
+        """
+        for text in self._offered:
+            text.offers = None  # large, and of use for one step only
+        self._offered = list(texts)
+        begun = [i for i, text in enumerate(texts) if self.is_begun(text)]
+        if not begun:
+            return
+        likely = probabilities(logits[begun])
+        rows = [
+            Row(texts[i], logits[i], chances, self.offers(texts[i], chances))
+            for i, chances in zip(begun, likely, strict=True)
+        ]
+        if self.strategy.keeps_distribution:
+            for row in rows:
+                self._reweigh(row)
+        else:
+            self._delta.mark(rows)
+        for row in rows:
+            row.text.offers = BranchOffers.of(row.offers)
+
+    def offers(self, text: TextState, likely: NDArray[np.float32]) -> list[BranchOffer]:
+        """The branches of a text that may be marked, the one with most mass first.
+
+        Args:
+            text: the text so far, of at least ``L_prefix`` tokens.
+            likely: float32 (size,), the model's distribution.
+        """
+        found = []
+        for branch in self.bridge.branches(text.written, likely):
+            place, seen = self.to_mark(text, branch.path)
+            if place is not None:
+                unseen = branch.without(seen) if seen else branch
+                if len(unseen.candidates):
+                    prefix = text.written.before(branch.path, self.profile.prefix_length)
+                    seed = self._seeds.of(text.payload, place)
+                    mass = float(unseen.mass.sum())
+                    found.append(BranchOffer(place, self.strategy, unseen, mass, prefix, seed))
+        return sorted(found, key=lambda offer: -offer.mass)
+
+    def _reweigh(self, row: Row) -> None:
+        """Mark a row under a strategy that keeps the distribution."""
+        factors, text = self.strategy.traits.factors, row.text
+        assert factors is not None  # noqa: S101 - the strategy keeps the distribution
+        for offer in row.offers:
+            own = text.payload.own_seed(text.written.count + len(offer.branch.path)) if text.fresh else 0
+            multiply(row.logits, offer.branch, factors(offer.branch, Lots(offer.seed, own, text.fresh)))
+
+
+def probabilities(logits: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Softmax.
+
+    Args:
+        logits: float32 (rows, size), normalized or not.
+
+    Raises:
+        ModelFailed: a row has no finite maximum.
+    """
+    highest = logits.max(axis=1, keepdims=True)
+    if not np.isfinite(highest).all():
+        raise ModelFailed("the model's logits are not numbers; run it in float32 or bfloat16")
+    exponent = np.exp(logits - highest)
+    exponent /= exponent.sum(axis=1, keepdims=True)
+    return np.asarray(exponent)
+
+
+def multiply(logits: NDArray[np.float32], branch: Branch, factors: NDArray[np.float64]) -> None:
+    """Multiply the probabilities of a branch's candidates by factors, float64 (n,), in the logits, float32 (size,)."""
+    with np.errstate(divide="ignore"):
+        logits[branch.candidates] += np.log(factors).astype(np.float32)

@@ -1,0 +1,7 @@
+"""``delta``: adds to the logits of the members of ``V``, as the proxy LM has it (spec section 8.2; equation 7)."""
+
+from ..traits import Traits
+
+__all__ = ["TRAITS"]
+
+TRAITS = Traits("adds to logits, for any way of decoding")

@@ -1,0 +1,137 @@
+"""``delta`` in plain torch (spec section 8.2): it runs on any device, and a GPU needs no kernel of its own for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import torch
+
+from ctwl_protocol import Profile
+from ctwl_protocol.bridge import Path
+
+from ...device.candidates import Entries, entries_of, masses, members
+from ...device.step import DeviceStep, Later, Tables, to_device, to_host
+from ...places import Places
+from ...text_state import TextState
+from .halves import HalfKey, Lately, prefixes_and_seeds
+
+if TYPE_CHECKING:
+    from ctwl_protocol.proxy import Proxy
+
+__all__ = ["Delta", "Marked"]
+
+
+class Marked(NamedTuple):
+    """What was marked in a step.
+
+    Attributes:
+        inside: membership in the halves; None where nothing was marked.
+        halves: by row of the step, the paths of the places that were marked; for each the row of its half in the
+            former.
+    """
+
+    inside: Later | None
+    halves: Mapping[int, Mapping[Path, int]]
+
+
+class Delta:
+    """Marks by ``delta`` where the logits are, and remembers what the proxy said of the places of the last steps."""
+
+    def __init__(self, profile: Profile, open_proxy: Callable[[], Proxy]) -> None:
+        """Remember nothing yet.
+
+        Args:
+            profile: the profile that reads the texts.
+            open_proxy: gives its proxy.
+        """
+        self._profile, self._open_proxy = profile, open_proxy
+        self._lately = Lately()
+        self._members: dict[HalfKey, torch.Tensor] = {}
+        """Membership, bool (|V|,), on the device."""
+
+    def mark(
+        self,
+        texts: Sequence[TextState],
+        logits: torch.Tensor,
+        likely: torch.Tensor,
+        tables: Tables,
+        places: Places,
+        step: DeviceStep,
+    ) -> Marked:
+        """Mark rows of logits in place; the host waits for the masses of the places, which say where to ask the proxy.
+
+        Args:
+            texts: one for each row of the logits.
+            logits: float (rows, size), contiguous.
+            likely: float32 (n, size), the softmax of the step's rows.
+            tables: the bridge's.
+            places: the places of the step.
+            step: the same on the device.
+        """
+        entries = entries_of(likely, tables, step)
+        mass = to_host(masses(entries, len(places))).tolist()
+        rows, length = places.rows.tolist(), self._profile.prefix_length
+        keys: list[HalfKey] = [
+            (seed, texts[rows[row]].written.before(path, length))
+            for seed, (row, path, _) in zip(places.seeds.view(np.uint32).tolist(), places.places, strict=True)
+        ]
+        own: list[list[int]] = [[] for _ in rows]
+        for number, (row, _, _) in enumerate(places.places):
+            if mass[number] > 0:
+                own[row].append(number)
+        chosen = self._lately.choose([[(mass[i], keys[i]) for i in numbers] for numbers in own])
+        marked = [numbers[k] for numbers, indexes in zip(own, chosen, strict=True) for k in indexes]
+        halves = {key: half for half, key in enumerate(dict.fromkeys(keys[i] for i in marked))}
+        found: Later | None = None
+        if halves:
+            inside = self._members_of(list(halves), logits.device)
+            half_of = torch.full((len(places),), -1)
+            half_of[marked] = torch.tensor([halves[keys[i]] for i in marked])
+            delta = torch.tensor([texts[row].delta for row in rows])
+            _add(logits, entries, step, inside, *(to_device(each, logits.device) for each in (half_of, delta)))
+            found = Later(inside)
+        self._members = self._lately.kept(self._members, len(rows))
+        of_rows: dict[int, dict[Path, int]] = {}
+        for i in marked:
+            row, path, _ = places.places[i]
+            of_rows.setdefault(row, {})[path] = halves[keys[i]]
+        return Marked(found, of_rows)
+
+    def _members_of(self, keys: Sequence[HalfKey], device: torch.device) -> torch.Tensor:
+        """Membership in some halves, at least one: bool (halves, |V|). The proxy is asked where it is not known yet."""
+        new = [key for key in keys if key not in self._members]
+        if new:
+            proxy, (prefixes, seeds) = self._open_proxy(), prefixes_and_seeds(new)
+            for start in range(0, len(new), proxy.batch_size):
+                part = slice(start, start + proxy.batch_size)
+                weights = proxy.weights_on_device(prefixes[part])
+                seed = torch.from_numpy(seeds[part].astype(np.int64)).to(weights.device)
+                inside = members(weights, seed, self._profile.sigma).to(device)
+                self._members.update(zip(new[part], inside, strict=True))
+        return torch.stack([self._members[key] for key in keys])
+
+
+def _add(
+    logits: torch.Tensor,
+    entries: Entries,
+    step: DeviceStep,
+    inside: torch.Tensor,
+    half_of: torch.Tensor,
+    delta: torch.Tensor,
+) -> None:
+    """Add to the logits of entries whose token is a member of ``V``, in place.
+
+    Args:
+        logits: float (rows, size), contiguous.
+        entries: the candidates.
+        step: the places.
+        inside: bool (halves, |V|), membership.
+        half_of: int64 (places,), the half of each place; -1 where nothing is preferred.
+        delta: float32 (n,), nats, for each of the step's rows.
+    """
+    half = half_of[entries.place]
+    chosen = entries.where((half >= 0) & inside[half, entries.token])  # -1 reads a half of no use
+    flat = step.rows.long()[chosen.row] * logits.shape[1] + chosen.candidate
+    logits.view(-1).index_add_(0, flat, delta[chosen.row].to(logits.dtype))

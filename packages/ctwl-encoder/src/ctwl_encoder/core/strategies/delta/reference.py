@@ -1,0 +1,112 @@
+"""``delta`` in NumPy (spec section 8.2): the reference, and the way that asks the proxy LM least.
+
+Where tokens are sampled or chosen greedily, the next token often does not depend on the proxy. To see this, the order
+of all candidates is needed on the host; that pays where a forward pass of the proxy costs more than a copy of the
+logits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ctwl_protocol import Profile
+from ctwl_protocol.bridge import Branch
+from ctwl_protocol.partition import kernel
+
+from ...offers import Row
+from .. import Decoding
+from .halves import Half, HalfKey, Lately, prefixes_and_seeds
+from .lower_bound import LowerBound, argmax_is_certain
+
+if TYPE_CHECKING:
+    from ctwl_protocol.proxy import Proxy
+
+__all__ = ["Delta", "add_delta"]
+
+
+def add_delta(logits: NDArray[np.float32], branch: Branch, inside: NDArray[np.bool_], delta: float) -> None:
+    """Add ``delta`` to the logits of the candidates whose token at the branch is a member of ``V``, in place.
+
+    Args:
+        logits: float32 (size,).
+        branch: the branch.
+        inside: bool (|V|,), membership at the branch.
+        delta: nats.
+    """
+    logits[branch.candidates[inside[branch.tokens]]] += np.float32(delta)
+
+
+class Delta:
+    """Marks by ``delta`` on the host, and remembers what the proxy said of the places of the last steps."""
+
+    def __init__(
+        self,
+        profile: Profile,
+        open_proxy: Callable[[], Proxy],
+        decoding: Decoding,
+        uniform: Callable[[], float],
+    ) -> None:
+        """Remember nothing yet.
+
+        Args:
+            profile: the profile that reads the texts.
+            open_proxy: gives its proxy.
+            decoding: how the next token is chosen.
+            uniform: random numbers from 0 to 1, where tokens are sampled.
+        """
+        self._profile, self._open_proxy, self._decoding, self._uniform = profile, open_proxy, decoding, uniform
+        self._lately = Lately()
+        self._halves: dict[HalfKey, Half] = {}
+
+    def mark(self, rows: Sequence[Row]) -> None:
+        """Mark the logits of rows in place; their offers are then the places that are marked, with their halves."""
+        chosen = self._lately.choose([[(offer.mass, offer.half_key) for offer in row.offers] for row in rows])
+        for row, indexes in zip(rows, chosen, strict=True):
+            row.offers = [row.offers[i] for i in indexes]
+        undecided = [(row, bound) for row in rows for decided, bound in [self._without_proxy(row)] if not decided]
+        self._ask(offer.half_key for row, _ in undecided for offer in row.offers)
+        for row, bound in undecided:
+            self._with_proxy(row, bound)
+        self._halves = self._lately.kept(self._halves, len(rows))
+
+    def _without_proxy(self, row: Row) -> tuple[bool, LowerBound | None]:
+        """Decide a row without the proxy LM where its next token cannot depend on it; whether that was possible.
+
+        A greedy row is then left as it is, because its most likely token stays the same. A sampled row comes with what
+        is known of it in any case.
+        """
+        if self._decoding is Decoding.ANY or all(offer.half_key in self._halves for offer in row.offers):
+            return False, None
+        branches = [(offer.branch, offer.seed) for offer in row.offers]
+        if self._decoding is Decoding.GREEDY:
+            return argmax_is_certain(row.likely, branches, row.text.delta), None
+        bound = LowerBound(row.likely, branches, row.text.delta)
+        if self._uniform() >= bound.mass:
+            return False, bound
+        row.logits[:] = bound.known(row.logits)
+        return True, bound
+
+    def _with_proxy(self, row: Row, bound: LowerBound | None) -> None:
+        """Mark a row whose halves are known."""
+        halves = [self._halves[offer.half_key] for offer in row.offers]
+        row.offers = [offer._replace(half=half) for offer, half in zip(row.offers, halves, strict=True)]
+        if bound is not None:
+            row.logits[:] = bound.beyond(row.logits, [half.inside for half in halves])
+            return
+        for offer, half in zip(row.offers, halves, strict=True):
+            add_delta(row.logits, offer.branch, half.inside, row.text.delta)
+
+    def _ask(self, keys: Iterable[HalfKey]) -> None:
+        """Ask the proxy for the halves that are not known yet."""
+        new = [key for key in dict.fromkeys(keys) if key not in self._halves]
+        if not new:
+            return
+        prefixes, seeds = prefixes_and_seeds(new)
+        for rows, weights in self._open_proxy().batches(prefixes):
+            insides = kernel.members(weights, seeds[rows], self._profile.sigma)
+            for key, inside, row in zip(new[rows], insides, weights, strict=True):
+                self._halves[key] = Half(inside, row.copy())

@@ -1,0 +1,13 @@
+"""``gumbel``: a race of all tokens, which the code decides, gives the whole mass to its winner (spec section 8.4)."""
+
+from ..traits import Traits
+from .reference import exponential_minimum
+
+__all__ = ["TRAITS"]
+
+TRAITS = Traits(
+    "keeps it too and is the clearest in short or predictable texts, but takes most of the variety between texts",
+    factors=exponential_minimum,
+    bits_per_token=1.0,  # 44 tokens for one code (evaluation/writing/gumbel.py has 30)
+    ranks=True,
+)
