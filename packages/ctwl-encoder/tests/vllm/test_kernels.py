@@ -15,11 +15,15 @@ import torch
 os.environ["TRITON_INTERPRET"] = "1"
 
 from ctwl_encoder.core.device import kernels
+from ctwl_encoder.core.strategies.gumbel import kernel as gumbel_kernel
+from ctwl_encoder.core.strategies.unbiased import kernel as unbiased_kernel
 
 del os.environ["TRITON_INTERPRET"]
-from ctwl_encoder.core.device import plain
+from ctwl_encoder.core.device import candidates
+from ctwl_encoder.core.device.forms import Form
 from ctwl_encoder.core.device.step import DeviceStep, Tables
-from ctwl_encoder.core.strategies import Strategy
+from ctwl_encoder.core.strategies.gumbel import plain as gumbel_plain
+from ctwl_encoder.core.strategies.unbiased import plain as unbiased_plain
 from ctwl_protocol.bridge.bridge import OPENINGS
 
 
@@ -68,30 +72,29 @@ def made_step(
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(
-    ("strategy", "fresh"), [(Strategy.UNBIASED, False), (Strategy.GUMBEL, False), (Strategy.GUMBEL, True)]
+    ("plain", "kernel", "fresh"),
+    [
+        (unbiased_plain.mark, unbiased_kernel.mark, False),
+        (gumbel_plain.mark, gumbel_kernel.mark, False),
+        (gumbel_plain.mark, gumbel_kernel.mark, True),
+    ],
+    ids=["unbiased", "gumbel", "gumbel, fresh"],
 )
-def test_the_kernels_mark_as_plain_torch_does(strategy: Strategy, fresh: bool, seed: int) -> None:
+def test_the_kernels_mark_as_plain_torch_does(plain: Form, kernel: Form, fresh: bool, seed: int) -> None:
     logits, tables, step = made_step(seed, fresh=fresh)
     likely = torch.softmax(logits[step.rows.long()], dim=1)
     expected, found = logits.clone(), logits.clone()
-    plain.reweigh(expected, likely, tables, step, strategy)
-    kernels.reweigh(found, likely, tables, step, strategy)
+    plain(expected, likely, tables, step)
+    kernel(found, likely, tables, step)
     assert torch.equal(expected.isneginf(), found.isneginf())
     torch.testing.assert_close(found, expected, rtol=0, atol=1e-5)
     assert not torch.equal(expected, logits)
-
-
-def test_a_strategy_that_is_not_written_for_a_device_is_refused() -> None:
-    logits, tables, step = made_step(1)
-    for on in (plain, kernels):
-        with pytest.raises(NotImplementedError, match="delta"):
-            on.reweigh(logits, torch.softmax(logits[step.rows.long()], dim=1), tables, step, Strategy.DELTA)
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_the_kernels_report_the_candidates_that_may_merge(seed: int) -> None:
     logits, tables, step = made_step(seed)
     likely = torch.softmax(logits[step.rows.long()], dim=1)
-    expected, found = (on.merging(likely, tables, step).sort(dim=1).values for on in (plain, kernels))
+    expected, found = (on.merging(likely, tables, step).sort(dim=1).values for on in (candidates, kernels))
     assert torch.equal(expected, found)
     assert (found >= 0).any()

@@ -13,34 +13,36 @@ import triton
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 from ctwl_encoder.core.device import kernels
+from ctwl_encoder.core.strategies.gumbel import kernel as gumbel
+from ctwl_encoder.core.strategies.unbiased import kernel as unbiased
 from ctwl_protocol.bridge.bridge import OPENINGS
 
 POINTERS = {
     "likely": "*fp32", "logits": "*fp32", "value": "*fp64", "seen": "*u8", "at": "*i64", "sums": "*i64",
     "totals": "*i64", "before": "*i64", "border": "*i64", "share": "*fp64", "times": "*fp64", "winners": "*i64",
     "parts": "*i64", "floor": "fp32", "size": "i32", "stride": "i32", "count": "i32", "shift": "i32", "blocks": "i32",
+    "below": "fp32",
 }
 
 def compiled(kernel, **constants):
     constants = {name: getattr(value, "value", value) for name, value in constants.items()}
     signature = {n: "constexpr" if n in constants else POINTERS.get(n, "*i32") for n in kernel.arg_names}
-    if constants.get("MODE") == kernels._REPORT.value:
-        signature |= {"seen": "*i32", "at": "*i32", "sums": "*i32", "value": "*fp32"}
     source = ASTSource(kernel, signature, constexprs=constants)
     return triton.compile(source, target=GPUTarget("cuda", 90, 32)).asm["ptx"]
 
 shape = {"PROXY": 49152, "OPENINGS": OPENINGS, "BLOCK": 1024}
 for joined in (False, True):
-    for mode in (kernels._DIGIT, kernels._SUM, kernels._KEEP_HALF, kernels._KEEP_WINNER):
-        assert ".target sm_90" in compiled(
-            kernels._visit, BITS=12, MOST=1, SEEN=True, JOINED=joined, MODE=mode, **shape
-        )
-compiled(kernels._visit, BITS=0, MOST=64, SEEN=False, JOINED=False, MODE=kernels._REPORT, **shape)
-compiled(kernels._select, BITS=12, FIRST=True)
+    visit = {"SEEN": True, "JOINED": joined, **shape}
+    assert ".target sm_90" in compiled(unbiased._digits, BITS=12, **visit)
+    compiled(gumbel._masses, **visit)
+    for by_rank in (False, True):
+        compiled(kernels.keep, BY_RANK=by_rank, **visit)
+compiled(kernels._report, OPENINGS=OPENINGS, MOST=64, BLOCK=1024)
+compiled(unbiased._select, BITS=12, FIRST=True)
 for fresh in (False, True):
-    compiled(kernels._race, PROXY=49152, FRESH=fresh, BLOCK=1024)
+    compiled(gumbel._race, PROXY=49152, FRESH=fresh, BLOCK=1024)
 # What varies by step would compile once more where it is 1, or divisible by 16.
-assert {"count", "shift"} <= {each.name for each in kernels._visit.params if each.do_not_specialize}
+assert {"count", "shift"} <= {each.name for each in unbiased._digits.params if each.do_not_specialize}
 print("compiled")
 """
 
@@ -51,7 +53,7 @@ import torch
 from triton.backends.compiler import GPUTarget
 from triton.compiler import make_backend
 from triton.runtime.jit import JITFunction, create_function_from_signature
-from ctwl_encoder.core.device import kernels, marker
+from ctwl_encoder.core.device import forms, kernels, marker
 from ctwl_encoder.core.device.step import DeviceStep
 from ctwl_encoder.core.places import Places
 from ctwl_encoder.core.strategies import Strategy
@@ -70,7 +72,7 @@ def run(kernel, *args, grid, warmup, **constants):
             arg.zero_()
 
 JITFunction.run = run
-marker.operations = lambda device: kernels
+forms.has_kernels = lambda device: True
 bridge = Bridge(load_model("smollm2")[1], open_proxy("org.ctwl.smollm2-135m.1", lazy=True))
 markers = [marker.DeviceMarker(bridge, strategy) for strategy in (Strategy.UNBIASED, Strategy.GUMBEL)]
 for each in markers:
@@ -93,7 +95,7 @@ for _ in range(100):
     for each in markers:
         likely, tables = torch.softmax(logits, dim=-1), each._tables_for(logits)
         kernels.merging(likely, tables, step)
-        kernels.reweigh(logits, likely, tables, step, each.strategy)
+        forms.form_of(each.strategy, logits.device)(logits, likely, tables, step)
 assert len(variants) == compiled, f"{len(variants) - compiled} variants more"
 print("as before")
 """
