@@ -33,7 +33,8 @@ from numpy.typing import NDArray
 
 from ctwl_encoder import Bridge
 from ctwl_encoder.core.device import marker as device_marker
-from ctwl_encoder.core.device import operations, plain, step
+from ctwl_encoder.core.device import step
+from ctwl_encoder.core.device.forms import has_kernels
 from ctwl_encoder.core.device.marker import DeviceMarker
 from ctwl_encoder.core.device.step import Later
 from ctwl_encoder.core.payload import Payload
@@ -111,7 +112,7 @@ def stepped(
         return tensor.cpu().numpy()
 
     with (
-        patch.object(marker, "plan", clock.timed("before", marker.plan)),
+        patch.object(marker, "places", clock.timed("before", marker.places)),
         patch.object(marker.bridge, "join", clock.timed("after", marker.bridge.join)),
         patch.object(step, "to_host", counted),
         torch.inference_mode(),
@@ -122,12 +123,12 @@ def stepped(
             start = time.perf_counter()
             torch.multinomial(torch.softmax(given, dim=-1), 1)
             plainly = time.perf_counter() - start
-            planned = marker.plan(texts)
+            places = marker.places(texts)
             start = time.perf_counter()
-            marker.mark(texts, given, planned)
+            marker.mark(texts, given, places)
             whole, again = time.perf_counter() - start, clock.parts.get("after", 0.0)
             texts = clock.timed("before", extended)(marker, texts, tokens[:, place].tolist())
-            arrays = (planned.rows, planned.place_of, planned.seeds, planned.joined, planned.seen)
+            arrays = (places.rows, places.place_of, places.seeds, places.joined, places.seen)
             steps.append(
                 {
                     "plain sampler": plainly,
@@ -176,7 +177,7 @@ class Everywhere(Later):
 def host_alone(
     bridge: Bridge, strategy: Strategy, tokens: np.ndarray, reported: Mapping[int, torch.Tensor], size: int
 ) -> NDArray[np.float64]:
-    """Seconds of the host's work at each step, as on a server with a GPU: reading and planning, then candidates.
+    """Seconds of the host's work at each step, as on a server with a GPU: reading and places, then candidates.
 
     The logits are torch's "meta" tensors, which have a shape and no numbers, so nothing is done on a device.
 
@@ -194,7 +195,7 @@ def host_alone(
     cold.forget()
     marker, logits = DeviceMarker(cold, strategy), torch.empty((len(tokens), size), device="meta")
     texts = started(marker, len(tokens))
-    plan, extend = clock.timed("places", marker.plan), clock.timed("places", extended)
+    placed, extend = clock.timed("places", marker.places), clock.timed("places", extended)
     recorded = SimpleNamespace()
     with (
         patch.object(cold, "join", clock.timed("candidates", cold.join)),
@@ -205,7 +206,7 @@ def host_alone(
         for place, written in enumerate(tokens.T.tolist()):
             clock.parts = {}
             recorded.merging = Mock(return_value=reported.get(place))
-            marker.mark(texts, logits, plan(texts), wait=False)
+            marker.mark(texts, logits, placed(texts), wait=False)
             texts = extend(marker, texts, written)
             steps.append((clock.parts["places"], clock.parts.get("candidates", 0.0)))
     return np.array(steps)
@@ -225,13 +226,12 @@ def main(options: Options) -> Result:
                 found.append(
                     {"family": family, "vocabulary": logits.shape[2], "strategy": strategy, "batch": batch, **row}
                 )
-    on = operations(torch.device("cpu"))
     return {
         "settings": {
             "steps before the clock": WARM_UP,
             "runs of the host alone": RUNS,
             "device": "cpu",
-            "kernels": "plain torch" if on is plain else "Triton",
+            "kernels": "Triton" if has_kernels(torch.device("cpu")) else "plain torch",
         },
         "rows": found,
     }

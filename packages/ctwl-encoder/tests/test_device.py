@@ -170,10 +170,10 @@ def test_the_places_of_a_step_are_bounded(
     for number, token in enumerate(ids):
         texts = [marker.extend(text, token) for text in texts]
         marker.mark(texts, torch.from_numpy(made_logits(bridge, 3, number)))
-        most = max(most, len(marker.plan(texts)))
+        most = max(most, len(marker.places(texts)))
         with monkeypatch.context() as patched:
             patched.setattr(marker_module, "MOST_PLACES", 3)
-            places = marker.plan(texts)
+            places = marker.places(texts)
             assert {path for _, path, _ in places.places} <= {text.written.tail.tokens for text in texts} | {()}
             assert len(places) <= 3
             marker.mark(texts, torch.from_numpy(made_logits(bridge, 3, number)))

@@ -25,9 +25,9 @@ class PlacesOfRow(NamedTuple):
     Attributes:
         row: of the logits.
         payload: what the row carries.
-        settled: number of the reader's settled tokens, behind which the places stand.
-        behind: the candidates behind the row's tail.
-        paths: those of ``behind`` when the row was planned.
+        settled: number of the reader's settled tokens, after which the places stand.
+        continuations: the candidates after the row's tail.
+        paths: those of the continuations at the time.
         places: for each path its place; None where the path is not marked.
         seen: the tokens that are left alone at a place, because they were marked after this context before; by the
             index of the place, where there are any.
@@ -37,7 +37,7 @@ class PlacesOfRow(NamedTuple):
     row: int
     payload: Payload
     settled: int
-    behind: Continuations
+    continuations: Continuations
     paths: Sequence[Path]
     places: Sequence[Place | None]
     seen: Mapping[int, Sequence[int]]
@@ -61,7 +61,7 @@ class Places:
             tail; those of one row and candidate stand together.
         seen: int32 (k, 2), place and proxy token: what is left alone.
         places: the row (of the n), the path and the place of each.
-        planned: the n rows' places, as they were given.
+        by_row: the n rows' places, as they were given.
     """
 
     rows: NDArray[np.int32]
@@ -72,7 +72,7 @@ class Places:
     joined: NDArray[np.int32]
     seen: NDArray[np.int32]
     places: list[tuple[int, Path, Place]] = field(repr=False)
-    planned: Sequence[PlacesOfRow] = field(repr=False)
+    by_row: Sequence[PlacesOfRow] = field(repr=False)
 
     def __len__(self) -> int:
         return len(self.seeds)
@@ -92,10 +92,10 @@ class Places:
         ends = np.cumsum([len(row.places) + 1 for row in rows], dtype=np.int64)
         numbers[ends - 1] = -1
         starts = np.concatenate([[0], ends[:-1]]).astype(np.int64) if rows else ends
-        local = np.array([row.behind.place_of for row in rows], dtype=np.int64).reshape(-1, OPENINGS)
+        local = np.array([row.continuations.place_of for row in rows], dtype=np.int64).reshape(-1, OPENINGS)
         maps = numbers[np.where(local < 0, ends[:, None] - 1, starts[:, None] + local)]
-        entries = np.concatenate([NO_ENTRIES, *(row.behind.entries for row in rows)])
-        owner = np.repeat(np.arange(len(rows), dtype=np.int32), [len(row.behind.entries) for row in rows])
+        entries = np.concatenate([NO_ENTRIES, *(row.continuations.entries for row in rows)])
+        owner = np.repeat(np.arange(len(rows), dtype=np.int32), [len(row.continuations.entries) for row in rows])
         joined = np.column_stack([owner, entries])
         joined[:, 2] = numbers[starts[owner] + entries[:, 1]]
         joined = joined[joined[:, 2] >= 0]

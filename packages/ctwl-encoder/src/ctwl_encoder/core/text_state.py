@@ -48,7 +48,7 @@ class TextState:
         payload: what it is to carry.
         delta: nats, where its strategy adds them.
         written: the reader's tokens.
-        last: the last position behind a whole prefix; it and those before it were marked, or not.
+        last: the last position after a whole prefix; it and those before it were marked, or not.
         ended: whether its last token became no text, as a token that ends a text.
         offers: the places that were marked for the next token; None before it is marked.
         fresh: under ``gumbel``, share of the tokens whose lot is the text's own; else 0.
@@ -86,7 +86,7 @@ class TextState:
         Args:
             step: from the text's tail; None where the token becomes no text.
             token: of the provider's model.
-            place_at: gives the place behind a path, None where the text is too short to carry anything there.
+            place_at: gives the place after a path, None where the text is too short to carry anything there.
         """
         last, seen = self.last, self.seen()
         self._seen = None

@@ -84,7 +84,7 @@ def merging(likely: torch.Tensor, tables: Tables, step: DeviceStep) -> torch.Ten
         step: the places.
 
     Returns:
-        int32 (n, most), the candidates of each row in any order; -1 behind the last.
+        int32 (n, most), the candidates of each row in any order; -1 after the last.
     """
     row, candidate = torch.nonzero(likely >= tables.floor, as_tuple=True)
     found = step.place_of[row, tables.opening[candidate]] == -1

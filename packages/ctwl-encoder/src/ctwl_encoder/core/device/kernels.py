@@ -181,7 +181,7 @@ class Visit:
             self._seen.index_put_((step.seen[:, 0], step.seen[:, 1]), one)
 
     def each(self, kernel: Any, *arguments: Any, **constants: Any) -> None:
-        """Run a kernel over all candidates, with arguments of its own behind those of :func:`candidates`."""
+        """Run a kernel over all candidates, with arguments of its own after those of :func:`candidates`."""
         likely, tables, step = self._likely, self.tables, self.step
         size, count = likely.shape[1], len(step.joined)
         grids = [(len(step.rows), triton.cdiv(size, BLOCK)), *([(triton.cdiv(count, BLOCK),)] if count else [])]

@@ -92,23 +92,23 @@ class DeviceMarker(Marker):
         for matrix, numbers in asked.items():
             matrix.fetch(numbers)
 
-    def plan(self, texts: Sequence[TextState]) -> Places:
+    def places(self, texts: Sequence[TextState]) -> Places:
         """The places of a step: what can be known before its logits.
 
         Args:
             texts: one for each row of the logits.
         """
         most = _share(texts)
-        planned = [self._plan_row(row, text, most) for row, text in enumerate(texts) if self.is_begun(text)]
-        return Places.of(planned, self._seeds)
+        by_row = [self._places_of_row(row, text, most) for row, text in enumerate(texts) if self.is_begun(text)]
+        return Places.of(by_row, self._seeds)
 
-    def _plan_row(self, row: int, text: TextState, most: int) -> PlacesOfRow:
-        behind = self.bridge.continuations(text.written.tail)
-        paths = behind.paths
+    def _places_of_row(self, row: int, text: TextState, most: int) -> PlacesOfRow:
+        known = self.bridge.continuations(text.written.tail)
+        paths = known.paths
         found = [self.to_mark(text, path) if n < most else (None, ()) for n, path in enumerate(paths)]
         left = {n: seen for n, (place, seen) in enumerate(found) if seen and place is not None}
         places = [place for place, _ in found]
-        return PlacesOfRow(row, text.payload, text.written.count, behind, paths, places, left, text.fresh)
+        return PlacesOfRow(row, text.payload, text.written.count, known, paths, places, left, text.fresh)
 
     def ahead(self, text: TextState, tokens: Sequence[int]) -> list[TextState]:
         """A text, and what becomes of it with each of some draft tokens."""
@@ -125,7 +125,7 @@ class DeviceMarker(Marker):
         Args:
             texts: one for each row.
             logits: float (rows, size), contiguous.
-            places: of :meth:`plan`, where they are known already.
+            places: of :meth:`places`, where they are known already.
             wait: whether candidates that merge with the tail are tokenized before the row is marked, which waits for
                 the device. Otherwise those that are not known yet keep their probability, and are known to the next
                 text that comes to this tail.
@@ -135,7 +135,7 @@ class DeviceMarker(Marker):
         """
         self._learn()
         self._release()
-        places = self.plan(texts) if places is None else places
+        places = self.places(texts) if places is None else places
         if not len(places.rows):
             return
         step, tables = DeviceStep.of(places, logits.device), self._tables_for(logits)
@@ -146,11 +146,11 @@ class DeviceMarker(Marker):
             self._reported = Reported(found, [texts[row] for row in places.rows.tolist()])
             if wait and (news := self._learn()):
                 most = _share(texts)
-                planned = [
-                    self._plan_row(old.row, texts[old.row], most) if old.behind in news else old
-                    for old in places.planned
+                by_row = [
+                    self._places_of_row(old.row, texts[old.row], most) if old.continuations in news else old
+                    for old in places.by_row
                 ]
-                places = Places.of(planned, self._seeds)
+                places = Places.of(by_row, self._seeds)
                 step = DeviceStep.of(places, logits.device)
         marked = None
         if not self.strategy.keeps_distribution:
@@ -168,9 +168,9 @@ class DeviceMarker(Marker):
     def _note(self, texts: Sequence[TextState], places: Places, likely: Later, marked: Marked | None) -> None:
         """Note in the texts what was offered to each: all places of a step, or those that ``delta`` marked."""
         self._steps.append(list(texts))
-        for n, planned in enumerate(places.planned):  # rows with the same tokens share their text
+        for n, own in enumerate(places.by_row):  # rows with the same tokens share their text
             halves = () if marked is None else (marked.inside, marked.halves.get(n, {}))
-            texts[planned.row].offers = DeviceOffers(planned, likely, n, *halves)
+            texts[own.row].offers = DeviceOffers(own, likely, n, *halves)
 
     def _tables_for(self, logits: torch.Tensor) -> Tables:
         """The bridge's tables on the device of the logits."""
@@ -180,7 +180,7 @@ class DeviceMarker(Marker):
         return self._tables[key]
 
     def _learn(self) -> set[Continuations]:
-        """Tokenize the candidates that the device reported with their tails; those behind which some were not known."""
+        """Tokenize the candidates that the device reported with their tails; the tails after which some were not known."""
         reported, self._reported = self._reported, None
         tails = [] if reported is None else [(text.written.tail, found) for text, found in reported.candidates()]
         learnt, left = set(), STEP_TEXT

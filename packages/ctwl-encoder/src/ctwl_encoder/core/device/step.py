@@ -147,7 +147,7 @@ class DeviceOffers:
     """See :class:`ctwl_encoder.core.text_state.Offers`: those of a row whose candidates stay on the device.
 
     Attributes:
-        planned: the row's places.
+        row: the row's places.
         likely: the probabilities of the step.
         number: row of ``likely``.
         inside: membership in the halves of the step; None where the proxy was not asked.
@@ -155,21 +155,21 @@ class DeviceOffers:
             the proxy was not asked.
     """
 
-    planned: PlacesOfRow
+    row: PlacesOfRow
     likely: Later
     number: int
     inside: Later | None = None
     halves: Mapping[Path, int] | None = None
 
     def __len__(self) -> int:
-        return sum(map(bool, self.planned.places)) if self.halves is None else len(self.halves)
+        return sum(map(bool, self.row.places)) if self.halves is None else len(self.halves)
 
     def mark(
         self, path: Path, index: int, token: int, written: int, previous: WrittenPosition | None
     ) -> WrittenPosition | None:
         """See :meth:`ctwl_encoder.core.text_state.Offers.mark`."""
         try:
-            place = self.planned.places[self.planned.paths.index(path)]
+            place = self.row.places[self.row.paths.index(path)]
         except ValueError:
             return None
         if place is None or (self.halves is not None and path not in self.halves):

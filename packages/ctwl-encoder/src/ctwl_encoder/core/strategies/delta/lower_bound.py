@@ -27,7 +27,7 @@ class LowerBound:
     """A lower bound on each token's probability under ``delta`` that does not depend on the proxy.
 
     A token's probability is least where it is the first token outside ``V``: all tokens that rank before it gain, those
-    behind it do not. The bounds of all tokens are a part of the marked distribution that is known without the proxy.
+    after it do not. The bounds of all tokens are a part of the marked distribution that is known without the proxy.
     To draw from the marked distribution, draw from this part with probability ``mass``, and otherwise from the rest of
     the marked distribution (a maximal coupling over all weights that the proxy may give).
 
