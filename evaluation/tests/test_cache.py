@@ -32,7 +32,7 @@ def test_what_is_kept_depends_on_the_code_that_makes_it(monkeypatch: pytest.Monk
     monkeypatch.setattr(Path, "read_bytes", noted)
     digest.cache_clear()
     sources()
-    assert {"shared/prompts.py", "shared/texts.py", "core/strategies.py", "ctwl_protocol/hashing.py"} <= read
+    assert {"shared/prompts.py", "shared/texts.py", "strategies/traits.py", "ctwl_protocol/hashing.py"} <= read
     read.clear()
     digest.cache_clear()
     kept_rivals(open_weigher("org.ctwl.toy.1"), np.arange(9))

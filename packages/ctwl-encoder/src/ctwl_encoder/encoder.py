@@ -75,6 +75,11 @@ class Generation:
 class Encoder:
     """A provider's model together with a profile's proxy.
 
+    >>> encoder = Encoder.open()
+    >>> (written,) = encoder.generate("The harvest this year", provider=42, version=3, max_new_tokens=200)
+    >>> written.beacon.provider, written.strategy
+    (42, <Strategy.UNBIASED: 'unbiased'>)
+
     Attributes:
         model: a causal LM of transformers.
         tokenizer: a copy of its tokenizer that pads on the left.
@@ -171,7 +176,7 @@ class Encoder:
             # tokens.
             processor = CTWLLogitsProcessor(self.bridge, payloads, **asked.marking)
             seeded = asked.model_copy(update={"seed": seed})
-            rows = self._run(self._tokenize(prompts, asked.max_new_tokens), processor, seeded, progress)
+            rows = self.run(self.tokenize(prompts, asked.max_new_tokens), processor, seeded, progress)
             carried = processor.payloads[:: len(processor.payloads) // len(records)]  # beams share one
             return [self._generation(*each, processor) for each in zip(rows, records, carried, strict=True)]
 
@@ -191,9 +196,7 @@ class Encoder:
             _warn_of_faint_texts(written)
         return written
 
-    def _tokenize(
-        self, prompts: Sequence[str], max_new_tokens: int, *, special: bool = True
-    ) -> dict[str, torch.Tensor]:
+    def tokenize(self, prompts: Sequence[str], max_new_tokens: int, *, special: bool = True) -> dict[str, torch.Tensor]:
         """The prompts as one batch, padded on the left: int64 ``input_ids`` and ``attention_mask`` (rows, length).
 
         Args:
@@ -216,7 +219,7 @@ class Encoder:
             )
         return {name: batch[name] for name in ("input_ids", "attention_mask")}
 
-    def _run(
+    def run(
         self,
         batch: dict[str, torch.Tensor],
         processor: LogitsProcessor,
@@ -228,8 +231,8 @@ class Encoder:
         """The ids that the model writes, without the prompts: int64 (rows, tokens).
 
         Args:
-            batch: of :meth:`_tokenize`.
-            processor: runs behind temperature and top-p.
+            batch: of :meth:`tokenize`.
+            processor: runs after temperature and top-p.
             options: how tokens are chosen.
             progress: called after each step with the number of tokens so far.
             before: run before temperature and top-p.

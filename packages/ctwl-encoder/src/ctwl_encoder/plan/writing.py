@@ -99,7 +99,7 @@ class Writer:
         self._beacons = [
             Beacon(provider, version, int(nonce)) for group in self._nonces(len(prompts)) for nonce in group
         ]
-        encoder._tokenize(self._prompts, options.max_new_tokens, special=not chat)
+        encoder.tokenize(self._prompts, options.max_new_tokens, special=not chat)
 
     def _nonces(self, groups: int) -> NDArray[np.int64]:
         """A nonce for each text: int64 (groups, GROUP). Without sampling, texts with one nonce are the same text."""
@@ -168,9 +168,9 @@ class Writer:
             payloads = [Payload((beacon.code,)) for beacon in beacons if beacon]
             mark = CTWLLogitsProcessor(encoder.bridge, payloads, **options.marking)
         recorder = Recorder(mark, options.decoding, encoder.model.device)
-        batch = encoder._tokenize(prompts, options.max_new_tokens, special=not self._chat)
+        batch = encoder.tokenize(prompts, options.max_new_tokens, special=not self._chat)
         began = time.perf_counter()
-        ids = encoder._run(batch, recorder.behind, options, progress, before=[recorder.before])
+        ids = encoder.run(batch, recorder.behind, options, progress, before=[recorder.before])
         others = time.perf_counter() - began - recorder.marking - recorder.measuring
         measured = recorder.steps(ids[:, -1])
         texts = [

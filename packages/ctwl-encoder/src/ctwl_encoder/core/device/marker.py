@@ -180,7 +180,7 @@ class DeviceMarker(Marker):
         return self._tables[key]
 
     def _learn(self) -> set[Continuations]:
-        """Tokenize the candidates that the device reported with their tails; the tails after which some were not known."""
+        """Tokenize the candidates that the device reported with their tails; the tails where some were not known."""
         reported, self._reported = self._reported, None
         tails = [] if reported is None else [(text.written.tail, found) for text, found in reported.candidates()]
         learnt, left = set(), STEP_TEXT
