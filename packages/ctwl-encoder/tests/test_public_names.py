@@ -1,9 +1,13 @@
 """What the wheel promises to export: a change here is a change of the interface."""
 
+import doctest
 import subprocess
 import sys
 
-import ctwl_encoder
+import pytest
+
+import ctwl_decoder.decoder
+import ctwl_encoder.encoder
 
 
 def test_the_exported_names() -> None:
@@ -28,3 +32,10 @@ def test_what_is_refused_is_refused_before_torch_is_loaded() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "[2, 2, 2] False", done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("module", [ctwl_encoder.encoder, ctwl_decoder.decoder], ids=["Encoder", "Decoder"])
+def test_the_examples_of_the_docstrings_run(module: object) -> None:
+    found = doctest.testmod(module)  # type: ignore[arg-type]
+    assert found.attempted >= 2 and not found.failed

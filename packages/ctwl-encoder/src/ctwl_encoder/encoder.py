@@ -76,7 +76,7 @@ class Encoder:
     """A provider's model together with a profile's proxy.
 
     >>> encoder = Encoder.open()
-    >>> (written,) = encoder.generate("The harvest this year", provider=42, version=3, max_new_tokens=200)
+    >>> (written,) = encoder.generate("The harvest this year", provider=42, version=3, max_new_tokens=150, seed=1)
     >>> written.beacon.provider, written.strategy
     (42, <Strategy.UNBIASED: 'unbiased'>)
 
