@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from ctwl_encoder import Encoder
-from ctwl_protocol.proxy import Weigher
+from ctwl_protocol.proxy import open_proxy
 
-from ..shared.experiment import OFFLINE, Options, Result, experiment, tracked
+from ..shared.experiment import OFFLINE, VANILLA, Options, Result, experiment, tracked
 from ..shared.measures import rate
 from ..shared.prompts import generated
 from ..shared.readers import likeliest, reader
@@ -34,7 +34,7 @@ MODES: dict[str, dict[str, Any]] = {
     "unbiased, T = 1, repeats skipped": {"strategy": "unbiased", "skip_repeats": True},
     "unbiased, T = 0.7": {"strategy": "unbiased", "temperature": 0.7},
     "unbiased, top-p 0.9": {"strategy": "unbiased", "top_p": 0.9},
-    "vanilla, delta 2, T = 1": {"strategy": "vanilla", "delta": 2.0},
+    "vanilla, delta 2, T = 1": {"strategy": "delta", "delta": 2.0},
 }  # fmt: skip
 
 
@@ -42,14 +42,15 @@ MODES: dict[str, dict[str, Any]] = {
 def main(options: Options) -> Result:
     """Run the experiment."""
     encoder, decoder = Encoder.open("smollm2", OFFLINE), reader()
-    vanilla = reader(Weigher(decoder.profile.vanilla(), decoder.tokenizer))
+    twin = open_proxy(VANILLA)
+    vanilla = Encoder(encoder.model, encoder.tokenizer, twin), reader(twin)
     measured = {}
     for name, mode in tracked(list(MODES.items()), "modes"):
+        writer, its = vanilla if name.startswith("vanilla") else (encoder, decoder)
         written = generated(
-            encoder, options.texts, options.tokens, batch=options.texts, seed=options.seed, beacon=lambda _: (77, 5),
+            writer, options.texts, options.tokens, batch=options.texts, seed=options.seed, beacon=lambda _: (77, 5),
             **mode,
         )  # fmt: skip
-        its = vanilla if name.startswith("vanilla") else decoder
         reports = [its.decode(generation.text) for generation in written]
         exact = [likeliest(r) == g.beacon.code for r, g in zip(reports, written, strict=True)]
         measured[name] = {

@@ -49,7 +49,6 @@ def test_the_proxy_weighs_as_the_profile_says(proxy: Proxy) -> None:
     windows = np.array([[84, 104, 101, 32], [0, 255, 1, 2]])
     assert (proxy.weights(windows) == toy_weights(windows, 256)).all()
     assert proxy.weights(windows[:0]).shape == (0, 256)
-    assert (proxy.vanilla().weights(windows) == 1).all()
 
 
 def test_special_ids_weigh_nothing_under_the_second_toy_profile() -> None:

@@ -15,7 +15,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +22,7 @@ from numpy.typing import NDArray
 from ctwl_protocol import Profile, hashing
 from ctwl_protocol.bridge import Bridge, Path
 from ctwl_protocol.partition import kernel
-from ctwl_protocol.proxy import LaterProxy
+from ctwl_protocol.proxy import Proxy
 from ctwl_protocol.records import slots
 
 from ..errors import ExtraMissing
@@ -33,9 +32,6 @@ from .offers import BranchOffer, BranchOffers, Half, HalfKey
 from .payload import Payload, Place, Seeds
 from .strategies import Decoding, Lots, Strategy, add_delta, check_sigma, multiply, probabilities
 from .text_state import TextState
-
-if TYPE_CHECKING:
-    from ctwl_protocol.proxy import Proxy
 
 __all__ = ["Marker", "prefixes_and_seeds"]
 
@@ -106,8 +102,8 @@ class Marker:
         self._uniform = uniform
         own = bridge.proxy.profile
         self.profile: Profile = own.vanilla() if strategy.traits.vanilla else own
+        self._proxy = Proxy(self.profile, bridge.proxy.tokenizer) if strategy.traits.vanilla else bridge.proxy
         check_sigma(strategy, self.profile)
-        self._proxy: Proxy | None = None
         self._offered: list[TextState] = []
         profile, cached = self.profile, lru_cache(maxsize=1 << 16)  # by hand: only speed and memory depend on it
         self._seeds = Seeds(profile)
@@ -137,24 +133,22 @@ class Marker:
         bits = self.profile.code_bits * (1 if layout is None else layout.codes)
         return expected_log2_p(text.last, bits, self.strategy, text.fresh, own=self.bridge.own)
 
-    def open_proxy(self) -> Proxy:
-        """The proxy that weighs the vocabulary for ``delta`` and ``vanilla``; opened at the first call.
+    def load(self) -> None:
+        """Open the proxy LM, if the strategy asks it and it is not open.
 
         Raises:
             ExtraMissing: torch and transformers are not installed.
             CTWLError: see :func:`ctwl_protocol.proxy.open_proxy`.
         """
-        if self._proxy is None:
-            proxy = cast("Proxy | LaterProxy", self.bridge.proxy)  # the bridge of a reader marks nothing
-            try:
-                proxy = proxy.open() if isinstance(proxy, LaterProxy) else proxy
-            except ImportError as error:
-                raise ExtraMissing(
-                    f"{self.strategy} asks the proxy LM, which needs {error.name or error}; install it with: "
-                    "pip install 'ctwl-encoder[torch]'. unbiased and gumbel need none"
-                ) from error
-            self._proxy = proxy.vanilla() if self.strategy.traits.vanilla else proxy
-        return self._proxy
+        if self.strategy.keeps_distribution:
+            return
+        try:
+            self._proxy.load_for_writing()
+        except ImportError as error:
+            raise ExtraMissing(
+                f"{self.strategy} asks the proxy LM, which needs {error.name or error}; install it with: "
+                "pip install 'ctwl-encoder[torch]'. unbiased and gumbel need none"
+            ) from error
 
     def mark(self, texts: Sequence[TextState], logits: NDArray[np.float32]) -> dict[int, NDArray[np.float32]]:
         """Mark the next token of each row under a strategy that adds ``delta``.
@@ -323,8 +317,9 @@ class Marker:
         keys = [key for key in keys if not self._halves[key]]
         if not keys:
             return
+        self.load()
         prefixes, seeds = prefixes_and_seeds(keys)
-        for rows, weights in self.open_proxy().batches(prefixes):
+        for rows, weights in self._proxy.batches(prefixes):
             insides = kernel.members(weights, seeds[rows], self.profile.sigma)
             for key, inside, row in zip(keys[rows], insides, weights, strict=True):
                 self._halves[key] = Half(inside, row.copy())

@@ -132,7 +132,7 @@ class DeviceMarker(Marker):
                 text that comes to this tail.
 
         Raises:
-            CTWLError: ``delta``, see :meth:`open_proxy`.
+            CTWLError: ``delta``, see :meth:`load`.
         """
         self._learn()
         self._release()
@@ -229,7 +229,7 @@ class DeviceMarker(Marker):
         """Membership in some halves, at least one: bool (halves, |V|). The proxy is asked where it is not known yet."""
         new = [key for key in keys if key not in self._members]
         if new:
-            proxy, (prefixes, seeds) = self.open_proxy(), prefixes_and_seeds(new)
+            proxy, (prefixes, seeds) = self._proxy, prefixes_and_seeds(new)
             for start in range(0, len(new), proxy.batch_size):
                 part = slice(start, start + proxy.batch_size)
                 weights = proxy.weights_on_device(prefixes[part])
