@@ -41,7 +41,7 @@ def gpt2(gpt2_tokenizer_files: dict[str, Path]) -> Proxy:
     from ctwl_protocol import get_profile
     from ctwl_protocol.proxy import Proxy, ProxyTokenizer
 
-    profile = get_profile("org.ctwl.gpt2.1").vanilla()
+    profile = get_profile("org.ctwl.gpt2.vanilla.1")
     files = gpt2_tokenizer_files
     return Proxy(profile, ProxyTokenizer(profile.tokenizer, files["vocab.json"], files["merges.txt"]))
 

@@ -55,7 +55,10 @@ try:
 except ExtraMissing as error:
     print(error)
 """
-    assert "pip install 'ctwl-encoder[torch]'" in run(code)
+    assert run(code) == (
+        "delta asks the proxy LM, which needs torch; install it with: pip install 'ctwl-encoder[torch]'. unbiased and "
+        "gumbel need none"
+    )
 
 
 def test_the_command_says_what_to_install() -> None:

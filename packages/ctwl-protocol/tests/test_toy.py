@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ctwl_protocol import Profile, get_profile, published_names
 from ctwl_protocol.errors import ProxyDigestMismatch
 from ctwl_protocol.partition.toy import toy_weights
-from ctwl_protocol.profile import TOY, TOYS, UniformProxy
+from ctwl_protocol.profile import TOY, TOYS
 from ctwl_protocol.proxy import Proxy, find_files, open_proxy
 from ctwl_protocol.proxy.gguf import tokenizer_bytes
 from ctwl_protocol.text.normalization import normalize
@@ -83,7 +83,6 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
 
 def test_only_profiles_with_a_proxy_lm_have_a_published_twin() -> None:
     assert [name for name in published_names() if "toy" in name] == list(TOYS)
-    assert isinstance(get_profile(TOY).vanilla().proxy, UniformProxy)
 
 
 def test_a_private_profile_may_have_toy_weights() -> None:
