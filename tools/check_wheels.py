@@ -143,8 +143,8 @@ def check_extras(there: Environment, folder: Path) -> None:
     there.run(
         "python",
         "-c",
-        "from ctwl_decoder.apps.serve import app; from ctwl_protocol.proxy import open_weigher; "
-        f"app.create_app(open_weigher('{PROFILE}'))",
+        "from ctwl_decoder.apps.serve import app; from ctwl_protocol.proxy import open_proxy; "
+        f"app.create_app(open_proxy('{PROFILE}'))",
     )
     (there.home / "texts.jsonl").write_text('{"text": "Too short."}\n{"text": 7}\n')
     files = ("texts.jsonl", "--out", "found.parquet")

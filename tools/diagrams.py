@@ -65,7 +65,7 @@ DIAGRAMS = {
         },
         (
             ("text", "tokens", "text.tokens|1 to 3"),
-            ("tokens", "rivals", "proxy.weigher|4"),
+            ("tokens", "rivals", "proxy.runner|4"),
             ("rivals", "scores", "statistics.scores|5"),
             ("scores", "candidates", "search.windows, 6 and 7"),
             ("candidates", "records", "search.records|10.4"),

@@ -39,7 +39,7 @@ def parts(vector: Vector) -> tuple[Any, Any, SearchPlan, RecordReader]:
         units: Any = light_units(profile, variant.positions)
     else:
         seeds = permutations(profile, variant.positions.contexts)
-        rivals = decoder.weigher.rivals(variant.ids)
+        rivals = decoder.proxy.rivals(variant.ids)
         units = position_scores(rivals, profile.prefix_length, seeds, profile.sigma)
     return variant, units, plan, RecordReader(profile)
 

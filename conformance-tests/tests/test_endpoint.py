@@ -28,19 +28,19 @@ def wanted(profile: str = OFFLINE, layout: int = 1, tokens: int = 110) -> Encode
 
 
 @pytest.mark.slow
-def test_the_small_endpoint_writes_what_the_decoder_reads(fast_proxy: Proxy) -> None:
+def test_the_small_endpoint_writes_what_the_decoder_reads(offline_proxy: Proxy) -> None:
     from ctwl_conformance.adapter.server import application
     from ctwl_decoder import Decoder
     from ctwl_encoder import Encoder
     from ctwl_encoder.models import load_model
-    from ctwl_protocol.proxy import open_weigher
+    from ctwl_protocol.proxy import open_proxy
 
-    app = application(Encoder(*load_model("smollm2"), fast_proxy), "smollm2")
+    app = application(Encoder(*load_model("smollm2"), offline_proxy), "smollm2")
     with TestClient(app, base_url="http://testserver/v1/") as client:
         encoder = EndpointEncoder("", OFFLINE, client=client)
         assert encoder.start().name == "endpoint smollm2"
         request = wanted()
-        report = Decoder(open_weigher(OFFLINE)).decode(encoder.encode(request).text)
+        report = Decoder(open_proxy(OFFLINE)).decode(encoder.encode(request).text)
         assert report.record is not None
         assert (report.detected, report.record.fields) == (True, request.record.fields)
         body = {"model": "smollm2", "prompt": "a", "vllm_xargs": {"ctwl_codes": [1 << 20]}}

@@ -35,7 +35,7 @@ from ctwl_decoder.errors import OptionOutOfRange
 from ctwl_protocol import get_profile
 from ctwl_protocol.errors import ProxyNotFound, TokenOutOfRange
 from ctwl_protocol.profile import TOY, TOYS
-from ctwl_protocol.proxy import Proxy, Weigher, open_weigher
+from ctwl_protocol.proxy import Proxy
 from ctwl_protocol.text.blocks import blocks_of
 
 ROOT = Path(__file__).parents[2]
@@ -116,23 +116,23 @@ def test_the_specification_names_their_sizes() -> None:
     assert f"{PLACES} places" in part and f"the {HEAVIEST} tokens" in part
 
 
-def wrongly(numeric: Numeric, weigher: Weigher, weights: Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]) -> float:
+def wrongly(numeric: Numeric, proxy: Proxy, weights: Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]) -> float:
     """The distance of a runtime that weighs the vocabulary another way."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(weigher, "weights", weights)
-        return float(numeric.variation(*weigh(weigher, numeric.questions)))
+        patch.setattr(proxy, "weights_at", weights)
+        return float(numeric.variation(*weigh(proxy, numeric.questions)))
 
 
 @pytest.mark.slow
 def test_the_offline_proxy_is_near_and_one_that_is_wrong_is_not(offline_proxy: Proxy) -> None:
-    numeric, weigher = FILES[OFFLINE], open_weigher(OFFLINE)
-    sound, most = weigher.weights, float(numeric.tolerance)
-    assert numeric.variation(*weigh(weigher, numeric.questions)) <= numeric.tolerance * REFERENCE
+    numeric, proxy = FILES[OFFLINE], offline_proxy
+    sound, most = proxy.weights_at, float(numeric.tolerance)
+    assert numeric.variation(*weigh(proxy, numeric.questions)) <= numeric.tolerance * REFERENCE
 
     few = Numeric(OFFLINE, numeric.tolerance, numeric.questions[:2], numeric.weights[:16], numeric.totals[:16])
-    assert wrongly(few, weigher, lambda ids, places: (sound(ids, places) ** (1 / 1.3)).astype(np.uint32)) > most
-    before = np.arange(-weigher.profile.prefix_length, 0)
-    assert wrongly(few, weigher, lambda ids, places: offline_proxy.weights(ids[places[:, None] + before])) > most
+    assert wrongly(few, proxy, lambda ids, places: (sound(ids, places) ** (1 / 1.3)).astype(np.uint32)) > most
+    before = np.arange(-proxy.profile.prefix_length, 0)
+    assert wrongly(few, proxy, lambda ids, places: proxy.weights(ids[places[:, None] + before])) > most
 
 
 @pytest.fixture
@@ -174,7 +174,7 @@ def test_a_profile_whose_proxy_is_not_installed_is_left_out(
     def missing(*_: object, **__: object) -> None:
         raise ProxyNotFound("it is nowhere; fetch it")
 
-    monkeypatch.setattr("ctwl_protocol.proxy.open_weigher", missing)
+    monkeypatch.setattr("ctwl_protocol.proxy.open_proxy", missing)
     assert main(["generate", str(tmp_path)]) == 0
     assert main(["generate", "--check", str(tmp_path)]) == 0
     told = capsys.readouterr().out

@@ -47,7 +47,7 @@ def test_a_text_is_the_same_every_time_and_its_own_normal_form(decoder: Decoder)
     texts = [write_toy(record, 60, seed) for seed in (0, 0, 1)]
     assert texts[0] == texts[1] != texts[2]
     assert all(text == normalize(text) and text.isascii() and text.isprintable() for text in texts)
-    assert decoder.weigher.tokenizer.encode(texts[0]).tolist() == list(texts[0].encode())
+    assert decoder.proxy.tokenizer.encode(texts[0]).tolist() == list(texts[0].encode())
 
 
 def test_texts_may_have_a_smaller_alphabet(decoder: Decoder) -> None:
@@ -62,7 +62,7 @@ def test_what_nobody_marked_shows_nothing(decoder: Decoder) -> None:
 
 def test_a_registered_provider_needs_less_evidence_and_others_hardly_more(decoder: Decoder) -> None:
     trusted = bundled()
-    alike = Decoder(decoder.weigher, registry=trusted.without_entries())
+    alike = Decoder(decoder.proxy, registry=trusted.without_entries())
     codes = 64 * len(trusted.registry.beacons())
     assert (5, 1) in trusted.registry.beacons() and (700, 9) not in trusted.registry.beacons()
     for provider, version, factor in ((5, 1, 2 * codes / 2**20), (700, 9, 2)):

@@ -29,7 +29,7 @@ def measured(writer: Writer, recipe: Recipe, plain: NDArray[np.float64]) -> dict
     """Success at each length, and NLL beside that of plain texts from the same prompts."""
     written = writer.texts(recipe, len(plain))
     return {
-        **rates([read(writer.weigher, recipe, text, LENGTHS) for text in written], LENGTHS),
+        **rates([read(writer.proxy, recipe, text, LENGTHS) for text in written], LENGTHS),
         "mean NLL": round(float(mean_nll(written).mean()), 4),
         **beside(mean_nll(written), plain),
     }

@@ -104,7 +104,7 @@ def main(options: Options) -> Result:
     for method, delta in tracked(points, "curves"):
         recipe = Recipe(method, delta, **shared)
         texts = writer.texts(recipe, options.texts)
-        outcomes = [read(writer.weigher, recipe, text, lengths) for text in texts]
+        outcomes = [read(writer.proxy, recipe, text, lengths) for text in texts]
         for i, length in enumerate(lengths):
             exact = np.array([outcome[i].exact for outcome in outcomes])
             right[method, length].append(exact)

@@ -52,7 +52,7 @@ def main(options: Options) -> Result:
     """Run the experiment."""
     writer = Writer()
     rng = np.random.default_rng(options.seed)
-    by_people = passages(writer.weigher.tokenizer, options.files, options.passages, rng, max(LENGTHS), max(LENGTHS))
+    by_people = passages(writer.proxy.tokenizer, options.files, options.passages, rng, max(LENGTHS), max(LENGTHS))
     human = [Text(text, -1, [], [], [], []) for text in by_people]
     shared: dict[str, Any] = {"tokens": max(LENGTHS), "seed": options.seed, "batch": options.batch}
     plain = writer.texts(Recipe("plain", **shared), options.texts)
@@ -61,7 +61,7 @@ def main(options: Options) -> Result:
         recipe = Recipe(**method, **shared)
         kinds = {"marked": writer.texts(recipe, options.texts), "plain": plain, "human": human}
         outcomes = {
-            kind: [read(writer.weigher, recipe, text, LENGTHS) for text in texts] for kind, texts in kinds.items()
+            kind: [read(writer.proxy, recipe, text, LENGTHS) for text in texts] for kind, texts in kinds.items()
         }
         for i, length in enumerate(LENGTHS):
             found = {kind: [of_text[i] for of_text in each] for kind, each in outcomes.items()}

@@ -23,7 +23,7 @@ import numpy as np
 import torch
 from transformers import LogitsProcessorList
 
-from ctwl_protocol.proxy import load_proxy_model
+from ctwl_protocol.proxy.model import load_proxy_model
 
 from ..shared.experiment import Options, Result, experiment, tracked
 from ..shared.measures import beside, rate
@@ -49,7 +49,7 @@ class Scheme(NamedTuple):
 
 def ours(writer: Writer, recipe: Recipe) -> tuple[Scheme, Scheme]:
     """This project's encoder, with its decoder and with the paper's."""
-    decoder, proxy = reader(writer.weigher), writer.proxy
+    decoder, proxy = reader(writer.proxy), writer.proxy
 
     def as_the_paper_reads(text: str) -> int:
         return best_of(proxy, hits(proxy, proxy.tokenizer.encode(text))).code

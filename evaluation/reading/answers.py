@@ -19,7 +19,7 @@ import numpy as np
 from ctwl_decoder import Decoder, Report
 from ctwl_decoder.reading_model import ReadingModel
 from ctwl_encoder import Encoder, Generation
-from ctwl_protocol.proxy import open_proxy, open_weigher
+from ctwl_protocol.proxy import open_proxy
 
 from ..shared import real_models
 from ..shared.cache import recalled, sources
@@ -39,7 +39,7 @@ OWN = "model that wrote it"
 def written(options: Options, temperature: float, top_p: float) -> list[tuple[str, Generation]]:
     """Prompts and what the model answered to each."""
     model, tokenizer = real_models.load(MODEL)
-    encoder = Encoder(model, tokenizer, open_proxy(OFFLINE, lazy=True))
+    encoder = Encoder(model, tokenizer, open_proxy(OFFLINE))
     prompts = real_models.chat(MODEL, json.loads(QUESTIONS.read_text(encoding="utf-8"))[: options.questions])
     tokens = options.tokens * 3 // 2  # the model's tokens may be shorter than the proxy's
     found: list[tuple[str, Generation]] = []
@@ -68,7 +68,7 @@ def ways(decoder: Decoder, own: ReadingModel) -> Iterator[tuple[str, Callable[[s
 
     def by_own_model(prompt: str, text: str, *, known: bool) -> Report:
         own.prompt = prompt if known else None
-        return Decoder(decoder.weigher, reading_model=own, registry=decoder.registry).decode(text, score="whole")
+        return Decoder(decoder.proxy, reading_model=own, registry=decoder.registry).decode(text, score="whole")
 
     yield "default", lambda _, text: decoder.decode(text)
     yield "light alone", lambda _, text: decoder.decode(text, score="light")
@@ -80,8 +80,8 @@ def ways(decoder: Decoder, own: ReadingModel) -> Iterator[tuple[str, Callable[[s
 @experiment(quick={"questions": 2, "own": 1, "tokens": 60}, questions=64, own=24, tokens=200, batch=32, seed=1)
 def main(options: Options) -> Result:
     """Run the experiment."""
-    decoder = Decoder(open_weigher(OFFLINE))
-    own = ReadingModel(*real_models.load(MODEL), decoder.weigher, MODEL)
+    decoder = Decoder(open_proxy(OFFLINE))
+    own = ReadingModel(*real_models.load(MODEL), decoder.proxy, MODEL)
     rows: list[dict[str, Any]] = []
     for temperature, top_p in SETTINGS:
         write = partial(written, options, temperature, top_p)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ctwl_protocol.proxy import open_weigher
+from ctwl_protocol.proxy import open_proxy
 
 from ..shared.cache import recalled, sources
 from ..shared.experiment import Options, Result, experiment, tracked
@@ -28,13 +28,13 @@ from ..shared.transplant import PAIRS, encoder_of, profile_of, transplant
 
 def measured(pair: tuple[str, str], folder: Path, strategy: str, options: Options) -> Result:
     """One row of the table: a pair of families (the provider's, the proxy's) and a strategy."""
-    encoder, weigher = encoder_of(*pair, folder), open_weigher(**profile_of(pair[1], folder))
+    encoder, proxy = encoder_of(*pair, folder), open_proxy(**profile_of(pair[1], folder))
     tokens = getattr(options, strategy)
     length = round(1.2 * tokens)  # a provider's tokens may be shorter than the proxy's
     asked: dict[str, Any] = {"batch": options.batch, "seed": options.seed, "strategy": strategy}
     write = partial(generated, encoder, options.texts, length, **asked)
     written = recalled(write, "bridge", sources(), pair, options.texts, length, asked)
-    found = [seen(weigher, generation, tokens) for generation in tracked(written, "reading")]
+    found = [seen(proxy, generation, tokens) for generation in tracked(written, "reading")]
     marked = sum(generation.marked for generation in written)
     return {
         "provider's vocabulary": pair[0],

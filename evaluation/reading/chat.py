@@ -97,7 +97,7 @@ def own_end(text: Text) -> int:
 def answer(decoder: Decoder, recipe: Recipe, text: Text, lengths: Sequence[int]) -> Answer:
     """Read an answer."""
     end, found = own_end(text), decoder.decode(text.text).code == text.code
-    *by_length, at_end = (outcome.found for outcome in read(decoder.weigher, recipe, text, [*lengths, end]))
+    *by_length, at_end = (outcome.found for outcome in read(decoder.proxy, recipe, text, [*lengths, end]))
     return Answer(text, found, by_length, end, at_end)
 
 
@@ -132,7 +132,7 @@ def main(options: Options) -> Result:
     """Run the experiment."""
     lengths = [length for length in LENGTHS if length <= options.tokens]
     writer = Writer()
-    decoder, asked = reader(writer.weigher), prompts(writer, options.each)
+    decoder, asked = reader(writer.proxy), prompts(writer, options.each)
     kinds = [kind for kind, some in asked.items() for _ in some]
     rows: list[dict[str, Any]] = []
     for temperature, top_p in SETTINGS:

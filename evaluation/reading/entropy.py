@@ -45,7 +45,7 @@ def main(options: Options) -> Result:
                 "sampling": name,
                 "entropy of the model": round(float(np.mean([np.mean(text.entropy) for text in texts])), 3),
                 "entropy of the choice": mean_choice(texts),
-                **needed(writer.weigher, recipe, texts, lengths),
+                **needed(writer.proxy, recipe, texts, lengths),
             }
         )
     return {"rows": rows}

@@ -22,7 +22,7 @@ from ctwl_decoder.statistics.scores import NAT, Score
 from ctwl_encoder import Encoder
 from ctwl_protocol import hashing
 from ctwl_protocol.partition.reference import Sigma
-from ctwl_protocol.proxy import Rivals, Weigher
+from ctwl_protocol.proxy import Proxy, Rivals
 
 from ..shared.experiment import OFFLINE, Options, Result, experiment
 from ..shared.readers import scored_positions
@@ -45,16 +45,16 @@ def main(options: Options) -> Result:
         min_new_tokens=options.tokens, max_new_tokens=options.tokens,
     )  # fmt: skip
     first, whole = decoder.analyse(written.text), decoder.analyse(written.text, score=Score.HALF)
-    weigher, code = decoder.weigher, written.beacon.code
-    ids = weigher.tokenizer.encode(written.text)
-    marks = scored_positions(weigher, ids)[Score.HALF]
+    proxy, code = decoder.proxy, written.beacon.code
+    ids = proxy.tokenizer.encode(written.text)
+    marks = scored_positions(proxy, ids)[Score.HALF]
     return {
         "text": written.text,
         "code": code,
         "report": first.report.model_dump(mode="json"),
         "p_value by the proxy LM": whole.report.p_value,
         "tokens": pieces_of(whole, first),
-        "position": position_of(weigher, ids, marks, code),
+        "position": position_of(proxy, ids, marks, code),
         "growth": growth_of(marks, code, code_space(decoder.profile)),
     }
 
@@ -88,16 +88,16 @@ def half_of(rivals: Rivals, at: int, seed: np.uint32, sigma: Sigma) -> tuple[NDA
     return inside, max(sigma[0] / sigma[1], float((before + mass)[inside].max(initial=0)))
 
 
-def position_of(weigher: Weigher, ids: NDArray[np.int64], marks: ScoredPositions, code: int) -> dict[str, Any]:
+def position_of(proxy: Proxy, ids: NDArray[np.int64], marks: ScoredPositions, code: int) -> dict[str, Any]:
     """The first position at which the likeliest token is outside the half, and a likely one inside it was written.
 
     Args:
-        weigher: the proxy LM.
+        proxy: the proxy LM.
         ids: the text's tokens.
         marks: its positions, scored.
         code: the text's code.
     """
-    profile, tokenizer, rivals = weigher.profile, weigher.tokenizer, weigher.rivals(ids)
+    profile, tokenizer, rivals = proxy.profile, proxy.tokenizer, proxy.rivals(ids)
     colours = hashing.code_colours(marks.seeds, np.full(len(marks), code, dtype=np.uint32), profile.colours)
     seeds = permutations(profile, marks.pairs[:, :-1])
     for at, colour in enumerate(colours.tolist()):

@@ -21,7 +21,7 @@ from ctwl_decoder.search.plan import SCORE_SHARES
 from ctwl_decoder.statistics.code_scores import code_space, score_all
 from ctwl_decoder.statistics.null import null_of
 from ctwl_decoder.statistics.scored_positions import ScoreTable
-from ctwl_protocol.proxy import Proxy, Weigher, open_proxy, open_weigher
+from ctwl_protocol.proxy import Proxy, open_proxy
 
 from ..shared.experiment import OFFLINE, Options, Result, experiment, tracked
 from ..shared.human import passages
@@ -30,10 +30,10 @@ from ..shared.paper import THRESHOLD, best_of, hits
 from ..shared.readers import scored_positions
 
 
-def judge(weigher: Weigher, text: str, rng: np.random.Generator) -> dict[str, float]:
+def judge(proxy: Proxy, text: str, rng: np.random.Generator) -> dict[str, float]:
     """The p-values of one passage."""
-    profile = weigher.profile
-    scored, codes = scored_positions(weigher, weigher.tokenizer.encode(text)), code_space(profile)
+    profile = proxy.profile
+    scored, codes = scored_positions(proxy, proxy.tokenizer.encode(text)), code_space(profile)
     code, u = int(rng.integers(profile.codes)), float(rng.random())
     randomised, reported = {}, []
     for score, share in SCORE_SHARES.items():
@@ -76,11 +76,11 @@ def summary(rows: list[dict[str, float]]) -> dict[str, Any]:
 @experiment(quick={"passages": 4}, takes="human", passages=210, seed=1)
 def main(options: Options) -> Result:
     """Run the experiment."""
-    weigher, proxy, rng = open_weigher(OFFLINE), open_proxy(OFFLINE, fast=True), np.random.default_rng(options.seed)
-    texts = passages(weigher.tokenizer, options.files, options.passages, rng, 100, 200)
-    found = summary([judge(weigher, text, rng) for text in tracked(texts, "passages")])
+    proxy, rng = open_proxy(OFFLINE), np.random.default_rng(options.seed)
+    texts = passages(proxy.tokenizer, options.files, options.passages, rng, 100, 200)
+    found = summary([judge(proxy, text, rng) for text in tracked(texts, "passages")])
     others = [compared(proxy, text) for text in tracked(texts, "for comparison")]
-    lengths = [len(weigher.tokenizer.encode(text)) for text in texts]
+    lengths = [len(proxy.tokenizer.encode(text)) for text in texts]
     return found | {
         "tokens": {"least": min(lengths), "most": max(lengths)},
         "for comparison": {

@@ -41,7 +41,7 @@ from ctwl_decoder.statistics.scored_positions import ScoredPositions, ScoreTable
 from ctwl_decoder.statistics.scores import Score
 from ctwl_decoder.text.tokens import tokenize_variants
 from ctwl_protocol.profile import Profile
-from ctwl_protocol.proxy import Weigher
+from ctwl_protocol.proxy import Proxy
 from ctwl_protocol.registry import load_trusted
 from ctwl_protocol.text.positions import Positions, positions
 
@@ -68,11 +68,11 @@ LEVELS = (0.01, 0.02, 0.05, 0.1, 0.2)
 ALIKE, MIDDLE = "light-rank, all tokens alike", 8
 
 
-def read(weigher: Weigher, text: str, code: int, lengths: Sequence[int]) -> list[dict[str, float]]:
+def read(proxy: Proxy, text: str, code: int, lengths: Sequence[int]) -> list[dict[str, float]]:
     """For each length, by each score: how often a wrong code would score as high as the one that was written."""
-    profile, ids = weigher.profile, weigher.tokenizer.encode(text)
+    profile, ids = proxy.profile, proxy.tokenizer.encode(text)
     cut = positions(ids, profile.prefix_length, profile.context_length)
-    scored: dict[str, ScoredPositions] = dict(scored_positions(weigher, ids).items())
+    scored: dict[str, ScoredPositions] = dict(scored_positions(proxy, ids).items())
     scored |= {score: ScoredPositions.of(profile, cut, units) for score, units in light_units(profile, cut).items()}
     scored[ALIKE] = ScoredPositions.of(profile, cut, alike(profile, cut))
     rows = []
@@ -131,22 +131,22 @@ def passing(scans: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {level: rate(count, max(found, 1)) for level, count in passed.items()}
 
 
-def human(weigher: Weigher, options: Options) -> Result:
+def human(proxy: Proxy, options: Options) -> Result:
     """The p-values of a scan's screen on human text: of all registered codes, of the whole text and of windows."""
     rng, beacons = np.random.default_rng(options.seed), load_trusted().registry.beacons()
     texts = {file.name: file.read_text(encoding="utf-8") for file in options.files} | packaged_kinds()
     by_kind = {kind: text for kind, text in texts.items() if len(text) > 2000}
-    plan = SearchPlan.of(weigher.profile, NO_CODES, alpha=LEVEL, score="light", beacons=beacons)
-    counts = RecordReader(weigher.profile).counts
+    plan = SearchPlan.of(proxy.profile, NO_CODES, alpha=LEVEL, score="light", beacons=beacons)
+    counts = RecordReader(proxy.profile).counts
     p_values: dict[str, list[float]] = {}
     for kind, text in tracked(sorted(by_kind.items(), key=lambda item: len(item[1])), "human text"):
         # What a kind with little text lacks, the kinds with more of it make up for.
         left = options.passages - sum(map(len, p_values.values()))
         each = min(-(-left // (len(by_kind) - len(p_values))), max(1, len(text) // 2000))
         sizes = rng.integers(100, 401, each).tolist()
-        passages = cut(weigher.tokenizer, text, sizes, room=min(len(text) // 2, 4000))
-        variants = [tokenize_variants(passage, weigher.tokenizer, weigher.profile) for passage in passages]
-        p_values[kind] = [screen(weigher.profile, each, plan, counts, level=1.0) for each in variants]
+        passages = cut(proxy.tokenizer, text, sizes, room=min(len(text) // 2, 4000))
+        variants = [tokenize_variants(passage, proxy.tokenizer, proxy.profile) for passage in passages]
+        p_values[kind] = [screen(proxy.profile, each, plan, counts, level=1.0) for each in variants]
     every = np.array([p for values in p_values.values() for p in values])
     return {
         "passages": {kind: len(values) for kind, values in p_values.items()},
@@ -162,7 +162,7 @@ def alike(profile: Profile, positions: Positions) -> NDArray[np.int8]:
     return light_scores(Score.LIGHT_RANK, light_ranks(profile, positions), tokens, profile.sigma, size)
 
 
-def bridged(weigher: Weigher, options: Options, lengths: Sequence[int]) -> list[list[dict[str, float]]]:
+def bridged(proxy: Proxy, options: Options, lengths: Sequence[int]) -> list[list[dict[str, float]]]:
     """:func:`read` for texts of a provider with GPT-2's vocabulary, read with SmolLM2's."""
     asked: dict[str, Any] = {"batch": 10, "seed": options.seed, "strategy": "unbiased"}
     length = round(1.2 * options.tokens)  # a provider's tokens may be shorter than the proxy's
@@ -170,7 +170,7 @@ def bridged(weigher: Weigher, options: Options, lengths: Sequence[int]) -> list[
         encoder = encoder_of("gpt2", "smollm2", Path(folder))
     write = partial(generated, encoder, options.bridged, length, **asked)
     written = recalled(write, "light, bridge", sources(), options.bridged, length, asked)
-    return [read(weigher, each.text, each.beacon.code, lengths) for each in tracked(written, "bridge")]
+    return [read(proxy, each.text, each.beacon.code, lengths) for each in tracked(written, "bridge")]
 
 
 @experiment(
@@ -180,17 +180,17 @@ def bridged(weigher: Weigher, options: Options, lengths: Sequence[int]) -> list[
 def main(options: Options) -> Result:
     """Run the experiment."""
     writer, rows = Writer(), list[dict[str, Any]]()
-    weigher, profile = writer.weigher, writer.weigher.profile
+    proxy, profile = writer.proxy, writer.proxy.profile
     registered = len(registered_codes(profile, load_trusted()))
     lengths = sorted({min(options.shorter, options.tokens), options.tokens})
     for name, how in METHODS.items():
         recipe = Recipe(**how, tokens=options.tokens, seed=options.seed, batch=options.batch)
         count = options.cooler if "temperature" in how else options.texts  # less is found there
         texts = tracked(writer.texts(recipe, count), name)
-        found = [read(weigher, text.text, text.code, lengths) for text in texts]
+        found = [read(proxy, text.text, text.code, lengths) for text in texts]
         for length, at_length in zip(lengths, zip(*found, strict=True), strict=True):
             rows.append({"method": name, "tokens": length, **counted(at_length, profile.codes, registered)})
-    for length, at_length in zip(lengths, zip(*bridged(weigher, options, lengths), strict=True), strict=True):
+    for length, at_length in zip(lengths, zip(*bridged(proxy, options, lengths), strict=True), strict=True):
         what = "unbiased, T = 1, through the bridge from GPT-2's vocabulary"
         rows.append({"method": what, "tokens": length, **counted(at_length, profile.codes, registered)})
     files = [(file.name, digest(file)) for file in options.files]
@@ -202,7 +202,7 @@ def main(options: Options) -> Result:
         "screen, of what the whole finds": {
             str(length): passing([row["scan"] for row in rows if row["tokens"] == length]) for length in lengths
         },
-        "human": recalled(partial(human, weigher, options), "light, human", *decided),
+        "human": recalled(partial(human, proxy, options), "light, human", *decided),
     }
 
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from ctwl_encoder import Encoder
-from ctwl_protocol.proxy import Weigher
+from ctwl_protocol.proxy import open_proxy
 
-from ..shared.experiment import OFFLINE, Options, Result, experiment, tracked
+from ..shared.experiment import OFFLINE, VANILLA, Options, Result, experiment, tracked
 from ..shared.measures import rate
 from ..shared.prompts import generated
 from ..shared.readers import likeliest, reader
@@ -42,11 +42,11 @@ MODES: dict[str, dict[str, Any]] = {
 def main(options: Options) -> Result:
     """Run the experiment."""
     encoder, decoder = Encoder.open("smollm2", OFFLINE), reader()
-    twin = Encoder(encoder.model, encoder.tokenizer, encoder.proxy.vanilla())
-    vanilla = reader(Weigher(decoder.profile.vanilla(), decoder.tokenizer))
+    twin = open_proxy(VANILLA)
+    vanilla = Encoder(encoder.model, encoder.tokenizer, twin), reader(twin)
     measured = {}
     for name, mode in tracked(list(MODES.items()), "modes"):
-        writer, its = (twin, vanilla) if name.startswith("vanilla") else (encoder, decoder)
+        writer, its = vanilla if name.startswith("vanilla") else (encoder, decoder)
         written = generated(
             writer, options.texts, options.tokens, batch=options.texts, seed=options.seed, beacon=lambda _: (77, 5),
             **mode,

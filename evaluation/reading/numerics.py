@@ -22,7 +22,8 @@ from ctwl_protocol import Profile, get_profile
 from ctwl_protocol.partition import kernel
 from ctwl_protocol.partition.reference import quantize
 from ctwl_protocol.profile import ProxyModel
-from ctwl_protocol.proxy import ForwardPass, find_files, load_proxy_model, load_tensors, open_weigher
+from ctwl_protocol.proxy import ForwardPass, load_tensors, open_proxy
+from ctwl_protocol.proxy.model import load_proxy_model
 from ctwl_protocol.text.positions import positions
 
 from ..shared.experiment import OFFLINE, Options, Result, experiment, tracked
@@ -46,9 +47,8 @@ def round_layers(model: Any, *, inputs: bool) -> Any:
 
 def reference(profile: Profile, ids: NDArray[np.int64]) -> NDArray[np.float32]:
     """The logits after each token: float32 (tokens, rows)."""
-    proxy, weights = profile.proxy, find_files(profile).weights
-    assert isinstance(proxy, ProxyModel) and weights is not None  # noqa: S101  # it has a model
-    model = ForwardPass(proxy.architecture, load_tensors(proxy, weights))
+    assert isinstance(profile.proxy, ProxyModel)  # noqa: S101  # it has a model
+    model = ForwardPass(profile.proxy.architecture, load_tensors(profile))
     return model.head(model.hidden(ids))
 
 
@@ -73,10 +73,10 @@ WAYS: dict[str, Callable[[Any, NDArray[np.int64]], NDArray[np.float32]]] = {
 @experiment(quick={"positions": 20}, positions=400)
 def main(options: Options) -> Result:
     """Run the experiment."""
-    weigher = open_weigher(OFFLINE)
+    proxy = open_proxy(OFFLINE)
     profile, first = get_profile(OFFLINE), get_profile(OFFLINE).prefix_length
     text = pydoc_data.topics.topics["exceptions"] + pydoc_data.topics.topics["objects"]
-    ids = weigher.tokenizer.encode(text)[: options.positions + first]
+    ids = proxy.tokenizer.encode(text)[: options.positions + first]
     cut = positions(ids, first, profile.context_length)
     seeds = permutations(profile, cut.contexts)
 

@@ -53,7 +53,7 @@ def summary(found: Sequence[tuple[Sequence[object], int]]) -> dict[str, Any]:
 )
 def main(options: Options) -> Result:
     """Run the experiment."""
-    proxy, encoder = open_proxy(OFFLINE, fast=True), Encoder.open("smollm2", OFFLINE)
+    proxy, encoder = open_proxy(OFFLINE), Encoder.open("smollm2", OFFLINE)
     decoder, rng = reader(), np.random.default_rng(options.seed)
     humans = documents(proxy.tokenizer, options.files, [options.around] * options.texts)
     written = generated(encoder, options.texts, options.tokens, batch=options.batch, seed=options.seed)

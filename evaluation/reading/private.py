@@ -17,7 +17,7 @@ from ctwl_encoder import Encoder
 from ctwl_encoder.models import load_model
 from ctwl_protocol import Profile
 from ctwl_protocol.profile.private import for_user
-from ctwl_protocol.proxy import open_proxy, open_weigher
+from ctwl_protocol.proxy import open_proxy
 
 from ..shared.experiment import OFFLINE, Options, Result, experiment
 from ..shared.measures import rate
@@ -46,7 +46,7 @@ def main(options: Options) -> Result:
     if options.tokens < _SHORTER:
         raise SystemExit(f"--tokens is at least {_SHORTER}: texts are decoded cut to that, too")
     rng = np.random.default_rng(options.seed)
-    proxy, weigher = open_proxy(OFFLINE, lazy=True), open_weigher(OFFLINE)
+    proxy = open_proxy(OFFLINE)
     model, tokenizer = load_model("smollm2")
     provider = proxy.profile.model_copy(update={"name": "com.example.mark.1", "key": rng.bytes(32)})
     user, other = for_user(provider, "ann@example.com"), for_user(provider, "bob@example.com")
@@ -56,7 +56,7 @@ def main(options: Options) -> Result:
     found: dict[str, list[dict[str, float]]] = {outsider: [] for outsider in outsiders}
     for who, profile in profiles.items():
         encoder = Encoder(model, tokenizer, proxy.shared_with(profile))
-        decoder = reader(weigher.shared_with(profile))
+        decoder = reader(proxy.shared_with(profile))
         written = generated(encoder, options.texts, options.tokens, batch=options.batch, seed=options.seed)
         codes, texts = [each.beacon.code for each in written], [each.text for each in written]
         for length in sorted({_SHORTER, options.tokens}):
@@ -65,7 +65,7 @@ def main(options: Options) -> Result:
         if who == "public":
             continue
         for outsider, profile_of in outsiders.items():
-            found[outsider] += [judge(weigher.shared_with(profile_of), text, rng) for text in texts]
+            found[outsider] += [judge(proxy.shared_with(profile_of), text, rng) for text in texts]
     return {"owners": owners, "outsiders": {outsider: summary(rows) for outsider, rows in found.items()}}
 
 

@@ -49,8 +49,8 @@ class Run:
     def __init__(self, seed: int) -> None:
         self.encoder, registry = Encoder.open("smollm2", OFFLINE), bundled()
         self.decoder = reader(registry=registry)
-        self.alike = reader(self.decoder.weigher, registry=registry.without_entries())
-        self.owner = reader(self.decoder.weigher, registry=registry, keys=OWNER)
+        self.alike = reader(self.decoder.proxy, registry=registry.without_entries())
+        self.owner = reader(self.decoder.proxy, registry=registry, keys=OWNER)
         self.registered = registry.registry.beacons()[:20]
         self.seed = seed
         self.wrong: list[float] = []

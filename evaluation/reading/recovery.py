@@ -24,7 +24,7 @@ def main(options: Options) -> Result:
     """Run the experiment."""
     encoder, registry = Encoder.open("smollm2", OFFLINE), bundled()
     decoder = reader(registry=registry)
-    alike = reader(decoder.weigher, registry=registry.without_entries())  # to it all codes are alike
+    alike = reader(decoder.proxy, registry=registry.without_entries())  # to it all codes are alike
     registered = registry.registry.beacons()
     written = generated(
         encoder, options.texts, options.tokens, batch=options.batch, seed=options.seed, strategy="unbiased",

@@ -22,7 +22,7 @@ import numpy as np
 import torch
 
 from ctwl_encoder import Encoder
-from ctwl_protocol.proxy import fast_arithmetic
+from ctwl_protocol.proxy.model import fast_arithmetic
 
 from ..shared.cache import recalled, sources
 from ..shared.experiment import Options, Result, experiment, tracked
@@ -157,7 +157,7 @@ def attacked(writer: Writer, recipe: Recipe, texts: list[Text], name: str, share
     changes = recalled(partial(edited, writer.encoder, *asked), "edits", sources(__file__), *asked)
     for text, ids in zip(texts, changes, strict=True):
         changed = replace(text, text=writer.encoder.tokenizer.decode(ids, skip_special_tokens=True))
-        (outcome,) = read(writer.weigher, recipe, changed, (len(ids) + 64,))
+        (outcome,) = read(writer.proxy, recipe, changed, (len(ids) + 64,))
         exact += outcome.exact
         passed += outcome.found
         left.append(runs_left(text.ids, ids))

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from ctwl_decoder.text.tokens import TokenizedVariant, tokenize_variants
 from ctwl_decoder.text.variants import AS_GIVEN
-from ctwl_protocol.proxy import Weigher
+from ctwl_protocol.proxy import Proxy
 from ctwl_protocol.text.positions import Positions
 
 from ..shared.experiment import Options, Result, experiment, tracked
@@ -76,12 +76,12 @@ class Reader:
         text: the text.
     """
 
-    def __init__(self, weigher: Weigher, text: Text) -> None:
+    def __init__(self, proxy: Proxy, text: Text) -> None:
         """Take a text, and the proxy LM of its profile."""
         self.text, self._code = text.text, text.code
-        self._tokenized = partial(tokenize_variants, tokenizer=weigher.tokenizer, profile=weigher.profile)
+        self._tokenized = partial(tokenize_variants, tokenizer=proxy.tokenizer, profile=proxy.profile)
         self._own = self._tokenized(text.text)[0].positions
-        self._decoder = reader(weigher)
+        self._decoder = reader(proxy)
         self._done: dict[bytes, Reading] = {}
 
     def read(self, edited: str) -> Reading:
@@ -180,7 +180,7 @@ def main(options: Options) -> Result:
         for tokens in (options.tokens, options.longer):
             recipe, title = Recipe(**how, tokens=tokens, seed=options.seed, batch=options.batch), f"{method}, {tokens}"
             texts = writer.texts(recipe, max(options.texts, options.batch))[: options.texts]
-            readers = [Reader(writer.weigher, text) for text in texts]
+            readers = [Reader(writer.proxy, text) for text in texts]
             named = {"method": method, "temperature": recipe.temperature, "tokens": tokens}
             if tokens == options.tokens:
                 edited = read_all(readers, EDITS, title)

@@ -24,6 +24,7 @@ from ..shared.measures import rate
 from ..shared.outcomes import own_score, read_whole
 from ..shared.prompts import generated
 from ..shared.readers import likeliest, reader, scored_positions
+from ..shared.texts import ARITHMETIC
 from . import attacks
 
 STRATEGIES = (Strategy.UNBIASED, Strategy.GUMBEL, Strategy.DELTA)
@@ -55,14 +56,14 @@ def main(options: Options) -> Result:
         texts = options.delta_texts if strategy is Strategy.DELTA else options.texts
         found: dict[float, list[tuple[bool, bool, bool, bool]]] = {}
         given = strategy, texts, options.tokens, options.batch, options.seed
-        decided = sources(__file__, attacks.__file__), encoder.proxy.arithmetic, *given
+        decided = sources(__file__, attacks.__file__), ARITHMETIC, *given
         written = recalled(partial(edited, encoder, *given), "substitution", *decided)
         for each in tracked(written, f"{strategy}: reading"):
             code = each["code"]
             for share, text in zip(SHARES, each["texts"], strict=True):
                 report = decoder.decode(text, score="whole")
                 right = likeliest(report) == code
-                scored = scored_positions(decoder.weigher, decoder.tokenizer.encode(text))[own_score(strategy)]
+                scored = scored_positions(decoder.proxy, decoder.tokenizer.encode(text))[own_score(strategy)]
                 whole = read_whole(decoder.profile, scored, code)
                 found.setdefault(share, []).append((right, right and report.detected, whole.exact, whole.found))
         for share, outcomes in found.items():

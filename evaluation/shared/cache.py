@@ -23,7 +23,7 @@ import ctwl_protocol.hashing
 import ctwl_protocol.partition
 import ctwl_protocol.proxy
 import ctwl_protocol.text.blocks
-from ctwl_protocol.proxy import Rivals, Weigher
+from ctwl_protocol.proxy import Proxy, Rivals
 
 from .experiment import RESULTS
 
@@ -72,8 +72,8 @@ def recalled(make: Callable[[], T], *decided: object) -> T:
     return found
 
 
-def kept_rivals(weigher: Weigher, ids: NDArray[np.int64]) -> Rivals:
+def kept_rivals(proxy: Proxy, ids: NDArray[np.int64]) -> Rivals:
     """The rivals of a text of these proxy tokens, kept. The proxy LM computes in the reference arithmetic."""
     code = digest(ctwl_protocol.proxy, ctwl_protocol.partition, ctwl_protocol.hashing, ctwl_protocol.text.blocks)
-    decided = weigher.profile.digest, _versions("numpy"), code, ids
-    return recalled(partial(weigher.rivals, ids), "rivals", *decided)
+    decided = proxy.profile.digest, _versions("numpy"), code, ids
+    return recalled(partial(proxy.rivals, ids), "rivals", *decided)

@@ -16,7 +16,7 @@ from ctwl_decoder.statistics.scored_positions import ScoredPositions, ScoreTable
 from ctwl_decoder.statistics.scores import NAT, Score
 from ctwl_encoder import Generation
 from ctwl_protocol import Profile
-from ctwl_protocol.proxy import Weigher
+from ctwl_protocol.proxy import Proxy
 
 from .baselines import BASELINES
 from .measures import rate, tokens_needed
@@ -60,26 +60,26 @@ def own_score(method: str) -> Score:
     return Score.RACE if method == "gumbel" else Score.HALF
 
 
-def read(weigher: Weigher, recipe: Recipe, text: Text, lengths: Sequence[int]) -> list[Outcome]:
+def read(proxy: Proxy, recipe: Recipe, text: Text, lengths: Sequence[int]) -> list[Outcome]:
     """What the first so many tokens of a recipe's text say, each number on its own, as one code among all.
 
     The score is the one that was made for the recipe's method. A text is weighed once: what comes later in it changes
     nothing before.
 
     Args:
-        weigher: the offline profile's.
+        proxy: the offline profile's.
         recipe: of the text.
         text: the text.
         lengths: in proxy tokens.
     """
-    ids = weigher.tokenizer.encode(text.text)[: max(lengths)]
+    ids = proxy.tokenizer.encode(text.text)[: max(lengths)]
     if recipe.method in BASELINES:
-        scheme = BASELINES[recipe.method](recipe.code_bits, len(weigher.tokenizer.vocabulary))
+        scheme = BASELINES[recipe.method](recipe.code_bits, len(proxy.tokenizer.vocabulary))
         found = [scheme.read(ids[:length].tolist()) for length in lengths]
         return [Outcome(message == text.code, None, strength) for message, strength in found]
-    weigher = recipe.weigher(weigher)
-    scored, prefix = scored_positions(weigher, ids)[own_score(recipe.method)], weigher.profile.prefix_length
-    return [read_whole(weigher.profile, scored[: max(0, length - prefix)], text.code) for length in lengths]
+    proxy = recipe.proxy(proxy)
+    scored, prefix = scored_positions(proxy, ids)[own_score(recipe.method)], proxy.profile.prefix_length
+    return [read_whole(proxy.profile, scored[: max(0, length - prefix)], text.code) for length in lengths]
 
 
 def rates(outcomes: Sequence[Sequence[Outcome]], lengths: Sequence[int]) -> dict[str, dict[str, Any]]:
@@ -101,9 +101,9 @@ def read_whole(profile: Profile, scored: ScoredPositions, code: int) -> Outcome:
     return Outcome(best == code, p_value, -math.log10(len(codes) * chance), is_clear(int(scores[best])))
 
 
-def needed(weigher: Weigher, recipe: Recipe, texts: Sequence[Text], lengths: Sequence[int]) -> dict[str, Any]:
+def needed(proxy: Proxy, recipe: Recipe, texts: Sequence[Text], lengths: Sequence[int]) -> dict[str, Any]:
     """What texts cut to so many tokens say: how many are needed, and how many were read at each length."""
-    outcomes = [read(weigher, recipe, text, lengths) for text in texts]
+    outcomes = [read(proxy, recipe, text, lengths) for text in texts]
     exact = np.array([[outcome.exact for outcome in each] for each in outcomes])
     found = np.array([[outcome.found for outcome in each] for each in outcomes])
     rng = np.random.default_rng(recipe.seed)
@@ -114,11 +114,11 @@ def needed(weigher: Weigher, recipe: Recipe, texts: Sequence[Text], lengths: Seq
     }
 
 
-def seen(weigher: Weigher, generation: Generation, tokens: int, score: Score = Score.HALF) -> dict[str, float]:
+def seen(proxy: Proxy, generation: Generation, tokens: int, score: Score = Score.HALF) -> dict[str, float]:
     """What a score finds in a text's first proxy tokens; a hit is likelier under the code than without it."""
-    scored = scored_positions(weigher, weigher.tokenizer.encode(generation.text)[:tokens])[score]
+    scored = scored_positions(proxy, proxy.tokenizer.encode(generation.text)[:tokens])[score]
     scored, code = scored[scored.first_occurrences()], generation.beacon.code
-    outcome = read_whole(weigher.profile, scored, code)
+    outcome = read_whole(proxy.profile, scored, code)
     return {
         "exact": outcome.exact,
         "p": outcome.p_value or 0.0,

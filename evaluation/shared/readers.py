@@ -11,22 +11,22 @@ from ctwl_decoder import Decoder, Report
 from ctwl_decoder.statistics.evidence import permutations
 from ctwl_decoder.statistics.scored_positions import ScoredPositions
 from ctwl_decoder.statistics.scores import Score, position_scores
-from ctwl_protocol.proxy import ProxyTokenizer, Weigher, open_weigher
+from ctwl_protocol.proxy import Proxy, ProxyTokenizer, open_proxy
 from ctwl_protocol.text.positions import positions
 
 from .cache import kept_rivals
 from .experiment import OFFLINE
 
 
-def reader(weigher: Weigher | None = None, **options: Any) -> Decoder:
+def reader(proxy: Proxy | None = None, **options: Any) -> Decoder:
     """A decoder that keeps the rivals of each text, by default of the offline profile.
 
     Args:
-        weigher: the proxy LM.
+        proxy: the proxy LM.
         **options: see :class:`ctwl_decoder.Decoder`.
     """
-    weigher = weigher or open_weigher(OFFLINE)
-    return Decoder(weigher, weigh=lambda variant, progress: kept_rivals(weigher, variant.ids), **options)
+    proxy = proxy or open_proxy(OFFLINE)
+    return Decoder(proxy, weigh=lambda variant, progress: kept_rivals(proxy, variant.ids), **options)
 
 
 def likeliest(report: Report) -> int | None:
@@ -39,10 +39,10 @@ def first_tokens(tokenizer: ProxyTokenizer, text: str, tokens: int) -> str:
     return tokenizer.decode(tokenizer.encode(text)[:tokens])
 
 
-def scored_positions(weigher: Weigher, ids: NDArray[np.int64]) -> dict[Score, ScoredPositions]:
+def scored_positions(proxy: Proxy, ids: NDArray[np.int64]) -> dict[Score, ScoredPositions]:
     """What a text's proxy tokens, int64 (tokens,), say about every code by each score."""
-    profile = weigher.profile
+    profile = proxy.profile
     cut = positions(ids, profile.prefix_length, profile.context_length)
     seeds = permutations(profile, cut.contexts)
-    units = position_scores(kept_rivals(weigher, ids), profile.prefix_length, seeds, profile.sigma)
+    units = position_scores(kept_rivals(proxy, ids), profile.prefix_length, seeds, profile.sigma)
     return {score: ScoredPositions.of(profile, cut, each) for score, each in units.items()}

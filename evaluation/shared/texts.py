@@ -17,11 +17,12 @@ from ctwl_encoder.core.payload import Payload
 from ctwl_encoder.integrations.transformers import ProcessorConfig, WatermarksInTurn
 from ctwl_encoder.models import load_model
 from ctwl_protocol import Beacon, Profile, get_profile
-from ctwl_protocol.proxy import Proxy, Weigher, open_proxy, open_weigher
+from ctwl_protocol.proxy import Proxy, open_proxy
+from ctwl_protocol.proxy.model import fast_arithmetic
 
 from .baselines import BASELINES, Preferring
 from .cache import recalled, sources
-from .experiment import OFFLINE
+from .experiment import OFFLINE, VANILLA
 from .prompts import news_prompts
 from .secret_marks import SECRET, SecretMark
 
@@ -31,6 +32,9 @@ PROVIDER, VERSION = 42, 3
 ALLOWS = 0.5
 """Nats a token. A text that repeats itself leaves a mark no room: the model is sure of each word. A text *allows*
 a mark if what its tokens were drawn from has this entropy on average. The rule was set before texts were read."""
+
+ARITHMETIC = fast_arithmetic(torch.device("cpu"))
+"""What the proxy LM and the model that writes compute in."""
 
 SECRET_KEY = 0x5EC2E7
 """Of the secret watermarks in texts; no text depends on which it is."""
@@ -74,19 +78,21 @@ class Recipe:
     batch: int = 40
 
     def profile(self) -> Profile:
-        """The offline profile with these parameters, and its key; its name says what was changed."""
+        """The offline profile with these parameters, and its key; its name says what was changed.
+
+        Vanilla-Marking has the offline profile's twin in its place.
+        """
         changed = {"colours": self.colours, "code_bits": self.code_bits}
-        profile = get_profile(OFFLINE)
+        profile = get_profile(VANILLA if self.method == "vanilla" else OFFLINE)
         if all(getattr(profile, name) == value for name, value in changed.items()):
             return profile
         name = "-".join(map(str, changed.values()))
         return profile.model_copy(update=changed | {"name": f"com.example.{name}.1"})
 
-    def weigher(self, offline: Weigher) -> Weigher:
-        """What texts are read with: the offline profile's proxy LM, or none for Vanilla-Marking."""
-        if self.method == "vanilla":
-            return Weigher(self.profile().vanilla(), offline.tokenizer)
-        return offline.shared_with(self.profile())
+    def proxy(self, offline: Proxy) -> Proxy:
+        """What texts are written and read with: the offline profile's proxy LM, or none for Vanilla-Marking."""
+        profile = self.profile()
+        return Proxy(profile, offline.tokenizer) if self.method == "vanilla" else offline.shared_with(profile)
 
     def codes(self, start: int, count: int) -> list[int]:
         """What texts from ``start`` on carry."""
@@ -159,19 +165,17 @@ class Writer:
     The model computes in the proxy's arithmetic: bfloat16 where the processor has AMX, else float32.
 
     Attributes:
-        proxy: the offline profile's, which texts are written with.
-        weigher: the same, which texts are read with.
+        proxy: the offline profile's, which texts are written and read with.
     """
 
     def __init__(self, proxy: Proxy | None = None) -> None:
-        self.proxy = proxy or open_proxy(OFFLINE, fast=True, lazy=True)
-        self.weigher = open_weigher(OFFLINE)
+        self.proxy = proxy or open_proxy(OFFLINE)
 
     @cached_property
     def encoder(self) -> Encoder:
         """Loaded at the first use."""
         model, tokenizer = load_model("smollm2")
-        return Encoder(_in_bfloat16(model) if self.proxy.arithmetic == "bfloat16" else model, tokenizer, self.proxy)
+        return Encoder(_in_bfloat16(model) if ARITHMETIC == "bfloat16" else model, tokenizer, self.proxy)
 
     def texts(self, recipe: Recipe, count: int) -> list[Text]:
         """The first ``count`` texts of a recipe, in whole batches."""
@@ -183,7 +187,7 @@ class Writer:
         for start in range(0, len(prompts), recipe.batch):
             batch = prompts[start : start + recipe.batch]
             write = partial(self.write, recipe, start, batch)
-            found += recalled(write, "texts", sources(), self.proxy.arithmetic, recipe, start, batch)
+            found += recalled(write, "texts", sources(), ARITHMETIC, recipe, start, batch)
         return found
 
     def write(self, recipe: Recipe, start: int, prompts: Sequence[str]) -> list[Text]:
@@ -226,9 +230,7 @@ class Writer:
 
     def _processor(self, recipe: Recipe, codes: list[int]) -> CTWLLogitsProcessor:
         """What marks by a strategy of the encoder."""
-        proxy, strategy = self.proxy.shared_with(recipe.profile()), recipe.method
-        if strategy == "vanilla":  # delta over the profile's twin
-            proxy, strategy = proxy.vanilla(), "delta"
+        proxy, strategy = recipe.proxy(self.proxy), "delta" if recipe.method == "vanilla" else recipe.method
         return CTWLLogitsProcessor(
             Bridge(self.encoder.tokenizer, proxy), [Payload((code,)) for code in codes], strategy=strategy,
             delta=recipe.delta or 2.0, skip_repeats=recipe.skip_repeats,

@@ -135,7 +135,7 @@ def transplant(folder: Path) -> Profile:
 
 
 def profile_of(family: str, folder: Path) -> dict[str, Any]:
-    """What :func:`ctwl_protocol.proxy.open_proxy` and ``open_weigher`` take to open the proxy LM of a family.
+    """What :func:`ctwl_protocol.proxy.open_proxy` takes to open the proxy LM of a family.
 
     Args:
         family: "smollm2", the offline profile's, or "gpt2".
@@ -148,7 +148,7 @@ def profile_of(family: str, folder: Path) -> dict[str, Any]:
 def encoder_of(writer: str, reader: str, folder: Path) -> Encoder:
     """The encoder of one of :data:`PAIRS`; for ``folder`` see :func:`profile_of`."""
     model, tokenizer = load_model("smollm2") if writer == "smollm2" else provider(writer)
-    return Encoder(model, tokenizer, open_proxy(**profile_of(reader, folder), fast=True, lazy=True))
+    return Encoder(model, tokenizer, open_proxy(**profile_of(reader, folder)))
 
 
 def provider(family: str) -> tuple[Any, Any]:

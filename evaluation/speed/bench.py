@@ -18,6 +18,7 @@ from collections.abc import Callable
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import torch
@@ -26,7 +27,8 @@ from ctwl_decoder import Decoder
 from ctwl_encoder import CTWLWatermarkingConfig, Encoder
 from ctwl_encoder.errors import WeakMark
 from ctwl_protocol.profile import ProxyModel
-from ctwl_protocol.proxy import ForwardPass, ProxyTokenizer, find_files, load_proxy_model, load_tensors, open_proxy
+from ctwl_protocol.proxy import ForwardPass, ProxyTokenizer, load_tensors, model, open_proxy
+from ctwl_protocol.proxy.model import load_proxy_model
 
 from ..shared.experiment import OFFLINE, Options, Result, experiment, interleaved
 from ..shared.prompts import news_prompts
@@ -47,9 +49,8 @@ def decode(decoder: Decoder, length: int, count: int, runs: int) -> dict[str, An
     Some of them show a beacon by chance that is worth reading on, which takes longer.
     """
     profile, texts = decoder.profile, plain_texts(decoder.tokenizer, length, count)
-    proxy, weights = profile.proxy, find_files(profile).weights
-    assert isinstance(proxy, ProxyModel) and weights is not None  # noqa: S101  # it has a model
-    bare, plain = ForwardPass(proxy.architecture, load_tensors(proxy, weights)), load_proxy_model(profile)
+    assert isinstance(profile.proxy, ProxyModel)  # noqa: S101  # it has a model
+    bare, plain = ForwardPass(profile.proxy.architecture, load_tensors(profile)), load_proxy_model(profile)
     every = [decoder.tokenizer.encode(text) for text in texts]
 
     def plainly() -> None:
@@ -117,7 +118,7 @@ def memory(length: int) -> dict[str, float]:
     """
     decoder = Decoder.open(OFFLINE)
     (text,) = plain_texts(decoder.tokenizer, length, 1)
-    decoder.weigher.rivals(np.full(decoder.profile.prefix_length + 1, 500))
+    decoder.proxy.rivals(np.full(decoder.profile.prefix_length + 1, 500))
     loaded = resident("VmRSS")
     Path("/proc/self/clear_refs").write_text("5")  # the peak so far is forgotten
     decoder.decode(text)
@@ -131,10 +132,12 @@ def main(options: Options) -> Result:
     with get_context("spawn").Pool(1) as fresh_process:
         megabytes = fresh_process.apply(memory, (options.length,))
     encoder = Encoder.open("smollm2", OFFLINE)
-    exact = Encoder(encoder.model, encoder.tokenizer, open_proxy(OFFLINE, packed=True))
+    exact = Encoder(encoder.model, encoder.tokenizer, open_proxy(OFFLINE))
+    with patch.object(model, "fast_arithmetic", lambda _: "float32"):
+        exact.proxy.load_for_writing()
     decoder = Decoder.open(OFFLINE)
     settings = {
-        "fast arithmetic": encoder.proxy.arithmetic,
+        "fast arithmetic": encoder.proxy.load_for_writing(),
         "capability": torch.backends.cpu.get_cpu_capability() + " with AMX" * torch.cpu._is_amx_tile_supported(),
         "batch": encoder.proxy.batch_size,
     }

@@ -215,7 +215,7 @@ def host_alone(
 @experiment(quick={"steps": 28}, steps=48)
 def main(options: Options) -> Result:
     """Run the benchmark."""
-    found, proxy = [], open_proxy(OFFLINE, lazy=True)
+    found, proxy = [], open_proxy(OFFLINE)
     for family in LARGE:
         tokenizer_of(family)  # one that is not installed is missed now, and not after minutes
     for family in tracked(("smollm2", *LARGE), "vocabularies"):

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ctwl_protocol.proxy import open_weigher
+from ctwl_protocol.proxy import open_proxy
 from evaluation.shared.cache import digest, kept_rivals, sources
 
 
@@ -35,5 +35,5 @@ def test_what_is_kept_depends_on_the_code_that_makes_it(monkeypatch: pytest.Monk
     assert {"shared/prompts.py", "shared/texts.py", "strategies/traits.py", "ctwl_protocol/hashing.py"} <= read
     read.clear()
     digest.cache_clear()
-    kept_rivals(open_weigher("org.ctwl.toy.1"), np.arange(9))
-    assert {"proxy/weigher.py", "proxy/forward.py", "partition/kernel.py", "text/blocks.py"} <= read
+    kept_rivals(open_proxy("org.ctwl.toy.1"), np.arange(9))
+    assert {"proxy/runner.py", "proxy/forward.py", "partition/kernel.py", "text/blocks.py"} <= read

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ctwl_decoder.text.variants import variants_of
-from ctwl_protocol.proxy import open_weigher
+from ctwl_protocol.proxy import open_proxy
 from ctwl_protocol.text.normalization import normalize
 from evaluation.robustness.editing import (
     EDITS,
@@ -128,7 +128,7 @@ def test_an_edit_of_the_last_token_alone_is_read(monkeypatch: pytest.MonkeyPatch
         return Reading(changed=True, left=1.0, given=1.0, found=True, light=True, p_value=0.0)
 
     monkeypatch.setattr(Reader, "_read", noted)
-    reader = Reader(open_weigher("org.ctwl.toy.1"), Text(TEXT, 7, [], [], [], []))
+    reader = Reader(open_proxy("org.ctwl.toy.1"), Text(TEXT, 7, [], [], [], []))
     for edited in (TEXT, TEXT[:-1] + "!", TEXT):
         reader.read(edited)
     assert read == [TEXT, TEXT[:-1] + "!"]

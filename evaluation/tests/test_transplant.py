@@ -11,7 +11,8 @@ from transformers import GPT2TokenizerFast
 from ctwl_encoder import Encoder
 from ctwl_protocol import get_profile
 from ctwl_protocol.profile import ProxyModel
-from ctwl_protocol.proxy import find_files, load_proxy_model, open_proxy
+from ctwl_protocol.proxy import find_files, open_proxy
+from ctwl_protocol.proxy.model import load_proxy_model
 from evaluation.shared.experiment import OFFLINE
 from evaluation.shared.prompts import news_prompts
 from evaluation.shared.transplant import NAME, provider, transplant
@@ -33,7 +34,7 @@ def test_a_text_over_gpt2s_vocabulary_is_read_by_the_command(folder: Path, tmp_p
     assert profile.model_dump(include=shared) == standard.model_dump(include=shared)
     assert isinstance(profile.proxy, ProxyModel)
     files = find_files(profile, folder)
-    model = load_proxy_model(profile, files)
+    model = load_proxy_model(profile, folder)
     tokenizer = GPT2TokenizerFast(vocab=str(files.vocab), merges=str(files.merges), padding_side="left")
     tokenizer.pad_token = tokenizer.eos_token
     model.generation_config.eos_token_id = tokenizer.eos_token_id

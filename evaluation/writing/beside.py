@@ -78,7 +78,7 @@ def main(options: Options) -> Result:
         [length for length in each if length <= options.tokens] for each in (CODE_LENGTHS, SECRET_LENGTHS)
     )
     writer = Writer()
-    decoder = reader(writer.weigher)
+    decoder = reader(writer.proxy)
     common = {"tokens": options.tokens, "provider": PROVIDER, "version": VERSION, "seed": options.seed}
     recipes = [Recipe(**common, batch=options.batch, **setting) for setting in SETTINGS]
     plain = writer.texts(Recipe("plain", **common, batch=options.batch), options.texts)

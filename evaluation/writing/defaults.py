@@ -31,7 +31,7 @@ from ..shared.measures import beside, rate, self_bleu
 from ..shared.outcomes import LEVEL
 from ..shared.prompts import news_prompts
 from ..shared.readers import reader
-from ..shared.texts import ALLOWS, PROVIDER, VERSION, Recipe, Text, Writer, mean_choice, mean_nll
+from ..shared.texts import ALLOWS, ARITHMETIC, PROVIDER, VERSION, Recipe, Text, Writer, mean_choice, mean_nll
 
 SETTINGS = ((0.7, 0.95), (0.9, 0.95), (1.0, 0.95), (1.0, 1.0))
 """Temperature and top-p."""
@@ -47,7 +47,7 @@ def of_one_prompt(writer: Writer, recipe: Recipe, prompts: int) -> list[list[Tex
     found = []
     for start, prompt in enumerate(news_prompts(prompts)):
         write = partial(writer.write, recipe, start, [prompt] * recipe.batch)
-        found.append(recalled(write, "texts of one prompt", sources(), writer.proxy.arithmetic, recipe, start, prompt))
+        found.append(recalled(write, "texts of one prompt", sources(), ARITHMETIC, recipe, start, prompt))
     return found
 
 
@@ -70,7 +70,7 @@ def reading(decoder: Decoder, texts: Sequence[Text]) -> dict[str, Any]:
 def main(options: Options) -> Result:
     """Run the experiment."""
     writer = Writer()
-    decoder = reader(writer.weigher)
+    decoder = reader(writer.proxy)
     rows: list[dict[str, Any]] = []
     for temperature, top_p in tracked(SETTINGS, "settings"):
         plain_nll, plain = np.empty(0), dict[str, NDArray[np.float64]]()

@@ -69,7 +69,7 @@ def watched(mark: Callable[..., None], changes: list[np.ndarray]) -> Callable[..
 def main(options: Options) -> Result:
     """Run the experiment."""
     decoder = reader()
-    encoder = Encoder(*provider("tekken"), open_proxy(OFFLINE, lazy=True))
+    encoder = Encoder(*provider("tekken"), open_proxy(OFFLINE))
     batch, length = min(options.batch, options.texts), round(1.2 * options.tokens)
     rows = []
     for strategy, temperature, top_p in SETTINGS:
@@ -85,7 +85,7 @@ def main(options: Options) -> Result:
             change = np.stack(changes).reshape(-1, length, batch).mean(axis=1).reshape(-1)
             shown = [first_tokens(decoder.tokenizer, text, options.tokens) for text in written[way]]
             reports = [decoder.decode(text, score="whole") for text in shown]
-            counted = [seen(decoder.weigher, generation, options.tokens, own_score(strategy)) for generation in texts]
+            counted = [seen(decoder.proxy, generation, options.tokens, own_score(strategy)) for generation in texts]
             right = [
                 report.code == generation.beacon.code and report.p_value <= LEVEL
                 for report, generation in zip(reports, texts, strict=True)

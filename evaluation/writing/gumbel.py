@@ -58,7 +58,7 @@ def main(options: Options) -> Result:
             if method != "plain":
                 row["NLL"] = beside(nll, plain)
                 row["entropy of the choice"] = mean_choice(texts)
-                row |= needed(writer.weigher, recipe, texts, lengths)
+                row |= needed(writer.proxy, recipe, texts, lengths)
             rows.append(row)
     between = {method: alike(writer, method, options.prompts, options.again) for method in METHODS}
     return {

@@ -11,7 +11,7 @@ import numpy as np
 
 from ctwl_encoder import Bridge, Encoder
 from ctwl_encoder.models import load_model
-from ctwl_protocol.proxy import open_proxy, open_weigher
+from ctwl_protocol.proxy import open_proxy
 
 from ..shared.experiment import OFFLINE, Options, Result, experiment, tracked
 from ..shared.measures import rate
@@ -25,18 +25,18 @@ JOINED = (0, 4, 16, 64)
 @experiment(quick={"texts": 2, "tokens": 40}, texts=24, tokens=80, batch=24, seed=1)
 def main(options: Options) -> Result:
     """Run the experiment."""
-    weigher = open_weigher(OFFLINE)
+    proxy = open_proxy(OFFLINE)
     length = round(1.2 * options.tokens)  # a provider's tokens may be shorter than the proxy's
     rows = []
     for family in tracked(("gpt2", "smollm2", "mistral", "tekken"), "families"):
         parts = load_model("smollm2") if family == "smollm2" else provider(family)
-        encoder = Encoder(*parts, open_proxy(OFFLINE, lazy=True))
+        encoder = Encoder(*parts, proxy)
         for joined in JOINED:
-            encoder.bridge = Bridge(encoder.tokenizer, encoder.proxy, joined=joined)
+            encoder.bridge = Bridge(encoder.tokenizer, proxy, joined=joined)
             written = generated(
                 encoder, options.texts, length, batch=options.batch, seed=options.seed, strategy="unbiased"
             )
-            found = [seen(weigher, generation, options.tokens) for generation in written]
+            found = [seen(proxy, generation, options.tokens) for generation in written]
             rows.append(
                 {
                     "family": family,

@@ -18,16 +18,16 @@ from ctwl_decoder.apps.serve.app import create_app
 from ctwl_decoder.apps.serve.limits import Limits
 from ctwl_decoder.apps.serve.manifests import Manifests
 from ctwl_decoder.apps.serve.server import configure
-from ctwl_protocol.proxy import Weigher
+from ctwl_protocol.proxy import Proxy
 
 
 @contextmanager
 def running(
-    weigher: Weigher, manifests: Manifests | None = None, trusted: list[str] | None = None, **limits: float
+    proxy: Proxy, manifests: Manifests | None = None, trusted: list[str] | None = None, **limits: float
 ) -> Iterator[tuple[uvicorn.Server, httpx.Client]]:
     """A server and its client; the names of limits are those of :class:`ctwl_decoder.apps.serve.limits.Limits`."""
     given = Limits(**limits)  # type: ignore[arg-type]
-    server = uvicorn.Server(configure(create_app(weigher, given, manifests), given, trusted=trusted))
+    server = uvicorn.Server(configure(create_app(proxy, given, manifests), given, trusted=trusted))
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
@@ -43,9 +43,9 @@ def running(
 
 
 @contextmanager
-def serving(weigher: Weigher, manifests: Manifests | None = None, **limits: float) -> Iterator[httpx.Client]:
+def serving(proxy: Proxy, manifests: Manifests | None = None, **limits: float) -> Iterator[httpx.Client]:
     """A client of a server of its own."""
-    with running(weigher, manifests, **limits) as (_, client):
+    with running(proxy, manifests, **limits) as (_, client):
         yield client
 
 

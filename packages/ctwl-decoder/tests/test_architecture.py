@@ -14,7 +14,7 @@ from types import FrameType
 import pytest
 
 from ctwl_decoder import Decoder
-from ctwl_protocol.proxy import open_weigher
+from ctwl_protocol.proxy import open_proxy
 
 PAGE = Path(__file__).parents[3] / "ARCHITECTURE.md"
 PACKAGES = ("ctwl_protocol", "ctwl_encoder", "ctwl_decoder", "ctwl_conformance")
@@ -61,7 +61,7 @@ def test_no_two_modules_import_each_other() -> None:
 
 def test_decoding_goes_through_eight_modules_at_most() -> None:
     """The modules of ours that are on the stack at once while a text is decoded."""
-    decoder = Decoder(open_weigher("org.ctwl.toy.1"))
+    decoder = Decoder(open_proxy("org.ctwl.toy.1"))
     deepest: tuple[str, ...] = ()
     text = "The council said on Tuesday that the bridge would be closed."
     decoder.decode(text)  # compiles

@@ -38,7 +38,7 @@ from ctwl_decoder.apps.serve.manifests import Match, codes_of_value, open_manife
 from ctwl_decoder.errors import ManifestsUnavailable, OptionOutOfRange
 from ctwl_protocol import Beacon, CTWLError, get_profile
 from ctwl_protocol.profile.private import new_private
-from ctwl_protocol.proxy import Weigher
+from ctwl_protocol.proxy import Proxy
 
 ENTRY = Path(__file__).parents[3] / "interop" / "c2pa" / "softbinding-algorithm.json"
 ALG = "org.ctwl.smollm2-135m.1"
@@ -115,19 +115,19 @@ def test_any_other_value_is_refused(value: str) -> None:
 
 
 @contextmanager
-def answering(weigher: Weigher, source: str) -> Iterator[httpx.Client]:
+def answering(proxy: Proxy, source: str) -> Iterator[httpx.Client]:
     """A client of the API of a service that answers from these manifests."""
-    with serving(weigher, manifests_of(source, weigher.profile)) as client:
+    with serving(proxy, manifests_of(source, proxy.profile)) as client:
         client.base_url = client.base_url.join("v1/")
         yield client
 
 
 @pytest.fixture(scope="module")
-def client(offline_weigher: Weigher, tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+def client(offline_proxy: Proxy, tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     path = tmp_path_factory.mktemp("c2pa") / "bindings.json"
     others = [binding(43207, 99, manifestId=f"urn:uuid:{number:08}") for number in range(12)]
     path.write_text(json.dumps([binding(CODE), binding(43207), *others]))
-    with answering(offline_weigher, str(path)) as found:
+    with answering(offline_proxy, str(path)) as found:
         yield found
 
 
@@ -154,10 +154,10 @@ def test_a_binding_finds_its_manifest_by_either_method(client: httpx.Client) -> 
     assert matches(client.get("/matches/byBinding", params=query)) == []
 
 
-def test_a_plus_that_was_not_escaped_is_one(offline_weigher: Weigher) -> None:
+def test_a_plus_that_was_not_escaped_is_one(offline_proxy: Proxy) -> None:
     code, match = 62, Match(manifest_id=MANIFEST, endpoint=ENDPOINT)
     assert "+" in (value := value_of_codes((code,)))
-    with serving(offline_weigher, lambda codes: [match] * (codes == (code,))) as client:
+    with serving(offline_proxy, lambda codes: [match] * (codes == (code,))) as client:
         assert matches(client.get(f"/v1/matches/byBinding?alg={ALG}&value={value}")) == WHOLE
 
 
@@ -406,13 +406,13 @@ def replying(body: bytes, status: int = 200, **headers: str) -> Reply:
 
 
 def test_a_provider_s_own_api_is_asked_for_the_codes_of_a_text(
-    offline_weigher: Weigher, certificate: Path, monkeypatch: pytest.MonkeyPatch
+    offline_proxy: Proxy, certificate: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     body = json.dumps({"matches": [{"manifestId": MANIFEST, "similarityScore": 100}]}).encode()
     with (
         provider(certificate, replying(body)) as (url, asked),
-        answering(offline_weigher, url) as client,
+        answering(offline_proxy, url) as client,
     ):
         text = RECORDED.read_bytes()
         found = matches(client.post("/matches/byContent", content=text, headers={"content-type": "text/plain"}))
@@ -444,23 +444,21 @@ def test_an_api_that_answers_otherwise_is_a_failure_of_the_service(
         assert len(asked) == 1
 
 
-def test_one_deadline_holds_for_all_records_of_a_text(
-    offline_weigher: Weigher, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_deadline_holds_for_all_records_of_a_text(offline_proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ctwl_decoder.apps.serve.service._LOOK_UP_SECONDS", 0.3)
     monkeypatch.setattr("ctwl_decoder.apps.serve.c2pa.codes_of_report", lambda _: [(code,) for code in range(40)])
     asked: list[tuple[int, ...]] = []
-    with serving(offline_weigher, lambda codes: asked.append(codes) or time.sleep(0.1) or []) as client:
+    with serving(offline_proxy, lambda codes: asked.append(codes) or time.sleep(0.1) or []) as client:
         answer = client.post("/v1/matches/byContent", content=b"Plain words.", headers={"content-type": "text/plain"})
         assert (answer.status_code, answer.json()["code"]) == (500, "manifests-unavailable")
     assert 1 <= len(asked) < 9  # the service waits for its threads before it ends
 
 
-def test_look_ups_take_no_place_of_texts_and_end_with_their_client(offline_weigher: Weigher) -> None:
+def test_look_ups_take_no_place_of_texts_and_end_with_their_client(offline_proxy: Proxy) -> None:
     gate, asked = threading.Event(), []
     query = f"/v1/matches/byBinding?alg={ALG}&value=AKjH"
     with (
-        serving(offline_weigher, lambda codes: asked.append(codes) or (gate.wait(30) and []), working=1) as client,
+        serving(offline_proxy, lambda codes: asked.append(codes) or (gate.wait(30) and []), working=1) as client,
         ThreadPoolExecutor(1) as threads,
     ):
         address = (client.base_url.host, client.base_url.port)

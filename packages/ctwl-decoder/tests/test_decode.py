@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from scipy import stats
 from scipy.special import softmax
-from small_lm import small_weigher
+from small_lm import small_proxy
 
 from ctwl_decoder import Decoder, Report, describe
 from ctwl_decoder.apps.command import main
@@ -42,7 +42,7 @@ from ctwl_decoder.text.tokens import TokenizedVariant
 from ctwl_protocol import Beacon, Profile, hashing
 from ctwl_protocol.partition.reference import quantize
 from ctwl_protocol.profile import TOY
-from ctwl_protocol.proxy import Proxy, Rivals, Weigher, open_proxy, open_weigher
+from ctwl_protocol.proxy import Proxy, Rivals, open_proxy
 from ctwl_protocol.text.blocks import Block
 from ctwl_protocol.text.normalization import normalize
 from ctwl_protocol.text.positions import positions
@@ -52,17 +52,17 @@ FIELDS = {"detected", "spans", "code", "provider", "version", "p_value", "tokens
 
 
 @pytest.fixture(scope="session")
-def decoder(offline_weigher: Weigher) -> Decoder:
+def decoder(offline_proxy: Proxy) -> Decoder:
     """The offline profile's decoder, which weighs the same text once only."""
     known: dict[bytes, Rivals] = {}
 
     def remembered(variant: TokenizedVariant, progress: Callable[[int], None]) -> Rivals:
         key = variant.ids.tobytes()
         if key not in known:
-            known[key] = offline_weigher.rivals(variant.ids, progress)
+            known[key] = offline_proxy.rivals(variant.ids, progress)
         return known[key]
 
-    return Decoder(offline_weigher, weigh=remembered)
+    return Decoder(offline_proxy, weigh=remembered)
 
 
 def marked_text(proxy: Proxy, code: int, tokens: int, seed: int) -> str:
@@ -117,24 +117,24 @@ def test_the_code_is_read_back_with_its_p_value(decoder: Decoder, marked: str) -
     assert (report.outcome, report.likeliest, report.arithmetic) == ("found", None, "float32")
 
 
-def views_of(weigher: Weigher, ids: NDArray[np.int64], rivals: Rivals) -> list[ScoredText]:
-    cut, profile = positions(ids, 10, 1), weigher.profile
+def views_of(proxy: Proxy, ids: NDArray[np.int64], rivals: Rivals) -> list[ScoredText]:
+    cut, profile = positions(ids, 10, 1), proxy.profile
     units = position_scores(rivals, 10, permutations(profile, cut.contexts), profile.sigma)
     marks = {score: ScoredPositions.of(profile, cut, units[score]) for score in SCORE_SHARES}
     return [ScoredText(marks[score], score, share) for score, share in SCORE_SHARES.items()]
 
 
-def test_decoding_twice_or_with_numpy_gives_identical_scores(offline_weigher: Weigher, marked: str) -> None:
-    profile, ids = offline_weigher.profile, offline_weigher.tokenizer.encode(marked)[:40]
-    assert offline_weigher._model is not None
-    model = offline_weigher._model()
+def test_decoding_twice_or_with_numpy_gives_identical_scores(offline_proxy: Proxy, marked: str) -> None:
+    profile, ids = offline_proxy.profile, offline_proxy.tokenizer.encode(marked)[:40]
+    assert offline_proxy._reader is not None
+    model = offline_proxy._reader()
     logits = model.head(model.hidden(ids[:-1])[9:])[:, : profile.tokenizer.vocabulary]
     weights = quantize(softmax(logits.astype(np.float64), axis=1), profile.weight_bits)
     weights[:, list(profile.tokenizer.special)] = 0
     plain = Rivals.of(np.arange(10, 40), weights, ids[10:], 1 << profile.weight_bits)
     codes, scores = code_space(profile), []
-    for rivals in (plain, offline_weigher.rivals(ids), offline_weigher.rivals(ids)):
-        tables = [ScoreTable.of(view.positions) for view in views_of(offline_weigher, ids, rivals)]
+    for rivals in (plain, offline_proxy.rivals(ids), offline_proxy.rivals(ids)):
+        tables = [ScoreTable.of(view.positions) for view in views_of(offline_proxy, ids, rivals)]
         scores.append([score_all(table, codes) for table in tables])
     np.testing.assert_array_equal(scores[0], scores[1])
     np.testing.assert_array_equal(scores[1], scores[2])
@@ -146,16 +146,16 @@ def test_a_block_of_the_proxy_lm_holds_tokens_of_one_text() -> None:
 
     The same block gives the same weights; one of another shape gives others, as sums in float32 change their order.
     """
-    profile = {**small_weigher(64).profile.model_dump(), "code_bits": 10, "name": "org.example.small.1"}
-    weigher, blocks = small_weigher(64).shared_with(Profile.model_validate(profile)), list[bytes]()
-    weigh = weigher.rivals_in
+    profile = {**small_proxy(64).profile.model_dump(), "code_bits": 10, "name": "org.example.small.1"}
+    proxy, blocks = small_proxy(64).shared_with(Profile.model_validate(profile)), list[bytes]()
+    weigh = proxy.rivals_in
 
     def recording(ids: NDArray[np.int64], block: Block) -> Rivals:
         blocks.append(ids[block.start : block.end].tobytes())
         return weigh(ids, block)
 
-    weigher.rivals_in = recording  # type: ignore[method-assign]
-    decoder = Decoder(weigher)
+    proxy.rivals_in = recording  # type: ignore[method-assign]
+    decoder = Decoder(proxy)
     texts = [HUMAN["exceptions"][:900], "A short one.", "The river rose overnight. " * 9, HUMAN["objects"][:2000]]
 
     def asked(decode: Callable[[], list[Report]]) -> tuple[list[Report], list[bytes]]:
@@ -164,24 +164,24 @@ def test_a_block_of_the_proxy_lm_holds_tokens_of_one_text() -> None:
 
     alone, seen = asked(lambda: [decoder.decode(text) for text in texts])
     with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(len(texts)) as many:
-        service = decoder.with_weigh(Turns(weigher, one, lambda positions: None))
+        service = decoder.with_weigh(Turns(proxy, one, lambda positions: None))
         together, again = asked(lambda: list(many.map(service.decode, texts)))
     assert together == alone and sorted(again) == sorted(seen) and len(seen) > 10
 
 
 def test_a_text_longer_than_a_block_is_read(marked: str) -> None:
     """A passage far behind the first block is found where it is; the digits hang on nobody who watches or waits."""
-    weigher = small_weigher()
+    proxy = small_proxy()
     head, tail = HUMAN["specialnames"][:5500], HUMAN["objects"][:900]
     text = f"{head}\n\n{marked}\n\n{tail}"
     done: list[tuple[int, int]] = []
     asked: Any = {"score": "whole", "beacons": [(700, 9)]}
-    report = Decoder(weigher).decode(text, **asked, progress=lambda *part: done.append(part))
-    blocks = weigher.blocks(report.tokens)
+    report = Decoder(proxy).decode(text, **asked, progress=lambda *part: done.append(part))
+    blocks = proxy.blocks(report.tokens)
     assert len(blocks) > 1 and report.tokens > 1024
     assert done[1:] == [(0, report.tokens - 10)] + [(block.end - 10, report.tokens - 10) for block in blocks]
     with ThreadPoolExecutor(1) as one:
-        other = Decoder(weigher).with_weigh(Turns(weigher, one, lambda positions: None))
+        other = Decoder(proxy).with_weigh(Turns(proxy, one, lambda positions: None))
         assert other.decode(text, **asked) == report
     (span,) = report.spans
     assert (span.provider, span.version) == (700, 9)
@@ -203,8 +203,8 @@ def test_a_code_that_a_kind_of_text_fits_is_not_found(length: int, found: bool) 
 
     No other code fits this text as well. But such texts are common: a code is found only if the units are many, too.
     """
-    weigher, code = open_weigher(TOY), 69
-    profile, rng = weigher.profile, np.random.default_rng(1)
+    proxy, code = open_proxy(TOY), 69
+    profile, rng = proxy.profile, np.random.default_rng(1)
     text = "".join(rng.choice(list("abcdefghijklmnopqrstuvwxyz"), length + profile.prefix_length))
 
     def weigh(variant: TokenizedVariant, progress: Callable[[int], None]) -> Rivals:
@@ -218,7 +218,7 @@ def test_a_code_that_a_kind_of_text_fits_is_not_found(length: int, found: bool) 
             row[token] = 850
         return Rivals.of(np.arange(len(seeds)) + profile.prefix_length, weights, observed, 1000)
 
-    report = Decoder(weigher, weigh=weigh).decode(text, score="half")
+    report = Decoder(proxy, weigh=weigh).decode(text, score="half")
     assert report.p_value < 1e-5 and report.detected is found
     assert ("No other code fits this text as well" in describe(report)) is not found
     assert (report.code if found else report.likeliest and report.likeliest.code) == code
@@ -252,7 +252,7 @@ def test_a_passage_is_found_in_the_text_that_it_was_pasted_into(decoder: Decoder
 
 def test_a_report_of_hostile_text_is_harmless() -> None:
     """Markup of HTML and of the terminal is shown, never obeyed."""
-    decoder = Decoder(open_weigher(VANILLA[1]))
+    decoder = Decoder(open_proxy(VANILLA[1]))
     text = "<script>alert(1)</script> [bold red]&amp; \x1b[2J\x9b1m\u202e\x07 " * 8
     analysis = decoder.analyse(text)
     assert "<script" not in html_report(analysis)
@@ -414,20 +414,20 @@ def test_a_search_for_one_providers_beacons_needs_less_text(decoder: Decoder, ma
 )
 def test_p_values_hold_on_human_text(profile: str) -> None:
     """A small version of evaluation/reading/false_positives.py: documentation that people wrote."""
-    weigher = open_weigher(profile)
+    proxy = open_proxy(profile)
     rng = np.random.default_rng(8)
     texts = [text[200:900] for text in HUMAN.values() if len(text) > 1200][:12]
     reported: list[float] = []
     randomised: dict[Score, list[float]] = {score: [] for score in SCORE_SHARES}
     for text in texts:
-        ids = weigher.tokenizer.encode(text)[:80]
-        views = views_of(weigher, ids, weigher.rivals(ids))
+        ids = proxy.tokenizer.encode(text)[:80]
+        views = views_of(proxy, ids, proxy.rivals(ids))
         code = rng.integers(2**20, size=1, dtype=np.uint32)
         for view in views:
             table = ScoreTable.of(view.positions)
             (score,) = score_codes(table, code)
             randomised[view.score].append(null_of(table.scores).randomised(int(score), float(rng.random())))
-        reported.append(min(c.p_value for c in find_candidates(views, [CodeSet(code_space(weigher.profile))])))
+        reported.append(min(c.p_value for c in find_candidates(views, [CodeSet(code_space(proxy.profile))])))
     assert len(texts) == 12
     assert all(stats.kstest(p_values, "uniform").pvalue > 0.01 for p_values in randomised.values())
     assert stats.kstest(reported, "uniform", alternative="greater").pvalue > 0.01
@@ -443,9 +443,9 @@ def test_a_text_too_short_gets_a_report_that_says_so(decoder: Decoder, text: str
 
 
 def test_codes_of_another_size_are_reported_as_numbers() -> None:
-    weigher = small_weigher()
-    document = {**weigher.profile.model_dump(), "code_bits": 10, "name": "org.example.small.1"}
-    report = Decoder(weigher.shared_with(Profile.model_validate(document))).decode(HUMAN["exceptions"][:600])
+    proxy = small_proxy()
+    document = {**proxy.profile.model_dump(), "code_bits": 10, "name": "org.example.small.1"}
+    report = Decoder(proxy.shared_with(Profile.model_validate(document))).decode(HUMAN["exceptions"][:600])
     assert report.likeliest is not None and 0 <= report.likeliest.code < 1024
     assert report.likeliest.provider is None
 

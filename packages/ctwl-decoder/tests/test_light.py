@@ -25,14 +25,14 @@ from ctwl_decoder.statistics.null import null_of, tail_of
 from ctwl_decoder.statistics.scores import Score
 from ctwl_protocol import Beacon, get_profile
 from ctwl_protocol.errors import ProxyNotFound
-from ctwl_protocol.proxy import ProxyTokenizer, Weigher
+from ctwl_protocol.proxy import Proxy, ProxyTokenizer
 
 OFFLINE, SIZE = "org.ctwl.smollm2-135m.1", get_profile("org.ctwl.smollm2-135m.1").tokenizer.vocabulary
 RECORDED = Path(__file__).parent / "recorded" / "unbiased.txt"  # provider 700, version 9, nonce 21
 PLAIN = "The council met on Tuesday and talked about the bridge, the school and the weather. Nobody was surprised. " * 3
 
 
-def refuses(error: Exception | None = None) -> Weigher:
+def refuses(error: Exception | None = None) -> Proxy:
     """The offline profile's proxy LM where it cannot be loaded: the device needs torch, and there is none."""
 
     def missing() -> object:
@@ -41,7 +41,7 @@ def refuses(error: Exception | None = None) -> Weigher:
     profile = get_profile(OFFLINE)
     tokenizer = ProxyTokenizer.shipped(profile.tokenizer)
     assert tokenizer is not None
-    return Weigher(profile, tokenizer, missing)  # type: ignore[arg-type]
+    return Proxy(profile, tokenizer, missing)  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")

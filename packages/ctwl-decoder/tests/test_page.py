@@ -17,7 +17,7 @@ from ctwl_decoder.apps.serve.limits import Limits
 from ctwl_decoder.report.html import html_report
 from ctwl_protocol import Profile, hashing
 from ctwl_protocol.partition import kernel
-from ctwl_protocol.proxy import Weigher, open_weigher
+from ctwl_protocol.proxy import Proxy, open_proxy
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
 CHROMIUM = next(filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])), None)
@@ -34,29 +34,29 @@ PATIENCE = 120_000  # milliseconds: the machines of tests may be busy
 
 
 @pytest.fixture(scope="module")
-def weigher() -> Weigher:
-    vanilla = open_weigher("org.ctwl.smollm2-135m.vanilla.1")
+def proxy() -> Proxy:
+    vanilla = open_proxy("org.ctwl.smollm2-135m.vanilla.1")
     document = {**vanilla.profile.model_dump(), "code_bits": 10, "name": "org.example.small.1"}
-    return Weigher(Profile.model_validate(document), vanilla.tokenizer)
+    return Proxy(Profile.model_validate(document), vanilla.tokenizer)
 
 
 @contextmanager
-def served(weigher: Weigher) -> Iterator[str]:
-    with serving(weigher, **LIMITS.model_dump()) as client:
+def served(proxy: Proxy) -> Iterator[str]:
+    with serving(proxy, **LIMITS.model_dump()) as client:
         yield f"{client.base_url}/"
 
 
 @pytest.fixture(scope="module")
-def url(weigher: Weigher) -> Iterator[str]:
+def url(proxy: Proxy) -> Iterator[str]:
     """Of a service whose profile the page cannot read by itself."""
-    with served(weigher) as found:
+    with served(proxy) as found:
         yield found
 
 
 @pytest.fixture(scope="module")
 def public_url() -> Iterator[str]:
     """Of a service whose profile the page reads by ranks."""
-    with served(open_weigher("org.ctwl.smollm2-135m.1")) as found:
+    with served(open_proxy("org.ctwl.smollm2-135m.1")) as found:
         yield found
 
 
@@ -134,10 +134,10 @@ def test_a_text_that_is_too_long_for_the_service_is_still_read_by_the_page(
     assert page.locator("#result").is_visible()
 
 
-def marked(words: int, code: int, weigher: Weigher) -> str:
+def marked(words: int, code: int, proxy: Proxy) -> str:
     """Words that all carry a code, as the profile without an LM reads it."""
-    profile, rng = weigher.profile, np.random.default_rng(3)
-    known = {i: weigher.tokenizer.decode([i]) for i in range(1000, 12_000)}
+    profile, rng = proxy.profile, np.random.default_rng(3)
+    known = {i: proxy.tokenizer.decode([i]) for i in range(1000, 12_000)}
     pool = [
         i for i, word in known.items() if word[0] == " " and word[1:].isalpha() and word.isascii() and len(word) > 3
     ]
@@ -151,11 +151,11 @@ def marked(words: int, code: int, weigher: Weigher) -> str:
         seeds = hashing.permutation_seeds(hashing.partition_seed(profile.key, context), profile.colours)
         (inside,) = kernel.members(weights, seeds[[colour]], profile.sigma)
         ids.append(int(rng.choice([i for i in rng.choice(pool, 20) if inside[i]])))
-    return weigher.tokenizer.decode(ids).strip()
+    return proxy.tokenizer.decode(ids).strip()
 
 
-def test_a_profile_that_the_page_cannot_read_is_read_by_the_service(page: sync_api.Page, weigher: Weigher) -> None:
-    code = marked(130, 77, weigher)
+def test_a_profile_that_the_page_cannot_read_is_read_by_the_service(page: sync_api.Page, proxy: Proxy) -> None:
+    code = marked(130, 77, proxy)
     read(page, f"{HUMAN[:300]}\n{code}\n")
     sync_api.expect(page.locator("#verdict")).to_have_text("A watermark was found in a part of the text")
     (passage,) = page.locator("mark").all_text_contents()
@@ -168,10 +168,10 @@ def test_a_profile_that_the_page_cannot_read_is_read_by_the_service(page: sync_a
     sync_api.expect(page.locator("#verdict")).to_have_text("The text is too short for an answer")
 
 
-def test_a_report_fits_a_phone(browser: sync_api.Browser, url: str, weigher: Weigher) -> None:
+def test_a_report_fits_a_phone(browser: sync_api.Browser, url: str, proxy: Proxy) -> None:
     context = browser.new_context(viewport={"width": 380, "height": 700})
     page = context.new_page()
-    page.set_content(html_report(Decoder(weigher).analyse(marked(130, 77, weigher))))
+    page.set_content(html_report(Decoder(proxy).analyse(marked(130, 77, proxy))))
     assert page.evaluate("document.documentElement.scrollWidth") <= 380
     context.close()
 

@@ -24,7 +24,7 @@ from ctwl_protocol import Profile, canonical, environment, get_profile, hashing
 from ctwl_protocol.errors import ProfileNotPrivate, ProxyMalformed
 from ctwl_protocol.profile import public_key
 from ctwl_protocol.profile.private import commitment, for_user, write_private
-from ctwl_protocol.proxy import Proxy, Weigher, open_weigher
+from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_protocol.registry import CertificateEntry, Envelope, Registry, Role, Root, Trusted
 from ctwl_protocol.registry import keys as registry_keys
 from ctwl_protocol.registry.store import save_trusted
@@ -59,13 +59,13 @@ def trusting(*certificates: CertificateEntry, version: int = 2, issued: int = IS
 
 
 @pytest.fixture(scope="session")
-def vanilla() -> Weigher:
-    return open_weigher(VANILLA)
+def vanilla() -> Proxy:
+    return open_proxy(VANILLA)
 
 
-def carrying(weigher: Weigher, profile: Profile, code: int, words: int = 130, seed: int = 1) -> str:
+def carrying(proxy: Proxy, profile: Profile, code: int, words: int = 130, seed: int = 1) -> str:
     """Common words, each in its half: written from the specification, for a profile that weighs all alike."""
-    rng, vocabulary = np.random.default_rng(seed), weigher.tokenizer.vocabulary
+    rng, vocabulary = np.random.default_rng(seed), proxy.tokenizer.vocabulary
     pool = np.array([i for token, i in vocabulary.items() if re.fullmatch("Ġ[a-z]{3,9}", token) and i < 20_000])
     ids = [int(rng.choice(pool)) for _ in range(profile.prefix_length)]
     for _ in range(words):
@@ -75,11 +75,11 @@ def carrying(weigher: Weigher, profile: Profile, code: int, words: int = 130, se
         seeds = hashing.permutation_seeds(hashing.partition_seed(profile.key, ids[-1:]), profile.colours)
         ranks = hashing.ranks(int(seeds[colour][0]), len(vocabulary))
         ids.append(int(rng.choice(pool[ranks[pool] < np.median(ranks)])))
-    return weigher.tokenizer.decode(np.array(ids)).strip()
+    return proxy.tokenizer.decode(np.array(ids)).strip()
 
 
 @pytest.fixture(scope="session")
-def text(vanilla: Weigher) -> str:
+def text(vanilla: Proxy) -> str:
     return carrying(vanilla, ANN, 1234)
 
 
@@ -92,7 +92,7 @@ Check = Callable[..., Verification]
 
 
 @pytest.fixture(scope="session")
-def check(vanilla: Weigher) -> Check:
+def check(vanilla: Proxy) -> Check:
     """:func:`verify` with the decoders of profiles that weigh all alike."""
 
     def checked(proof: Proof, trusted: Trusted, appeared: int = APPEARED, **options: Any) -> Verification:
@@ -116,12 +116,12 @@ def test_a_certified_proof_is_verified(check: Check, proof: Proof, text: str) ->
     assert ANN.key.hex() not in str(found)
 
 
-def test_a_proxy_of_the_owner_s_making_is_told(check: Check, proof: Proof, vanilla: Weigher) -> None:
+def test_a_proxy_of_the_owner_s_making_is_told(check: Check, proof: Proof, vanilla: Proxy) -> None:
     """A published profile's weights cannot have been made to fit a text; others can."""
     assert "could have made them to fit" not in str(check(proof, trusting(certificate(ANN))))
     own = ANN.model_copy(update={"tokenizer": ANN.tokenizer.model_copy(update={"special": ()})})
     made = Proof(profile=own.to_bytes(), text=carrying(vanilla, own, 1234), code=1234)
-    found = verify(made, trusting(certificate(own)), APPEARED, lambda profile: Decoder(open_weigher(profile)))
+    found = verify(made, trusting(certificate(own)), APPEARED, lambda profile: Decoder(open_proxy(profile)))
     assert found.verified and found.own_making and "could have made them to fit" in str(found)
 
 
@@ -152,7 +152,7 @@ def test_each_fault_is_refused_by_its_own_code_before_anything_is_decoded(
     assert str(found).startswith(f"Not verified: {code}.")
 
 
-def test_a_forged_proof_is_unfounded(check: Check, proof: Proof, vanilla: Weigher, text: str) -> None:
+def test_a_forged_proof_is_unfounded(check: Check, proof: Proof, vanilla: Proxy, text: str) -> None:
     """A certified owner claims a text of somebody else, of nobody, or one of their own for another code."""
     trusted = trusting(certificate(ANN), certificate(BOB))
     forged = [
@@ -165,7 +165,7 @@ def test_a_forged_proof_is_unfounded(check: Check, proof: Proof, vanilla: Weighe
         assert outcome(check(forgery, trusted))[1:] == [None, None, None, "proof-unfounded"]
 
 
-def test_who_certified_many_keys_needs_a_clearer_code(check: Check, vanilla: Weigher) -> None:
+def test_who_certified_many_keys_needs_a_clearer_code(check: Check, vanilla: Proxy) -> None:
     trusted = trusting(certificate(ANN))
     for words in range(20, 80):  # the shortest text that passes with one key
         proof = Proof(profile=ANN.to_bytes(), text=carrying(vanilla, ANN, 77, words, seed=3), code=77)
@@ -181,7 +181,7 @@ def test_who_certified_many_keys_needs_a_clearer_code(check: Check, vanilla: Wei
     assert outcome(check(proof, trusted))[-1] == "proof-unfounded"  # the key may be the best of many
 
 
-def test_a_key_that_was_tried_until_it_fitted_proves_nothing(check: Check, vanilla: Weigher) -> None:
+def test_a_key_that_was_tried_until_it_fitted_proves_nothing(check: Check, vanilla: Proxy) -> None:
     """A text that was foreseen: of enough keys one shows a code in it, and that one is certified in time."""
     human = (
         "The committee met again in the spring and could not agree upon what should be done about the old bridge. " * 2
@@ -257,12 +257,12 @@ def test_a_hostile_proof_does_not_steer_the_terminal() -> None:
         Proof(profile=ANN.to_bytes(), text="\x1b[2J\u202e" + "a" * 99, code=1),
         trusting(certificate(ANN)),
         APPEARED,
-        lambda profile: Decoder(open_weigher(profile)),
+        lambda profile: Decoder(open_proxy(profile)),
     ).steps
     assert all(step.words.isprintable() for step in steps)
 
 
-def test_a_proof_is_bounded_and_of_something(vanilla: Weigher, text: str) -> None:
+def test_a_proof_is_bounded_and_of_something(vanilla: Proxy, text: str) -> None:
     decoder = Decoder(vanilla.shared_with(ANN))
     report = decoder.decode(text)
     assert Proof.of(ANN, text, report).code == 1234
@@ -274,7 +274,7 @@ def test_a_proof_is_bounded_and_of_something(vanilla: Weigher, text: str) -> Non
         verify(Proof.of(ANN, text, report), trusting(), APPEARED, lambda profile: decoder, alpha=0)
 
 
-def test_a_proxy_is_shared_by_the_profiles_that_have_it_only(vanilla: Weigher) -> None:
+def test_a_proxy_is_shared_by_the_profiles_that_have_it_only(vanilla: Proxy) -> None:
     assert vanilla.shared_with(ANN).profile == ANN
     with pytest.raises(ProxyMalformed, match="another proxy"):
         vanilla.shared_with(get_profile("org.ctwl.smollm2-135m.1"))
@@ -359,15 +359,15 @@ def test_what_a_proof_names_is_not_fetched(desk: Path, capsys: pytest.CaptureFix
 
 
 @pytest.mark.slow
-def test_a_real_model_writes_what_its_owner_alone_reads_and_proves(fast_proxy: Proxy, offline_weigher: Weigher) -> None:
-    provider = fast_proxy.profile.model_copy(update={"name": OWN.name, "key": OWN.key})
+def test_a_real_model_writes_what_its_owner_alone_reads_and_proves(offline_proxy: Proxy) -> None:
+    provider = offline_proxy.profile.model_copy(update={"name": OWN.name, "key": OWN.key})
     ann, bob = (for_user(provider, user) for user in ("ann@example.com", "bob@example.com"))
-    encoder = Encoder(*load_model("smollm2"), fast_proxy.shared_with(ann))
+    encoder = Encoder(*load_model("smollm2"), offline_proxy.shared_with(ann))
     (written,) = encoder.generate(
         "The council said on Tuesday that the new bridge over the river would", 42, 3,
         max_new_tokens=160, min_new_tokens=160, seed=1,
     )  # fmt: skip
-    reports = [Decoder(offline_weigher.shared_with(p)).decode(written.text) for p in (ann, bob, fast_proxy.profile)]
+    reports = [Decoder(offline_proxy.shared_with(p)).decode(written.text) for p in (ann, bob, offline_proxy.profile)]
     assert [report.detected for report in reports] == [True, False, False]
     assert (reports[0].code, written.profile) == (written.beacon.code, ann.name)
     assert all(report.p_value > 0.001 for report in reports[1:])
@@ -375,7 +375,7 @@ def test_a_real_model_writes_what_its_owner_alone_reads_and_proves(fast_proxy: P
         Proof.of(ann, written.text, reports[0]),
         trusting(certificate(ann), certificate(bob)),
         APPEARED,
-        lambda profile: Decoder(offline_weigher.shared_with(profile)),
+        lambda profile: Decoder(offline_proxy.shared_with(profile)),
         text=written.text,
         tried=0,  # a text that pays for more keys takes longer to write
     )

@@ -31,7 +31,7 @@ from ctwl_encoder.core.payload import Payload, Seeds
 from ctwl_protocol.causal_lm import load_tokenizer
 from ctwl_protocol.errors import ModelNotFound, TokenizerUnsupported
 from ctwl_protocol.hashing import ranks_of
-from ctwl_protocol.proxy import Rivals, Weigher, open_weigher
+from ctwl_protocol.proxy import Proxy, Rivals, open_proxy
 from ctwl_protocol.proxy.kernel import rivals
 from ctwl_protocol.proxy.rivals import SHARE
 
@@ -42,13 +42,13 @@ SMALL = {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1, "num_
 
 
 @pytest.fixture(scope="module")
-def weigher() -> Weigher:
-    return open_weigher(OFFLINE)
+def proxy() -> Proxy:
+    return open_proxy(OFFLINE)
 
 
 @pytest.fixture(scope="module")
-def smollm2(weigher: Weigher) -> ReadingModel:
-    return ReadingModel.open("smollm2", weigher)
+def smollm2(proxy: Proxy) -> ReadingModel:
+    return ReadingModel.open("smollm2", proxy)
 
 
 @pytest.fixture(scope="module")
@@ -62,14 +62,14 @@ def tiny() -> ReadingModel:
     tokenizer = load_tokenizer("smollm2")
     torch.manual_seed(1)
     model = LlamaForCausalLM(LlamaConfig(vocab_size=len(tokenizer), **SMALL)).eval()
-    return ReadingModel(model, tokenizer, open_weigher("org.ctwl.gpt2.1"), "tiny")
+    return ReadingModel(model, tokenizer, open_proxy("org.ctwl.gpt2.1"), "tiny")
 
 
 def read(model: ReadingModel, text: str, prompt: str | None = None) -> tuple[NDArray[np.int64], Rivals]:
-    weigher = model.bridge.proxy
+    proxy = model.bridge.proxy
     model.prompt = prompt
     try:
-        variant = tokenize_variants(text, weigher.tokenizer, weigher.profile)[0]
+        variant = tokenize_variants(text, proxy.tokenizer, proxy.profile)[0]
         found = model.rivals(variant)
     finally:
         model.prompt = None
@@ -113,17 +113,17 @@ def test_where_the_vocabularies_are_equal_the_rivals_are_those_of_the_models_row
 
 @pytest.mark.parametrize("prompt", ["The council", "我们"])
 def test_the_token_shown_won_the_race_that_the_encoder_held(
-    bigrams: Bigrams, mistral: Any, weigher: Weigher, prompt: str, monkeypatch: pytest.MonkeyPatch
+    bigrams: Bigrams, mistral: Any, proxy: Proxy, prompt: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Under ``gumbel`` with another vocabulary, the winner of each race follows from the text's code."""
-    encoder = Encoder(bigrams, mistral, weigher)  # type: ignore[arg-type]  # gumbel never asks the proxy LM
+    encoder = Encoder(bigrams, mistral, proxy)  # type: ignore[arg-type]  # gumbel never asks the proxy LM
     asked = {"strategy": "gumbel", "fresh": 0.0, "max_new_tokens": 150, "min_new_tokens": 150, "seed": 3}
     (generation,) = encoder.generate([prompt], 77, 7, **asked)
     monkeypatch.setattr("ctwl_decoder.reading_model._TEMPERATURES", (1.0,))  # as it was written
-    model = ReadingModel(bigrams, mistral, weigher, "bigrams")
+    model = ReadingModel(bigrams, mistral, proxy, "bigrams")
     tokens, found = read(model, generation.text, prompt)
     assert len(np.unique(found.places)) > 0.4 * (len(tokens) - 10)  # many a token of the model shows several
-    seeds, pairs = Seeds(weigher.profile), list(pairwise(tokens.tolist()))
+    seeds, pairs = Seeds(proxy.profile), list(pairwise(tokens.tolist()))
     won: dict[int, list[bool]] = {code: [] for code in (generation.record.carried[0], 1)}
     for i, place in enumerate(found.places.tolist()):
         rows = slice(found.starts[i], found.starts[i + 1])
@@ -141,13 +141,13 @@ def test_the_token_shown_won_the_race_that_the_encoder_held(
 
 
 def test_blocks_change_nothing_that_the_model_does_not_see(
-    bigrams: Bigrams, mistral: Any, weigher: Weigher, monkeypatch: pytest.MonkeyPatch
+    bigrams: Bigrams, mistral: Any, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """These models look at one token alone, so each block gives what one pass gives."""
     monkeypatch.setattr("ctwl_decoder.reading_model._TEMPERATURES", (1.0,))  # else each block has its own
-    whole = ReadingModel(bigrams, mistral, weigher, "whole")
+    whole = ReadingModel(bigrams, mistral, proxy, "whole")
     monkeypatch.setattr(bigrams.config, "max_position_embeddings", 64)
-    blocks = ReadingModel(bigrams, mistral, weigher, "blocks")
+    blocks = ReadingModel(bigrams, mistral, proxy, "blocks")
     for prompt in (None, "short", PROSE):
         (_, one), (_, other) = read(whole, TEXT, prompt), read(blocks, TEXT, prompt)
         ours, theirs = shown_at(one), shown_at(other)
@@ -159,7 +159,7 @@ def test_a_prompt_is_what_the_model_saw() -> None:
     """Its special tokens are some, those of the text are text; the tokenizer's first token comes once."""
     tokenizer = load_tokenizer("smollm2")
     bos, end = (tokenizer.convert_tokens_to_ids(name) for name in ("<|im_start|>", "<|im_end|>"))
-    plain = ReadingModel(tiny()._model, tokenizer, open_weigher(OFFLINE), "plain")
+    plain = ReadingModel(tiny()._model, tokenizer, open_proxy(OFFLINE), "plain")
     assert plain._encode("It")[0] == []
     tokenizer.backend_tokenizer.post_processor = TemplateProcessing("<|im_start|> $A", None, [("<|im_start|>", bos)])
     for prompt in ("<|im_start|>user\nWhy?<|im_end|>", "user\nWhy?<|im_end|>"):
@@ -197,17 +197,17 @@ def test_an_empty_text_has_no_race(smollm2: ReadingModel) -> None:
 
 
 def test_what_cannot_read_is_refused(
-    mistral: Any, weigher: Weigher, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+    mistral: Any, proxy: Proxy, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
     small = LlamaForCausalLM(LlamaConfig(vocab_size=100, **SMALL))
     with pytest.raises(TokenizerUnsupported, match="another model's"):
-        ReadingModel(small, mistral, weigher, "small")
+        ReadingModel(small, mistral, proxy, "small")
     with pytest.raises(ModelNotFound, match="smollm2"):
-        ReadingModel.open(tmp_path, weigher)
+        ReadingModel.open(tmp_path, proxy)
     monkeypatch.delitem(sys.modules, "ctwl_protocol.causal_lm")
     monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(ExtraMissing, match=r"pip install 'ctwl-decoder\[torch\]'"):
-        ReadingModel.open("smollm2", weigher)
+        ReadingModel.open("smollm2", proxy)
 
 
 # ---- the decoder ----
@@ -215,14 +215,14 @@ def test_what_cannot_read_is_refused(
 
 @pytest.mark.slow
 def test_the_provider_s_own_model_finds_more_and_with_the_prompt_still_more(
-    bigrams: Bigrams, mistral: Any, weigher: Weigher
+    bigrams: Bigrams, mistral: Any, proxy: Proxy
 ) -> None:
-    encoder = Encoder(bigrams, mistral, weigher)  # type: ignore[arg-type]  # gumbel never asks the proxy LM
+    encoder = Encoder(bigrams, mistral, proxy)  # type: ignore[arg-type]  # gumbel never asks the proxy LM
     asked = {"strategy": "gumbel", "fresh": 0.0, "max_new_tokens": 150, "min_new_tokens": 150, "seed": 3}
     (written,) = encoder.generate(["The council"], 77, 7, **asked)
     p_values = []
-    for model in (None, ReadingModel(bigrams, mistral, weigher, "our model", "The council")):
-        report = Decoder(weigher, reading_model=model).decode(written.text, score="race")
+    for model in (None, ReadingModel(bigrams, mistral, proxy, "our model", "The council")):
+        report = Decoder(proxy, reading_model=model).decode(written.text, score="race")
         assert report.reading_model == (model and "our model") and report.read == "whole"
         p_values.append(report.p_value)
     assert report.code == written.beacon.code
@@ -243,7 +243,7 @@ def test_the_command_reads_by_a_model_that_it_is_told(tmp_path: Path, capsys: py
     assert "--prompt needs --reading-model" in capsys.readouterr().err
 
 
-def test_where_the_ranks_are_enough_no_model_is_named(smollm2: ReadingModel, weigher: Weigher) -> None:
+def test_where_the_ranks_are_enough_no_model_is_named(smollm2: ReadingModel, proxy: Proxy) -> None:
     text = (Path(__file__).parent / "recorded" / "unbiased.txt").read_text(encoding="utf-8")
-    report = Decoder(weigher, reading_model=smollm2).decode(text)
+    report = Decoder(proxy, reading_model=smollm2).decode(text)
     assert (report.read, report.reading_model, report.arithmetic) == ("light", None, "integer")

@@ -36,7 +36,7 @@ from ctwl_decoder.statistics.scores import NAT, position_scores
 from ctwl_decoder.text.tokens import tokenize_variants
 from ctwl_protocol import get_profile
 from ctwl_protocol.profile import TOY
-from ctwl_protocol.proxy import Rivals, open_weigher
+from ctwl_protocol.proxy import Rivals, open_proxy
 from ctwl_protocol.registry import load_trusted
 
 HOP = Hop(provider=42, version=3, nonce=7, name=None, model=None, state="unregistered")
@@ -300,12 +300,12 @@ def test_a_page_of_hardly_any_text_is_whole(tokens: int) -> None:
 @cache
 def found_in_a_short_text() -> tuple[Assembler, SearchPlan, Finding, str]:
     profile, text = get_profile(TOY), "Caf\u00e9 au lait, \U0001f600 and tea!"
-    weigher, reader = open_weigher(profile), RecordReader(profile)
+    proxy, reader = open_proxy(profile), RecordReader(profile)
     assembler = Assembler(reader, Interpreter(profile, load_trusted(), None, (0,)))
     plan = SearchPlan.of(profile, NO_CODES, alpha=0.01, score="half")
-    (variant,) = tokenize_variants(text, weigher.tokenizer, profile)
+    (variant,) = tokenize_variants(text, proxy.tokenizer, profile)
     seeds = permutations(profile, variant.positions.contexts)
-    units = position_scores(weigher.rivals(variant.ids), profile.prefix_length, seeds, profile.sigma)
+    units = position_scores(proxy.rivals(variant.ids), profile.prefix_length, seeds, profile.sigma)
     return assembler, plan, find(variant, units, plan, reader), text
 
 

@@ -35,7 +35,7 @@ from ctwl_decoder.errors import (
 from ctwl_decoder.options import MAX_BYTES
 from ctwl_protocol import Beacon, CTWLError, Profile, get_profile, hashing
 from ctwl_protocol.errors import FileUnwritable
-from ctwl_protocol.proxy import Weigher, open_weigher
+from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_protocol.registry import bundled
 
 VANILLA = "org.ctwl.smollm2-135m.vanilla.1"
@@ -48,10 +48,10 @@ def small(**changes: Any) -> Profile:
     return Profile.model_validate(document)
 
 
-def marked_text(weigher: Weigher, code: int, words: int, seed: int) -> str:
+def marked_text(proxy: Proxy, code: int, words: int, seed: int) -> str:
     """Words of one token each, all in the half of the vocabulary that the code's colour picks."""
-    profile, rng = weigher.profile, np.random.default_rng(seed)
-    vocabulary = weigher.tokenizer.vocabulary
+    profile, rng = proxy.profile, np.random.default_rng(seed)
+    vocabulary = proxy.tokenizer.vocabulary
     whole = [vocabulary[w] for w in vocabulary if w[0] == "Ġ" and w[1:].isascii() and w[1:].isalpha() and len(w) > 4]
     ids = [whole[0]]
     for _ in range(words):
@@ -60,17 +60,17 @@ def marked_text(weigher: Weigher, code: int, words: int, seed: int) -> str:
         colour = hashing.code_colours(hashing.colour_seed(profile.key, ids[-1:]), one, profile.colours)
         order = np.argsort(hashing.ranks(int(seeds[colour][0]), len(vocabulary)))
         ids.append(int(rng.choice(np.intersect1d(order[: len(order) * 9 // 20], whole))))
-    return weigher.tokenizer.decode(np.array(ids)).strip()
+    return proxy.tokenizer.decode(np.array(ids)).strip()
 
 
 @pytest.fixture(scope="module")
 def decoder() -> Decoder:
-    return Decoder(Weigher(small(), open_weigher(VANILLA).tokenizer))
+    return Decoder(Proxy(small(), open_proxy(VANILLA).tokenizer))
 
 
 @pytest.fixture(scope="module")
 def marked(decoder: Decoder) -> str:
-    return marked_text(decoder.weigher, Beacon(700, 9, 21).code, 120, 4)
+    return marked_text(decoder.proxy, Beacon(700, 9, 21).code, 120, 4)
 
 
 @pytest.fixture(autouse=True)
@@ -109,7 +109,7 @@ class Never(Decoder):
 
 @pytest.fixture
 def never(decoder: Decoder, settings: Settings) -> DocumentDecoder:
-    return by(Never(decoder.weigher), settings)
+    return by(Never(decoder.proxy), settings)
 
 
 # ---- the rows ----
@@ -185,9 +185,9 @@ def test_a_level_that_is_none_is_refused_for_the_screen(level: str, tmp_path: Pa
 
 
 def test_codes_that_are_no_beacons_are_numbers(decoder: Decoder, tmp_path: Path) -> None:
-    weigher = Weigher(small(code_bits=10), decoder.tokenizer)
-    corpus = jsonl(tmp_path / "a.jsonl", [marked_text(weigher, 77, 100, 1)])
-    summary = scan([corpus], tmp_path / "o", by(Decoder(weigher), Settings(weigher.profile)))
+    proxy = Proxy(small(code_bits=10), decoder.tokenizer)
+    corpus = jsonl(tmp_path / "a.jsonl", [marked_text(proxy, 77, 100, 1)])
+    summary = scan([corpus], tmp_path / "o", by(Decoder(proxy), Settings(proxy.profile)))
     (row,) = rows(tmp_path / "o")
     assert (row["code"], row["provider"], row["spans"][0]["provider"]) == (77, None, None)
     assert "1 of code 77" in str(summary)
@@ -212,7 +212,7 @@ def test_tables_of_documents_are_decoded_wherever_a_pickle_goes(
 ) -> None:
     """As Ray, Spark and datasets hand them over: other columns stay, and each process opens a decoder of its own."""
     decode = by(decoder, settings)
-    assert decode.decoder.weigher is decoder.weigher
+    assert decode.decoder.proxy is decoder.proxy
     copy = pickle.loads(pickle.dumps(decode))
     assert "decoder" not in vars(copy)
     rows = copy(pa.table({"key": [7, 8, 9], "text": [marked, None, "short"]}))
@@ -478,7 +478,7 @@ class Counting(Decoder):
 
 
 def test_what_is_done_is_not_done_again(decoder: Decoder, begun: Callable[..., Summary], tmp_path: Path) -> None:
-    counting = Counting(decoder.weigher)
+    counting = Counting(decoder.proxy)
     summary = begun(decoder=counting)
     assert summary.documents == 20 and "8 of 20 were done before" in str(summary)
     assert counting.texts == 12
@@ -491,7 +491,7 @@ def test_a_part_that_does_not_hold_its_documents_is_made_again(
     first, second = sorted(parts_of(tmp_path / "o").glob("part-*"))
     first.write_bytes(second.read_bytes())
     second.write_bytes(b"PAR1 torn")
-    counting = Counting(decoder.weigher)
+    counting = Counting(decoder.proxy)
     begun(decoder=counting)
     assert counting.texts == 20
     assert [row["row"] for row in rows(tmp_path / "o")] == list(range(20))
@@ -704,12 +704,12 @@ from ctwl_decoder.apps.scan.decoding import DocumentDecoder
 from ctwl_decoder.apps.scan.job import parts_of, scan
 from ctwl_decoder.apps.scan.settings import Settings
 from ctwl_protocol import get_profile
-from ctwl_protocol.proxy import Weigher, open_weigher
+from ctwl_protocol.proxy import Proxy, open_proxy
 
 corpus, folder = Path(sys.argv[1]), Path(sys.argv[2])
 profile = get_profile(sys.argv[3])
 decode = DocumentDecoder(Settings(profile, beacons=((700, 9),)))
-decode.decoder = Decoder(Weigher(profile, open_weigher("org.ctwl.smollm2-135m.vanilla.1").tokenizer))
+decode.decoder = Decoder(Proxy(profile, open_proxy("org.ctwl.smollm2-135m.vanilla.1").tokenizer))
 chunks.MOST_DOCUMENTS = 4
 
 def whole(out, few):
@@ -794,11 +794,11 @@ from ctwl_decoder.apps.scan.decoding import DocumentDecoder
 from ctwl_decoder.apps.scan.job import scan
 from ctwl_decoder.apps.scan.settings import Settings
 from ctwl_protocol import get_profile
-from ctwl_protocol.proxy import Weigher, open_weigher
+from ctwl_protocol.proxy import Proxy, open_proxy
 
 profile = get_profile(sys.argv[1])
 decode = DocumentDecoder(Settings(profile, beacons=((700, 9),)))
-decode.decoder = Decoder(Weigher(profile, open_weigher("org.ctwl.smollm2-135m.vanilla.1").tokenizer))
+decode.decoder = Decoder(Proxy(profile, open_proxy("org.ctwl.smollm2-135m.vanilla.1").tokenizer))
 for corpus in map(Path, sys.argv[2:]):
     scan([corpus / "a.jsonl"], corpus / "out", decode)
     (table,) = corpus_files([corpus / "b.parquet"])

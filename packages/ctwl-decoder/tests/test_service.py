@@ -30,7 +30,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from running_service import running, serving
-from small_lm import small_weigher
+from small_lm import small_proxy
 
 from ctwl_decoder import Decoder, Report
 from ctwl_decoder.apps.serve import front
@@ -47,7 +47,7 @@ from ctwl_decoder.report.html import html_report
 from ctwl_decoder.text.tokens import TokenizedVariant, tokenize_variants
 from ctwl_protocol import CTWLError, Profile
 from ctwl_protocol.errors import RegistryError, TokenOutOfRange
-from ctwl_protocol.proxy import Rivals, Weigher, open_weigher
+from ctwl_protocol.proxy import Proxy, Rivals, open_proxy
 from ctwl_protocol.text.blocks import LENGTH, Block
 
 VANILLA = "org.ctwl.smollm2-135m.vanilla.1"
@@ -56,11 +56,11 @@ KINDS = [f"text/plain; charset={charset}" for charset in sorted(_CHARSETS)]
 QUESTION = {"text": HUMAN[:600]}
 
 
-class Gated(Weigher):
-    """A weigher without an LM that stops at a gate, so that tests can look at work in progress."""
+class Gated(Proxy):
+    """A proxy without an LM that stops at a gate, so that tests can look at work in progress."""
 
-    def __init__(self, weigher: Weigher) -> None:
-        super().__init__(weigher.profile, weigher.tokenizer)
+    def __init__(self, proxy: Proxy) -> None:
+        super().__init__(proxy.profile, proxy.tokenizer)
         self.gate = threading.Event()
         self.gate.set()
         self.sizes: list[int] = []
@@ -80,25 +80,25 @@ class Gated(Weigher):
 
 
 @pytest.fixture(scope="session")
-def vanilla() -> Weigher:
-    return open_weigher(VANILLA)
+def vanilla() -> Proxy:
+    return open_proxy(VANILLA)
 
 
 @pytest.fixture(scope="session")
-def small(vanilla: Weigher) -> Weigher:
+def small(vanilla: Proxy) -> Proxy:
     """A private profile of few codes, so that scoring takes no time."""
     document = {**vanilla.profile.model_dump(), "code_bits": 10, "name": "org.example.small.1", "key": bytes(32)}
-    return Weigher(Profile.model_validate(document), vanilla.tokenizer)
+    return Proxy(Profile.model_validate(document), vanilla.tokenizer)
 
 
 @pytest.fixture(scope="module")
-def client(small: Weigher) -> Iterator[httpx.Client]:
+def client(small: Proxy) -> Iterator[httpx.Client]:
     with serving(small) as found:
         yield found
 
 
 @pytest.fixture(scope="module")
-def gated(small: Weigher) -> Gated:
+def gated(small: Proxy) -> Gated:
     return Gated(small)
 
 
@@ -143,7 +143,7 @@ def answer_of(connection: socket.socket) -> bytes:
 # ---- endpoints ----
 
 
-def test_the_api_answers_as_the_decoder_does(vanilla: Weigher) -> None:
+def test_the_api_answers_as_the_decoder_does(vanilla: Proxy) -> None:
     options = {"alpha": 0.01, "score": "half", "beacons": [[700, 9]]}
     with serving(vanilla) as client:
         answer = client.post("/v1/decode", json=QUESTION | options)
@@ -163,7 +163,7 @@ def test_the_api_answers_as_the_decoder_does(vanilla: Weigher) -> None:
     ],
     ids=["form", "a browser's line ends", "file", "no file chosen", "another charset"],
 )
-def test_the_report_is_a_page_with_only_its_own_style(client: httpx.Client, small: Weigher, sent: dict) -> None:
+def test_the_report_is_a_page_with_only_its_own_style(client: httpx.Client, small: Proxy, sent: dict) -> None:
     answer = client.post("/report", **sent)
     assert answer.status_code == 200
     assert answer.text == html_report(Decoder(small).analyse(HUMAN[:600]))
@@ -180,7 +180,7 @@ def test_every_answer_forbids_what_it_does_not_need(client: httpx.Client) -> Non
         assert headers["cache-control"] == "no-store"
 
 
-def test_the_page_may_ask_its_own_service_and_nothing_else(client: httpx.Client, small: Weigher) -> None:
+def test_the_page_may_ask_its_own_service_and_nothing_else(client: httpx.Client, small: Proxy) -> None:
     answer = client.get("/")
     policy = answer.headers["content-security-policy"].split("; ")
     assert "connect-src 'self'" in policy and not any("'unsafe" in each for each in policy)
@@ -199,14 +199,14 @@ def test_what_watches_services_may_ask_for_heads(client: httpx.Client) -> None:
         assert (answer.status_code, answer.content) == (200, b"")
 
 
-def test_the_profile_comes_with_the_limits(client: httpx.Client, small: Weigher) -> None:
+def test_the_profile_comes_with_the_limits(client: httpx.Client, small: Proxy) -> None:
     about = client.get("/v1/profile").json()
     assert (about["name"], about["digest"]) == (small.profile.name, small.profile.digest)
     assert about["max_characters"] == Limits().characters
     assert "key" not in about["profile"]  # a private profile's key stays with the service
 
 
-def test_health_and_metrics_say_how_it_goes(small: Weigher) -> None:
+def test_health_and_metrics_say_how_it_goes(small: Proxy) -> None:
     with serving(small) as client:
         assert client.get("/healthz").json() == {"status": "ok"}
         assert client.get("/readyz").json() == {"status": "ready"}
@@ -236,7 +236,7 @@ def test_a_body_too_large_is_refused(client: httpx.Client, path: str, body: byte
     assert (answer.status_code, answer.json()["code"]) == (413, "input-too-large")
 
 
-def test_the_last_part_of_a_body_counts_too(small: Weigher) -> None:
+def test_the_last_part_of_a_body_counts_too(small: Proxy) -> None:
     whole = request_of(QUESTION | {"text": "a" * 3000}).partition(b"\r\n\r\n")[2]
     head = b"POST /v1/decode HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: application/json\r\n"
     with serving(small, body=2000) as client, connect(client) as raw:
@@ -255,7 +255,7 @@ def test_a_text_too_long_is_refused_in_characters_and_in_tokens(gated: Gated) ->
 
 @pytest.mark.parametrize("score", ["auto", "light"])
 def test_a_text_of_too_many_tokens_is_refused_before_any_work(
-    small: Weigher, monkeypatch: pytest.MonkeyPatch, score: str
+    small: Proxy, monkeypatch: pytest.MonkeyPatch, score: str
 ) -> None:
     with serving(small, tokens=40) as client:
         monkeypatch.setattr(Decoder, "_read_light", lambda *_: 1 / 0)
@@ -333,7 +333,7 @@ def test_work_that_takes_too_long_is_given_up(gated: Gated) -> None:
         until(lambda: metric(client, "ctwl_working ") == 0)
 
 
-def test_a_slow_body_is_given_up(small: Weigher, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_body_is_given_up(small: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(front, "_DROPPING", 0.2)
     with serving(small, seconds=0.2) as client, connect(client) as slow:
         slow.sendall(request_of(QUESTION)[:-5])
@@ -562,7 +562,7 @@ def test_no_answer_repeats_the_host_that_a_client_names(client: httpx.Client) ->
 
 
 def test_a_client_is_its_address_whatever_port_a_reverse_proxy_adds(
-    small: Weigher, caplog: pytest.LogCaptureFixture
+    small: Proxy, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO", logger="ctwl_decoder.apps.serve")
     with running(small, trusted=["127.0.0.1"]) as (_, client):
@@ -606,14 +606,14 @@ def test_a_reverse_proxy_that_can_never_match_is_refused(given: str, listens_at:
         trusted_proxies(given, listens_at)
 
 
-def test_unfinished_requests_do_not_keep_others_out(small: Weigher) -> None:
+def test_unfinished_requests_do_not_keep_others_out(small: Proxy) -> None:
     with serving(small, per_client=2) as client, ExitStack() as stack:
         for _ in range(100):
             stack.enter_context(connect(client)).sendall(request_of(QUESTION)[:-9])
         assert client.post("/v1/decode", json=QUESTION).status_code == 200
 
 
-def test_connections_are_bounded(small: Weigher) -> None:
+def test_connections_are_bounded(small: Proxy) -> None:
     with serving(small, connections=8) as client, ExitStack() as stack:
         held = [stack.enter_context(connect(client)) for _ in range(20)]
         time.sleep(0.1)  # for the server to accept them
@@ -623,14 +623,14 @@ def test_connections_are_bounded(small: Weigher) -> None:
         until(lambda: httpx.get(client.base_url.join("/healthz")).status_code == 200)
 
 
-def test_the_registry_is_read_once_for_all_requests(small: Weigher, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_registry_is_read_once_for_all_requests(small: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(small) as client:
         monkeypatch.setattr("ctwl_decoder.decoder.load_trusted", lambda: 1 / 0)
         assert client.post("/v1/decode", json=QUESTION).status_code == 200
 
 
 def test_an_error_of_the_decoder_is_logged_without_the_text(
-    small: Weigher, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    small: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     with serving(small) as client:
 
@@ -645,7 +645,7 @@ def test_an_error_of_the_decoder_is_logged_without_the_text(
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("mode", ["positive", "negative"])
-def test_the_api_keeps_what_its_schema_promises(vanilla: Weigher, mode: str) -> None:
+def test_the_api_keeps_what_its_schema_promises(vanilla: Proxy, mode: str) -> None:
     """Schemathesis makes up requests, valid ones and others."""
     schemathesis = pytest.importorskip("schemathesis")
     from hypothesis import HealthCheck, given, settings
@@ -678,16 +678,16 @@ def thread() -> Iterator[ThreadPoolExecutor]:
         yield found
 
 
-def turns(weigher: Weigher, thread: ThreadPoolExecutor) -> Turns:
-    return Turns(weigher, thread, lambda positions: None)
+def turns(proxy: Proxy, thread: ThreadPoolExecutor) -> Turns:
+    return Turns(proxy, thread, lambda positions: None)
 
 
-def cut(weigher: Weigher, characters: int) -> TokenizedVariant:
+def cut(proxy: Proxy, characters: int) -> TokenizedVariant:
     text = pydoc_data.topics.topics["specialnames"][:characters]
-    return tokenize_variants(text, weigher.tokenizer, weigher.profile)[0]
+    return tokenize_variants(text, proxy.tokenizer, proxy.profile)[0]
 
 
-def test_each_of_many_texts_gets_its_own_report(small: Weigher) -> None:
+def test_each_of_many_texts_gets_its_own_report(small: Proxy) -> None:
     texts = [HUMAN[i * 97 : i * 97 + 60 + 150 * (i % 4)] for i in range(6)]
     decoder = Decoder(small)
     with thread() as one, ThreadPoolExecutor(3) as threads:
@@ -695,7 +695,7 @@ def test_each_of_many_texts_gets_its_own_report(small: Weigher) -> None:
     assert reports == [decoder.decode(text) for text in texts]
 
 
-def test_a_short_text_need_not_wait_for_a_long_one(small: Weigher) -> None:
+def test_a_short_text_need_not_wait_for_a_long_one(small: Proxy) -> None:
     gated = Gated(small)
     long, short = cut(small, 20_000), cut(small, 120)
     done: list[str] = []
@@ -709,7 +709,7 @@ def test_a_short_text_need_not_wait_for_a_long_one(small: Weigher) -> None:
     assert done == ["short", "long"]
 
 
-def test_a_cancelled_text_leaves_its_blocks_unread(small: Weigher) -> None:
+def test_a_cancelled_text_leaves_its_blocks_unread(small: Proxy) -> None:
     gated = Gated(small)
     with thread() as one, ThreadPoolExecutor() as threads:
         cancelled = turns(gated, one)
@@ -725,26 +725,26 @@ def test_a_cancelled_text_leaves_its_blocks_unread(small: Weigher) -> None:
 
 
 def test_an_error_reaches_only_the_caller_whose_text_made_it() -> None:
-    weigher = small_weigher()
-    good = cut(weigher, 700)
+    proxy = small_proxy()
+    good = cut(proxy, 700)
     bad = replace(good, ids=good.ids + 10**6)
     with thread() as one, ThreadPoolExecutor() as threads:
-        results = [threads.submit(turns(weigher, one), each) for each in (good, bad, good, bad)]
-        failing = Turns(weigher, one, lambda positions: 1 // 0)
+        results = [threads.submit(turns(proxy, one), each) for each in (good, bad, good, bad)]
+        failing = Turns(proxy, one, lambda positions: 1 // 0)
         with pytest.raises(ZeroDivisionError):
             failing(good)
         assert [len(results[0].result()), len(results[2].result())] == [len(good.positions)] * 2
         assert all(isinstance(results[i].exception(), TokenOutOfRange) for i in (1, 3))
 
 
-def test_no_text_is_weighed_after_the_end(small: Weigher) -> None:
+def test_no_text_is_weighed_after_the_end(small: Proxy) -> None:
     with thread() as one:
         assert len(turns(small, one)(cut(small, 0))) == 0
     with pytest.raises(ServiceClosing):
         turns(small, one)(cut(small, 600))
 
 
-def test_the_end_ends_the_wait_of_those_in_line(small: Weigher) -> None:
+def test_the_end_ends_the_wait_of_those_in_line(small: Proxy) -> None:
     gated = Gated(small)
     with thread() as one, ThreadPoolExecutor() as threads:
         with gated.closed():
@@ -755,7 +755,7 @@ def test_the_end_ends_the_wait_of_those_in_line(small: Weigher) -> None:
 
 
 @pytest.mark.parametrize("when", ["warming up", "serving"])
-def test_the_threads_end_whatever_ends_the_server(small: Weigher, monkeypatch: pytest.MonkeyPatch, when: str) -> None:
+def test_the_threads_end_whatever_ends_the_server(small: Proxy, monkeypatch: pytest.MonkeyPatch, when: str) -> None:
     service = Service(small, Limits())
 
     async def live() -> None:
@@ -772,7 +772,7 @@ def test_the_threads_end_whatever_ends_the_server(small: Weigher, monkeypatch: p
 
 
 def test_an_updated_registry_is_loaded_and_a_damaged_one_is_not(
-    small: Weigher, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    small: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("ctwl_decoder.apps.serve.service._REFRESH_SECONDS", 0.01)
     service = Service(small, Limits())

@@ -23,7 +23,7 @@ from ctwl_decoder.report.signposts import resolve_code, resolve_provider, signpo
 from ctwl_decoder.report.terminal import show
 from ctwl_protocol import Beacon
 from ctwl_protocol.environment import REGISTRY
-from ctwl_protocol.proxy import open_weigher
+from ctwl_protocol.proxy import open_proxy
 from ctwl_protocol.registry import Envelope, Trusted, bundled, keys
 from ctwl_protocol.registry.operator import drafts
 from ctwl_protocol.registry.store import save_trusted
@@ -75,7 +75,7 @@ def marked() -> str:
 
 
 def test_every_form_of_a_report_says_ask_there(marked: str) -> None:
-    analysis = Decoder(open_weigher(OFFLINE), registry=TRUSTED).analyse(marked, score="light")
+    analysis = Decoder(open_proxy(OFFLINE), registry=TRUSTED).analyse(marked, score="light")
     (found,) = analysis.report.signposts
     assert (found.provider, found.name, found.scheme, found.url) == (700, "Seven Hundred", "SynthID-Text", URL)
     assert found.says == SAYS
@@ -88,12 +88,12 @@ def test_every_form_of_a_report_says_ask_there(marked: str) -> None:
 
 def test_a_report_that_finds_nothing_points_nowhere() -> None:
     plain = "The council met on Tuesday and talked about the bridge, the school and the weather. " * 3
-    report = Decoder(open_weigher(OFFLINE), registry=TRUSTED).decode(plain, score="light")
+    report = Decoder(open_proxy(OFFLINE), registry=TRUSTED).decode(plain, score="light")
     assert report.signposts == [] and "Ask there" not in describe(report)
 
 
 def test_a_provider_without_a_detector_points_nowhere(marked: str) -> None:
-    report = Decoder(open_weigher(OFFLINE), registry=bundled()).decode(marked, score="light")
+    report = Decoder(open_proxy(OFFLINE), registry=bundled()).decode(marked, score="light")
     assert report.detected and report.signposts == [] and "Ask there" not in describe(report)
 
 
@@ -180,7 +180,7 @@ def client() -> Iterator[httpx.Client]:
     """A client of a service on a machine that trusts the registry above; it reads by ranks alone."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("ctwl_decoder.decoder.load_trusted", trusting)
-        with serving(open_weigher("org.ctwl.smollm2-135m.vanilla.1")) as found:
+        with serving(open_proxy("org.ctwl.smollm2-135m.vanilla.1")) as found:
             yield found
 
 

@@ -15,7 +15,7 @@ from ctwl_decoder import Decoder
 from ctwl_encoder import Bridge, Encoder
 from ctwl_encoder.models import load_model
 from ctwl_protocol.bridge import read_vocabulary
-from ctwl_protocol.proxy import Proxy, Weigher, open_proxy
+from ctwl_protocol.proxy import Proxy, open_proxy
 
 ModelMaker = Callable[..., LlamaForCausalLM]
 
@@ -62,18 +62,18 @@ def smollm2() -> tuple[Any, Any]:
 
 
 @pytest.fixture(scope="session")
-def bridge(smollm2: tuple[Any, Any], fast_proxy: Proxy) -> Bridge:
-    return Bridge(smollm2[1], fast_proxy)
+def bridge(smollm2: tuple[Any, Any], offline_proxy: Proxy) -> Bridge:
+    return Bridge(smollm2[1], offline_proxy)
 
 
 @pytest.fixture(scope="session")
-def encoder(smollm2: tuple[Any, Any], fast_proxy: Proxy) -> Encoder:
-    return Encoder(*smollm2, fast_proxy)
+def encoder(smollm2: tuple[Any, Any], offline_proxy: Proxy) -> Encoder:
+    return Encoder(*smollm2, offline_proxy)
 
 
 @pytest.fixture(scope="session")
-def decoder(offline_weigher: Weigher) -> Decoder:
-    return Decoder(offline_weigher)
+def decoder(offline_proxy: Proxy) -> Decoder:
+    return Decoder(offline_proxy)
 
 
 @pytest.fixture(scope="session")

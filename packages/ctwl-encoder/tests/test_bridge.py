@@ -28,8 +28,8 @@ from ctwl_protocol.proxy import Proxy
 
 
 @pytest.fixture(scope="session", params=["gpt2", "smollm2"])
-def proxy(request: pytest.FixtureRequest, gpt2: Proxy, fast_proxy: Proxy) -> Proxy:
-    return gpt2 if request.param == "gpt2" else fast_proxy
+def proxy(request: pytest.FixtureRequest, gpt2: Proxy, offline_proxy: Proxy) -> Proxy:
+    return gpt2 if request.param == "gpt2" else offline_proxy
 
 
 def test_a_step_that_settles_many_tokens_keeps_their_marks(proxy: Proxy) -> None:
@@ -59,12 +59,12 @@ def test_a_step_that_settles_many_tokens_keeps_their_marks(proxy: Proxy) -> None
 @pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["unbiased", "gumbel"])
 def test_sentencepiece_with_byte_fallback_in_every_script(
-    mistral: Any, fast_proxy: Proxy, strategy: Literal["unbiased", "gumbel"]
+    mistral: Any, offline_proxy: Proxy, strategy: Literal["unbiased", "gumbel"]
 ) -> None:
     """The text of a made model round-trips byte for byte, and the reader sees the positions that were marked."""
     ids = mistral(TEXT * 3, add_special_tokens=False)["input_ids"]
     model = Bigrams.of(ids, mistral)
-    encoder = Encoder(model, mistral, fast_proxy)
+    encoder = Encoder(model, mistral, offline_proxy)
     prompts = ["def area", "我们", "ذهبنا", "🙂", "The council", "12,345"]
     written = encoder.generate(prompts, 77, 7, strategy=strategy, max_new_tokens=300, min_new_tokens=300, seed=3)
     joined = "".join(generation.text for generation in written)
@@ -75,25 +75,25 @@ def test_sentencepiece_with_byte_fallback_in_every_script(
     assert sum(generation.lost for generation in written) <= 0.03 * sum(generation.marked for generation in written)
 
 
-def test_the_text_that_is_handed_out_is_the_text_that_was_marked(mistral: Any, fast_proxy: Proxy) -> None:
-    bridge = Bridge(mistral, fast_proxy)
+def test_the_text_that_is_handed_out_is_the_text_that_was_marked(mistral: Any, offline_proxy: Proxy) -> None:
+    bridge = Bridge(mistral, offline_proxy)
     processor = CTWLLogitsProcessor(bridge, [Payload((9,))])
     ids = np.array(mistral(TEXT.rstrip(), add_special_tokens=False)["input_ids"])
     prompt = np.array([[1]])
     for length in range(len(ids)):
         given = torch.from_numpy(np.concatenate([prompt, ids[None, :length]], axis=1))
         processor(given, 4 * torch.randn(1, len(mistral), generator=torch.Generator().manual_seed(length)))
-    read = fast_proxy.tokenizer.encode(mistral.decode(ids)).tolist()
+    read = offline_proxy.tokenizer.encode(mistral.decode(ids)).tolist()
     marks = list(marked_positions(processor.text(Payload((9,)), ids).last))
     assert len(marks) > 150
     assert all(read[mark.position] == mark.token and read[mark.position - 1] == mark.context[0] for mark in marks)
 
 
-def test_models_that_write_no_text_are_refused_before_generation(fast_proxy: Proxy) -> None:
+def test_models_that_write_no_text_are_refused_before_generation(offline_proxy: Proxy) -> None:
     tokenizer = load_tokenizer("smollm2")
     t5 = T5ForConditionalGeneration(T5Config(d_model=8, d_kv=4, d_ff=8, num_layers=1, num_heads=2, vocab_size=32))
     with pytest.raises(ModelUnsuitable, match="encoder-decoder"):
-        Encoder(t5, tokenizer, fast_proxy)
+        Encoder(t5, tokenizer, offline_proxy)
     bert = BertModel(BertConfig(hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8))
     with pytest.raises(ModelUnsuitable, match="causal"):
-        Encoder(bert, tokenizer, fast_proxy)
+        Encoder(bert, tokenizer, offline_proxy)

@@ -72,7 +72,7 @@ def test_the_device_path_favours_the_tokens_that_the_reference_favours(
 ) -> None:
     """Bit for bit, with deltas of their own, and with the same marks and hits afterwards."""
     ids, rows = smollm2[1](WORDS)["input_ids"], range(3)
-    bridge = Bridge(smollm2[1], bridge.proxy.vanilla()) if twin else bridge
+    bridge = Bridge(smollm2[1], Proxy(bridge.proxy.profile.vanilla(), bridge.proxy.tokenizer)) if twin else bridge
     on_host, on_device = HostMarker(bridge, Strategy.DELTA), DeviceMarker(bridge, Strategy.DELTA)
     markers: list[Marker] = [on_host, on_device]
     texts = {
@@ -103,12 +103,12 @@ def test_the_device_path_favours_the_tokens_that_the_reference_favours(
     assert {mark.hit for mark in marked_positions(texts[on_device][0].last)} == {0.0, 1.0}
 
 
-def test_membership_on_a_device_is_that_of_the_reference(fast_proxy: Proxy) -> None:
+def test_membership_on_a_device_is_that_of_the_reference(offline_proxy: Proxy) -> None:
     """Of the proxy's own weights, and of weights that meet every border: ties, zeros, and nothing at all."""
     rng = np.random.default_rng(1)
-    prefixes = rng.integers(0, 49000, (3, fast_proxy.profile.prefix_length))
-    weights = fast_proxy.weights_on_device(prefixes)
-    np.testing.assert_array_equal(weights.numpy().view(np.uint32), fast_proxy.weights(prefixes))
+    prefixes = rng.integers(0, 49000, (3, offline_proxy.profile.prefix_length))
+    weights = offline_proxy.weights_on_device(prefixes)
+    np.testing.assert_array_equal(weights.numpy().view(np.uint32), offline_proxy.weights(prefixes))
     made = torch.from_numpy(
         rng.integers(0, 3, (64, 40)).astype(np.int32) * rng.integers(0, 2, (64, 1)).astype(np.int32)
     )

@@ -45,7 +45,7 @@ from ctwl_protocol import Beacon
 from ctwl_protocol.errors import FieldOutOfRange
 from ctwl_protocol.partition import kernel
 from ctwl_protocol.profile import Profile
-from ctwl_protocol.proxy import Proxy, Weigher
+from ctwl_protocol.proxy import Proxy
 from ctwl_protocol.text.positions import positions
 
 LENGTH = {"max_new_tokens": 110, "min_new_tokens": 110}
@@ -148,10 +148,10 @@ def test_a_seed_leaves_the_callers_random_numbers_alone(toy: Encoder, prompts: l
 def test_vanilla_is_read_with_the_profile_that_has_no_proxy(
     toy: Encoder, toy_decoder: Decoder, prompts: list[str]
 ) -> None:
-    twin = Encoder(toy.model, toy.tokenizer, toy.proxy.vanilla())
+    twin = Encoder(toy.model, toy.tokenizer, Proxy(toy.proxy.profile.vanilla(), toy.proxy.tokenizer))
     (written,) = twin.generate(prompts[1], 5, 5, strategy="delta", delta=4.0, seed=2, **LENGTH)
     assert written.profile == "org.ctwl.toy.vanilla.1"
-    reader = Decoder(Weigher(toy.proxy.profile.vanilla(), toy.proxy.tokenizer))
+    reader = Decoder(Proxy(toy.proxy.profile.vanilla(), toy.proxy.tokenizer))
     assert reader.decode(written.text).code == written.beacon.code
     assert not toy_decoder.decode(written.text).detected
 
@@ -337,7 +337,7 @@ def test_unbiased_needs_one_half(toy: Encoder) -> None:
     profile = Profile.model_validate(
         {**toy.proxy.profile.model_dump(), "sigma": (1, 4), "name": "org.example.quarter.1"}
     )
-    bridge = Bridge(toy.tokenizer, Proxy(profile, toy.proxy.tokenizer, None))
+    bridge = Bridge(toy.tokenizer, Proxy(profile, toy.proxy.tokenizer))
     with pytest.raises(StrategyUnsuitable, match="sigma"):
         CTWLLogitsProcessor(bridge, [Payload((1,))], strategy="unbiased")
     CTWLLogitsProcessor(bridge, [Payload((1,))], strategy="delta")

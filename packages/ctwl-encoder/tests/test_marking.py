@@ -109,7 +109,7 @@ def test_what_is_marked_does_not_depend_on_what_was_asked(bridge: Bridge) -> Non
     begun = spread_over(bridge, {" br": 0.97, " the": 0.02, " and": 0.01})
     goes_on = spread_over(bridge, {" the": 0.42, " in": 0.3, " and": 0.1, "idge": 0.13, "ake": 0.05})
 
-    twin = Bridge(bridge.vocabulary, bridge.proxy.vanilla())
+    twin = Bridge(bridge.vocabulary, Proxy(bridge.proxy.profile.vanilla(), bridge.proxy.tokenizer))
 
     def second(code: int, decoding: Decoding, lots: tuple[float, float] = (0.0, 0.0)) -> np.ndarray:
         drawn = iter(lots)

@@ -49,7 +49,7 @@ from ctwl_encoder.plan.statistics import (
 )
 from ctwl_encoder.plan.terminal import show
 from ctwl_encoder.plan.writing import GROUP, Writer
-from ctwl_protocol.proxy import open_weigher
+from ctwl_protocol.proxy import open_proxy
 
 GUMBEL = Marking({"strategy": "gumbel"})
 SAMPLING = {"max_new_tokens": 200, "temperature": 0.7, "top_p": 0.95, "repetition_penalty": 1.0, "seed": 5}
@@ -226,14 +226,14 @@ def test_the_length_at_which_a_code_is_found(toy: Encoder) -> None:
     options = GenerationOptions(max_new_tokens=160, min_new_tokens=160, seed=3)
     writer = Writer(toy, PROMPTS, options, provider=42, version=3)
     text, lengths = writer.write(Marking({"strategy": "unbiased"})).texts[0], [40, 60, 80, 100, 120, 160]
-    weigher = open_weigher(toy.proxy.profile)
-    at = Reader(weigher).found_at(lambda length: writer.cut(text, length), text.code, lengths)
+    proxy = open_proxy(toy.proxy.profile)
+    at = Reader(proxy).found_at(lambda length: writer.cut(text, length), text.code, lengths)
     assert at is not None
-    decoder = Decoder(weigher)
+    decoder = Decoder(proxy)
     shorter = max((length for length in lengths if length < at), default=10)
     assert decoder.decode(writer.cut(text, at)).code == text.code
     assert decoder.decode(writer.cut(text, shorter)).code != text.code
-    assert Reader(weigher).found_at(lambda length: "", 7, [0]) is None
+    assert Reader(proxy).found_at(lambda length: "", 7, [0]) is None
 
 
 # what is said

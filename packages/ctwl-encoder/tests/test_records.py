@@ -97,7 +97,7 @@ def test_a_decoder_that_does_not_know_a_layout_reads_its_beacon_and_says_so(
     assert old.record is not None
     assert (old.provider, old.version, old.record.layout) == (42, 3, None)
     assert "more codes follow the beacon; their layout is unknown here" in describe(old)
-    new = Decoder(toy_decoder.weigher, layouts=[*LAYOUTS, OWN]).analyse(written[2].text)
+    new = Decoder(toy_decoder.proxy, layouts=[*LAYOUTS, OWN]).analyse(written[2].text)
     assert new.report.record is not None
     assert (new.report.record.layout, new.report.record.fields["till"]) == ("shop", 12_345)
     assert render(new)

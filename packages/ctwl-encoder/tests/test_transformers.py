@@ -402,4 +402,4 @@ def test_without_a_tokenizer_or_enough_codes_it_says_so(toy: Encoder, prompts: l
         write(toy, prompts, watermarking_config=config, max_new_tokens=2)
     with pytest.raises(StrategyUnsuitable, match="beacon"):
         small = toy.proxy.profile.model_copy(update={"code_bits": 8, "name": "org.example.small.1"})
-        CTWLWatermarkingConfig().attach(Bridge(toy.tokenizer, Proxy(small, toy.proxy.tokenizer, None)))
+        CTWLWatermarkingConfig().attach(Bridge(toy.tokenizer, Proxy(small, toy.proxy.tokenizer)))

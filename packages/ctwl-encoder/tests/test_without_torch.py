@@ -14,9 +14,9 @@ from ctwl_encoder.core.strategies import Strategy
 from ctwl_encoder.errors import ExtraMissing
 from ctwl_encoder.integrations.request import Request
 from ctwl_protocol.bridge.vocabulary import spell_byte_level
-from ctwl_protocol.proxy import open_later
+from ctwl_protocol.proxy import open_proxy
 
-proxy = open_later("org.ctwl.smollm2-135m.1")
+proxy = open_proxy("org.ctwl.smollm2-135m.1")
 bridge = Bridge([spell_byte_level(token) for token in proxy.tokenizer.vocabulary], proxy)
 logits = np.random.default_rng(1).normal(scale=4, size=(1, len(bridge.vocabulary))).astype(np.float32)
 
@@ -55,7 +55,10 @@ try:
 except ExtraMissing as error:
     print(error)
 """
-    assert "pip install 'ctwl-encoder[torch]'" in run(code)
+    assert run(code) == (
+        "delta asks the proxy LM, which needs torch; install it with: pip install 'ctwl-encoder[torch]'. unbiased and "
+        "gumbel need none"
+    )
 
 
 def test_the_command_says_what_to_install() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 
 from ctwl_protocol import get_profile
 from ctwl_protocol.profile import GPT2, Llama, ProxyModel
-from ctwl_protocol.proxy import ForwardPass, ProxyTokenizer, Weigher
+from ctwl_protocol.proxy import Proxy, ProxyTokenizer
 from ctwl_protocol.proxy.tensors import tensor_shapes
 
 
@@ -17,8 +17,8 @@ def made(architecture: GPT2 | Llama, scale: float = 0.2) -> dict[str, np.ndarray
     }
 
 
-def small_weigher(positions: int = 8192) -> Weigher:
-    """A weigher of the offline profile's tokens that sees so many at once, by whole context."""
+def small_proxy(positions: int = 8192) -> Proxy:
+    """A proxy of the offline profile's tokens that sees so many at once, by whole context."""
     profile = get_profile("org.ctwl.smollm2-135m.1")
     assert isinstance(profile.proxy, ProxyModel) and isinstance(profile.proxy.architecture, Llama)
     sizes = {"layers": 1, "heads": 2, "key_value_heads": 1, "width": 16, "feed_forward": 16, "positions": positions}
@@ -26,4 +26,4 @@ def small_weigher(positions: int = 8192) -> Weigher:
     small = profile.model_copy(update={"proxy": profile.proxy.model_copy(update={"architecture": architecture})})
     tokenizer = ProxyTokenizer.shipped(profile.tokenizer)
     assert tokenizer is not None
-    return Weigher(small, tokenizer, lambda: ForwardPass(architecture, made(architecture, 0.5)))
+    return Proxy(small, tokenizer, lambda: made(architecture, 0.5))

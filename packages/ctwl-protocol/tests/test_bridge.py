@@ -25,8 +25,8 @@ SCRIPTS = list(dict.fromkeys(TEXT))
 
 
 @pytest.fixture(scope="session", params=["gpt2", "smollm2"])
-def proxy(request: pytest.FixtureRequest, gpt2: Proxy, fast_proxy: Proxy) -> Proxy:
-    return gpt2 if request.param == "gpt2" else fast_proxy
+def proxy(request: pytest.FixtureRequest, gpt2: Proxy, offline_proxy: Proxy) -> Proxy:
+    return gpt2 if request.param == "gpt2" else offline_proxy
 
 
 def check_written(proxy: Proxy, data: bytes, cuts: list[int]) -> None:

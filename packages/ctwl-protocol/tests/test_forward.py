@@ -9,7 +9,8 @@ from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausa
 
 from ctwl_protocol.errors import ProxyMalformed, TokenOutOfRange
 from ctwl_protocol.profile import GPT2, Llama, ProxyModel
-from ctwl_protocol.proxy import ForwardPass, Proxy, build_model, find_files, load_tensors
+from ctwl_protocol.proxy import ForwardPass, Proxy, load_tensors
+from ctwl_protocol.proxy.model import build_model
 from ctwl_protocol.proxy.tensors import tensor_shapes
 
 TEXT = (
@@ -149,9 +150,8 @@ def test_ids_and_lengths_that_the_model_does_not_have_are_refused() -> None:
 
 def test_smollm2_in_numpy_is_smollm2_in_torch(offline_proxy: Proxy) -> None:
     profile = offline_proxy.profile
-    weights = find_files(profile).weights
-    assert isinstance(profile.proxy, ProxyModel) and weights is not None
-    tensors = load_tensors(profile.proxy, weights)
+    assert isinstance(profile.proxy, ProxyModel)
+    tensors = load_tensors(profile)
     ids = offline_proxy.tokenizer.encode(TEXT * 3)
     expected = by_torch(profile.proxy.architecture, tensors, ids)
     found = ForwardPass(profile.proxy.architecture, tensors).logits(ids)

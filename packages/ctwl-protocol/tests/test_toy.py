@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ctwl_protocol import Profile, get_profile, published_names
 from ctwl_protocol.errors import ProxyDigestMismatch
 from ctwl_protocol.partition.toy import toy_weights
-from ctwl_protocol.profile import TOY, TOYS, UniformProxy
+from ctwl_protocol.profile import TOY, TOYS
 from ctwl_protocol.proxy import Proxy, find_files, open_proxy
 from ctwl_protocol.proxy.gguf import tokenizer_bytes
 from ctwl_protocol.text.normalization import normalize
@@ -49,7 +49,6 @@ def test_the_proxy_weighs_as_the_profile_says(proxy: Proxy) -> None:
     windows = np.array([[84, 104, 101, 32], [0, 255, 1, 2]])
     assert (proxy.weights(windows) == toy_weights(windows, 256)).all()
     assert proxy.weights(windows[:0]).shape == (0, 256)
-    assert (proxy.vanilla().weights(windows) == 1).all()
 
 
 def test_special_ids_weigh_nothing_under_the_second_toy_profile() -> None:
@@ -84,7 +83,6 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
 
 def test_only_profiles_with_a_proxy_lm_have_a_published_twin() -> None:
     assert [name for name in published_names() if "toy" in name] == list(TOYS)
-    assert isinstance(get_profile(TOY).vanilla().proxy, UniformProxy)
 
 
 def test_a_private_profile_may_have_toy_weights() -> None:

@@ -72,10 +72,10 @@ class ReferenceDecoder(Answering):
     def weigh(self, request: Weigh) -> Weighed:  # noqa: D102 - see Implementation
         from ctwl_decoder.errors import OptionOutOfRange
 
-        weigher = self._decoder(request.profile).weigher
-        if min(request.places) < weigher.profile.prefix_length:
-            raise OptionOutOfRange(f"the first place of {weigher.profile.name} is {weigher.profile.prefix_length}")
-        weights, totals = weigh(weigher, [Question(request.ids, request.places, request.tokens)])
+        proxy = self._decoder(request.profile).proxy
+        if min(request.places) < proxy.profile.prefix_length:
+            raise OptionOutOfRange(f"the first place of {proxy.profile.name} is {proxy.profile.prefix_length}")
+        weights, totals = weigh(proxy, [Question(request.ids, request.places, request.tokens)])
         return Weighed(weights=weights, totals=totals)
 
     def _decoder(self, profile: str) -> Decoder:

@@ -101,7 +101,7 @@ def _registered(data: JSON) -> JSON:
     trusted = bundled()
     entries = tuple(_entry(provider, versions) for provider, versions in owners.items())
     registry = Registry(**{**dict(trusted.registry), "entries": entries})
-    shared = _decoder(_profile(data)).weigher
+    shared = _decoder(_profile(data)).proxy
     decoder = Decoder(shared, layouts=LAYOUTS, registry=replace(trusted, registry=registry))
     return _told(decoder.decode(_text(data), alpha=data["alpha"], score="whole"))
 
@@ -140,7 +140,7 @@ def _owner(data: JSON) -> JSON:
     from ctwl_decoder import Decoder
 
     keys = ProviderKeys(bytes.fromhex(data["secret"]))
-    shared = _decoder(_profile(data)).weigher
+    shared = _decoder(_profile(data)).proxy
     decoder = Decoder(shared, layouts=LAYOUTS, keys=keys, registry=bundled().without_entries())
     read = decoder.decode(_text(data), alpha=data["alpha"], score="whole").record
     return {"record": _known(read), "authentic": None if read is None else read.authenticated}
@@ -166,7 +166,7 @@ def _one_code(data: JSON) -> JSON:
     if not len(given):
         return {"detected": False, "code": None, "p_value": None}
     seeds = permutations(profile, given.contexts)
-    units = position_scores(decoder.weigher.rivals(variant.ids), profile.prefix_length, seeds, profile.sigma)
+    units = position_scores(decoder.proxy.rivals(variant.ids), profile.prefix_length, seeds, profile.sigma)
     found: list[Candidate] = []
     for score, share in SCORE_SHARES.items():
         scored = ScoredPositions.of(profile, given, units[score])

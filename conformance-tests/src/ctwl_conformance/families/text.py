@@ -27,9 +27,9 @@ def _tokens(data: JSON) -> JSON:
 
 
 def _toy_tokens(data: JSON) -> JSON:
-    from ctwl_protocol.proxy import open_weigher
+    from ctwl_protocol.proxy import open_proxy
 
-    return {"ids": open_weigher(TOY).tokenizer.encode(data["text"]).tolist()}
+    return {"ids": open_proxy(TOY).tokenizer.encode(data["text"]).tolist()}
 
 
 def _files(data: JSON) -> JSON:

@@ -19,7 +19,7 @@ from ctwl_protocol.errors import ProxyNotFound, TokenOutOfRange
 from ..families.family import JSON
 
 if TYPE_CHECKING:
-    from ctwl_protocol.proxy import Weigher
+    from ctwl_protocol.proxy import Proxy
 
 __all__ = [
     "FAMILY", "HEAVIEST", "LENGTHS", "PLACES", "REFERENCE", "Numeric", "Question", "head", "is_numeric", "measure",
@@ -139,23 +139,23 @@ def _variation(expected: Sequence[int], total: int, found: Sequence[int], whole:
     return Fraction(sum(abs(a * whole - b * total) for a, b in pairs), 2 * total * whole)
 
 
-def weigh(weigher: Weigher, questions: Sequence[Question]) -> tuple[list[list[int]], list[int]]:
+def weigh(proxy: Proxy, questions: Sequence[Question]) -> tuple[list[list[int]], list[int]]:
     """The weights of a proxy: for each place those of its tokens, and the total.
 
     Args:
-        weigher: the runtime.
+        proxy: the runtime.
         questions: passages, with places that have a prefix.
 
     Raises:
         TokenOutOfRange: an id is outside the vocabulary.
     """
-    vocabulary = weigher.profile.tokenizer.vocabulary
+    vocabulary = proxy.profile.tokenizer.vocabulary
     weights: list[list[int]] = []
     totals: list[int] = []
     for asked in questions:
         if any(not 0 <= token < vocabulary for row in (asked.ids, *asked.tokens) for token in row):
             raise TokenOutOfRange(f"token ids run from 0 to {vocabulary - 1}")
-        found = weigher.weights(np.array(asked.ids, dtype=np.int64), np.array(asked.places, dtype=np.int64))
+        found = proxy.weights_at(np.array(asked.ids, dtype=np.int64), np.array(asked.places, dtype=np.int64))
         weights += [row[tokens].tolist() for row, tokens in zip(found, asked.tokens, strict=True)]
         totals += found.sum(axis=1, dtype=np.uint64).tolist()
     return weights, totals
@@ -180,30 +180,30 @@ def measure(profile: str) -> list[JSON]:
     """The tests of a profile's file, by the reference on this machine: a passage of human text each.
 
     Raises:
-        CTWLError: the profile's proxy cannot be loaded, see :func:`ctwl_protocol.proxy.open_weigher`.
+        CTWLError: the profile's proxy cannot be loaded, see :func:`ctwl_protocol.proxy.open_proxy`.
     """
-    from ctwl_protocol.proxy import open_weigher
+    from ctwl_protocol.proxy import open_proxy
 
-    weigher = open_weigher(profile)
-    return [_test(weigher, number, ids) for number, ids in enumerate(_passages(weigher), 1)]
+    proxy = open_proxy(profile)
+    return [_test(proxy, number, ids) for number, ids in enumerate(_passages(proxy), 1)]
 
 
-def _passages(weigher: Weigher) -> Iterator[list[int]]:
+def _passages(proxy: Proxy) -> Iterator[list[int]]:
     """Tokens of passages by people, of each of the LENGTHS."""
     from ..run.plan import human_passage
 
     for number, length in enumerate(LENGTHS):
         text = human_passage(number / len(LENGTHS), 8 * length)  # a token has fewer characters on average
-        yield weigher.tokenizer.encode(text)[:length].tolist()
+        yield proxy.tokenizer.encode(text)[:length].tolist()
 
 
-def _test(weigher: Weigher, number: int, ids: list[int]) -> JSON:
-    places = np.linspace(weigher.profile.prefix_length, len(ids) - 1, _EACH).astype(np.int64)
-    weights = weigher.weights(np.array(ids, dtype=np.int64), places).astype(np.int64)
+def _test(proxy: Proxy, number: int, ids: list[int]) -> JSON:
+    places = np.linspace(proxy.profile.prefix_length, len(ids) - 1, _EACH).astype(np.int64)
+    weights = proxy.weights_at(np.array(ids, dtype=np.int64), places).astype(np.int64)
     asked = [_asked(row, ids[place]) for row, place in zip(weights, places, strict=True)]
     return {
-        "id": f"{FAMILY}/{weigher.profile.name}/{number}",
-        "comment": f"{len(ids)} tokens that begin with {weigher.tokenizer.decode(np.array(ids[:8]))!r}",
+        "id": f"{FAMILY}/{proxy.profile.name}/{number}",
+        "comment": f"{len(ids)} tokens that begin with {proxy.tokenizer.decode(np.array(ids[:8]))!r}",
         "input": {"ids": ids, "places": places.tolist(), "tokens": asked},
         "expected": {
             "weights": [row[tokens].tolist() for row, tokens in zip(weights, asked, strict=True)],
@@ -221,9 +221,9 @@ def _asked(weights: NDArray[np.int64], observed: int) -> list[int]:
 def reweigh(numeric: Numeric) -> Fraction | None:
     """The distance of the reference on this machine from a file; None if the profile's proxy is not installed."""
     try:
-        from ctwl_protocol.proxy import open_weigher
+        from ctwl_protocol.proxy import open_proxy
 
-        weigher = open_weigher(numeric.profile, local_only=True)
-        return numeric.variation(*weigh(weigher, numeric.questions))
+        proxy = open_proxy(numeric.profile)
+        return numeric.variation(*weigh(proxy, numeric.questions))
     except (ImportError, ProxyNotFound):
         return None

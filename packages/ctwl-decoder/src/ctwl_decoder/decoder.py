@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from ctwl_protocol.errors import ProxyNotFound
 from ctwl_protocol.profile import STANDARD
 from ctwl_protocol.profile.document import Profile
+from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_protocol.proxy.rivals import Rivals
-from ctwl_protocol.proxy.weigher import Weigher, open_weigher
 from ctwl_protocol.records.layouts import Layout
 from ctwl_protocol.records.sealing import ProviderKeys
 from ctwl_protocol.registry import Trusted, load_trusted
@@ -60,12 +60,12 @@ class Decoder:
         profile: its profile.
         tokenizer: the profile's tokenizer.
         registry: gives the names of providers and the registered layouts.
-        weigher: the profile's proxy LM.
+        proxy: the profile's proxy LM.
     """
 
     def __init__(
         self,
-        weigher: Weigher,
+        proxy: Proxy,
         *,
         weigh: Weigh | None = None,
         reading_model: ReadingModel | None = None,
@@ -78,7 +78,7 @@ class Decoder:
         """Make a decoder of a proxy LM.
 
         Args:
-            weigher: the proxy LM, which is loaded when it is first asked.
+            proxy: the proxy LM, which is loaded when it is first asked.
             weigh: gives the rivals at a text's positions, where the proxy LM is not asked directly.
             reading_model: a causal LM that weighs the text in the proxy LM's place, such as the provider's own.
             layouts: the layouts of records that are tried behind every beacon; None for the specification's, and for
@@ -92,8 +92,8 @@ class Decoder:
         Raises:
             RegistryError: see :func:`ctwl_protocol.registry.load_trusted`.
         """
-        self.weigher = weigher
-        self.profile, self.tokenizer = weigher.profile, weigher.tokenizer
+        self.proxy = proxy
+        self.profile, self.tokenizer = proxy.profile, proxy.tokenizer
         self.registry = registry = registry or load_trusted()
         registered = registered_codes(self.profile, registry)
         interpreter = Interpreter(self.profile, registry, keys, tuple(epochs))
@@ -138,11 +138,11 @@ class Decoder:
             registry: see :class:`Decoder`.
 
         Raises:
-            CTWLError: see :func:`ctwl_protocol.proxy.open_weigher` and :meth:`ReadingModel.open`.
+            CTWLError: see :func:`ctwl_protocol.proxy.open_proxy` and :meth:`ReadingModel.open`.
         """
-        weigher = open_weigher(profile, path=proxy_path, device=device)
-        model = ReadingModel.open(reading_model, weigher, prompt, device) if reading_model else None
-        return cls(weigher, reading_model=model, layouts=layouts, keys=keys, epochs=epochs, registry=registry)
+        proxy = open_proxy(profile, path=proxy_path, device=device)
+        model = ReadingModel.open(reading_model, proxy, prompt, device) if reading_model else None
+        return cls(proxy, reading_model=model, layouts=layouts, keys=keys, epochs=epochs, registry=registry)
 
     def with_weigh(self, weigh: Weigh) -> Decoder:
         """The same decoder that asks another way; all else is shared."""
@@ -151,7 +151,7 @@ class Decoder:
         return twin
 
     def _by_proxy(self, variant: TokenizedVariant, progress: Callable[[int], None]) -> Rivals:
-        return self.weigher.rivals(variant.ids, progress)
+        return self.proxy.rivals(variant.ids, progress)
 
     def decode(
         self,
@@ -181,7 +181,7 @@ class Decoder:
                 ``max_tokens``.
             OptionOutOfRange: alpha is not strictly between 0 and 1; there is no beacon to search for.
             FieldOutOfRange: a provider or version is out of range.
-            CTWLError: the proxy LM is needed and cannot be loaded, see :func:`ctwl_protocol.proxy.open_weigher`.
+            CTWLError: the proxy LM is needed and cannot be loaded, see :func:`ctwl_protocol.proxy.open_proxy`.
             TypeError: the text is no ``str``.
         """
         return self.analyse(text, alpha=alpha, score=score, beacons=beacons, progress=progress).report
@@ -263,12 +263,12 @@ class Decoder:
 
         Raises:
             ExtraMissing: a package is not installed that it needs.
-            CTWLError: see :func:`ctwl_protocol.proxy.open_weigher`.
+            CTWLError: see :func:`ctwl_protocol.proxy.open_proxy`.
         """
         if self._reading_model:
             return self._reading_model.arithmetic
         try:
-            return self.weigher.load()
+            return self.proxy.load()
         except ImportError as error:
             raise ExtraMissing(
                 f"the proxy LM needs {error.name or error}; install it with: pip install 'ctwl-decoder[torch]'"
@@ -349,5 +349,5 @@ def decode(text: str, profile: str | Path | Profile = STANDARD, *, alpha: float 
 
 
 @lru_cache(maxsize=1)
-def _opened(profile: str | Path | Profile) -> Weigher:
-    return open_weigher(profile)
+def _opened(profile: str | Path | Profile) -> Proxy:
+    return open_proxy(profile)

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ctwl_protocol.bridge import Branch, Bridge
+from ctwl_protocol.proxy import Proxy
 from ctwl_protocol.proxy.forward import Arithmetic
 from ctwl_protocol.proxy.rivals import Rivals
-from ctwl_protocol.proxy.weigher import Weigher
 
 from .errors import ExtraMissing
 from .text.tokens import TokenizedVariant
@@ -67,7 +67,7 @@ class ReadingModel:
         prompt: what it saw before each text, if that is known.
     """
 
-    def __init__(self, model: Any, tokenizer: Any, weigher: Weigher, name: str, prompt: str | None = None) -> None:
+    def __init__(self, model: Any, tokenizer: Any, proxy: Proxy, name: str, prompt: str | None = None) -> None:
         """Take over a model of transformers and its tokenizer.
 
         Raises:
@@ -76,19 +76,19 @@ class ReadingModel:
         """
         self.name, self.prompt = name, prompt
         self.arithmetic: Arithmetic = "bfloat16" if "bfloat16" in str(model.dtype) else "float32"
-        self.bridge = Bridge(tokenizer, weigher)
+        self.bridge = Bridge(tokenizer, proxy)
         config = model.config.get_text_config()
         self.bridge.check_size(config.vocab_size)
         self._model, self._tokenizer = model, tokenizer
         self._block = min(BLOCK, getattr(config, "max_position_embeddings", None) or BLOCK)
 
     @classmethod
-    def open(cls, name: str | Path, weigher: Weigher, prompt: str | None = None, device: str = "cpu") -> ReadingModel:
+    def open(cls, name: str | Path, proxy: Proxy, prompt: str | None = None, device: str = "cpu") -> ReadingModel:
         """Load a model and its tokenizer; no code of the model's own is run.
 
         Args:
             name: a folder, a name on the hub, or ``smollm2``.
-            weigher: of the profile in whose proxy tokens the texts are read.
+            proxy: of the profile in whose proxy tokens the texts are read.
             prompt: what the model saw before each text, chat template included, if it is known.
             device: a torch device; "auto" takes CUDA where there is one.
 
@@ -102,7 +102,7 @@ class ReadingModel:
             raise ExtraMissing(
                 f"a reading model needs {error.name or error}; install it with: pip install 'ctwl-decoder[torch]'"
             ) from error
-        return cls(*load_causal_lm(str(name), device), weigher, str(name), prompt)
+        return cls(*load_causal_lm(str(name), device), proxy, str(name), prompt)
 
     def rivals(self, variant: TokenizedVariant, progress: Callable[[int], None] = lambda done: None) -> Rivals:
         """The rivals at a text's places, as the model ran them. Places of which it says nothing have none.

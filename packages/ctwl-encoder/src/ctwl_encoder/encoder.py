@@ -121,9 +121,7 @@ class Encoder:
         """
         if model.lower() != OFFLINE_MODEL:
             read_config(model)  # what is wrong with the model's name is said before the proxy LM is looked for
-        proxy = open_proxy(
-            profile or default_profile(model), path=proxy_path, device=device, lazy=True, fast=True, packed=True
-        )
+        proxy = open_proxy(profile or default_profile(model), path=proxy_path, device=device)
         return cls(*load_model(model, device), proxy)
 
     def generate(

@@ -68,7 +68,7 @@ def open_bridge(
         TokenizerUnsupported: there is no such tokenizer, or see :class:`ctwl_protocol.bridge.Bridge`.
         CTWLError: see :func:`ctwl_protocol.proxy.open_proxy`.
     """
-    proxy = open_proxy(profile, path=proxy_path, device=device, lazy=True, fast=True, packed=True)
+    proxy = open_proxy(profile, path=proxy_path, device=device)
     return Bridge(load_tokenizer(tokenizer, revision), proxy)
 
 

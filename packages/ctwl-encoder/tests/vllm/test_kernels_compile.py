@@ -73,7 +73,7 @@ def run(kernel, *args, grid, warmup, **constants):
 
 JITFunction.run = run
 forms.has_kernels = lambda device: True
-bridge = Bridge(load_model("smollm2")[1], open_proxy("org.ctwl.smollm2-135m.1", lazy=True))
+bridge = Bridge(load_model("smollm2")[1], open_proxy("org.ctwl.smollm2-135m.1"))
 markers = [marker.DeviceMarker(bridge, strategy) for strategy in (Strategy.UNBIASED, Strategy.GUMBEL)]
 for each in markers:
     each.warm_up(size, torch.device("cpu"))

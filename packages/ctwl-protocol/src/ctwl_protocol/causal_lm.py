@@ -13,14 +13,8 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTra
 
 from .errors import CTWLError, ModelFailed, ModelNotFound, ModelUnsuitable, TokenizerUnsupported, first_line
 from .profile import OFFLINE, OFFLINE_MODEL, get_profile
-from .proxy import (
-    ProxyTokenizer,
-    choose_device,
-    find_files,
-    how_to_install_offline,
-    hub_answers,
-    load_proxy_model,
-)
+from .proxy import how_to_install_offline, hub_answers, open_proxy
+from .proxy.model import choose_device, load_proxy_model
 
 __all__ = ["load_causal_lm", "load_tokenizer", "read_config", "refuse_encoder_decoder"]
 
@@ -127,8 +121,6 @@ You are a helpful AI assistant named SmolLM, trained by Hugging Face<|im_end|>
 
 
 def _offline_tokenizer() -> Any:
-    profile = get_profile(OFFLINE)
-    files = find_files(profile)
-    backend = ProxyTokenizer(profile.tokenizer, files.vocab, files.merges).backend
+    backend = open_proxy(OFFLINE).tokenizer.backend
     special = {"bos_token": "<|im_start|>", "eos_token": "<|im_end|>", "pad_token": "<|im_end|>"}
     return PreTrainedTokenizerFast(tokenizer_object=backend, chat_template=_OFFLINE_CHAT, **special)

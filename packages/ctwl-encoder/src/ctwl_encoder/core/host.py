@@ -48,7 +48,7 @@ class HostMarker(Marker):
             StrategyUnsuitable: ``unbiased`` with a sigma other than 1/2.
         """
         super().__init__(bridge, strategy)
-        self._delta = Delta(self.profile, self.open_proxy, decoding, uniform)
+        self._delta = Delta(bridge.proxy, decoding, uniform)
         self._offered: list[TextState] = []
 
     def mark(self, texts: Sequence[TextState], logits: NDArray[np.float32]) -> None:
@@ -60,7 +60,7 @@ class HostMarker(Marker):
 
         Raises:
             ModelFailed: a row has no finite maximum.
-            CTWLError: ``delta``, see :meth:`open_proxy`.
+            CTWLError: ``delta``, see :meth:`load`.
         """
         for text in self._offered:
             text.offers = None  # large, and of use for one step only

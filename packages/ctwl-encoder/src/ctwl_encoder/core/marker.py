@@ -11,21 +11,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 from ctwl_protocol import hashing
 from ctwl_protocol.bridge import Bridge, Path
-from ctwl_protocol.proxy import LaterProxy
 from ctwl_protocol.records import slots
 
-from ..errors import ExtraMissing
 from .expected_evidence import expected_log2_p
 from .payload import Payload, Place, Seeds
 from .strategies import Strategy, check_sigma
+from .strategies.delta.halves import load
 from .text_state import TextState
-
-if TYPE_CHECKING:
-    from ctwl_protocol.proxy import Proxy
 
 __all__ = ["Marker"]
 
@@ -49,7 +45,6 @@ class Marker(ABC):
         self.strategy = strategy
         self.profile = bridge.proxy.profile
         check_sigma(strategy, self.profile)
-        self._proxy: Proxy | None = None
         key, cached = self.profile.key, lru_cache(maxsize=1 << 16)  # by hand: only speed and memory depend on it
         self._seeds = Seeds(self.profile)
         self._slot_word = cached(lambda tail: hashing.slot_word(key, tail))
@@ -64,7 +59,7 @@ class Marker(ABC):
                 like.
 
         Raises:
-            CTWLError: ``delta``, see :meth:`open_proxy`.
+            CTWLError: ``delta``, see :meth:`load`.
         """
 
     def start(self, payload: Payload, delta: float, *, fresh: float = 0.0, skip_repeats: bool = False) -> TextState:
@@ -89,23 +84,15 @@ class Marker(ABC):
         bits = self.profile.code_bits * (1 if layout is None else layout.codes)
         return expected_log2_p(text.last, bits, self.strategy, text.fresh, own=self.bridge.own)
 
-    def open_proxy(self) -> Proxy:
-        """The proxy that weighs the vocabulary for ``delta``; opened at the first call.
+    def load(self) -> None:
+        """Open the proxy LM, if the strategy asks it and it is not open.
 
         Raises:
             ExtraMissing: torch and transformers are not installed.
             CTWLError: see :func:`ctwl_protocol.proxy.open_proxy`.
         """
-        if self._proxy is None:
-            proxy = cast("Proxy | LaterProxy", self.bridge.proxy)  # the bridge of a reader marks nothing
-            try:
-                self._proxy = proxy.open() if isinstance(proxy, LaterProxy) else proxy
-            except ImportError as error:
-                raise ExtraMissing(
-                    f"{self.strategy} asks the proxy LM, which needs {error.name or error}; install it with: "
-                    "pip install 'ctwl-encoder[torch]'. unbiased and gumbel need none"
-                ) from error
-        return self._proxy
+        if not self.strategy.keeps_distribution:
+            load(self.bridge.proxy)
 
     def is_begun(self, text: TextState) -> bool:
         """Whether the next token of a text may be marked: it has a whole prefix, and has not ended."""

@@ -124,7 +124,7 @@ def _measured(arguments: argparse.Namespace) -> Result:
     with needs_transformers():
         from transformers.utils import logging
 
-        from ctwl_protocol.proxy import open_weigher
+        from ctwl_protocol.proxy import open_proxy
 
         from ..encoder import Encoder
         from .measurement import measure
@@ -153,7 +153,7 @@ def _measured(arguments: argparse.Namespace) -> Result:
         asked = as_chat(encoder.tokenizer, prompts) if chat else prompts
         groups = [asked[i % len(asked)] for i in range(settings.texts // GROUP)]
         device = str(encoder.model.device)
-        reader = Reader(open_weigher(profile, path=arguments.proxy, device=device))
+        reader = Reader(open_proxy(profile, path=arguments.proxy, device=device))
         return measure(encoder, reader, groups, markings(options.temperature, deltas), options, settings, progress)
 
 

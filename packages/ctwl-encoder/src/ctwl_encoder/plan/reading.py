@@ -10,7 +10,7 @@ from ..core.expected_evidence import READERS_LEVEL
 from ..errors import ExtraMissing
 
 if TYPE_CHECKING:
-    from ctwl_protocol.proxy import Weigher
+    from ctwl_protocol.proxy import Proxy
 
 __all__ = ["Reader", "check_decoder"]
 
@@ -28,7 +28,7 @@ def check_decoder() -> None:
 class Reader:
     """Reads texts as the public decoder does by default."""
 
-    def __init__(self, weigher: Weigher) -> None:
+    def __init__(self, proxy: Proxy) -> None:
         """Make a decoder of a proxy LM.
 
         Raises:
@@ -37,7 +37,7 @@ class Reader:
         check_decoder()
         from ctwl_decoder import Decoder
 
-        self._decoder = Decoder(weigher)
+        self._decoder = Decoder(proxy)
 
     def found_at(self, cut: Callable[[int], str], code: int, lengths: Sequence[int]) -> int | None:
         """The shortest of some lengths at which a code is found; None where it is not found in the whole text.

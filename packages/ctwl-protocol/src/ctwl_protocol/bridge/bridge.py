@@ -26,7 +26,7 @@ from .vocabulary import Vocabulary, read_vocabulary
 from .written import Kind, Step, Tail, Written, append_normalized, breaks, grow, kind
 
 if TYPE_CHECKING:
-    from ..proxy import LaterProxy, Proxy, Weigher
+    from ..proxy import Proxy
 
 __all__ = ["Bridge"]
 
@@ -69,16 +69,14 @@ class Bridge:
     """From a provider's vocabulary to a proxy's.
 
     Attributes:
-        proxy: the profile's proxy; only its tokenizer is of use here.
+        proxy: the profile's proxy, whose profile and tokenizer alone are of use here; its proxy LM is not asked.
         vocabulary: bytes of each of the provider's tokens.
         first: int32 (size,), the first proxy token of each token alone; 0 for those of which nothing is known.
         opening: uint8 (size,), the kind of each token's first character, or one of the two openings of this module.
         own: whether the provider's vocabulary is the proxy's own, but for a tenth of its tokens at most.
     """
 
-    def __init__(
-        self, tokenizer: Vocabulary | Any, proxy: Proxy | LaterProxy | Weigher, *, joined: int = JOINED
-    ) -> None:
+    def __init__(self, tokenizer: Vocabulary | Any, proxy: Proxy, *, joined: int = JOINED) -> None:
         """Tokenize each token of the provider alone: about a second for 50,000 tokens.
 
         Args:

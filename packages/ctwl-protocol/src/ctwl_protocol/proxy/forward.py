@@ -16,7 +16,7 @@ from ..errors import ProxyMalformed, TokenOutOfRange
 from ..profile.document import GPT2, Architecture, Llama
 from .tensors import fitting
 
-__all__ = ["Arithmetic", "ForwardPass"]
+__all__ = ["Arithmetic", "ForwardPass", "check_ids"]
 
 Arithmetic: TypeAlias = Literal["float32", "bfloat16", "integer"]
 """What a proxy LM's layers compute in: the reference, or the fast way; "integer" where there is no proxy LM."""
@@ -130,11 +130,10 @@ class ForwardPass:
             TokenOutOfRange: an id is outside the embedding.
             ValueError: the sequence is longer than the architecture's positions.
         """
-        rows, positions = self.architecture.rows, self.architecture.positions
+        positions = self.architecture.positions
         if len(ids) > positions:
             raise ValueError(f"the proxy LM has {positions} positions; give no more tokens, not {len(ids)}")
-        if len(ids) and not (ids.min() >= 0 and ids.max() < rows):
-            raise TokenOutOfRange(f"token ids run from 0 to {rows - 1}; got {ids.min()} to {ids.max()}")
+        check_ids(ids, self.architecture.rows)
         hidden: Floats = self._embedding[ids]
         if self._positions is not None:
             hidden += self._positions[: len(ids)]
@@ -169,6 +168,12 @@ class ForwardPass:
             block /= scores.sum(axis=-1, keepdims=True)
             mixed[start:stop] = block.transpose(2, 0, 1, 3)
         return mixed.reshape(n, heads * width)
+
+
+def check_ids(ids: NDArray[np.int64], size: int) -> None:
+    """Refuse token ids outside a vocabulary: TokenOutOfRange."""
+    if ids.size and not (ids.min() >= 0 and ids.max() < size):
+        raise TokenOutOfRange(f"token ids run from 0 to {size - 1}; got {ids.min()} to {ids.max()}")
 
 
 _MASK = np.triu(np.full((_BLOCK, _BLOCK), -np.inf, np.float32), 1)

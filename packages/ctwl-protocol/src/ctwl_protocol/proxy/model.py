@@ -7,9 +7,10 @@ linear layers may be computed in it under torch's autocast, within the profiles'
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr
 from io import StringIO
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,11 +20,11 @@ from torch import nn
 from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
 from transformers.pytorch_utils import Conv1D
 
-from ..errors import DeviceUnavailable, ProxyNotFound
+from ..errors import DeviceUnavailable
 from ..profile.document import GPT2, Architecture, Profile, ProxyModel
-from .files import ProxyFiles, find_files
+from .files import load_tensors
 from .forward import Arithmetic
-from .tensors import fitting, load_tensors
+from .tensors import fitting
 
 __all__ = [
     "Arithmetic",
@@ -41,17 +42,15 @@ CausalLM: TypeAlias = Any
 """GPT2LMHeadModel or LlamaForCausalLM; transformers has no types that a checker could use."""
 
 
-def load_proxy_model(profile: Profile, files: ProxyFiles | None = None) -> CausalLM:
-    """A profile's proxy LM as :func:`build_model` makes it, from verified files, by default those found.
+def load_proxy_model(profile: Profile, path: str | Path | None = None) -> CausalLM:
+    """A profile's proxy LM as :func:`build_model` makes it, from the files that :func:`load_tensors` finds.
 
     Raises:
-        ProxyNotFound: the profile has no proxy LM.
-        CTWLError: see :func:`find_files`, :func:`load_tensors`, :func:`build_model`.
+        CTWLError: see there, and :func:`build_model`.
     """
-    files = find_files(profile) if files is None else files
-    if not isinstance(profile.proxy, ProxyModel) or files.weights is None:
-        raise ProxyNotFound(f"{profile.name} has no proxy LM; load that of a profile that has one")
-    return build_model(profile.proxy.architecture, load_tensors(profile.proxy, files.weights))
+    tensors = load_tensors(profile, path)
+    assert isinstance(profile.proxy, ProxyModel)  # noqa: S101 - it has tensors
+    return build_model(profile.proxy.architecture, tensors)
 
 
 def _config(architecture: Architecture) -> GPT2Config | LlamaConfig:
@@ -195,14 +194,27 @@ def last_logits(model: CausalLM, prefixes: torch.Tensor, arithmetic: Arithmetic 
 
 
 class OnDevice:
-    """A proxy LM over one sequence on a device of torch's, as readers ask it; it computes in what is quickest there.
+    """A proxy LM on a device of torch's: over one sequence, as readers ask it, or over prefixes, as writers do.
 
     Attributes:
-        arithmetic: what it computes in.
+        arithmetic: what it computes in, the quickest on the device.
     """
 
-    def __init__(self, architecture: Architecture, tensors: Mapping[str, NDArray[np.float32]], device: str) -> None:
+    def __init__(
+        self,
+        architecture: Architecture,
+        tensors: Mapping[str, NDArray[np.float32]],
+        device: str | torch.device,
+        *,
+        packed: bool = False,
+    ) -> None:
         """Build the model and move it there.
+
+        Args:
+            architecture: the numbers.
+            tensors: see :func:`build_model`.
+            device: see :func:`choose_device`.
+            packed: for a writer, who asks about few prefixes at once: see :func:`pack`. A reader gains nothing.
 
         Raises:
             DeviceUnavailable: there is no such device.
@@ -213,6 +225,8 @@ class OnDevice:
         self._model = build_model(architecture, tensors)
         if self.arithmetic == "bfloat16":
             to_bfloat16(self._model)
+        elif packed and self._device.type == "cpu":
+            pack(self._model)
         self._model.to(self._device)
 
     def hidden(self, ids: NDArray[np.int64]) -> torch.Tensor:
@@ -227,6 +241,22 @@ class OnDevice:
         with torch.inference_mode():
             logits: NDArray[np.float32] = self._model.lm_head(hidden.float()).cpu().numpy()
             return logits
+
+    def weights(self, prefixes: NDArray[np.int64], vocabulary: int, special: Sequence[int], bits: int) -> torch.Tensor:
+        """Integer weights of the token after each prefix, in one forward pass: int32 (n, |V|), on the device.
+
+        Args:
+            prefixes: int64 (n, L_prefix).
+            vocabulary: |V|.
+            special: token ids that weigh nothing.
+            bits: of a weight.
+        """
+        logits = last_logits(self._model, torch.tensor(prefixes, device=self._device), self.arithmetic)
+        # partition.reference.quantize, on the device where the logits are.
+        mass = torch.softmax(logits[:, :vocabulary], dim=-1, dtype=torch.float64)
+        weights = mass.mul_(1 << bits).add_(0.5).to(torch.int32)  # drops the fraction
+        weights[:, list(special)] = 0
+        return weights
 
     def _autocast(self) -> torch.autocast:
         return torch.autocast(self._device.type, torch.bfloat16, enabled=self.arithmetic == "bfloat16")

@@ -1,79 +1,195 @@
-"""The proxy runner: prefixes of token ids in, integer weights out, batch by batch."""
+"""The proxy runner: a profile's proxy LM, opened when a reader or a writer first asks it (spec sections 5 and 7)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from copy import copy
+from functools import cache, partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import nn
 
-from ..errors import ProxyMalformed, ProxyNotFound, TokenOutOfRange
+from ..errors import ProxyMalformed
+from ..partition.reference import quantize
 from ..partition.toy import toy_weights
-from ..profile.document import Profile, ProxyModel, ToyProxy
+from ..profile.document import Architecture, Profile, ProxyModel, ToyProxy
 from ..profile.lookup import get_profile
-from .files import find_files
-from .forward import Arithmetic
-from .model import CausalLM, choose_device, fast_arithmetic, last_logits, load_proxy_model, pack, to_bfloat16
-from .once import once
+from ..text.blocks import LENGTH, Block, blocks_of
+from .files import find_files, load_tensors
+from .forward import Arithmetic, ForwardPass, check_ids
+from .rivals import Rivals
 from .tokenizer import ProxyTokenizer
 
-__all__ = ["BATCH_SIZE", "Proxy", "open_proxy"]
+if TYPE_CHECKING:
+    import torch
 
-BATCH_SIZE = 64
-"""Prefixes in one forward pass: near the best rate on a CPU (evaluation/speed/bench.py), with little memory."""
+    from .model import OnDevice
+
+__all__ = ["LanguageModel", "Proxy", "open_proxy"]
+
+_ROWS = 256
+"""Tokens whose logits are in memory at once."""
+
+T = TypeVar("T")
+
+Tensors = Mapping[str, NDArray[np.float32]]
+
+
+class LanguageModel(Protocol):
+    """A causal LM over one sequence: :class:`ctwl_protocol.proxy.forward.ForwardPass`, or one on another device.
+
+    Attributes:
+        arithmetic: what it computes in.
+    """
+
+    arithmetic: Arithmetic
+
+    def hidden(self, ids: NDArray[np.int64]) -> Any:
+        """What the last layer gives at each token, as rows of its own kind: (n, width)."""
+
+    def head(self, hidden: Any) -> NDArray[np.float32]:
+        """The logits of the token after each of such rows: float32 (n, rows)."""
 
 
 class Proxy:
-    """A profile's proxy LM, ready to weigh the vocabulary.
+    """A profile's proxy LM, opened when it is first asked, whichever thread asks; after an error it is opened anew.
 
-    The weights of a prefix depend on the number of rows in its forward pass by rounding in float32: matrix products of
-    another shape may add in another order. The same passes give the same weights, on the same machine with the same
-    number of threads. So whoever needs every digit again fills a pass from one text only.
+    Readers ask for the rivals at each place of a text, by whole context. NumPy answers in float32, the reference, or a
+    device of torch's. Writers ask for the weights after prefixes. torch answers, in what is quickest on the device.
+
+    The weights after a prefix depend on the number of rows in its forward pass by rounding: matrix products of another
+    shape may add in another order. The same passes give the same weights, on the same machine with the same number of
+    threads. So whoever needs every digit again fills a pass from one text only.
 
     Attributes:
         profile: the profile.
         tokenizer: its tokenizer.
-        device: where the proxy LM computes.
-        batch_size: prefixes in one forward pass, at most.
-        arithmetic: what the proxy LM computes in: "float32", the reference, or "bfloat16"; "integer" where there is no
-            proxy LM. It is known before the weights are loaded.
     """
+
+    batch_size: ClassVar[int] = 64
+    """Prefixes in one forward pass: near the best rate on a CPU (evaluation/speed/bench.py), with little memory."""
 
     def __init__(
         self,
         profile: Profile,
         tokenizer: ProxyTokenizer,
-        model: CausalLM | Callable[[], CausalLM] | None,
-        *,
+        tensors: Callable[[], Tensors] | None = None,
         device: str | torch.device = "cpu",
-        batch_size: int = BATCH_SIZE,
-        arithmetic: Arithmetic = "float32",
-        packed: bool = False,
     ) -> None:
-        """Take over a model, which is moved to ``device`` at first use and changed where the arithmetic asks for it.
+        """Say what is opened.
 
         Args:
             profile: the profile.
             tokenizer: its tokenizer.
-            model: a model of :func:`build_model`, or what loads it at first use; None where there is no proxy LM.
-            device: a torch device.
-            batch_size: prefixes in one forward pass.
-            arithmetic: "float32", or "bfloat16", which stays within the profiles' tolerance
-                (evaluation/reading/numerics.py).
-            packed: lay float32 weights out for passes of few prefixes, see :func:`ctwl_protocol.proxy.model.pack`.
+            tensors: gives the proxy LM's tensors; by default :func:`ctwl_protocol.proxy.load_tensors`.
+            device: see :func:`open_proxy`.
         """
-        if batch_size < 1:
-            raise ValueError(f"batch_size is {batch_size}; it must be at least 1")
-        self.profile = profile
-        self.tokenizer = tokenizer
-        self.batch_size = batch_size
-        self.device = torch.device(device)
-        self.arithmetic: Arithmetic = "integer" if model is None else arithmetic
-        self._special = torch.tensor(profile.tokenizer.special, dtype=torch.int64, device=self.device)
-        self._model = None if model is None else _prepared_once(model, self.device, self.arithmetic, packed)
+        self.profile, self.tokenizer = profile, tokenizer
+        self._reader: Callable[[], LanguageModel] | None = None
+        self._writer: Callable[[], OnDevice] | None = None
+        if isinstance(profile.proxy, ProxyModel):
+            given = profile.proxy.architecture, tensors or partial(load_tensors, profile), device
+            self._reader, self._writer = _once(partial(_reader, *given)), _once(partial(_writer, *given))
+
+    def shared_with(self, profile: Profile) -> Proxy:
+        """The same proxy LM, shared, for another profile that has it: another key, such as a user's.
+
+        Raises:
+            ProxyMalformed: the profile has another proxy LM or another tokenizer.
+        """
+        if (profile.proxy, profile.tokenizer) != (self.profile.proxy, self.profile.tokenizer):
+            raise ProxyMalformed(f"{profile.name} has another proxy than {self.profile.name}; open it by its own name")
+        twin = copy(self)
+        twin.profile = profile
+        return twin
+
+    # ---- readers: whole context ----
+
+    def load(self) -> Arithmetic:
+        """Open the proxy LM for a reader, if the profile has one and it is not open; what it computes in.
+
+        Raises:
+            ImportError: the device is one of torch's, and torch or transformers is not installed.
+            CTWLError: see :func:`open_proxy`.
+        """
+        return self._reader().arithmetic if self._reader else "integer"
+
+    def blocks(self, tokens: int) -> list[Block]:
+        """The blocks of a text of so many tokens."""
+        proxy = self.profile.proxy
+        longest = proxy.architecture.positions + 1 if isinstance(proxy, ProxyModel) else LENGTH
+        return blocks_of(tokens, self.profile.prefix_length, longest)
+
+    def rivals(self, ids: NDArray[np.int64], progress: Callable[[int], None] = lambda done: None) -> Rivals:
+        """The rivals at each position of a text, a block at a time.
+
+        Args:
+            ids: int64 (tokens,), the text's.
+            progress: called with the number of positions done after each block.
+
+        Raises:
+            TokenOutOfRange: an id is outside the vocabulary.
+            ImportError, CTWLError: see :meth:`load`.
+        """
+        found = []
+        for block in self.blocks(len(ids)):
+            found.append(self.rivals_in(ids, block))
+            progress(block.end - self.profile.prefix_length)
+        return Rivals.joined(found)
+
+    def rivals_in(self, ids: NDArray[np.int64], block: Block) -> Rivals:
+        """The rivals at the places that one block of a text weighs."""
+        places = np.arange(block.first, block.end)
+        if self._reader is None:
+            return Rivals.of(places, self._by_rule(self._prefixes(ids, places)), ids[places])
+        from .kernel import rivals
+
+        model = self._reader()
+        hidden = model.hidden(ids[block.start : block.end - 1])[block.first - block.start - 1 :]
+        tokenizer, found = self.profile.tokenizer, []
+        for start in range(0, len(places), _ROWS):
+            rows = slice(start, start + _ROWS)
+            logits = model.head(hidden[rows])[:, : tokenizer.vocabulary]
+            found.append(rivals(places[rows], logits, ids[places[rows]], tokenizer.special, self.profile.weight_bits))
+        return Rivals.joined(found)
+
+    def weights_at(self, ids: NDArray[np.int64], places: NDArray[np.int64]) -> NDArray[np.uint32]:
+        """The weights of the whole vocabulary at some places of a text: uint32 (places, vocabulary).
+
+        Readers need its rivals alone; this is for comparisons of runtimes (spec section 13).
+
+        Args:
+            ids: int64 (tokens,), the text's.
+            places: int64 (n,), tokens that have a prefix.
+        """
+        if self._reader is None:
+            return self._by_rule(self._prefixes(ids, places))
+        model, tokenizer = self._reader(), self.profile.tokenizer
+        weights = np.empty((len(places), tokenizer.vocabulary), dtype=np.uint32)
+        for block in self.blocks(len(ids)):
+            rows = np.flatnonzero((block.first <= places) & (places < block.end))
+            if len(rows):
+                hidden = model.hidden(ids[block.start : block.end - 1])
+                logits = model.head(hidden[places[rows] - block.start - 1])[:, : tokenizer.vocabulary]
+                exponent = np.exp(logits.astype(np.float64) - logits.max(axis=1, keepdims=True))
+                mass = exponent / exponent.sum(axis=1, keepdims=True)
+                weights[rows] = quantize(mass, self.profile.weight_bits)
+        weights[:, list(tokenizer.special)] = 0
+        return weights
+
+    # ---- writers: prefixes ----
+
+    def load_for_writing(self) -> Arithmetic:
+        """Open the proxy LM for a writer, if the profile has one and it is not open; what it computes in.
+
+        Raises:
+            ImportError: torch or transformers is not installed.
+            CTWLError: see :func:`open_proxy`.
+        """
+        return self._writer().arithmetic if self._writer else "integer"
 
     def weights(self, prefixes: NDArray[np.int64]) -> NDArray[np.uint32]:
         """Integer weights of the token after each prefix, in one forward pass (spec section 7.1).
@@ -86,29 +202,22 @@ class Proxy:
 
         Raises:
             TokenOutOfRange: an id is outside the vocabulary.
+            ImportError, CTWLError: see :meth:`load_for_writing`.
         """
+        if self._writer is None:
+            return self._by_rule(prefixes)
         weights: NDArray[np.uint32] = self.weights_on_device(prefixes).cpu().numpy().view(np.uint32)
         return weights
 
     def weights_on_device(self, prefixes: NDArray[np.int64]) -> torch.Tensor:
-        """The same weights where the proxy LM computes: int32 (n, |V|).
+        """The same weights where the proxy LM computes, on the CPU if there is none: int32 (n, |V|)."""
+        if self._writer is None:
+            import torch
 
-        Raises:
-            TokenOutOfRange: an id is outside the vocabulary.
-        """
-        vocabulary = self.profile.tokenizer.vocabulary
-        if prefixes.size and not (prefixes.min() >= 0 and prefixes.max() < vocabulary):
-            raise TokenOutOfRange(f"token ids run from 0 to {vocabulary - 1}; got {prefixes.min()} to {prefixes.max()}")
-        if isinstance(self.profile.proxy, ToyProxy):
-            weights = torch.from_numpy(toy_weights(prefixes, vocabulary).view(np.int32)).to(self.device)
-        elif self._model is None or not len(prefixes):
-            weights = torch.ones((len(prefixes), vocabulary), dtype=torch.int32, device=self.device)
-        else:
-            # partition.reference.quantize, on the device where the logits are.
-            mass = torch.softmax(self.forward(prefixes)[:, :vocabulary], dim=-1, dtype=torch.float64)
-            weights = mass.mul_(1 << self.profile.weight_bits).add_(0.5).to(torch.int32)  # drops the fraction
-        weights[:, self._special] = 0
-        return weights
+            return torch.from_numpy(self._by_rule(prefixes).view(np.int32))
+        tokenizer = self.profile.tokenizer
+        check_ids(prefixes, tokenizer.vocabulary)
+        return self._writer().weights(prefixes, tokenizer.vocabulary, tokenizer.special, self.profile.weight_bits)
 
     def batches(self, prefixes: NDArray[np.int64]) -> Iterator[tuple[slice, NDArray[np.uint32]]]:
         """Weights of any number of prefixes, ``batch_size`` at a time, each with the slice of rows it is for."""
@@ -116,99 +225,72 @@ class Proxy:
             rows = slice(start, min(start + self.batch_size, len(prefixes)))
             yield rows, self.weights(prefixes[rows])
 
-    def vanilla(self) -> Proxy:
-        """The proxy of the profile's twin without a proxy LM, for Vanilla-Marking."""
-        return Proxy(self.profile.vanilla(), self.tokenizer, None, device=self.device, batch_size=self.batch_size)
+    # ---- without a proxy LM ----
 
-    def shared_with(self, profile: Profile) -> Proxy:
-        """The same proxy LM, shared, for another profile that has it: another key, such as a user's.
+    def _prefixes(self, ids: NDArray[np.int64], places: NDArray[np.int64]) -> NDArray[np.int64]:
+        found: NDArray[np.int64] = ids[places[:, None] + np.arange(-self.profile.prefix_length, 0)]
+        return found
 
-        Raises:
-            ProxyMalformed: the profile has another proxy LM or another tokenizer.
-        """
-        if (profile.proxy, profile.tokenizer) != (self.profile.proxy, self.profile.tokenizer):
-            raise ProxyMalformed(f"{profile.name} has another proxy than {self.profile.name}; open it with open_proxy")
-        return Proxy(
-            profile,
-            self.tokenizer,
-            self._model,
-            device=self.device,
-            batch_size=self.batch_size,
-            arithmetic=self.arithmetic,
-        )
-
-    def forward(self, prefixes: NDArray[np.int64]) -> torch.Tensor:
-        """The bare forward pass: float32 logits (n, rows) on the proxy's device.
-
-        Raises:
-            ProxyNotFound: the profile has no proxy LM.
-        """
-        if self._model is None:
-            raise ProxyNotFound(f"{self.profile.name} has no proxy LM; open the proxy of a profile that has one")
-        return last_logits(self._model(), torch.tensor(prefixes, device=self.device), self.arithmetic)
-
-
-def _prepared_once(
-    model: CausalLM | Callable[[], CausalLM],
-    device: torch.device,
-    arithmetic: Arithmetic,
-    packed: bool,
-) -> Callable[[], CausalLM]:
-    """Load and prepare a model at the first call.
-
-    A model that another profile's proxy has prepared stays as it is.
-    """
-
-    def prepared() -> CausalLM:
-        loaded = model if isinstance(model, nn.Module) else model()
-        if arithmetic == "bfloat16":
-            to_bfloat16(loaded)
-        elif packed and device.type == "cpu":
-            pack(loaded)
-        return loaded.to(device)
-
-    return once(prepared)
+    def _by_rule(self, prefixes: NDArray[np.int64]) -> NDArray[np.uint32]:
+        """The weights where the profile has no proxy LM: toy weights, or all alike."""
+        tokenizer = self.profile.tokenizer
+        check_ids(prefixes, tokenizer.vocabulary)
+        if isinstance(self.profile.proxy, ToyProxy):
+            weights = toy_weights(prefixes, tokenizer.vocabulary)
+        else:
+            weights = np.ones((len(prefixes), tokenizer.vocabulary), dtype=np.uint32)
+        weights[:, list(tokenizer.special)] = 0
+        return weights
 
 
 def open_proxy(
-    profile: str | Path | Profile,
-    *,
-    path: str | Path | None = None,
-    device: str | torch.device = "auto",
-    batch_size: int = BATCH_SIZE,
-    local_only: bool = False,
-    lazy: bool = False,
-    fast: bool = False,
-    packed: bool = False,
+    profile: str | Path | Profile, *, path: str | Path | None = None, device: str | torch.device = "cpu"
 ) -> Proxy:
-    """Find, verify and load a profile's proxy.
+    """Find a profile's tokenizer. The proxy LM is found, verified and opened when it is first asked.
+
+    The tokenizers of published profiles come with this package. For another tokenizer all files are found and verified
+    at once, and again when the proxy LM is opened, since time has passed.
 
     Args:
         profile: a profile, its name, or its file.
         path: where the proxy's files lie; else the cache, then the profile's source.
-        device: a torch device; "auto" takes CUDA where there is one.
-        batch_size: prefixes in one forward pass.
-        local_only: never ask the hub.
-        lazy: load the weights at first use: what never asks the proxy, as ``unbiased`` encoding, saves their memory.
-        fast: compute in bfloat16 where the device is quicker in it, see :func:`fast_arithmetic`; else in float32, which
-            proofs need.
-        packed: for an encoder, which asks about few prefixes at once: see :func:`ctwl_protocol.proxy.model.pack`. A
-            decoder gains nothing, and its digits would change.
+        device: where the proxy LM computes: "cpu", where readers need no torch; another device of torch's; or "auto",
+            which is CUDA where there is one, else torch on the CPU.
 
     Raises:
         ProfileUnknown, ProfileMalformed: see :func:`ctwl_protocol.get_profile`.
-        DeviceUnavailable: see :func:`choose_device`.
-        ProxyNotFound, ProxyDigestMismatch, ProxyMalformed: see :func:`find_files` and :func:`build_model`.
+        ProxyNotFound, ProxyDigestMismatch, ProxyMalformed: see :func:`ctwl_protocol.proxy.find_files`; where the
+            tokenizer comes with this package, when the proxy LM is first asked.
+        DeviceUnavailable: there is no such device; when the proxy LM is first asked.
     """
-    profile, device = get_profile(profile), choose_device(device)
-    files = find_files(profile, path, local_only=local_only)
-    tokenizer = ProxyTokenizer(profile.tokenizer, files.vocab, files.merges)
+    profile = get_profile(profile)
+    tokenizer = ProxyTokenizer.shipped(profile.tokenizer)
+    if tokenizer is None:
+        files = find_files(profile, path)
+        tokenizer = ProxyTokenizer(profile.tokenizer, files.vocab, files.merges)
+    return Proxy(profile, tokenizer, partial(load_tensors, profile, path), device)
 
-    def load_later() -> CausalLM:
-        return load_proxy_model(profile, find_files(profile, path, local_only=True))  # verified again: time has passed
 
-    model = None
-    if isinstance(profile.proxy, ProxyModel):
-        model = load_later if lazy else load_proxy_model(profile, files)
-    arithmetic = fast_arithmetic(device) if fast else "float32"
-    return Proxy(profile, tokenizer, model, device=device, batch_size=batch_size, arithmetic=arithmetic, packed=packed)
+def _reader(architecture: Architecture, tensors: Callable[[], Tensors], device: str | torch.device) -> LanguageModel:
+    if str(device) == "cpu":
+        return ForwardPass(architecture, tensors())
+    from .model import OnDevice
+
+    return OnDevice(architecture, tensors(), device)
+
+
+def _writer(architecture: Architecture, tensors: Callable[[], Tensors], device: str | torch.device) -> OnDevice:
+    from .model import OnDevice
+
+    return OnDevice(architecture, tensors(), device, packed=True)
+
+
+def _once(make: Callable[[], T]) -> Callable[[], T]:
+    """A function that gives what ``make`` made at the first call, whichever thread makes it."""
+    lock, made = threading.Lock(), cache(make)
+
+    def call() -> T:
+        with lock:
+            return made()
+
+    return call

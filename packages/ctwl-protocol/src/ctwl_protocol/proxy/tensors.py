@@ -13,11 +13,11 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ProxyDigestMismatch, ProxyMalformed, ProxyNotFound
+from ..errors import ProxyMalformed, ProxyNotFound
 from ..files import open_file, what_helps
-from ..profile.document import GPT2, Architecture, Llama, ProxyModel
+from ..profile.document import GPT2, Architecture, Llama
 
-__all__ = ["Stored", "fitting", "load_tensors", "read_tensors", "tensor_shapes", "tensors_digest", "write_safetensors"]
+__all__ = ["Stored", "fitting", "read_tensors", "tensor_shapes", "tensors_digest", "write_safetensors"]
 
 Stored = tuple[str, tuple[int, ...], Callable[[], NDArray[np.float32]]]
 """A tensor to write: its name, its shape, and what makes it when its turn comes."""
@@ -32,19 +32,6 @@ T = TypeVar("T", bound=_Shaped)
 
 # Old checkpoints hold causal masks as bytes or booleans.
 _KINDS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "U8": "u1", "BOOL": "u1"}
-
-
-def load_tensors(spec: ProxyModel, weights: Path) -> dict[str, NDArray[np.float32]]:
-    """Read a proxy's tensors as :func:`read_tensors` does.
-
-    Raises:
-        ProxyDigestMismatch: they were dequantized from a GGUF file and are not the profile's.
-        ProxyNotFound, ProxyMalformed: see :func:`read_tensors`.
-    """
-    tensors = read_tensors(weights)
-    if spec.tensors_sha256 is not None and tensors_digest(tensors) != spec.tensors_sha256:
-        raise ProxyDigestMismatch(f"the tensors in {weights} are not the profile's; remove the file and run again")
-    return tensors
 
 
 def read_tensors(path: Path) -> dict[str, NDArray[np.float32]]:
@@ -157,7 +144,7 @@ def fitting(architecture: Architecture, tensors: Mapping[str, T]) -> dict[str, T
 
     Args:
         architecture: the numbers.
-        tensors: as :func:`load_tensors` read them; GPT-2's may lack the prefix ``transformer.`` and may hold the causal
+        tensors: as :func:`read_tensors` read them; GPT-2's may lack the prefix ``transformer.`` and may hold the causal
             masks that old checkpoints carry. A tied output layer may stand beside the embedding.
 
     Raises:

@@ -12,7 +12,7 @@ from fastapi_offline import FastAPIOffline
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from ctwl_protocol.proxy import Weigher
+from ctwl_protocol.proxy import Proxy
 
 from ... import __version__
 from ...errors import OptionOutOfRange, UnsupportedType
@@ -34,15 +34,15 @@ __all__ = ["create_app"]
 _PROBLEM = {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
 
 
-def create_app(weigher: Weigher, limits: Limits | None = None, manifests: Manifests | None = None) -> FastAPI:
+def create_app(proxy: Proxy, limits: Limits | None = None, manifests: Manifests | None = None) -> FastAPI:
     """The service as an ASGI app, which takes over the proxy LM; it is loaded when the app starts.
 
     Args:
-        weigher: the proxy LM of the profile to decode.
+        proxy: the proxy LM of the profile to decode.
         limits: the limits.
         manifests: the C2PA manifests of codes; None leaves out the routes of the Soft Binding Resolution API.
     """
-    service = Service(weigher, limits or Limits())
+    service = Service(proxy, limits or Limits())
     app = FastAPIOffline(  # FastAPI's own documentation page loads its scripts from another site
         redoc_url=None,
         redirect_slashes=False,  # a redirect would repeat the client's Host
@@ -58,8 +58,8 @@ def create_app(weigher: Weigher, limits: Limits | None = None, manifests: Manife
     _add_decoding(app, service)
     _add_resolver(app, service)
     if manifests is not None:
-        add_c2pa(app, service, weigher.profile, manifests)
-    _add_operation(app, service, About.of(weigher.profile, service.limits))
+        add_c2pa(app, service, proxy.profile, manifests)
+    _add_operation(app, service, About.of(proxy.profile, service.limits))
     _add_error_handlers(app)
     endpoints = frozenset([*app.openapi()["paths"], "/openapi.json", "/docs"])
     app.add_middleware(Front, limits=service.limits, metrics=service.metrics, endpoints=endpoints)

@@ -108,7 +108,7 @@ def _serve(arguments: argparse.Namespace) -> int:
             ) from error
         given = arguments.trust_proxy
         trusted = None if given is None else trusted_proxies(given, listener.getsockname()[0])
-        from ctwl_protocol.proxy import open_weigher
+        from ctwl_protocol.proxy import open_proxy
 
         from ...decoder import Decoder
 
@@ -126,9 +126,9 @@ def _serve(arguments: argparse.Namespace) -> int:
         logging.getLogger("python_multipart").setLevel(logging.CRITICAL)  # it would log bytes of a malformed form
         logging.getLogger(__package__).setLevel(logging.INFO if arguments.access_log else logging.ERROR)
         manifests = manifests_of(arguments.manifests, profile) if arguments.manifests else None
-        weigher = open_weigher(profile, path=arguments.proxy, device=arguments.device)
-        Decoder(weigher).load()  # what is missing is reported before anything is served
-        config = configure(create_app(weigher, limits, manifests), limits, trusted=trusted)
+        proxy = open_proxy(profile, path=arguments.proxy, device=arguments.device)
+        Decoder(proxy).load()  # what is missing is reported before anything is served
+        config = configure(create_app(proxy, limits, manifests), limits, trusted=trusted)
         server = Server(config)
         with suppress(KeyboardInterrupt):  # uvicorn raises the signal again when it has shut down
             with suppress(SystemExit):  # of uvicorn, with a status of its own

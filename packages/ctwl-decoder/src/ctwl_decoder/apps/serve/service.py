@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from starlette.requests import Request
 
 from ctwl_protocol import CTWLError
-from ctwl_protocol.proxy import Weigher
+from ctwl_protocol.proxy import Proxy
 from ctwl_protocol.registry import Trusted
 
 from ...decoder import Decoder
@@ -49,19 +49,19 @@ class Service:
         page: the page for people, as HTML.
     """
 
-    def __init__(self, weigher: Weigher, limits: Limits) -> None:
+    def __init__(self, proxy: Proxy, limits: Limits) -> None:
         self.limits = limits
         self.admission = Admission(limits)
         self.metrics = Metrics(self.admission)
         self._look_ups = Admission(limits)
-        self._weigher = weigher
+        self._proxy = proxy
         self._proxy_thread = ThreadPoolExecutor(1, thread_name_prefix="ctwl-proxy")
         self._use_registry()
 
     def _use_registry(self) -> None:
         """Read the trusted registry, and make anew what depends on it."""
-        self._decoder = Decoder(self._weigher, max_tokens=self.limits.tokens)
-        self.page = build_page(self._weigher.profile, self._decoder.registry, service=self.limits.characters)
+        self._decoder = Decoder(self._proxy, max_tokens=self.limits.tokens)
+        self.page = build_page(self._proxy.profile, self._decoder.registry, service=self.limits.characters)
 
     @property
     def registry(self) -> Trusted:
@@ -88,7 +88,7 @@ class Service:
             raise InputTooLarge(
                 f"the text has {len(text):,} characters, and at most {limit:,} are allowed here; cut it into parts"
             )
-        turns = Turns(self._weigher, self._proxy_thread, self.metrics.positions.inc)
+        turns = Turns(self._proxy, self._proxy_thread, self.metrics.positions.inc)
         decoder, client = self._decoder.with_weigh(turns), client_of(request.scope["client"])
         try:
             work = self.admission.run(client, lambda: then(decoder.analyse(text, **options)))
@@ -137,7 +137,7 @@ class Service:
             await asyncio.to_thread(self._look_ups.close)
 
     def _warm_up(self) -> None:
-        decoder = Decoder(self._weigher, registry=self.registry)  # within no limit
+        decoder = Decoder(self._proxy, registry=self.registry)  # within no limit
         for score in ("light", "whole"):
             decoder.decode(_WARM_UP, score=score)
 

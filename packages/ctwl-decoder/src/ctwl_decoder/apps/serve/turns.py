@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from ctwl_protocol.proxy import Rivals, Weigher
+from ctwl_protocol.proxy import Proxy, Rivals
 from ctwl_protocol.text.blocks import Block
 
 from ...errors import RequestCancelled, ServiceClosing
@@ -26,15 +26,15 @@ __all__ = ["Turns"]
 class Turns:
     """One request's :data:`~ctwl_decoder.statistics.evidence.Weigh`, which another thread may cancel."""
 
-    def __init__(self, weigher: Weigher, thread: ThreadPoolExecutor, on_block: Callable[[int], None]) -> None:
+    def __init__(self, proxy: Proxy, thread: ThreadPoolExecutor, on_block: Callable[[int], None]) -> None:
         """Weigh for one request.
 
         Args:
-            weigher: the proxy LM.
+            proxy: the proxy LM.
             thread: an executor of one thread, which runs the proxy LM for all requests, first come, first served.
             on_block: called with the number of positions that each block weighed.
         """
-        self._weigher = weigher
+        self._proxy = proxy
         self._thread = thread
         self._on_block = on_block
         self._cancelled = threading.Event()
@@ -48,10 +48,10 @@ class Turns:
             Exception: what the proxy LM, ``on_block`` or ``progress`` raised.
         """
         found = []
-        for block in self._weigher.blocks(variant.tokens):
+        for block in self._proxy.blocks(variant.tokens):
             found.append(self._in_turn(partial(self._rivals_in, variant.ids, block)))
             self._on_block(block.end - block.first)
-            progress(block.end - self._weigher.profile.prefix_length)
+            progress(block.end - self._proxy.profile.prefix_length)
         return Rivals.joined(found)
 
     def _in_turn(self, work: Callable[[], Rivals]) -> Rivals:
@@ -68,7 +68,7 @@ class Turns:
     def _rivals_in(self, ids: NDArray[np.int64], block: Block) -> Rivals:
         if self._cancelled.is_set():
             raise RequestCancelled("the request was cancelled")
-        return self._weigher.rivals_in(ids, block)
+        return self._proxy.rivals_in(ids, block)
 
     def cancel(self) -> None:
         """Skip the blocks that are still to come; the call that waits for them raises :class:`RequestCancelled`."""

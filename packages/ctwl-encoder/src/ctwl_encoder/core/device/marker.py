@@ -53,7 +53,7 @@ class DeviceMarker(Marker):
         """The texts of the last calls, which keep what the device knows of their next tokens."""
         self._tables: dict[tuple[torch.device, int], Tables] = {}
         self._reported: Reported | None = None
-        self._delta = Delta(self.profile, self.open_proxy)
+        self._delta = Delta(bridge.proxy)
 
     def warm_up(self, size: int, device: torch.device) -> None:
         """Compile what marks under a strategy that keeps the distribution, so that no text waits for it.
@@ -131,7 +131,7 @@ class DeviceMarker(Marker):
                 text that comes to this tail.
 
         Raises:
-            CTWLError: ``delta``, see :meth:`open_proxy`.
+            CTWLError: ``delta``, see :meth:`load`.
         """
         self._learn()
         self._release()

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ctwl_protocol.bridge import Bridge
-from ctwl_protocol.proxy import open_later
+from ctwl_protocol.proxy import open_proxy
 from ctwl_protocol.records.beacon import NONCE_COUNT
 
 from ...core.host import HostMarker
@@ -56,12 +56,12 @@ class CTWLLogitsProcessor:
             OptionOutOfRange: an option; or there is nothing to write, because neither provider nor codes are named.
             ExtraMissing: this llama-cpp-python has no place for the marking.
             TokenizerUnsupported: see :func:`ctwl_encoder.integrations.llama_cpp.vocabulary.read_vocabulary`.
-            CTWLError: see :func:`ctwl_protocol.proxy.open_later`.
+            CTWLError: see :func:`ctwl_protocol.proxy.open_proxy`.
         """
         policy = Policy(**options)
         policy.request(None, 1.0)
         _run_last(llama)
-        proxy = open_later(policy.profile, path=policy.proxy_path, device=policy.device, fast=True, packed=True)
+        proxy = open_proxy(policy.profile, path=policy.proxy_path, device=policy.device)
         self._bridge = Bridge(read_vocabulary(llama), proxy)
         self._llama = weakref.ref(llama)
         self._policy = policy
@@ -95,8 +95,7 @@ class CTWLLogitsProcessor:
         how = request.strategy, decoding
         if how not in self._markers:
             marker = HostMarker(self._bridge, request.strategy, decoding=decoding)
-            if not request.strategy.keeps_distribution:
-                marker.open_proxy()
+            marker.load()
             self._markers[how] = marker
         payload = request.payload(secrets.randbelow(NONCE_COUNT), secrets.randbits(32))
         text = _Text(self._markers[how], self._markers[how].start(payload, **request.of_text))

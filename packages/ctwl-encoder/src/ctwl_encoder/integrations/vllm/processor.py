@@ -152,6 +152,8 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
                 config.profile, str(model.tokenizer), config.proxy_path, config.device, model.tokenizer_revision
             )
             self._bridge.check_size(model.get_vocab_size())
+            if not config.strategy.keeps_distribution:
+                self._bridge.proxy.load_for_writing()  # what is missing is said when the server starts
             self._warm_up(model.get_vocab_size(), runner[0] if self._states is None else self._states.device)
 
     @classmethod

@@ -9,7 +9,11 @@ from typing import NamedTuple, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FIRST_BRANCH_MASS", "FURTHER_BRANCH_MASS", "Half", "HalfKey", "Lately", "prefixes_and_seeds"]
+from ctwl_protocol.proxy import Proxy
+
+from ....errors import ExtraMissing
+
+__all__ = ["FIRST_BRANCH_MASS", "FURTHER_BRANCH_MASS", "Half", "HalfKey", "Lately", "load", "prefixes_and_seeds"]
 
 T = TypeVar("T")
 
@@ -71,6 +75,22 @@ class Lately:
         while len(self._keys) > _HALVES_PER_ROW * rows:
             self._keys.popitem(last=False)
         return {key: half for key, half in known.items() if key in self._keys}
+
+
+def load(proxy: Proxy) -> None:
+    """Open the proxy LM, if it is not open.
+
+    Raises:
+        ExtraMissing: torch and transformers are not installed.
+        CTWLError: see :func:`ctwl_protocol.proxy.open_proxy`.
+    """
+    try:
+        proxy.load_for_writing()
+    except ImportError as error:
+        raise ExtraMissing(
+            f"delta asks the proxy LM, which needs {error.name or error}; install it with: "
+            "pip install 'ctwl-encoder[torch]'. unbiased and gumbel need none"
+        ) from error
 
 
 def prefixes_and_seeds(keys: Sequence[HalfKey]) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import torch
 
-from ctwl_protocol import Profile
 from ctwl_protocol.bridge import Path
+from ctwl_protocol.proxy import Proxy
 
 from ...device.candidates import Entries, entries_of, masses, members
 from ...device.step import DeviceStep, Later, Tables, to_device, to_host
 from ...places import Places
 from ...text_state import TextState
-from .halves import HalfKey, Lately, prefixes_and_seeds
-
-if TYPE_CHECKING:
-    from ctwl_protocol.proxy import Proxy
+from .halves import HalfKey, Lately, load, prefixes_and_seeds
 
 __all__ = ["Delta", "Marked"]
 
@@ -39,14 +36,13 @@ class Marked(NamedTuple):
 class Delta:
     """Marks by ``delta`` where the logits are, and remembers what the proxy said of the places of the last steps."""
 
-    def __init__(self, profile: Profile, open_proxy: Callable[[], Proxy]) -> None:
+    def __init__(self, proxy: Proxy) -> None:
         """Remember nothing yet.
 
         Args:
-            profile: the profile that reads the texts.
-            open_proxy: gives its proxy.
+            proxy: of the profile that reads the texts.
         """
-        self._profile, self._open_proxy = profile, open_proxy
+        self._proxy = proxy
         self._lately = Lately()
         self._members: dict[HalfKey, torch.Tensor] = {}
         """Membership, bool (|V|,), on the device."""
@@ -72,7 +68,7 @@ class Delta:
         """
         entries = entries_of(likely, tables, step)
         mass = to_host(masses(entries, len(places))).tolist()
-        rows, length = places.rows.tolist(), self._profile.prefix_length
+        rows, length = places.rows.tolist(), self._proxy.profile.prefix_length
         keys: list[HalfKey] = [
             (seed, texts[rows[row]].written.before(path, length))
             for seed, (row, path, _) in zip(places.seeds.view(np.uint32).tolist(), places.places, strict=True)
@@ -103,12 +99,13 @@ class Delta:
         """Membership in some halves, at least one: bool (halves, |V|). The proxy is asked where it is not known yet."""
         new = [key for key in keys if key not in self._members]
         if new:
-            proxy, (prefixes, seeds) = self._open_proxy(), prefixes_and_seeds(new)
+            proxy, (prefixes, seeds) = self._proxy, prefixes_and_seeds(new)
+            load(proxy)
             for start in range(0, len(new), proxy.batch_size):
                 part = slice(start, start + proxy.batch_size)
                 weights = proxy.weights_on_device(prefixes[part])
                 seed = torch.from_numpy(seeds[part].astype(np.int64)).to(weights.device)
-                inside = members(weights, seed, self._profile.sigma).to(device)
+                inside = members(weights, seed, proxy.profile.sigma).to(device)
                 self._members.update(zip(new[part], inside, strict=True))
         return torch.stack([self._members[key] for key in keys])
 

@@ -8,22 +8,18 @@ logits.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ctwl_protocol import Profile
 from ctwl_protocol.bridge import Branch
 from ctwl_protocol.partition import kernel
+from ctwl_protocol.proxy import Proxy
 
 from ...offers import Row
 from .. import Decoding
-from .halves import Half, HalfKey, Lately, prefixes_and_seeds
+from .halves import Half, HalfKey, Lately, load, prefixes_and_seeds
 from .lower_bound import LowerBound, argmax_is_certain
-
-if TYPE_CHECKING:
-    from ctwl_protocol.proxy import Proxy
 
 __all__ = ["Delta", "add_delta"]
 
@@ -43,22 +39,15 @@ def add_delta(logits: NDArray[np.float32], branch: Branch, inside: NDArray[np.bo
 class Delta:
     """Marks by ``delta`` on the host, and remembers what the proxy said of the places of the last steps."""
 
-    def __init__(
-        self,
-        profile: Profile,
-        open_proxy: Callable[[], Proxy],
-        decoding: Decoding,
-        uniform: Callable[[], float],
-    ) -> None:
+    def __init__(self, proxy: Proxy, decoding: Decoding, uniform: Callable[[], float]) -> None:
         """Remember nothing yet.
 
         Args:
-            profile: the profile that reads the texts.
-            open_proxy: gives its proxy.
+            proxy: of the profile that reads the texts.
             decoding: how the next token is chosen.
             uniform: random numbers from 0 to 1, where tokens are sampled.
         """
-        self._profile, self._open_proxy, self._decoding, self._uniform = profile, open_proxy, decoding, uniform
+        self._proxy, self._decoding, self._uniform = proxy, decoding, uniform
         self._lately = Lately()
         self._halves: dict[HalfKey, Half] = {}
 
@@ -105,8 +94,9 @@ class Delta:
         new = [key for key in dict.fromkeys(keys) if key not in self._halves]
         if not new:
             return
+        load(self._proxy)
         prefixes, seeds = prefixes_and_seeds(new)
-        for rows, weights in self._open_proxy().batches(prefixes):
-            insides = kernel.members(weights, seeds[rows], self._profile.sigma)
+        for rows, weights in self._proxy.batches(prefixes):
+            insides = kernel.members(weights, seeds[rows], self._proxy.profile.sigma)
             for key, inside, row in zip(new[rows], insides, weights, strict=True):
                 self._halves[key] = Half(inside, row.copy())

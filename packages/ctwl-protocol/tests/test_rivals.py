@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import softmax
-from small_lm import small_weigher
+from small_lm import small_proxy
 
 from ctwl_protocol import get_profile
 from ctwl_protocol.errors import ProxyMalformed, TokenOutOfRange
 from ctwl_protocol.partition.reference import quantize
 from ctwl_protocol.partition.toy import toy_weights
 from ctwl_protocol.profile import TOY, TOYS
-from ctwl_protocol.proxy import Rivals, Weigher, open_weigher
+from ctwl_protocol.proxy import Proxy, Rivals, open_proxy
 from ctwl_protocol.proxy.kernel import rivals
 from ctwl_protocol.text.blocks import LENGTH, OVERLAP, blocks_of
 
@@ -80,11 +80,10 @@ def test_rivals_from_logits_are_those_of_the_weights(
 
 
 @pytest.mark.parametrize("bits", [8, 24])
-def test_rivals_of_real_logits_are_those_of_the_weights(offline_weigher: Weigher, bits: int) -> None:
-    ids, tokenizer = offline_weigher.tokenizer.encode(PROSE * 3), offline_weigher.profile.tokenizer
-    offline_weigher.load()
-    assert offline_weigher._model is not None
-    model = offline_weigher._model()
+def test_rivals_of_real_logits_are_those_of_the_weights(offline_proxy: Proxy, bits: int) -> None:
+    ids, tokenizer = offline_proxy.tokenizer.encode(PROSE * 3), offline_proxy.profile.tokenizer
+    assert offline_proxy._reader is not None
+    model = offline_proxy._reader()
     logits = model.head(model.hidden(ids[:-1]))[:, : tokenizer.vocabulary]
     observed = np.where(np.arange(len(ids) - 1) % 9, ids[1:], tokenizer.special[0])  # a special token now and then
     found = rivals(np.arange(len(observed)), logits, observed, tokenizer.special, bits)
@@ -109,13 +108,13 @@ def test_rivals_of_stretches_join_to_those_of_the_text() -> None:
     assert len(Rivals.joined([])) == 0
 
 
-# ---- the weigher ----
+# ---- the proxy ----
 
 
-def test_the_proxy_lm_sees_the_whole_block(offline_weigher: Weigher) -> None:
+def test_the_proxy_lm_sees_the_whole_block(offline_proxy: Proxy) -> None:
     """By ten tokens alone, what was said before is not expected to come again."""
-    ids = offline_weigher.tokenizer.encode(PROSE * 2)
-    found, half = offline_weigher.rivals(ids), len(ids) // 2
+    ids = offline_proxy.tokenizer.encode(PROSE * 2)
+    found, half = offline_proxy.rivals(ids), len(ids) // 2
     shown = found.weights[found.shown] / found.total
     assert found.places.tolist() == list(range(10, len(ids)))
     assert np.median(shown[half:]) > 0.8 > 0.5 > np.median(shown[: half - 10])
@@ -123,67 +122,67 @@ def test_the_proxy_lm_sees_the_whole_block(offline_weigher: Weigher) -> None:
 
 @pytest.mark.parametrize("positions", [10, 11, 64, 8192])
 def test_a_text_of_many_blocks_has_rivals_at_each_place(positions: int) -> None:
-    weigher, done = small_weigher(positions), list[int]()
-    ids = weigher.tokenizer.encode(PROSE * (2 if positions < 64 else 60))
-    found = weigher.rivals(ids, done.append)
+    proxy, done = small_proxy(positions), list[int]()
+    ids = proxy.tokenizer.encode(PROSE * (2 if positions < 64 else 60))
+    found = proxy.rivals(ids, done.append)
     assert found.places.tolist() == list(range(10, len(ids)))
-    assert done == [block.end - 10 for block in weigher.blocks(len(ids))] and done[-1] == len(ids) - 10
+    assert done == [block.end - 10 for block in proxy.blocks(len(ids))] and done[-1] == len(ids) - 10
     assert len(done) > 1
-    same(found, Rivals.joined([weigher.rivals_in(ids, block) for block in weigher.blocks(len(ids))]))
+    same(found, Rivals.joined([proxy.rivals_in(ids, block) for block in proxy.blocks(len(ids))]))
 
 
 def test_a_blocks_rivals_follow_from_its_tokens_alone() -> None:
-    weigher = small_weigher(64)
-    ids = weigher.tokenizer.encode(PROSE * 9)
-    _, block, *_ = weigher.blocks(len(ids))
+    proxy = small_proxy(64)
+    ids = proxy.tokenizer.encode(PROSE * 9)
+    _, block, *_ = proxy.blocks(len(ids))
     other = ids[::-1].copy()
     other[block.start : block.end] = ids[block.start : block.end]
-    same(weigher.rivals_in(other, block), weigher.rivals_in(ids, block))
+    same(proxy.rivals_in(other, block), proxy.rivals_in(ids, block))
 
 
 @pytest.mark.parametrize("name", TOYS)
 def test_toy_weights_see_the_prefix_and_no_more(name: str) -> None:
-    weigher = open_weigher(name)
-    profile, ids = weigher.profile, weigher.tokenizer.encode(PROSE)
-    found = weigher.rivals(ids)
+    proxy = open_proxy(name)
+    profile, ids = proxy.profile, proxy.tokenizer.encode(PROSE)
+    found = proxy.rivals(ids)
     length = profile.prefix_length
     weights = toy_weights(np.stack([ids[i - length : i] for i in range(length, len(ids))]), 256)
     weights[:, list(profile.tokenizer.special)] = 0
     same(found, Rivals.of(np.arange(length, len(ids)), weights, ids[length:]))
-    assert weigher.load() == "integer"
+    assert proxy.load() == "integer"
 
 
 def test_where_all_tokens_weigh_the_same_each_stands_alone() -> None:
-    weigher = open_weigher("org.ctwl.smollm2-135m.vanilla.1")
-    ids = weigher.tokenizer.encode(PROSE)
-    found = weigher.rivals(ids)
-    tokenizer = weigher.profile.tokenizer
+    proxy = open_proxy("org.ctwl.smollm2-135m.vanilla.1")
+    ids = proxy.tokenizer.encode(PROSE)
+    found = proxy.rivals(ids)
+    tokenizer = proxy.profile.tokenizer
     assert found.tokens.tolist() == ids[10:].tolist() and set(found.weights.tolist()) == {1}
     assert set(found.total.tolist()) == {tokenizer.vocabulary - len(tokenizer.special)}
 
 
 def test_the_proxy_lm_is_shared_with_profiles_that_have_it() -> None:
-    weigher = small_weigher()
-    other = weigher.profile.model_copy(update={"name": "com.example.own.1", "key": bytes(32)})
-    twin, ids = weigher.shared_with(other), weigher.tokenizer.encode(PROSE)
-    assert twin.profile is other and twin._model is weigher._model
-    same(twin.rivals(ids), weigher.rivals(ids))
+    proxy = small_proxy()
+    other = proxy.profile.model_copy(update={"name": "com.example.own.1", "key": bytes(32)})
+    twin, ids = proxy.shared_with(other), proxy.tokenizer.encode(PROSE)
+    assert twin.profile is other and twin._reader is proxy._reader
+    same(twin.rivals(ids), proxy.rivals(ids))
     with pytest.raises(ProxyMalformed, match="another proxy"):
-        weigher.shared_with(get_profile(TOY))
+        proxy.shared_with(get_profile(TOY))
 
 
 def test_ids_outside_the_vocabulary_are_refused() -> None:
-    weigher = small_weigher()
+    proxy = small_proxy()
     with pytest.raises(TokenOutOfRange):
-        weigher.rivals(np.full(30, 10**6))
+        proxy.rivals(np.full(30, 10**6))
 
 
-def test_another_device_says_the_same_up_to_rounding(offline_weigher: Weigher) -> None:
+def test_another_device_says_the_same_up_to_rounding(offline_proxy: Proxy) -> None:
     """torch on the CPU, in whatever it is quickest in there."""
-    ids = offline_weigher.tokenizer.encode(PROSE)
-    other = open_weigher(offline_weigher.profile, device="auto")
+    ids = offline_proxy.tokenizer.encode(PROSE)
+    other = open_proxy(offline_proxy.profile, device="auto")
     assert other.load() in ("float32", "bfloat16")
-    ours, theirs = (each.rivals(ids) for each in (offline_weigher, other))
+    ours, theirs = (each.rivals(ids) for each in (offline_proxy, other))
     ours_shown, theirs_shown = (each.weights[each.shown] / each.total for each in (ours, theirs))
     assert np.abs(ours_shown - theirs_shown).mean() < 0.01
 
@@ -192,10 +191,10 @@ def test_a_text_is_weighed_without_torch() -> None:
     code = f"""
 import sys
 sys.modules.update(torch=None, transformers=None)
-from ctwl_protocol.proxy import open_weigher
+from ctwl_protocol.proxy import open_proxy
 
-weigher = open_weigher("org.ctwl.smollm2-135m.1")
-print(len(weigher.rivals(weigher.tokenizer.encode({PROSE!r}))), weigher.load())
+proxy = open_proxy("org.ctwl.smollm2-135m.1")
+print(len(proxy.rivals(proxy.tokenizer.encode({PROSE!r}))), proxy.load())
 """
     done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, "11 float32\n"), done.stderr
