@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
 
-__all__ = ["NUMBERS", "Numbers"]
+__all__ = ["NUMBERS", "Numbers", "read"]
 
 
 def _code_points(ranges: object) -> tuple[int, ...]:
@@ -186,11 +186,15 @@ class Numbers(_Strict):
     variants: Variants
 
 
-def _read() -> Numbers:
-    content = (resources.files("ctwl_protocol") / "numbers.json").read_bytes()
+def read(content: bytes) -> Numbers:
+    """The values of a file of numbers.
+
+    Raises:
+        pydantic.ValidationError: a number is missing, unknown or of another kind, or lacks its section or its reason.
+    """
     groups = TypeAdapter(dict[str, dict[str, _Number]]).validate_json(content)
     values = {name: {each: number.value for each, number in group.items()} for name, group in groups.items()}
     return Numbers.model_validate_json(json.dumps(values))
 
 
-NUMBERS = _read()
+NUMBERS = read((resources.files("ctwl_protocol") / "numbers.json").read_bytes())
