@@ -44,7 +44,7 @@ _PROMISING = NUMBERS.reading.promising
 """A window is read as a record where its beacon has a p-value below this."""
 
 _SHORT, _POSSIBLE = NUMBERS.reading.short, NUMBERS.reading.possible
-"""A whole text of so many positions at most is read as a record of its best beacon where that has a p-value below this."""
+"""A whole text of so many positions at most is read as a record of its best beacon, if its p-value is below this."""
 
 _CONFIRMED = NUMBERS.reading.confirmed
 """A layout is reported where the codes behind the beacon have at most this p-value by themselves."""
