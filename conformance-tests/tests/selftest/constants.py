@@ -54,7 +54,7 @@ MODULES = {
     "ctwl_decoder.statistics.compiled": "units",
     "ctwl_decoder.statistics.light": "light-units",
     "ctwl_decoder.statistics.null": "null randomised record-doubts",
-    NUMBERS: "normalization blocks rivals units light-units windows tests beacon layout record slot null registry",
+    NUMBERS: "normalization blocks rivals units light-units windows tests beacon layout record null registry decode-record",
 }
 """The modules whose constants are changed, and the families that are asked first; then come all that need no other
 package."""
