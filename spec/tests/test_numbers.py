@@ -87,6 +87,22 @@ def said() -> dict[str, list[str]]:
         "records.codes": ["`n` = 1 to {0} codes"],
         "records.registered": [f"{first} to {last} to the registry"],
         "records.slot_tail": ["the last `min({0}, L_prefix)` tokens"],
+        "documents.bytes": ["at most {0:,} bytes"],
+        "documents.depth": ["At most {0} arrays and maps lie within one another"],
+        "registry.bytes": ["**Registry.** At most {0:,} bytes"],
+        "registry.envelope_bytes": ["An envelope has at most {0:,} bytes"],
+        "registry.root_bytes": ["**Root.** At most {0:,} bytes"],
+        "registry.end_of_time": ["Unix seconds below {0:,}"],
+        "registry.entries": ["`entries`, at most {0:,}"],
+        "registry.keys": ["`keys`, 1 to {0}, distinct"],
+        "registry.signatures": ["at most {0} maps of `key`"],
+        "registry.test_keys": [f"one byte from 0 to {value('registry.test_keys') - 1}"],
+        "registry.name": ["**Names** have 1 to {0} `characters`"],
+        "registry.marks": [f"{IN_WORDS[value('registry.marks')]} in a row at most"],
+        "registry.address": ["has at most {0} characters"],
+        "registry.models": [f"maps of `version` 0 to {value('registry.models') - 1}, each once"],
+        "registry.epochs": ["`epochs`: at most {0} maps"],
+        "registry.fields": ["`fields`: {0[0]} to {0[1]} pairs"],
         "scores.nat": [f"A unit is {IN_WORDS[1 / nat]} of a nat", f"math.floor({nat} * math.log("],
         "scores.unmarked": [f"{1 - unmarked:g} * row[v] + {unmarked:g}", f"{IN_WORDS[unmarked]} is unmarked"],
         "scores.ramp": [f"ramp = {always:g} + {root:g} * math.sqrt(sum("],
@@ -151,7 +167,7 @@ def test_the_section_of_a_number_states_it(name: str) -> None:
     number = EVERY[name]["value"]
     given = short(number) if isinstance(number, float) else number
     for phrase in said()[name]:
-        words = phrase.format(given) if "{0}" in phrase else phrase
+        words = phrase.format(given) if "{0" in phrase else phrase
         assert words in sections()[EVERY[name]["section"]], words
 
 

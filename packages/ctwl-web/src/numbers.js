@@ -6,6 +6,8 @@ const values = (group) => Object.fromEntries(Object.entries(group).map(([name, {
 export const TEXT = values(NUMBERS.text);
 export const SPLITTING = values(NUMBERS.splitting);
 export const RECORDS = values(NUMBERS.records);
+export const DOCUMENTS = values(NUMBERS.documents);
+export const REGISTRY = values(NUMBERS.registry);
 export const SCORES = values(NUMBERS.scores);
 export const LIGHT = values(NUMBERS.light);
 export const SEARCH = values(NUMBERS.search);

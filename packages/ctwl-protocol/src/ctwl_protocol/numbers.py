@@ -85,6 +85,32 @@ class Records(_Strict):
     slot_tail: int
 
 
+class Documents(_Strict):
+    """Bounds of documents (spec section 4.1)."""
+
+    bytes: int
+    depth: int
+
+
+class Registry(_Strict):
+    """Bounds of the registry's documents (spec section 9.6)."""
+
+    bytes: int
+    envelope_bytes: int
+    root_bytes: int
+    end_of_time: int
+    entries: int
+    keys: int
+    signatures: int
+    test_keys: int
+    name: int
+    marks: int
+    address: int
+    models: int
+    epochs: int
+    fields: tuple[int, int]
+
+
 class Scores(_Strict):
     """The scores of a language model (spec section 10.1)."""
 
@@ -177,6 +203,8 @@ class Numbers(_Strict):
     blocks: Blocks
     rivals: Rivals
     records: Records
+    documents: Documents
+    registry: Registry
     scores: Scores
     light: Light
     search: Search

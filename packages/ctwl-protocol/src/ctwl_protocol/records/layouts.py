@@ -153,14 +153,14 @@ def _hop(back: int) -> tuple[Field, ...]:
     return tuple(Field(name + suffix, bits) for name, bits in BEACON_FIELDS.items())
 
 
-SEALED_USER = Field("sealed_user", 40)
-"""A user's number as :mod:`ctwl_protocol.records.sealing` seals it."""
-
 LAYOUTS = tuple(
     Layout(row.number, row.name, (*_hop(0), *(Field(name, bits) for name, bits in row.fields)))
     for row in NUMBERS.records.layouts
 )
 """The layouts of this version of the specification."""
+
+SEALED_USER = next(field for layout in LAYOUTS for field in layout.fields if field.name == "sealed_user")
+"""A user's number as :mod:`ctwl_protocol.records.sealing` seals it."""
 
 
 def find_layout(which: int | str | Layout, more: Sequence[Layout] = ()) -> Layout:
