@@ -4,6 +4,7 @@
  */
 import { realpathSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import NUMBERS from "../../spec/numbers.json" with { type: "json" };
 import { decodeText } from "./src/decode.js";
 import { answer, FAMILIES, verifyRegistry } from "./src/families.js";
 import { stringify } from "./src/json.js";
@@ -37,7 +38,7 @@ const OPERATIONS = {
   decode({ profile, text, alpha }) {
     if (!TOYS.includes(profile)) return { skip: `no profile ${profile} here: it needs a language model` };
     if (typeof text !== "string") throw new Refusal("not-text", "text is a string");
-    const { candidate, strongest, ...found } = decodeText(PUBLISHED.get(profile), text, alpha ?? 1e-4);
+    const { candidate, strongest, ...found } = decodeText(PUBLISHED.get(profile), text, alpha ?? NUMBERS.search.level.value);
     return { ok: found.detected ? found : { ...found, ...(candidate ?? { p_value: 1 }) } };
   },
   weigh({ profile, ids, places, tokens }) {

@@ -17,5 +17,7 @@ class WebReader(BuildHookInterface[Any]):
         if not web.is_dir() or version == "editable":
             return
         place = "src/ctwl_decoder/web" if self.target_name == "sdist" else "ctwl_decoder/web"
+        # In a checkout numbers.json is a link, which a source distribution would keep.
+        build_data["force_include"][str(web.parents[1] / "spec" / "numbers.json")] = f"{place}/src/numbers.json"
         for folder in ("src", "page"):
             build_data["force_include"][str(web / folder)] = f"{place}/{folder}"

@@ -85,25 +85,10 @@ def test_sections_that_the_code_cites_exist() -> None:
     assert {(name, number) for name, number in cited if number not in headings} == set()
 
 
-def test_the_windows_and_the_spans_are_the_ones_in_the_text() -> None:
-    from ctwl_decoder.search import records, spans, windows
+def test_the_light_units_run_as_far_as_the_text_says() -> None:
     from ctwl_decoder.statistics import light
 
     part = " ".join(PARTS["reader"].split())
-    lengths = ", ".join(map(str, windows.LENGTHS[:-1])) + f" and {windows.LENGTHS[-1]}"
-    assert lengths in part and f"at most {windows.LENGTHS[-1]} positions" in part
-    assert f"at least `{windows.POSITIONS_PER_CODE} n`" in part
-    assert f"counts again after {windows.REPEAT_DISTANCE} positions" in part
-    assert (
-        f"falls by at most {spans.DROP} units ({spans.DROP // 8} nats) inside" in part
-        and f"one more of {-spans.DROP - 1}:" in part
-    )
-    assert records._HYPOTHESES == 8 and "eight pairs of nonce and layout at most" in part
-    assert f"whole text of at most {records._SHORT} positions below {records._POSSIBLE}" in part
-    assert f"behind of the one kept is below {records._CLEAR}".replace("1e-06", "1e-6") in part
-    assert (
-        f"or behind is at most {records._CONFIRMED}" in part and f"those below {records._PROMISING} in slot 0" in part
-    )
     light_soft, size = light.soft_table((1, 2)), 49152
     light_rank = [units for v in range(0, size, 64) for units in light.rank_table(light.likelier(size, v))]
     runs = f"from {min(light_soft)} to {max(light_soft)} and from {min(light_rank)} to {max(light_rank)}"
@@ -111,18 +96,14 @@ def test_the_windows_and_the_spans_are_the_ones_in_the_text() -> None:
 
 
 def test_the_factors_of_the_number_of_tests_are_the_ones_in_the_text() -> None:
-    from ctwl_decoder.search import plan, windows
+    from ctwl_decoder.search import plan
 
     table = {row[0].strip("`"): row[2] for row in rows("### 10.2 Tests")}
     formula = re.search(r"^`K = (.*)`$", PARTS["reader"], re.M)
     assert formula and formula[1].split(" * ") == list(table)
-    shares = {**plan.SCORE_SHARES, **plan.LIGHT_SHARES}
     two, four = table["E"].split("2 for each of two")[1].split("All four")
-    assert {1 / share for share in shares.values()} == {2} and all(f"`{score}`" in two for score in shares)
+    assert all(f"`{score}`" in two for score in (*plan.SCORE_SHARES, *plan.LIGHT_SHARES))
     assert plan.LIGHT_FIRST == 1 / 8 and "16 for each light one, 16/7 for `half` and `race`" in four
-    assert 1 / windows.WHOLE == 4 / 3 and "4/3 for the whole text, 4 for windows" in table["Q"]
-    assert windows.RECORD_TESTS == 2 and windows.ONE_CODE == 3 / 4
-    assert "4/3 for `n` = 1, and four times the number of others" in table["C"]
 
 
 def test_the_toy_profiles_are_the_published_ones() -> None:

@@ -1,6 +1,7 @@
 /** 5.5 Blocks: how a language model reads a text of any length. */
+import NUMBERS from "../../../spec/numbers.json" with { type: "json" };
 
-const [LENGTH, OVERLAP] = [1024, 128];
+const [LENGTH, OVERLAP] = [NUMBERS.blocks.length.value, NUMBERS.blocks.overlap.value];
 
 /** The blocks of a text: `[start, first, end]` each. A model of the toy kind needs none: it sees the prefix alone. */
 export function blocks(tokens, prefixLength, places = LENGTH) {

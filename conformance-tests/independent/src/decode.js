@@ -1,4 +1,5 @@
 /** 10 Decoding: from a text to the codes in it. The numbers are the specification's steps. */
+import NUMBERS from "../../../spec/numbers.json" with { type: "json" };
 import { CODE_BITS } from "../../../packages/ctwl-web/src/beacon.js";
 import { countedIn, evidence, rowsOf } from "./evidence.js";
 import { MAX_CODES } from "../../../packages/ctwl-web/src/framing.js";
@@ -20,14 +21,16 @@ import { recordCodes, layoutOf } from "../../../packages/ctwl-web/src/layouts.js
 import { isWholeTested, tests, windows } from "../../../packages/ctwl-web/src/windows.js";
 
 /** Bounds on the work that a text may ask for. */
-const MAX_CHARACTERS = 2 ** 20;
+const MAX_CHARACTERS = NUMBERS.search.characters.value;
 const MAX_TOKENS = 2 ** 14;
 const MAX_EVALUATIONS = 128;
 
 /** The scores by which a text is read by weights, each with its share of the level. */
-const SHARES = { half: 1 / 2, race: 1 / 2 };
+const SHARES = NUMBERS.search.score_shares.value;
 /** From so many contexts on a window is of no narrow kind. */
-const MANY_CONTEXTS = 64;
+const MANY_CONTEXTS = NUMBERS.search.many_contexts.value;
+/** Units of one nat. */
+const NAT = NUMBERS.scores.nat.value;
 /** The bound of a tail and the tail differ by less than this, in natural logarithms. */
 const SLACK = 7;
 /** So many windows are read as records, of those whose slot 0 has a p-value of at most this. */
@@ -74,11 +77,12 @@ function prepared(profile, variant, alpha, light, variants, registered = []) {
   const tokens = tokenizerOf(profile).encode(variant.text);
   require(tokens.length <= MAX_TOKENS, "input-too-large", `more than ${MAX_TOKENS} tokens`);
   const found = evidence(profile, tokens, light);
-  // 10.2: the codes of registered beacons and all codes are searched, each with half of the level.
-  const sets = registered.length > 0 ? [registered, null] : [null];
+  // 10.2: the codes of registered beacons and all codes are searched, each with its share of the level.
+  const own = NUMBERS.search.registered_share.value;
+  const sets = registered.length > 0 ? [[registered, own], [null, 1 - own]] : [[null, 1]];
   const readers = Object.entries(light ? LIGHT_SHARES : SHARES).flatMap(([score, share]) => {
     const scored = found.map((position) => ({ ...position, units: position.scores[score] }));
-    return sets.map((codes) => new Reader(profile, scored, { alpha, light }, share / sets.length, variants, codes));
+    return sets.map(([codes, part]) => new Reader(profile, scored, { alpha, light }, share * part, variants, codes));
   });
   return { found, readers };
 }
@@ -190,7 +194,7 @@ class Reader {
 
   /** 10, step 8: whether a window carries its code, and the text's kind is no reason for it. */
   isFound({ p, score, from, behind }) {
-    if (!this.light) return p <= this.alpha && score >= -8 * Math.log(this.alpha);
+    if (!this.light) return p <= this.alpha && score >= -NAT * Math.log(this.alpha);
     const contexts = new Set(this.found.slice(from, behind).map(({ name }) => name)).size;
     const asked = this.codes && contexts < MANY_CONTEXTS ? 2 ** this.profile.code_bits / this.codes.length : 1;
     return p * asked <= this.alpha;
@@ -213,7 +217,7 @@ class Reader {
     const [[best]] = bestBeacons(rows, this.profile.code_bits);
     const all = 2 ** this.profile.code_bits / this.share;
     const p = pValue(tail(rows.map(({ units }) => units), best.score), all);
-    return [{ code: best.code, p_value: p, reached: best.score >= -8 * Math.log(this.alpha) }];
+    return [{ code: best.code, p_value: p, reached: best.score >= -NAT * Math.log(this.alpha) }];
   }
 
   /** What may be a passage: `{reader, from, behind, n, code, tests, bound}`, `p` where it is known. */

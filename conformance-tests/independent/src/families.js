@@ -1,5 +1,5 @@
 /** The families of vectors: each a pure function from a vector's input to an answer. Refusals are answers. */
-import { beaconCode, beaconFields } from "../../../packages/ctwl-web/src/beacon.js";
+import { beaconCode, beaconFields, NONCES } from "../../../packages/ctwl-web/src/beacon.js";
 import { concat, hex, sha256, unhex as fromHex, utf8 } from "../../../packages/ctwl-web/src/bytes.js";
 import { blocks } from "./blocks.js";
 import * as canonical from "../../../packages/ctwl-web/src/canonical.js";
@@ -56,7 +56,7 @@ const textOf = ({ text, code_units: units }) => (units === undefined ? text : St
 const read = (input, light, registered) => decodeText(profileOf(input), textOf(input), input.alpha, light, registered);
 /** The codes of beacons, `[provider, version]` each, with any nonce: ascending. */
 const beaconCodes = (beacons) =>
-  Uint32Array.from(beacons.flatMap(([provider, version]) => Array.from({ length: 64 }, (_, nonce) => beaconCode({ provider, version, nonce })))).sort();
+  Uint32Array.from(beacons.flatMap(([provider, version]) => Array.from({ length: NONCES }, (_, nonce) => beaconCode({ provider, version, nonce })))).sort();
 const told = ({ detected, code, p_value: p, spans }) => ({
   detected, code, p_value: p, spans: spans.map((span) => ({ code: span.code, p_value: span.p_value })),
 });

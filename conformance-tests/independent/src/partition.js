@@ -1,4 +1,5 @@
 /** 7 Partition. Sums of weights stay below 2^53; products with sigma's terms need bigint. */
+import NUMBERS from "../../../spec/numbers.json" with { type: "json" };
 import { fmix32, G, rank } from "../../../packages/ctwl-web/src/hashing.js";
 
 /** 7.1 Weights of logits: `|V|` integers. */
@@ -53,6 +54,6 @@ export function isMember(below, all, [numerator, denominator]) {
 /** 7.4 The tokens that could well have stood where one stands, that one among them: `[id, weight]` each, ascending. */
 export function rivals(weights, token, all) {
   return Array.from(weights, (weight, id) => [id, Math.max(weight, 1)]).filter(
-    ([id]) => weights[id] * 256 >= all || id === token,
+    ([id]) => weights[id] * NUMBERS.rivals.share.value >= all || id === token,
   );
 }

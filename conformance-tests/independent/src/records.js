@@ -1,17 +1,17 @@
 /** 10.4 Records: what follows the beacon of slot 0. */
-import { beaconFields, CODE_BITS } from "../../../packages/ctwl-web/src/beacon.js";
+import NUMBERS from "../../../spec/numbers.json" with { type: "json" };
+import { beaconFields, CODE_BITS, NONCES } from "../../../packages/ctwl-web/src/beacon.js";
 import { countedIn, rowsOf } from "./evidence.js";
 import { LAYOUTS } from "../../../packages/ctwl-web/src/layouts.js";
 import { tail } from "../../../packages/ctwl-web/src/null.js";
 import { allScores } from "./search.js";
 
-const NONCE_BITS = 6;
 /** How many of the best beacons lend their nonce. */
 const BEACONS = 4;
 /** A beacon whose own `N * P` is above this is no place to start from. */
 const PLAUSIBLE = 0.05;
 /** What the slots behind slot 0 must show for a layout to be reported. */
-const SHOWN = 0.05;
+const SHOWN = NUMBERS.reading.confirmed.value;
 /** How many likely codes of a slot are tried together, by how many further codes there are. */
 const LIKELY = [0, 2 ** CODE_BITS, 1024, 96];
 
@@ -56,7 +56,7 @@ export function bestRecord(profile, found, n, beacons, tests) {
           shownBy,
           shown: shownBy <= SHOWN,
           slots: [
-            { units: first.map(({ units }) => units), score: beacon.score, codes: 2 ** (CODE_BITS - NONCE_BITS) },
+            { units: first.map(({ units }) => units), score: beacon.score, codes: 2 ** CODE_BITS / NONCES },
             ...slots.map(({ rows }, i) => ({ units: rows.map(({ units }) => units), score: scores[i], codes: 2 ** CODE_BITS })),
           ],
           layouts: layouts.length,

@@ -1,8 +1,9 @@
 /** 10.1 Units: what a token says for each colour, against its rivals. */
+import NUMBERS from "../../../spec/numbers.json" with { type: "json" };
 import { rank } from "../../../packages/ctwl-web/src/hashing.js";
 
 /** The share of the positions that is taken to be unmarked; by which part of the mass the border is uncertain. */
-const [UNMARKED, RAMP] = [1 / 5, [1 / 10, 2 / 5]];
+const [UNMARKED, RAMP, NAT] = [NUMBERS.scores.unmarked.value, NUMBERS.scores.ramp.value, NUMBERS.scores.nat.value];
 
 const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
 
@@ -43,7 +44,7 @@ export function units(rivals, token, total, seeds, [numerator, denominator]) {
   /** A ratio over its mean under what the model expects. */
   function unit(row) {
     const ratio = row.map((value) => (1 - UNMARKED) * value + UNMARKED);
-    return Math.floor(8 * Math.log(ratio[shown] / (rest + sum(ratio.map((value, w) => value * p[w])))) + 0.5);
+    return Math.floor(NAT * Math.log(ratio[shown] / (rest + sum(ratio.map((value, w) => value * p[w])))) + 0.5);
   }
   return {
     half: ranks.map((x) => unit(inside(p, x, rest, numerator / denominator))),

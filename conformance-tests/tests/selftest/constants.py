@@ -1,7 +1,7 @@
 """Every constant of the reference, changed one at a time: at least one vector must show the difference.
 
 ``python constants.py MODULE PLACE`` answers the questions on standard input with one constant changed, and prints the
-first vector that shows it.
+first vector that shows it. The constants of ``spec/numbers.json`` are those of the module that reads it.
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ import re
 import sys
 import tempfile
 from collections import Counter
+from importlib import resources
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import CodeType
+from types import CodeType, ModuleType
 from typing import Any
 
 NAMES = re.compile(r"(ctwl-|org\.ctwl)")
+NUMBERS = "ctwl_protocol.numbers"
 KERNELS = ("ctwl_protocol.hashing", "ctwl_decoder.statistics.compiled")
 """Compiled loops hold the constants of these, and are kept by their source: a change needs a cache of its own."""
 
@@ -46,23 +48,25 @@ MODULES = {
     "ctwl_protocol.schema": "registry root envelope",
     "ctwl_protocol.secret_file": "secret-file",
     "ctwl_protocol.text.blocks": "blocks",
-    "ctwl_protocol.text.normalization": "normalization",
     "ctwl_protocol.text.positions": "positions",
     "ctwl_decoder.search.error_bounds": "record-doubts",
     "ctwl_decoder.search.windows": "windows tests",
     "ctwl_decoder.statistics.compiled": "units",
     "ctwl_decoder.statistics.light": "light-units",
     "ctwl_decoder.statistics.null": "null randomised record-doubts",
-    "ctwl_decoder.statistics.scores": "units",
+    NUMBERS: "normalization blocks rivals units light-units windows tests beacon layout record null canonical envelope "
+    "root registry registry-key decode-record",
 }
 """The modules whose constants are changed, and the families that are asked first; then come all that need no other
 package."""
 
 PARTS = {
-    "ctwl_decoder.search.windows": "LENGTHS|POSITIONS_PER_CODE|ONE_CODE|WHOLE|RECORD_TESTS|windows_of",
+    "ctwl_decoder.search.windows": "windows_of",
     "ctwl_decoder.statistics.compiled": "add_units",
-    "ctwl_decoder.statistics.null": "FLOOR|Null",
-    "ctwl_decoder.statistics.scores": "NAT|RAMP|UNMARKED",
+    "ctwl_decoder.statistics.null": "Null",
+    NUMBERS: "text.deleted|text.spaces|text.line_ends|text.single_quotes|text.double_quotes|text.hyphens|text.ellipses|"
+    "text.white_space|blocks|rivals|records|documents|registry|scores|light|null.floor|search.window_lengths|"
+    "search.window_part|search.window_step|search.positions_per_code|search.one_code|search.whole|search.record_tests",
 }
 """What of a module says what the specification says, where the module does more than that."""
 
@@ -87,10 +91,11 @@ SAME = {
     "sealing _round 4 #1": "more bytes of the word are masked away",
     "slots slot_table 1 #1": "NumPy accepts any negative number",
     "slots slot_table 1 #3": "one column more than is looked at",
-    "documents Root (1|16) #1": "the largest root is a twentieth of it",
-    "documents Registry (1 #2|14 #1)": "so many entries exceed the registry's bytes",
-    "entries ProviderEntry 16 #1": "there are 16 versions, each once",
-    "entries LayoutEntry (4|64) #1": "80 bits have at most 63 fields",
+    "numbers registry.bytes 1048576": "no vector is a registry of a byte too many",
+    "numbers registry.root_bytes 65536": "the largest root is a twentieth of it",
+    "numbers registry.entries 16384": "so many entries exceed the registry's bytes",
+    "numbers registry.models 16": "there are 16 versions, each once",
+    "numbers registry.fields.[01] (4|64)": "80 bits have at most 63 fields",
     "entries _Field 64 #1": "a layout has at most 60 bits behind its beacon",
     "envelope Envelope.unsigned 'ctwl-envelope/1' #1": "only operators sign",
     "keys _LOW_ORDER [01] #.": "the curve's equation refuses them too",
@@ -99,8 +104,12 @@ SAME = {
     "secret_file is_locked 'ctwl-secret/1' #1": "how a secret file is told from a profile before it is opened",
     "secret_file lock 'ctwl-secret/1' #1": "the document refuses to be made with another format",
     "secret_file write_secret 384 #1": "permissions of files",
-    "normalization _DELETED 8239 #1": "U+202F is a space, which comes later in the table",
-    "normalization _SPACES 8192 #1": "U+2000 is U+2002 in NFC",
+    "numbers text.deleted.5 8207": "U+2010 is a hyphen, which comes later in the table",
+    "numbers text.deleted.7 8238": "U+202F is a space, which comes later in the table",
+    "numbers text.spaces.2 8192": "U+2000 is U+2002 in NFC",
+    "numbers text.single_quotes.1 8219": "U+201C is a double quote, which comes later in the table",
+    "numbers text.double_quotes.1 8223": "no vector has U+2020",
+    "numbers text.white_space.2 13": "no vector has U+000E at an end",
     "windows windows_of (1 #1|1 #3|2 #1)": "a default that no vector uses; NumPy accepts any negative number",
     "light _BOUNDS (1 #2|1 #3|2 #1)": "one step more than is looked at",
     "light _rank_tables 1 #3": "one table more than is looked at",
@@ -165,6 +174,53 @@ def changed(value: object) -> Any:
     return None
 
 
+class Leaves:
+    """Visits the numbers of ``spec/numbers.json``, and changes one. A place is a number's name, and its value.
+
+    Attributes:
+        places: of all numbers, in order.
+    """
+
+    def __init__(self, change: str = "") -> None:
+        self.places: list[str] = []
+        self._change = change
+
+    def visit(self, value: Any, name: str) -> Any:
+        """The value of a name, with the change."""
+        match value:
+            case dict():
+                return {key: self.visit(each, f"{name}.{key}") for key, each in value.items()}
+            case list():
+                return [self.visit(each, f"{name}.{i}") for i, each in enumerate(value)]
+            case str() if re.fullmatch("[0-9A-F -]+", value):
+                parts = re.split("([ -])", value)  # code points, and what is between them
+                points = {2 * i: self.visit(int(each, 16), f"{name}.{i}") for i, each in enumerate(parts[::2])}
+                return "".join(f"{points[i]:X}" if i in points else each for i, each in enumerate(parts))
+            case int() | float():
+                self.places.append(f"{name} {value!r}")
+                return changed(value) if self.places[-1] == self._change else value
+        return value
+
+    def file(self) -> bytes:
+        """The file with the change."""
+        read = json.loads((resources.files("ctwl_protocol") / "numbers.json").read_bytes())
+        for group, named in read.items():
+            for name, number in named.items():
+                number["value"] = self.visit(number["value"], f"{group}.{name}")
+        return json.dumps(read).encode()
+
+
+def places_of(module: str) -> list[str]:
+    """The places of all constants of a module that can be changed."""
+    if module == NUMBERS:
+        leaves = Leaves()
+        leaves.file()
+        return leaves.places
+    visited = Constants()
+    visited.visit(tree(module))
+    return visited.places
+
+
 def tree(module: str) -> ast.Module:
     """A module as it was written, without importing it."""
     spec = importlib.util.find_spec(module)
@@ -176,10 +232,8 @@ def every_constant() -> list[tuple[str, str]]:
     """The modules and places of the constants that are changed."""
     found = []
     for module in MODULES:
-        visited = Constants()
-        visited.visit(tree(module))
         short = module.rpartition(".")[2]
-        for place in visited.places:
+        for place in places_of(module):
             wanted = re.match(rf"({PARTS.get(module, '.*')})[. ]", place)
             if wanted and not any(re.fullmatch(pattern, f"{short} {place}") for pattern in SAME):
                 found.append((module, place))
@@ -188,7 +242,16 @@ def every_constant() -> list[tuple[str, str]]:
 
 def put_in_place(module: str, place: str) -> None:
     """From now on, a module is loaded with one constant changed, whatever Python has in its cache."""
-    sound = SourceFileLoader.get_code
+    sound, load = SourceFileLoader.get_code, SourceFileLoader.exec_module
+
+    def exec_module(loader: SourceFileLoader, loaded: ModuleType) -> None:
+        load(loader, loaded)
+        if loaded.__name__ == NUMBERS:
+            loaded.NUMBERS = loaded.read(Leaves(place).file())  # type: ignore[attr-defined]
+
+    if module == NUMBERS:
+        SourceFileLoader.exec_module = exec_module  # type: ignore[method-assign]
+        return
 
     def get_code(loader: SourceFileLoader, fullname: str) -> CodeType | None:
         if fullname != module:

@@ -83,6 +83,9 @@ def test_modules_become_one_script_or_are_refused(tmp_path: Path) -> None:
     script = bundle(tmp_path / "one.js")
     assert script.index("const b") < script.index("const a")
     assert not re.search(r"^(import|export)", script, re.M)
+    (tmp_path / "two.js").write_text('import N from "./n.json" with { type: "json" };\nexport const b = N.value;\n')
+    (tmp_path / "n.json").write_text('{"value": 1}')
+    assert 'const N = {"value": 1};' in bundle(tmp_path / "one.js")
     (tmp_path / "two.js").write_text("export default 1;\n")
     with pytest.raises(ValueError, match=r"two\.js"):
         bundle(tmp_path / "one.js")

@@ -16,11 +16,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctwl_encoder.audit.summary import Gap, Line, Summary, parse_line
+from ctwl_encoder.audit.summary import READABLE, Gap, Line, Summary, parse_line
 from ctwl_encoder.command import main
+from ctwl_encoder.core.strategies import Strategy
+from ctwl_encoder.encoder import Generation
 from ctwl_encoder.errors import OptionOutOfRange
 from ctwl_encoder.integrations.log import TextLog, append, began, finished
 from ctwl_encoder.integrations.policy import Policy
+from ctwl_protocol.records.record import Record
 
 PROFILE = "org.ctwl.smollm2-135m.1"
 TEXTS = """
@@ -131,6 +134,16 @@ def test_a_log_that_cannot_be_written_is_refused_at_once_and_later_stops_no_text
         line for part in (tmp_path / "log.1", folder / "log") for line in part.read_bytes().splitlines()
     )
     assert [(gap.first, gap.last) for gap in summary.gaps] == [(1, 2)]
+
+
+@pytest.mark.parametrize(("log2_p", "readable"), [(READABLE, True), (-13.0, False)])
+def test_an_audit_calls_readable_what_the_encoder_does(tmp_path: Path, log2_p: float, readable: bool) -> None:
+    decided = policy(tmp_path / "log")
+    written(TextLog(decided, wait=True), decided, log2_p=log2_p)
+    (day,) = Summary.of((tmp_path / "log").read_bytes().splitlines()).days.values()
+    record = Record.of("beacon", provider=42, version=3)
+    assert Generation("", record, PROFILE, Strategy.UNBIASED, 100, 90, 0, log2_p).readable == readable
+    assert day.readable == readable
 
 
 def test_an_audit_sums_by_day_and_policy_and_finds_what_is_missing(

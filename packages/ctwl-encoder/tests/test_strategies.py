@@ -176,10 +176,3 @@ def test_what_ranks_are_expected_to_say_is_what_races_show() -> None:
 def test_a_race_says_more_than_a_hit() -> None:
     written = [(0.01, 1.0)] * 40
     assert expected(written, 20, Strategy.GUMBEL) < expected(written, 20, Strategy.UNBIASED) - 40
-
-
-def test_the_level_of_readers_is_the_decoders_default() -> None:
-    from ctwl_decoder.options import ALPHA
-    from ctwl_encoder.core.expected_evidence import READERS_LEVEL
-
-    assert READERS_LEVEL == ALPHA

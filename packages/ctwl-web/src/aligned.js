@@ -1,11 +1,11 @@
 /** Aligned texts: each character knows its place in the text as given, so that passages can point there. */
-import { MAX_MARKS, normalizeWithin, pilesMarks } from "./normalization.js";
+import { isEnd, MAX_MARKS, normalizeWithin, pilesMarks } from "./normalization.js";
+import { pointsOf, TEXT } from "./numbers.js";
 import { require } from "./refusal.js";
 
 /** Pieces that normalization may change. No ASCII character combines with one before it, except inside a line end. */
 const CHANGED = new RegExp(
-  "\\r[\\u00AD\\u061C\\u180E\\u200B\\u200E\\u200F\\u202A-\\u202E\\u2060-\\u206F\\uFEFF\\u{E0000}-\\u{E007F}]*" +
-    "[\\n\\x85\\u2028\\u2029]|[\\x00-\\x7f]?[^\\x00-\\x7f]+|\\r",
+  `\\r[${pointsOf(TEXT.deleted)}]*[\\n${pointsOf(TEXT.line_ends)}]|[\\x00-\\x7f]?[^\\x00-\\x7f]+|\\r`,
   "gu",
 );
 
@@ -47,10 +47,9 @@ export class AlignedText {
       if (normal !== piece) edits.push([index, index + piece.length, normal]);
     }
     const found = this.edited(edits);
-    const isEnd = (i) => " \t\n\v\f\r".includes(found.text[i]);
     let [head, tail] = [0, found.text.length];
-    while (head < tail && isEnd(head)) head++;
-    while (tail > head && isEnd(tail - 1)) tail--;
+    while (head < tail && isEnd(found.text[head])) head++;
+    while (tail > head && isEnd(found.text[tail - 1])) tail--;
     return new AlignedText(found.text.slice(head, tail), found.source.subarray(head, tail + 1));
   }
 }

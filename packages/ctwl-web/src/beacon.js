@@ -1,7 +1,12 @@
 /** 9.1 Codes: the beacon. */
+import { RECORDS } from "./numbers.js";
 import { Refusal } from "./refusal.js";
 
-export const CODE_BITS = 20;
+/** Bits of the fields, most significant first. */
+export const BEACON = RECORDS.beacon;
+export const CODE_BITS = Object.values(BEACON).reduce((a, b) => a + b);
+export const NONCES = 2 ** BEACON.nonce;
+const VERSIONS = 2 ** BEACON.version;
 
 function inRange(value, bits, name) {
   const integer = typeof value === "bigint" || Number.isSafeInteger(value);
@@ -11,17 +16,16 @@ function inRange(value, bits, name) {
 }
 
 /** A beacon's code. */
-export function beaconCode({ provider, version, nonce }) {
-  inRange(provider, 10, "provider");
-  inRange(version, 4, "version");
-  inRange(nonce, 6, "nonce");
-  return provider * 2 ** 10 + version * 2 ** 6 + nonce;
+export function beaconCode(fields) {
+  for (const [name, bits] of Object.entries(BEACON)) inRange(fields[name], bits, name);
+  return (fields.provider * VERSIONS + fields.version) * NONCES + fields.nonce;
 }
 
 /** A code's beacon. */
 export function beaconFields(code) {
   inRange(code, CODE_BITS, "code");
-  return { provider: code >>> 10, version: (code >>> 6) & 15, nonce: code & 63 };
+  const above = Math.floor(code / NONCES);
+  return { provider: Math.floor(above / VERSIONS), version: above % VERSIONS, nonce: code % NONCES };
 }
 
 export { inRange };

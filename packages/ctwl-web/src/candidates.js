@@ -1,14 +1,15 @@
 /** 10.2: the whole text's best code, and those of the windows that are most likely to carry one, with their p-values. */
 import { approximateLogTail, pValue, SLACK, steps, tailOf } from "./null.js";
+import { SEARCH } from "./numbers.js";
 import { expected, scoreOf } from "./scored.js";
 import { windowJob } from "./search.js";
 import { isWholeTested, tests, windows } from "./windows.js";
 
 /** In the search for candidates a (context, token) pair counts again after so many positions. */
-const REPEAT_DISTANCE = 256;
+const REPEAT_DISTANCE = SEARCH.repeat_distance;
 /** Fewest windows that get an exact p-value, and the standard deviations above the mean from which every one does. */
-const EVALUATED = 24;
-const STANDARD_SCORE = { "light-soft": 5.5, "light-rank": 6.5 };
+const { evaluated: EVALUATED, standard_scores: STANDARD_SCORE } = SEARCH;
+
 /**
  * Candidates: `{from, behind, n, code, by, score, tests, chance, p, codes}`. `chance` is exact where `p` is below 1.
  *

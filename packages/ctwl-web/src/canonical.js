@@ -1,9 +1,10 @@
 /** 4.1 Canonical encoding: MessagePack in one form only. */
 import { compare, equal, joined, utf8 } from "./bytes.js";
+import { DOCUMENTS } from "./numbers.js";
 import { Refusal } from "./refusal.js";
 
-export const MAX_BYTES = 65_536;
-const MAX_DEPTH = 8;
+export const MAX_BYTES = DOCUMENTS.bytes;
+const MAX_DEPTH = DOCUMENTS.depth;
 const MIN_INTEGER = -(2n ** 63n);
 const MAX_INTEGER = 2n ** 64n - 1n;
 

@@ -2,10 +2,10 @@
 import { ascii, compare, concat, equal, utf8 } from "./bytes.js";
 import { decode } from "./canonical.js";
 import { isSigned } from "./ed25519.js";
+import { REGISTRY } from "./numbers.js";
 import { as, require } from "./refusal.js";
 import { checks } from "./schema.js";
 
-const MAX_BYTES = 1_064_960;
 const { map, need, bytes, oneOf, array } = checks("envelope-malformed");
 
 /** What is signed: the pre-authentication encoding of DSSE v1. */
@@ -16,14 +16,14 @@ export function preAuthentication(type, payload) {
 /** An envelope of the type that is wanted. */
 export function readEnvelope(encoded, type) {
   const envelope = map(
-    as("envelope-malformed", () => decode(encoded, MAX_BYTES)),
+    as("envelope-malformed", () => decode(encoded, REGISTRY.envelope_bytes)),
     ["format", "type", "payload", "signatures"],
     "an envelope",
   );
   oneOf(envelope.format, ["ctwl-envelope/1"], "format");
   oneOf(envelope.type, [type], "type");
   need(envelope.payload instanceof Uint8Array, "payload is not a byte string");
-  array(envelope.signatures, 0, 64, "signatures");
+  array(envelope.signatures, 0, REGISTRY.signatures, "signatures");
   let before = null;
   for (const one of envelope.signatures) {
     map(one, ["key", "signature"], "a signature");

@@ -1,8 +1,9 @@
 /** 9.4 Framing: which slot a position carries. */
 import { slotWord } from "./hashing.js";
+import { RECORDS } from "./numbers.js";
 
 /** The most codes that a record has. */
-export const MAX_CODES = 4;
+export const MAX_CODES = RECORDS.codes;
 
 /** The slot of a position in records of `n` codes, from the `word` of the last tokens before it. */
 export const interleavedSlot = (word, n) => (n === 1 ? 0 : Math.max(0, Math.floor((word * (n + 2)) / 2 ** 32) - 1));
@@ -10,7 +11,7 @@ export const interleavedSlot = (word, n) => (n === 1 ? 0 : Math.max(0, Math.floo
 /** The slots of a position in records of 1, 2, 3 and 4 codes. */
 export function slots(profile, position) {
   const numbers = Array.from({ length: MAX_CODES }, (_, i) => i + 1);
-  const word = slotWord(profile.key, position.window.slice(-2));
+  const word = slotWord(profile.key, position.window.slice(-RECORDS.slot_tail));
   return numbers.map((n) => interleavedSlot(word, n));
 }
 

@@ -1,21 +1,13 @@
 /** 9.2 Layouts and 9.3 relay. A layout is `{number, name, fields: [[name, bits], ...]}`. */
-import { CODE_BITS, inRange } from "./beacon.js";
+import { BEACON as BITS, CODE_BITS, inRange } from "./beacon.js";
+import { RECORDS } from "./numbers.js";
 import { Refusal, require } from "./refusal.js";
 
-const BEACON = [["provider", 10], ["version", 4], ["nonce", 6]];
+const BEACON = Object.entries(BITS);
 const hop = (i) => BEACON.map(([name, bits]) => [`${name}_${i}`, bits]);
 
 /** The layouts of this specification. */
-export const LAYOUTS = [
-  [1, "beacon"],
-  [2, "tagged", ["tag", 20]],
-  [3, "attributed", ["sealed_user", 40]],
-  [4, "authenticated", ["sealed_user", 40], ["authenticator", 20]],
-  [5, "relay2", ...hop(1)],
-  [6, "relay3", ...hop(1), ...hop(2)],
-  [7, "relay4", ...hop(1), ...hop(2), ...hop(3)],
-  [8, "wide", ["provider_high", 12], ["version_high", 8]],
-].map(([number, name, ...behind]) => layout(number, name, [...BEACON, ...behind]));
+export const LAYOUTS = RECORDS.layouts.map(({ number, name, fields }) => layout(number, name, [...BEACON, ...fields]));
 
 /** A layout, checked, with `codes`, `hops` and `authenticated`; refused as `layout-malformed`. */
 export function layout(number, name, fields) {
@@ -24,7 +16,7 @@ export function layout(number, name, fields) {
   need(fields.every(([, bits]) => Number.isInteger(bits) && bits >= 1), "a field has a bit at least");
   need(new Set(fields.map(([field]) => field)).size === fields.length, "a field's name comes once");
   const width = fields.reduce((sum, [, bits]) => sum + bits, 0);
-  need(width % CODE_BITS === 0 && width >= CODE_BITS && width <= 4 * CODE_BITS, "fields fill 20, 40, 60 or 80 bits");
+  need(width % CODE_BITS === 0 && width >= CODE_BITS && width <= RECORDS.codes * CODE_BITS, "fields fill 20, 40, 60 or 80 bits");
   need(BEACON.every(([field, bits], i) => fields[i]?.[0] === field && fields[i][1] === bits), "the beacon comes first");
   const at = fields.findIndex(([field]) => field === "authenticator");
   need(at < 0 || (at === fields.length - 1 && fields[at][1] === CODE_BITS), "an authenticator is the last code");
@@ -48,12 +40,12 @@ export function recordCodes({ fields: widths, codes }, fields) {
     inRange(fields[name], bits, name);
     number = (number << BigInt(bits)) | BigInt(fields[name]);
   }
-  return Array.from({ length: codes }, (_, j) => Number((number >> BigInt(CODE_BITS * (codes - 1 - j))) & 0xfffffn));
+  return Array.from({ length: codes }, (_, j) => Number((number >> BigInt(CODE_BITS * (codes - 1 - j))) & (2n ** BigInt(CODE_BITS) - 1n)));
 }
 
 /** The fields of a record's codes. Those of an authenticator that is not known (`null`) are left out. */
 export function recordFields({ fields: widths }, codes) {
-  let number = codes.reduce((sum, code) => (sum << 20n) | BigInt(code ?? 0), 0n);
+  let number = codes.reduce((sum, code) => (sum << BigInt(CODE_BITS)) | BigInt(code ?? 0), 0n);
   const found = [];
   for (const [name, bits] of widths.toReversed()) {
     found.unshift([name, Number(number & ((1n << BigInt(bits)) - 1n))]);
@@ -65,7 +57,7 @@ export function recordFields({ fields: widths }, codes) {
 /** 9.3 The layout and codes that carry a chain of beacons (the newest first) on behind one's own. */
 export function relay(chain, own, full = "drop") {
   [own, ...chain].forEach((code) => inRange(code, CODE_BITS, "a beacon"));
-  require(chain.length < 4 || full === "drop", "relay-full", "the chain has four hops already");
-  const codes = [own, ...chain].slice(0, 4);
+  require(chain.length < RECORDS.codes || full === "drop", "relay-full", "the chain has four hops already");
+  const codes = [own, ...chain].slice(0, RECORDS.codes);
   return { layout: [1, 5, 6, 7][codes.length - 1], codes };
 }

@@ -1,21 +1,22 @@
 /** 10.5 The light scores: what a token's rank shows of a code where no language model weighs the vocabulary. */
+import { LIGHT, SCORES, SEARCH } from "./numbers.js";
 
-/** Ranks are told apart in 2^6 equal steps; the first step in doublings, too. */
-const [STEP_BITS, DOUBLINGS] = [6, 7];
+/** Ranks are told apart in `2^STEP_BITS` equal steps; the first step in doublings, too. */
+const { step_bits: STEP_BITS, doublings: DOUBLINGS } = LIGHT;
 /** The border of the half is uncertain by this part of all ranks, to both sides. */
-const RAMP = 1 / 5;
+const RAMP = LIGHT.ramp;
 /**
  * A probability `2^-(k + 1)` of what `gumbel` wrote is taken to be so many times as likely as `2^-k`: of the rarest tokens,
  * and less for each halving of the id.
  */
-const [LIKELIER, HALVING] = [3 / 4, 1 / 32];
-/** The least probability of the mixture is 2^-12. */
+const { likelier: LIKELIER, halving: HALVING } = LIGHT;
+/** The least probability of the mixture is `2^-RAREST`. */
 const RAREST = STEP_BITS + DOUBLINGS - 1;
-/** The share of positions that are not marked. */
-const UNMARKED = 1 / 5;
+/** The share of positions that are not marked, and the units of one nat. */
+const { unmarked: UNMARKED, nat: NAT } = SCORES;
 
 /** The share of the level of each light score, where a text is read by these alone (10.2). */
-export const LIGHT_SHARES = { "light-soft": 1 / 2, "light-rank": 1 / 2 };
+export const LIGHT_SHARES = SEARCH.light_shares;
 
 const BOUNDS = [
   0,
@@ -25,7 +26,7 @@ const BOUNDS = [
 
 const bits = (number) => 32 - Math.clz32(number);
 
-const unitsOf = (ratio) => Int8Array.from(BOUNDS.slice(1), (y, i) => Math.round(8 * Math.log(ratio(BOUNDS[i], y))));
+const unitsOf = (ratio) => Int8Array.from(BOUNDS.slice(1), (y, i) => Math.round(NAT * Math.log(ratio(BOUNDS[i], y))));
 
 function softUnits([numerator, denominator]) {
   const sigma = numerator / denominator;

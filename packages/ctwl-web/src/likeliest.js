@@ -3,11 +3,12 @@
  * or of the codes, so the codes of all other slots determine a slot's code. The search is among the records whose codes
  * are likely in all slots but one.
  */
+import { READING } from "./numbers.js";
 
 /** Score of a code that is not searched. */
-export const NOWHERE = -(2 ** 24);
+export const NOWHERE = READING.nowhere;
 /** Number of a slot's best codes that are combined with those of other slots. */
-const LIKELY = 2 ** 11;
+const LIKELY = READING.likely;
 
 /**
  * The record of highest score: what the slots carry, the check included.
@@ -25,7 +26,7 @@ export function likeliest(slots) {
   };
   slots.forEach((scores, follows) => {
     const others = likely.filter((_, slot) => slot !== follows);
-    const bound = 2 ** (18 - 2 * others.length);
+    const bound = 2 ** (READING.combination_bits - 2 * others.length);
     const chosen = [];
     const visit = (depth, size, xor, sum) => {
       const { codes, scores: own } = others[depth];

@@ -1,4 +1,5 @@
 /** The names that a signed registry has for codes (9.6). It says who owns a code, not that a text came from them. */
+import { beaconCode } from "./beacon.js";
 import { readEnvelope, signedPayload } from "./envelope.js";
 import { layout, LAYOUTS } from "./layouts.js";
 import { readRegistry } from "./registry.js";
@@ -28,7 +29,7 @@ export class Names {
   /** Every registered pair of provider and version as the code of its first nonce, ascending. */
   get beacons() {
     const owners = Array.from(this.providers.values());
-    return owners.flatMap(({ code, models }) => models.map(({ version }) => code * 1024 + version * 64)).sort((a, b) => a - b);
+    return owners.flatMap(({ code, models }) => models.map(({ version }) => beaconCode({ provider: code, version, nonce: 0 }))).sort((a, b) => a - b);
   }
 
   /** The specification's layouts and the registered ones, each of these with its `owner`, a provider. */

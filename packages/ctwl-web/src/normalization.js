@@ -1,15 +1,18 @@
 /** 5.1 Normalization `ctwl-n1`. */
+import { pointsOf, TEXT } from "./numbers.js";
+
+const oneOf = (ranges) => new RegExp(`[${pointsOf(ranges)}]`, "gu");
 
 /** What step 2 deletes. */
-const DELETED = /[\u00AD\u061C\u180E\u200B\u200E\u200F\u202A-\u202E\u2060-\u206F\uFEFF\u{E0000}-\u{E007F}]/gu;
+const DELETED = oneOf(TEXT.deleted);
 /** Step 2: what is replaced by what. */
 const REPLACED = [
-  [/[\u00A0\u1680\u2000-\u200A\u202F\u205F\u3000]/g, " "],
-  [/[\u0085\u2028\u2029]/g, "\n"],
-  [/[\u2018-\u201B]/g, "'"],
-  [/[\u201C-\u201F]/g, '"'],
-  [/[\u2010\u2011]/g, "-"],
-  [/\u2026/g, "..."],
+  [oneOf(TEXT.spaces), " "],
+  [oneOf(TEXT.line_ends), "\n"],
+  [oneOf(TEXT.single_quotes), "'"],
+  [oneOf(TEXT.double_quotes), '"'],
+  [oneOf(TEXT.hyphens), "-"],
+  [oneOf(TEXT.ellipses), "..."],
   [DELETED, ""],
 ];
 
@@ -30,10 +33,13 @@ export function normalize(text) {
   return normal.slice(first, behind);
 }
 
-const isEnd = (character) => " \t\n\v\f\r".includes(character);
+const WHITE_SPACE = new RegExp(`[${pointsOf(TEXT.white_space)}]`, "u");
+
+/** Whether a character is taken away at the ends of a text; false where there is none. */
+export const isEnd = (character) => character !== undefined && WHITE_SPACE.test(character);
 
 /** The most combining marks in a row, without deleted characters. */
-export const MAX_MARKS = 256;
+export const MAX_MARKS = TEXT.marks_in_a_row;
 /** The marks that are made of others, and whose own combining class is 0. */
 const CLASS_0 = "\u0f73\u0f75\u0f81";
 

@@ -1,11 +1,12 @@
 /** 12 Statistics: the null of a score, and p-values. */
+import { NULL } from "./numbers.js";
 
 /** Below this a p-value is not told apart from it. */
-const LEAST = 1e-300;
+export const LEAST = NULL.floor;
 /** What is left out of a convolution at each end, of a whole of 1: below the last digit of any tail. */
 const NOTHING = 1e-20;
-/** Under the steepest tilt, all that a number shows of a context's chance is at its highest score. */
-const STEEPEST = 64;
+/** The steepest tilt. */
+const STEEPEST = NULL.steepest;
 
 /**
  * What the null is made of: the least sum, and for each context the shares of its units from the least on.
@@ -142,5 +143,5 @@ export function pValueOf(rows, score, tests) {
   return clear ? 1 : pValue(tailOf(own, score), tests);
 }
 
-/** `min(1, K * P)`, not below 1e-300. */
+/** `min(1, K * P)`, not below {@link LEAST}. */
 export const pValue = (probability, tests) => Math.max(LEAST, Math.min(1, tests * probability));

@@ -1,15 +1,16 @@
 /** 10.3 Spans: where in a text the codes begin and end, out of windows that may overlap. */
+import { LEAST } from "./null.js";
+import { SCORES, SPANS } from "./numbers.js";
 
-/** A span ends where the evidence for its code falls by more than this, in eighths of a nat. */
-const DROP = 72;
-/** What a position is worth that belongs to another span: no span grows across it. */
-const TAKEN = -(10 ** 6);
-const FLOOR = 1e-300;
+/** A span ends where the evidence for its code falls by more than this, in units. */
+const DROP = SPANS.fall * SCORES.nat;
+/** What a position is worth that belongs to another span. */
+const TAKEN = SPANS.taken;
 
 /** By p-value; at the least one that is reported, by the distance of the score from a wrong code's. */
 function clearestFirst(a, b) {
   if (a.p !== b.p) return a.p - b.p;
-  return a.p <= FLOOR ? a.expected - a.score - (b.expected - b.score) : 0;
+  return a.p <= LEAST ? a.expected - a.score - (b.expected - b.score) : 0;
 }
 
 /**

@@ -1,9 +1,10 @@
 /** 10 Decoding by the light scores: from a text to the codes in it. The numbers are the specification's steps. */
-import { beaconFields, CODE_BITS } from "./beacon.js";
+import { beaconFields, CODE_BITS, NONCES } from "./beacon.js";
 import { equal, hex } from "./bytes.js";
 import { before, findCandidates } from "./candidates.js";
 import { LIGHT_SHARES } from "./light.js";
 import { LAYOUTS, recordFields } from "./layouts.js";
+import { SCORES, SEARCH } from "./numbers.js";
 import { passages } from "./passages.js";
 import { digest, publicKey } from "./profile.js";
 import { RecordReader } from "./readings.js";
@@ -14,14 +15,13 @@ import { variantsOf } from "./variants.js";
 import { LENGTHS } from "./windows.js";
 
 /** Longest text that is read, in characters and in tokens. */
-export const [MAX_CHARACTERS, MAX_TOKENS] = [2 ** 20, 2 ** 17];
-/** Default level of the test: one human text in ten thousand passes by chance. */
-export const ALPHA = 1e-4;
-const NONCES = 64;
+export const [MAX_CHARACTERS, MAX_TOKENS] = [SEARCH.characters, SEARCH.tokens];
+/** Default level of the test. */
+export const ALPHA = SEARCH.level;
 /** From so many distinct contexts on a window is of no narrow kind. */
-const MANY_CONTEXTS = 64;
-/** What one position shows by rank, in bits: few texts show more on average. */
-const BITS_PER_RANK = 4;
+const MANY_CONTEXTS = SEARCH.many_contexts;
+/** What one position shows by rank, in bits. */
+const BITS_PER_RANK = SEARCH.bits_per_rank;
 
 /** Reads texts under one profile. */
 export class Reader {
@@ -77,8 +77,8 @@ export class Reader {
   codeSets(share = 1) {
     const all = { codes: null, number: 2 ** this.profile.code_bits, share };
     if (this.registered.length === 0) return [all];
-    const some = { codes: this.registered, number: this.registered.length, share: share / 2 };
-    return [some, { ...all, share: share / 2 }];
+    const own = share * SEARCH.registered_share;
+    return [{ codes: this.registered, number: this.registered.length, share: own }, { ...all, share: share - own }];
   }
 
   /** What the tests found in one variant of a text before they began. */
@@ -178,7 +178,7 @@ export class Reader {
     const values = Array(finding.variant.ids.length).fill(null);
     const put = (candidate, first, last) => {
       const worth = finding.records.contributions(candidate);
-      for (let i = first; i < last; i++) values[i] = worth[i - prefix] / 8;
+      for (let i = first; i < last; i++) values[i] = worth[i - prefix] / SCORES.nat;
     };
     put(best, prefix, values.length);
     for (const span of finding.spans) {

@@ -2,27 +2,31 @@
  * 10.4 Records of several codes: the slots of a window read together. Slot 0 names the beacon, and the beacon's nonce
  * colours the other slots, so each likely nonce is assumed in turn.
  */
+import { beaconFields, NONCES } from "./beacon.js";
 import { carried } from "./framing.js";
 import { likeliest, NOWHERE } from "./likeliest.js";
 import { pValue, pValueOf, tail } from "./null.js";
+import { READING } from "./numbers.js";
 import { expected } from "./scored.js";
 import { best, scoreJob } from "./search.js";
 
 /** Number of the best beacons whose nonces are tried. */
-const BEACONS = 2;
+const BEACONS = READING.beacons;
 /** Once the codes behind the beacon have a p-value below this, no other nonces and layouts are tried. */
-const CLEAR = 1e-6;
+const CLEAR = READING.clear;
 /** A window is read as a record where its beacon has a p-value below this; a short whole text from the second on. */
-const [PROMISING, POSSIBLE, SHORT] = [0.1, 0.5, 512];
+const { promising: PROMISING, possible: POSSIBLE, short: SHORT } = READING;
 /** A layout is reported where the codes behind the beacon have at most this p-value by themselves. */
-const CONFIRMED = 0.05;
-/** At most this number of pairs of a nonce and a layout are assumed for one window: an owner may register many. */
-const HYPOTHESES = 8;
+const CONFIRMED = READING.confirmed;
+/** At most this number of pairs of a nonce and a layout are assumed for one window. */
+const HYPOTHESES = READING.hypotheses;
 /** At most this number of windows of a text are read as records. */
-const WINDOWS_READ = 6;
+const WINDOWS_READ = READING.windows;
 /** A window is not read where an overlapping window shows the same beacon this much more clearly. */
-const MUCH_CLEARER = 1e-3;
-const NONCES = 64;
+const MUCH_CLEARER = READING.much_clearer;
+
+/** Whether a layout may follow a beacon: the specification's, and those that its provider owns. */
+const mayFollow = (owner, code) => owner === undefined || owner === beaconFields(code).provider;
 
 const overlaps = (a, b) => a.from < b.behind && b.from < a.behind;
 
@@ -96,7 +100,7 @@ export class RecordReader {
 
   /** The layouts of `n` codes that may follow a beacon: the specification's, and those that its provider owns. */
   layoutsOf(code, n) {
-    return this.layouts.filter(({ codes, owner }) => codes === n && (owner ?? code >> 10) === code >> 10);
+    return this.layouts.filter(({ codes, owner }) => codes === n && mayFollow(owner, code));
   }
 
   /** What is assumed of a window with these best beacons, in turn: `{name, nonce, layout}`; `name` is of the beacons left. */
@@ -115,7 +119,7 @@ export class RecordReader {
   /** The searched codes of a nonce and, where a layout has an owner, of that provider. */
   beacons(codes, nonce, owner) {
     const all = codes ?? Uint32Array.from({ length: this.space / NONCES }, (_, i) => i * NONCES + nonce);
-    return all.filter((code) => code % NONCES === nonce && (owner ?? code >> 10) === code >> 10);
+    return all.filter((code) => code % NONCES === nonce && mayFollow(owner, code));
   }
 
   /** The likeliest record of a window, if the layout and the nonce are right; `beacons` are those searched. */

@@ -1,28 +1,28 @@
 /** 9.6 Registry and its history. */
+import { BEACON } from "./beacon.js";
 import { equal, hex } from "./bytes.js";
 import { decode, encode } from "./canonical.js";
 import { layout } from "./layouts.js";
+import { RECORDS, REGISTRY } from "./numbers.js";
 import { as, require } from "./refusal.js";
 import { MAX_TIME, MAX_VERSION } from "./root.js";
 import { checks } from "./schema.js";
 import { isName, looksOf } from "./spelling.js";
 
-const MAX_BYTES = 1_048_576;
-const MAX_ENTRIES = 16_384;
 const STATES = ["active", "retired", "revoked"];
 const WORD = /^[a-z][a-z0-9_]{0,31}$/;
 const LABEL = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?";
 const HOST = `(?:${LABEL}\\.)+[A-Za-z][A-Za-z0-9-]{0,61}[A-Za-z0-9]`;
 const PAGE = new RegExp(`^https://${HOST}(?:/(?:[A-Za-z0-9._~!$&*+,;=@:/-]|%[0-9A-Fa-f]{2})*)?$`);
 const MAIL = new RegExp(`^[A-Za-z0-9.+_-]+@${HOST}$`);
-const MAX_ADDRESS = 200;
+const [CODES, VERSIONS] = [2 ** BEACON.provider, 2 ** BEACON.version];
 
 const { map, need, integer, bytes, text, oneOf, array } = checks("registry-malformed");
 
 /** A registry from its payload. */
 export function readRegistry(payload) {
   const registry = map(
-    as("registry-malformed", () => decode(payload, MAX_BYTES)),
+    as("registry-malformed", () => decode(payload, REGISTRY.bytes)),
     ["format", "version", "issued", "expires", "entries"],
     "a registry",
   );
@@ -30,7 +30,7 @@ export function readRegistry(payload) {
   integer(registry.version, 1, MAX_VERSION, "version");
   time(registry.issued, "issued");
   integer(registry.expires, registry.issued + 1, MAX_TIME, "expires");
-  array(registry.entries, 0, MAX_ENTRIES, "entries");
+  array(registry.entries, 0, REGISTRY.entries, "entries");
   const taken = new Set();
   const layoutNames = new Set();
   for (const entry of registry.entries) {
@@ -67,7 +67,7 @@ const time = (value, what) => integer(value, 0, MAX_TIME, what);
 const name = (value, what) => need(isName(value), `${what} is not spelled as a name`);
 
 function address(value, forms, what) {
-  need(typeof value === "string" && value.length <= MAX_ADDRESS, `${what} is not a short string`);
+  need(typeof value === "string" && value.length <= REGISTRY.address, `${what} is not a short string`);
   need(forms.some((form) => form.test(value)), `${what} is not of its form`);
 }
 
@@ -81,7 +81,7 @@ function until(entry, what) {
 function provider(entry) {
   const fields = ["kind", "code", "name", "contact", "state", "since", "until", "models", "epochs"];
   map(entry, Object.hasOwn(entry, "detector") ? [...fields, "detector"] : fields, "a provider");
-  integer(entry.code, 0, 1023, "code");
+  integer(entry.code, 0, CODES - 1, "code");
   name(entry.name, "name");
   address(entry.contact, [PAGE, MAIL], "contact");
   if (Object.hasOwn(entry, "detector")) detector(entry.detector);
@@ -89,16 +89,16 @@ function provider(entry) {
   time(entry.since, "since");
   until(entry, "a provider");
   need((entry.until === null) === (entry.state === "active"), "until is nil exactly while active");
-  array(entry.models, 0, 16, "models");
+  array(entry.models, 0, REGISTRY.models, "models");
   for (const model of entry.models) {
     map(model, ["version", "name", "since", "until"], "a model");
-    integer(model.version, 0, 15, "version");
+    integer(model.version, 0, VERSIONS - 1, "version");
     name(model.name, "a model's name");
     time(model.since, "since");
     until(model, "a model");
   }
   need(new Set(entry.models.map(({ version }) => version)).size === entry.models.length, "a model version comes once");
-  array(entry.epochs, 0, 1024, "epochs");
+  array(entry.epochs, 0, REGISTRY.epochs, "epochs");
   let [least, from] = [0, 0];
   for (const one of entry.epochs) {
     map(one, ["epoch", "since"], "an epoch");
@@ -116,13 +116,13 @@ function detector(value) {
 
 function registeredLayout(entry, taken, names) {
   map(entry, ["kind", "number", "name", "owner", "fields"], "a layout");
-  integer(entry.number, 64, 127, "number");
+  integer(entry.number, ...RECORDS.registered, "number");
   text(entry.name, WORD, "a layout's name");
   need(!names.has(entry.name), "another layout has this name");
   names.add(entry.name);
-  integer(entry.owner, 0, 1023, "owner");
+  integer(entry.owner, 0, CODES - 1, "owner");
   need(taken.has(`provider ${entry.owner}`), "a layout's owner is a provider before it");
-  array(entry.fields, 4, 64, "fields");
+  array(entry.fields, ...REGISTRY.fields, "fields");
   for (const field of entry.fields) {
     array(field, 2, 2, "a field");
     text(field[0], WORD, "a field's name");

@@ -2,24 +2,24 @@
 import { ascii, compare, equal, hex, sha256 } from "./bytes.js";
 import { decode } from "./canonical.js";
 import { isSuitable, publicKeyOf } from "./ed25519.js";
+import { REGISTRY } from "./numbers.js";
 import { as, require } from "./refusal.js";
 import { checks } from "./schema.js";
 
-const MAX_BYTES = 65_536;
-export const MAX_TIME = 253_402_300_799;
+export const MAX_TIME = REGISTRY.end_of_time - 1;
 export const MAX_VERSION = 2n ** 63n - 1n;
 
 const { map, need, integer, bytes, oneOf, array } = checks("root-malformed");
 
 /** The keys that everybody can sign with. */
-export const TEST_KEYS = Array.from({ length: 16 }, (_, n) =>
+export const TEST_KEYS = Array.from({ length: REGISTRY.test_keys }, (_, n) =>
   publicKeyOf(sha256(ascii("ctwl-registry/test-key"), Uint8Array.of(n))),
 );
 
 /** A root from its payload. */
 export function readRoot(payload) {
   const root = map(
-    as("root-malformed", () => decode(payload, MAX_BYTES)),
+    as("root-malformed", () => decode(payload, REGISTRY.root_bytes)),
     ["format", "use", "version", "expires", "root", "registry"],
     "a root",
   );
@@ -39,7 +39,7 @@ export function readRoot(payload) {
 
 function role(value, what) {
   map(value, ["threshold", "keys"], what);
-  array(value.keys, 1, 32, `${what}'s keys`);
+  array(value.keys, 1, REGISTRY.keys, `${what}'s keys`);
   value.keys.forEach((key, i) => {
     bytes(key, 32, "a key");
     need(i === 0 || compare(value.keys[i - 1], key) < 0, "keys are not distinct and ascending");

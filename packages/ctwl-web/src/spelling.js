@@ -1,17 +1,17 @@
 /** 9.6 Names: how they are spelled, and which of them look alike. */
+import { REGISTRY } from "./numbers.js";
 import { SPELLING } from "./spelling-table.js";
 
 const code = (number) => `\\u{${number.toString(16)}}`;
 const CHARACTERS = new RegExp(`^[${SPELLING.characters.map(([first, last]) => `${code(first)}-${code(last)}`).join("")}]+$`, "u");
-const MAX_CHARACTERS = 100;
 /** A mark on nothing that carries one, or a tower of marks. */
-const LOOSE = /(?:^|[^\p{L}\p{M}])\p{M}|\p{M}{5}/u;
+const LOOSE = new RegExp(`(?:^|[^\\p{L}\\p{M}])\\p{M}|\\p{M}{${REGISTRY.marks + 1}}`, "u");
 
 /** Whether a string is spelled as a name. */
 export const isName = (value) =>
   typeof value === "string" &&
   CHARACTERS.test(value) &&
-  Array.from(value).length <= MAX_CHARACTERS &&
+  Array.from(value).length <= REGISTRY.name &&
   value.normalize("NFC") === value &&
   !value.split(" ").includes("") &&
   !LOOSE.test(value);

@@ -1,16 +1,15 @@
 /** 5.2 Tokenizer: byte-level BPE as GPT-2 defined it. */
 import { utf8 } from "./bytes.js";
+import { SPLITTING } from "./numbers.js";
 import { require } from "./refusal.js";
 
 /** `\s` is the Unicode property, not JavaScript's own class, which differs from it in U+0085 and U+FEFF. */
-const SPACE = "\\p{White_Space}";
-const GPT2 = new RegExp(
-  `'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^${SPACE}\\p{L}\\p{N}]+|${SPACE}+(?!\\P{White_Space})|${SPACE}+`,
-  "gu",
-);
+const patternOf = (text) =>
+  new RegExp(text.replaceAll("\\s", "\\p{White_Space}").replaceAll("\\S", "\\P{White_Space}"), "gu");
+const [DIGIT, GPT2] = [patternOf(SPLITTING.digit), patternOf(SPLITTING.gpt2)];
 
 /** The splitting rules: each pattern is applied to the pieces that the one before left. */
-const RULES = { gpt2: [GPT2], "digits-gpt2": [/\p{N}/gu, GPT2] };
+const RULES = { gpt2: [GPT2], "digits-gpt2": [DIGIT, GPT2] };
 
 /** GPT-2's alphabet: the character that stands for each byte. */
 export const ALPHABET = (() => {

@@ -4,14 +4,12 @@
  */
 import { AlignedText } from "./aligned.js";
 import { ENTITIES } from "./entities.js";
+import { pointsOf, VARIANTS } from "./numbers.js";
 import { Refusal } from "./refusal.js";
 
 export const AS_GIVEN = "as given";
 
-const WIDEST = 120;
-const MOSTLY_FULL = 1 / 2;
-const CAPITALS = 0.9;
-const FEWEST_WORDS = 20;
+const { widest: WIDEST, mostly_full: MOSTLY_FULL, capitals: CAPITALS, fewest_words: FEWEST_WORDS } = VARIANTS;
 /** White space, inside of brackets. */
 const SPACE = "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
 const [BLANK, SOLID] = [`[${SPACE}]`, `[^${SPACE}]`];
@@ -24,7 +22,7 @@ const BLOCKS = new Set(
     "section table td th tr ul").split(" "),
 );
 const PARAGRAPHS = new Set("p h1 h2 h3 h4 h5 h6 blockquote pre".split(" "));
-const LONGEST_TAG = 1000;
+const LONGEST_TAG = VARIANTS.longest_tag;
 /** \b is of ASCII alone. */
 const WORD_END = "(?![\\p{L}\\p{N}_])";
 const TAG = new RegExp(
@@ -41,9 +39,8 @@ const WORD = new RegExp(
 const BREAKS = ["", " ", "\n", "\n\n"];
 const LINE = /[^\n]*(?:\n|(?<=[^\n])$)/g;
 const GAPS = new RegExp(`(?<=${SOLID}) {2,}(?=${SOLID})`, "gu");
-const JOINERS =
-  /(?<![^\x00-\x7f])[\u034f\u180b-\u180d\u180f\u200c\u200d\ufe00-\ufe0f\u{e0100}-\u{e01ef}]+(?![^\x00-\x7f])/gu;
-const LIGATURES = /[\ufb00-\ufb06]/g;
+const JOINERS = new RegExp(`(?<![^\\x00-\\x7f])[${pointsOf(VARIANTS.joiners)}]+(?![^\\x00-\\x7f])`, "gu");
+const LIGATURES = new RegExp(`[${pointsOf(VARIANTS.ligatures)}]`, "gu");
 const LETTERS = new RegExp(`(?:${ALPHA})+`, "gu");
 const MARKDOWN = new RegExp(
   [

@@ -1,14 +1,17 @@
 /** 10.2 Windows, and the number of tests. */
+import { SEARCH } from "./numbers.js";
 
-export const LENGTHS = [96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096];
-const MAX_WHOLE = 4096;
+export const LENGTHS = SEARCH.window_lengths;
+const MAX_WHOLE = LENGTHS.at(-1);
+const { window_part: LONGEST_PART, window_step: STEP, positions_per_code: POSITIONS_PER_CODE } = SEARCH;
+const { one_code: ONE_CODE, whole: WHOLE, record_tests: RECORD_TESTS } = SEARCH;
 
 /** The windows of a text of some positions for records of `n` codes: `[first, behind last]`. */
 export function windows(positions, n) {
   const found = [];
   for (const length of LENGTHS) {
-    if (4 * length > 3 * positions || length < 96 * n) continue;
-    for (let start = 0; start + length <= positions; start += length / 4) found.push([start, start + length]);
+    if (length > LONGEST_PART * positions || length < POSITIONS_PER_CODE * n) continue;
+    for (let start = 0; start + length <= positions; start += length * STEP) found.push([start, start + length]);
   }
   return found;
 }
@@ -29,7 +32,10 @@ export function tests(positions, n, codes, forms, numbers, share = 1) {
   const count = windows(positions, n).length;
   const whole = isWholeTested(positions);
   const both = whole && count > 0;
-  const each = numbers === 1 ? 1 : n === 1 ? 4 / 3 : 4 * (numbers - 1); // `C`
-  const shared = (codes * forms * each * (n === 1 ? 1 : 2)) / share;
-  return { whole: whole ? (both ? (shared * 4) / 3 : shared) : null, window: count > 0 ? shared * (both ? 4 : 1) * count : null };
+  const each = numbers === 1 ? 1 : n === 1 ? 1 / ONE_CODE : (numbers - 1) / (1 - ONE_CODE); // `C`
+  const shared = (codes * forms * each * (n === 1 ? 1 : RECORD_TESTS)) / share;
+  return {
+    whole: whole ? shared / (both ? WHOLE : 1) : null,
+    window: count > 0 ? (shared / (both ? 1 - WHOLE : 1)) * count : null,
+  };
 }

@@ -7,7 +7,8 @@ import { Names, Refusal } from "../src/index.js";
 import { SOURCE } from "../src/compiled.js";
 import { sha256, sha512 } from "../src/digests.js";
 import { hex } from "../src/bytes.js";
-import { colour } from "../src/hashing.js";
+import { MAX_CODES } from "../src/framing.js";
+import { colour, G } from "../src/hashing.js";
 import { approximateLogTail, steps, tail } from "../src/null.js";
 import { scoreOf } from "../src/scored.js";
 import { joined, runJob, scoreJob } from "../src/search.js";
@@ -114,8 +115,11 @@ test("the tail has its digits however wide one row is", () => {
   }
 });
 
-test("the compiled module is what its source says", () => {
-  assert.equal(SOURCE, createHash("sha256").update(text("packages/ctwl-web/compiled/search.c")).digest("hex"));
+test("the compiled module is what its source says, and that has the numbers of the other modules", () => {
+  const source = text("packages/ctwl-web/compiled/search.c");
+  assert.equal(SOURCE, createHash("sha256").update(source).digest("hex"));
+  const defined = (name) => Number(new RegExp(`^#define ${name} (\\w+)$`, "m").exec(source)[1]);
+  assert.deepEqual([defined("NUMBERS"), defined("G")], [MAX_CODES, G]);
 });
 
 const parts = [[0, 300], [300, 301], [301, 1024]];

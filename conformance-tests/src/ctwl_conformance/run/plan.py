@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from ctwl_protocol import Beacon
+from ctwl_protocol.numbers import NUMBERS
 from ctwl_protocol.profile import TOYS
 from ctwl_protocol.records.record import Record, RecordDocument
 
@@ -20,7 +21,7 @@ __all__ = [
     "human_texts", "setting",
 ]  # fmt: skip
 
-ALPHA = 1e-4
+ALPHA = NUMBERS.search.level
 """Level at which a code counts as found; the decoder's own default."""
 
 HUMAN_ALPHA = 0.05

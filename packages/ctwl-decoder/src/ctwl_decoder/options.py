@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ctwl_protocol import STANDARD, Beacon, CTWLError, Profile, published_names
 from ctwl_protocol.environment import PROFILE
+from ctwl_protocol.numbers import NUMBERS
 from ctwl_protocol.records.beacon import BEACON_BITS
 
 from .errors import OptionOutOfRange
@@ -31,17 +32,17 @@ __all__ = [
     "codes_of",
 ]
 
-ALPHA = 1e-4
-"""Default level of the test: one human text in ten thousand passes by chance."""
+ALPHA = NUMBERS.search.level
+"""Default level of the test."""
 
-MAX_CHARACTERS = 1 << 20
-"""Longest text that is decoded, in characters; a longer one is refused before any work."""
+MAX_CHARACTERS = NUMBERS.search.characters
+"""Longest text that is decoded, in characters."""
 
 MAX_BYTES = 4 * MAX_CHARACTERS
 """The same in bytes: UTF-8 has at most four a character."""
 
-MAX_TOKENS = 1 << 17
-"""Longest text that is decoded, in proxy tokens: about 20 minutes on two cores."""
+MAX_TOKENS = NUMBERS.search.tokens
+"""Longest text that is decoded, in proxy tokens."""
 
 SCREEN = 0.2
 """Default level of the screen of a scan: of what the whole reading finds in 200 tokens, at most one in 200 is lost; in

@@ -13,13 +13,14 @@ from typing import Any
 import msgpack
 
 from .errors import NonCanonical
+from .numbers import NUMBERS
 
 __all__ = ["MAX_BYTES", "MAX_DEPTH", "decode", "encode"]
 
-MAX_BYTES = 64 * 1024
+MAX_BYTES = NUMBERS.documents.bytes
 """Largest document that a reader parses, in bytes, where its kind has no bound of its own."""
 
-MAX_DEPTH = 8
+MAX_DEPTH = NUMBERS.documents.depth
 """Deepest nesting of arrays and maps."""
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from ctwl_protocol.numbers import NUMBERS
 from ctwl_protocol.records.layouts import Layout
 
 from ..statistics.null import FLOOR, tail_of
@@ -16,10 +17,8 @@ from ..statistics.scores import NAT, Score
 
 __all__ = ["MANY_CONTEXTS", "Candidate", "CodeSet", "RecordReading", "ScoredText", "Window"]
 
-MANY_CONTEXTS = 64
-"""From so many distinct contexts on a window is of no narrow kind. Texts of a narrow kind, such as lists of numbers or
-of names, have fewer, and share them; prose and code mostly have more in 200 tokens. ``evaluation/reading/kinds.py``
-measures what is found in narrow kinds with it."""
+MANY_CONTEXTS = NUMBERS.search.many_contexts
+"""From so many distinct contexts on a window is of no narrow kind."""
 
 
 @dataclass(frozen=True)

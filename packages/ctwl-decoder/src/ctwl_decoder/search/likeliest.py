@@ -13,12 +13,14 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from ctwl_protocol.numbers import NUMBERS
+
 __all__ = ["NOWHERE", "likeliest"]
 
-NOWHERE = -(1 << 24)
+NOWHERE = NUMBERS.reading.nowhere
 """Score of a code that is not searched."""
 
-_LIKELY = 1 << 11
+_LIKELY = NUMBERS.reading.likely
 """Number of a slot's best codes that are combined with those of other slots."""
 
 _SAMPLED = 1 << 7
@@ -82,7 +84,7 @@ def _likely(scores: NDArray[np.int32]) -> NDArray[np.int64]:
 @cache
 def _combinations(slots: int) -> NDArray[np.int64]:
     """About 100,000 combinations of ranks with a small product: int64 (combinations, slots), from 0."""
-    bound = 1 << 18 - 2 * slots
+    bound = 1 << NUMBERS.reading.combination_bits - 2 * slots
     ranks, size = np.empty((1, 0), dtype=np.int64), np.ones(1, dtype=np.int64)
     for _ in range(slots):
         room = np.minimum(bound // size, _LIKELY)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ctwl_protocol.numbers import NUMBERS
 from ctwl_protocol.profile import Profile, has_public_key
 from ctwl_protocol.records.beacon import BEACON_BITS
 from ctwl_protocol.registry import Trusted
@@ -20,12 +21,11 @@ from .candidates import CodeSet
 
 __all__ = ["LIGHT_SHARES", "NO_CODES", "SCORE_SHARES", "SearchPlan", "registered_codes"]
 
-SCORE_SHARES: Mapping[Score, float] = {Score.HALF: 1 / 2, Score.RACE: 1 / 2}
-"""The share of the level of each score, where a text is read by a language model. Chosen by hand: a reader does not
-know the strategy. ``evaluation/reading/answers.py`` measures what is found with these."""
+SCORE_SHARES: Mapping[Score, float] = {Score(name): share for name, share in NUMBERS.search.score_shares.items()}
+"""The share of the level of each score, where a text is read by a language model."""
 
-LIGHT_SHARES: Mapping[Score, float] = {Score.LIGHT_SOFT: 1 / 2, Score.LIGHT_RANK: 1 / 2}
-"""The share of the level of each light score, where a text is read by these alone (``evaluation/reading/light.py``)."""
+LIGHT_SHARES: Mapping[Score, float] = {Score(name): share for name, share in NUMBERS.search.light_shares.items()}
+"""The share of the level of each light score, where a text is read by these alone."""
 
 LIGHT_FIRST = 1 / 8
 """The share of the level of the light scores, where the others follow if these show too little. It costs the others 0.2
@@ -42,8 +42,11 @@ _SHARES: Mapping[str, Mapping[Score, float]] = {
 NO_CODES = np.array([], dtype=np.uint32)
 """No registered codes."""
 
-_BITS_PER_RANK = 4
-"""What one position shows by rank, in bits: few texts show more on average."""
+_REGISTERED_SHARE = NUMBERS.search.registered_share
+"""The share of the level of registered codes, where all codes are searched too."""
+
+_BITS_PER_RANK = NUMBERS.search.bits_per_rank
+"""What one position shows by rank, in bits."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,7 @@ class SearchPlan:
 
         Args:
             profile: the profile.
-            registered: uint32, ascending: the codes of registered beacons, which have half of the level.
+            registered: uint32, ascending: the codes of registered beacons, which have a share of the level.
             alpha: the level.
             score: how positions are scored: "light" for the two light scores, "whole" for ``half`` and ``race``, "auto"
                 for the light ones first.
@@ -90,7 +93,8 @@ class SearchPlan:
         elif not len(registered):
             code_sets = [CodeSet(code_space(profile))]
         else:
-            code_sets = [CodeSet(registered, 1 / 2), CodeSet(code_space(profile), 1 / 2)]
+            every = CodeSet(code_space(profile), 1 - _REGISTERED_SHARE)
+            code_sets = [CodeSet(registered, _REGISTERED_SHARE), every]
         shares = _SHARES.get(score, {}) or {Score(score): 1.0}
         return cls(alpha, tuple(code_sets), shares)
 

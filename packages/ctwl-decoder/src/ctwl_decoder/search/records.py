@@ -17,6 +17,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
+from ctwl_protocol.numbers import NUMBERS
 from ctwl_protocol.profile.document import Profile
 from ctwl_protocol.records.beacon import BEACON_BITS, BEACON_FIELDS, NONCE_COUNT, Beacon
 from ctwl_protocol.records.layouts import LAYOUTS, Layout
@@ -33,39 +34,33 @@ from .plan import NO_CODES
 
 __all__ = ["RecordReader"]
 
-# How much is read is a matter of power and time; every p-value holds for any of these numbers. They were chosen by
-# hand; evaluation/reading/records.py measures which records are read with them, and how often a record that was read is
-# wrong.
-
-_BEACONS = 2
+_BEACONS = NUMBERS.reading.beacons
 """Number of the best beacons whose nonces are tried."""
 
-_CLEAR = 1e-6
+_CLEAR = NUMBERS.reading.clear
 """Once the codes behind the beacon have a p-value below this, no other nonces and layouts are tried."""
 
-_PROMISING = 0.1
+_PROMISING = NUMBERS.reading.promising
 """A window is read as a record where its beacon has a p-value below this."""
 
-_SHORT, _POSSIBLE = 512, 0.5
-"""A whole text of at most 512 positions is read as a record of its best beacon where that beacon has a p-value below
-0.5: its other slots may show what one slot cannot. Most texts without a code are not read."""
+_SHORT, _POSSIBLE = NUMBERS.reading.short, NUMBERS.reading.possible
+"""A whole text of so many positions at most is read as a record of its best beacon, if its p-value is below this."""
 
-_CONFIRMED = 0.05
+_CONFIRMED = NUMBERS.reading.confirmed
 """A layout is reported where the codes behind the beacon have at most this p-value by themselves."""
 
-_HYPOTHESES = 8
-"""At most this number of pairs of a nonce and a layout are assumed for one window: an owner may register many."""
+_HYPOTHESES = NUMBERS.reading.hypotheses
+"""At most this number of pairs of a nonce and a layout are assumed for one window."""
 
-_WINDOWS_READ = 6
-"""At most this number of windows are read as records in one search: of one variant, by one set of scores. Windows of
-spans that were not among them are read later."""
+_WINDOWS_READ = NUMBERS.reading.windows
+"""At most this number of windows are read as records in one search: of one variant, by one set of scores."""
 
 _AUTHENTICATED = 4
 """Number of the likeliest records that are tested with the authenticator, where it can be tested."""
 
-_MUCH_CLEARER = 1e-3
-"""A window is not read where an overlapping window shows the same beacon with a p-value of at most this times its own:
-a beacon also shows, less clearly, under numbers of codes that its record does not have."""
+_MUCH_CLEARER = NUMBERS.reading.much_clearer
+"""A window is not read where an overlapping window shows the same beacon with a p-value of at most this times its
+own."""
 
 
 _PROVIDER_SHIFT = BEACON_BITS - BEACON_FIELDS["provider"]

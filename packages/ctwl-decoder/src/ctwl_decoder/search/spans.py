@@ -12,18 +12,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ctwl_protocol.numbers import NUMBERS
+
 from ..statistics.null import FLOOR
 from ..statistics.scores import NAT, Score
 from .candidates import Candidate
 
 __all__ = ["PositionSpan", "merge"]
 
-DROP = 9 * NAT
-"""A span ends where the evidence for its code falls by more than this: about what 40 tokens of other text take
-(``evaluation/reading/pasted.py`` measures how well the ends are found)."""
+DROP = NUMBERS.spans.fall * NAT
+"""A span ends where the evidence for its code falls by more than this."""
 
-_TAKEN = -(10**6)
-"""Score of a position that belongs to another span: no span grows across it."""
+_TAKEN = NUMBERS.spans.taken
+"""Score of a position that belongs to another span."""
 
 
 @dataclass(frozen=True)

@@ -16,41 +16,41 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from ctwl_protocol.numbers import NUMBERS
+
 from ..statistics.scores import Score
 from ..statistics.window_scores import search_windows
 from .candidates import Candidate, CodeSet, ScoredText, Window
 
 __all__ = ["find_candidates", "windows_of"]
 
-LENGTHS = (96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096)
+LENGTHS = NUMBERS.search.window_lengths
 """Lengths of the windows, in positions; the last is also the longest text that is tested as a whole."""
 
-POSITIONS_PER_CODE = 96
+LONGEST_PART, STEP = NUMBERS.search.window_part, NUMBERS.search.window_step
+"""A window's greatest length as a part of the text, and the part of its length after which the next one begins."""
+
+POSITIONS_PER_CODE = NUMBERS.search.positions_per_code
 """Fewest positions of a window for each code of a record."""
 
-ONE_CODE = 3 / 4
-"""Share of the level for texts that carry one code, as most do, where records of several codes are searched too; the
-records of several share the rest, and are found by all their slots together."""
+ONE_CODE = NUMBERS.search.one_code
+"""Share of the level for texts that carry one code, where records of several codes are searched too, which share the
+rest."""
 
-WHOLE = 3 / 4
-"""Share of the level for the whole text, where its windows are tested too: most texts come whole."""
+WHOLE = NUMBERS.search.whole
+"""Share of the level for the whole text, where its windows are tested too."""
 
-RECORD_TESTS = 2
-"""Records of several codes are tested in two ways: by slot 0, and by all slots together (:mod:`.records`)."""
+RECORD_TESTS = NUMBERS.search.record_tests
+"""In so many ways records of several codes are tested (:mod:`.records`)."""
 
-REPEAT_DISTANCE = 256
+REPEAT_DISTANCE = NUMBERS.search.repeat_distance
 """In the search for candidates a (context, token) pair counts again after so many positions."""
 
-_EVALUATED = 24
-"""Fewest windows that get an exact p-value. Chosen by hand: more cost time, fewer cost power, and every p-value holds
-for any number. ``evaluation/reading/pasted.py`` measures what is found with it."""
+_EVALUATED = NUMBERS.search.evaluated
+"""Fewest windows that get an exact p-value."""
 
-_STANDARD_SCORE = {
-    Score.HALF: 5.5, Score.RACE: 6.5, Score.LIGHT_SOFT: 5.5, Score.LIGHT_RANK: 6.5,
-}  # fmt: skip
-"""A window whose best code lies at least so many standard deviations above the mean gets an exact p-value too. The best
-of 2^20 wrong codes lies 4.9 above it if scores are normal; scores by rank have a heavier tail. Chosen by hand, like
-:data:`_EVALUATED`: every p-value holds for any number."""
+_STANDARD_SCORE = {Score(name): standard for name, standard in NUMBERS.search.standard_scores.items()}
+"""A window whose best code lies at least so many standard deviations above the mean gets an exact p-value too."""
 
 
 def windows_of(length: int, count: int = 1) -> NDArray[np.int64]:
@@ -61,8 +61,8 @@ def windows_of(length: int, count: int = 1) -> NDArray[np.int64]:
     rows = [
         (start, start + size)
         for size in LENGTHS
-        if count * POSITIONS_PER_CODE <= size <= length * 3 // 4
-        for start in range(0, length - size + 1, size // 4)
+        if count * POSITIONS_PER_CODE <= size <= length * LONGEST_PART
+        for start in range(0, length - size + 1, int(size * STEP))
     ]
     return np.array(rows, dtype=np.int64).reshape(-1, 2)
 

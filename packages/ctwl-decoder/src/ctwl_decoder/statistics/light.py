@@ -12,8 +12,7 @@ border is a ramp.
 of ``f``, but rare tokens have a larger one than common tokens. A tokenizer's ids are in the order of its merges, so the
 common tokens have small ids.
 
-The constants were chosen on texts of all strategies. ``evaluation/reading/light.py`` measures on others what is found
-with them, and what is found where all tokens are taken to be alike.
+``evaluation/reading/light.py`` measures what is found where all tokens are taken to be alike, too.
 """
 
 from __future__ import annotations
@@ -27,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ctwl_protocol import hashing
+from ctwl_protocol.numbers import NUMBERS
 from ctwl_protocol.partition.reference import Sigma
 from ctwl_protocol.profile.document import Profile
 from ctwl_protocol.text.positions import Positions
@@ -36,20 +36,20 @@ from .scores import NAT, UNMARKED, Score
 
 __all__ = ["light_ranks", "light_scores", "light_units", "likelier", "rank_table", "soft_table"]
 
-STEP_BITS = 6
+STEP_BITS = NUMBERS.light.step_bits
 """Ranks are told apart in ``2^STEP_BITS`` equal steps; the first step in doublings, too."""
 
-DOUBLINGS = 7
+DOUBLINGS = NUMBERS.light.doublings
 """Doublings into which the first step is cut."""
 
-RAMP = 1 / 5
+RAMP = NUMBERS.light.ramp
 """The border of the half is uncertain by this part of all ranks, to both sides."""
 
-LIKELIER = 3 / 4
+LIKELIER = NUMBERS.light.likelier
 """A probability ``2^-(k + 1)`` of what ``gumbel`` wrote is taken to be so many times as likely as ``2^-k``: of the
 rarest tokens."""
 
-HALVING = 1 / 32
+HALVING = NUMBERS.light.halving
 """So much less for each halving of the id."""
 
 RAREST = STEP_BITS + DOUBLINGS - 1

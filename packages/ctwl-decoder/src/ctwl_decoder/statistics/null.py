@@ -12,15 +12,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ctwl_protocol.numbers import NUMBERS
+
 __all__ = ["FLOOR", "Null", "null_of", "tail_of"]
 
-FLOOR = 1e-300
-"""Smallest p-value that is reported: float64 ends a little below it."""
+FLOOR = NUMBERS.null.floor
+"""Smallest p-value that is reported."""
 
 _NOTHING = 1e-306  # smaller probabilities at the ends are dropped: processors are slow on subnormal numbers
 
-_STEEPEST = 64.0
-"""Under the steepest tilt, all that float64 shows of a context's chance is at its highest score."""
+_STEEPEST = NUMBERS.null.steepest
+"""The steepest tilt."""
 
 _TRIES, _NEAR = 40, 0.01
 """The search for a tilt ends where the mean is so near the score, in standard deviations, or after so many tries. Any

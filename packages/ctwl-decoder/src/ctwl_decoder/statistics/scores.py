@@ -17,8 +17,7 @@ Some positions are taken to be unmarked, so that one edited token cannot cancel 
 
 A ratio is divided by its mean over the tokens that the language model expects. So for each single code, over texts that
 the model expects, the product of the ratios has the mean 1: it is an e-value against the claim that the text only is of
-a kind that suits the code (Vovk and Wang 2021, "E-values"). The numbers were chosen by hand on texts of two models;
-``evaluation/reading/answers.py`` measures on other texts what is found.
+a kind that suits the code (Vovk and Wang 2021, "E-values").
 """
 
 from __future__ import annotations
@@ -28,19 +27,20 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from ctwl_protocol.numbers import NUMBERS
 from ctwl_protocol.partition.reference import Sigma
 from ctwl_protocol.proxy.rivals import Rivals
 
 __all__ = ["NAT", "RAMP", "UNMARKED", "Score", "position_scores"]
 
-NAT = 8
+NAT = NUMBERS.scores.nat
 """Units of a score in one nat of log-likelihood ratio."""
 
-RAMP = (1 / 10, 2 / 5)
+RAMP = NUMBERS.scores.ramp
 """The border of the half is uncertain to both sides by the first of these parts of the mass, and by the second times
 the root of the sum of the rivals' squared masses."""
 
-UNMARKED = 1 / 5
+UNMARKED = NUMBERS.scores.unmarked
 """Share of the positions that both scores take to be unmarked."""
 
 

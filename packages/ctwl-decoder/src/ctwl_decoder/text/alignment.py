@@ -11,6 +11,7 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
+from ctwl_protocol.numbers import NUMBERS
 from ctwl_protocol.text.normalization import DELETED, WHITE_SPACE, normalize_within
 
 from ..errors import NotText
@@ -20,11 +21,12 @@ __all__ = ["MAX_MARKS", "AlignedText", "Edit", "normalize_aligned"]
 Edit = tuple[int, int, str]
 """Characters ``start`` to ``end`` are replaced by a string."""
 
-_CHANGED = re.compile(f"\r[{DELETED}]*[\n\x85\u2028\u2029]|[\x00-\x7f]?[^\x00-\x7f]+|\r")
+_LINE_ENDS = "\n" + "".join(map(chr, NUMBERS.text.line_ends))
+_CHANGED = re.compile(f"\r[{DELETED}]*[{_LINE_ENDS}]|[\x00-\x7f]?[^\x00-\x7f]+|\r")
 """Pieces that normalization may change. No ASCII character combines with one before it, except inside a line end."""
 
-MAX_MARKS = 256
-"""Most combining marks in a row, without invisible characters: the time to order them grows with their square."""
+MAX_MARKS = NUMBERS.text.marks_in_a_row
+"""Most combining marks in a row, without invisible characters."""
 
 _INVISIBLE = dict.fromkeys(map(ord, DELETED))
 

@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import unescape
 from itertools import groupby, pairwise
 
+from ctwl_protocol.numbers import NUMBERS
+
 from ..errors import NotText
 from .alignment import AlignedText, Edit, normalize_aligned
 
@@ -22,15 +24,13 @@ __all__ = ["AS_GIVEN", "variants_of"]
 
 AS_GIVEN = "as given"
 
-_WIDEST = 120
-_MOSTLY_FULL = 1 / 2
-"""More than this share of a wrapped paragraph's lines have no room for the next word. Chosen by hand: with
-half, a stanza of three lines would be one paragraph."""
+_WIDEST = NUMBERS.variants.widest
+_MOSTLY_FULL = NUMBERS.variants.mostly_full
+"""More than this share of a wrapped paragraph's lines have no room for the next word."""
 
-_CAPITALS = 0.9
-_FEWEST_WORDS = 20
-"""From this share of capitals at the beginnings of words, and so many words, a text is set in capitals. Chosen by hand:
-of other texts hardly any comes near, in German four words in ten have a capital."""
+_CAPITALS = NUMBERS.variants.capitals
+_FEWEST_WORDS = NUMBERS.variants.fewest_words
+"""From this share of capitals at the beginnings of words, and so many words, a text is set in capitals."""
 
 _BLOCK = {
     "address", "article", "aside", "blockquote", "br", "dd", "div", "dl", "dt", "figure", "footer", "form", "h1", "h2",
@@ -38,7 +38,7 @@ _BLOCK = {
     "ul",
 }  # fmt: skip
 _PARAGRAPH = {"p", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "pre"}
-_LONGEST_TAG = 1000
+_LONGEST_TAG = NUMBERS.variants.longest_tag
 _TAG = re.compile(
     rf"</?(?:{'|'.join(sorted(_BLOCK))}|html|head|body|script|style|span|a|b|i|em|strong|code|u|sup|sub)\b[^<>]{{0,400}}>",
     re.I,
@@ -53,12 +53,10 @@ _LINE = re.compile(r"[^\n]*(?:\n|(?<=[^\n])\Z)")
 _GAPS = re.compile(r"(?<=\S) {2,}(?=\S)")
 """The gaps between the words of justified text."""
 
-_JOINERS = re.compile(
-    "(?<![^\x00-\x7f])[\u034f\u180b-\u180d\u180f\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef]+(?![^\x00-\x7f])"
-)
+_JOINERS = re.compile(f"(?<![^\x00-\x7f])[{''.join(map(chr, NUMBERS.variants.joiners))}]+(?![^\x00-\x7f])")
 """Joiners and variation selectors without a neighbour that they could join or vary."""
 
-_LIGATURES = re.compile("[\ufb00-\ufb06]")
+_LIGATURES = re.compile(f"[{''.join(map(chr, NUMBERS.variants.ligatures))}]")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _DIVIDED = re.compile(r"[^\W\d_]-\Z")
 """The end of a line that divides a word."""

@@ -107,7 +107,7 @@ def _in_words(summary: Summary) -> Iterator[str]:
         readable, marked = _share(sums.readable, sums.ended), _share(sums.marked, sums.tokens)
         texts = (f"{count:,}" for count in (sums.marked_texts, sums.unmarked_texts, sums.ended))
         yield _row(day, policy, *texts, readable, f"{sums.tokens:,}", marked)
-    yield f"readable: readers may expect {-READABLE:g} bits of evidence or more, of the texts that ended"
+    yield f"readable: readers may expect {-READABLE:.1f} bits of evidence or more, of the texts that ended"
     if summary.without_end:
         yield f"{summary.without_end:,} marked texts have no end: the server was writing them, or was stopped"
     yield ""

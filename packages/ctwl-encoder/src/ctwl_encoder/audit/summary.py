@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -10,10 +11,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError
 
+from ctwl_protocol.numbers import NUMBERS
+
 __all__ = ["READABLE", "Day", "Gap", "Line", "Summary", "parse_line"]
 
-READABLE = -14.0
-"""Where log2 of the p-value is expected at or below this, readers find a text."""
+READABLE = math.log2(NUMBERS.search.level)
+"""Where log2 of the p-value is expected at or below this, readers find a text at the decoder's default level."""
 
 
 class Line(BaseModel):

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ctwl_protocol import Profile
+from ctwl_protocol.numbers import NUMBERS
 
 from ..errors import ShortText
 from .payload import Place
@@ -35,8 +36,8 @@ __all__ = [
     "written_positions",
 ]
 
-READERS_LEVEL = 1e-4
-"""The decoder's default level, ``ctwl_decoder.options.ALPHA``; a test holds the two equal."""
+READERS_LEVEL = NUMBERS.search.level
+"""The decoder's default level."""
 
 HIT_RATE = 0.93
 """Share of hits among marked tokens where the proxy is not asked. Chosen by hand; only the expectation depends on it.

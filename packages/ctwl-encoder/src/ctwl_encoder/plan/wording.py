@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from ctwl_protocol.numbers import NUMBERS
+
 from ..options import MOST_TEXTS
 from .result import Effect, Result, Row, Settings
 from .rule import RULE
@@ -21,7 +23,8 @@ COLUMNS = (
 )
 
 LEGEND = (
-    "Found: the decoder finds the right code at its default level (p <= 1e-4). Shared runs of three: the share of a "
+    "Found: the decoder finds the right code at its default level "
+    f"(p <= {NUMBERS.search.level:g}). Shared runs of three: the share of a "
     "text's runs of three tokens that another text of the same prompt has, too; the more, the less variety. Nonces are "
     "drawn; 'one nonce' is for two texts that happen to have the same. Change of NLL: what marking changes, step by "
     "step, in the negative log-likelihood that the model expects of its next token. Time a token: what marking adds on "

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..numbers import NUMBERS
+
 __all__ = ["SHARE", "Rivals"]
 
-SHARE = 256
-"""A rival has at least the total weight over this, so a place has at most so many (chosen by hand: more of them
-cost time; ``evaluation/reading/answers.py`` measures what is found with these)."""
+SHARE = NUMBERS.rivals.share
+"""A rival has at least the total weight over this, so a place has at most so many."""
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,11 @@ import secrets
 from dataclasses import dataclass
 
 from ..errors import FieldOutOfRange
+from ..numbers import NUMBERS
 
 __all__ = ["BEACON_BITS", "BEACON_FIELDS", "NONCE_COUNT", "Beacon", "check_field"]
 
-BEACON_FIELDS = {"provider": 10, "version": 4, "nonce": 6}
+BEACON_FIELDS = NUMBERS.records.beacon
 """A beacon's fields and their widths in bits, most significant first."""
 
 BEACON_BITS = sum(BEACON_FIELDS.values())
@@ -67,7 +68,8 @@ class Beacon:
             FieldOutOfRange: the code has more than 20 bits or is negative.
         """
         check_field("code", code, BEACON_BITS)
-        return cls(code >> 10, code >> 6 & 0xF, code & 0x3F)
+        version_and_above, nonce = divmod(code, NONCE_COUNT)
+        return cls(*divmod(version_and_above, 1 << BEACON_FIELDS["version"]), nonce)
 
     @classmethod
     def codes_of(cls, provider: int, version: int) -> range:
@@ -82,4 +84,4 @@ class Beacon:
     @property
     def code(self) -> int:
         """The 20-bit code of this beacon."""
-        return self.provider << 10 | self.version << 6 | self.nonce
+        return (self.provider << BEACON_FIELDS["version"] | self.version) * NONCE_COUNT + self.nonce

@@ -1,4 +1,4 @@
-"""Layouts: which fields a record has and how they fill its codes (spec section 9.2). A new layout goes into the table.
+"""Layouts: which fields a record has and how they fill its codes (spec section 9.2).
 
 A layout's fields, most significant first, fill one to four codes of 20 bits. The first three are always the beacon's,
 so a reader who does not know the layout still learns from the first code who wrote the text.
@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from ..errors import FieldOutOfRange, LayoutMalformed, LayoutUnknown
+from ..numbers import NUMBERS
 from .beacon import BEACON_BITS, BEACON_FIELDS, check_field
 
 __all__ = [
@@ -27,10 +28,10 @@ __all__ = [
     "slots_of",
 ]
 
-MAX_CODES = 4
+MAX_CODES = NUMBERS.records.codes
 """Most codes of a record."""
 
-REGISTERED = range(64, 128)
+REGISTERED = range(NUMBERS.records.registered[0], NUMBERS.records.registered[1] + 1)
 """Numbers that the registry gives out. Those below are the specification's; 0 stands for slot 0 of every layout."""
 
 PRIVATE_USE = range(192, 256)
@@ -152,20 +153,14 @@ def _hop(back: int) -> tuple[Field, ...]:
     return tuple(Field(name + suffix, bits) for name, bits in BEACON_FIELDS.items())
 
 
-SEALED_USER = Field("sealed_user", 40)
-"""A user's number as :mod:`ctwl_protocol.records.sealing` seals it."""
-
-LAYOUTS = (
-    Layout(1, "beacon", _hop(0)),
-    Layout(2, "tagged", (*_hop(0), Field("tag", 20))),
-    Layout(3, "attributed", (*_hop(0), SEALED_USER)),
-    Layout(4, "authenticated", (*_hop(0), SEALED_USER, Field(AUTHENTICATOR, 20))),
-    Layout(5, "relay2", (*_hop(0), *_hop(1))),
-    Layout(6, "relay3", (*_hop(0), *_hop(1), *_hop(2))),
-    Layout(7, "relay4", (*_hop(0), *_hop(1), *_hop(2), *_hop(3))),
-    Layout(8, "wide", (*_hop(0), Field("provider_high", 12), Field("version_high", 8))),
+LAYOUTS = tuple(
+    Layout(row.number, row.name, (*_hop(0), *(Field(name, bits) for name, bits in row.fields)))
+    for row in NUMBERS.records.layouts
 )
 """The layouts of this version of the specification."""
+
+SEALED_USER = next(field for layout in LAYOUTS for field in layout.fields if field.name == "sealed_user")
+"""A user's number as :mod:`ctwl_protocol.records.sealing` seals it."""
 
 
 def find_layout(which: int | str | Layout, more: Sequence[Layout] = ()) -> Layout:

@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import hashing
+from ..numbers import NUMBERS
 from ..profile.document import Profile
 from ..text.positions import Positions
 from .layouts import MAX_CODES
 
 __all__ = ["TAIL", "slot_of", "slot_table"]
 
-TAIL = 2
+TAIL = NUMBERS.records.slot_tail
 """At most this many tokens before a position decide its slot."""
 
 Word = TypeVar("Word", int, NDArray[np.int64])

@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar, Final, Literal, Self
 from pydantic import Field, model_validator
 
 from ..errors import RegistryError
+from ..numbers import NUMBERS
 from ..records.layouts import LAYOUTS, Layout
 from ..schema import Bytes32, Document, Many, Part
 from .entries import CertificateEntry, Entry, LayoutEntry, ModelVersion, ProviderEntry, Time
@@ -33,7 +34,7 @@ class Role(Part):
     """
 
     threshold: Annotated[int, Field(ge=1)]
-    keys: Annotated[Many[Bytes32], Field(min_length=1, max_length=32)]
+    keys: Annotated[Many[Bytes32], Field(min_length=1, max_length=NUMBERS.registry.keys)]
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -56,7 +57,7 @@ class Root(Document):
         root, registry: the two roles.
     """
 
-    MAX_BYTES: ClassVar[int] = 1 << 16
+    MAX_BYTES: ClassVar[int] = NUMBERS.registry.root_bytes
     MALFORMED = partial(RegistryError, "root-malformed")
 
     format: Literal["ctwl-root/1"]
@@ -94,14 +95,14 @@ class Registry(Document):
         entries: append-only.
     """
 
-    MAX_BYTES: ClassVar[int] = 1 << 20
+    MAX_BYTES: ClassVar[int] = NUMBERS.registry.bytes
     MALFORMED = partial(RegistryError, "registry-malformed")
 
     format: Literal["ctwl-registry/1"]
     version: Counter
     issued: Time
     expires: Time
-    entries: Annotated[Many[Entry], Field(max_length=1 << 14)]
+    entries: Annotated[Many[Entry], Field(max_length=NUMBERS.registry.entries)]
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

@@ -20,6 +20,7 @@ from pydantic import (
 )
 
 from ..errors import LayoutMalformed
+from ..numbers import NUMBERS
 from ..records import layouts
 from ..records.sealing import MAX_EPOCH
 from ..schema import Bytes32, Many, Part, as_tuple
@@ -37,14 +38,14 @@ __all__ = [
 ]
 
 
-Name = Annotated[str, Field(min_length=1, max_length=100), AfterValidator(check_name)]
+Name = Annotated[str, Field(min_length=1, max_length=NUMBERS.registry.name), AfterValidator(check_name)]
 """A name for people."""
 
-Time = Annotated[int, Field(ge=0, lt=253_402_300_800)]
+Time = Annotated[int, Field(ge=0, lt=NUMBERS.registry.end_of_time)]
 """Unix seconds, up to the year 9999."""
 
-ProviderCode = Annotated[int, Field(ge=0, lt=1 << 10)]
-Version = Annotated[int, Field(ge=0, lt=1 << 4)]
+ProviderCode = Annotated[int, Field(ge=0, lt=1 << NUMBERS.records.beacon["provider"])]
+Version = Annotated[int, Field(ge=0, lt=1 << NUMBERS.records.beacon["version"])]
 
 _LABEL = "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 _HOST = rf"({_LABEL}\.)+[A-Za-z][A-Za-z0-9-]{{0,61}}[A-Za-z0-9]"
@@ -66,11 +67,15 @@ def _of_form(pattern: str, advice: str) -> AfterValidator:
 
 _SAID = "https://, a host by name, then nothing or a path, without a port, a query or a fragment"
 
-Url = Annotated[str, Field(max_length=200), _of_form(_PAGE, f"give {_SAID}")]
+Url = Annotated[str, Field(max_length=NUMBERS.registry.address), _of_form(_PAGE, f"give {_SAID}")]
 """A web page: https, a host by name, a path. No credentials, port, query or fragment, and no IP address: the last label
 of the host begins with a letter. So every reader of addresses, and every person, sees the same host."""
 
-Contact = Annotated[str, Field(max_length=200), _of_form(f"{_PAGE}|{_MAIL}", f"give a mail address, or {_SAID}")]
+Contact = Annotated[
+    str,
+    Field(max_length=NUMBERS.registry.address),
+    _of_form(f"{_PAGE}|{_MAIL}", f"give a mail address, or {_SAID}"),
+]
 """A web page or a mail address."""
 
 State = Literal["active", "retired", "revoked"]
@@ -158,8 +163,8 @@ class ProviderEntry(_Entry):
     state: State
     since: Time
     until: Time | None
-    models: Annotated[Many[ModelVersion], Field(max_length=16)]
-    epochs: Annotated[Many[Epoch], Field(max_length=1024)]
+    models: Annotated[Many[ModelVersion], Field(max_length=NUMBERS.registry.models)]
+    epochs: Annotated[Many[Epoch], Field(max_length=NUMBERS.registry.epochs)]
     detector: Annotated[Detector | None, BeforeValidator(_not_nil)] = None
 
     @model_serializer(mode="wrap")
@@ -201,7 +206,7 @@ class LayoutEntry(_Entry):
     number: Annotated[int, Field(ge=layouts.REGISTERED.start, lt=layouts.REGISTERED.stop)]
     name: _Word
     owner: ProviderCode
-    fields: Annotated[Many[_Field], Field(min_length=4, max_length=64)]
+    fields: Annotated[Many[_Field], Field(min_length=NUMBERS.registry.fields[0], max_length=NUMBERS.registry.fields[1])]
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from pydantic import Field, model_validator
 
 from ..errors import RegistryError
+from ..numbers import NUMBERS
 from ..schema import Bytes32, Bytes64, Document, Many, Part
 from .documents import REGISTRY, ROOT, Registry, Role, Root
 from .keys import public_bytes
@@ -37,13 +38,13 @@ class Signature(Part):
 class Envelope(Document):
     """A payload, its type and its signatures, each key once, in ascending order of the keys."""
 
-    MAX_BYTES: ClassVar[int] = Registry.MAX_BYTES + (1 << 14)
+    MAX_BYTES: ClassVar[int] = NUMBERS.registry.envelope_bytes
     MALFORMED = partial(RegistryError, "envelope-malformed")
 
     format: Literal["ctwl-envelope/1"]
     type: Literal["ctwl-root/1", "ctwl-registry/1"]
     payload: bytes
-    signatures: Annotated[Many[Signature], Field(max_length=64)]
+    signatures: Annotated[Many[Signature], Field(max_length=NUMBERS.registry.signatures)]
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

@@ -9,6 +9,7 @@ from pathlib import Path
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from ..errors import KeyFileMalformed, RegistryError
+from ..numbers import NUMBERS
 from ..secret_file import read_secret, write_secret
 
 __all__ = ["PURPOSE", "TEST_KEYS", "check_key", "public_bytes", "read_key", "test_key", "test_public_keys", "write_key"]
@@ -16,7 +17,7 @@ __all__ = ["PURPOSE", "TEST_KEYS", "check_key", "public_bytes", "read_key", "tes
 PURPOSE = "ctwl-registry-key/1"
 """The purpose that the file of a signing key states."""
 
-TEST_KEYS = 16
+TEST_KEYS = NUMBERS.registry.test_keys
 """Number of test keys. Their secrets are public, so no root for production may list one."""
 
 _P = 2**255 - 19

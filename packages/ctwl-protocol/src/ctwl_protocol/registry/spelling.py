@@ -9,9 +9,11 @@ from importlib import resources
 from typing import Any
 from unicodedata import category, is_normalized, normalize
 
+from ..numbers import NUMBERS
+
 __all__ = ["check_name", "looks"]
 
-_MAX_MARKS = 4
+_MAX_MARKS = NUMBERS.registry.marks
 
 _LOOSE = re.compile(rf"(?<![LM])M|M{{{_MAX_MARKS + 1}}}")
 """In a name's general categories: a mark on nothing that carries one, or a tower of marks."""

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ..numbers import NUMBERS
+
 __all__ = ["LENGTH", "OVERLAP", "Block", "blocks_of"]
 
-LENGTH = 1024
-"""Most tokens of a block. Chosen by hand: GPT-2 sees no more, and it bounds the memory."""
+LENGTH = NUMBERS.blocks.length
+"""Most tokens of a block."""
 
-OVERLAP = 128
-"""Tokens of the block before that a block begins with: so many tokens at least are before each token that it weighs.
-Chosen by hand: more cost time in long texts."""
+OVERLAP = NUMBERS.blocks.overlap
+"""Tokens of the block before that a block begins with."""
 
 
 class Block(NamedTuple):

@@ -10,28 +10,25 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from ..numbers import NUMBERS
+
 __all__ = ["DELETED", "WHITE_SPACE", "normalize", "normalize_within"]
 
-_DELETED = [0x00AD, 0x061C, 0x180E, 0x200B, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2060, 0x2070), 0xFEFF]
-_DELETED += range(0xE0000, 0xE0080)
-_SPACES = [0x00A0, 0x1680, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000]
-_NEWLINES = [0x0085, 0x2028, 0x2029]
-
 _TABLE: dict[int, str] = (
-    dict.fromkeys(_DELETED, "")
-    | dict.fromkeys(_SPACES, " ")
-    | dict.fromkeys(_NEWLINES, "\n")
-    | dict.fromkeys([0x2018, 0x2019, 0x201A, 0x201B], "'")
-    | dict.fromkeys([0x201C, 0x201D, 0x201E, 0x201F], '"')
-    | dict.fromkeys([0x2010, 0x2011], "-")
-    | {0x2026: "..."}
+    dict.fromkeys(NUMBERS.text.deleted, "")
+    | dict.fromkeys(NUMBERS.text.spaces, " ")
+    | dict.fromkeys(NUMBERS.text.line_ends, "\n")
+    | dict.fromkeys(NUMBERS.text.single_quotes, "'")
+    | dict.fromkeys(NUMBERS.text.double_quotes, '"')
+    | dict.fromkeys(NUMBERS.text.hyphens, "-")
+    | dict.fromkeys(NUMBERS.text.ellipses, "...")
 )
 
 
-DELETED = "".join(map(chr, _DELETED))
+DELETED = "".join(map(chr, NUMBERS.text.deleted))
 """The characters that the table deletes."""
 
-WHITE_SPACE = " \t\n\v\f\r"
+WHITE_SPACE = "".join(map(chr, NUMBERS.text.white_space))
 """All white space that the table does not replace."""
 
 

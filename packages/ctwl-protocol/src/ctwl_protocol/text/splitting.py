@@ -7,17 +7,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from ..errors import ProxyMalformed
+from ..numbers import NUMBERS
 
 __all__ = ["DIGITS_ALONE", "ONE_PIECE", "SPLITS", "SplittingRule", "build_bpe", "find_rule"]
 
 SplittingRule: TypeAlias = Literal["gpt2", "digits-gpt2"]
 
-_GPT2_SPLIT = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
-
-DIGITS_ALONE = r"\p{N}"
+DIGITS_ALONE = NUMBERS.splitting.digit
 """The pattern of rules that make each digit a piece of its own."""
 
-SPLITS: dict[SplittingRule, tuple[str, ...]] = {"gpt2": (_GPT2_SPLIT,), "digits-gpt2": (DIGITS_ALONE, _GPT2_SPLIT)}
+SPLITS: dict[SplittingRule, tuple[str, ...]] = {
+    "gpt2": (NUMBERS.splitting.gpt2,),
+    "digits-gpt2": (DIGITS_ALONE, NUMBERS.splitting.gpt2),
+}
 """Splitting rules by name: patterns, applied one after the other. Each match becomes a piece of its own."""
 
 ONE_PIECE = re.compile(r" ?(?:[A-Za-z]+|[!-&(-/:-@\[-`{-~]+)")

@@ -1,16 +1,19 @@
 """ECMAScript modules as one classic script, which pages from a file may run too.
 
-The modules are this project's own, so a few forms are enough: named imports and exports, each at the start of a line.
+The modules are this project's own, so a few forms are enough: named imports and exports, each at the start of a line,
+and JSON under one name.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 __all__ = ["bundle"]
 
 _IMPORT = re.compile(r'^(import|export) \{([^}]*)\} from "(\./|\.\./)([\w./-]+\.js)";\n', re.M)
+_JSON = re.compile(r'^import (\w+) from "(\./[\w./-]+\.json)" with \{ type: "json" \};\n', re.M)
 _DECLARED = re.compile(r"^export (?:async )?(?:const|function\*?|class) (?:(\w+)|\[([\w, ]+)\])", re.M)
 _LISTED = re.compile(r"^export \{([^}]*)\};\n", re.M)
 _COMMENT = re.compile(r"^[ \t]*(?:/\*\*.*?\*/|//[^\n]*)\n", re.M | re.S)
@@ -48,7 +51,10 @@ def _add(path: Path, done: dict[Path, str]) -> str:
         exports.extend(f"{outer}: {inner}" for inner, outer in map(_renamed, found[1].split(",")))
         return ""
 
-    text = _LISTED.sub(listed, _IMPORT.sub(imported, text))
+    def data(found: re.Match[str]) -> str:
+        return f"const {found[1]} = {json.dumps(json.loads((path.parent / found[2]).read_bytes()))};\n"
+
+    text = _LISTED.sub(listed, _IMPORT.sub(imported, _JSON.sub(data, text)))
     for one, several in _DECLARED.findall(text):
         exports += [each.strip() for each in (one or several).split(",")]
     text = re.sub(r"^export (?=async |const |function|class )", "", text, flags=re.M)

@@ -23,7 +23,7 @@ _EVIDENCE = Histogram(
     ["strategy"],
     buckets=(0.5, 7, 14, 20, 30, 50, 100, 200, 500),
 )
-"""At the decoder's default level a text of 14 bits or more is found."""
+"""14 bits are the first whole number that the decoder's default level asks for."""
 
 
 def count(strategy: Strategy, unmarked: Sequence[str | None]) -> None:

@@ -1,0 +1,228 @@
+"""The numbers that several languages share, each with its section and its reason: ``spec/numbers.json``, read once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from importlib import resources
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
+
+__all__ = ["NUMBERS", "Numbers", "read"]
+
+
+def _code_points(ranges: object) -> tuple[int, ...]:
+    """The code points of ranges such as ``AD 200E-200F``, ascending as they are named."""
+    bounds = [[int(bound, 16) for bound in each.split("-")] for each in str(ranges).split()]
+    return tuple(point for each in bounds for point in range(each[0], each[-1] + 1))
+
+
+CodePoints = Annotated[tuple[int, ...], BeforeValidator(_code_points)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class _Number(_Strict):
+    """A number as the file has it: ``why`` names a reason, or the experiment that it was chosen by."""
+
+    value: Any
+    section: Annotated[str, Field(pattern=r"^\d+(\.\d+)?$")]
+    why: Annotated[str, Field(min_length=1)]
+
+
+class Text(_Strict):
+    """Normalization ``ctwl-n1`` (spec section 5.1)."""
+
+    deleted: CodePoints
+    spaces: CodePoints
+    line_ends: CodePoints
+    single_quotes: CodePoints
+    double_quotes: CodePoints
+    hyphens: CodePoints
+    ellipses: CodePoints
+    white_space: CodePoints
+    marks_in_a_row: int
+
+
+class Splitting(_Strict):
+    """Patterns of splitting rules (spec section 5.2)."""
+
+    digit: str
+    gpt2: str
+
+
+class Blocks(_Strict):
+    """Blocks, in tokens (spec section 5.5)."""
+
+    length: int
+    overlap: int
+
+
+class Rivals(_Strict):
+    """Rivals (spec section 7.4)."""
+
+    share: int
+
+
+class LayoutRow(_Strict):
+    """A layout: its number, its name, and the fields that follow the beacon's, with their bits."""
+
+    number: int
+    name: str
+    fields: tuple[tuple[str, int], ...]
+
+
+class Records(_Strict):
+    """Codes and records (spec sections 9.1 to 9.4)."""
+
+    beacon: Mapping[str, int]
+    codes: int
+    layouts: tuple[LayoutRow, ...]
+    registered: tuple[int, int]
+    slot_tail: int
+
+
+class Documents(_Strict):
+    """Bounds of documents (spec section 4.1)."""
+
+    bytes: int
+    depth: int
+
+
+class Registry(_Strict):
+    """Bounds of the registry's documents (spec section 9.6)."""
+
+    bytes: int
+    envelope_bytes: int
+    root_bytes: int
+    end_of_time: int
+    entries: int
+    keys: int
+    signatures: int
+    test_keys: int
+    name: int
+    marks: int
+    address: int
+    models: int
+    epochs: int
+    fields: tuple[int, int]
+
+
+class Scores(_Strict):
+    """The scores of a language model (spec section 10.1)."""
+
+    nat: int
+    unmarked: float
+    ramp: tuple[float, float]
+
+
+class Light(_Strict):
+    """The light scores (spec section 10.5)."""
+
+    step_bits: int
+    doublings: int
+    ramp: float
+    likelier: float
+    halving: float
+
+
+class Search(_Strict):
+    """What is searched, and how the tests divide the level (spec sections 10 and 10.2)."""
+
+    level: float
+    characters: int
+    tokens: int
+    score_shares: Mapping[str, float]
+    light_shares: Mapping[str, float]
+    registered_share: float
+    one_code: float
+    record_tests: int
+    whole: float
+    window_lengths: tuple[int, ...]
+    window_part: float
+    window_step: float
+    positions_per_code: int
+    repeat_distance: int
+    evaluated: int
+    standard_scores: Mapping[str, float]
+    many_contexts: int
+    bits_per_rank: int
+
+
+class Spans(_Strict):
+    """Spans (spec section 10.3)."""
+
+    fall: int
+    taken: int
+
+
+class Reading(_Strict):
+    """Which windows are read as records, and how (spec section 10.4)."""
+
+    beacons: int
+    hypotheses: int
+    clear: float
+    confirmed: float
+    promising: float
+    short: int
+    possible: float
+    windows: int
+    much_clearer: float
+    likely: int
+    combination_bits: int
+    nowhere: int
+
+
+class Null(_Strict):
+    """The null (spec section 12)."""
+
+    floor: float
+    steepest: float
+
+
+class Variants(_Strict):
+    """The second variant of a text (spec section 10, step 1)."""
+
+    widest: int
+    mostly_full: float
+    capitals: float
+    fewest_words: int
+    longest_tag: int
+    ligatures: CodePoints
+    joiners: CodePoints
+
+
+class Numbers(_Strict):
+    """The values of all numbers, by what they are about."""
+
+    text: Text
+    splitting: Splitting
+    blocks: Blocks
+    rivals: Rivals
+    records: Records
+    documents: Documents
+    registry: Registry
+    scores: Scores
+    light: Light
+    search: Search
+    spans: Spans
+    reading: Reading
+    null: Null
+    variants: Variants
+
+
+def read(content: bytes) -> Numbers:
+    """The values of a file of numbers.
+
+    Raises:
+        pydantic.ValidationError: a number is missing, unknown or of another kind, or lacks its section or its reason.
+    """
+    groups = TypeAdapter(dict[str, dict[str, _Number]]).validate_json(content)
+    values = {name: {each: number.value for each, number in group.items()} for name, group in groups.items()}
+    return Numbers.model_validate_json(json.dumps(values))
+
+
+NUMBERS = read((resources.files("ctwl_protocol") / "numbers.json").read_bytes())

@@ -1,0 +1,239 @@
+"""`numbers.json` is the one home of its numbers: the specification's words say the same, and no code says it again."""
+
+import json
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from ctwl_protocol import numbers
+
+ROOT = Path(__file__).parents[2]
+FILE = ROOT / "spec" / "numbers.json"
+GROUPS: dict[str, dict[str, dict[str, Any]]] = json.loads(FILE.read_text(encoding="utf-8"))
+EVERY = {f"{group}.{name}": number for group, named in GROUPS.items() for name, number in named.items()}
+HEADING = re.compile(r"^#{2,3} (\d+(?:\.\d+)?)\.? ", re.M)
+IN_WORDS = {2: "two", 6: "six", 8: "eight", 4: "four", 0.5: "half", 0.25: "a quarter", 0.75: "three quarters",
+            0.001: "a thousandth", 0.2: "a fifth", 1 / 8: "an eighth"}  # fmt: skip
+ESCAPES = {9: "\\t", 10: "\\n", 11: "\\v", 12: "\\f", 13: "\\r"}
+
+
+def sections() -> dict[str, str]:
+    """The text of each section, each run of white space as one space."""
+    found = {}
+    for path in (ROOT / "spec").glob("*.md"):
+        _, *cut = HEADING.split(path.read_text(encoding="utf-8"))
+        found |= {number: " ".join(text.split()) for number, text in zip(cut[::2], cut[1::2], strict=True)}
+    return found
+
+
+def value(name: str) -> Any:
+    return EVERY[name]["value"]
+
+
+def factor(share: float) -> str:
+    """What a p-value is multiplied by for a share of the level."""
+    return {4 / 3: "4/3", 4.0: "4", 2.0: "2"}[1 / share]
+
+
+def short(number: float) -> str:
+    return f"{number:g}".replace("e-0", "e-")
+
+
+def power_of_ten(number: float) -> str:
+    return f"{number:.0e}".replace("e-0", "e-")
+
+
+def points(name: str) -> list[str]:
+    return [f"0x{point:X}" for point in getattr(numbers.NUMBERS.text, name.partition(".")[2])]
+
+
+def unicode_ranges(ranges: str) -> list[str]:
+    return [" to ".join(f"U+{int(bound, 16):04X}" for bound in each.split("-")) for each in ranges.split()]
+
+
+def said() -> dict[str, list[str]]:
+    """What the section of a number says of it."""
+    fall, nat, marks = value("spans.fall"), value("scores.nat"), value("text.marks_in_a_row")
+    *lengths, longest = value("search.window_lengths")
+    bits, doublings = value("light.step_bits"), value("light.doublings")
+    provider, version, nonce = value("records.beacon").values()
+    first, last = value("records.registered")
+    always, root = value("scores.ramp")
+    unmarked, ramp = value("scores.unmarked"), value("light.ramp")
+    white = "".join(ESCAPES.get(point, chr(point)) for point in numbers.NUMBERS.text.white_space)
+    return {
+        "text.deleted": [f'DELETED = numbers("{value("text.deleted")}")'],
+        "text.spaces": [f'SPACES = numbers("{value("text.spaces")}")'],
+        "text.line_ends": [f'{point}: "\\n"' for point in points("text.line_ends")],
+        "text.single_quotes": [f'numbers("{value("text.single_quotes")}"), "\'")'],
+        "text.double_quotes": [f'numbers("{value("text.double_quotes")}"), \'"\')'],
+        "text.hyphens": [f'{point}: "-"' for point in points("text.hyphens")],
+        "text.ellipses": [f'{point}: "..."' for point in points("text.ellipses")],
+        "text.white_space": [f'.strip("{white}")'],
+        "text.marks_in_a_row": [f"more than {marks} characters in a row", f'"m" * {marks + 1} in marks'],
+        "splitting.digit": [f"- `digits-gpt2`: `{value('splitting.digit')}`, then the pattern of `gpt2`"],
+        "splitting.gpt2": [f"- `gpt2`: `{value('splitting.gpt2')}`"],
+        "blocks.length": ["places={0}):", "min({0}, places + 1)"],
+        "blocks.overlap": ["min({0}, length // 2)"],
+        "rivals.share": ["at least a {0}th of the total", "weight * {0} >= total"],
+        "records.beacon": [
+            f"A code of {provider + version + nonce} bits is `provider * 2^{version + nonce} + version * 2^{nonce} + "
+            f"nonce`: provider 0 to {2**provider - 1}, model version 0 to {2**version - 1}, nonce 0 to {2**nonce - 1}."
+        ],
+        "records.codes": ["`n` = 1 to {0} codes"],
+        "records.registered": [f"{first} to {last} to the registry"],
+        "records.slot_tail": ["the last `min({0}, L_prefix)` tokens"],
+        "documents.bytes": ["at most {0:,} bytes"],
+        "documents.depth": ["At most {0} arrays and maps lie within one another"],
+        "registry.bytes": ["**Registry.** At most {0:,} bytes"],
+        "registry.envelope_bytes": ["An envelope has at most {0:,} bytes"],
+        "registry.root_bytes": ["**Root.** At most {0:,} bytes"],
+        "registry.end_of_time": ["Unix seconds below {0:,}"],
+        "registry.entries": ["`entries`, at most {0:,}"],
+        "registry.keys": ["`keys`, 1 to {0}, distinct"],
+        "registry.signatures": ["at most {0} maps of `key`"],
+        "registry.test_keys": [f"one byte from 0 to {value('registry.test_keys') - 1}"],
+        "registry.name": ["**Names** have 1 to {0} `characters`"],
+        "registry.marks": [f"{IN_WORDS[value('registry.marks')]} in a row at most"],
+        "registry.address": ["has at most {0} characters"],
+        "registry.models": [f"maps of `version` 0 to {value('registry.models') - 1}, each once"],
+        "registry.epochs": ["`epochs`: at most {0} maps"],
+        "registry.fields": ["`fields`: {0[0]} to {0[1]} pairs"],
+        "scores.nat": [f"A unit is {IN_WORDS[1 / nat]} of a nat", f"math.floor({nat} * math.log("],
+        "scores.unmarked": [f"{1 - unmarked:g} * row[v] + {unmarked:g}", f"{IN_WORDS[unmarked]} is unmarked"],
+        "scores.ramp": [f"ramp = {always:g} + {root:g} * math.sqrt(sum("],
+        "light.step_bits": [f"and `k / {2**bits}` for `k` = 1 to {2**bits}", f"{2**bits + doublings} intervals"],
+        "light.doublings": [f"`2^-k` for `k` = {bits + doublings} to {bits + 1}", f"k = 0 to {bits + doublings - 1}"],
+        "light.ramp": [f"clip((sigma + 1/{1 / ramp:g} - u) * {1 / ramp:g}/2, 0, 1)"],
+        "light.likelier": [f"likelier = {value('light.likelier') * 4:g}/4 - (bits(vocabulary)"],
+        "light.halving": [f"- bits(v)) / {1 / value('light.halving'):g},"],
+        "search.level": [f"beacons at `alpha` = {power_of_ten(value('search.level'))} in 99 of 100 texts"],
+        "search.score_shares": [
+            f"{factor(share)} for each of two (`half` and `race`" for share in value("search.score_shares").values()
+        ],
+        "search.light_shares": [f"or `{'` and `'.join(value('search.light_shares'))}`)"],
+        "search.registered_share": [f"twice, each with {IN_WORDS[value('search.registered_share')]} of the level"],
+        "search.one_code": [
+            f"Else {factor(value('search.one_code'))} for `n` = 1, and "
+            f"{IN_WORDS[1 / (1 - value('search.one_code'))]} times the number of others for each other"
+        ],
+        "search.record_tests": ["1 for `n` = 1, else {0}"],
+        "search.whole": [
+            f"{factor(value('search.whole'))} for the whole text, {factor(1 - value('search.whole'))} for windows"
+        ],
+        "search.window_lengths": [
+            f"The windows have the sizes {', '.join(map(str, lengths))} and {longest},",
+            f"at most {longest} positions",
+        ],
+        "search.window_part": [f"at most {IN_WORDS[value('search.window_part')]} of the positions"],
+        "search.window_step": [f"every multiple of {IN_WORDS[value('search.window_step')]} of their size"],
+        "search.positions_per_code": ["at least `{0} n`"],
+        "search.repeat_distance": ["a pair counts again after {0} positions"],
+        "search.many_contexts": ["at least {0} distinct contexts"],
+        "spans.fall": [
+            f"falls by at most {fall * nat} units ({fall} nats) inside",
+            f"one more of {-fall * nat - 1}:",
+            f"peak - sum > {fall * nat}:",
+        ],
+        "spans.taken": [f"-10^{math.log10(-value('spans.taken')):g} inside a span"],
+        "reading.beacons": [f"for the {IN_WORDS[value('reading.beacons')]} best codes of slot 0"],
+        "reading.hypotheses": [f"{IN_WORDS[value('reading.hypotheses')]} pairs of nonce and layout at most"],
+        "reading.clear": ["the behind of the one kept is below {0}"],
+        "reading.confirmed": ["or behind is at most {0}"],
+        "reading.promising": ["those below {0} in slot 0"],
+        "reading.short": ["a whole text of at most {0} positions"],
+        "reading.possible": [f"{value('reading.short')} positions below {{0}}, that by its best beacon alone"],
+        "reading.windows": [f"reads {IN_WORDS[value('reading.windows')]} windows as records at most"],
+        "reading.much_clearer": [f"has at most {IN_WORDS[value('reading.much_clearer')]} of its p-value"],
+        "reading.likely": ["combines the {0} best codes of all slots but one"],
+        "null.floor": ["below {0}, state {0}", "max(K * tail, {0})"],
+        "variants.ligatures": [f"ligatures ({', '.join(unicode_ranges(value('variants.ligatures')))}) as letters"],
+        "variants.joiners": unicode_ranges(value("variants.joiners")),
+    }
+
+
+CHOICES = """search.characters search.tokens search.evaluated search.standard_scores search.bits_per_rank
+reading.combination_bits reading.nowhere null.steepest variants.widest variants.mostly_full variants.capitals
+variants.fewest_words variants.longest_tag"""
+"""What the reference chooses, and the specification does not say."""
+
+
+@pytest.mark.parametrize("name", said())
+def test_the_section_of_a_number_states_it(name: str) -> None:
+    number = EVERY[name]["value"]
+    given = short(number) if isinstance(number, float) else number
+    for phrase in said()[name]:
+        words = phrase.format(given) if "{0" in phrase else phrase
+        assert words in sections()[EVERY[name]["section"]], words
+
+
+def test_every_number_is_stated_or_the_references_choice() -> None:
+    by_table = {"records.layouts"}
+    assert said().keys() | set(CHOICES.split()) | by_table == EVERY.keys()
+    assert not said().keys() & set(CHOICES.split())
+
+
+def test_the_layouts_are_the_ones_in_the_table() -> None:
+    text = sections()["9.2"]
+    for row in value("records.layouts"):
+        assert f"`{row['name']}`" in text
+        if row["name"].startswith("relay"):
+            hops = range(1, int(row["name"][-1]))
+            beacon = value("records.beacon").items()
+            assert row["fields"] == [[f"{name}_{hop}", bits] for hop in hops for name, bits in beacon]
+        else:
+            fields = ", ".join(f"`{name}` {bits}" for name, bits in row["fields"]) or "none"
+            assert f"| {row['number']} | `{row['name']}` | {fields}" in text
+
+
+def test_every_number_has_a_section_and_a_reason() -> None:
+    known, files = sections(), re.compile(r"evaluation/[\w/]+\.py")
+    for name, number in EVERY.items():
+        assert number.keys() == {"value", "section", "why"}, name
+        assert number["section"] in known, name
+        assert number["why"].endswith(".") and 20 <= len(number["why"]) <= 240, name
+        assert all((ROOT / file).exists() for file in files.findall(number["why"])), name
+
+
+def test_a_number_that_nobody_asked_for_or_of_another_kind_is_refused() -> None:
+    for group, name, number in (("blocks", "depth", 1), ("blocks", "length", "1024"), ("search", "level", True)):
+        changed = json.loads(FILE.read_bytes())
+        changed[group][name] = {"value": number, "section": "5.5", "why": "It is tried here."}
+        with pytest.raises(ValidationError):
+            numbers.read(json.dumps(changed).encode())
+
+
+CODE = ("packages/*/src/**/*.py", "packages/ctwl-web/src/*.js", "packages/ctwl-web/page/*.js",
+        "conformance-tests/src/**/*.py", "conformance-tests/independent/**/*.js")  # fmt: skip
+NOT_LEVELS = {"kernels.py": 1}  # from where on a series is exact enough
+
+
+def test_the_level_stands_in_no_code() -> None:
+    literal = re.compile(r"(?<![\w.])(?:1e-0?4|0\.0001|1 / 10_?000|-13\.2\d*|-14\.0)(?![\w.])")
+    found = {}
+    for path in (path for pattern in CODE for path in ROOT.glob(pattern) if "test" not in path.parts):
+        count = len(literal.findall(path.read_text(encoding="utf-8")))
+        if count != NOT_LEVELS.get(path.name, 0):
+            found[str(path.relative_to(ROOT))] = count
+    assert found == {}
+
+
+LEVEL = numbers.NUMBERS.search.level
+PAGES = {
+    "docs/how-it-works.md": f"If the result is at most {LEVEL:g}, the decoder",
+    "docs/readers/index.md": f"It counts if it is at most {LEVEL:g}.",
+    "docs/compliance.md": f"if the p-value is at most {LEVEL:g}.",
+    "docs/providers/plan.md": f"the decoder finds at p <= {power_of_ten(LEVEL)}",
+    "docs/providers/monitoring.md": f"{math.ceil(-math.log2(LEVEL))} bits or more are expected to be found",
+    "packages/ctwl-decoder/README.md": f"at most `alpha` ({power_of_ten(LEVEL)})",
+    "conformance-tests/README.md": f"finds its code at `alpha` = {LEVEL:g}.",
+}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_states_the_level_of_the_file(page: str) -> None:
+    assert PAGES[page] in " ".join((ROOT / page).read_text(encoding="utf-8").split())
