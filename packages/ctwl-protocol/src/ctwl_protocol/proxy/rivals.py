@@ -12,7 +12,7 @@ __all__ = ["SHARE", "Rivals"]
 
 SHARE = 256
 """A rival has at least the total weight over this, so a place has at most so many (chosen by hand: more of them
-cost time; ``evaluation/reading/answers.py`` measures what is found with these)."""
+cost time; ``evaluation/reading/constants.py`` says what more or fewer of them find)."""
 
 
 @dataclass(frozen=True)
