@@ -138,7 +138,8 @@ def units(
         row /= row.mean(axis=0)
     ratio = (1 - constants.unmarked) * row + constants.unmarked
     nats = np.log(ratio[:, shown] / (rest + ratio @ mass))
-    return np.clip(np.floor(NAT * nats + 0.5), -127, 127).astype(np.int8)
+    found: NDArray[np.int8] = np.clip(np.floor(NAT * nats + 0.5), -127, 127).astype(np.int8)
+    return found
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from ctwl_decoder.statistics.scores import Score, position_scores
 from ctwl_protocol import hashing
@@ -9,12 +10,13 @@ from ctwl_protocol.proxy.rivals import Rivals
 from evaluation.reading.constants import GRID, Constants, Place, units
 
 TOTAL = 1 << 24
-SEEDS = hashing.permutation_seeds((np.uint32(7), np.uint32(8)), 100)
+SEEDS = hashing.permutation_seeds((7, 8), 100)
 
 
-def weights(rng: np.random.Generator) -> np.ndarray:
-    mass = rng.permutation(rng.gamma(0.05, size=2000) + 1e-9)
-    return np.floor(mass / mass.sum() * TOTAL).astype(np.uint32)
+def weights(rng: np.random.Generator) -> NDArray[np.uint32]:
+    mass = rng.gamma(0.05, size=2000) + 1e-9
+    found: NDArray[np.uint32] = np.floor(mass / mass.sum() * TOTAL).astype(np.uint32)
+    return found
 
 
 @pytest.mark.parametrize("score", [Score.HALF, Score.RACE])
