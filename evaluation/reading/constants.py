@@ -199,7 +199,7 @@ def evidence(options: Options, weigher: Weigher, strategy: str) -> Iterator[Evid
 
 @experiment(
     quick={"texts": 2, "tokens": 60, "models": OWN},
-    texts=32, tokens=120, models=f"{OWN},qwen2.5-coder-0.5b", seed=1000, batch=32,
+    texts=48, tokens=120, models=f"{OWN},qwen2.5-coder-0.5b", seed=1000, batch=32,
 )  # fmt: skip
 def main(options: Options) -> Result:
     """Run the experiment; ``models`` are names or folders, with commas between."""
