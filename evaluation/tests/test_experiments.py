@@ -55,7 +55,20 @@ def test_a_result_says_how_it_came_about(tmp_path: Path, capsys: pytest.CaptureF
 @pytest.mark.slow
 @pytest.mark.pages
 @pytest.mark.parametrize(
-    "name", ["asked", "recovery", "gumbel", "preservation", "false_positives", "pasted", "bench", "defaults"]
+    "name",
+    [
+        "asked",
+        "recovery",
+        "gumbel",
+        "preservation",
+        "false_positives",
+        "pasted",
+        "bench",
+        "defaults",
+        "foretold",
+        "constants",
+        "prefixes",
+    ],
 )
 def test_an_experiment_runs(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -9,7 +9,7 @@ import pytest
 
 from evaluation.__main__ import QUESTIONS
 from evaluation.plots import draw_all
-from evaluation.report import PAGES, filled, rendered
+from evaluation.report import FITTING, PAGES, filled, fitting_beacons, rendered
 from evaluation.shared.experiment import ROOT
 
 
@@ -71,6 +71,22 @@ def test_kinds_are_counted_and_those_with_small_p_values_named(tmp_path: Path) -
     assert "| 0.001 | 1.2 | 12; 12 | 3; 3 | 1; 1 |" in filled("kinds", tmp_path)
     section = filled("results-reading", tmp_path)
     assert "| whole numbers | 742:6; 12 of 12; 3 | 742:6; 12 of 12; 3 |" in section and "letters" not in section
+
+
+def test_the_registry_warns_of_the_beacons_that_were_measured(tmp_path: Path) -> None:
+    assert FITTING.read_text(encoding="utf-8") == fitting_beacons()
+
+    def way(beacon: list[int], *p: float) -> dict[str, object]:
+        return {"beacon": beacon, "next worst": [[7, 10], [7, 9]], "p": p}
+
+    rows = [
+        {"kind": "sums", "light": way([742, 6], 1e-4, 0.5, 0.5, 0.5), "whole": way([3, 0], 0.02, 1, 1, 1)},
+        {"kind": "DNA", "light": way([9, 1], *[0.001] * 4), "whole": way([7, 10], *[0.001] * 4)},
+    ]
+    (tmp_path / "kinds.json").write_text(json.dumps({"rows": rows}))
+    found = json.loads(fitting_beacons(tmp_path))
+    assert list(found) == ["7:9", "7:10", "9:1", "742:6"]
+    assert found["7:10"] == ["sums", "DNA"] and found["742:6"] == ["sums"]
 
 
 def test_every_experiment_that_a_file_cites_is_there() -> None:

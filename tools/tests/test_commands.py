@@ -42,7 +42,9 @@ ELSEWHERE = {
 CHANGES_A_CHECKOUT = r"git (diff|tag|push)|sed -i|\.venv/bin/pre-commit install|export CTWL_|npm "
 """Steps of a maintainer that publish or install something; and a line that only sets a variable."""
 
-PROGRAMS = r"(ctwl-\w+|make|pip|python|pytest|node|npm|vllm|curl|git|sed|export|if|\.venv/bin/\S+|CTWL_\w+=\S+ node) "
+PROGRAMS = (
+    r"(ctwl-\w+|make|pip|python|pytest|node|npm|vllm|curl|git|sed|printf|export|if|\.venv/bin/\S+|CTWL_\w+=\S+ node) "
+)
 
 PORT = "8765"
 """The port that the pages name; a free one is taken in its place."""

@@ -12,15 +12,15 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from ...command import closed_output_is_fine
+from ...command import closed_output_is_fine, note
 from ...errors import CTWLError, FileUnwritable, RegistryError
 from ...files import write_atomically
 from .. import store, workflow
-from ..documents import REGISTRY, ROOT, Role, Root
+from ..documents import REGISTRY, ROOT, Registry, Role, Root
 from ..envelope import Envelope
 from ..keys import public_bytes, read_key, write_key
 from ..workflow import Trusted
-from . import display, drafts
+from . import display, drafts, fitting
 
 __all__ = ["ROOT_FILE", "Action"]
 
@@ -55,9 +55,16 @@ def init(arguments: argparse.Namespace) -> None:
 
 
 def add(arguments: argparse.Namespace) -> None:
-    """Append an entry, or a model or an epoch of a provider; the arguments are named as its fields."""
+    """Append an entry, or a model or an epoch of a provider; the arguments are named as its fields.
+
+    The warning of :mod:`.fitting` goes to standard error; the entry is added all the same.
+    """
     fields = {name: value for name, value in vars(arguments).items() if name not in ("action", "days", "file")}
-    _revise(arguments, partial(drafts.add, **fields))
+    registry = Registry.from_bytes(_revise(arguments, partial(drafts.add, **fields)).payload)
+    if arguments.kind in ("provider", "model"):
+        said = fitting.warning(registry, arguments.code, fields.get("version"))
+        if said is not None:
+            note(f"ctwl-registry: warning: {said}")
 
 
 def contact(arguments: argparse.Namespace) -> None:
@@ -201,9 +208,10 @@ def _write(path: Path, envelope: Envelope) -> None:
     print(f"{path}: {display.summary(envelope)}, to be signed")
 
 
-def _revise(arguments: argparse.Namespace, change: drafts.Change | None) -> None:
-    envelope = _read(arguments.file, REGISTRY)
-    _write(arguments.file, drafts.revise(envelope, change, now=_now(), days=arguments.days))
+def _revise(arguments: argparse.Namespace, change: drafts.Change | None) -> Envelope:
+    draft = drafts.revise(_read(arguments.file, REGISTRY), change, now=_now(), days=arguments.days)
+    _write(arguments.file, draft)
+    return draft
 
 
 def _contents(paths: Sequence[Path]) -> list[tuple[Path, bytes]]:
