@@ -190,6 +190,13 @@ def test_a_file_that_is_no_log_is_an_error(
     assert "ctwl-encode audit: option-out-of-range: " in capsys.readouterr().err
 
 
+def test_a_pipe_where_a_log_belongs_is_an_error_and_no_hang(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path, said in ((tmp_path / "pipe", "it is a pipe or a device"), (tmp_path, "Is a directory")):
+        assert main(["audit", str(path)]) == 2
+        assert f"cannot read {path}: {said}" in capsys.readouterr().err
+
+
 VALUES = st.none() | st.integers() | st.floats() | st.text(max_size=5) | st.lists(st.integers(), max_size=2)
 
 
