@@ -109,6 +109,23 @@ def test_a_line_that_was_cut_off_spoils_no_other(tmp_path: Path) -> None:
     assert log.read_bytes() == b'{"process": "a", "li\n{"process": "b"}\n'
 
 
+def test_a_log_that_is_cut_to_nothing_while_a_line_is_written_loses_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As logrotate does it with ``copytruncate``: here after the size was looked up."""
+    log, found = tmp_path / "log", os.fstat
+
+    def cut(descriptor: int) -> os.stat_result:
+        before = found(descriptor)
+        os.truncate(log, 0)
+        return before
+
+    append(str(log), b'{"process": "a"}\n')
+    monkeypatch.setattr(os, "fstat", cut)
+    append(str(log), b'{"process": "b"}\n')
+    assert log.read_bytes().strip() == b'{"process": "b"}'
+
+
 def test_a_log_that_cannot_be_written_is_refused_at_once_and_later_stops_no_text(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
