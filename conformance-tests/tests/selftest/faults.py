@@ -77,6 +77,24 @@ def without_byte_173(build: Any) -> Any:
     )
 
 
+def rebuilt(change: Callable[[Any, Any], None]) -> Mapping[str, Change]:
+    """Another tokenizer, in view of the vocabulary."""
+
+    def built(tokenizer: Any, vocabulary: Any, *_: Any) -> Any:
+        change(tokenizer, vocabulary)
+        return tokenizer
+
+    return {"p.text.splitting:build_bpe": after(built)}
+
+
+def with_special_tokens(tokenizer: Any, vocabulary: Any) -> None:
+    tokenizer.add_special_tokens([token for token in vocabulary if re.fullmatch(r"<\|.*\|>", token)])
+
+
+def with_whole_words(tokenizer: Any, _: Any) -> None:
+    tokenizer.model.ignore_merges = True
+
+
 TEXTS = (
     Fault("normalizes-nothing", "normalization", {"p.text.normalization:normalize": instead(lambda text: text)}),
     Fault("starters-never-compose", "normalization/starters-that-compose", nfc(starters_apart)),
@@ -98,6 +116,10 @@ TEXTS = (
           split_by((r"\s", r"[\s\x1c-\x1f]"), (r"\S", r"[\S&&[^\x1c-\x1f]]"))),
     Fault("byte-173-as-itself", "tokenizer/byte-173* tokenizer/each-byte*",
           {"p.text.splitting:build_bpe": without_byte_173}),
+    Fault("contractions-in-any-case", "tokenizer/contractions-in-capitals*",
+          split_by(("'s|'t|'re|'ve|'m|'ll|'d", "(?i:'s|'t|'re|'ve|'m|'ll|'d)"))),
+    Fault("special-tokens", "tokenizer/a-special-token*", rebuilt(with_special_tokens)),
+    Fault("whole-words-first", "tokenizer/a-word-of-the-vocabulary*", rebuilt(with_whole_words)),
     Fault("digits-last", "tokenizer/spaces-before-a-number-digits-gpt2",
           {"p.text.splitting:SPLITS": lambda rules: {rule: rules[rule][::-1] for rule in rules}}),
     Fault("window-off-by-one", "positions", {"p.text.positions:positions": after(
@@ -114,6 +136,11 @@ def fmix32(words: Any) -> Any:
     words = (words ^ (words >> np.uint32(16))) * np.uint32(0x85EBCA6D)
     words = (words ^ (words >> np.uint32(13))) * np.uint32(0xC2B2AE35)
     return words ^ (words >> np.uint32(16))
+
+
+def in_order(key: Callable[[str], Any]) -> Mapping[str, Change]:
+    """Another order of the keys of maps."""
+    return {"p.canonical:sorted": instead(lambda keys, **_: sorted(keys, key=key))}
 
 
 def from_colour_0(f: Any) -> Any:
@@ -149,12 +176,19 @@ EXACT = (
     Fault("fields-reversed", "record", {"p.records.layouts:Layout.pack": after(lambda codes, *_: codes[::-1])}),
     Fault("accepts-duplicate-keys", "canonical",
           {"p.canonical:decode": instead(lambda data, **_: msgpack.unpackb(data))}),
+    Fault("keys-by-length", "canonical/a-longer-key* canonical/keys-in-the-order-of-their-lengths",
+          in_order(lambda key: (len(key), key))),
+    Fault("keys-by-units-of-16-bits", "canonical/keys-beyond*", in_order(lambda key: key.encode("utf-16-be"))),
     Fault("non-canonical-output", "canonical", {"p.canonical:_checked": instead(lambda value, depth: value)}),
     Fault("ignores-expiry", "registry-update", {"p.registry.documents:Registry.expired": instead(lambda *_: False)},
           role="registry-client"),
     Fault("accepts-old-versions", "registry-update",
           {"p.registry.workflow:_check_version": lambda f: lambda *both, key_removed: f(*both, key_removed=True)},
           role="registry-client"),
+    Fault("looks-of-composed-letters", "registry/an-accented-cyrillic-letter*",
+          {"p.registry.spelling:normalize": instead(lambda _, text: text)}, role="registry-client"),
+    Fault("names-of-both-directions", "registry/letters-of-both-directions*",
+          {"p.registry.spelling:_LEFTWARD": instead(re.compile("(?!)"))}, role="registry-client"),
     Fault("any-signature", "registry-update", {"p.registry.envelope:Envelope.verify": one_signature},
           role="registry-client"),
     Fault("forgets-entries", "registry-update", {"p.registry.workflow:check_append_only": instead(lambda *_: None)},

@@ -73,7 +73,7 @@ def llama(server: Server, policy: Policy, **options: Any) -> Admission:
     def check(path: str, body: dict[str, Any]) -> None:
         policy.request(asked().options, 1.0)
 
-    return Admission(server, check=check, most_bytes=1 << 20, **options)
+    return Admission(server, check=check, **options)
 
 
 def vllm(monkeypatch: pytest.MonkeyPatch, server: Server, **told: Any) -> Any:
@@ -142,16 +142,25 @@ def test_what_vllms_workers_load_first_brings_no_compiler() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+@pytest.mark.parametrize(("told", "refused"), [("none", True), ("off", False), ("any", False), (None, False)])
 def test_beam_search_which_is_not_marked_is_refused_unless_clients_may_do_without(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, told: str | None, refused: bool
 ) -> None:
-    beams = {"prompt": "The council", "use_beam_search": True}
-    statuses = []
-    for clients in ("none", "off", "any"):
-        app = vllm(monkeypatch, Server(), ctwl={"provider": 42, "profile": PROFILE, "clients": clients})
-        statuses.append(post(app, beams)[0])
-    assert statuses == [400, 200, 200]
-    assert post(vllm(monkeypatch, Server()), beams)[0] == 200
+    """Where vLLM begins it: not only a body can ask for it, but also the form of a file to be transcribed."""
+
+    class Serving:
+        def beam_search(self, *, params: object) -> str:
+            return "beams"
+
+    module = "vllm.entrypoints.generate.beam_search.online"
+    monkeypatch.setitem(sys.modules, module, SimpleNamespace(BeamSearchOnlineMixin=Serving))  # type: ignore[arg-type]
+    options = {} if told is None else {"ctwl": {"provider": 42, "profile": PROFILE, "clients": told}}
+    vllm(monkeypatch, Server(), **options)
+    if refused:
+        with pytest.raises(ValueError, match="beam search cannot be marked"):
+            Serving().beam_search(params=None)
+    else:
+        assert Serving().beam_search(params=None) == "beams"
 
 
 def test_a_key_is_asked_for_before_a_body_is_read() -> None:
@@ -162,17 +171,42 @@ def test_a_key_is_asked_for_before_a_body_is_read() -> None:
     assert post(app, {}, authorization="bearer secret")[0] == 200
 
 
-@pytest.mark.parametrize("body", [b"", b"[]", b"[" * 100_000, b"\xff", b'{"ctwl', b'{"a": NaN}'])
+@pytest.mark.parametrize("body", [b"", b"[]", b"\xff", b'{"ctwl', b'{"a": NaN}'])
 def test_bodies_that_are_no_requests_are_left_to_the_server(body: bytes) -> None:
     server = Server()
     assert post(llama(server, Policy(provider=42, profile=PROFILE)), body)[0] == 200
     assert server.bodies == [body]
 
 
-def test_a_body_that_is_too_long_is_refused() -> None:
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (b" " * ((1 << 26) + 1), "more than 67108864 bytes"),
+        (b"[" + b"1," * (1 << 18) + b"1]", "more than 262144 times one of , [ {"),
+        (b"[" * 100_000, "too deep in one another"),
+        (b'{"a": %s}' % (b"1" * 101), "more than 100 digits"),
+    ],
+    ids=["bytes", "values", "depth", "digits"],
+)
+def test_a_body_that_would_cost_too_much_is_refused(body: bytes, told: str) -> None:
     server = Server()
-    status, told = post(llama(server, Policy(provider=42, profile=PROFILE)), b" " * ((1 << 20) + 1))
-    assert status == 400 and "more than 1048576 bytes" in told and server.bodies == []
+    status, answer = post(llama(server, Policy(provider=42, profile=PROFILE)), body)
+    assert status == 400 and told in json.loads(answer)["error"]["message"] and server.bodies == []
+
+
+@pytest.mark.parametrize("kind", ["Multipart/form-data; boundary=x", "application/x-www-form-urlencoded"])
+def test_a_file_in_a_form_is_left_to_the_server(kind: str) -> None:
+    """A sound has commas by chance, and is not kept until its end has come."""
+    server = Server()
+    form = {"content-type": kind, "x-request-id": "5f3c"}
+    assert post(llama(server, Policy(provider=42, profile=PROFILE)), b",:[{" * (1 << 18), **form) == (200, "served")
+    assert server.names == ["5f3c"] and len(server.bodies[0]) == 1 << 20
+
+
+@pytest.mark.parametrize("kind", ["application/x-www-form-urlencoded+json", "application/json; a=multipart/x", ""])
+def test_what_may_be_json_is_read(kind: str) -> None:
+    app = llama(Server(), Policy(provider=42, profile=PROFILE))
+    assert post(app, {"ctwl_provider": 7}, **{"content-type": kind})[0] == 400
 
 
 def test_a_request_has_a_name_that_its_answer_may_tell() -> None:

@@ -112,6 +112,23 @@ def test_a_line_that_was_cut_off_spoils_no_other(tmp_path: Path) -> None:
     assert log.read_bytes() == b'{"process": "a", "li\n{"process": "b"}\n'
 
 
+def test_a_log_that_is_cut_to_nothing_while_a_line_is_written_loses_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As logrotate does it with ``copytruncate``: here after the size was looked up."""
+    log, found = tmp_path / "log", os.fstat
+
+    def cut(descriptor: int) -> os.stat_result:
+        before = found(descriptor)
+        os.truncate(log, 0)
+        return before
+
+    append(str(log), b'{"process": "a"}\n')
+    monkeypatch.setattr(os, "fstat", cut)
+    append(str(log), b'{"process": "b"}\n')
+    assert log.read_bytes().strip() == b'{"process": "b"}'
+
+
 def test_a_log_that_cannot_be_written_is_refused_at_once_and_later_stops_no_text(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -201,6 +218,13 @@ def test_a_file_that_is_no_log_is_an_error(
         (tmp_path / "log").write_bytes(content)
     assert main(["audit", str(tmp_path / "log")]) == 2
     assert "ctwl-encode audit: option-out-of-range: " in capsys.readouterr().err
+
+
+def test_a_pipe_where_a_log_belongs_is_an_error_and_no_hang(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path, said in ((tmp_path / "pipe", "it is a pipe or a device"), (tmp_path, "Is a directory")):
+        assert main(["audit", str(path)]) == 2
+        assert f"cannot read {path}: {said}" in capsys.readouterr().err
 
 
 VALUES = st.none() | st.integers() | st.floats() | st.text(max_size=5) | st.lists(st.integers(), max_size=2)

@@ -75,6 +75,23 @@ def test_fields_are_left_to_clients_within_bounds(
         policy(clients=clients).request(refused, 1.0)
 
 
+@pytest.mark.parametrize("field", ["codes", "nonce", "delta", "strategy", "layout"])
+def test_no_value_is_no_way_around_the_servers_record(field: str) -> None:
+    """Null codes would leave a server that has codes with a beacon of nobody."""
+    served = Policy(profile=PROFILE, codes=CODES, layout=3, clients={field: "any"})
+    with pytest.raises(OptionOutOfRange, match=f"'ctwl_{field}' has no value; leave it out"):
+        served.request({f"ctwl_{field}": None}, 1.0)
+
+
+def test_a_beacon_over_a_servers_codes_keeps_the_version_that_is_not_left_to_clients() -> None:
+    served = Policy(profile=PROFILE, codes=CODES, layout=3, clients={"provider": "any"})
+    with pytest.raises(NotLeftToClients, match="ctwl_version 0 is not left to clients"):
+        served.request({"ctwl_provider": 42}, 1.0)
+    both = Policy(profile=PROFILE, codes=CODES, layout=3, clients={"provider": "any", "version": [0]})
+    request = both.request({"ctwl_provider": 42}, 1.0)
+    assert request is not None and (request.provider, request.version, request.codes) == (42, 0, None)
+
+
 def test_a_record_of_a_clients_codes_stays_the_operators() -> None:
     """A gateway adds a user to each request; neither provider nor version changes by that."""
     gateway = policy(clients={"codes": "any", "layout": [3]})

@@ -167,6 +167,25 @@ def test_the_files_of_the_cache_follow_the_umask(shared: Path, monkeypatch: pyte
     assert folder.stat().st_mode & 0o777 == 0o777 & ~umask
 
 
+def test_the_files_of_the_cache_belong_to_the_group_of_the_folder(
+    shared: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As docs/install.md makes the folder; with a umask of 2, the whole group may fill it."""
+    group = next((each for each in os.getgroups() if each != os.getegid()), 12345)
+    try:
+        os.chown(shared, -1, group)
+        shared.chmod(0o2775)
+    except OSError:
+        pytest.skip("this user belongs to one group")
+    if shared.stat().st_mode & 0o7777 != 0o2775:
+        pytest.skip("this system has no folders that give their group on")
+    folder = converted(monkeypatch, 0o002)
+    files = [shared / "cache", folder, *folder.iterdir()]
+    assert {(path.stat().st_gid, path.stat().st_mode & 0o777) for path in files[:2]} == {(group, 0o775)}
+    assert {(path.stat().st_gid, path.stat().st_mode & 0o777) for path in files[2:]} == {(group, 0o664)}
+    assert len(files) == 5
+
+
 def test_another_user_reads_the_cache_and_is_told_what_may_not_be_read(
     shared: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

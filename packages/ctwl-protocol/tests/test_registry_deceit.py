@@ -43,6 +43,11 @@ def certificate(number: int, owner: str) -> dict[str, Any]:
         pytest.param("Mallory  Ltd", id="two spaces"),
         pytest.param("Mallory ", id="space at the end"),
         pytest.param("Mallory\u2009Ltd", id="thin space"),
+        pytest.param("ABC \u05d0\u05d1\u05d2", id="both directions"),
+        pytest.param("\u05d0\u05d1\u05d2 ABC", id="both directions, which looks like the one before"),
+        pytest.param("\u05d0\u05d1 \u0967", id="a number of the other direction"),
+        pytest.param("12 \u05d0\u05d1", id="a number before the other direction"),
+        pytest.param("\u0662 \u0627\u0628", id="an Arabic number before letters"),
     ],
 )
 def test_a_name_has_one_spelling_that_can_be_seen(repository: Any, make_provider: Any, name: str) -> None:
@@ -146,6 +151,8 @@ def test_other_names_do_not_look_alike(names: tuple[str, str]) -> None:
         "မြန်မာ",
         "العربية",
         "עברית",
+        "מכון 12 (א׳)",
+        "معهد ٢",
         "中文・日本",
         "한국어",
         "Tiếng Việt",

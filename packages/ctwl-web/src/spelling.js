@@ -7,6 +7,10 @@ const CHARACTERS = new RegExp(`^[${SPELLING.characters.map(([first, last]) => `$
 /** A mark on nothing that carries one, or a tower of marks. */
 const LOOSE = new RegExp(`(?:^|[^\\p{L}\\p{M}])\\p{M}|\\p{M}{${REGISTRY.marks + 1}}`, "u");
 
+/** From right to left, which begins with a letter and has none of the other direction. */
+const LEFTWARD = /[\u0590-\u08ff]/;
+const ONE_WAY = /^(?=\p{L})[\u0590-\u08ff][\u0590-\u08ff -@[-`{-~]*$/u;
+
 /** Whether a string is spelled as a name. */
 export const isName = (value) =>
   typeof value === "string" &&
@@ -14,7 +18,8 @@ export const isName = (value) =>
   Array.from(value).length <= REGISTRY.name &&
   value.normalize("NFC") === value &&
   !value.split(" ").includes("") &&
-  !LOOSE.test(value);
+  !LOOSE.test(value) &&
+  (!LEFTWARD.test(value) || ONE_WAY.test(value));
 
 /** Whether two names share a skeleton. */
 export function lookAlike(one, other) {

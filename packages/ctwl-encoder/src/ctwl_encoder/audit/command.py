@@ -7,13 +7,13 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import asdict
 from functools import partial
-from pathlib import Path
 from typing import BinaryIO
 
 from ctwl_protocol.command import closed_output_is_fine, command_parser, run_command
+from ctwl_protocol.files import open_file
 
 from ..errors import OptionOutOfRange
 from .summary import READABLE, Summary, parse_line
@@ -50,14 +50,7 @@ def main(argv: Sequence[str]) -> int:
 
 def _run(arguments: argparse.Namespace) -> int:
     with ExitStack() as files:
-        try:
-            streams = [
-                sys.stdin.buffer if name == "-" else files.enter_context(Path(name).open("rb"))
-                for name in arguments.logs
-            ]
-            summary = Summary.of(_lines(streams))
-        except OSError as error:
-            raise OptionOutOfRange(f"cannot read {error.filename}: {error.strerror}; name logs of texts") from error
+        summary = Summary.of(_lines([files.enter_context(_opened(name)) for name in arguments.logs]))
     if not summary.lines:
         raise OptionOutOfRange(
             'there is no line of a log of texts; a server writes one with "log" in its configuration'
@@ -65,6 +58,16 @@ def _run(arguments: argparse.Namespace) -> int:
     with closed_output_is_fine():
         print(json.dumps(_as_json(summary), indent=2) if arguments.json else "\n".join(_in_words(summary)))
     return 0 if summary.complete else 1
+
+
+@contextmanager
+def _opened(name: str) -> Iterator[BinaryIO]:
+    """A log; OptionOutOfRange where it cannot be read."""
+    try:
+        with nullcontext(sys.stdin.buffer) if name == "-" else open_file(name) as file:
+            yield file
+    except OSError as error:
+        raise OptionOutOfRange(f"cannot read {name}: {error.strerror}; name logs of texts") from error
 
 
 def _lines(streams: Sequence[BinaryIO]) -> Iterator[bytes]:

@@ -108,7 +108,7 @@ def append(path: str, lines: bytes) -> None:
         if not stat.S_ISREG(found.st_mode):
             raise OSError("it is no file")
         if found.st_size:
-            os.lseek(descriptor, -1, os.SEEK_END)
+            os.lseek(descriptor, found.st_size - 1, os.SEEK_SET)  # another may have cut the file since
             lines = b"\n" * (os.read(descriptor, 1) != b"\n") + lines
         if os.write(descriptor, lines) < len(lines):
             raise OSError("only a part of a line was written")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -113,8 +113,8 @@ class Policy(Request):
         request = self._merged(own)
         for name in own:
             self._judge(name, getattr(request, name))
-        if request.codes is not None and "codes" in own:
-            self._judge_record(request.codes)
+        if own.keys() & {"codes", *BeaconOptions.model_fields}:
+            self._judge_beacon(request)
         if not self._has_record and not own.keys() & {"provider", "codes"}:
             if own:  # a client that asks for a mark must know that there would be none
                 raise OptionOutOfRange(f"name {PREFIX}provider or {PREFIX}codes; the server has none of its own")
@@ -143,9 +143,9 @@ class Policy(Request):
             raise OptionOutOfRange(f"a beacon of your own needs {PREFIX}provider")
         return Request.model_validate(asked, context={"spell": PREFIX.__add__} if own else None)
 
-    def _judge_record(self, codes: Sequence[int]) -> None:
-        """Judge the beacon of a record that a client gives as its codes; the nonce of a record is always its own."""
-        theirs, ours = Beacon.from_code(codes[0]), Beacon.from_code(self.codes[0]) if self.codes else self
+    def _judge_beacon(self, request: Request) -> None:
+        """Judge a beacon that follows from codes, or from what stood in their place; its nonce is always its own."""
+        theirs, ours = (Beacon.from_code(each.codes[0]) if each.codes else each for each in (request, self))
         if theirs.provider != ours.provider or not self._has_record:
             self._judge("provider", theirs.provider)
         if theirs.version != ours.version:

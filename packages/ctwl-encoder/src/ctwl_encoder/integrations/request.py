@@ -92,7 +92,7 @@ def own_options(given: dict[str, Any]) -> dict[str, Any]:
         given: what the request has where the engine reads options; names that are not ours are left out.
 
     Raises:
-        OptionOutOfRange: an option that there is not, or that only the server sets; both codes and a beacon.
+        OptionOutOfRange: an option that there is not, has no value, or only the server sets; both codes and a beacon.
     """
     allowed = Request.model_fields.keys() - ProxyOptions.model_fields.keys()
     for name in given:
@@ -100,6 +100,9 @@ def own_options(given: dict[str, Any]) -> dict[str, Any]:
             names = ", ".join(sorted(PREFIX + field for field in allowed))
             raise OptionOutOfRange(f"{name!r:.80} is no option of a request; there are {names}")
     own = {name.removeprefix(PREFIX): value for name, value in given.items() if is_ours(name)}
+    for name, value in own.items():
+        if value is None:  # else codes of no value would take the server's away
+            raise OptionOutOfRange(f"{PREFIX + name!r} has no value; leave it out")
     beacon = own.keys() & BeaconOptions.model_fields.keys()
     if beacon and "codes" in own:
         raise OptionOutOfRange(f"a request has {PREFIX}codes or {PREFIX}{min(beacon)}, not both")

@@ -19,6 +19,13 @@ _LOOSE = re.compile(rf"(?<![LM])M|M{{{_MAX_MARKS + 1}}}")
 """In a name's general categories: a mark on nothing that carries one, or a tower of marks."""
 
 
+_LEFTWARD = re.compile("[\u0590-\u08ff]")
+"""A character that is written from right to left, or belongs to one; the table has no others."""
+
+_ONE_WAY = re.compile("[\u0590-\u08ff][\u0590-\u08ff -@[-`{-~]*")
+"""A name from right to left: else two names may be shown alike, for its parts change places where it is shown."""
+
+
 def check_name(name: str) -> str:
     """Check that a name has one spelling, all of which can be seen; returns it.
 
@@ -36,6 +43,10 @@ def check_name(name: str) -> str:
         raise ValueError("a name has single spaces, and none at its ends; take the others away")
     if not name.isascii() and _LOOSE.search("".join(category(letter)[0] for letter in name)):
         raise ValueError(f"a name has accents on letters alone, {_MAX_MARKS} in a row at most; take the others away")
+    if _LEFTWARD.search(name) and not (category(name[0])[0] == "L" and _ONE_WAY.fullmatch(name)):
+        raise ValueError(
+            "a name from right to left begins with a letter and has none from left to right; take one script"
+        )
     return name
 
 

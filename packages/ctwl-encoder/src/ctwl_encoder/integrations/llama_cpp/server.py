@@ -25,9 +25,6 @@ __all__ = ["main"]
 
 _PROG = "ctwl-llama-server"
 
-_MOST_BYTES = 1 << 26
-"""Of a request's body. Chosen by hand: a long prompt with some pictures fits."""
-
 _TEMPERATURE = 0.8
 """The engine's, where a request names none."""
 
@@ -126,7 +123,7 @@ def serve(options: dict[str, Any], arguments: Sequence[str]) -> None:
 
     def create_admitting(**settings: Any) -> Any:
         app, key = create(**settings), settings["server_settings"].api_key
-        app.add_middleware(Admission, check=check, most_bytes=_MOST_BYTES, key=key, names=True)
+        app.add_middleware(Admission, check=check, key=key, names=True)
         return app
 
     LlamaProxy.load_llama_from_model_settings = staticmethod(load_marked)

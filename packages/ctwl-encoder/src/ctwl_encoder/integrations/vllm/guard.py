@@ -10,12 +10,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from ...errors import NotLeftToClients
-
 __all__ = ["guard_server"]
-
-_MOST_BYTES = 1 << 30
-"""Of a request's body. Chosen by hand: pictures and films fit, and vLLM itself reads whatever comes."""
 
 _BEAMS = (
     "beam search cannot be marked, and the operator of this server lets no client switch the mark off; leave "
@@ -46,16 +41,26 @@ def guard_server() -> None:
         from .admission import policy_of
 
         policy = policy_of(arguments.additional_config)
-        may_be_off = policy is None or policy.may_be_off
-
-        def check(_: str, body: dict[str, Any]) -> None:
-            if body.get("use_beam_search") and not may_be_off:
-                raise NotLeftToClients(_BEAMS)
-
-        app.add_middleware(Admission, check=check, place=_place, most_bytes=_MOST_BYTES)  # behind authentication
+        if policy is not None and not policy.may_be_off:
+            _refuse_beams()
+        app.add_middleware(Admission, place=_place)  # behind authentication
         others(arguments, app, *rest, **more)
 
     server.init_entrypoints_middleware = guarded  # type: ignore[attr-defined]
+
+
+def _refuse_beams() -> None:
+    """Let every beam search fail, of a body or of a form; vLLM answers 400 with the message of a ValueError."""
+    try:
+        from vllm.entrypoints.generate.beam_search.online import BeamSearchOnlineMixin
+    except ImportError:
+        _log.error("ctwl: this vLLM has beam search in another place, so it is not refused, and not marked")
+        return
+
+    def refused(*_: Any, **__: Any) -> None:
+        raise ValueError(f"ctwl: {_BEAMS}")
+
+    BeamSearchOnlineMixin.beam_search = refused
 
 
 def _place(path: str) -> Sequence[str]:
