@@ -12,8 +12,6 @@ from .adapter.command import add_commands as add_adapters
 from .run.command import add_commands as add_run
 from .vectors.command import add_commands as add_vectors
 
-__all__ = ["main"]
-
 _EXTRAS = {
     "ctwl_decoder": "reference",
     "ctwl_encoder": "reference",

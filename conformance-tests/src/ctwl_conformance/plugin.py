@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from .run.exceptions import Exceptions
     from .run.results import Result
 
-__all__: list[str] = []
-
 _BENCH: pytest.StashKey[Bench] = pytest.StashKey()
 _ROLES = ("encoder", "decoder", "registry-client")
 

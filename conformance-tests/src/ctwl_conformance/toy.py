@@ -17,8 +17,6 @@ from ctwl_protocol.profile import TOY
 from ctwl_protocol.records import slots
 from ctwl_protocol.records.record import Record, slot_seed
 
-__all__ = ["PRINTABLE", "write_toy"]
-
 PRINTABLE = bytes(range(32, 127)).decode()
 """The toy model's vocabulary: printable ASCII."""
 

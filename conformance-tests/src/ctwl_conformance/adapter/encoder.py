@@ -12,8 +12,6 @@ from ctwl_protocol.records.record import Record
 from .messages import Encode, Encoded, Started
 from .serving import Implementation, wanted
 
-__all__ = ["ReferenceEncoder", "write"]
-
 
 class ReferenceEncoder(Implementation):
     """One model under one profile."""

@@ -13,37 +13,6 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 from ctwl_protocol.profile import describe_error
 from ctwl_protocol.records.record import RecordDocument
 
-__all__ = [
-    "MAX_LINE",
-    "PROTOCOL",
-    "REQUEST",
-    "Body",
-    "Decode",
-    "Decoded",
-    "Encode",
-    "Encoded",
-    "Malformed",
-    "Refused",
-    "Reply",
-    "Request",
-    "Role",
-    "Skipped",
-    "Span",
-    "Start",
-    "Started",
-    "Stop",
-    "Stopped",
-    "TrustedState",
-    "VectorRequest",
-    "Verified",
-    "VerifyRegistry",
-    "Weigh",
-    "Weighed",
-    "read_line",
-    "schema",
-    "write_line",
-]
-
 PROTOCOL: Literal["ctwl-adapter/1"] = "ctwl-adapter/1"
 """Version of the protocol; another one would be another protocol."""
 

@@ -21,8 +21,6 @@ from .serving import Implementation, NotDone, wanted
 if TYPE_CHECKING:
     from ctwl_decoder import Decoder, Report
 
-__all__ = ["ReferenceDecoder", "ReferenceRegistryClient", "ToyEncoder"]
-
 
 class Answering(Implementation):
     """Answers vectors as the reference does."""

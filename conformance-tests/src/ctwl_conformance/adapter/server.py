@@ -21,8 +21,6 @@ from ctwl_protocol.records.record import Record
 
 from .encoder import write
 
-__all__ = ["application", "run"]
-
 
 class Extra(BaseModel):
     """What the record is."""

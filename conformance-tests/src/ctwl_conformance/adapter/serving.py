@@ -38,8 +38,6 @@ from .messages import (
     write_line,
 )
 
-__all__ = ["Implementation", "NotDone", "answer_all", "serve", "wanted"]
-
 
 class NotDone(Exception):
     """The implementation does not support the request. The text is the reason of the skip."""

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from ctwl_decoder.report.model import ReadRecord
     from ctwl_decoder.search.candidates import Candidate
 
-__all__ = ["FAMILIES"]
-
 
 @cache
 def _decoder(profile: Profile) -> Decoder:

@@ -9,8 +9,6 @@ from ctwl_protocol.profile import private, public_key, read_profile
 
 from .family import JSON, Family, refusing, unhex
 
-__all__ = ["FAMILIES"]
-
 
 def _read(document: JSON) -> Profile:
     return read_profile(json.dumps(document).encode())

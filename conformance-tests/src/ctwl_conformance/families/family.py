@@ -10,8 +10,6 @@ from typing import Any, TypeAlias
 
 from ctwl_protocol.errors import CTWLError
 
-__all__ = ["JSON", "Answer", "Family", "refusing", "unhex"]
-
 JSON: TypeAlias = dict[str, Any]
 Answer: TypeAlias = Callable[[JSON], JSON]
 

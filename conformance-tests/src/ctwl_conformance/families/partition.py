@@ -10,8 +10,6 @@ from ctwl_protocol.partition.toy import toy_weights
 
 from .family import JSON, Family
 
-__all__ = ["FAMILIES"]
-
 
 def _mixing(data: JSON) -> JSON:
     return {"mixed": hashing.fmix32(np.array(data["words"], dtype=np.uint32)).tolist()}

@@ -10,8 +10,6 @@ from ctwl_protocol.records.sealing import ProviderKeys
 
 from .family import JSON, Family, refusing
 
-__all__ = ["FAMILIES"]
-
 
 @refusing
 def _beacon(data: JSON) -> JSON:

@@ -10,8 +10,6 @@ from ctwl_protocol.registry.workflow import resume, update
 
 from .family import JSON, Family, refusing, unhex
 
-__all__ = ["FAMILIES"]
-
 
 def _encoding(data: JSON) -> JSON:
     return {"bytes": pre_authentication_encoding(data["type"], bytes.fromhex(data["payload"])).hex()}

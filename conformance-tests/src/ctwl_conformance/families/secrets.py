@@ -12,8 +12,6 @@ from ctwl_protocol.secret_file import unlock
 
 from .family import JSON, Family, refusing
 
-__all__ = ["FAMILIES"]
-
 
 @refusing
 def _secret(data: JSON) -> JSON:

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from ctwl_decoder.statistics.scored_positions import ScoredPositions
     from ctwl_protocol.proxy.rivals import Rivals
 
-__all__ = ["FAMILIES"]
-
 
 def _rivals(data: JSON) -> Rivals:
     """The rivals at one position of a small vocabulary."""

@@ -11,8 +11,6 @@ from ctwl_protocol.text.positions import positions
 
 from .family import JSON, Family
 
-__all__ = ["FAMILIES"]
-
 
 def _normalized(data: JSON) -> JSON:
     return {"text": normalize(data["text"])}

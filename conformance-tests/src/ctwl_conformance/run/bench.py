@@ -16,9 +16,6 @@ from ..adapter.messages import Refused, Role, Skipped
 from .plan import prompt, record
 from .results import Implementation
 
-__all__ = ["Bench", "Commands", "Subject", "Written"]
-
-
 Commands: TypeAlias = Mapping[Role, Sequence[str]]
 """The commands that a user gives for each class."""
 

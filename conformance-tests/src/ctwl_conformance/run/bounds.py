@@ -7,8 +7,6 @@ from typing import Literal
 
 from scipy.stats import beta, binom
 
-__all__ = ["ERROR", "Bound", "interval"]
-
 ERROR = 1e-3
 """How often a bound may fail an implementation whose true rate equals the claimed one."""
 

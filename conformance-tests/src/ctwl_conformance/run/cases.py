@@ -25,8 +25,6 @@ from .exceptions import Exceptions
 from .plan import ALPHA, FAMILIES, HUMAN, HUMAN_ALPHA, TextFamily, code_of, human_texts, setting
 from .results import Measure, Question, Result, Statistics
 
-__all__ = ["Case", "Outcome", "all_cases"]
-
 _SHOWN = 300
 """So many characters of a question or an answer are shown."""
 

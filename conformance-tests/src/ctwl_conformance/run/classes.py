@@ -8,8 +8,6 @@ from typing import Literal, TypeAlias
 
 from ..adapter.messages import Role
 
-__all__ = ["CLASSES", "ConformanceClass", "Rules", "classes_of"]
-
 ConformanceClass: TypeAlias = Literal[
     "basic-reader", "full-reader", "light-reader", "profile-loader", "encoder", "registry-client"
 ]

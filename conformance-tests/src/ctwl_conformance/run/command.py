@@ -13,8 +13,6 @@ from ..adapter import Limits
 from .plan import SEEDS, SIZES
 from .results import Conformance, Report, Verdict
 
-__all__ = ["add_commands"]
-
 _EPILOG = """\
 an adapter is a command line, such as "node my-decoder.js" or "ctwl-conformance adapter decoder"; ADAPTERS.md says what
 it reads and writes. For example, the reference with the toy provider, without weights:

@@ -6,8 +6,6 @@ from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from .results import ClassVerdict, Report, Result
 
-__all__ = ["render"]
-
 
 def render(report: Report) -> str:
     """One suite for each family, one test case for each result; and a suite of the verdicts."""

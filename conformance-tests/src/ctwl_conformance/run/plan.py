@@ -15,11 +15,6 @@ from ctwl_protocol.records.record import Record, RecordDocument
 
 from .bounds import Bound
 
-__all__ = [
-    "ALPHA", "FAMILIES", "HUMAN", "HUMAN_ALPHA", "SEEDS", "SIZES", "Setting", "TextFamily", "human_passage",
-    "human_texts", "setting",
-]  # fmt: skip
-
 ALPHA = 1e-4
 """Level at which a code counts as found; the decoder's own default."""
 

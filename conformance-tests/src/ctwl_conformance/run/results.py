@@ -10,20 +10,6 @@ from ..adapter.driver import Kind, clean
 from ..adapter.messages import Started
 from .classes import ConformanceClass
 
-__all__ = [
-    "FORMAT",
-    "ClassVerdict",
-    "Conformance",
-    "Implementation",
-    "Measure",
-    "Question",
-    "Report",
-    "Result",
-    "Statistics",
-    "Verdict",
-    "schema",
-]
-
 FORMAT: Literal["ctwl-report/2"] = "ctwl-report/2"
 
 Verdict = Literal["passed", "failed", "errored", "skipped", "xfailed"]

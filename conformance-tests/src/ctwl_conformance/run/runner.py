@@ -19,8 +19,6 @@ from .exceptions import Exceptions, ExceptionsMalformed
 from .results import Report
 from .verdicts import verdicts
 
-__all__ = ["run", "write"]
-
 
 def run(
     bench: Bench,

@@ -17,8 +17,6 @@ from .sections import table
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
-__all__ = ["add_commands"]
-
 
 def add_commands(commands: Commands) -> None:
     """Add the commands to a parser; each sets ``run``, which takes the arguments and gives the exit status."""

@@ -20,8 +20,6 @@ from ..families import agree
 from . import manifest
 from .numeric import Numeric, is_numeric
 
-__all__ = ["FAMILIES", "Vector", "files_of", "load", "load_numeric", "published"]
-
 FAMILIES = tuple(_FAMILIES)
 """Names of the families."""
 

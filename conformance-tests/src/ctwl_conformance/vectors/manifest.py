@@ -19,8 +19,6 @@ from ctwl_protocol import CTWLError, canonical
 from ctwl_protocol.registry import keys
 from ctwl_protocol.registry.envelope import pre_authentication_encoding
 
-__all__ = ["NAME", "VectorsAltered", "make", "verify"]
-
 NAME = "manifest.json"
 
 _TYPE: Final = "ctwl-vectors-manifest/1"

@@ -21,11 +21,6 @@ from ..families.family import JSON
 if TYPE_CHECKING:
     from ctwl_protocol.proxy import Weigher
 
-__all__ = [
-    "FAMILY", "HEAVIEST", "LENGTHS", "PLACES", "REFERENCE", "Numeric", "Question", "head", "is_numeric", "measure",
-    "name_of", "profile_of", "reweigh", "weigh",
-]  # fmt: skip
-
 FAMILY = "numeric"
 
 LENGTHS = (200, 300, 400, 500, 800, 1100)

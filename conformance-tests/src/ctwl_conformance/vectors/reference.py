@@ -19,8 +19,6 @@ from .files import Vector, files_of, load, published
 from .manifest import VectorsAltered
 from .numeric import Numeric, head, is_numeric, measure, name_of, profile_of
 
-__all__ = ["check", "differences", "unanswerable", "write"]
-
 
 def unanswerable() -> dict[str, tuple[str, ...]]:
     """The families that the reference cannot answer here, and the packages that are missing."""

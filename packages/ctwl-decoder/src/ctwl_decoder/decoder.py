@@ -44,8 +44,6 @@ from .statistics.light import light_units
 from .statistics.scores import Score, position_scores
 from .text.tokens import TokenizedVariant, tokenize_variants
 
-__all__ = ["Decoder", "decode"]
-
 Progress = Callable[[int, int], None]
 
 

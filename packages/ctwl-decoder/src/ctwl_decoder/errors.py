@@ -4,38 +4,6 @@ from __future__ import annotations
 
 from ctwl_protocol import CTWLError
 
-__all__ = [
-    "BodyTooSlow",
-    "CannotServe",
-    "ClusterFailed",
-    "DecoderError",
-    "ExtraMissing",
-    "InputTooLarge",
-    "InputUnreadable",
-    "ManifestsMalformed",
-    "ManifestsUnavailable",
-    "NotText",
-    "OptionOutOfRange",
-    "OutputExists",
-    "ProofLate",
-    "ProofMalformed",
-    "ProofRefused",
-    "ProofTextDiffers",
-    "ProofUncertified",
-    "ProofUnfounded",
-    "RecordMalformed",
-    "RequestCancelled",
-    "ScanRunning",
-    "ScanSettingsDiffer",
-    "ServiceBusy",
-    "ServiceClosing",
-    "ServiceError",
-    "TextMissing",
-    "TimedOut",
-    "TooManyAtOnce",
-    "UnsupportedType",
-]
-
 
 class DecoderError(CTWLError):
     """Base of the decoder's own errors."""

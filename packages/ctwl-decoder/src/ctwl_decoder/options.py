@@ -16,21 +16,6 @@ from ctwl_protocol.records.beacon import BEACON_BITS
 
 from .errors import OptionOutOfRange
 
-__all__ = [
-    "ALPHA",
-    "MAX_BYTES",
-    "MAX_CHARACTERS",
-    "MAX_TOKENS",
-    "SCREEN",
-    "ScoreName",
-    "add_alpha",
-    "add_beacons",
-    "add_proxy_options",
-    "beacon_codes",
-    "check_alpha",
-    "codes_of",
-]
-
 ALPHA = 1e-4
 """Default level of the test: one human text in ten thousand passes by chance."""
 

@@ -22,8 +22,6 @@ from ctwl_protocol.proxy.weigher import Weigher
 from .errors import ExtraMissing
 from .text.tokens import TokenizedVariant
 
-__all__ = ["ReadingModel"]
-
 BLOCK = 512
 """Tokens of one forward pass, at most. Chosen by hand: it bounds the memory."""
 

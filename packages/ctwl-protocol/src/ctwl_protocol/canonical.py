@@ -14,8 +14,6 @@ import msgpack
 
 from .errors import NonCanonical
 
-__all__ = ["MAX_BYTES", "MAX_DEPTH", "decode", "encode"]
-
 MAX_BYTES = 64 * 1024
 """Largest document that a reader parses, in bytes, where its kind has no bound of its own."""
 

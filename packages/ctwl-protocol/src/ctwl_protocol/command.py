@@ -18,8 +18,6 @@ from .environment import Variable
 from .errors import CTWLError, FileUnwritable
 from .files import what_helps
 
-__all__ = ["FAILED", "closed_output_is_fine", "command_parser", "day", "note", "run_command"]
-
 FAILED = 2
 """Exit status of a command that could not do its work. Some commands use 1 for an answer, such as "none found"."""
 

@@ -14,8 +14,6 @@ from typing import BinaryIO
 
 from .errors import CTWLError, FileUnwritable
 
-__all__ = ["atomic_path", "locked", "make_folder", "open_file", "read_bounded", "what_helps", "write_atomically"]
-
 _SHELLS = ("/dev/fd/", "/dev/stdin")
 """Under these names a shell passes on what somebody piped, or wrote as ``<(command)``."""
 

@@ -31,8 +31,6 @@ from ..report.model import Report
 from ..report.wording import ENOUGH, describe
 from ..text.input import read_text
 
-__all__ = ["main"]
-
 _COMMANDS = {
     "serve": (".serve.command", "main"),
     "page": (".page.command", "main"),

@@ -20,8 +20,6 @@ from ..search.candidates import Candidate, RecordReading
 from .model import Hop, ReadRecord, Signpost, Span
 from .signposts import signposts
 
-__all__ = ["Interpreter"]
-
 
 @dataclass(frozen=True)
 class Interpreter:

@@ -6,8 +6,6 @@ from typing import Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
-__all__ = ["ENOUGH_TOKENS", "ENOUGH_WORDS", "Hop", "Likeliest", "Outcome", "ReadRecord", "Report", "Signpost", "Span"]
-
 Outcome: TypeAlias = Literal["found", "none", "too-short"]
 
 ENOUGH_TOKENS = 150

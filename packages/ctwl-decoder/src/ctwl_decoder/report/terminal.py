@@ -12,8 +12,6 @@ from .analysis import Analysis, evidence_level
 from .model import ReadRecord
 from .wording import caveats, describe_origin, describe_record, format_p_value, headline, means
 
-__all__ = ["render", "show"]
-
 _FOR = ("black on #deebf7", "black on #9ecae1", "black on #4292c6")  # blue against orange: told apart by everyone
 _AGAINST = ("black on #fee6ce", "black on #fdae6b", "black on #e6550d")
 _FEW_FOR = ("bold", "bold underline", "bold reverse")  # for terminals without these colours

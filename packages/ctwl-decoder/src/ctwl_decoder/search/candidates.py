@@ -14,8 +14,6 @@ from ..statistics.null import FLOOR, tail_of
 from ..statistics.scored_positions import ScoredPositions, ScoreTable
 from ..statistics.scores import NAT, Score
 
-__all__ = ["MANY_CONTEXTS", "Candidate", "CodeSet", "RecordReading", "ScoredText", "Window"]
-
 MANY_CONTEXTS = 64
 """From so many distinct contexts on a window is of no narrow kind. Texts of a narrow kind, such as lists of numbers or
 of names, have fewer, and share them; prose and code mostly have more in 200 tokens. ``evaluation/reading/kinds.py``

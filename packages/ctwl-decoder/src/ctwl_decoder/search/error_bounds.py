@@ -15,8 +15,6 @@ import numpy as np
 
 from ..statistics.null import FLOOR, Null
 
-__all__ = ["convolve", "error_bounds"]
-
 
 def convolve(nulls: Sequence[Null]) -> Null:
     """The null of the sum of independent scores."""

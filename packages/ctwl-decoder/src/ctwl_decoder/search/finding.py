@@ -19,8 +19,6 @@ from .records import RecordReader
 from .spans import PositionSpan, merge
 from .windows import LENGTHS, find_candidates
 
-__all__ = ["Finding", "find", "score_positions", "tests_of"]
-
 Units = Mapping[Score, NDArray[np.int8]]
 """For each score that of every colour at every position: int8 (positions, colours)."""
 

@@ -13,8 +13,6 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["NOWHERE", "likeliest"]
-
 NOWHERE = -(1 << 24)
 """Score of a code that is not searched."""
 

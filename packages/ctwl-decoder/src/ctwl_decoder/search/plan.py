@@ -18,8 +18,6 @@ from ..statistics.code_scores import code_space
 from ..statistics.scores import Score
 from .candidates import CodeSet
 
-__all__ = ["LIGHT_SHARES", "NO_CODES", "SCORE_SHARES", "SearchPlan", "registered_codes"]
-
 SCORE_SHARES: Mapping[Score, float] = {Score.HALF: 1 / 2, Score.RACE: 1 / 2}
 """The share of the level of each score, where a text is read by a language model. Chosen by hand: a reader does not
 know the strategy. ``evaluation/reading/answers.py`` measures what is found with these."""

@@ -31,8 +31,6 @@ from .error_bounds import convolve, error_bounds
 from .likeliest import NOWHERE, likeliest
 from .plan import NO_CODES
 
-__all__ = ["RecordReader"]
-
 # How much is read is a matter of power and time; every p-value holds for any of these numbers. They were chosen by
 # hand; evaluation/reading/records.py measures which records are read with them, and how often a record that was read is
 # wrong.

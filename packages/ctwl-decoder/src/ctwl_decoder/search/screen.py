@@ -14,8 +14,6 @@ from .finding import score_positions, tests_of
 from .plan import SearchPlan
 from .windows import find_candidates
 
-__all__ = ["screen"]
-
 
 def screen(
     profile: Profile, variants: Sequence[TokenizedVariant], plan: SearchPlan, counts: Sequence[int], level: float

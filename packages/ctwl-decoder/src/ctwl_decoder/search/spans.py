@@ -16,8 +16,6 @@ from ..statistics.null import FLOOR
 from ..statistics.scores import NAT, Score
 from .candidates import Candidate
 
-__all__ = ["PositionSpan", "merge"]
-
 DROP = 9 * NAT
 """A span ends where the evidence for its code falls by more than this: about what 40 tokens of other text take
 (``evaluation/reading/pasted.py`` measures how well the ends are found)."""

@@ -20,8 +20,6 @@ from ..statistics.scores import Score
 from ..statistics.window_scores import search_windows
 from .candidates import Candidate, CodeSet, ScoredText, Window
 
-__all__ = ["find_candidates", "windows_of"]
-
 LENGTHS = (96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096)
 """Lengths of the windows, in positions; the last is also the longest text that is tested as a whole."""
 

@@ -17,8 +17,6 @@ from ctwl_protocol.profile.document import Profile
 
 from .scored_positions import ScoreTable
 
-__all__ = ["best_codes", "code_space", "score_all", "score_codes"]
-
 
 def code_space(profile: Profile) -> NDArray[np.uint32]:
     """Every code of a profile: uint32 (2^code_bits,), made once and for all; not to be written to."""
@@ -40,7 +38,9 @@ def score_codes(table: ScoreTable, codes: NDArray[np.uint32]) -> NDArray[np.int3
 
 def score_all(table: ScoreTable, codes: NDArray[np.uint32]) -> NDArray[np.int32]:
     """:func:`score_codes` for many codes: int32 (codes,)."""
-    from .compiled import in_chunks, score
+    from ctwl_protocol.partition.kernel import in_chunks
+
+    from .compiled import score
 
     scores = np.empty(len(codes), dtype=np.int32)
     in_chunks(lambda start, stop: score(table.seeds, table.scores, codes, scores, start, stop), len(codes))

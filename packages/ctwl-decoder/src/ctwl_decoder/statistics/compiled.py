@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 
 from ctwl_protocol import hashing
-from ctwl_protocol.partition.kernel import fmix32_scalar, fold, in_chunks, jit, mix
-
-__all__ = ["BLOCK", "add_units", "colours_of", "combine", "fold_codes", "in_chunks", "score", "search"]
+from ctwl_protocol.partition.kernel import fmix32_scalar, fold, jit, mix
 
 BLOCK = 1 << 11
 """Codes that are scored together: their scores fit into the first-level cache."""

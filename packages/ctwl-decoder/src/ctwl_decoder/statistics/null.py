@@ -12,8 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FLOOR", "Null", "null_of", "tail_of"]
-
 FLOOR = 1e-300
 """Smallest p-value that is reported: float64 ends a little below it."""
 

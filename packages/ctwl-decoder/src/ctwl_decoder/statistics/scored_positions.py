@@ -14,8 +14,6 @@ from ctwl_protocol.profile.document import Profile
 from ctwl_protocol.records import slots
 from ctwl_protocol.text.positions import Positions
 
-__all__ = ["ScoreTable", "ScoredPositions"]
-
 _colour_seed = lru_cache(maxsize=1 << 16)(hashing.colour_seed)  # of slot 0; with h = 1 there are |V| contexts
 
 

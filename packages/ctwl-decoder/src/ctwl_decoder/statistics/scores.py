@@ -31,8 +31,6 @@ from numpy.typing import NDArray
 from ctwl_protocol.partition.reference import Sigma
 from ctwl_protocol.proxy.rivals import Rivals
 
-__all__ = ["NAT", "RAMP", "UNMARKED", "Score", "position_scores"]
-
 NAT = 8
 """Units of a score in one nat of log-likelihood ratio."""
 
@@ -71,7 +69,9 @@ def position_scores(
         permutation_seeds: uint32 (positions, colours).
         sigma: the profile's share of the weight in a half, as numerator and denominator.
     """
-    from .compiled import add_units, in_chunks
+    from ctwl_protocol.partition.kernel import in_chunks
+
+    from .compiled import add_units
 
     share = sigma[0] / sigma[1]
     positions = rivals.places - first

@@ -16,8 +16,6 @@ from ctwl_protocol import hashing
 
 from .scored_positions import ScoredPositions
 
-__all__ = ["search_windows"]
-
 _FEW = 1 << 21
 """So many pairs of a position and a code are scored by NumPy, in less time than importing numba takes. Where numba is
 there already, it is quicker for any number."""
@@ -48,7 +46,9 @@ def search_windows(
     pieces, ends, count = _pieces(texts[0], places, windows)
     if len(places) * len(codes) <= _FEW and "numba" not in sys.modules:
         return _search_few(texts, pieces, ends, count, codes)
-    from .compiled import BLOCK, in_chunks, search
+    from ctwl_protocol.partition.kernel import in_chunks
+
+    from .compiled import BLOCK, search
 
     reach = max(int(np.abs(text.scores.astype(np.int64)).max(axis=1, initial=0).sum()) for text in texts)
     half, word = (16, np.int32) if reach < 1 << 15 else (32, np.int64)

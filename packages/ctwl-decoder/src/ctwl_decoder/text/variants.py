@@ -18,8 +18,6 @@ from itertools import groupby, pairwise
 from ..errors import NotText
 from .alignment import AlignedText, Edit, normalize_aligned
 
-__all__ = ["AS_GIVEN", "variants_of"]
-
 AS_GIVEN = "as given"
 
 _WIDEST = 120

@@ -14,8 +14,6 @@ from .lookup import STANDARD, get_profile, has_public_key
 from .model_folder import read_model
 from .private import commitment, for_user, new_private, write_private
 
-__all__ = ["main"]
-
 _EPILOG = """\
 examples:
   ctwl-profile new com.example.mark.1 --out mine.ctwl --like org.ctwl.smollm2-135m.1

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 
 from ..errors import FieldOutOfRange
 
-__all__ = ["BEACON_BITS", "BEACON_FIELDS", "NONCE_COUNT", "Beacon", "check_field"]
-
 BEACON_FIELDS = {"provider": 10, "version": 4, "nonce": 6}
 """A beacon's fields and their widths in bits, most significant first."""
 

@@ -14,19 +14,6 @@ from typing import NamedTuple
 from ..errors import FieldOutOfRange, LayoutMalformed, LayoutUnknown
 from .beacon import BEACON_BITS, BEACON_FIELDS, check_field
 
-__all__ = [
-    "AUTHENTICATOR",
-    "LAYOUTS",
-    "MAX_CODES",
-    "PRIVATE_USE",
-    "REGISTERED",
-    "SEALED_USER",
-    "Field",
-    "Layout",
-    "find_layout",
-    "slots_of",
-]
-
 MAX_CODES = 4
 """Most codes of a record."""
 

@@ -16,8 +16,6 @@ from ..profile.document import Profile
 from .beacon import Beacon
 from .layouts import LAYOUTS, MAX_CODES, Layout, find_layout
 
-__all__ = ["Record", "RecordDocument", "check_of", "relayed", "slot_seed"]
-
 
 class RecordDocument(BaseModel):
     """A record as JSON knows it: the layout's number and the values of its fields by name."""

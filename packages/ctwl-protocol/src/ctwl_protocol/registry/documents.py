@@ -15,8 +15,6 @@ from .entries import CertificateEntry, Entry, LayoutEntry, ModelVersion, Provide
 from .keys import check_key, test_public_keys
 from .spelling import looks
 
-__all__ = ["REGISTRY", "ROOT", "Registry", "Role", "Root", "Use"]
-
 ROOT: Final = "ctwl-root/1"
 REGISTRY: Final = "ctwl-registry/1"
 

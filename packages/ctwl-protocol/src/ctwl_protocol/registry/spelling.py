@@ -9,8 +9,6 @@ from importlib import resources
 from typing import Any
 from unicodedata import category, is_normalized, normalize
 
-__all__ = ["check_name", "looks"]
-
 _MAX_MARKS = 4
 
 _LOOSE = re.compile(rf"(?<![LM])M|M{{{_MAX_MARKS + 1}}}")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["LENGTH", "OVERLAP", "Block", "blocks_of"]
-
 LENGTH = 1024
 """Most tokens of a block. Chosen by hand: GPT-2 sees no more, and it bounds the memory."""
 

@@ -8,8 +8,6 @@ from typing import Any, Literal, TypeAlias
 
 from ..errors import ProxyMalformed
 
-__all__ = ["DIGITS_ALONE", "ONE_PIECE", "SPLITS", "SplittingRule", "build_bpe", "find_rule"]
-
 SplittingRule: TypeAlias = Literal["gpt2", "digits-gpt2"]
 
 _GPT2_SPLIT = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"

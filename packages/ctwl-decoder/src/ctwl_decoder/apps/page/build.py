@@ -21,8 +21,6 @@ from ...errors import InputUnreadable, OptionOutOfRange
 from ...options import MAX_CHARACTERS
 from .bundle import bundle
 
-__all__ = ["build_page", "policy_of", "read_words", "source_of", "web_folder"]
-
 _EXAMPLES = ("marked", "edited", "human")
 
 

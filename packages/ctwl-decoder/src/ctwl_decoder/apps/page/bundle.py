@@ -8,8 +8,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-__all__ = ["bundle"]
-
 _IMPORT = re.compile(r'^(import|export) \{([^}]*)\} from "(\./|\.\./)([\w./-]+\.js)";\n', re.M)
 _DECLARED = re.compile(r"^export (?:async )?(?:const|function\*?|class) (?:(\w+)|\[([\w, ]+)\])", re.M)
 _LISTED = re.compile(r"^export \{([^}]*)\};\n", re.M)

@@ -14,8 +14,6 @@ from ctwl_protocol.registry import load_trusted
 
 from .build import build_page, read_words
 
-__all__ = ["main"]
-
 _EPILOG = """\
 The page is one file, index.html, with all that it needs. It reads texts in the browser by the ranks of their tokens, as
 ctwl-decode --light does, and gives the same p-values. Nothing is loaded and nothing is sent: its content security

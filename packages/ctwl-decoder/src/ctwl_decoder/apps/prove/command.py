@@ -30,8 +30,6 @@ from .verification import TRIED, has_public_proxy, verify
 if TYPE_CHECKING:
     from ...decoder import Decoder
 
-__all__ = ["main_prove", "main_verify"]
-
 _REVEALS = """\
 A proof reveals the profile's key to everyone who reads it. They can then read every text of that profile and write
 others, so the proof proves nothing about texts that appear later. Make proofs from a user's profile (ctwl-profile

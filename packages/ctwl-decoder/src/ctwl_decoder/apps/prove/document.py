@@ -15,8 +15,6 @@ from ...report.model import Report
 from ...report.wording import why_none
 from ...text.alignment import AlignedText, normalize_aligned
 
-__all__ = ["Proof", "normalized"]
-
 
 class Proof(BaseModel):
     """What an owner hands over. Everyone who reads it has the profile's key from then on.

@@ -19,8 +19,6 @@ from ...report.signposts import Resolution, resolve_code, resolve_provider
 from ...report.wording import headline
 from ...text.input import read_text
 
-__all__ = ["main"]
-
 _EPILOG = """\
 examples:
   ctwl-decode resolve --code 43207

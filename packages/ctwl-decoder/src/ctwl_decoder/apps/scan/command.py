@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from .job import Watch
     from .settings import Settings
 
-__all__ = ["main"]
-
 _EVERY = 60.0
 """Seconds between two lines about the progress, where there is no terminal."""
 

@@ -29,8 +29,6 @@ from ...errors import DecoderError, InputTooLarge, InputUnreadable, NotText, Rec
 from ...options import MAX_BYTES
 from ...text.input import has_surrogates, text_of
 
-__all__ = ["DOCUMENTS", "Columns", "CorpusFile", "corpus_files", "documents", "is_whole", "look_at", "skipped"]
-
 MAX_LINE = 1 << 23
 """Longest JSON line in bytes: such a text with its escapes, and some other fields."""
 

@@ -12,8 +12,6 @@ from .chunks import Chunk
 from .decoding import DocumentDecoder
 from .job import Engine
 
-__all__ = ["on_cluster"]
-
 
 def on_cluster(address: str | None = None) -> Engine:
     """The engine that sends the chunks to one actor for each free CPU; for each free GPU where the device is one.

@@ -17,8 +17,6 @@ from typing import TypeVar
 from ...errors import ServiceBusy, ServiceClosing, TooManyAtOnce
 from .limits import Limits
 
-__all__ = ["Admission", "client_of"]
-
 T = TypeVar("T")
 
 

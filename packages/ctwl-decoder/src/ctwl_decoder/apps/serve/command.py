@@ -17,8 +17,6 @@ from ...errors import CannotServe, ExtraMissing
 from ...options import add_proxy_options
 from .limits import Limits
 
-__all__ = ["main"]
-
 _EPILOG = """\
 examples:
   ctwl-decode serve                                       http://127.0.0.1:8000/ for this machine

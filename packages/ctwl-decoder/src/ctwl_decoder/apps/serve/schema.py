@@ -16,8 +16,6 @@ from ...options import ALPHA, ScoreName
 from ...text.input import text_of
 from .limits import Limits
 
-__all__ = ["PROBLEMS", "About", "Question", "media_type", "text_in"]
-
 PROBLEMS = {
     400: "The body cannot be parsed.",
     408: "The body did not arrive in time.",

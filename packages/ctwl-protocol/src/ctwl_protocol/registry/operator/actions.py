@@ -22,8 +22,6 @@ from ..keys import public_bytes, read_key, write_key
 from ..workflow import Trusted
 from . import display, drafts
 
-__all__ = ["ROOT_FILE", "Action"]
-
 ROOT_FILE = "root.ctwl"
 """The name of the first root's file, where no other is given."""
 

@@ -13,8 +13,6 @@ from ...environment import PASSPHRASE, REGISTRY
 from ...records.beacon import BEACON_FIELDS
 from . import actions
 
-__all__ = ["main"]
-
 _DESCRIPTION = """\
 The registry says who owns a provider code. Keep one (keygen, init, add, retire, sign, rotate), or follow one (update,
 verify, show). Everything works on files. You may send them by any channel, because only their signatures count.

@@ -10,8 +10,6 @@ from ..entries import CertificateEntry, ProviderEntry
 from ..envelope import Envelope
 from ..workflow import Trusted, date
 
-__all__ = ["document_json", "document_text", "summary", "trusted_json", "trusted_text"]
-
 
 def trusted_text(trusted: Trusted, now: int) -> str:
     """What is trusted, for people."""

@@ -15,8 +15,6 @@ from ..documents import REGISTRY, ROOT, Registry, Root, Use
 from ..entries import ProviderEntry
 from ..envelope import Envelope
 
-__all__ = ["Change", "add", "first", "next_root", "retire", "revise", "role", "set_contact", "set_detector"]
-
 _DAY = 86_400
 
 _Kind = TypeVar("_Kind", Root, Registry)
