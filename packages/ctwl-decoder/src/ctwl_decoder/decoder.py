@@ -17,7 +17,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ctwl_protocol.errors import ProxyNotFound
 from ctwl_protocol.profile import STANDARD
 from ctwl_protocol.profile.document import Profile
 from ctwl_protocol.proxy.rivals import Rivals
@@ -34,7 +33,6 @@ from .report.analysis import Analysis
 from .report.assembly import Assembler
 from .report.interpretation import Interpreter
 from .report.model import Outcome, Report
-from .report.wording import ADD_LIGHT, files_missing
 from .search.finding import Finding, find
 from .search.plan import LIGHT_SHARES, SearchPlan, registered_codes
 from .search.records import RecordReader
@@ -53,6 +51,13 @@ def _silent(done: int, total: int) -> None:
 
 class Decoder:
     """A profile's decoder, with its language model loaded once for many texts, when a text first needs it.
+
+    >>> decoder = Decoder.open("org.ctwl.smollm2-135m.1")
+    >>> report = decoder.decode(letter)
+    >>> report.outcome, report.provider, report.version
+    ('found', 700, 9)
+    >>> [letter[span.start : span.end] == letter for span in report.spans]
+    [True]
 
     Attributes:
         profile: its profile.
@@ -234,25 +239,16 @@ class Decoder:
         """
         plan = SearchPlan.of(self.profile, self._reader.registered, alpha=alpha, score=score, beacons=beacons)
         variants = self._tokenized(text)  # steps 1 to 3
-        findings: list[Finding] = []
-        if plan.light.score_shares:
-            findings = self._read_light(variants, plan.light)
-            finding = _clearest(findings)
+        light = self._read_light(variants, plan.light) if plan.light.score_shares else []
+        if light:
+            finding = _clearest(light)
             # By a language model hardly any code is found in a text that is too short.
             too_short = finding.variant.tokens < plan.minimum_tokens(self.profile)
             if not plan.whole.score_shares or finding.is_conclusive(alpha) or (too_short and not finding.spans):
                 return self._assembler.analysis(text, finding, plan)  # step 9
         progress(0, len(variants[0].positions))
-        try:
-            arithmetic = self.load()
-        except ProxyNotFound as error:
-            if not findings:  # nothing but the proxy LM was asked for
-                raise
-            light = self._assembler.analysis(text, finding, plan).report
-            raise ProxyNotFound(files_missing(light, self.profile.name, error), error.fetch) from error
-        except ExtraMissing as error:
-            raise ExtraMissing(f"{error}. {ADD_LIGHT}" if findings else str(error)) from error
-        finding = self._read_whole(variants, plan.whole, findings, progress)
+        arithmetic = self.load()
+        finding = self._read_whole(variants, plan.whole, light, progress)
         named = self._reading_model.name if self._reading_model else None
         return self._assembler.analysis(text, finding, plan, arithmetic, named)
 
@@ -337,6 +333,9 @@ def _further(progress: Progress, before: int, total: int, done: int) -> None:
 
 def decode(text: str, profile: str | Path | Profile = STANDARD, *, alpha: float = ALPHA) -> Report:
     """Decode one text; for many, or with other options, keep a :class:`Decoder`.
+
+    >>> str(decode("Too short for a code.", "org.ctwl.smollm2-135m.1"))
+    'too-short: p = 1, 6 tokens, org.ctwl.smollm2-135m.1'
 
     The proxy LM stays loaded for the next call with the same profile.
 

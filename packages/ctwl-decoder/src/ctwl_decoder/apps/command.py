@@ -17,18 +17,18 @@ from typing import get_args
 from ctwl_protocol import get_profile
 from ctwl_protocol.command import closed_output_is_fine, command_parser, note, run_command
 from ctwl_protocol.environment import PROXY, REGISTRY
-from ctwl_protocol.errors import FileUnwritable
+from ctwl_protocol.errors import FileUnwritable, ProxyNotFound
 from ctwl_protocol.files import what_helps
 from ctwl_protocol.profile import OFFLINE, STANDARD
 from ctwl_protocol.records.layouts import LAYOUTS, find_layout
 from ctwl_protocol.records.sealing import MAX_EPOCH, ProviderKeys
 from ctwl_protocol.registry import load_trusted
 
-from ..errors import OptionOutOfRange
+from ..errors import ExtraMissing, OptionOutOfRange
 from ..options import ScoreName, add_alpha, add_beacons, add_proxy_options, check_alpha
 from ..report.analysis import Analysis
 from ..report.model import Report
-from ..report.wording import ENOUGH, describe
+from ..report.wording import ADD_LIGHT, ENOUGH, describe, files_missing
 from ..text.input import read_text
 
 _COMMANDS = {
@@ -211,9 +211,18 @@ def _analyse(arguments: argparse.Namespace) -> Analysis:
         registry=trusted,
     )
     searched = trusted.registry.beacons() if arguments.registered else arguments.beacon
-    options = {"alpha": arguments.alpha, "score": arguments.score, "beacons": searched}
-    with _progress() as progress:
-        return decoder.analyse(text, progress=progress, **options)
+    try:
+        with _progress() as progress:
+            return decoder.analyse(
+                text, alpha=arguments.alpha, score=arguments.score, beacons=searched, progress=progress
+            )
+    except (ProxyNotFound, ExtraMissing) as error:
+        if arguments.score != "auto":
+            raise
+        if isinstance(error, ExtraMissing):
+            raise ExtraMissing(f"{error}. {ADD_LIGHT}") from error
+        light = decoder.decode(text, alpha=arguments.alpha, score="light", beacons=searched)
+        raise ProxyNotFound(files_missing(light, profile.name, error), error.fetch) from error
 
 
 def _print(analysis: Analysis, arguments: argparse.Namespace) -> None:
