@@ -11,7 +11,7 @@ from ctwl_protocol.profile import TOYS
 from ctwl_protocol.records.record import RecordDocument
 from ctwl_protocol.registry.workflow import resume, update
 
-from ..families import ANSWERS
+from ..families import FAMILIES
 from ..toy import write_toy
 from ..vectors.numeric import FAMILY, Question, weigh
 from ..vectors.reference import unanswerable
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ctwl_decoder import Decoder, Report
 
 
-class Answering(Implementation):
+class _Answering(Implementation):
     """Answers vectors as the reference does."""
 
     classes: tuple[Role, ...] = ()
@@ -30,7 +30,7 @@ class Answering(Implementation):
 
     def __init__(self, profiles: Iterable[str] = (), families: Iterable[str] | None = None) -> None:
         self.profiles = list(profiles)
-        self.families = sorted(ANSWERS.keys() - unanswerable() if families is None else families)
+        self.families = sorted(FAMILIES.keys() - unanswerable() if families is None else families)
 
     def start(self) -> Started:
         return Started(
@@ -42,12 +42,12 @@ class Answering(Implementation):
         )
 
     def vector(self, family: str, data: dict[str, Any]) -> dict[str, Any]:
-        if family not in self.families or family not in ANSWERS:
+        if family not in self.families or family not in FAMILIES:
             raise NotDone(f"it answers no vectors of {family}")
-        return ANSWERS[family](data)
+        return FAMILIES[family].answer(data)
 
 
-class ReferenceDecoder(Answering):
+class ReferenceDecoder(_Answering):
     """``ctwl-decoder``. It loads a profile's proxy at the first request for the profile."""
 
     classes = ("decoder",)
@@ -102,7 +102,7 @@ def decoded(report: Report) -> Decoded:
     )
 
 
-class ReferenceRegistryClient(Answering):
+class ReferenceRegistryClient(_Answering):
     """``ctwl_protocol.registry``."""
 
     classes = ("registry-client",)
@@ -126,7 +126,7 @@ class ReferenceRegistryClient(Answering):
         )  # fmt: skip
 
 
-class ToyEncoder(Answering):
+class ToyEncoder(_Answering):
     """The toy provider: it writes strings of printable ASCII, without a model."""
 
     classes = ("encoder",)

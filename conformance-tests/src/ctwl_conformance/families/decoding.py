@@ -17,7 +17,7 @@ from ctwl_protocol.registry import Registry, Trusted, bundled
 from ctwl_protocol.registry.entries import ModelVersion, ProviderEntry
 
 from .agreement import decimal
-from .family import JSON, Family, refusing
+from .family import JSON, family
 
 if TYPE_CHECKING:
     from ctwl_decoder import Decoder, Report
@@ -49,12 +49,12 @@ def _read(data: JSON, score: ScoreName = "whole") -> Report:
     return _decoder(_profile(data)).decode(_text(data), alpha=data["alpha"], score=score)
 
 
-@refusing
+@family("decode", needs="ctwl_decoder")
 def _decode(data: JSON) -> JSON:
     return _told(_read(data))
 
 
-@refusing
+@family("decode-light", needs="ctwl_decoder")
 def _decode_light(data: JSON) -> JSON:
     return _told(_read(data, "light"))
 
@@ -68,14 +68,17 @@ def _told(report: Report) -> JSON:
     }
 
 
+@family("decode-spans", needs="ctwl_decoder")
 def _spans(data: JSON) -> JSON:
     return {"codes": [span.code for span in _read(data).spans]}
 
 
+@family("decode-places", needs="ctwl_decoder")
 def _places(data: JSON) -> JSON:
     return _places_in(_read(data))
 
 
+@family("decode-light-places", needs="ctwl_decoder")
 def _light_places(data: JSON) -> JSON:
     return _places_in(_read(data, "light"))
 
@@ -84,12 +87,14 @@ def _places_in(report: Report) -> JSON:
     return {"spans": [{"start": span.start, "end": span.end, "code": span.code} for span in report.spans]}
 
 
+@family("decode-forms", needs="ctwl_decoder")
 def _forms(data: JSON) -> JSON:
     report = _read(data)
     spans = zip(_told(report)["spans"], _places_in(report)["spans"], strict=True)
     return _told(report) | {"spans": [told | place for told, place in spans]}
 
 
+@family("decode-registered", needs="ctwl_decoder")
 def _registered(data: JSON) -> JSON:
     from ctwl_decoder import Decoder
 
@@ -112,6 +117,7 @@ def _entry(provider: int, versions: list[int]) -> ProviderEntry:
     )  # fmt: skip
 
 
+@family("decode-record", needs="ctwl_decoder")
 def _decode_record(data: JSON) -> JSON:
     report = _read(data)
     return {"code": report.code, "record": _known(report.record)}
@@ -125,6 +131,7 @@ def _known(read: ReadRecord | None) -> JSON | None:
     return {"layout": read.number, "fields": known}
 
 
+@family("decode-record-p-values", needs="ctwl_decoder")
 def _record_p_values(data: JSON) -> JSON:
     report = _read(data)
     read = report.record
@@ -134,6 +141,7 @@ def _record_p_values(data: JSON) -> JSON:
     return {"p_value": decimal(report.p_value), "record": decimal(read.p_value), "codes": codes}
 
 
+@family("decode-owner", needs="ctwl_decoder")
 def _owner(data: JSON) -> JSON:
     from ctwl_decoder import Decoder
 
@@ -144,7 +152,7 @@ def _owner(data: JSON) -> JSON:
     return {"record": _known(read), "authentic": None if read is None else read.authenticated}
 
 
-@refusing
+@family("read-one-code", needs="ctwl_decoder")
 def _one_code(data: JSON) -> JSON:
     """The whole text as given, all codes, both scores and nothing else: what a basic reader searches."""
     from ctwl_decoder.options import check_alpha
@@ -178,7 +186,7 @@ def _one_code(data: JSON) -> JSON:
     return {"detected": True, "code": best_of_all.code, "p_value": decimal(best_of_all.p_value)}
 
 
-@refusing
+@family("proof", needs="ctwl_decoder")
 def _proof(data: JSON) -> JSON:
     from ctwl_decoder.apps.prove import Proof, verify
     from ctwl_decoder.apps.prove.verification import TRIED
@@ -196,21 +204,3 @@ def _proof(data: JSON) -> JSON:
         tried=TRIED if data["tried"] is None else data["tried"],
     )
     return {"status": found.steps[-1].code or "ok"}
-
-
-_DECODER = ("ctwl_decoder",)
-
-FAMILIES = (
-    Family("read-one-code", _one_code, _DECODER),
-    Family("decode", _decode, _DECODER),
-    Family("decode-light", _decode_light, _DECODER),
-    Family("decode-spans", _spans, _DECODER),
-    Family("decode-places", _places, _DECODER),
-    Family("decode-light-places", _light_places, _DECODER),
-    Family("decode-forms", _forms, _DECODER),
-    Family("decode-record", _decode_record, _DECODER),
-    Family("decode-record-p-values", _record_p_values, _DECODER),
-    Family("decode-owner", _owner, _DECODER),
-    Family("decode-registered", _registered, _DECODER),
-    Family("proof", _proof, _DECODER),
-)

@@ -20,8 +20,8 @@ from .manifest import VectorsAltered
 from .numeric import Numeric, head, is_numeric, measure, name_of, profile_of
 
 
-def unanswerable() -> dict[str, tuple[str, ...]]:
-    """The families that the reference cannot answer here, and the packages that are missing."""
+def unanswerable() -> dict[str, str]:
+    """The families that the reference cannot answer here, and the package that is missing."""
     return {family.name: family.missing for family in FAMILIES.values() if family.missing}
 
 
