@@ -26,7 +26,7 @@ from ctwl_protocol.records.sealing import ProviderKeys
 from ctwl_protocol.registry import Trusted, load_trusted
 from ctwl_protocol.text.blocks import LENGTH
 
-from .errors import ExtraMissing
+from .errors import needing
 from .options import ALPHA, MAX_TOKENS, ScoreName, check_alpha
 from .reading_model import ReadingModel
 from .report.analysis import Analysis
@@ -261,12 +261,8 @@ class Decoder:
         """
         if self._reading_model:
             return self._reading_model.arithmetic
-        try:
+        with needing("torch", "the proxy LM"):
             return self.weigher.load()
-        except ImportError as error:
-            raise ExtraMissing(
-                f"the proxy LM needs {error.name or error}; install it with: pip install 'ctwl-decoder[torch]'"
-            ) from error
 
     def _tokenized(self, text: str) -> list[TokenizedVariant]:
         return tokenize_variants(text, self.tokenizer, self.profile, self._max_tokens)

@@ -19,7 +19,7 @@ from ctwl_protocol.proxy.forward import Arithmetic
 from ctwl_protocol.proxy.rivals import Rivals
 from ctwl_protocol.proxy.weigher import Weigher
 
-from .errors import ExtraMissing
+from .errors import needing
 from .text.tokens import TokenizedVariant
 
 BLOCK = 512
@@ -94,12 +94,8 @@ class ReadingModel:
             ExtraMissing: torch and transformers are not installed.
             CTWLError: see :func:`ctwl_protocol.causal_lm.load_causal_lm`.
         """
-        try:
+        with needing("torch", "a reading model"):
             from ctwl_protocol.causal_lm import load_causal_lm
-        except ImportError as error:
-            raise ExtraMissing(
-                f"a reading model needs {error.name or error}; install it with: pip install 'ctwl-decoder[torch]'"
-            ) from error
         return cls(*load_causal_lm(str(name), device), weigher, str(name), prompt)
 
     def rivals(self, variant: TokenizedVariant, progress: Callable[[int], None] = lambda done: None) -> Rivals:

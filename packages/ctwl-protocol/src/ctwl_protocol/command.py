@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import gc
 import os
+import signal
 import sys
 import textwrap
+import threading
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -49,7 +51,11 @@ def command_parser(
 
 
 def run_command(
-    prog: str, run: Callable[[], int], *, advice: Callable[[], str] = str, interrupted: int = FAILED
+    prog: str,
+    run: Callable[[], int],
+    *,
+    advice: Callable[[], str] = str,
+    interrupted: int | None = None,
 ) -> int:
     """Run a command; every error becomes a message on standard error and an exit status.
 
@@ -59,26 +65,39 @@ def run_command(
             returns, the work may not be done, so that is an error: ``run`` prints progress by :func:`note`, and much
             output inside :func:`closed_output_is_fine`.
         advice: says what to do after an interrupt or an error of the system, such as a full disk.
-        interrupted: the exit status after an interrupt.
+        interrupted: the exit status after an interrupt, where it may end the work. SIGTERM, by which schedulers end a
+            job, is then an interrupt as Ctrl-C is.
     """
     # A short command makes many objects that stay. By default Python looks for garbage among them a hundred times.
     gc.set_threshold(100_000)
     try:
-        status = run()
+        status = run() if interrupted is None else _stoppable(run)
     except (CTWLError, OSError) as error:
         code = f"{error.code}: " if isinstance(error, CTWLError) else ""
         system = isinstance(error, (FileUnwritable, OSError))  # a full disk, a cache that cannot be written
         said = advice() if system else ""
         told = f"{code}{error}{what_helps(error) if isinstance(error, OSError) else ''}"
-        return _failed(prog, f"{told}; {said}" if said else told)
+        note(f"{prog}: {told}; {said}" if said else f"{prog}: {told}")
+        return FAILED
     except KeyboardInterrupt:
         said = advice()
-        return _failed(prog, f"interrupted; {said}" if said else "interrupted", interrupted)
+        note(f"{prog}: interrupted; {said}" if said else f"{prog}: interrupted")
+        return FAILED if interrupted is None else interrupted
     except Exception:  # a bug: Python's own exit status would be 1
         traceback.print_exc()
         return FAILED
     _send_output()
     return status
+
+
+def _stoppable(run: Callable[[], int]) -> int:
+    if threading.current_thread() is not threading.main_thread():  # only there may a handler be set
+        return run()
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        return run()
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def day(given: str) -> int:
@@ -101,11 +120,6 @@ def note(message: str) -> None:
     """Print a line on standard error, whether or not anybody reads it."""
     with closed_output_is_fine():
         print(message, file=sys.stderr)
-
-
-def _failed(prog: str, message: str, status: int = FAILED) -> int:
-    note(f"{prog}: {message}")
-    return status
 
 
 def _send_output() -> None:

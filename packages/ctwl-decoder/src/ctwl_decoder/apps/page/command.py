@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ctwl_protocol import get_profile
-from ctwl_protocol.command import closed_output_is_fine, command_parser, run_command
+from ctwl_protocol.command import closed_output_is_fine, command_parser
 from ctwl_protocol.environment import PROFILE, REGISTRY
 from ctwl_protocol.files import make_folder, write_atomically
 from ctwl_protocol.profile import OFFLINE
 from ctwl_protocol.registry import load_trusted
 
-from .build import build_page, read_words
+from .build import build_page, read_words, web_folder
 
 _EPILOG = """\
 The page is one file, index.html, with all that it needs. It reads texts in the browser by the ranks of their tokens, as
@@ -25,10 +25,6 @@ A translation is a file: copy the words that --print-words prints, translate the
 
 def main(argv: Sequence[str]) -> int:
     """Entry point; returns the exit status."""
-    return run_command("ctwl-decode page", lambda: _run(argv))
-
-
-def _run(argv: Sequence[str]) -> int:
     what = "Write a web page that reads watermarks in the browser, without a server."
     parser = command_parser("ctwl-decode page", what, _EPILOG, [PROFILE, REGISTRY])
     parser.add_argument("--out", metavar="FOLDER", type=Path, help="folder for the page; made if need be")
@@ -41,8 +37,6 @@ def _run(argv: Sequence[str]) -> int:
     parser.add_argument("--print-words", action="store_true", help="print the English words and stop")
     arguments = parser.parse_args(argv)
     if arguments.print_words:
-        from .build import web_folder
-
         with closed_output_is_fine():
             print((web_folder() / "page" / "words.en.json").read_text(encoding="utf-8"), end="")
         return 0

@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 
 from ctwl_protocol import Beacon, get_profile
-from ctwl_protocol.command import closed_output_is_fine, command_parser, run_command
+from ctwl_protocol.command import closed_output_is_fine, command_parser
 from ctwl_protocol.environment import PROXY, REGISTRY
 from ctwl_protocol.profile import has_public_key
 from ctwl_protocol.registry import Trusted, load_trusted
@@ -89,7 +89,9 @@ def _text(found: Resolution) -> str:
     return "\n".join([*(f"{label:<9} {text}" for label, text in rows.items() if text is not None), found.says])
 
 
-def _run(arguments: argparse.Namespace) -> int:
+def main(argv: Sequence[str]) -> int:
+    """Entry point; returns the exit status."""
+    arguments = _parser().parse_args(argv)
     found, verdict = _resolve(arguments)
     with closed_output_is_fine():
         if arguments.json:
@@ -97,9 +99,3 @@ def _run(arguments: argparse.Namespace) -> int:
         else:
             print("\n\n".join(map(_text, found)) or f"{verdict}.")
     return 0 if any(each.name is not None for each in found) else 1
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Entry point; returns the exit status."""
-    arguments = _parser().parse_args(argv)
-    return run_command("ctwl-decode", lambda: _run(arguments))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import signal
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -19,7 +17,7 @@ from ctwl_protocol.environment import PROXY, REGISTRY
 from ctwl_protocol.profile import has_public_key
 from ctwl_protocol.registry import load_trusted
 
-from ...errors import ExtraMissing, OptionOutOfRange
+from ...errors import OptionOutOfRange, needing
 from ...options import SCREEN, add_alpha, add_beacons, add_proxy_options
 
 if TYPE_CHECKING:
@@ -152,10 +150,8 @@ def _progress(*, quiet: bool) -> Iterator[Watch]:
 
 def _scan(arguments: argparse.Namespace) -> int:
     begun = time.monotonic()
-    try:
+    with needing("scan", "a scan"):
         import pyarrow.parquet  # noqa: F401
-    except ImportError as error:
-        raise ExtraMissing("scan needs pyarrow; install it with: pip install 'ctwl-decoder[scan]'") from error
     settings = _settings(arguments)  # a wrong option fails before a model is loaded, which takes seconds
     from .corpus import skipped
     from .decoding import DocumentDecoder
@@ -188,10 +184,7 @@ def _scan(arguments: argparse.Namespace) -> int:
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit status."""
     arguments = _parser().parse_args(argv)
-    with _terminated_as_interrupted():
-        return run_command(
-            "ctwl-decode", lambda: _scan(arguments), advice=lambda: _advice(arguments.out), interrupted=130
-        )
+    return run_command("ctwl-decode", lambda: _scan(arguments), advice=lambda: _advice(arguments.out), interrupted=130)
 
 
 def _advice(output: Path) -> str:
@@ -201,20 +194,3 @@ def _advice(output: Path) -> str:
     if not any(parts_of(output).glob("part-*.parquet")):
         return "nothing was done yet; the same command begins again"
     return f"what is done is kept beside {output}, and the same command goes on there"
-
-
-@contextmanager
-def _terminated_as_interrupted() -> Iterator[None]:
-    """SIGTERM, by which schedulers end a job, ends it as Ctrl-C does."""
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    if threading.current_thread() is not threading.main_thread():  # only there may a handler be set
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import logging
-import signal
 import socket
 from collections.abc import Sequence
 from contextlib import closing, suppress
@@ -13,7 +12,7 @@ from ctwl_protocol import get_profile
 from ctwl_protocol.command import closed_output_is_fine, command_parser, run_command
 from ctwl_protocol.environment import PROXY, REGISTRY
 
-from ...errors import CannotServe, ExtraMissing
+from ...errors import CannotServe, needing
 from ...options import add_proxy_options
 from .limits import Limits
 
@@ -94,16 +93,12 @@ def _serve(arguments: argparse.Namespace) -> int:
     limits = Limits(**{name: getattr(arguments, name) for name in Limits.model_fields})
     profile = get_profile(arguments.profile)  # a wrong name fails before a model is loaded
     with closing(_bind(arguments.host, arguments.port)) as listener:
-        try:
+        with needing("serve", "serving"):
             import uvicorn
 
             from .app import create_app
             from .c2pa import manifests_of
             from .server import configure, trusted_proxies
-        except ImportError as error:
-            raise ExtraMissing(
-                f"serving needs {error.name or error}; install it with: pip install 'ctwl-decoder[serve]'"
-            ) from error
         given = arguments.trust_proxy
         trusted = None if given is None else trusted_proxies(given, listener.getsockname()[0])
         from ctwl_protocol.proxy import open_weigher
@@ -139,9 +134,4 @@ def _serve(arguments: argparse.Namespace) -> int:
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit status when the service was stopped."""
     arguments = _parser().parse_args(argv)
-    # A stop is not an error, neither before uvicorn handles signals nor while it does.
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        return run_command("ctwl-decode", lambda: _serve(arguments), interrupted=0)
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    return run_command("ctwl-decode", lambda: _serve(arguments), interrupted=0)  # a stop is not an error
