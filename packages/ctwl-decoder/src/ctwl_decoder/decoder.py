@@ -33,10 +33,9 @@ from .report.analysis import Analysis
 from .report.assembly import Assembler
 from .report.interpretation import Interpreter
 from .report.model import Outcome, Report
-from .search.finding import Finding, find
+from .search.finding import Finding, find, screen
 from .search.plan import LIGHT_SHARES, SearchPlan, registered_codes
 from .search.records import RecordReader
-from .search.screen import screen
 from .statistics.evidence import Weigh, permutations
 from .statistics.light import light_units
 from .statistics.scores import Score, position_scores

@@ -7,8 +7,6 @@ window of a long text is found in :mod:`.window_scores`.
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,13 +17,8 @@ from .scored_positions import ScoreTable
 
 
 def code_space(profile: Profile) -> NDArray[np.uint32]:
-    """Every code of a profile: uint32 (2^code_bits,), made once and for all; not to be written to."""
-    return _first_codes(profile.codes)
-
-
-@cache
-def _first_codes(count: int) -> NDArray[np.uint32]:
-    return np.arange(count, dtype=np.uint32)
+    """Every code of a profile: uint32 (2^code_bits,)."""
+    return np.arange(profile.codes, dtype=np.uint32)
 
 
 def score_codes(table: ScoreTable, codes: NDArray[np.uint32]) -> NDArray[np.int32]:
