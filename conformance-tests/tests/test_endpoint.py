@@ -13,7 +13,7 @@ from ctwl_conformance.adapter.endpoint import EndpointEncoder, EndpointError
 from ctwl_conformance.adapter.messages import Encode
 from ctwl_conformance.adapter.serving import NotDone
 from ctwl_conformance.command import main
-from ctwl_conformance.run.plan import record
+from ctwl_conformance.run.texts import record
 from ctwl_conformance.toy import write_toy
 from ctwl_decoder import Decoder
 from ctwl_protocol.profile import TOY

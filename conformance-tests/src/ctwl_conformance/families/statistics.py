@@ -119,7 +119,7 @@ def _tests(data: JSON) -> JSON:
     windows: dict[int, str | None] = dict.fromkeys(numbers)
     for candidate in found:
         place = whole if (candidate.start, candidate.end) == (0, length) else windows
-        place[candidate.count] = decimal(candidate.tests)
+        place[candidate.record_codes] = decimal(candidate.tests)
     return {"whole": list(whole.values()), "window": list(windows.values())}
 
 

@@ -22,8 +22,8 @@ from .bench import Bench, Subject, Written
 from .bounds import Bound, interval
 from .classes import classes_of
 from .exceptions import Exceptions
-from .plan import ALPHA, FAMILIES, HUMAN, HUMAN_ALPHA, TextFamily, code_of, human_texts, setting
 from .results import Measure, Question, Result, Statistics
+from .texts import ALPHA, FAMILIES, HUMAN, HUMAN_ALPHA, TextFamily, code_of, human_texts, setting
 
 _SHOWN = 300
 """So many characters of a question or an answer are shown."""

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, get_args
 
 from ..adapter import Limits
-from .plan import SEEDS, SIZES
 from .results import Conformance, Report, Verdict
+from .texts import SEEDS, SIZES
 
 _EPILOG = """\
 an adapter is a command line, such as "node my-decoder.js" or "ctwl-conformance adapter decoder"; ADAPTERS.md says what

@@ -185,7 +185,7 @@ def measure(profile: str) -> list[JSON]:
 
 def _passages(weigher: Weigher) -> Iterator[list[int]]:
     """Tokens of passages by people, of each of the LENGTHS."""
-    from ..run.plan import human_passage
+    from ..run.texts import human_passage
 
     for number, length in enumerate(LENGTHS):
         text = human_passage(number / len(LENGTHS), 8 * length)  # a token has fewer characters on average

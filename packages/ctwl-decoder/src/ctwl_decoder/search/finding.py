@@ -61,8 +61,8 @@ class Finding:
 
 
 def _is_clear(candidate: Candidate, alpha: float) -> bool:
-    reading = candidate.reading
-    return candidate.count == 1 or (reading is not None and max(reading.p_values) <= alpha)
+    record = candidate.record
+    return candidate.record_codes == 1 or (record is not None and max(record.p_values) <= alpha)
 
 
 def score_positions(

@@ -107,14 +107,14 @@ def search(
 
 
 @jit
-def combine(ranks: Any, codes: Any, worth: Any, follows: Any) -> Any:
-    """The scores of records whose codes have such ranks in all slots but the one that follows."""
-    sums = np.empty(len(ranks), np.int32)
-    for i in range(len(ranks)):
+def combine(taken: Any, codes: Any, worth: Any, follows: Any) -> Any:
+    """The scores of records, in which such of the likely codes are taken in all slots but the one that follows."""
+    sums = np.empty(len(taken), np.int32)
+    for i in range(len(taken)):
         check, total = 0, 0
-        for slot in range(ranks.shape[1]):
-            check ^= codes[slot, ranks[i, slot]]
-            total += worth[slot, ranks[i, slot]]
+        for slot in range(taken.shape[1]):
+            check ^= codes[slot, taken[i, slot]]
+            total += worth[slot, taken[i, slot]]
         sums[i] = total + follows[check]
     return sums
 
