@@ -12,6 +12,7 @@ from contextlib import redirect_stderr
 from fractions import Fraction
 from pathlib import Path
 from pydoc_data.topics import topics
+from typing import Any
 
 import numpy as np
 import pytest
@@ -137,7 +138,7 @@ def command_refuses(weigher: Weigher, *options: str) -> list[str]:
     """What the command says of a text that shows nothing by the ranks, where the proxy LM cannot be loaded."""
     said = io.StringIO()
     with pytest.MonkeyPatch.context() as patch, redirect_stderr(said):
-        patch.setattr("ctwl_decoder.decoder.open_weigher", lambda *_, **__: weigher)
+        patch.setattr("ctwl_protocol.proxy.open_weigher", lambda *_, **__: weigher)
         patch.setattr("ctwl_decoder.apps.command.read_text", lambda _: PLAIN)
         assert main(["--profile", OFFLINE, "-", *options]) == 2
     return said.getvalue().splitlines()
@@ -175,6 +176,20 @@ def test_a_proxy_lm_that_is_not_here_leaves_the_ranks() -> None:
     assert command_refuses(weigher, "--full") == ["ctwl-decode: proxy-not-found: the weights are nowhere"]
     with pytest.raises(ProxyNotFound, match=r"^the weights are nowhere$"):
         Decoder(weigher).decode(PLAIN)
+
+
+def test_the_command_leaves_registered_layouts_to_their_owners(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Named layouts alone are tried after every beacon."""
+    given: list[Any] = []
+
+    def made(*_: object, layouts: Any, **options: object) -> None:
+        given.append(layouts)
+        raise ExtraMissing("enough")
+
+    monkeypatch.setattr("ctwl_decoder.decoder.Decoder", made)
+    for options in ([], ["--layout", "tagged"]):
+        command_refuses(refuses(), *options)
+    assert given[0] is None and [layout.name for layout in given[1]] == ["tagged"]
 
 
 def test_the_examples_of_the_decoder_are_right(marked: str) -> None:

@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 @cache
 def _decoder(profile: Profile) -> Decoder:
     from ctwl_decoder import Decoder
+    from ctwl_protocol.proxy import open_weigher
 
-    return Decoder.open(profile, layouts=LAYOUTS, registry=bundled().without_entries())
+    return Decoder(open_weigher(profile), layouts=LAYOUTS, registry=bundled().without_entries())
 
 
 def _profile(data: JSON) -> Profile:

@@ -116,7 +116,6 @@ class Decoder:
         device: str = "cpu",
         reading_model: str | Path | None = None,
         prompt: str | None = None,
-        layouts: Sequence[Layout] | None = None,
         keys: ProviderKeys | None = None,
         epochs: Iterable[int] = (0,),
         registry: Trusted | None = None,
@@ -134,7 +133,6 @@ class Decoder:
             reading_model: name or folder of a causal LM that weighs texts in the proxy LM's place; it is loaded now,
                 and needs torch. The provider's own model finds the most.
             prompt: what the reading model saw before the text, chat template included, if it is known.
-            layouts: see :class:`Decoder`.
             keys: see :class:`Decoder`.
             epochs: see :class:`Decoder`.
             registry: see :class:`Decoder`.
@@ -144,7 +142,7 @@ class Decoder:
         """
         weigher = open_weigher(profile, path=proxy_path, device=device)
         model = ReadingModel.open(reading_model, weigher, prompt, device) if reading_model else None
-        return cls(weigher, reading_model=model, layouts=layouts, keys=keys, epochs=epochs, registry=registry)
+        return cls(weigher, reading_model=model, keys=keys, epochs=epochs, registry=registry)
 
     def with_weigh(self, weigh: Weigh) -> Decoder:
         """The same decoder that asks another way; all else is shared."""

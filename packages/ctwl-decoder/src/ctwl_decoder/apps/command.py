@@ -197,19 +197,17 @@ def _analyse(arguments: argparse.Namespace) -> Analysis:
     known = trusted.registry.known_layouts()
     named = [find_layout(int(name) if name.isdecimal() else name, known) for name in arguments.layout or []]
     keys = ProviderKeys.load(arguments.keys) if arguments.keys else None
-    from ..decoder import Decoder
+    from ctwl_protocol.proxy import open_weigher
 
-    decoder = Decoder.open(
-        profile,
-        proxy_path=arguments.proxy,
-        device=arguments.device,
-        reading_model=arguments.reading_model,
-        prompt=read_text(arguments.prompt) if arguments.prompt else None,
-        layouts=named or known,
-        keys=keys,
-        epochs=arguments.epoch or [0],
-        registry=trusted,
-    )
+    from ..decoder import Decoder
+    from ..reading_model import ReadingModel
+
+    weigher, own = open_weigher(profile, path=arguments.proxy, device=arguments.device), None
+    if arguments.reading_model:
+        prompt = read_text(arguments.prompt) if arguments.prompt else None
+        own = ReadingModel.open(arguments.reading_model, weigher, prompt, arguments.device)
+    epochs = arguments.epoch or [0]
+    decoder = Decoder(weigher, reading_model=own, layouts=named or None, keys=keys, epochs=epochs, registry=trusted)
     searched = trusted.registry.beacons() if arguments.registered else arguments.beacon
     try:
         with _progress() as progress:

@@ -93,17 +93,19 @@ def _keep_best(left: Any, right: Any, codes: Any, half: Any, values: Any, scores
 
 @jit
 def search(
-    seeds: Any, scores_by_colour: Any, pieces: Any, ends: Any, codes: Any, half: int, sums: Any, best: Any, which: Any
-) -> None:
-    """Write the best codes of windows and their scores; see :func:`.window_scores.search_windows`."""
+    seeds: Any, scores_by_colour: Any, pieces: Any, ends: Any, codes: Any, half: int, sums: Any, best: Any
+) -> Any:
+    """The best codes of windows, whose scores are written; see :func:`.window_scores.search_windows`."""
     block = sums.shape[1]
     found, values, scores = np.empty(block, np.uint32), np.empty(block, sums.dtype), np.empty(block, np.int32)
     best[:] = -(1 << 30)
+    which = np.zeros(best.shape, np.uint32)
     for start in range(0, len(codes), block):
         some = codes[start : start + block]
         _sum_pieces(seeds, scores_by_colour, pieces, fold_codes(some), found, values, sums)
         for w in range(len(ends)):
             _keep_best(sums[ends[w, 0]], sums[ends[w, 1]], some, half, values, scores, best[w], which[w])
+    return which
 
 
 @jit
@@ -120,25 +122,20 @@ def combine(taken: Any, codes: Any, worth: Any, follows: Any) -> Any:
 
 
 @jit
-def add_units(
-    seeds: Any, starts: Any, tokens: Any, weights: Any, shown: Any, total: Any,
-    sigma: float, ramp: Any, unmarked: float, nat: int, units: Any,
-) -> None:  # fmt: skip
+def add_units(seeds: Any, rivals: Any, sigma: float, ramp: Any, unmarked: float, nat: int, units: Any) -> None:
     """Write the units of ``half`` and ``race`` under every colour; see :func:`.scores.position_scores`.
 
     Args:
         seeds: uint32 (n, colours), of the permutations.
-        starts: of n sets of rivals, see :class:`ctwl_protocol.proxy.rivals.Rivals`.
-        tokens: as there.
-        weights: as there.
-        shown: as there.
-        total: as there.
+        rivals: starts, tokens, weights, shown and total of n sets of rivals, as in
+            :class:`ctwl_protocol.proxy.rivals.Rivals`.
         sigma: the share of the mass in a half.
         ramp: see :mod:`.scores`, as for the following.
         unmarked: the share of unmarked positions.
         nat: units in a nat.
         units: int8 (2, n, colours), written to.
     """
+    starts, tokens, weights, shown, total = rivals
     colours = seeds.shape[1]
     for i in range(len(seeds)):
         first, count = starts[i], starts[i + 1] - starts[i]

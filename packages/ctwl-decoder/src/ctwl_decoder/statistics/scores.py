@@ -78,10 +78,10 @@ def position_scores(
     units = np.empty((2, len(rivals), permutation_seeds.shape[1]), dtype=np.int8)
 
     def work(start: int, stop: int) -> None:
-        add_units(
-            permutation_seeds[positions[start:stop]], rivals.starts[start : stop + 1], rivals.tokens, rivals.weights,
-            rivals.shown[start:stop], rivals.total[start:stop], share, RAMP, UNMARKED, NAT, units[:, start:stop],
-        )  # fmt: skip
+        shown, total = rivals.shown[start:stop], rivals.total[start:stop]
+        some = rivals.starts[start : stop + 1], rivals.tokens, rivals.weights, shown, total
+        seeds = permutation_seeds[positions[start:stop]]
+        add_units(seeds, some, share, RAMP, UNMARKED, NAT, units[:, start:stop])
 
     in_chunks(work, len(rivals))
     sums = np.zeros((2, *permutation_seeds.shape), dtype=np.int16)

@@ -56,10 +56,8 @@ def search_windows(
     block = int(np.clip(_CACHE // (np.dtype(word).itemsize * count), 64, BLOCK // 2))
 
     def work(start: int, stop: int) -> tuple[NDArray[np.int32], NDArray[np.uint32]]:
-        best, which = np.empty((len(ends), len(texts)), np.int32), np.zeros((len(ends), len(texts)), np.uint32)
-        sums = np.empty((count, block), word)
-        search(texts[0].seeds, packed, pieces, ends, codes[start:stop], half, sums, best, which)
-        return best, which
+        best, sums = np.empty((len(ends), len(texts)), np.int32), np.empty((count, block), word)
+        return best, search(texts[0].seeds, packed, pieces, ends, codes[start:stop], half, sums, best)
 
     parts = in_chunks(work, len(codes))
     best, which = (np.stack(column) for column in zip(*parts, strict=True))
