@@ -71,10 +71,10 @@ class TextFamily:
         comment: what is done.
         bound: the share of texts that are read right.
         layout: the records' layout.
-        length: texts are so many times as long as those of one code.
+        length: texts are so many times as long as texts of one code.
         change: from the text and a generator to what the decoder is given.
         toy: whether it is asked under the toy profiles.
-        model: whether it is asked under the others.
+        model: whether it is asked under all other profiles.
         needs: a family of vectors that a decoder names if it can be asked.
     """
 

@@ -91,7 +91,7 @@ class Numeric:
         profile: its name.
         tolerance: the largest mean total variation that passes.
         questions: one for each passage.
-        weights: for each place of all passages, those of the tokens that are asked about.
+        weights: for each place of all passages, the weights of the tokens that are asked about.
         totals: for each place, the weight of the whole vocabulary.
     """
 
@@ -135,7 +135,7 @@ def _variation(expected: Sequence[int], total: int, found: Sequence[int], whole:
 
 
 def weigh(weigher: Weigher, questions: Sequence[Question]) -> tuple[list[list[int]], list[int]]:
-    """The weights of a proxy: for each place those of its tokens, and the total.
+    """The weights of a proxy: for each place the weights of its tokens, and the total.
 
     Args:
         weigher: the runtime.

@@ -29,7 +29,7 @@ def check(families: Iterable[str] = tuple(FAMILIES)) -> list[tuple[Vector, dict[
     """The vectors that the installed reference answers otherwise, with its answers.
 
     Args:
-        families: which ones; those of :func:`unanswerable` are left out.
+        families: which families; what :func:`unanswerable` gives is left out.
 
     Raises:
         VectorsAltered: see :func:`~.files.load`.
@@ -51,7 +51,7 @@ def write(folder: Path, anew: Iterable[str] = ()) -> None:
     """Write the files of all families, their schemas and the manifest.
 
     Args:
-        folder: where to. Its own files are the source of inputs; the published ones stand in for those that it lacks.
+        folder: where to. Its own files are the source of inputs; the published files stand in for files that it lacks.
         anew: profiles whose numeric vectors are measured anew by the reference on this machine.
 
     Raises:

@@ -83,8 +83,8 @@ class Decoder:
             weigher: the proxy LM, which is loaded when it is first asked.
             weigh: gives the rivals at a text's positions, where the proxy LM is not asked directly.
             reading_model: a causal LM that weighs the text in the proxy LM's place, such as the provider's own.
-            layouts: the layouts of records that are tried behind every beacon; None for the specification's, and for
-                each provider's beacons those that it registered.
+            layouts: the layouts of records that are tried after every beacon; None for the specification's, and for
+                each provider's beacons the layouts that it registered.
             keys: the provider's keys, where the provider reads: they open users and test authenticators.
             epochs: key epochs in which a user may have been sealed.
             registry: gives the names of providers and the registered layouts; by default the one that this machine

@@ -32,7 +32,7 @@ def command_parser(
     Args:
         prog: the command.
         description: what it does.
-        epilog: what its help says behind the options.
+        epilog: what its help says after the options.
         variables: the environment variables that it reads, with which its help ends.
         version: the option that prints the program's version.
     """

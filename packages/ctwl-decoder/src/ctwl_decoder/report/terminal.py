@@ -111,7 +111,7 @@ def _heat(analysis: Analysis, *, colours: bool) -> Text:
 
 
 def _harmless(piece: str) -> str:
-    """A piece of text for a terminal, to which some characters are orders: those are shown as such."""
+    """A piece of text for a terminal, to which some characters are orders: these characters are shown as such."""
     return "".join(c if c.isprintable() or c in _KEPT else " " if c.isspace() else "\ufffd" for c in piece)
 
 

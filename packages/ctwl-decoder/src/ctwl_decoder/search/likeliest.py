@@ -1,8 +1,8 @@
 """The likeliest record: codes of high score in their slots that agree with their check (spec section 10.4).
 
 The check is the exclusive or of the codes, so the codes of all other slots determine a slot's code: where one slot
-shows little, the others say what it must be. There are 2^60 records of three codes, too many to search. So the search
-is among the records whose codes are likely in all slots but one.
+shows little, the other slots say what it must be. There are 2^60 records of three codes, too many to search. So the
+search is among the records whose codes are likely in all slots but one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ NOWHERE = -(1 << 24)
 """Score of a code that is not searched."""
 
 _LIKELY = 1 << 11
-"""Number of a slot's best codes that are combined with those of other slots."""
+"""Number of a slot's best codes that are combined with the best codes of other slots."""
 
 _SAMPLED = 1 << 7
 """One code in this number is sampled first, to estimate the score of the best ones."""

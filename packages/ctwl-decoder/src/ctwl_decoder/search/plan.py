@@ -26,8 +26,8 @@ LIGHT_SHARES: Mapping[Score, float] = {Score.LIGHT_SOFT: 1 / 2, Score.LIGHT_RANK
 """The share of the level of each light score, where a text is read by these alone (``evaluation/reading/light.py``)."""
 
 LIGHT_FIRST = 1 / 8
-"""The share of the level of the light scores, where the others follow if these show too little. It costs the others 0.2
-bits."""
+"""The share of the level of the light scores, where other scores follow if these show too
+little. It costs the other scores 0.2 bits."""
 
 _SHARES: Mapping[str, Mapping[Score, float]] = {
     "whole": SCORE_SHARES,

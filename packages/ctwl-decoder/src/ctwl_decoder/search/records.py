@@ -3,7 +3,7 @@
 Slot 0 names the beacon, and the beacon's nonce colours the other slots. So the reader assumes each likely nonce in
 turn. If it is right, the slots show codes that agree with their check (:mod:`.likeliest`), as clearly as text does that
 carries some, under the colours of one layout. The sum over the slots is then tested against all records that there are,
-and each code against those that could stand in its place (:mod:`.error_bounds`).
+and each code against the codes that could stand in its place (:mod:`.error_bounds`).
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class _Hypothesis:
 
     Attributes:
         layout: the layout.
-        slots: those that anyone can read, the beacon's first and the check's last.
+        slots: the slots that anyone can read, the beacon's first and the check's last.
         carried: int64 (records, slots), what they carry, the likeliest first.
     """
 
@@ -135,7 +135,7 @@ class RecordReader:
 
     Attributes:
         profile: the profile.
-        layouts: those that are tried; none where the profile's codes are no beacons.
+        layouts: the layouts that are tried; none where the profile's codes are no beacons.
         owners: of registered layouts: the number of a layout, and the provider whose beacons alone it may follow.
         keys: the provider's, where it is the provider who reads.
         registered: uint32, ascending: the codes of registered beacons. Where only some beacons are searched, earlier
@@ -212,7 +212,7 @@ class RecordReader:
         return replace(self._as_record(window, candidate, best, layouts), beacons=beacons)
 
     def _layouts(self, beacon: int, count: int) -> list[Layout]:
-        """The layouts of so many codes that may follow a beacon: the specification's, and those its provider owns."""
+        """The layouts of so many codes that may follow a beacon: the specification's, and its provider's own."""
         provider = Beacon.from_code(beacon).provider
         return [
             each for each in self.layouts if each.codes == count and self.owners.get(each.number, provider) == provider
@@ -256,7 +256,7 @@ class RecordReader:
     def _assume(
         self, window: ScoredPositions, first: _Slot, layout: Layout, nonce: int, beacons: NDArray[np.uint32]
     ) -> _Hypothesis:
-        """The likeliest records of a window, if the layout and the nonce are right; ``beacons`` are those searched."""
+        """The likeliest records of a window, if the layout and the nonce are right; ``beacons`` are searched."""
         all_beacons = len(beacons) == self.profile.codes
         hops = beacons if all_beacons else np.union1d(beacons, self.registered)
         slots = [first]

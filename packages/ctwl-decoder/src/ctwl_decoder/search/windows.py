@@ -134,7 +134,7 @@ def _outermost(found: Sequence[tuple[int, int, int]]) -> list[tuple[int, int, in
 
 
 def _share_of_count(count: int, counts: Sequence[int]) -> float:
-    """Share of the level for one test of records of ``count`` codes, where those of all ``counts`` are searched."""
+    """Share of the level for one test of records of ``count`` codes, where records of all ``counts`` are searched."""
     if count == 1:
         return ONE_CODE if len(counts) > 1 else 1.0
     return (1 - ONE_CODE) / (len(counts) - 1) / RECORD_TESTS

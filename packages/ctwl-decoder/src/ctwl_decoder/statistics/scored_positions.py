@@ -66,7 +66,7 @@ class ScoredPositions:
 
         Args:
             apart: for a preliminary search: the first position of a pair counts, and again each one that is at least
-                this number of positions behind the one that counted last.
+                this number of positions after the position that counted last.
         """
         first = np.zeros(len(self), dtype=np.bool_)
         if apart is None:

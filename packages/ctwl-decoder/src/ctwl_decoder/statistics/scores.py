@@ -43,7 +43,7 @@ UNMARKED = 1 / 5
 
 
 class Score(StrEnum):
-    """How positions are scored; the light scores, which need no language model, are those of :mod:`.light`."""
+    """How positions are scored; the light scores, which need no language model, are in :mod:`.light`."""
 
     HALF = "half"
     RACE = "race"

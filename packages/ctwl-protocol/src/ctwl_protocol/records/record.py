@@ -26,7 +26,7 @@ class RecordDocument(Part):
         """The record itself.
 
         Args:
-            more: layouts besides those of the specification.
+            more: layouts besides the specification's.
 
         Raises:
             LayoutUnknown: there is no such layout.

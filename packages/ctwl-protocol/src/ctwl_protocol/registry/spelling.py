@@ -29,9 +29,9 @@ def check_name(name: str) -> str:
     if not is_normalized("NFC", name):
         raise ValueError("a name is in NFC; compose its letters and accents")
     if "" in name.split(" "):
-        raise ValueError("a name has single spaces, and none at its ends; take the others away")
+        raise ValueError("a name has single spaces, and none at its ends; take the other spaces away")
     if not name.isascii() and _LOOSE.search("".join(category(letter)[0] for letter in name)):
-        raise ValueError(f"a name has accents on letters alone, {_MAX_MARKS} in a row at most; take the others away")
+        raise ValueError(f"a name has accents on letters alone, {_MAX_MARKS} in a row at most; take the rest away")
     return name
 
 

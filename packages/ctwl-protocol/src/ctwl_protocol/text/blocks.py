@@ -18,7 +18,7 @@ class Block(NamedTuple):
     Attributes:
         start: the first token that it sees.
         first: the first token that it weighs; the tokens before are context alone.
-        end: behind the last token of both.
+        end: the place after the last token of both.
     """
 
     start: int

@@ -126,8 +126,8 @@ def main_prove(argv: Sequence[str]) -> int:
     notes = [f"{arguments.out} reveals the key of {profile.name} to everyone who reads it"]
     if report.p_value * 2.0**TRIED > ALPHA:
         notes.append(
-            "it convinces only those who trust that the key was drawn at random (verify --tried 0); others want a "
-            f"p-value of at most {format_p_value(ALPHA / 2.0**TRIED)}, so prove a longer text"
+            "it convinces only people who trust that the key was drawn at random (verify --tried 0); other people "
+            f"want a p-value of at most {format_p_value(ALPHA / 2.0**TRIED)}, so prove a longer text"
         )
     for each in notes:
         note(f"ctwl-decode: note: {each}")

@@ -69,7 +69,7 @@ def _read(arguments: argparse.Namespace, registry: Trusted) -> Report:
 
 
 def _codes(report: Report) -> list[int]:
-    """The beacons of a text: those of its passages in their order, each with the models before it."""
+    """The beacons of a text: of its passages in their order, with the models that each passage went through."""
     hops = (hop for span in report.spans if span.record for hop in span.record.chain)
     return list(dict.fromkeys(Beacon(hop.provider, hop.version, hop.nonce).code for hop in hops))
 

@@ -124,7 +124,7 @@ def skipped(paths: Iterable[Path], without: Collection[Path] = ()) -> Counter[st
 
 
 def _below(path: Path) -> list[Path]:
-    """The readable files of a folder and of those in it, sorted; of a file, itself.
+    """The readable files of a folder and of all folders in it, sorted; of a file, the file itself.
 
     Raises:
         OSError: the path does not exist, or a folder cannot be listed: its documents must not be left out unnoticed.

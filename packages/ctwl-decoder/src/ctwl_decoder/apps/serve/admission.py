@@ -43,7 +43,7 @@ class Admission:
         """Check that there is a place for a further request.
 
         Raises:
-            ServiceBusy: every place is taken, also those to wait.
+            ServiceBusy: every place is taken, also the places to wait.
         """
         if self.waiting >= self._limits.waiting:
             raise ServiceBusy("the service is busy; try again in a few seconds")

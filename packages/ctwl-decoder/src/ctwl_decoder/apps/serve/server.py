@@ -18,7 +18,7 @@ from ...errors import OptionOutOfRange
 from .limits import Limits
 
 _HEAD = 16 << 10
-"""Bytes of a request's head, or of the fields behind its body."""
+"""Bytes of a request's head, or of the fields after its body."""
 
 _HEAD_ENDS = re.compile(rb"\n\r?\n")
 

@@ -89,7 +89,7 @@ def _state(owner: ProviderEntry) -> str:
 
 
 def _versions(owner: ProviderEntry) -> str:
-    """The versions; those in brackets are no longer in use."""
+    """The versions; versions in brackets are no longer in use."""
     return " ".join(f"{model.version}" if model.until is None else f"({model.version})" for model in owner.models)
 
 
