@@ -106,7 +106,7 @@ class Verified(Part):
     """What became of an update.
 
     Attributes:
-        status: "ok", or the status code of the step that refused it; then the other fields are left out.
+        status: "ok", or the status code of the step that refused it; then the others are left out.
         root, registry: versions of what is trusted then.
         latest: the latest time seen then.
     """
@@ -121,7 +121,7 @@ class Weighed(Part):
     """What a proxy runtime weighs at places of a text: integers of the specification's section 7.1.
 
     Attributes:
-        weights: for each place, the weights of the tokens that were asked about.
+        weights: for each place, those of the tokens that were asked about.
         totals: for each place, the sum over the whole vocabulary.
     """
 

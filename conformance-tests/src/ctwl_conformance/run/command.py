@@ -1,4 +1,13 @@
-"""``ctwl-conformance run``: adapters in, a report out."""
+r"""``ctwl-conformance run``: adapters in, a report out.
+
+an adapter is a command line, such as "node my-decoder.js" or "ctwl-conformance adapter decoder"; ADAPTERS.md says what
+it reads and writes. For example, the reference with the toy provider, without weights:
+
+  ctwl-conformance run --out report --encoder "ctwl-conformance adapter toy" \
+      --decoder "ctwl-conformance adapter decoder"
+
+exit status: 0 nothing failed; 1 a case failed or gave no answer; 2 an error.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +18,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args
 
+from ctwl_protocol.command import help_in
+
 from ..adapter import Limits
 from .results import Conformance, Report, Verdict
 from .texts import SEEDS, SIZES
-
-_EPILOG = """\
-an adapter is a command line, such as "node my-decoder.js" or "ctwl-conformance adapter decoder"; ADAPTERS.md says what
-it reads and writes. For example, the reference with the toy provider, without weights:
-
-  ctwl-conformance run --out report --encoder "ctwl-conformance adapter toy" \\
-      --decoder "ctwl-conformance adapter decoder"
-
-exit status: 0 nothing failed; 1 a case failed or gave no answer; 2 an error.
-"""
 
 _LINES, _REASONS, _SAID = 8, 3, 300
 """The summary shows this many of the last lines that an adapter wrote, this many reasons of a verdict, and this many
@@ -35,7 +36,7 @@ def add_commands(commands: Any) -> None:
     parser = commands.add_parser(
         "run",
         help="drive encoders, decoders and registry clients, and write a report",
-        epilog=_EPILOG,
+        epilog=help_in(__doc__),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     for name, what in (("encoder", "an encoder"), ("decoder", "a decoder"), ("registry-client", "a registry client")):

@@ -30,7 +30,7 @@ class Statistics(_Part):
 
     Attributes:
         trials: n.
-        successes: texts read right; of human texts, the texts that passed the test all the same.
+        successes: texts read right; of human texts, those that passed the test all the same.
         rate: successes over trials.
         interval_95: exact (Clopper-Pearson).
         claim: the rate that was claimed beforehand, in words.

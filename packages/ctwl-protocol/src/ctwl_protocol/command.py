@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import inspect
 import os
 import signal
 import sys
@@ -48,6 +49,11 @@ def command_parser(
     )
     parser.add_argument(version, action="version", version=f"{prog} {__version__}", help="print the program's version")
     return parser
+
+
+def help_in(docstring: str | None) -> str:
+    """The help after a docstring's first line: what a command's help says after the options stands in its module's."""
+    return inspect.cleandoc(docstring or "").partition("\n\n")[2] + "\n"
 
 
 def run_command(

@@ -1,47 +1,5 @@
-"""``ctwl-decode``: whether a text carries a code, which one, and where."""
+"""``ctwl-decode``: whether a text carries a code, which one, and where.
 
-from __future__ import annotations
-
-import argparse
-import json
-import os
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from difflib import get_close_matches
-from importlib import import_module
-from io import TextIOWrapper
-from pathlib import Path
-from typing import get_args
-
-from ctwl_protocol import get_profile
-from ctwl_protocol.command import closed_output_is_fine, command_parser, note, run_command
-from ctwl_protocol.environment import PROXY, REGISTRY
-from ctwl_protocol.errors import FileUnwritable, ProxyNotFound
-from ctwl_protocol.files import what_helps
-from ctwl_protocol.profile import OFFLINE, STANDARD
-from ctwl_protocol.records.layouts import LAYOUTS, find_layout
-from ctwl_protocol.records.sealing import MAX_EPOCH, ProviderKeys
-from ctwl_protocol.registry import load_trusted
-
-from ..errors import ExtraMissing, OptionOutOfRange
-from ..options import ScoreName, add_alpha, add_beacons, add_proxy_options, check_alpha
-from ..report.analysis import Analysis
-from ..report.model import Report
-from ..report.wording import ADD_LIGHT, ENOUGH, describe, files_missing
-from ..text.input import read_text
-
-_COMMANDS = {
-    "serve": (".serve.command", "main"),
-    "page": (".page.command", "main"),
-    "resolve": (".resolve.command", "main"),
-    "scan": (".scan.command", "main"),
-    "prove": (".prove.command", "main_prove"),
-    "verify": (".prove.command", "main_verify"),
-}
-"""The other commands: a module, loaded only when its command is run, and its entry point."""
-
-_EPILOG = f"""\
 examples:
   ctwl-decode --profile org.ctwl.smollm2-135m.1 letter.txt
                                                       the verdict, and what shows a code in colour
@@ -64,11 +22,52 @@ other commands:
   To decode a file that is called like a command, write ./serve.
 
 The p-value is the probability that chance alone shows some code this clearly, over all codes and passages searched.
-{ENOUGH}
+Below 150 tokens (110 words) a code often does not show. Above it, a code may still not show.
 If no watermark is found, a model may still have written the text.
 exit status: 0 a watermark was found; 1 none was found, or the text is too short (--json tells them apart by "outcome");
 2 an error.
-"""
+"""  # noqa: D405 - as argparse writes its headings
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from difflib import get_close_matches
+from importlib import import_module
+from io import TextIOWrapper
+from pathlib import Path
+from typing import get_args
+
+from ctwl_protocol import get_profile
+from ctwl_protocol.command import closed_output_is_fine, command_parser, help_in, note, run_command
+from ctwl_protocol.environment import PROXY, REGISTRY
+from ctwl_protocol.errors import FileUnwritable, ProxyNotFound
+from ctwl_protocol.files import what_helps
+from ctwl_protocol.profile import OFFLINE, STANDARD
+from ctwl_protocol.records.layouts import LAYOUTS, find_layout
+from ctwl_protocol.records.sealing import MAX_EPOCH, ProviderKeys
+from ctwl_protocol.registry import load_trusted
+
+from ..errors import ExtraMissing, OptionOutOfRange
+from ..options import ScoreName, add_alpha, add_beacons, add_proxy_options, check_alpha
+from ..report.analysis import Analysis
+from ..report.model import Report
+from ..report.wording import ADD_LIGHT, describe, files_missing
+from ..text.input import read_text
+
+_COMMANDS = {
+    "serve": (".serve.command", "main"),
+    "page": (".page.command", "main"),
+    "resolve": (".resolve.command", "main"),
+    "scan": (".scan.command", "main"),
+    "prove": (".prove.command", "main_prove"),
+    "verify": (".prove.command", "main_verify"),
+}
+"""The other commands: a module, loaded only when its command is run, and its entry point."""
 
 _OTHER_PROFILE = (
     f"ctwl-decode: the text was read with the standard profile. If its provider names another one, name it too, for "
@@ -93,7 +92,7 @@ class _Schema(argparse.Action):
 
 def _parser() -> argparse.ArgumentParser:
     what = "Read the public watermark code that a language model's provider put in a text."
-    parser = command_parser("ctwl-decode", what, _EPILOG, [*PROXY, REGISTRY])
+    parser = command_parser("ctwl-decode", what, help_in(__doc__), [*PROXY, REGISTRY])
     parser.add_argument("file", metavar="FILE", help="a UTF-8 text file; - reads standard input")
     add_proxy_options(parser)
     _add_search_options(parser)

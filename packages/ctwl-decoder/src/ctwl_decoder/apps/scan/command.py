@@ -1,42 +1,10 @@
-"""``ctwl-decode scan``: options, progress, summary."""
+"""``ctwl-decode scan``: options, progress, summary.
 
-from __future__ import annotations
-
-import argparse
-import time
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from datetime import timedelta
-from pathlib import Path
-from typing import TYPE_CHECKING
-
-from ctwl_protocol import get_profile
-from ctwl_protocol.command import command_parser, note, run_command
-from ctwl_protocol.environment import PROXY, REGISTRY
-from ctwl_protocol.profile import has_public_key
-from ctwl_protocol.registry import load_trusted
-
-from ...errors import OptionOutOfRange, needing
-from ...options import SCREEN, add_alpha, add_beacons, add_proxy_options
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from .job import Watch
-    from .settings import Settings
-
-_EVERY = 60.0
-"""Seconds between two lines about the progress, where there is no terminal."""
-
-_DESCRIPTION = """\
 Decode every document of a corpus: .txt (one document a file), .jsonl and .ndjson (one a line), these also as .gz, and
 .parquet (one a row); folders with all below them. One row for each document goes to a Parquet file. A document that
 cannot be read becomes a row with an error. If a job ends early, for whatever reason, the same command goes on where it
 was.
-"""
 
-_EPILOG = """\
 examples:
   ctwl-decode scan corpus/ --out results.parquet
       look for the texts of all registered providers (ctwl-registry show lists them)
@@ -56,11 +24,41 @@ are searched, the shorter a text may be, and the smaller its p-value. ctwl-decod
 beside the registered ones: read in the same way (--full, --light), its p-values are twice as large. Each document is
 tested at the level alpha: of a million human texts, a hundred pass the default by chance, so read the p_value.
 exit status: 0 done; 2 an error; 130 interrupted.
-"""
+"""  # noqa: D405 - as argparse writes its headings
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ctwl_protocol import get_profile
+from ctwl_protocol.command import command_parser, help_in, note, run_command
+from ctwl_protocol.environment import PROXY, REGISTRY
+from ctwl_protocol.profile import has_public_key
+from ctwl_protocol.registry import load_trusted
+
+from ...errors import OptionOutOfRange, needing
+from ...options import SCREEN, add_alpha, add_beacons, add_proxy_options
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from .job import Watch
+    from .settings import Settings
+
+_EVERY = 60.0
+"""Seconds between two lines about the progress, where there is no terminal."""
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = command_parser("ctwl-decode scan", _DESCRIPTION, _EPILOG, [*PROXY, REGISTRY])
+    what, _, more = help_in(__doc__).partition("\n\n")
+    parser = command_parser("ctwl-decode scan", what, more, [*PROXY, REGISTRY])
     parser.add_argument("paths", metavar="PATH", nargs="+", type=Path, help="a file or a folder")
     parser.add_argument("--out", metavar="FILE", type=Path, required=True, help="the Parquet file to write")
     search = parser.add_argument_group("what to look for")

@@ -52,15 +52,12 @@ def init(arguments: argparse.Namespace) -> None:
     _write(arguments.registry, Envelope.unsigned(registry))
 
 
-def add(arguments: argparse.Namespace) -> None:
-    """Append an entry, or a model or an epoch of a provider; the arguments are named as its fields."""
-    fields = {name: value for name, value in vars(arguments).items() if name not in ("action", "days", "file")}
-    _revise(arguments, partial(drafts.add, **fields))
-
-
-def contact(arguments: argparse.Namespace) -> None:
-    """Change the contact of a provider."""
-    _revise(arguments, partial(drafts.set_contact, code=arguments.code, contact=arguments.contact))
+def change(arguments: argparse.Namespace) -> None:
+    """Change a registry as a function of :mod:`.drafts` says; the arguments are named as its parameters."""
+    fields = {
+        name: value for name, value in vars(arguments).items() if name not in ("action", "change", "days", "file")
+    }
+    _revise(arguments, partial(arguments.change, **fields))
 
 
 def detector(arguments: argparse.Namespace) -> None:
@@ -70,12 +67,6 @@ def detector(arguments: argparse.Namespace) -> None:
         raise RegistryError("registry-malformed", "give --scheme and --url, or --none alone")
     found = None if arguments.none else {"scheme": arguments.scheme, "url": arguments.url}
     _revise(arguments, partial(drafts.set_detector, code=arguments.code, detector=found))
-
-
-def retire(arguments: argparse.Namespace) -> None:
-    """Retire or revoke a provider, or end one model version."""
-    how = {"at": arguments.at, "version": arguments.version, "revoke": arguments.revoke}
-    _revise(arguments, partial(drafts.retire, code=arguments.code, **how))
 
 
 def renew(arguments: argparse.Namespace) -> None:
