@@ -40,7 +40,6 @@ from difflib import get_close_matches
 from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
-from typing import get_args
 
 from ctwl_protocol import get_profile
 from ctwl_protocol.command import closed_output_is_fine, command_parser, help_in, note, run_command
@@ -53,7 +52,7 @@ from ctwl_protocol.records.sealing import MAX_EPOCH, ProviderKeys
 from ctwl_protocol.registry import load_trusted
 
 from ..errors import ExtraMissing, OptionOutOfRange
-from ..options import ScoreName, add_alpha, add_beacons, add_proxy_options, check_alpha
+from ..options import add_alpha, add_beacons, add_proxy_options, check_alpha
 from ..report.analysis import Analysis
 from ..report.model import Report
 from ..report.wording import ADD_LIGHT, describe, files_missing
@@ -125,27 +124,15 @@ def _add_search_options(parser: argparse.ArgumentParser) -> None:
     )
     way = parser.add_mutually_exclusive_group()
     way.add_argument(
-        "--score",
-        choices=get_args(ScoreName),
-        default="auto",
-        help="how positions are scored: by the tokens' ranks alone, in a moment (light); by a language model (whole), "
-        "which is the better of half, for unbiased and delta, and race, for gumbel; light where that is conclusive, "
-        "else whole (auto, the default)",
-    )
-    way.add_argument(
         "--light",
         dest="score",
         action="store_const",
         const="light",
-        help="never load a language model; as --score light",
+        default="auto",
+        help="read by the ranks of the tokens alone, in a moment; never load a language model (default: where the "
+        "ranks are not conclusive, read by a language model too)",
     )
-    way.add_argument(
-        "--full",
-        dest="score",
-        action="store_const",
-        const="whole",
-        help="by a language model alone; as --score whole",
-    )
+    way.add_argument("--full", dest="score", action="store_const", const="whole", help="read by a language model alone")
     only = parser.add_mutually_exclusive_group()
     add_beacons(only, "all codes, registered ones before others")
     only.add_argument("--registered", action="store_true", help="search for registered providers' beacons only")
