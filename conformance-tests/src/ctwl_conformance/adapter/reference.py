@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from ctwl_protocol import CTWLError, __version__
+from ctwl_protocol import __version__
 from ctwl_protocol.profile import TOYS
 from ctwl_protocol.records.record import RecordDocument
-from ctwl_protocol.registry.workflow import resume, update
 
 from ..families import FAMILIES
 from ..toy import write_toy
@@ -111,19 +110,7 @@ class ReferenceRegistryClient(_Answering):
     def verify_registry(self, request: VerifyRegistry) -> Verified:  # noqa: D102 - see Implementation
         if request.trusted.registry is None:
             raise NotDone("it never trusts a root without a registry")
-        root, registry = bytes.fromhex(request.trusted.root), bytes.fromhex(request.trusted.registry)
-        try:
-            trusted = update(
-                resume(root, registry, seen=request.trusted.latest),
-                now=request.clock,
-                roots=[bytes.fromhex(each) for each in request.roots],
-                registry=None if request.registry is None else bytes.fromhex(request.registry),
-            )
-        except CTWLError as error:
-            return Verified(status=error.code)
-        return Verified(
-            status="ok", root=trusted.root.version, registry=trusted.registry.version, latest=trusted.seen
-        )  # fmt: skip
+        return Verified(**FAMILIES["registry-update"].answer(request.model_dump()))
 
 
 class ToyEncoder(_Answering):

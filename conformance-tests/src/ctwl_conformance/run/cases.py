@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any, TypeVar
 
 from ..adapter import AdapterErrored, Decode, Decoded, Verified, VerifyRegistry, Weigh, Weighed
-from ..adapter.messages import Refused, Role, Skipped, TrustedState
+from ..adapter.messages import Refused, Role, Skipped
 from ..families import FAMILIES as VECTOR_FAMILIES
 from ..families.family import unhex
 from ..vectors import Vector, load, load_numeric
@@ -165,13 +165,7 @@ def _judge_vector(subject: Subject, vector: Vector) -> Outcome:
     asked = vector.input
     answer: dict[str, Any]
     if vector.family == _UPDATES:
-        request = VerifyRegistry(
-            id=0,
-            trusted=TrustedState.model_validate(asked["trusted"]),
-            roots=asked["roots"],
-            registry=asked["registry"],
-            clock=asked["clock"],
-        )
+        request = VerifyRegistry(id=0, **asked)
         answer = _answered(subject, subject.adapter.ask(request, Verified)).model_dump(exclude_none=True)
     else:
         _declared(subject, vector.family, vector.profile)
