@@ -26,7 +26,7 @@ def reader(weigher: Weigher | None = None, **options: Any) -> Decoder:
         **options: see :class:`ctwl_decoder.Decoder`.
     """
     weigher = weigher or open_weigher(OFFLINE)
-    return Decoder(weigher, weigh=lambda variant, progress: kept_rivals(weigher, variant.ids), **options)
+    return Decoder(weigher, **options).with_weigh(lambda variant, progress: kept_rivals(weigher, variant.ids))
 
 
 def likeliest(report: Report) -> int | None:

@@ -131,12 +131,8 @@ def _tell(report: Report, console: Any) -> None:
     from rich.text import Text
 
     for result in report.results:
-        if found := result.statistics:
-            low, high = found.interval_95
-            told = f"{found.successes} of {found.trials} ({low:.2f} to {high:.2f}; {found.claim}: {found.limit})"
+        if told := result.statistics or result.measure:
             console.print(Text(f"{result.verdict:8} {result.id}  {told}"), soft_wrap=True)
-        elif result.measure:
-            console.print(Text(f"{result.verdict:8} {result.id}  {result.measure}"), soft_wrap=True)
     for result in report.results:
         if result.verdict in ("failed", "errored"):
             line = f"{result.verdict:8} {result.id} (spec {result.section}, {result.comment}): {result.reason}"

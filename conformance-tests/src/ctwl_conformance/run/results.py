@@ -46,6 +46,10 @@ class Statistics(_Part):
     limit: int
     excluded: float
 
+    def __str__(self) -> str:
+        low, high = self.interval_95
+        return f"{self.successes} of {self.trials} ({low:.2f} to {high:.2f}; {self.claim}: {self.limit})"
+
 
 class Measure(_Part):
     """A number that was measured, and the largest that passes."""

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from ctwl_protocol.profile import STANDARD
 from ctwl_protocol.profile.document import Profile
-from ctwl_protocol.proxy.rivals import Rivals
 from ctwl_protocol.proxy.weigher import Weigher, open_weigher
 from ctwl_protocol.records.layouts import Layout
 from ctwl_protocol.records.sealing import ProviderKeys
@@ -69,7 +68,6 @@ class Decoder:
         self,
         weigher: Weigher,
         *,
-        weigh: Weigh | None = None,
         reading_model: ReadingModel | None = None,
         layouts: Sequence[Layout] | None = None,
         keys: ProviderKeys | None = None,
@@ -81,7 +79,6 @@ class Decoder:
 
         Args:
             weigher: the proxy LM, which is loaded when it is first asked.
-            weigh: gives the rivals at a text's positions, where the proxy LM is not asked directly.
             reading_model: a causal LM that weighs the text in the proxy LM's place, such as the provider's own.
             layouts: the layouts of records that are tried after every beacon; None for the specification's, and for
                 each provider's beacons the layouts that it registered.
@@ -104,7 +101,9 @@ class Decoder:
         self._reader = RecordReader(self.profile, layouts or known.known_layouts(), keys, registered, owners)
         self._assembler = Assembler(self._reader, interpreter)
         self._reading_model = reading_model
-        self._weigh = weigh or (reading_model.rivals if reading_model else self._by_proxy)
+        self._weigh: Weigh = lambda variant, progress: weigher.rivals(variant.ids, progress)
+        if reading_model:
+            self._weigh = reading_model.rivals
         self._max_tokens = max_tokens
 
     @classmethod
@@ -145,13 +144,10 @@ class Decoder:
         return cls(weigher, reading_model=model, keys=keys, epochs=epochs, registry=registry)
 
     def with_weigh(self, weigh: Weigh) -> Decoder:
-        """The same decoder that asks another way; all else is shared."""
+        """The same decoder, which takes the rivals at a text's positions from elsewhere; all else is shared."""
         twin = copy(self)
         twin._weigh = weigh
         return twin
-
-    def _by_proxy(self, variant: TokenizedVariant, progress: Callable[[int], None]) -> Rivals:
-        return self.weigher.rivals(variant.ids, progress)
 
     def decode(
         self,

@@ -125,4 +125,4 @@ class SearchPlan:
 def registered_codes(profile: Profile, registry: Trusted) -> NDArray[np.uint32]:
     """The codes of registered beacons: uint32, ascending; none where the profile's codes are its owner's affair."""
     public = has_public_key(profile) and profile.code_bits == BEACON_BITS
-    return codes_of(registry.registry.beacons()) if public else NO_CODES
+    return codes_of(tuple(registry.registry.beacons())) if public else NO_CODES
