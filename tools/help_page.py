@@ -50,7 +50,7 @@ COMMANDS: dict[str, tuple[Main, tuple[str, ...]]] = {
     ),
     "ctwl-conformance": (
         ctwl_conformance.command.main,
-        ("", "run", "check", "generate", "sections", "adapter", "endpoint"),
+        ("", "run", "check", "generate", "sections", "adapter"),
     ),
 }
 """Each command: its function, and its subcommands; the empty name is the command itself."""

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctwl_conformance.run.bounds import ERROR, Bound, interval
-from ctwl_conformance.run.plan import FAMILIES, HUMAN, SIZES, setting
+from ctwl_conformance.run.texts import FAMILIES, HUMAN, SIZES, setting
 from ctwl_protocol.profile import TOYS
 
 

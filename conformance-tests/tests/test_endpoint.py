@@ -1,22 +1,24 @@
-"""An encoder behind HTTP: the small endpoint with a real model, and servers that answer otherwise."""
+"""An encoder behind HTTP: a server that writes toy texts, and servers that answer otherwise."""
 
 from __future__ import annotations
 
+import json
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx
 import pytest
-from fastapi.testclient import TestClient
 
 from ctwl_conformance.adapter.endpoint import EndpointEncoder, EndpointError
 from ctwl_conformance.adapter.messages import Encode
 from ctwl_conformance.adapter.serving import NotDone
 from ctwl_conformance.command import main
-from ctwl_conformance.run.plan import record
-
-if TYPE_CHECKING:
-    from ctwl_protocol.proxy import Proxy
+from ctwl_conformance.run.texts import record
+from ctwl_conformance.toy import write_toy
+from ctwl_decoder import Decoder
+from ctwl_protocol.profile import TOY
+from ctwl_protocol.records.layouts import find_layout
+from ctwl_protocol.records.record import Record
 
 OFFLINE = "org.ctwl.smollm2-135m.1"
 
@@ -27,26 +29,18 @@ def wanted(profile: str = OFFLINE, layout: int = 1, tokens: int = 110) -> Encode
     )  # fmt: skip
 
 
-@pytest.mark.slow
-def test_the_small_endpoint_writes_what_the_decoder_reads(offline_proxy: Proxy) -> None:
-    from ctwl_conformance.adapter.server import application
-    from ctwl_decoder import Decoder
-    from ctwl_encoder import Encoder
-    from ctwl_encoder.models import load_model
-    from ctwl_protocol.proxy import open_proxy
+def test_what_a_server_writes_is_what_the_decoder_reads() -> None:
+    def write(asked: httpx.Request) -> httpx.Response:
+        body = json.loads(asked.read())
+        extra = body["vllm_xargs"]
+        made = Record(find_layout(extra["ctwl_layout"]), tuple(extra["ctwl_codes"]))
+        text = write_toy(made, body["max_tokens"], body["seed"])
+        return httpx.Response(200, json={"choices": [{"text": text}]})
 
-    app = application(Encoder(*load_model("smollm2"), offline_proxy), "smollm2")
-    with TestClient(app, base_url="http://testserver/v1/") as client:
-        encoder = EndpointEncoder("", OFFLINE, client=client)
-        assert encoder.start().name == "endpoint smollm2"
-        request = wanted()
-        report = Decoder(open_proxy(OFFLINE)).decode(encoder.encode(request).text)
-        assert report.record is not None
-        assert (report.detected, report.record.fields) == (True, request.record.fields)
-        body = {"model": "smollm2", "prompt": "a", "vllm_xargs": {"ctwl_codes": [1 << 20]}}
-        refused = client.post("completions", json=body)
-        assert refused.status_code == 400 and "ctwl: code is 1048576" in refused.json()["error"]["message"]
-        assert client.post("completions", json=body | {"vllm_xargs": {}}).status_code == 422
+    client = httpx.Client(base_url="http://server/v1/", transport=httpx.MockTransport(write))
+    request = wanted(TOY)
+    report = Decoder.open(TOY).decode(EndpointEncoder("", TOY, model="toy", client=client).encode(request).text)
+    assert report.record is not None and report.record.fields == request.record.fields
 
 
 def answering(*responses: httpx.Response, seen: list[Any] | None = None) -> httpx.Client:

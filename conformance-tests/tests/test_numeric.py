@@ -189,10 +189,9 @@ def test_a_profile_whose_proxy_is_not_installed_is_left_out(
 def test_a_file_that_holds_no_numeric_vectors_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "numeric").mkdir()
     (tmp_path / "numeric" / f"{TOY}.json").write_text('{"tests": [{"id": 1}]}')
-    assert main(["generate", str(tmp_path)]) == 2
-    assert f"numeric/{TOY}.json holds no numeric vectors" in capsys.readouterr().err
-    assert main(["generate", "--check", str(tmp_path)]) == 1
-    assert f"numeric/{TOY}.json: differs" in capsys.readouterr().out
+    for asked in (["generate"], ["generate", "--check"]):
+        assert main([*asked, str(tmp_path)]) == 2
+        assert f"numeric/{TOY}.json holds no numeric vectors" in capsys.readouterr().err
 
 
 def test_an_altered_file_is_not_used(tmp_path: Path) -> None:

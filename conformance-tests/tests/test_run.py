@@ -324,7 +324,7 @@ def test_who_leaves_out_what_a_class_does_not_ask_for_conforms() -> None:
 def test_every_family_is_evidence_for_a_class() -> None:
     from ctwl_conformance.families import FAMILIES
     from ctwl_conformance.run.classes import CLASSES
-    from ctwl_conformance.run.plan import FAMILIES as TEXTS
+    from ctwl_conformance.run.texts import FAMILIES as TEXTS
 
     named = {family for rules in CLASSES.values() for family in rules.families}
     assert named == {*FAMILIES, *(text.name for text in TEXTS), "human", "numeric", "start"}

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 import ctwl_decoder
 import ctwl_protocol
+from ctwl_decoder.search.finding import screen
 from ctwl_decoder.search.plan import (
     LIGHT_FIRST,
     LIGHT_SHARES,
@@ -33,7 +34,6 @@ from ctwl_decoder.search.plan import (
     registered_codes,
 )
 from ctwl_decoder.search.records import RecordReader
-from ctwl_decoder.search.screen import screen
 from ctwl_decoder.search.windows import ONE_CODE, WHOLE
 from ctwl_decoder.statistics.light import light_ranks, light_scores, light_units
 from ctwl_decoder.statistics.null import tail_of

@@ -26,7 +26,7 @@ def reader(proxy: Proxy | None = None, **options: Any) -> Decoder:
         **options: see :class:`ctwl_decoder.Decoder`.
     """
     proxy = proxy or open_proxy(OFFLINE)
-    return Decoder(proxy, weigh=lambda variant, progress: kept_rivals(proxy, variant.ids), **options)
+    return Decoder(proxy, **options).with_weigh(lambda variant, progress: kept_rivals(proxy, variant.ids))
 
 
 def likeliest(report: Report) -> int | None:

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import sys
+import argparse
 from collections.abc import Sequence
 
 from ctwl_protocol import CTWLError
-from ctwl_protocol.command import command_parser
+from ctwl_protocol.command import command_parser, run_command
 
 from .adapter.command import add_commands as add_adapters
 from .run.command import add_commands as add_run
 from .vectors.command import add_commands as add_vectors
 
-__all__ = ["main"]
-
-_EXTRAS = {
-    "ctwl_decoder": "reference",
-    "ctwl_encoder": "reference",
-    "httpx": "http",
-    "fastapi": "endpoint",
-    "uvicorn": "endpoint",
-}
+_EXTRAS = {"ctwl_decoder": "reference", "ctwl_encoder": "reference", "httpx": "http"}
 """Packages that only some commands need, and the extra that brings each."""
+
+
+class ExtraMissing(CTWLError):
+    """An optional package is needed and not installed."""
+
+    code = "extra-missing"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -35,19 +33,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     for add_commands in (add_run, add_vectors, add_adapters):
         add_commands(commands)
     arguments = parser.parse_args(argv)
+    return run_command("ctwl-conformance", lambda: _run(arguments))
+
+
+def _run(arguments: argparse.Namespace) -> int:
     try:
         status: int = arguments.run(arguments)
-    except (CTWLError, OSError) as error:
-        print(f"ctwl-conformance: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("ctwl-conformance: interrupted", file=sys.stderr)
-        return 2
     except ModuleNotFoundError as error:
         extra = _EXTRAS.get((error.name or "").partition(".")[0])
         if extra is None:
             raise
         told = f"this needs {error.name}; install it with: pip install 'ctwl-conformance[{extra}]'"
-        print(f"ctwl-conformance: {told}", file=sys.stderr)
-        return 2
+        raise ExtraMissing(told) from error
     return status

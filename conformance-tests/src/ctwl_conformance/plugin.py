@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from .run.exceptions import Exceptions
     from .run.results import Result
 
-__all__: list[str] = []
-
 _BENCH: pytest.StashKey[Bench] = pytest.StashKey()
 _ROLES = ("encoder", "decoder", "registry-client")
 
@@ -49,7 +47,7 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
     from .run import bench as benches
     from .run.cases import all_cases
     from .run.exceptions import Exceptions
-    from .run.plan import SEEDS
+    from .run.texts import SEEDS
 
     if (seed := config.getoption("ctwl_seed")) not in SEEDS:
         raise pytest.UsageError(f"ctwl: --ctwl-seed is {seed}; it must lie between 0 and {SEEDS[-1]}")

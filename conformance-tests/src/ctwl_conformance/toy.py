@@ -17,8 +17,6 @@ from ctwl_protocol.profile import TOY
 from ctwl_protocol.records import slots
 from ctwl_protocol.records.record import Record, slot_seed
 
-__all__ = ["PRINTABLE", "write_toy"]
-
 PRINTABLE = bytes(range(32, 127)).decode()
 """The toy model's vocabulary: printable ASCII."""
 
@@ -101,7 +99,7 @@ def _drawn(weights: NDArray[np.uint64], seed: int, parts: int, chance: float) ->
 
 
 def _won(weights: NDArray[np.uint64], seed: int, seen: set[int], chance: float) -> int:
-    """The winner of an exponential race among tokens not drawn here before; the others keep their chance (8.4)."""
+    """The winner of an exponential race among tokens not drawn here before; other tokens keep their chance (8.4)."""
     old = np.zeros_like(weights)
     old[list(seen)] = weights[list(seen)]
     point = int(chance * int(weights.sum()))

@@ -182,7 +182,7 @@ def repaid(factor: Callable[[Any, Any], float]) -> Mapping[str, Change]:
 
         length, again = len(texts[0].positions), []
         for each in found:
-            windows = len(windows_of(length, each.count))
+            windows = len(windows_of(length, each.record_codes))
             searched = SimpleNamespace(
                 window=(each.start, each.end) != (0, length), windows=windows,
                 both=windows and length <= LENGTHS[-1], numbers=len(counts),
@@ -198,7 +198,7 @@ def windows_as_wholes(found: Any, texts: Any, *_: Any, **__: Any) -> Any:
     from ctwl_decoder.search.candidates import Window
 
     whole = {(text.score, n): Window.of(text, 0, len(text.positions), n) for text in texts for n in (1, 2, 3, 4)}
-    again = [(each, whole[each.by, each.count].candidate(each.code, each.codes, each.tests)) for each in found]
+    again = [(each, whole[each.by, each.record_codes].candidate(each.code, each.codes, each.tests)) for each in found]
     return [replace(other, start=each.start, end=each.end) for each, other in again]
 
 
@@ -234,11 +234,12 @@ FACTORS = (
     Fault("shares-of-31-and-1", GUMBEL + ONE + "decode/100-tokens-code-0", shares(31 / 32, 1 / 32)),
     Fault("no-factor-for-light-soft", "decode-light/100-tokens-code-0", shares(1, 1 / 2, LIGHT)),
     Fault("no-factor-for-light-rank", "decode-light/*-by-gumbel", shares(1 / 2, 1, LIGHT)),
-    Fault("no-factor-for-one-code", WHOLE, repaid(lambda each, _: 3 / 4 if each.count == 1 else 1)),
+    Fault("no-factor-for-one-code", WHOLE, repaid(lambda each, _: 3 / 4 if each.record_codes == 1 else 1)),
     Fault("no-factor-for-numbers-of-codes", RECORDS,
-          repaid(lambda each, at: 1 / 4 / (at.numbers - 1) if each.count > 1 else 1)),
-    Fault("one-number-of-codes", RECORDS, repaid(lambda each, at: 1 / (at.numbers - 1) if each.count > 1 else 1)),
-    Fault("no-factor-for-two-tests", RECORDS, repaid(lambda each, _: 1 / 2 if each.count > 1 else 1)),
+          repaid(lambda each, at: 1 / 4 / (at.numbers - 1) if each.record_codes > 1 else 1)),
+    Fault("one-number-of-codes", RECORDS,
+          repaid(lambda each, at: 1 / (at.numbers - 1) if each.record_codes > 1 else 1)),
+    Fault("no-factor-for-two-tests", RECORDS, repaid(lambda each, _: 1 / 2 if each.record_codes > 1 else 1)),
     Fault("no-factor-for-the-whole", f"{BOTH}200-tokens",
           repaid(lambda _, at: 3 / 4 if at.both and not at.window else 1)),
     Fault("no-share-for-windows", WINDOW + RECORD_WINDOW, repaid(lambda _, at: 1 / 4 if at.both and at.window else 1)),
@@ -335,7 +336,7 @@ def without_its_own_test(made: Any, candidate: Any, found: Any, layouts: int) ->
 
     nulls, codes = [slot.null for slot in found.slots], [slot.searched for slot in found.slots]
     (beacon, *_), _ = error_bounds(nulls, found.scores(), codes, candidate.tests * layouts * found.records, layouts)
-    return replace(made, reading=replace(made.reading, p_values=(beacon, *made.reading.p_values[1:])))
+    return replace(made, record=replace(made.record, p_values=(beacon, *made.record.p_values[1:])))
 
 
 def doubts(change: Callable[..., tuple[Any, ...]]) -> Mapping[str, Change]:

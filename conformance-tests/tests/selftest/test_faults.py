@@ -108,7 +108,7 @@ def test_what_a_fault_replaces_is_there() -> None:
 
 
 def test_the_units_with_nothing_left_out_are_those_of_the_reference() -> None:
-    from ctwl_conformance.families import ANSWERS
+    from ctwl_conformance.families import FAMILIES
     from ctwl_decoder.statistics import scores
 
     sound = scores.position_scores
@@ -116,6 +116,6 @@ def test_the_units_with_nothing_left_out_are_those_of_the_reference() -> None:
         for change in units().values():
             replace(scores, "position_scores", change)
         for vector in load(["units"]):
-            assert ANSWERS["units"](vector.input) == vector.expected, vector.id
+            assert FAMILIES["units"].answer(vector.input) == vector.expected, vector.id
     finally:
         scores.position_scores = sound

@@ -62,7 +62,7 @@ def decoder(offline_proxy: Proxy) -> Decoder:
             known[key] = offline_proxy.rivals(variant.ids, progress)
         return known[key]
 
-    return Decoder(offline_proxy, weigh=remembered)
+    return Decoder(offline_proxy).with_weigh(remembered)
 
 
 def marked_text(proxy: Proxy, code: int, tokens: int, seed: int) -> str:
@@ -218,7 +218,7 @@ def test_a_code_that_a_kind_of_text_fits_is_not_found(length: int, found: bool) 
             row[token] = 850
         return Rivals.of(np.arange(len(seeds)) + profile.prefix_length, weights, observed, 1000)
 
-    report = Decoder(proxy, weigh=weigh).decode(text, score="half")
+    report = Decoder(proxy).with_weigh(weigh).decode(text, score="half")
     assert report.p_value < 1e-5 and report.detected is found
     assert ("No other code fits this text as well" in describe(report)) is not found
     assert (report.code if found else report.likeliest and report.likeliest.code) == code

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import doctest
+import io
 import json
 import math
 import subprocess
 import sys
+from contextlib import redirect_stderr
 from fractions import Fraction
 from pathlib import Path
 from pydoc_data.topics import topics
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import ctwl_decoder.decoder
 from ctwl_decoder import Decoder, describe
 from ctwl_decoder.apps.command import main
 from ctwl_decoder.errors import ExtraMissing
@@ -125,11 +130,24 @@ def test_a_marked_text_is_read_without_the_proxy_lm(marked: str) -> None:
 
 
 def test_a_text_that_shows_nothing_asks_for_the_proxy_lm() -> None:
-    with pytest.raises(ExtraMissing, match=r"'ctwl-decoder\[torch\]'\. If the ranks alone are enough, add --light"):
+    with pytest.raises(ExtraMissing, match=r"'ctwl-decoder\[torch\]'$"):
         Decoder(refuses()).decode(PLAIN)
-    with pytest.raises(ExtraMissing) as refused:  # as ``prove`` asks, which has no --light
-        Decoder(refuses()).decode(PLAIN, score="whole")
-    assert "--light" not in str(refused.value)
+
+
+def command_refuses(proxy: Proxy, *options: str) -> list[str]:
+    """What the command says of a text that shows nothing by the ranks, where the proxy LM cannot be loaded."""
+    said = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stderr(said):
+        patch.setattr("ctwl_protocol.proxy.open_proxy", lambda *_, **__: proxy)
+        patch.setattr("ctwl_decoder.apps.command.read_text", lambda _: PLAIN)
+        assert main(["--profile", OFFLINE, "-", *options]) == 2
+    return said.getvalue().splitlines()
+
+
+def test_the_command_says_that_the_ranks_may_be_enough() -> None:
+    (said,) = command_refuses(refuses())
+    assert said.endswith("'ctwl-decoder[torch]'. If the ranks alone are enough, add --light.")
+    assert "--light" not in command_refuses(refuses(), "--full")[0]
 
 
 @pytest.mark.parametrize("text", ["", "The council met on Tuesday and talked about it."])
@@ -150,15 +168,33 @@ def test_whether_a_text_is_too_short_does_not_hang_on_the_slots_that_were_read()
 
 
 def test_a_proxy_lm_that_is_not_here_leaves_the_ranks() -> None:
-    decoder = Decoder(refuses(ProxyNotFound("the weights are nowhere", "fetch the weights")))
-    with pytest.raises(ProxyNotFound) as refused:
-        decoder.decode(PLAIN)
-    said = str(refused.value).splitlines()
-    assert said[0].startswith("The quick reading says: No watermark found (p = ") and "not here" in said[1]
+    proxy = refuses(ProxyNotFound("the weights are nowhere", "fetch the weights"))
+    said = command_refuses(proxy)
+    assert "The quick reading says: No watermark found (p = " in said[0] and "not here" in said[1]
     assert any("--light" in line for line in said) and "  fetch the weights" in said
-    assert all(len(line) <= 120 for line in said)
-    with pytest.raises(ProxyNotFound, match=r"^the weights are nowhere$"):  # the ranks were not asked for
-        decoder.decode(PLAIN, score="whole")
+    assert all(len(line) <= 120 for line in said[1:])
+    assert command_refuses(proxy, "--full") == ["ctwl-decode: proxy-not-found: the weights are nowhere"]
+    with pytest.raises(ProxyNotFound, match=r"^the weights are nowhere$"):
+        Decoder(proxy).decode(PLAIN)
+
+
+def test_the_command_leaves_registered_layouts_to_their_owners(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Named layouts alone are tried after every beacon."""
+    given: list[Any] = []
+
+    def made(*_: object, layouts: Any, **options: object) -> None:
+        given.append(layouts)
+        raise ExtraMissing("enough")
+
+    monkeypatch.setattr("ctwl_decoder.decoder.Decoder", made)
+    for options in ([], ["--layout", "tagged"]):
+        command_refuses(refuses(), *options)
+    assert given[0] is None and [layout.name for layout in given[1]] == ["tagged"]
+
+
+def test_the_examples_of_the_decoder_are_right(marked: str) -> None:
+    failed, tried = doctest.testmod(ctwl_decoder.decoder, extraglobs={"letter": marked})
+    assert (failed, tried) == (0, 7)
 
 
 def test_the_command_says_that_another_profile_would_not_show(

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctwl_decoder.report.interpretation import Interpreter
-from ctwl_decoder.search.candidates import Candidate, RecordReading, ScoredText, Window
+from ctwl_decoder.search.candidates import Candidate, FoundRecord, ScoredText, Window
 from ctwl_decoder.search.error_bounds import convolve, error_bounds
 from ctwl_decoder.search.likeliest import NOWHERE, likeliest
 from ctwl_decoder.search.records import RecordReader
@@ -125,7 +125,7 @@ def test_where_both_p_values_are_as_low_as_they_go_a_layout_is_not_guessed() -> 
     every = np.arange(1 << 20, dtype=np.uint32)
     beacon = Window.of(ScoredText(marks), 0, len(marks), 2).candidate(700_000, every, 1 << 20)
     assert beacon.p_value == FLOOR
-    assert reader.read(marks, beacon).reading is None
+    assert reader.read(marks, beacon).record is None
 
 
 SHOP = Layout(64, "shop", (*find_layout("beacon").fields, Field("branch", 20)))
@@ -142,8 +142,8 @@ def shop_marks(carried: dict[int, int]) -> tuple[ScoredPositions, Candidate]:
 def test_a_registered_layout_follows_its_owners_beacons_alone(owner: int, is_read: bool) -> None:
     marks, beacon = shop_marks({0: 700_000, 1: 123_456, 2: 700_000 ^ 123_456})
     reader = RecordReader(get_profile(), [*LAYOUTS, SHOP], owners={SHOP.number: owner})
-    reading = reader.read(marks, beacon).reading
-    assert (reading is not None and reading.layout == SHOP and reading.codes == (700_000, 123_456)) == is_read
+    found = reader.read(marks, beacon).record
+    assert (found is not None and found.layout == SHOP and found.codes == (700_000, 123_456)) == is_read
 
 
 def test_many_layouts_cost_a_text_no_more_than_a_few(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,7 +160,7 @@ def test_many_layouts_cost_a_text_no_more_than_a_few(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(RecordReader, "_assume", counted)
     for owner in (700_000 >> 10, 5):
         reader = RecordReader(get_profile(), [*LAYOUTS, *owned], owners={each.number: owner for each in owned})
-        assert reader.read(marks, beacon).reading is None
+        assert reader.read(marks, beacon).record is None
     assert len(assumed) == 8 + 2 * 3
 
 
@@ -175,10 +175,10 @@ def test_the_authenticators_p_value_is_that_of_the_record_that_is_reported() -> 
         marks = marks_with(reader, layout.name, carried, 500, 0.9, rng)
         every = np.arange(1 << 20, dtype=np.uint32)
         beacon = Window.of(ScoredText(marks), 0, len(marks), layout.codes).candidate(700_000, every, 1 << 20)
-        reading = reader.read(marks, beacon).reading
-        assert reading is not None and reading.codes[:3] == (700_000, 5, 9)
+        found = reader.read(marks, beacon).record
+        assert found is not None and found.codes[:3] == (700_000, 5, 9)
         table = ScoreTable.of(reader.slot(marks, layout, 3, 700_000 % NONCE_COUNT))
-        told.append((reading.authenticator, null_of(table.scores).p_value(table.score(reading.codes[3]), 4)))
+        told.append((found.authenticator, null_of(table.scores).p_value(table.score(found.codes[3]), 4)))
     assert [mine for mine, _ in told] == [own for _, own in told]
 
 
@@ -191,8 +191,8 @@ def test_wrong_keys_never_change_what_anyone_can_read() -> None:
     beacon = Window.of(ScoredText(marks), 0, len(marks), layout.codes).candidate(700_000, every, 1 << 20)
     for secret in range(40):  # one in twenty confirms some record by chance
         reader = RecordReader(get_profile(), [layout], ProviderKeys(bytes([secret] * 32)))
-        reading = reader.read(marks, beacon).reading
-        assert reading is not None and reading.codes[:3] == (700_000, 5, 9)
+        found = reader.read(marks, beacon).record
+        assert found is not None and found.codes[:3] == (700_000, 5, 9)
 
 
 @pytest.mark.parametrize("bits", [20, 60])
@@ -200,10 +200,10 @@ def test_a_field_of_another_width_is_no_sealed_user(bits: int) -> None:
     """The registry leaves names to providers; what is no sealed user is a number like any other."""
     layout = Layout(200, "odd", (*find_layout("beacon").fields, Field("sealed_user", bits)))
     codes = (700_000, *[(1 << 20) - 1] * (layout.codes - 1))
-    reading = RecordReading(layout, codes, (1e-9,) * layout.codes, 1e-9)
+    found = FoundRecord(layout, codes, (1e-9,) * layout.codes, 1e-9)
     marks = marks_with(RecordReader(get_profile()), "tagged", {0: codes[0]}, 200, 1.0, np.random.default_rng(1))
     window = Window.of(ScoredText(marks), 0, len(marks), 2).candidate(codes[0], np.array(codes[:1], np.uint32), 1)
     interpreter = Interpreter(get_profile(), load_trusted(), ProviderKeys(bytes(32)), (0,))
-    record = interpreter.record(replace(window, reading=reading), 1e-4)
+    record = interpreter.record(replace(window, record=found), 1e-4)
     assert record is not None and (record.sealed, record.user) == (None, None)
     assert record.fields["sealed_user"] == (1 << bits) - 1

@@ -17,7 +17,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from ctwl_decoder.apps.command import _EPILOG
+from ctwl_decoder.apps import command
 from ctwl_decoder.apps.page.build import read_words
 from ctwl_decoder.report.analysis import Analysis, evidence_level
 from ctwl_decoder.report.assembly import Assembler
@@ -148,7 +148,7 @@ def test_nobody_is_told_that_a_published_key_is_secret() -> None:
 
 def test_no_length_is_said_to_give_a_clear_answer() -> None:
     said = "Below 150 tokens (110 words) a code often does not show. Above it, a code may still not show."
-    assert said in describe(nothing(outcome="too-short", tokens=11)) and said in _EPILOG
+    assert said in describe(nothing(outcome="too-short", tokens=11)) and said in str(command.__doc__)
     words = read_words()
     for name in ("advice", "says-short"):
         assert said.replace("code", "mark") in words[name]

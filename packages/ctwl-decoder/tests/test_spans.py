@@ -108,7 +108,7 @@ def test_all_tests_share_one_level(length: int, counts: tuple[int, ...]) -> None
     """A code's tests may pass by chance no more often than one test of it at the level."""
     marks = text(length, np.random.default_rng(7))
     paid = {
-        (c.count, c.end - c.start == length): c.tests
+        (c.record_codes, c.end - c.start == length): c.tests
         for c in find_candidates([ScoredText(marks)], [CodeSet(CODES)], counts)
     }
     times = {(n, whole): RECORD_TESTS ** (n > 1) * (1 if whole else len(windows_of(length, n))) for n, whole in paid}

@@ -31,8 +31,6 @@ from .messages import (
     write_line,
 )
 
-__all__ = ["Adapter", "AdapterErrored", "Kind", "Limits", "clean"]
-
 Kind = Literal["not-started", "crashed", "timed-out", "malformed-reply", "wrong-id", "line-too-long", "given-up"]
 """How an adapter can fail to answer; none of them says anything about the protocol behind it."""
 
@@ -148,7 +146,9 @@ class Adapter:
 
     def vector(self, family: str, data: dict[str, Any]) -> dict[str, Any] | Refused | Skipped:
         """Its answer to an exact question; see :meth:`ask`."""
-        answer: dict[str, Any] | Refused | Skipped = self._ask(VectorRequest(id=0, family=family, input=data), None)
+        request = VectorRequest(id=0, family=family, input=data)
+        with self._lock:
+            answer: dict[str, Any] | Refused | Skipped = self._runner.run(self._answered(request, None))
         return answer
 
     def ask(self, request: Request, model: type[_Answer]) -> _Answer | Refused | Skipped:
@@ -164,7 +164,8 @@ class Adapter:
         Raises:
             AdapterErrored: there was none of these.
         """
-        answer: _Answer | Refused | Skipped = self._ask(request, model)
+        with self._lock:
+            answer: _Answer | Refused | Skipped = self._runner.run(self._answered(request, model))
         return answer
 
     def close(self) -> None:
@@ -182,10 +183,6 @@ class Adapter:
         transport = self._transport  # once: the thread that waits may be ending it
         if transport is not None:
             _kill(transport)
-
-    def _ask(self, request: Request, model: type[_Answer] | None) -> Any:
-        with self._lock:
-            return self._runner.run(self._answered(request, model))
 
     async def _answered(self, request: Request, model: type[_Answer] | None) -> Any:
         try:

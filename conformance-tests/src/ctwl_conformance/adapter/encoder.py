@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 from ctwl_encoder import Encoder, Strategy, __version__
 from ctwl_encoder.errors import WeakMark
-from ctwl_protocol.records.record import Record
 
 from .messages import Encode, Encoded, Started
 from .serving import Implementation, wanted
-
-__all__ = ["ReferenceEncoder", "write"]
 
 
 class ReferenceEncoder(Implementation):
@@ -47,28 +43,20 @@ class ReferenceEncoder(Implementation):
         )
 
     def encode(self, request: Encode) -> Encoded:  # noqa: D102 - see Implementation
-        text = write(
-            self._encoder,
-            request.prompt,
-            wanted(request, self._profile),
-            strategy=self._strategy,
-            delta=self._delta,
-            max_new_tokens=request.tokens,
-            min_new_tokens=request.tokens,
-            seed=request.seed,
-        )
-        return Encoded(text=text)
-
-
-def write(encoder: Encoder, prompt: str, record: Record, **options: Any) -> str:
-    """A text that carries exactly this record, including its nonce. Short texts give no warning.
-
-    The options are those of :meth:`ctwl_encoder.Encoder.generate`.
-    """
-    who = record.beacon
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", WeakMark)
-        (written,) = encoder.generate(
-            prompt, who.provider, who.version, nonce=who.nonce, record=lambda _: record, **options
-        )
-    return written.text
+        record = wanted(request, self._profile)
+        who = record.beacon
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", WeakMark)  # whoever asks for a short text knows
+            (written,) = self._encoder.generate(
+                request.prompt,
+                who.provider,
+                who.version,
+                nonce=who.nonce,
+                record=lambda _: record,
+                strategy=self._strategy,
+                delta=self._delta,
+                max_new_tokens=request.tokens,
+                min_new_tokens=request.tokens,
+                seed=request.seed,
+            )
+        return Encoded(text=written.text)

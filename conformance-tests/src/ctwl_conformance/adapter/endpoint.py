@@ -17,8 +17,6 @@ from ctwl_protocol import CTWLError
 from .messages import Encode, Encoded, Started
 from .serving import Implementation, wanted
 
-__all__ = ["EndpointEncoder", "EndpointError"]
-
 _SHOWN = 300
 
 

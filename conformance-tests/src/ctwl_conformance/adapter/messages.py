@@ -8,41 +8,11 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any, Literal, NoReturn, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, ValidationInfo, model_validator
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError, ValidationInfo, model_validator
 
 from ctwl_protocol.profile import describe_error
 from ctwl_protocol.records.record import RecordDocument
-
-__all__ = [
-    "MAX_LINE",
-    "PROTOCOL",
-    "REQUEST",
-    "Body",
-    "Decode",
-    "Decoded",
-    "Encode",
-    "Encoded",
-    "Malformed",
-    "Refused",
-    "Reply",
-    "Request",
-    "Role",
-    "Skipped",
-    "Span",
-    "Start",
-    "Started",
-    "Stop",
-    "Stopped",
-    "TrustedState",
-    "VectorRequest",
-    "Verified",
-    "VerifyRegistry",
-    "Weigh",
-    "Weighed",
-    "read_line",
-    "schema",
-    "write_line",
-]
+from ctwl_protocol.schema import Part
 
 PROTOCOL: Literal["ctwl-adapter/1"] = "ctwl-adapter/1"
 """Version of the protocol; another one would be another protocol."""
@@ -67,24 +37,20 @@ class Malformed(ValueError):
     """A line that is no message; the text says why, on one line."""
 
 
-class _Message(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-
-class Refused(_Message):
+class Refused(Part):
     """An implementation's own error, with a status code of the specification's section 11 where there is one."""
 
     status: _Name
     message: str = ""
 
 
-class Skipped(_Message):
+class Skipped(Part):
     """A request that an implementation says it does not do, and why."""
 
     skip: Annotated[str, Field(min_length=1, max_length=2000)]
 
 
-class Started(_Message):
+class Started(Part):
     """What an implementation says of itself.
 
     Attributes:
@@ -98,17 +64,17 @@ class Started(_Message):
     name: _Name
     version: _Name
     classes: Annotated[list[Role], Field(min_length=1, max_length=3)]
-    profiles: _Names = []
-    families: _Names = []
+    profiles: _Names = Field([])
+    families: _Names = Field([])
 
 
-class Encoded(_Message):
+class Encoded(Part):
     """A text that carries the record that was asked for; of the length that decoders take at most."""
 
     text: Annotated[str, Field(max_length=1 << 20)]
 
 
-class Span(_Message):
+class Span(Part):
     """A passage that carries a code: from ``start`` up to ``end``, in characters (code points) of the text as given."""
 
     start: _Count
@@ -117,7 +83,7 @@ class Span(_Message):
     p_value: _Level
 
 
-class Decoded(_Message):
+class Decoded(Part):
     """What a decoder found in a text.
 
     Attributes:
@@ -136,7 +102,7 @@ class Decoded(_Message):
     record: RecordDocument | None
 
 
-class Verified(_Message):
+class Verified(Part):
     """What became of an update.
 
     Attributes:
@@ -151,7 +117,7 @@ class Verified(_Message):
     latest: _Count | None = None
 
 
-class Weighed(_Message):
+class Weighed(Part):
     """What a proxy runtime weighs at places of a text: integers of the specification's section 7.1.
 
     Attributes:
@@ -171,11 +137,11 @@ class Weighed(_Message):
         return self
 
 
-class Stopped(_Message):
+class Stopped(Part):
     """Goodbye."""
 
 
-class _Asked(_Message):
+class _Asked(Part):
     id: _Count
 
 
@@ -214,7 +180,7 @@ class Decode(_Asked):
     alpha: Annotated[float, Field(gt=0, lt=1)]
 
 
-class TrustedState(_Message):
+class TrustedState(Part):
     """What a registry client trusts: envelopes in hexadecimal, and the latest time seen in Unix seconds."""
 
     root: _Hex
@@ -262,7 +228,7 @@ REQUEST: TypeAdapter[Request] = TypeAdapter(Annotated[Request, Field(discriminat
 Body: TypeAlias = Started | Encoded | Decoded | Verified | Weighed | Stopped | dict[str, Any]
 
 
-class Reply(_Message):
+class Reply(Part):
     """One answer: what was asked for, an error or a declared skip; it repeats the request's id."""
 
     id: _Count

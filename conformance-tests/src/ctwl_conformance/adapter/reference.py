@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from ctwl_protocol import CTWLError, __version__
+from ctwl_protocol import __version__
 from ctwl_protocol.profile import TOYS
 from ctwl_protocol.records.record import RecordDocument
-from ctwl_protocol.registry.workflow import resume, update
 
-from ..families import ANSWERS
+from ..families import FAMILIES
 from ..toy import write_toy
 from ..vectors.numeric import FAMILY, Question, weigh
 from ..vectors.reference import unanswerable
@@ -21,10 +20,8 @@ from .serving import Implementation, NotDone, wanted
 if TYPE_CHECKING:
     from ctwl_decoder import Decoder, Report
 
-__all__ = ["ReferenceDecoder", "ReferenceRegistryClient", "ToyEncoder"]
 
-
-class Answering(Implementation):
+class _Answering(Implementation):
     """Answers vectors as the reference does."""
 
     classes: tuple[Role, ...] = ()
@@ -32,7 +29,7 @@ class Answering(Implementation):
 
     def __init__(self, profiles: Iterable[str] = (), families: Iterable[str] | None = None) -> None:
         self.profiles = list(profiles)
-        self.families = sorted(ANSWERS.keys() - unanswerable() if families is None else families)
+        self.families = sorted(FAMILIES.keys() - unanswerable() if families is None else families)
 
     def start(self) -> Started:
         return Started(
@@ -44,12 +41,12 @@ class Answering(Implementation):
         )
 
     def vector(self, family: str, data: dict[str, Any]) -> dict[str, Any]:
-        if family not in self.families or family not in ANSWERS:
+        if family not in self.families or family not in FAMILIES:
             raise NotDone(f"it answers no vectors of {family}")
-        return ANSWERS[family](data)
+        return FAMILIES[family].answer(data)
 
 
-class ReferenceDecoder(Answering):
+class ReferenceDecoder(_Answering):
     """``ctwl-decoder``. It loads a profile's proxy at the first request for the profile."""
 
     classes = ("decoder",)
@@ -104,7 +101,7 @@ def decoded(report: Report) -> Decoded:
     )
 
 
-class ReferenceRegistryClient(Answering):
+class ReferenceRegistryClient(_Answering):
     """``ctwl_protocol.registry``."""
 
     classes = ("registry-client",)
@@ -113,22 +110,10 @@ class ReferenceRegistryClient(Answering):
     def verify_registry(self, request: VerifyRegistry) -> Verified:  # noqa: D102 - see Implementation
         if request.trusted.registry is None:
             raise NotDone("it never trusts a root without a registry")
-        root, registry = bytes.fromhex(request.trusted.root), bytes.fromhex(request.trusted.registry)
-        try:
-            trusted = update(
-                resume(root, registry, seen=request.trusted.latest),
-                now=request.clock,
-                roots=[bytes.fromhex(each) for each in request.roots],
-                registry=None if request.registry is None else bytes.fromhex(request.registry),
-            )
-        except CTWLError as error:
-            return Verified(status=error.code)
-        return Verified(
-            status="ok", root=trusted.root.version, registry=trusted.registry.version, latest=trusted.seen
-        )  # fmt: skip
+        return Verified(**FAMILIES["registry-update"].answer(request.model_dump()))
 
 
-class ToyEncoder(Answering):
+class ToyEncoder(_Answering):
     """The toy provider: it writes strings of printable ASCII, without a model."""
 
     classes = ("encoder",)

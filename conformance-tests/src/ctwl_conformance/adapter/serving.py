@@ -38,8 +38,6 @@ from .messages import (
     write_line,
 )
 
-__all__ = ["Implementation", "NotDone", "answer_all", "serve", "wanted"]
-
 
 class NotDone(Exception):
     """The implementation does not support the request. The text is the reason of the skip."""
@@ -78,22 +76,14 @@ class Implementation:
 
     def answer(self, request: Request) -> Body:
         """The answer to any request."""
-        body: Body
         match request:
             case Start():
-                body = self.start()
+                return self.start()
             case VectorRequest():
-                body = self.vector(request.family, request.input)
-            case Encode():
-                body = self.encode(request)
-            case Decode():
-                body = self.decode(request)
-            case VerifyRegistry():
-                body = self.verify_registry(request)
-            case Weigh():
-                body = self.weigh(request)
+                return self.vector(request.family, request.input)
             case Stop():
-                body = Stopped()
+                return Stopped()
+        body: Body = getattr(self, request.op.replace("-", "_"))(request)
         return body
 
 

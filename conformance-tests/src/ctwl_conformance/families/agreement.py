@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-__all__ = ["agree", "decimal"]
-
 _RELATIVE, _LEAST = 1e-9, 1e-300
 """An answer may differ by this share of the expected number; all numbers below the second count as that one."""
 

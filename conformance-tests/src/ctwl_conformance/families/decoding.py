@@ -17,7 +17,7 @@ from ctwl_protocol.registry import Registry, Trusted, bundled
 from ctwl_protocol.registry.entries import ModelVersion, ProviderEntry
 
 from .agreement import decimal
-from .family import JSON, Family, refusing
+from .family import JSON, family
 
 if TYPE_CHECKING:
     from ctwl_decoder import Decoder, Report
@@ -25,14 +25,13 @@ if TYPE_CHECKING:
     from ctwl_decoder.report.model import ReadRecord
     from ctwl_decoder.search.candidates import Candidate
 
-__all__ = ["FAMILIES"]
-
 
 @cache
 def _decoder(profile: Profile) -> Decoder:
     from ctwl_decoder import Decoder
+    from ctwl_protocol.proxy import open_proxy
 
-    return Decoder.open(profile, layouts=LAYOUTS, registry=bundled().without_entries())
+    return Decoder(open_proxy(profile), layouts=LAYOUTS, registry=bundled().without_entries())
 
 
 def _profile(data: JSON) -> Profile:
@@ -51,12 +50,12 @@ def _read(data: JSON, score: ScoreName = "whole") -> Report:
     return _decoder(_profile(data)).decode(_text(data), alpha=data["alpha"], score=score)
 
 
-@refusing
+@family("decode", needs="ctwl_decoder")
 def _decode(data: JSON) -> JSON:
     return _told(_read(data))
 
 
-@refusing
+@family("decode-light", needs="ctwl_decoder")
 def _decode_light(data: JSON) -> JSON:
     return _told(_read(data, "light"))
 
@@ -70,14 +69,17 @@ def _told(report: Report) -> JSON:
     }
 
 
+@family("decode-spans", needs="ctwl_decoder")
 def _spans(data: JSON) -> JSON:
     return {"codes": [span.code for span in _read(data).spans]}
 
 
+@family("decode-places", needs="ctwl_decoder")
 def _places(data: JSON) -> JSON:
     return _places_in(_read(data))
 
 
+@family("decode-light-places", needs="ctwl_decoder")
 def _light_places(data: JSON) -> JSON:
     return _places_in(_read(data, "light"))
 
@@ -86,12 +88,14 @@ def _places_in(report: Report) -> JSON:
     return {"spans": [{"start": span.start, "end": span.end, "code": span.code} for span in report.spans]}
 
 
+@family("decode-forms", needs="ctwl_decoder")
 def _forms(data: JSON) -> JSON:
     report = _read(data)
     spans = zip(_told(report)["spans"], _places_in(report)["spans"], strict=True)
     return _told(report) | {"spans": [told | place for told, place in spans]}
 
 
+@family("decode-registered", needs="ctwl_decoder")
 def _registered(data: JSON) -> JSON:
     from ctwl_decoder import Decoder
 
@@ -114,6 +118,7 @@ def _entry(provider: int, versions: list[int]) -> ProviderEntry:
     )  # fmt: skip
 
 
+@family("decode-record", needs="ctwl_decoder")
 def _decode_record(data: JSON) -> JSON:
     report = _read(data)
     return {"code": report.code, "record": _known(report.record)}
@@ -127,6 +132,7 @@ def _known(read: ReadRecord | None) -> JSON | None:
     return {"layout": read.number, "fields": known}
 
 
+@family("decode-record-p-values", needs="ctwl_decoder")
 def _record_p_values(data: JSON) -> JSON:
     report = _read(data)
     read = report.record
@@ -136,6 +142,7 @@ def _record_p_values(data: JSON) -> JSON:
     return {"p_value": decimal(report.p_value), "record": decimal(read.p_value), "codes": codes}
 
 
+@family("decode-owner", needs="ctwl_decoder")
 def _owner(data: JSON) -> JSON:
     from ctwl_decoder import Decoder
 
@@ -146,7 +153,7 @@ def _owner(data: JSON) -> JSON:
     return {"record": _known(read), "authentic": None if read is None else read.authenticated}
 
 
-@refusing
+@family("read-one-code", needs="ctwl_decoder")
 def _one_code(data: JSON) -> JSON:
     """The whole text as given, all codes, both scores and nothing else: what a basic reader searches."""
     from ctwl_decoder.options import check_alpha
@@ -180,7 +187,7 @@ def _one_code(data: JSON) -> JSON:
     return {"detected": True, "code": best_of_all.code, "p_value": decimal(best_of_all.p_value)}
 
 
-@refusing
+@family("proof", needs="ctwl_decoder")
 def _proof(data: JSON) -> JSON:
     from ctwl_decoder.apps.prove import Proof, verify
     from ctwl_decoder.apps.prove.verification import TRIED
@@ -198,21 +205,3 @@ def _proof(data: JSON) -> JSON:
         tried=TRIED if data["tried"] is None else data["tried"],
     )
     return {"status": found.steps[-1].code or "ok"}
-
-
-_DECODER = ("ctwl_decoder",)
-
-FAMILIES = (
-    Family("read-one-code", _one_code, _DECODER),
-    Family("decode", _decode, _DECODER),
-    Family("decode-light", _decode_light, _DECODER),
-    Family("decode-spans", _spans, _DECODER),
-    Family("decode-places", _places, _DECODER),
-    Family("decode-light-places", _light_places, _DECODER),
-    Family("decode-forms", _forms, _DECODER),
-    Family("decode-record", _decode_record, _DECODER),
-    Family("decode-record-p-values", _record_p_values, _DECODER),
-    Family("decode-owner", _owner, _DECODER),
-    Family("decode-registered", _registered, _DECODER),
-    Family("proof", _proof, _DECODER),
-)

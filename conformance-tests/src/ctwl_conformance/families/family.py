@@ -10,8 +10,6 @@ from typing import Any, TypeAlias
 
 from ctwl_protocol.errors import CTWLError
 
-__all__ = ["JSON", "Answer", "Family", "refusing", "unhex"]
-
 JSON: TypeAlias = dict[str, Any]
 Answer: TypeAlias = Callable[[JSON], JSON]
 
@@ -22,31 +20,39 @@ class Family:
 
     Attributes:
         name: of the family and its file.
-        answer: the reference's answer: a pure function.
-        needs: packages that the answer needs besides those of ``ctwl_protocol``.
+        answer: the reference's answer: a pure function. Where the reference refuses, it is the status code.
+        needs: a package that the answer needs besides those of ``ctwl_protocol``, if any.
     """
 
     name: str
     answer: Answer
-    needs: tuple[str, ...] = ()
+    needs: str | None = None
 
     @property
-    def missing(self) -> tuple[str, ...]:
-        """Packages that the reference's answer needs and this environment lacks."""
-        return tuple(name for name in self.needs if find_spec(name) is None)
+    def missing(self) -> str | None:
+        """The package that the reference's answer needs and this environment lacks, if any."""
+        return self.needs if self.needs and find_spec(self.needs) is None else None
 
 
-def refusing(answer: Answer) -> Answer:
-    """The same function, but a refusal becomes an answer: its status code."""
+FAMILIES: dict[str, Family] = {}
+"""The families by name; the modules beside this one add theirs."""
 
-    @wraps(answer)
-    def answered(data: JSON) -> JSON:
-        try:
-            return answer(data)
-        except CTWLError as error:
-            return {"status": error.code}
 
-    return answered
+def family(name: str, *, needs: str | None = None) -> Callable[[Answer], Answer]:
+    """Say that the function below answers the questions of a family."""
+
+    def add(answer: Answer) -> Answer:
+        @wraps(answer)
+        def answered(data: JSON) -> JSON:
+            try:
+                return answer(data)
+            except CTWLError as error:
+                return {"status": error.code}
+
+        FAMILIES[name] = Family(name, answered, needs)
+        return answer
+
+    return add
 
 
 def unhex(value: str | Sequence[str | JSON]) -> bytes:

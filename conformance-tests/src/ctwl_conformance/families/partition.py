@@ -8,15 +8,15 @@ from ctwl_protocol import hashing
 from ctwl_protocol.partition import reference
 from ctwl_protocol.partition.toy import toy_weights
 
-from .family import JSON, Family
-
-__all__ = ["FAMILIES"]
+from .family import JSON, family
 
 
+@family("mixing")
 def _mixing(data: JSON) -> JSON:
     return {"mixed": hashing.fmix32(np.array(data["words"], dtype=np.uint32)).tolist()}
 
 
+@family("permutation")
 def _permutation(data: JSON) -> JSON:
     seed = hashing.partition_seed(bytes.fromhex(data["key"]), data["context"])
     seeds = hashing.permutation_seeds(seed, data["colour"] + 1)
@@ -24,12 +24,14 @@ def _permutation(data: JSON) -> JSON:
     return {"seed": int(seeds[data["colour"]]), "ranks": [int(ranks[token]) for token in data["tokens"]]}
 
 
+@family("colours")
 def _colours(data: JSON) -> JSON:
     seed = hashing.colour_seed(bytes.fromhex(data["key"]), data["context"], data["layout"], data["slot"], data["nonce"])
     found = hashing.code_colours(seed, np.array(data["codes"], dtype=np.uint32), data["colours"])
     return {"seed": seed, "colours": found.tolist()}
 
 
+@family("weights")
 def _weights(data: JSON) -> JSON:
     logits = np.array(data["logits"][: data["vocabulary"]], dtype=np.float32).astype(np.float64)
     exponent = np.exp(logits - logits.max())
@@ -38,6 +40,7 @@ def _weights(data: JSON) -> JSON:
     return {"weights": weights.tolist()}
 
 
+@family("members")
 def _members(data: JSON) -> JSON:
     weights = np.array([data["weights"]], dtype=np.uint32)
     seeds = np.array([data["seed"]], dtype=np.uint32)
@@ -47,17 +50,8 @@ def _members(data: JSON) -> JSON:
     return {"members": np.flatnonzero(inside).tolist(), "below": below[:, 0].tolist()}
 
 
+@family("toy-weights")
 def _toy(data: JSON) -> JSON:
     weights = toy_weights(np.array([data["window"]], dtype=np.int64), 256)[0]
     weights[data.get("special", [])] = 0
     return {"weights": weights[data["tokens"]].tolist()}
-
-
-FAMILIES = (
-    Family("mixing", _mixing),
-    Family("permutation", _permutation),
-    Family("colours", _colours),
-    Family("weights", _weights),
-    Family("members", _members),
-    Family("toy-weights", _toy),
-)

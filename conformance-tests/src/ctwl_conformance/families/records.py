@@ -8,42 +8,41 @@ from ctwl_protocol.records.layouts import Field, Layout
 from ctwl_protocol.records.record import RecordDocument, relayed
 from ctwl_protocol.records.sealing import ProviderKeys
 
-from .family import JSON, Family, refusing
-
-__all__ = ["FAMILIES"]
+from .family import JSON, family
 
 
-@refusing
+@family("beacon")
 def _beacon(data: JSON) -> JSON:
     return {"code": Beacon(data["provider"], data["version"], data["nonce"]).code}
 
 
-@refusing
+@family("beacon-fields")
 def _beacon_fields(data: JSON) -> JSON:
     found = Beacon.from_code(data["code"])
     return {"provider": found.provider, "version": found.version, "nonce": found.nonce}
 
 
-@refusing
+@family("layout")
 def _layout(data: JSON) -> JSON:
     fields = tuple(Field(name, bits) for name, bits in data["fields"])
     made = Layout(data["number"], data["name"], fields)
     return {"codes": made.codes, "hops": made.hops, "authenticated": made.authenticated}
 
 
-@refusing
+@family("record")
 def _record(data: JSON) -> JSON:
     made = RecordDocument.model_validate(data).record()
     return {"codes": list(made.codes), "slots": list(made.carried)}
 
 
-@refusing
+@family("relay")
 def _relay(data: JSON) -> JSON:
     chain = [Beacon.from_code(code) for code in data["chain"]]
     made = relayed(chain, Beacon.from_code(data["own"]), full=data["full"])
     return {"layout": made.layout.number, "codes": list(made.codes)}
 
 
+@family("slot")
 def _slot(data: JSON) -> JSON:
     word = hashing.slot_word(bytes.fromhex(data["key"]), data["tail"])
     return {
@@ -52,7 +51,7 @@ def _slot(data: JSON) -> JSON:
     }
 
 
-@refusing
+@family("sealing")
 def _sealing(data: JSON) -> JSON:
     keys, who = ProviderKeys(bytes.fromhex(data["secret"])), Beacon(data["provider"], data["version"], data["nonce"])
     profile = get_profile(data["profile"])
@@ -61,19 +60,7 @@ def _sealing(data: JSON) -> JSON:
     return {**found, "colour_key": keys.colour_key().hex()}
 
 
-@refusing
+@family("opening")
 def _opening(data: JSON) -> JSON:
     keys, who = ProviderKeys(bytes.fromhex(data["secret"])), Beacon(data["provider"], data["version"], data["nonce"])
     return {"user": keys.open(data["sealed_user"], who, data["epoch"])}
-
-
-FAMILIES = (
-    Family("beacon", _beacon),
-    Family("beacon-fields", _beacon_fields),
-    Family("layout", _layout),
-    Family("record", _record),
-    Family("relay", _relay),
-    Family("slot", _slot),
-    Family("sealing", _sealing),
-    Family("opening", _opening),
-)

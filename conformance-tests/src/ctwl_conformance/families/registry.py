@@ -8,46 +8,46 @@ from ctwl_protocol.registry import Envelope, Registry, Role, Root, keys
 from ctwl_protocol.registry.envelope import pre_authentication_encoding
 from ctwl_protocol.registry.workflow import resume, update
 
-from .family import JSON, Family, refusing, unhex
-
-__all__ = ["FAMILIES"]
+from .family import JSON, family, unhex
 
 
+@family("pre-authentication")
 def _encoding(data: JSON) -> JSON:
     return {"bytes": pre_authentication_encoding(data["type"], bytes.fromhex(data["payload"])).hex()}
 
 
-@refusing
+@family("registry-key")
 def _key(data: JSON) -> JSON:
     keys.check_key(bytes.fromhex(data["key"]))
     return {"status": "ok"}
 
 
-@refusing
+@family("envelope")
 def _envelope(data: JSON) -> JSON:
     role = Role(threshold=data["role"]["threshold"], keys=tuple(map(bytes.fromhex, data["role"]["keys"])))
     payload = Envelope.from_bytes(unhex(data["envelope"])).verify(data["type"], role)
     return {"payload": hashlib.sha256(payload).hexdigest()}
 
 
-@refusing
+@family("root")
 def _root(data: JSON) -> JSON:
     Root.from_bytes(unhex(data["root"]))
     return {"status": "ok"}
 
 
-@refusing
+@family("registry")
 def _registry(data: JSON) -> JSON:
     found = Registry.from_bytes(unhex(data["registry"]))
     return {"status": "ok", "entries": len(found.entries)}
 
 
+@family("epochs")
 def _epoch(data: JSON) -> JSON:
     found = Registry.from_bytes(unhex(data["registry"]))
     return {"epochs": [found.epoch(data["provider"], at) for at in data["times"]]}
 
 
-@refusing
+@family("registry-update")
 def _update(data: JSON) -> JSON:
     root, listed = (unhex(data["trusted"][name]) for name in ("root", "registry"))
     trusted = update(
@@ -59,14 +59,3 @@ def _update(data: JSON) -> JSON:
     return {
         "status": "ok", "root": trusted.root.version, "registry": trusted.registry.version, "latest": trusted.seen,
     }  # fmt: skip
-
-
-FAMILIES = (
-    Family("pre-authentication", _encoding),
-    Family("registry-key", _key),
-    Family("envelope", _envelope),
-    Family("root", _root),
-    Family("registry", _registry),
-    Family("epochs", _epoch),
-    Family("registry-update", _update),
-)

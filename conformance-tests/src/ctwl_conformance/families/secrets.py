@@ -10,17 +10,15 @@ from ctwl_protocol.records.sealing import ProviderKeys
 from ctwl_protocol.registry.keys import read_key
 from ctwl_protocol.secret_file import unlock
 
-from .family import JSON, Family, refusing
-
-__all__ = ["FAMILIES"]
+from .family import JSON, family
 
 
-@refusing
+@family("secret-file")
 def _secret(data: JSON) -> JSON:
     return {"secret": unlock(bytes.fromhex(data["file"]), data["passphrase"], data["purpose"]).hex()}
 
 
-@refusing
+@family("locked-keys")
 def _locked_keys(data: JSON) -> JSON:
     with TemporaryDirectory() as folder:
         file = Path(folder) / "keys"
@@ -30,13 +28,6 @@ def _locked_keys(data: JSON) -> JSON:
         return {"secret": read_key(file, data["passphrase"]).private_bytes_raw().hex()}
 
 
-@refusing
+@family("locked-profile")
 def _locked_profile(data: JSON) -> JSON:
     return {"digest": read_profile(unlock(bytes.fromhex(data["file"]), data["passphrase"], FORMAT)).digest}
-
-
-FAMILIES = (
-    Family("locked-profile", _locked_profile),
-    Family("locked-keys", _locked_keys),
-    Family("secret-file", _secret),
-)

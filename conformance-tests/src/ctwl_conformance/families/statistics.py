@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .agreement import decimal
-from .family import JSON, Family
+from .family import JSON, family
 
 if TYPE_CHECKING:
     from ctwl_decoder.statistics.scored_positions import ScoredPositions
     from ctwl_protocol.proxy.rivals import Rivals
-
-__all__ = ["FAMILIES"]
 
 
 def _rivals(data: JSON) -> Rivals:
@@ -24,11 +22,13 @@ def _rivals(data: JSON) -> Rivals:
     return Rivals.of(np.zeros(1, dtype=np.int64), weights, np.array([data["token"]]), data["total"])
 
 
+@family("rivals")
 def _who_competes(data: JSON) -> JSON:
     found = _rivals(data)
     return {"tokens": found.tokens.tolist(), "weights": found.weights.tolist()}
 
 
+@family("units", needs="ctwl_decoder")
 def _units(data: JSON) -> JSON:
     from ctwl_decoder.statistics.scores import position_scores
 
@@ -37,6 +37,7 @@ def _units(data: JSON) -> JSON:
     return {score.value: units[0].tolist() for score, units in found.items()}
 
 
+@family("light-units", needs="ctwl_decoder")
 def _light_units(data: JSON) -> JSON:
     from ctwl_decoder.statistics.light import light_scores
     from ctwl_decoder.statistics.scores import Score
@@ -59,12 +60,14 @@ def _positions(pairs: list[list[int]], slots: list[list[int]]) -> ScoredPosition
     )
 
 
+@family("counted-positions", needs="ctwl_decoder")
 def _counted(data: JSON) -> JSON:
     pairs = [[*position["context"], position["token"]] for position in data["positions"]]
     marks = _positions(pairs, [position["slots"] for position in data["positions"]])
     return {"counted": np.flatnonzero(marks.first_occurrences()).tolist()}
 
 
+@family("scores", needs="ctwl_decoder")
 def _scores(data: JSON) -> JSON:
     from ctwl_decoder.statistics.code_scores import best_codes, score_all
     from ctwl_decoder.statistics.scored_positions import ScoreTable
@@ -79,6 +82,7 @@ def _scores(data: JSON) -> JSON:
     return {"scores": score_all(table, codes).tolist(), "best": best, "best_score": table.score(best)}
 
 
+@family("null", needs="ctwl_decoder")
 def _null(data: JSON) -> JSON:
     from ctwl_decoder.statistics.null import null_of
 
@@ -86,6 +90,7 @@ def _null(data: JSON) -> JSON:
     return {"p_value": decimal(null.p_value(data["score"], data["tests"]))}
 
 
+@family("randomised", needs="ctwl_decoder")
 def _randomised(data: JSON) -> JSON:
     from ctwl_decoder.statistics.null import null_of
 
@@ -93,12 +98,14 @@ def _randomised(data: JSON) -> JSON:
     return {"p_value": decimal(null.randomised(data["score"], data["u"]))}
 
 
+@family("windows", needs="ctwl_decoder")
 def _windows(data: JSON) -> JSON:
     from ctwl_decoder.search.windows import windows_of
 
     return {"windows": windows_of(data["positions"], data["codes"]).tolist()}
 
 
+@family("tests", needs="ctwl_decoder")
 def _tests(data: JSON) -> JSON:
     from ctwl_decoder.search.candidates import CodeSet, ScoredText
     from ctwl_decoder.search.windows import find_candidates
@@ -112,10 +119,11 @@ def _tests(data: JSON) -> JSON:
     windows: dict[int, str | None] = dict.fromkeys(numbers)
     for candidate in found:
         place = whole if (candidate.start, candidate.end) == (0, length) else windows
-        place[candidate.count] = decimal(candidate.tests)
+        place[candidate.record_codes] = decimal(candidate.tests)
     return {"whole": list(whole.values()), "window": list(windows.values())}
 
 
+@family("record-doubts", needs="ctwl_decoder")
 def _doubts(data: JSON) -> JSON:
     from ctwl_decoder.search.error_bounds import error_bounds
     from ctwl_decoder.statistics.null import null_of
@@ -125,19 +133,3 @@ def _doubts(data: JSON) -> JSON:
     scores, codes = [slot["score"] for slot in slots], [slot["codes"] for slot in slots]
     each, either = error_bounds(nulls, scores, codes, data["records"], data["layouts"])
     return {"record": decimal(either), "slots": [decimal(p) for p in each]}
-
-
-_DECODER = ("ctwl_decoder",)
-
-FAMILIES = (
-    Family("counted-positions", _counted, _DECODER),
-    Family("scores", _scores, _DECODER),
-    Family("rivals", _who_competes),
-    Family("units", _units, _DECODER),
-    Family("light-units", _light_units, _DECODER),
-    Family("windows", _windows, _DECODER),
-    Family("tests", _tests, _DECODER),
-    Family("null", _null, _DECODER),
-    Family("record-doubts", _doubts, _DECODER),
-    Family("randomised", _randomised, _DECODER),
-)

@@ -13,11 +13,8 @@ from ctwl_protocol.records.record import RecordDocument
 
 from ..adapter import Adapter, AdapterErrored, Encode, Encoded, Limits, Started
 from ..adapter.messages import Refused, Role, Skipped
-from .plan import prompt, record
 from .results import Implementation
-
-__all__ = ["Bench", "Commands", "Subject", "Written"]
-
+from .texts import prompt, record
 
 Commands: TypeAlias = Mapping[Role, Sequence[str]]
 """The commands that a user gives for each class."""
@@ -71,7 +68,7 @@ class Bench:
 
         Args:
             commands: the adapters.
-            size: how many texts, see :data:`~.plan.SIZES`.
+            size: how many texts, see :data:`~.texts.SIZES`.
             seed: of records, samples and edits.
             limits: of time.
         """

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from scipy.stats import beta, binom
-
-__all__ = ["ERROR", "Bound", "interval"]
+from scipy.stats import binom, binomtest
 
 ERROR = 1e-3
 """How often a bound may fail an implementation whose true rate equals the claimed one."""
@@ -29,9 +27,8 @@ class Bound:
 
     def limit(self, trials: int) -> int:
         """The fewest (most) successes that pass; at the claimed rate, fewer (more) are rarer than :data:`ERROR`."""
-        if self.side == "at least":
-            return max(k for k in range(trials + 1) if k == 0 or binom.cdf(k - 1, trials, self.rate) <= ERROR)
-        return min(k for k in range(trials + 1) if binom.sf(k, trials, self.rate) <= ERROR)
+        found = binom.ppf if self.side == "at least" else binom.isf
+        return int(found(ERROR, trials, self.rate))
 
     def holds(self, successes: int, trials: int) -> bool:
         """Whether this number of successes passes."""
@@ -41,15 +38,12 @@ class Bound:
 
     def excluded(self, trials: int) -> float:
         """The true rate that would pass in only 5 % of runs: this number of trials can tell it from the claim."""
-        limit = self.limit(trials)
-        if self.side == "at least":
-            return float(beta.ppf(1 - _CONFIDENCE, limit, trials - limit + 1)) if limit else 0.0
-        return float(beta.ppf(_CONFIDENCE, limit + 1, trials - limit)) if limit < trials else 1.0
+        side = "greater" if self.side == "at least" else "less"
+        bounds = binomtest(self.limit(trials), trials, alternative=side).proportion_ci(_CONFIDENCE)
+        return float(bounds.low if self.side == "at least" else bounds.high)
 
 
 def interval(successes: int, trials: int) -> tuple[float, float]:
     """The exact (Clopper-Pearson) 95 % interval of a rate."""
-    tail = (1 - _CONFIDENCE) / 2
-    low = float(beta.ppf(tail, successes, trials - successes + 1)) if successes else 0.0
-    high = float(beta.ppf(1 - tail, successes + 1, trials - successes)) if successes < trials else 1.0
-    return low, high
+    bounds = binomtest(successes, trials).proportion_ci(_CONFIDENCE)
+    return float(bounds.low), float(bounds.high)

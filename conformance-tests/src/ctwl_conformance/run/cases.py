@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from typing import Any, TypeVar
 
 from ..adapter import AdapterErrored, Decode, Decoded, Verified, VerifyRegistry, Weigh, Weighed
-from ..adapter.messages import Refused, Skipped, TrustedState
+from ..adapter.messages import Refused, Role, Skipped
 from ..families import FAMILIES as VECTOR_FAMILIES
 from ..families.family import unhex
 from ..vectors import Vector, load, load_numeric
@@ -20,12 +20,10 @@ from ..vectors.numeric import FAMILY as NUMERIC
 from ..vectors.numeric import Numeric
 from .bench import Bench, Subject, Written
 from .bounds import Bound, interval
-from .classes import ConformanceClass, classes_of
+from .classes import classes_of
 from .exceptions import Exceptions
-from .plan import ALPHA, FAMILIES, HUMAN, HUMAN_ALPHA, TextFamily, code_of, human_texts, setting
 from .results import Measure, Question, Result, Statistics
-
-__all__ = ["Case", "Outcome", "all_cases"]
+from .texts import ALPHA, FAMILIES, HUMAN, HUMAN_ALPHA, TextFamily, code_of, human_texts, setting
 
 _SHOWN = 300
 """So many characters of a question or an answer are shown."""
@@ -115,8 +113,8 @@ def all_cases(bench: Bench) -> Iterator[Case]:
             named = set(subject.told.families)
             for vector in vectors:
                 asked = [role for role in subject.roles if role != "encoder" or vector.family in named]
-                if classes := classes_of(vector.family, asked):
-                    yield _vector_case(subject, vector, classes)
+                if classes_of(vector.family, asked):
+                    yield _vector_case(subject, vector, asked)
     yield from _text_cases(bench)
     numerics = load_numeric()
     for decoder in bench.of("decoder"):
@@ -129,16 +127,16 @@ def all_cases(bench: Bench) -> Iterator[Case]:
 
 
 def _start_case(subject: Subject) -> Case:
-    question = Question(
-        id=f"start/{subject.label}",
+    about = "it starts, and claims the roles that it was given for"
+    return _case(
+        partial(_judge_start, subject),
+        [subject],
+        subject.roles,
         kind="start",
         family="start",
         section="14",
-        comment="it starts, and claims the roles that it was given for",
-        implementations=[subject.label],
-        classes=classes_of("start", subject.roles),
+        comment=about,
     )
-    return Case(question, partial(_judge_start, subject))
 
 
 def _judge_start(subject: Subject) -> Outcome:
@@ -157,30 +155,17 @@ def _judge_start(subject: Subject) -> Outcome:
 # An exact question to one implementation.
 
 
-def _vector_case(subject: Subject, vector: Vector, classes: list[ConformanceClass]) -> Case:
-    question = Question(
-        id=f"vector/{vector.id}/{subject.label}",
-        kind=vector.level,
-        family=vector.family,
-        section=vector.section,
-        comment=vector.comment,
-        implementations=[subject.label],
-        classes=classes,
-    )
-    return Case(question, partial(_judge_vector, subject, vector))
+def _vector_case(subject: Subject, vector: Vector, roles: list[Role]) -> Case:
+    told = {"family": vector.family, "section": vector.section, "comment": vector.comment}
+    judge = partial(_judge_vector, subject, vector)
+    return _case(judge, [subject], roles, kind=vector.level, name=f"vector/{vector.id}", **told)
 
 
 def _judge_vector(subject: Subject, vector: Vector) -> Outcome:
     asked = vector.input
     answer: dict[str, Any]
     if vector.family == _UPDATES:
-        request = VerifyRegistry(
-            id=0,
-            trusted=TrustedState.model_validate(asked["trusted"]),
-            roots=asked["roots"],
-            registry=asked["registry"],
-            clock=asked["clock"],
-        )
+        request = VerifyRegistry(id=0, **asked)
         answer = _answered(subject, subject.adapter.ask(request, Verified)).model_dump(exclude_none=True)
     else:
         _declared(subject, vector.family, vector.profile)
@@ -222,17 +207,16 @@ def _text_cases(bench: Bench) -> Iterator[Case]:
 
 def _text_case(bench: Bench, encoder: Subject, decoder: Subject, profile: str, family: TextFamily) -> Case:
     texts = family.texts(profile, bench.size)
-    question = Question(
-        id=f"{family.name}/{profile}/{encoder.label}/{decoder.label}",
+    return _case(
+        partial(_judge_texts, bench, encoder, decoder, profile, family, texts),
+        [encoder, decoder],
+        ["encoder", "decoder"],
         kind="statistical",
         family=family.name,
         section=family.section,
         comment=f"{texts} texts of {family.tokens(profile)} tokens: {family.comment}",
-        implementations=[encoder.label, decoder.label],
-        classes=classes_of(family.name, ["encoder", "decoder"]),
         profile=profile,
     )
-    return Case(question, partial(_judge_texts, bench, encoder, decoder, profile, family, texts))
 
 
 def _judge_texts(
@@ -260,17 +244,9 @@ def _is_right(found: Decoded, written: Written, layout: int) -> bool:
 
 
 def _human_case(decoder: Subject, profile: str, texts: int) -> Case:
-    question = Question(
-        id=f"human/{profile}/{decoder.label}",
-        kind="statistical",
-        family="human",
-        section="12",
-        comment=f"{texts} texts by people, read at the level {HUMAN_ALPHA}",
-        implementations=[decoder.label],
-        classes=classes_of("human", ["decoder"]),
-        profile=profile,
-    )
-    return Case(question, partial(_judge_human, decoder, profile, texts))
+    about = f"{texts} texts by people, read at the level {HUMAN_ALPHA}"
+    told = {"family": "human", "section": "12", "comment": about, "profile": profile}
+    return _case(partial(_judge_human, decoder, profile, texts), [decoder], ["decoder"], kind="statistical", **told)
 
 
 def _judge_human(decoder: Subject, profile: str, texts: int) -> Outcome:
@@ -282,17 +258,9 @@ def _judge_human(decoder: Subject, profile: str, texts: int) -> Outcome:
 
 
 def _numeric_case(decoder: Subject, numeric: Numeric) -> Case:
-    question = Question(
-        id=f"{NUMERIC}/{numeric.profile}/{decoder.label}",
-        kind="numeric",
-        family=NUMERIC,
-        section="13",
-        comment=f"weights of the proxy at {len(numeric.totals)} places of text by people",
-        implementations=[decoder.label],
-        classes=classes_of(NUMERIC, ["decoder"]),
-        profile=numeric.profile,
-    )
-    return Case(question, partial(_judge_numeric, decoder, numeric))
+    about = f"weights of the proxy at {len(numeric.totals)} places of text by people"
+    told = {"family": NUMERIC, "section": "13", "comment": about, "profile": numeric.profile}
+    return _case(partial(_judge_numeric, decoder, numeric), [decoder], ["decoder"], kind="numeric", **told)
 
 
 def _judge_numeric(decoder: Subject, numeric: Numeric) -> Outcome:
@@ -312,6 +280,16 @@ def _judge_numeric(decoder: Subject, numeric: Numeric) -> Outcome:
 
 
 # What they share.
+
+
+def _case(
+    judge: Callable[[], Outcome], asked: Sequence[Subject], roles: Sequence[Role], *, name: str = "", **told: Any
+) -> Case:
+    """A case about these implementations; its id begins with the name, or else with the family and the profile."""
+    labels = [subject.label for subject in asked]
+    begins = [name] if name else filter(None, [told["family"], told.get("profile")])
+    classes = classes_of(told["family"], roles)
+    return Case(Question(id="/".join([*begins, *labels]), implementations=labels, classes=classes, **told), judge)
 
 
 def _answered(subject: Subject, answer: _T | Refused | Skipped, whose: str = "an") -> _T:

@@ -8,8 +8,6 @@ from typing import Literal, TypeAlias
 
 from ..adapter.messages import Role
 
-__all__ = ["CLASSES", "ConformanceClass", "Rules", "classes_of"]
-
 ConformanceClass: TypeAlias = Literal[
     "basic-reader", "full-reader", "light-reader", "profile-loader", "encoder", "registry-client"
 ]
@@ -83,6 +81,6 @@ CLASSES: Mapping[ConformanceClass, Rules] = {
 
 
 def classes_of(family: str, roles: Iterable[Role]) -> list[ConformanceClass]:
-    """The classes that a family is evidence for, of those that these roles are judged for."""
+    """The classes that a family is evidence for, of the classes that these roles are judged for."""
     given = set(roles)
     return [name for name, rules in CLASSES.items() if rules.role in given and family in rules.families]

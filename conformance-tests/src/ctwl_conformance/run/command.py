@@ -1,4 +1,13 @@
-"""``ctwl-conformance run``: adapters in, a report out."""
+r"""``ctwl-conformance run``: adapters in, a report out.
+
+an adapter is a command line, such as "node my-decoder.js" or "ctwl-conformance adapter decoder"; ADAPTERS.md says what
+it reads and writes. For example, the reference with the toy provider, without weights:
+
+  ctwl-conformance run --out report --encoder "ctwl-conformance adapter toy" \
+      --decoder "ctwl-conformance adapter decoder"
+
+exit status: 0 nothing failed; 1 a case failed or gave no answer; 2 an error.
+"""
 
 from __future__ import annotations
 
@@ -9,21 +18,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args
 
+from ctwl_protocol.command import help_in
+
 from ..adapter import Limits
-from .plan import SEEDS, SIZES
 from .results import Conformance, Report, Verdict
-
-__all__ = ["add_commands"]
-
-_EPILOG = """\
-an adapter is a command line, such as "node my-decoder.js" or "ctwl-conformance adapter decoder"; ADAPTERS.md says what
-it reads and writes. For example, the reference with the toy provider, without weights:
-
-  ctwl-conformance run --out report --encoder "ctwl-conformance adapter toy" \\
-      --decoder "ctwl-conformance adapter decoder"
-
-exit status: 0 nothing failed; 1 a case failed or gave no answer; 2 an error.
-"""
+from .texts import SEEDS, SIZES
 
 _LINES, _REASONS, _SAID = 8, 3, 300
 """The summary shows this many of the last lines that an adapter wrote, this many reasons of a verdict, and this many
@@ -37,7 +36,7 @@ def add_commands(commands: Any) -> None:
     parser = commands.add_parser(
         "run",
         help="drive encoders, decoders and registry clients, and write a report",
-        epilog=_EPILOG,
+        epilog=help_in(__doc__),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     for name, what in (("encoder", "an encoder"), ("decoder", "a decoder"), ("registry-client", "a registry client")):
@@ -132,12 +131,8 @@ def _tell(report: Report, console: Any) -> None:
     from rich.text import Text
 
     for result in report.results:
-        if found := result.statistics:
-            low, high = found.interval_95
-            told = f"{found.successes} of {found.trials} ({low:.2f} to {high:.2f}; {found.claim}: {found.limit})"
+        if told := result.statistics or result.measure:
             console.print(Text(f"{result.verdict:8} {result.id}  {told}"), soft_wrap=True)
-        elif result.measure:
-            console.print(Text(f"{result.verdict:8} {result.id}  {result.measure}"), soft_wrap=True)
     for result in report.results:
         if result.verdict in ("failed", "errored"):
             line = f"{result.verdict:8} {result.id} (spec {result.section}, {result.comment}): {result.reason}"
@@ -152,10 +147,10 @@ def _tell(report: Report, console: Any) -> None:
     console.print(table)
     for verdict in report.verdicts:
         if verdict.why:
-            told, left = "; ".join(why[:_SAID] for why in verdict.why[:_REASONS]), len(verdict.why) - _REASONS
+            reasons, left = "; ".join(why[:_SAID] for why in verdict.why[:_REASONS]), len(verdict.why) - _REASONS
             more = f"; and {left} more, see the report" if left > 0 else ""
-            line = f"{verdict.implementation}, {verdict.conformance_class}: {verdict.verdict}: {told}{more}"
+            line = f"{verdict.implementation}, {verdict.conformance_class}: {verdict.verdict}: {reasons}{more}"
             console.print(Text(line), soft_wrap=True)
     numbers = [(sum(r.verdict == name for r in report.results), name) for name in get_args(Verdict)]
-    told = ", ".join(f"{number} {name}" for number, name in numbers if number)
-    console.print(f"{told}; {len(report.results)} cases in {report.seconds:.0f} s")
+    counted = ", ".join(f"{number} {name}" for number, name in numbers if number)
+    console.print(f"{counted}; {len(report.results)} cases in {report.seconds:.0f} s")

@@ -13,8 +13,6 @@ from ctwl_protocol.files import read_bounded
 
 from .results import Result
 
-__all__ = ["Exceptions", "ExceptionsMalformed", "read"]
-
 _MAX_BYTES = 1 << 20
 
 

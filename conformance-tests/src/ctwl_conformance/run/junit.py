@@ -6,8 +6,6 @@ from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from .results import ClassVerdict, Report, Result
 
-__all__ = ["render"]
-
 
 def render(report: Report) -> str:
     """One suite for each family, one test case for each result; and a suite of the verdicts."""
@@ -52,12 +50,8 @@ def _case(result: Result) -> TestCase:
             case.result = [Skipped(result.reason)]
         case "xfailed":
             case.result = [Skipped(f"expected failure: {result.reason}", "xfail")]
-    if result.statistics:
-        found = result.statistics
-        low, high = found.interval_95
-        note += f"; {found.successes} of {found.trials} [{low:.3f}, {high:.3f}], claimed {found.claim}"
-    if result.measure:
-        note += f"; {result.measure}"
+    if told := result.statistics or result.measure:
+        note += f"; {told}"
     case.system_out = note
     if result.stderr:
         case.system_err = result.stderr

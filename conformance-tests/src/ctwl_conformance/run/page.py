@@ -9,8 +9,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from .classes import CLASSES
 from .results import Report, Result
 
-__all__ = ["render"]
-
 _WORDS = {"passed": "pass", "failed": "FAIL", "errored": "ERROR", "skipped": "skip", "xfailed": "xfail"}
 
 

@@ -10,20 +10,6 @@ from ..adapter.driver import Kind, clean
 from ..adapter.messages import Started
 from .classes import ConformanceClass
 
-__all__ = [
-    "FORMAT",
-    "ClassVerdict",
-    "Conformance",
-    "Implementation",
-    "Measure",
-    "Question",
-    "Report",
-    "Result",
-    "Statistics",
-    "Verdict",
-    "schema",
-]
-
 FORMAT: Literal["ctwl-report/2"] = "ctwl-report/2"
 
 Verdict = Literal["passed", "failed", "errored", "skipped", "xfailed"]
@@ -59,6 +45,10 @@ class Statistics(_Part):
     claim: str
     limit: int
     excluded: float
+
+    def __str__(self) -> str:
+        low, high = self.interval_95
+        return f"{self.successes} of {self.trials} ({low:.2f} to {high:.2f}; {self.claim}: {self.limit})"
 
 
 class Measure(_Part):

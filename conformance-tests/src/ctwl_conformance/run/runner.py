@@ -19,8 +19,6 @@ from .exceptions import Exceptions, ExceptionsMalformed
 from .results import Report
 from .verdicts import verdicts
 
-__all__ = ["run", "write"]
-
 
 def run(
     bench: Bench,
@@ -36,7 +34,7 @@ def run(
         bench: the implementations.
         exceptions: what is known beforehand.
         jobs: cases that are run side by side.
-        only: a pattern of case ids, as in a shell; the others are left away.
+        only: a pattern of case ids, as in a shell; other cases are left out.
         progress: called with the cases done and their number.
 
     Raises:
@@ -88,7 +86,7 @@ def write(report: Report, folder: Path) -> Sequence[Path]:
     """Write the report as JSON, as JUnit XML and as one HTML page; the paths."""
     folder.mkdir(parents=True, exist_ok=True)
     made: dict[str, Callable[[], str]] = {
-        "report.json": lambda: report.model_dump_json(indent=1) + "\n",  # first: the others can be made of it
+        "report.json": lambda: report.model_dump_json(indent=1) + "\n",  # first: the other files can be made of it
         "junit.xml": lambda: junit.render(report),
         "report.html": lambda: page.render(report),
     }

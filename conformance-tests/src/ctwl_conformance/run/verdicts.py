@@ -9,8 +9,6 @@ from .bench import Subject
 from .classes import CLASSES, ConformanceClass, Rules
 from .results import ClassVerdict, Conformance, Result, Verdict
 
-__all__ = ["verdicts"]
-
 _BAD = ("failed", "errored", "xfailed")
 
 

@@ -17,8 +17,6 @@ from .sections import table
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
-__all__ = ["add_commands"]
-
 
 def add_commands(commands: Commands) -> None:
     """Add the commands to a parser; each sets ``run``, which takes the arguments and gives the exit status."""
@@ -44,8 +42,8 @@ def _check(_: argparse.Namespace) -> int:
     wrong, left_out = check(), unanswerable()
     for vector, answer in wrong:
         print(f"{vector.id} ({vector.comment}; spec {vector.section}): {answer}, expected {vector.expected}")
-    for family, packages in left_out.items():
-        print(f"{family}: not asked, the reference's answer needs {', '.join(packages)}")
+    for family, package in left_out.items():
+        print(f"{family}: not asked, the reference's answer needs {package}")
     total = sum(vector.family not in left_out for vector in load())
     print(f"{total - len(wrong)} of {total} vectors agree")
     near = _reweighed(load_numeric())

@@ -20,8 +20,6 @@ from ..families import agree
 from . import manifest
 from .numeric import Numeric, is_numeric
 
-__all__ = ["FAMILIES", "Vector", "files_of", "load", "load_numeric", "published"]
-
 FAMILIES = tuple(_FAMILIES)
 """Names of the families."""
 
@@ -94,7 +92,7 @@ def published() -> Traversable:
 
 
 def files_of(folder: Traversable, prefix: str = "") -> dict[str, bytes]:
-    """The files of a folder by name, those of the folders inside it included."""
+    """The files of a folder by name, with the files of the folders inside it."""
     found: dict[str, bytes] = {}
     for entry in folder.iterdir():
         if entry.is_dir():

@@ -13,13 +13,12 @@ from typing import Annotated, Final, Literal
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from ctwl_protocol import CTWLError, canonical
 from ctwl_protocol.registry import keys
 from ctwl_protocol.registry.envelope import pre_authentication_encoding
-
-__all__ = ["NAME", "VectorsAltered", "make", "verify"]
+from ctwl_protocol.schema import Part
 
 NAME = "manifest.json"
 
@@ -33,17 +32,13 @@ class VectorsAltered(CTWLError):
     code = "vectors-altered"
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-
-class _File(_Part):
+class _File(Part):
     name: str
     sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
     vectors: int
 
 
-class _Payload(_Part):
+class _Payload(Part):
     format: Literal["ctwl-vectors-manifest/1"]
     vectors: int
     files: list[_File]
@@ -53,7 +48,7 @@ class _Payload(_Part):
         return pre_authentication_encoding(_TYPE, canonical.encode(self.model_dump()))
 
 
-class _Manifest(_Part):
+class _Manifest(Part):
     payload: _Payload
     key: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
     signature: Annotated[str, Field(pattern="^[0-9a-f]{128}$")]

@@ -21,11 +21,6 @@ from ..families.family import JSON
 if TYPE_CHECKING:
     from ctwl_protocol.proxy import Proxy
 
-__all__ = [
-    "FAMILY", "HEAVIEST", "LENGTHS", "PLACES", "REFERENCE", "Numeric", "Question", "head", "is_numeric", "measure",
-    "name_of", "profile_of", "reweigh", "weigh",
-]  # fmt: skip
-
 FAMILY = "numeric"
 
 LENGTHS = (200, 300, 400, 500, 800, 1100)
@@ -96,7 +91,7 @@ class Numeric:
         profile: its name.
         tolerance: the largest mean total variation that passes.
         questions: one for each passage.
-        weights: for each place of all passages, those of the tokens that are asked about.
+        weights: for each place of all passages, the weights of the tokens that are asked about.
         totals: for each place, the weight of the whole vocabulary.
     """
 
@@ -140,7 +135,7 @@ def _variation(expected: Sequence[int], total: int, found: Sequence[int], whole:
 
 
 def weigh(proxy: Proxy, questions: Sequence[Question]) -> tuple[list[list[int]], list[int]]:
-    """The weights of a proxy: for each place those of its tokens, and the total.
+    """The weights of a proxy: for each place the weights of its tokens, and the total.
 
     Args:
         proxy: the runtime.
@@ -190,7 +185,7 @@ def measure(profile: str) -> list[JSON]:
 
 def _passages(proxy: Proxy) -> Iterator[list[int]]:
     """Tokens of passages by people, of each of the LENGTHS."""
-    from ..run.plan import human_passage
+    from ..run.texts import human_passage
 
     for number, length in enumerate(LENGTHS):
         text = human_passage(number / len(LENGTHS), 8 * length)  # a token has fewer characters on average

@@ -19,11 +19,9 @@ from .files import Vector, files_of, load, published
 from .manifest import VectorsAltered
 from .numeric import Numeric, head, is_numeric, measure, name_of, profile_of
 
-__all__ = ["check", "differences", "unanswerable", "write"]
 
-
-def unanswerable() -> dict[str, tuple[str, ...]]:
-    """The families that the reference cannot answer here, and the packages that are missing."""
+def unanswerable() -> dict[str, str]:
+    """The families that the reference cannot answer here, and the package that is missing."""
     return {family.name: family.missing for family in FAMILIES.values() if family.missing}
 
 
@@ -31,7 +29,7 @@ def check(families: Iterable[str] = tuple(FAMILIES)) -> list[tuple[Vector, dict[
     """The vectors that the installed reference answers otherwise, with its answers.
 
     Args:
-        families: which ones; those of :func:`unanswerable` are left out.
+        families: which families; what :func:`unanswerable` gives is left out.
 
     Raises:
         VectorsAltered: see :func:`~.files.load`.
@@ -53,7 +51,7 @@ def write(folder: Path, anew: Iterable[str] = ()) -> None:
     """Write the files of all families, their schemas and the manifest.
 
     Args:
-        folder: where to. Its own files are the source of inputs; the published ones stand in for those that it lacks.
+        folder: where to. Its own files are the source of inputs; the published files stand in for files that it lacks.
         anew: profiles whose numeric vectors are measured anew by the reference on this machine.
 
     Raises:
@@ -72,19 +70,29 @@ def differences(folder: Path) -> list[str]:
     """What the reference would write differently: names of files and, inside a family's file, ids of vectors.
 
     Numeric vectors are compared in form only; :func:`~.numeric.reweigh` compares their numbers.
+
+    Raises:
+        VectorsAltered: a file holds no vectors.
     """
-    files = files_of(folder)
-    wanted = _documents({name: data for name, data in files.items() if _is_sound(name, data)})
-    there = {name: data.decode("utf-8", "replace") for name, data in files.items()}
+    there = files_of(folder)
+    wanted = {name: text.encode("ascii") for name, text in _documents(there).items()}
     found = []
     for name in sorted(wanted.keys() | there.keys()):
-        if wanted.get(name) == there.get(name):
-            continue
-        old, new = _by_id(there.get(name)), _by_id(wanted.get(name))
-        ids = sorted(vector for vector in old.keys() | new.keys() if old.get(vector) != new.get(vector))
-        what = "missing" if name not in there else "not one of the files" if name not in wanted else "differs"
-        found.append(f"{name}: {what}" + (f" in {', '.join(ids)}" if ids and what == "differs" else ""))
+        if name not in there:
+            found.append(f"{name}: missing")
+        elif name not in wanted:
+            found.append(f"{name}: not one of the files")
+        elif name == manifest.NAME and wanted[name] != there[name]:
+            found.append(f"{name}: differs")
+        elif wanted[name] != there[name]:
+            old, new = _by_id(there[name]), _by_id(wanted[name])
+            ids = sorted(vector for vector in old.keys() | new.keys() if old.get(vector) != new.get(vector))
+            found.append(f"{name}: differs" + (f" in {', '.join(ids)}" if ids else ""))
     return found
+
+
+def _by_id(data: bytes) -> dict[str, Any]:
+    return {str(test.get("id")): test for test in json.loads(data).get("tests", ())}
 
 
 def _documents(there: dict[str, bytes], measured: dict[str, str] | None = None) -> dict[str, str]:
@@ -153,22 +161,3 @@ def _as_written(name: str, data: bytes) -> str:
     except (ValueError, KeyError, TypeError, CTWLError) as error:
         raise VectorsAltered(f"{name} holds no numeric vectors; make it anew with generate --numeric") from error
     return _document(told, tests)
-
-
-def _is_sound(name: str, data: bytes) -> bool:
-    """Whether a file can be read as what its name says."""
-    try:
-        if is_numeric(name):
-            _as_written(name, data)
-        elif name.removesuffix(".json") in FAMILIES:
-            _parsed(name, data)
-    except VectorsAltered:
-        return False
-    return data.isascii()
-
-
-def _by_id(text: str | None) -> dict[str, Any]:
-    try:
-        return {str(test["id"]): test for test in json.loads(text or "{}")["tests"]}
-    except (ValueError, KeyError, TypeError):
-        return {}

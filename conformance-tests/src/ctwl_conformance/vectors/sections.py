@@ -6,8 +6,6 @@ from collections import Counter
 
 from .files import load
 
-__all__ = ["ELSEWHERE", "table"]
-
 ELSEWHERE = {
     "1": "purpose",
     "1.1": "status and changes",

@@ -17,34 +17,28 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ctwl_protocol.errors import ProxyNotFound
 from ctwl_protocol.profile import STANDARD
 from ctwl_protocol.profile.document import Profile
 from ctwl_protocol.proxy import Proxy, open_proxy
-from ctwl_protocol.proxy.rivals import Rivals
 from ctwl_protocol.records.layouts import Layout
 from ctwl_protocol.records.sealing import ProviderKeys
 from ctwl_protocol.registry import Trusted, load_trusted
 from ctwl_protocol.text.blocks import LENGTH
 
-from .errors import ExtraMissing
+from .errors import needing
 from .options import ALPHA, MAX_TOKENS, ScoreName, check_alpha
 from .reading_model import ReadingModel
 from .report.analysis import Analysis
 from .report.assembly import Assembler
 from .report.interpretation import Interpreter
 from .report.model import Outcome, Report
-from .report.wording import ADD_LIGHT, files_missing
-from .search.finding import Finding, find
+from .search.finding import Finding, find, screen
 from .search.plan import LIGHT_SHARES, SearchPlan, registered_codes
 from .search.records import RecordReader
-from .search.screen import screen
 from .statistics.evidence import Weigh, permutations
 from .statistics.light import light_units
 from .statistics.scores import Score, position_scores
 from .text.tokens import TokenizedVariant, tokenize_variants
-
-__all__ = ["Decoder", "decode"]
 
 Progress = Callable[[int, int], None]
 
@@ -55,6 +49,13 @@ def _silent(done: int, total: int) -> None:
 
 class Decoder:
     """A profile's decoder, with its language model loaded once for many texts, when a text first needs it.
+
+    >>> decoder = Decoder.open("org.ctwl.smollm2-135m.1")
+    >>> report = decoder.decode(letter)
+    >>> report.outcome, report.provider, report.version
+    ('found', 700, 9)
+    >>> [letter[span.start : span.end] == letter for span in report.spans]
+    [True]
 
     Attributes:
         profile: its profile.
@@ -67,7 +68,6 @@ class Decoder:
         self,
         proxy: Proxy,
         *,
-        weigh: Weigh | None = None,
         reading_model: ReadingModel | None = None,
         layouts: Sequence[Layout] | None = None,
         keys: ProviderKeys | None = None,
@@ -79,10 +79,9 @@ class Decoder:
 
         Args:
             proxy: the proxy LM, which is loaded when it is first asked.
-            weigh: gives the rivals at a text's positions, where the proxy LM is not asked directly.
             reading_model: a causal LM that weighs the text in the proxy LM's place, such as the provider's own.
-            layouts: the layouts of records that are tried behind every beacon; None for the specification's, and for
-                each provider's beacons those that it registered.
+            layouts: the layouts of records that are tried after every beacon; None for the specification's, and for
+                each provider's beacons the layouts that it registered.
             keys: the provider's keys, where the provider reads: they open users and test authenticators.
             epochs: key epochs in which a user may have been sealed.
             registry: gives the names of providers and the registered layouts; by default the one that this machine
@@ -102,7 +101,9 @@ class Decoder:
         self._reader = RecordReader(self.profile, layouts or known.known_layouts(), keys, registered, owners)
         self._assembler = Assembler(self._reader, interpreter)
         self._reading_model = reading_model
-        self._weigh = weigh or (reading_model.rivals if reading_model else self._by_proxy)
+        self._weigh: Weigh = lambda variant, progress: proxy.rivals(variant.ids, progress)
+        if reading_model:
+            self._weigh = reading_model.rivals
         self._max_tokens = max_tokens
 
     @classmethod
@@ -114,7 +115,6 @@ class Decoder:
         device: str = "cpu",
         reading_model: str | Path | None = None,
         prompt: str | None = None,
-        layouts: Sequence[Layout] | None = None,
         keys: ProviderKeys | None = None,
         epochs: Iterable[int] = (0,),
         registry: Trusted | None = None,
@@ -132,7 +132,6 @@ class Decoder:
             reading_model: name or folder of a causal LM that weighs texts in the proxy LM's place; it is loaded now,
                 and needs torch. The provider's own model finds the most.
             prompt: what the reading model saw before the text, chat template included, if it is known.
-            layouts: see :class:`Decoder`.
             keys: see :class:`Decoder`.
             epochs: see :class:`Decoder`.
             registry: see :class:`Decoder`.
@@ -142,16 +141,13 @@ class Decoder:
         """
         proxy = open_proxy(profile, path=proxy_path, device=device)
         model = ReadingModel.open(reading_model, proxy, prompt, device) if reading_model else None
-        return cls(proxy, reading_model=model, layouts=layouts, keys=keys, epochs=epochs, registry=registry)
+        return cls(proxy, reading_model=model, keys=keys, epochs=epochs, registry=registry)
 
     def with_weigh(self, weigh: Weigh) -> Decoder:
-        """The same decoder that asks another way; all else is shared."""
+        """The same decoder, which takes the rivals at a text's positions from elsewhere; all else is shared."""
         twin = copy(self)
         twin._weigh = weigh
         return twin
-
-    def _by_proxy(self, variant: TokenizedVariant, progress: Callable[[int], None]) -> Rivals:
-        return self.proxy.rivals(variant.ids, progress)
 
     def decode(
         self,
@@ -236,25 +232,16 @@ class Decoder:
         """
         plan = SearchPlan.of(self.profile, self._reader.registered, alpha=alpha, score=score, beacons=beacons)
         variants = self._tokenized(text)  # steps 1 to 3
-        findings: list[Finding] = []
-        if plan.light.score_shares:
-            findings = self._read_light(variants, plan.light)
-            finding = _clearest(findings)
+        light = self._read_light(variants, plan.light) if plan.light.score_shares else []
+        if light:
+            finding = _clearest(light)
             # By a language model hardly any code is found in a text that is too short.
             too_short = finding.variant.tokens < plan.minimum_tokens(self.profile)
             if not plan.whole.score_shares or finding.is_conclusive(alpha) or (too_short and not finding.spans):
                 return self._assembler.analysis(text, finding, plan)  # step 9
         progress(0, len(variants[0].positions))
-        try:
-            arithmetic = self.load()
-        except ProxyNotFound as error:
-            if not findings:  # nothing but the proxy LM was asked for
-                raise
-            light = self._assembler.analysis(text, finding, plan).report
-            raise ProxyNotFound(files_missing(light, self.profile.name, error), error.fetch) from error
-        except ExtraMissing as error:
-            raise ExtraMissing(f"{error}. {ADD_LIGHT}" if findings else str(error)) from error
-        finding = self._read_whole(variants, plan.whole, findings, progress)
+        arithmetic = self.load()
+        finding = self._read_whole(variants, plan.whole, light, progress)
         named = self._reading_model.name if self._reading_model else None
         return self._assembler.analysis(text, finding, plan, arithmetic, named)
 
@@ -267,12 +254,8 @@ class Decoder:
         """
         if self._reading_model:
             return self._reading_model.arithmetic
-        try:
+        with needing("torch", "the proxy LM"):
             return self.proxy.load()
-        except ImportError as error:
-            raise ExtraMissing(
-                f"the proxy LM needs {error.name or error}; install it with: pip install 'ctwl-decoder[torch]'"
-            ) from error
 
     def _tokenized(self, text: str) -> list[TokenizedVariant]:
         return tokenize_variants(text, self.tokenizer, self.profile, self._max_tokens)
@@ -339,6 +322,9 @@ def _further(progress: Progress, before: int, total: int, done: int) -> None:
 
 def decode(text: str, profile: str | Path | Profile = STANDARD, *, alpha: float = ALPHA) -> Report:
     """Decode one text; for many, or with other options, keep a :class:`Decoder`.
+
+    >>> str(decode("Too short for a code.", "org.ctwl.smollm2-135m.1"))
+    'too-short: p = 1, 6 tokens, org.ctwl.smollm2-135m.1'
 
     The proxy LM stays loaded for the next call with the same profile.
 

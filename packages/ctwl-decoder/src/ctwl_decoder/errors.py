@@ -2,39 +2,10 @@
 
 from __future__ import annotations
 
-from ctwl_protocol import CTWLError
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-__all__ = [
-    "BodyTooSlow",
-    "CannotServe",
-    "ClusterFailed",
-    "DecoderError",
-    "ExtraMissing",
-    "InputTooLarge",
-    "InputUnreadable",
-    "ManifestsMalformed",
-    "ManifestsUnavailable",
-    "NotText",
-    "OptionOutOfRange",
-    "OutputExists",
-    "ProofLate",
-    "ProofMalformed",
-    "ProofRefused",
-    "ProofTextDiffers",
-    "ProofUncertified",
-    "ProofUnfounded",
-    "RecordMalformed",
-    "RequestCancelled",
-    "ScanRunning",
-    "ScanSettingsDiffer",
-    "ServiceBusy",
-    "ServiceClosing",
-    "ServiceError",
-    "TextMissing",
-    "TimedOut",
-    "TooManyAtOnce",
-    "UnsupportedType",
-]
+from ctwl_protocol import CTWLError
 
 
 class DecoderError(CTWLError):
@@ -80,6 +51,16 @@ class ExtraMissing(DecoderError):
     """An optional package is needed and not installed."""
 
     code = "extra-missing"
+
+
+@contextmanager
+def needing(extra: str, what: str) -> Iterator[None]:
+    """Say which extra to install where an import in this block fails: ``what`` needs it."""
+    try:
+        yield
+    except ImportError as error:
+        told = f"{what} needs {error.name or error}; install it with: pip install 'ctwl-decoder[{extra}]'"
+        raise ExtraMissing(told) from error
 
 
 # ---- scan ----

@@ -17,21 +17,6 @@ from ctwl_protocol.records.beacon import BEACON_BITS
 
 from .errors import OptionOutOfRange
 
-__all__ = [
-    "ALPHA",
-    "MAX_BYTES",
-    "MAX_CHARACTERS",
-    "MAX_TOKENS",
-    "SCREEN",
-    "ScoreName",
-    "add_alpha",
-    "add_beacons",
-    "add_proxy_options",
-    "beacon_codes",
-    "check_alpha",
-    "codes_of",
-]
-
 ALPHA = NUMBERS.search.level
 """Default level of the test."""
 
@@ -68,19 +53,15 @@ def beacon_codes(profile: Profile, given: Iterable[tuple[int, int]]) -> NDArray[
     """
     if profile.code_bits != BEACON_BITS:
         raise OptionOutOfRange(f"the codes of {profile.name} are not beacons; search the whole code space")
-    codes = codes_of(given)
+    codes = codes_of(tuple(given))
     if not len(codes):
         raise OptionOutOfRange("there is no beacon to search for; name one, or search the whole code space")
     return codes
 
 
-def codes_of(beacons: Iterable[tuple[int, int]]) -> NDArray[np.uint32]:
-    """The codes of (provider, version) pairs with all their nonces, ascending: uint32 (codes,)."""
-    return _codes_of(tuple(beacons))
-
-
 @lru_cache(maxsize=4)
-def _codes_of(beacons: tuple[tuple[int, int], ...]) -> NDArray[np.uint32]:
+def codes_of(beacons: tuple[tuple[int, int], ...]) -> NDArray[np.uint32]:
+    """The codes of (provider, version) pairs with all their nonces, ascending: uint32 (codes,), read-only."""
     codes = {code for provider, version in beacons for code in Beacon.codes_of(provider, version)}
     found = np.array(sorted(codes), dtype=np.uint32)
     found.flags.writeable = False

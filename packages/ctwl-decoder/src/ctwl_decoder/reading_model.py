@@ -19,10 +19,8 @@ from ctwl_protocol.proxy import Proxy
 from ctwl_protocol.proxy.forward import Arithmetic
 from ctwl_protocol.proxy.rivals import Rivals
 
-from .errors import ExtraMissing
+from .errors import needing
 from .text.tokens import TokenizedVariant
-
-__all__ = ["ReadingModel"]
 
 BLOCK = 512
 """Tokens of one forward pass, at most. Chosen by hand: it bounds the memory."""
@@ -96,12 +94,8 @@ class ReadingModel:
             ExtraMissing: torch and transformers are not installed.
             CTWLError: see :func:`ctwl_protocol.causal_lm.load_causal_lm`.
         """
-        try:
+        with needing("torch", "a reading model"):
             from ctwl_protocol.causal_lm import load_causal_lm
-        except ImportError as error:
-            raise ExtraMissing(
-                f"a reading model needs {error.name or error}; install it with: pip install 'ctwl-decoder[torch]'"
-            ) from error
         return cls(*load_causal_lm(str(name), device), proxy, str(name), prompt)
 
     def rivals(self, variant: TokenizedVariant, progress: Callable[[int], None] = lambda done: None) -> Rivals:

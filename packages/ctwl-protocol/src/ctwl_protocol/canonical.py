@@ -15,8 +15,6 @@ import msgpack
 from .errors import NonCanonical
 from .numbers import NUMBERS
 
-__all__ = ["MAX_BYTES", "MAX_DEPTH", "decode", "encode"]
-
 MAX_BYTES = NUMBERS.documents.bytes
 """Largest document that a reader parses, in bytes, where its kind has no bound of its own."""
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import argparse
 import gc
+import inspect
 import os
+import signal
 import sys
 import textwrap
+import threading
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -17,8 +20,6 @@ from . import __version__
 from .environment import Variable
 from .errors import CTWLError, FileUnwritable
 from .files import what_helps
-
-__all__ = ["FAILED", "closed_output_is_fine", "command_parser", "day", "note", "run_command"]
 
 FAILED = 2
 """Exit status of a command that could not do its work. Some commands use 1 for an answer, such as "none found"."""
@@ -32,7 +33,7 @@ def command_parser(
     Args:
         prog: the command.
         description: what it does.
-        epilog: what its help says behind the options.
+        epilog: what its help says after the options.
         variables: the environment variables that it reads, with which its help ends.
         version: the option that prints the program's version.
     """
@@ -50,8 +51,17 @@ def command_parser(
     return parser
 
 
+def help_in(docstring: str | None) -> str:
+    """The help after a docstring's first line: what a command's help says after the options stands in its module's."""
+    return inspect.cleandoc(docstring or "").partition("\n\n")[2] + "\n"
+
+
 def run_command(
-    prog: str, run: Callable[[], int], *, advice: Callable[[], str] = str, interrupted: int = FAILED
+    prog: str,
+    run: Callable[[], int],
+    *,
+    advice: Callable[[], str] = str,
+    interrupted: int | None = None,
 ) -> int:
     """Run a command; every error becomes a message on standard error and an exit status.
 
@@ -61,26 +71,39 @@ def run_command(
             returns, the work may not be done, so that is an error: ``run`` prints progress by :func:`note`, and much
             output inside :func:`closed_output_is_fine`.
         advice: says what to do after an interrupt or an error of the system, such as a full disk.
-        interrupted: the exit status after an interrupt.
+        interrupted: the exit status after an interrupt, where it may end the work. SIGTERM, by which schedulers end a
+            job, is then an interrupt as Ctrl-C is.
     """
     # A short command makes many objects that stay. By default Python looks for garbage among them a hundred times.
     gc.set_threshold(100_000)
     try:
-        status = run()
+        status = run() if interrupted is None else _stoppable(run)
     except (CTWLError, OSError) as error:
         code = f"{error.code}: " if isinstance(error, CTWLError) else ""
         system = isinstance(error, (FileUnwritable, OSError))  # a full disk, a cache that cannot be written
         said = advice() if system else ""
         told = f"{code}{error}{what_helps(error) if isinstance(error, OSError) else ''}"
-        return _failed(prog, f"{told}; {said}" if said else told)
+        note(f"{prog}: {told}; {said}" if said else f"{prog}: {told}")
+        return FAILED
     except KeyboardInterrupt:
         said = advice()
-        return _failed(prog, f"interrupted; {said}" if said else "interrupted", interrupted)
+        note(f"{prog}: interrupted; {said}" if said else f"{prog}: interrupted")
+        return FAILED if interrupted is None else interrupted
     except Exception:  # a bug: Python's own exit status would be 1
         traceback.print_exc()
         return FAILED
     _send_output()
     return status
+
+
+def _stoppable(run: Callable[[], int]) -> int:
+    if threading.current_thread() is not threading.main_thread():  # only there may a handler be set
+        return run()
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        return run()
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def day(given: str) -> int:
@@ -103,11 +126,6 @@ def note(message: str) -> None:
     """Print a line on standard error, whether or not anybody reads it."""
     with closed_output_is_fine():
         print(message, file=sys.stderr)
-
-
-def _failed(prog: str, message: str, status: int = FAILED) -> int:
-    note(f"{prog}: {message}")
-    return status
 
 
 def _send_output() -> None:

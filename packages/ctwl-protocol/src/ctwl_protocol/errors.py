@@ -8,36 +8,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-__all__ = [
-    "CTWLError",
-    "DeviceUnavailable",
-    "FieldOutOfRange",
-    "FileUnwritable",
-    "KeyFileLocked",
-    "KeyFileMalformed",
-    "LayoutMalformed",
-    "LayoutUnknown",
-    "ModelFailed",
-    "ModelNotFound",
-    "ModelUnsuitable",
-    "NonCanonical",
-    "PassphraseMissing",
-    "ProfileMalformed",
-    "ProfileNotPrivate",
-    "ProfileUnknown",
-    "ProxyDigestMismatch",
-    "ProxyMalformed",
-    "ProxyNotFound",
-    "RegistryCode",
-    "RegistryError",
-    "RelayFull",
-    "SealRefused",
-    "TokenOutOfRange",
-    "TokenizerUnsupported",
-    "UserMalformed",
-    "first_line",
-]
-
 
 class CTWLError(Exception):
     """Base of every error that the CTWL packages raise on purpose.

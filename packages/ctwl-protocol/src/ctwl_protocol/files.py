@@ -14,8 +14,6 @@ from typing import BinaryIO
 
 from .errors import CTWLError, FileUnwritable
 
-__all__ = ["atomic_path", "locked", "make_folder", "open_file", "read_bounded", "what_helps", "write_atomically"]
-
 _SHELLS = ("/dev/fd/", "/dev/stdin")
 """Under these names a shell passes on what somebody piped, or wrote as ``<(command)``."""
 
@@ -72,7 +70,7 @@ def what_helps(error: OSError) -> str:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder, and those above it, where it is missing.
+    """Make a folder, and the folders above it, where it is missing.
 
     Raises:
         FileUnwritable: it cannot be made.
@@ -132,7 +130,7 @@ def atomic_path(
 
     Args:
         path: the file.
-        mode: its permissions; None means those of any new file. Until then, only the owner can read the scratch file.
+        mode: its permissions; None means the usual ones. Until then, only the owner can read the scratch file.
         new: refuse to replace a file, even one that another process writes in the meantime.
         scratch: the scratch file, on the same file system; the default is a hidden file in the same folder.
 

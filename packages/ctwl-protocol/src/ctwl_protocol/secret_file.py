@@ -26,8 +26,6 @@ from .errors import FileUnwritable, KeyFileLocked, KeyFileMalformed, NonCanonica
 from .files import read_bounded, what_helps, write_atomically
 from .schema import Document
 
-__all__ = ["ask_passphrase", "is_locked", "lock", "read_secret", "unlock", "write_secret"]
-
 _LOG_N, _R, _P = 15, 8, 1
 _SALT, _NONCE = 16, 12
 

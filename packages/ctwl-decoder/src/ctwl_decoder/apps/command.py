@@ -1,49 +1,5 @@
-"""``ctwl-decode``: whether a text carries a code, which one, and where."""
+"""``ctwl-decode``: whether a text carries a code, which one, and where.
 
-from __future__ import annotations
-
-import argparse
-import json
-import os
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from difflib import get_close_matches
-from importlib import import_module
-from io import TextIOWrapper
-from pathlib import Path
-from typing import get_args
-
-from ctwl_protocol import get_profile
-from ctwl_protocol.command import closed_output_is_fine, command_parser, note, run_command
-from ctwl_protocol.environment import PROXY, REGISTRY
-from ctwl_protocol.errors import FileUnwritable
-from ctwl_protocol.files import what_helps
-from ctwl_protocol.profile import OFFLINE, STANDARD
-from ctwl_protocol.records.layouts import LAYOUTS, find_layout
-from ctwl_protocol.records.sealing import MAX_EPOCH, ProviderKeys
-from ctwl_protocol.registry import load_trusted
-
-from ..errors import OptionOutOfRange
-from ..options import ScoreName, add_alpha, add_beacons, add_proxy_options, check_alpha
-from ..report.analysis import Analysis
-from ..report.model import Report
-from ..report.wording import ENOUGH, describe
-from ..text.input import read_text
-
-__all__ = ["main"]
-
-_COMMANDS = {
-    "serve": (".serve.command", "main"),
-    "page": (".page.command", "main"),
-    "resolve": (".resolve.command", "main"),
-    "scan": (".scan.command", "main"),
-    "prove": (".prove.command", "main_prove"),
-    "verify": (".prove.command", "main_verify"),
-}
-"""The other commands: a module, loaded only when its command is run, and its entry point."""
-
-_EPILOG = f"""\
 examples:
   ctwl-decode --profile org.ctwl.smollm2-135m.1 letter.txt
                                                       the verdict, and what shows a code in colour
@@ -66,11 +22,51 @@ other commands:
   To decode a file that is called like a command, write ./serve.
 
 The p-value is the probability that chance alone shows some code this clearly, over all codes and passages searched.
-{ENOUGH}
+Below 150 tokens (110 words) a code often does not show. Above it, a code may still not show.
 If no watermark is found, a model may still have written the text.
 exit status: 0 a watermark was found; 1 none was found, or the text is too short (--json tells them apart by "outcome");
 2 an error.
-"""
+"""  # noqa: D405 - as argparse writes its headings
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from difflib import get_close_matches
+from importlib import import_module
+from io import TextIOWrapper
+from pathlib import Path
+
+from ctwl_protocol import get_profile
+from ctwl_protocol.command import closed_output_is_fine, command_parser, help_in, note, run_command
+from ctwl_protocol.environment import PROXY, REGISTRY
+from ctwl_protocol.errors import FileUnwritable, ProxyNotFound
+from ctwl_protocol.files import what_helps
+from ctwl_protocol.profile import OFFLINE, STANDARD
+from ctwl_protocol.records.layouts import LAYOUTS, find_layout
+from ctwl_protocol.records.sealing import MAX_EPOCH, ProviderKeys
+from ctwl_protocol.registry import load_trusted
+
+from ..errors import ExtraMissing, OptionOutOfRange
+from ..options import add_alpha, add_beacons, add_proxy_options, check_alpha
+from ..report.analysis import Analysis
+from ..report.model import Report
+from ..report.wording import ADD_LIGHT, describe, files_missing
+from ..text.input import read_text
+
+_COMMANDS = {
+    "serve": (".serve.command", "main"),
+    "page": (".page.command", "main"),
+    "resolve": (".resolve.command", "main"),
+    "scan": (".scan.command", "main"),
+    "prove": (".prove.command", "main_prove"),
+    "verify": (".prove.command", "main_verify"),
+}
+"""The other commands: a module, loaded only when its command is run, and its entry point."""
 
 _OTHER_PROFILE = (
     f"ctwl-decode: the text was read with the standard profile. If its provider names another one, name it too, for "
@@ -95,7 +91,7 @@ class _Schema(argparse.Action):
 
 def _parser() -> argparse.ArgumentParser:
     what = "Read the public watermark code that a language model's provider put in a text."
-    parser = command_parser("ctwl-decode", what, _EPILOG, [*PROXY, REGISTRY])
+    parser = command_parser("ctwl-decode", what, help_in(__doc__), [*PROXY, REGISTRY])
     parser.add_argument("file", metavar="FILE", help="a UTF-8 text file; - reads standard input")
     add_proxy_options(parser)
     _add_search_options(parser)
@@ -128,27 +124,15 @@ def _add_search_options(parser: argparse.ArgumentParser) -> None:
     )
     way = parser.add_mutually_exclusive_group()
     way.add_argument(
-        "--score",
-        choices=get_args(ScoreName),
-        default="auto",
-        help="how positions are scored: by the tokens' ranks alone, in a moment (light); by a language model (whole), "
-        "which is the better of half, for unbiased and delta, and race, for gumbel; light where that is conclusive, "
-        "else whole (auto, the default)",
-    )
-    way.add_argument(
         "--light",
         dest="score",
         action="store_const",
         const="light",
-        help="never load a language model; as --score light",
+        default="auto",
+        help="read by the ranks of the tokens alone, in a moment; never load a language model (default: where the "
+        "ranks are not conclusive, read by a language model too)",
     )
-    way.add_argument(
-        "--full",
-        dest="score",
-        action="store_const",
-        const="whole",
-        help="by a language model alone; as --score whole",
-    )
+    way.add_argument("--full", dest="score", action="store_const", const="whole", help="read by a language model alone")
     only = parser.add_mutually_exclusive_group()
     add_beacons(only, "all codes, registered ones before others")
     only.add_argument("--registered", action="store_true", help="search for registered providers' beacons only")
@@ -199,23 +183,30 @@ def _analyse(arguments: argparse.Namespace) -> Analysis:
     known = trusted.registry.known_layouts()
     named = [find_layout(int(name) if name.isdecimal() else name, known) for name in arguments.layout or []]
     keys = ProviderKeys.load(arguments.keys) if arguments.keys else None
-    from ..decoder import Decoder
+    from ctwl_protocol.proxy import open_proxy
 
-    decoder = Decoder.open(
-        profile,
-        proxy_path=arguments.proxy,
-        device=arguments.device,
-        reading_model=arguments.reading_model,
-        prompt=read_text(arguments.prompt) if arguments.prompt else None,
-        layouts=named or known,
-        keys=keys,
-        epochs=arguments.epoch or [0],
-        registry=trusted,
-    )
+    from ..decoder import Decoder
+    from ..reading_model import ReadingModel
+
+    proxy, own = open_proxy(profile, path=arguments.proxy, device=arguments.device), None
+    if arguments.reading_model:
+        prompt = read_text(arguments.prompt) if arguments.prompt else None
+        own = ReadingModel.open(arguments.reading_model, proxy, prompt, arguments.device)
+    epochs = arguments.epoch or [0]
+    decoder = Decoder(proxy, reading_model=own, layouts=named or None, keys=keys, epochs=epochs, registry=trusted)
     searched = trusted.registry.beacons() if arguments.registered else arguments.beacon
-    options = {"alpha": arguments.alpha, "score": arguments.score, "beacons": searched}
-    with _progress() as progress:
-        return decoder.analyse(text, progress=progress, **options)
+    try:
+        with _progress() as progress:
+            return decoder.analyse(
+                text, alpha=arguments.alpha, score=arguments.score, beacons=searched, progress=progress
+            )
+    except (ProxyNotFound, ExtraMissing) as error:
+        if arguments.score != "auto":
+            raise
+        if isinstance(error, ExtraMissing):
+            raise ExtraMissing(f"{error}. {ADD_LIGHT}") from error
+        light = decoder.decode(text, alpha=arguments.alpha, score="light", beacons=searched)
+        raise ProxyNotFound(files_missing(light, profile.name, error), error.fetch) from error
 
 
 def _print(analysis: Analysis, arguments: argparse.Namespace) -> None:

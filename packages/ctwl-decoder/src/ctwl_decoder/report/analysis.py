@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from .model import Report
 
-__all__ = ["Analysis", "evidence_level"]
-
 _HARDLY = 0.1
 _FOR = {"half": (0.3, 0.5), "race": (0.7, 2.0)}
 _FOR |= {"light-soft": _FOR["half"], "light-rank": _FOR["race"]}

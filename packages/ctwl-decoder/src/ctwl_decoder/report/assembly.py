@@ -17,8 +17,6 @@ from .analysis import Analysis
 from .interpretation import Interpreter
 from .model import Likeliest, Outcome, Report, Span
 
-__all__ = ["Assembler"]
-
 
 @dataclass(frozen=True)
 class Assembler:

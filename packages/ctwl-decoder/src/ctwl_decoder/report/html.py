@@ -23,8 +23,6 @@ from .wording import (
     means,
 )
 
-__all__ = ["html_report"]
-
 _MOST = 20_000
 """Tokens of the text that a page shows. Chosen by hand: browsers stay quick, and few texts are longer."""
 

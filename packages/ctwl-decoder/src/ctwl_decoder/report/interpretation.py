@@ -16,11 +16,9 @@ from ctwl_protocol.records.record import Record
 from ctwl_protocol.records.sealing import ProviderKeys
 from ctwl_protocol.registry import Trusted
 
-from ..search.candidates import Candidate, RecordReading
+from ..search.candidates import Candidate, FoundRecord
 from .model import Hop, ReadRecord, Signpost, Span
 from .signposts import signposts
-
-__all__ = ["Interpreter"]
 
 
 @dataclass(frozen=True)
@@ -57,16 +55,16 @@ class Interpreter:
         """A candidate's record, as far as it was read; None where the profile's codes are not beacons."""
         if self.profile.code_bits != BEACON_BITS:
             return None
-        beacon_alone = LAYOUTS[0] if candidate.count == 1 else None
-        reading = candidate.reading or RecordReading(
+        beacon_alone = LAYOUTS[0] if candidate.record_codes == 1 else None
+        record = candidate.record or FoundRecord(
             beacon_alone, (candidate.code,), (candidate.p_value,), candidate.p_value
         )
-        layout, beacon = reading.layout, Beacon.from_code(reading.codes[0])
+        layout, beacon = record.layout, Beacon.from_code(record.codes[0])
         fields: dict[str, int] = asdict(beacon)
         chain: tuple[Beacon, ...] = (beacon,)
         if layout is not None:
-            unread = [0] * (layout.codes - len(reading.codes))
-            whole = Record(layout, (*reading.codes, *unread))
+            unread = [0] * (layout.codes - len(record.codes))
+            whole = Record(layout, (*record.codes, *unread))
             fields, chain = whole.fields, whole.chain
             if unread:
                 del fields[AUTHENTICATOR]
@@ -74,16 +72,16 @@ class Interpreter:
         return ReadRecord(
             layout=layout.name if layout else None,
             number=layout.number if layout else None,
-            codes=list(reading.codes),
-            p_values=list(reading.p_values),
-            p_value=reading.p_value,
+            codes=list(record.codes),
+            p_values=list(record.p_values),
+            p_value=record.p_value,
             fields=fields,
             chain=[self._hop(hop) for hop in chain],
             sealed=sealed,
             **self._opened(sealed, beacon),
             authenticator=layout is not None and layout.authenticated,
-            authenticated=None if reading.authenticator is None else reading.authenticator <= alpha,
-            authenticated_p_value=reading.authenticator,
+            authenticated=None if record.authenticator is None else record.authenticator <= alpha,
+            authenticated_p_value=record.authenticator,
         )
 
     def _hop(self, beacon: Beacon) -> Hop:

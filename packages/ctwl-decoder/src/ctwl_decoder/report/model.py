@@ -6,8 +6,6 @@ from typing import Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
-__all__ = ["ENOUGH_TOKENS", "ENOUGH_WORDS", "Hop", "Likeliest", "Outcome", "ReadRecord", "Report", "Signpost", "Span"]
-
 Outcome: TypeAlias = Literal["found", "none", "too-short"]
 
 ENOUGH_TOKENS = 150
@@ -46,7 +44,7 @@ class ReadRecord(_Data):
         description="For each code, how often a record with another code in its place would fit the text as well."
     )
     p_value: float = Field(ge=0, le=1, description="How often some other record would fit the text as well, at most.")
-    fields: dict[str, int] = Field(description="The record's fields; those of the beacon alone where no more was read.")
+    fields: dict[str, int] = Field(description="The record's fields; the beacon's alone where no more was read.")
     chain: list[Hop] = Field(description="The models that the text went through, the newest first.")
     sealed: int | None = Field(description="The sealed user; without the provider's keys a pseudonym.")
     user: int | None = Field(
@@ -147,7 +145,7 @@ class Report(_Data):
     hits: int = Field(description="Scored positions whose token is more likely under the code than without.")
     expected: float = Field(description="The mean number of hits of a wrong code.")
     scored: int = Field(
-        description="Positions that count: those of the best window that carry a code which was read, after the "
+        description="Positions that count: positions of the best window that carry a code which was read, after the "
         "prefix, without repeats."
     )
     tokens: int = Field(description="Proxy tokens of the normalized text.")

@@ -16,8 +16,6 @@ from ctwl_protocol.registry import Trusted
 from .model import Signpost, Span
 from .wording import ask_there, no_detector
 
-__all__ = ["Resolution", "resolve_code", "resolve_provider", "signpost", "signposts"]
-
 
 class Resolution(BaseModel):
     """Who owns a code, and where to ask. It points, and proves nothing."""

@@ -12,8 +12,6 @@ from .analysis import Analysis, evidence_level
 from .model import ReadRecord
 from .wording import caveats, describe_origin, describe_record, format_p_value, headline, means
 
-__all__ = ["render", "show"]
-
 _FOR = ("black on #deebf7", "black on #9ecae1", "black on #4292c6")  # blue against orange: told apart by everyone
 _AGAINST = ("black on #fee6ce", "black on #fdae6b", "black on #e6550d")
 _FEW_FOR = ("bold", "bold underline", "bold reverse")  # for terminals without these colours
@@ -113,7 +111,7 @@ def _heat(analysis: Analysis, *, colours: bool) -> Text:
 
 
 def _harmless(piece: str) -> str:
-    """A piece of text for a terminal, to which some characters are orders: those are shown as such."""
+    """A piece of text for a terminal, to which some characters are orders: these characters are shown as such."""
     return "".join(c if c.isprintable() or c in _KEPT else " " if c.isspace() else "\ufffd" for c in piece)
 
 

@@ -10,26 +10,6 @@ from ctwl_protocol.profile import OFFLINE
 from ..text.variants import AS_GIVEN
 from .model import ENOUGH_TOKENS, ENOUGH_WORDS, Hop, ReadRecord, Report, Span
 
-__all__ = [
-    "ADD_LIGHT",
-    "ENOUGH",
-    "LIKELIEST_MEANS",
-    "LIKELIEST_SHOWN",
-    "SUITS_KIND",
-    "ask_there",
-    "caveats",
-    "describe",
-    "describe_hop",
-    "describe_origin",
-    "describe_record",
-    "files_missing",
-    "format_p_value",
-    "headline",
-    "means",
-    "no_detector",
-    "why_none",
-]
-
 NONE_FOUND = "No watermark found"
 TOO_SHORT = "No verdict: the text is too short"
 NO_PROOF = (

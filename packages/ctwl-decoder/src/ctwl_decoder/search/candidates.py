@@ -15,8 +15,6 @@ from ..statistics.null import FLOOR, tail_of
 from ..statistics.scored_positions import ScoredPositions, ScoreTable
 from ..statistics.scores import NAT, Score
 
-__all__ = ["MANY_CONTEXTS", "Candidate", "CodeSet", "RecordReading", "ScoredText", "Window"]
-
 MANY_CONTEXTS = NUMBERS.search.many_contexts
 """From so many distinct contexts on a window is of no narrow kind."""
 
@@ -50,7 +48,7 @@ class CodeSet:
 
 
 @dataclass(frozen=True)
-class RecordReading:
+class FoundRecord:
     """The record that a window carries, as far as it was read.
 
     Attributes:
@@ -75,7 +73,7 @@ class Candidate:
 
     Attributes:
         start, end: positions of the window.
-        count: the number of codes of the record whose slot 0 carries the code.
+        record_codes: the number of codes of the record whose slot 0 carries the code.
         code: its best code.
         by: how positions were scored.
         score: the code's score there.
@@ -85,13 +83,13 @@ class Candidate:
         chance: the probability that one wrong code scores as high in slot 0.
         p_value: corrected for all that was searched.
         codes: uint32, ascending: the codes that were searched.
-        reading: the whole record, where it was read.
+        record: the whole record, where it was read.
         beacons: the number of its best beacons whose nonces were tried, with or without success.
     """
 
     start: int
     end: int
-    count: int
+    record_codes: int
     code: int
     by: Score
     score: int
@@ -101,7 +99,7 @@ class Candidate:
     chance: float
     p_value: float
     codes: NDArray[np.uint32] = field(repr=False, compare=False)
-    reading: RecordReading | None = None
+    record: FoundRecord | None = None
     beacons: int = 0
 
     def passes(self, alpha: float, every: int) -> bool:
@@ -138,7 +136,7 @@ class Window:
 
     Attributes:
         start, end: its positions.
-        count: how many codes the record has.
+        record_codes: how many codes the record has.
         by: how positions are scored.
         contexts: the distinct contexts, in all slots.
         table: the scores of slot 0 by context.
@@ -146,18 +144,18 @@ class Window:
 
     start: int
     end: int
-    count: int
+    record_codes: int
     by: Score
     contexts: int
     table: ScoreTable
 
     @classmethod
-    def of(cls, text: ScoredText, start: int, end: int, count: int = 1) -> Window:
+    def of(cls, text: ScoredText, start: int, end: int, record_codes: int = 1) -> Window:
         """The window of a text."""
         part = text.positions[start:end]
-        table = ScoreTable.of(part[part.indices_of_slot(count, 0)])
+        table = ScoreTable.of(part[part.indices_of_slot(record_codes, 0)])
         contexts = len(np.unique(part.pairs[:, :-1], axis=0))
-        return cls(start, end, count, text.score, contexts, table)
+        return cls(start, end, record_codes, text.score, contexts, table)
 
     def candidate(self, code: int, codes: NDArray[np.uint32], tests: float) -> Candidate:
         """A code, the best of ``codes``, with its exact p-value for so many tests."""
@@ -166,7 +164,7 @@ class Window:
         return Candidate(
             self.start,
             self.end,
-            self.count,
+            self.record_codes,
             code=code,
             by=self.by,
             score=score,

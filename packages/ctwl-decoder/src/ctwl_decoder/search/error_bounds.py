@@ -1,8 +1,8 @@
 """Bounds on the errors of a record that was read: of the whole record, and of each code (spec section 10.4).
 
-A wrong record is wrong in a set of its slots and right in the others. It agrees with its check, so the set has at least
-two slots, and all but one of them determine the last one. For each such set, the number of records that are wrong just
-there is multiplied by the probability that a wrong record scores there at least as high as the one that was read.
+A wrong record is wrong in a set of its slots and right in the other slots. It agrees with its check, so the set has at
+least two slots, and all but one of them determine the last one. For each such set, the number of records that are wrong
+just there is multiplied by the probability that a wrong record scores there at least as high as the one that was read.
 """
 
 from __future__ import annotations
@@ -14,8 +14,6 @@ from math import prod
 import numpy as np
 
 from ..statistics.null import FLOOR, Null
-
-__all__ = ["convolve", "error_bounds"]
 
 
 def convolve(nulls: Sequence[Null]) -> Null:
@@ -44,7 +42,7 @@ def error_bounds(
         for where in combinations(slots, size + 1):
             if where == slots:
                 records = whole
-            else:  # the others determine the slot with the most codes
+            else:  # the other slots determine the slot with the most codes
                 free = sorted(float(rivals[slot]) for slot in where)[:-1]
                 records = prod(free) * (layouts if where == slots[1:] else 1)
             doubt = records * convolve([nulls[slot] for slot in where]).tail(sum(scores[slot] for slot in where))

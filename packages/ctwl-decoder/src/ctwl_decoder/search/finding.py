@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ctwl_protocol.profile.document import Profile
 
+from ..statistics.light import light_units
 from ..statistics.scored_positions import ScoredPositions
 from ..statistics.scores import Score
 from ..text.tokens import TokenizedVariant
@@ -18,8 +21,6 @@ from .plan import SearchPlan
 from .records import RecordReader
 from .spans import PositionSpan, merge
 from .windows import LENGTHS, find_candidates
-
-__all__ = ["Finding", "find", "score_positions", "tests_of"]
 
 Units = Mapping[Score, NDArray[np.int8]]
 """For each score that of every colour at every position: int8 (positions, colours)."""
@@ -60,8 +61,8 @@ class Finding:
 
 
 def _is_clear(candidate: Candidate, alpha: float) -> bool:
-    reading = candidate.reading
-    return candidate.count == 1 or (reading is not None and max(reading.p_values) <= alpha)
+    record = candidate.record
+    return candidate.record_codes == 1 or (record is not None and max(record.p_values) <= alpha)
 
 
 def score_positions(
@@ -73,7 +74,7 @@ def score_positions(
     return {first: positions} | {score: replace(positions, scores=units[score]) for score in others}
 
 
-def tests_of(
+def _tests_of(
     scored: Mapping[Score, ScoredPositions], variant: TokenizedVariant, plan: SearchPlan
 ) -> tuple[list[ScoredText], list[CodeSet]]:
     """What is searched for what in a variant, each with its share of the level (spec section 10.2)."""
@@ -96,7 +97,7 @@ def find(
     # 5. scores of positions
     scored = score_positions(reader.profile, variant, units, plan)
     # 6. and 7. best codes of windows, with their p-values
-    texts, code_sets = tests_of(scored, variant, plan)
+    texts, code_sets = _tests_of(scored, variant, plan)
     candidates = reader.read_all(texts, find_candidates(texts, code_sets, reader.counts))
     best = min(candidates, key=lambda candidate: candidate.order)
     passed = [candidate for candidate in candidates if candidate.passes(plan.alpha, reader.profile.codes)]
@@ -108,3 +109,28 @@ def find(
     spans = merge(length, passed, gap, lambda each: reader.contributions(scored[each.by], each))
     spans = [replace(span, candidate=reader.read_if_needed(scored[span.by], span.candidate)) for span in spans]
     return Finding(variant, scored, best, passed, spans)
+
+
+def screen(
+    profile: Profile, variants: Sequence[TokenizedVariant], plan: SearchPlan, counts: Sequence[int], level: float
+) -> float:
+    """For scans of many texts: the smallest p-value of a text by the light scores; 1 where none is near the level.
+
+    Where a normal distribution gives more than the level's root, no exact p-value is computed: it would hardly ever be
+    so much smaller. That costs power alone.
+
+    Args:
+        profile: the profile.
+        variants: the text's.
+        plan: what is searched, by the light scores.
+        counts: how many codes a record may have.
+        level: of the screen.
+    """
+    import_module("numba")  # many texts follow, so its loops pay; see :mod:`..statistics.window_scores`
+    found = [1.0]
+    for variant in variants:
+        units = light_units(profile, variant.positions)
+        texts, code_sets = _tests_of(score_positions(profile, variant, units, plan), variant, plan)
+        candidates = find_candidates(texts, code_sets, counts, at_most=math.sqrt(level))
+        found += [candidate.p_value for candidate in candidates]
+    return min(found)

@@ -1,8 +1,8 @@
 """The likeliest record: codes of high score in their slots that agree with their check (spec section 10.4).
 
 The check is the exclusive or of the codes, so the codes of all other slots determine a slot's code: where one slot
-shows little, the others say what it must be. There are 2^60 records of three codes, too many to search. So the search
-is among the records whose codes are likely in all slots but one.
+shows little, the other slots say what it must be. There are 2^60 records of three codes, too many to search. So the
+search is among the records whose codes are likely in all slots but one.
 """
 
 from __future__ import annotations
@@ -15,13 +15,11 @@ from numpy.typing import NDArray
 
 from ctwl_protocol.numbers import NUMBERS
 
-__all__ = ["NOWHERE", "likeliest"]
-
 NOWHERE = NUMBERS.reading.nowhere
 """Score of a code that is not searched."""
 
 _LIKELY = NUMBERS.reading.likely
-"""Number of a slot's best codes that are combined with those of other slots."""
+"""Number of a slot's best codes that are combined with the best codes of other slots."""
 
 _SAMPLED = 1 << 7
 """One code in this number is sampled first, to estimate the score of the best ones."""
@@ -46,15 +44,15 @@ def likeliest(slots: Sequence[NDArray[np.int32]], most: int = 1) -> tuple[NDArra
     found = []
     for follows, scores in enumerate(slots):
         others = [(codes, slots[slot][codes]) for slot, codes in enumerate(likely) if slot != follows]
-        ranks = _combinations(len(others))
+        taken = _combinations(len(others))
         if min(len(codes) for codes, _ in others) < _LIKELY:
-            ranks = ranks[(ranks < [len(codes) for codes, _ in others]).all(axis=1)]
+            taken = taken[(taken < [len(codes) for codes, _ in others]).all(axis=1)]
         known = np.zeros((2, len(others), _LIKELY), dtype=np.int32)
         for i, pair in enumerate(others):
             known[:, i, : len(pair[0])] = pair
-        sums = combine(ranks, known[0], known[1], scores)
+        sums = combine(taken, known[0], known[1], scores)
         least = np.partition(sums, len(sums) - most)[len(sums) - most] if most < len(sums) else sums.min()
-        carried = list(known[0, np.arange(len(others)), ranks[sums >= least]].T)
+        carried = list(known[0, np.arange(len(others)), taken[sums >= least]].T)
         carried.insert(follows, np.bitwise_xor.reduce(carried))
         found.append(np.column_stack(carried))
     records = np.unique(np.concatenate(found), axis=0)  # in ascending order, so the smallest of equals is first
@@ -83,12 +81,12 @@ def _likely(scores: NDArray[np.int32]) -> NDArray[np.int64]:
 
 @cache
 def _combinations(slots: int) -> NDArray[np.int64]:
-    """About 100,000 combinations of ranks with a small product: int64 (combinations, slots), from 0."""
+    """Which of each slot's likely codes is taken, 0 for the best, in about 100,000 records: int64 (records, slots)."""
     bound = 1 << NUMBERS.reading.combination_bits - 2 * slots
-    ranks, size = np.empty((1, 0), dtype=np.int64), np.ones(1, dtype=np.int64)
+    taken, size = np.empty((1, 0), dtype=np.int64), np.ones(1, dtype=np.int64)
     for _ in range(slots):
         room = np.minimum(bound // size, _LIKELY)
-        rows = np.repeat(np.arange(len(ranks)), room)
-        rank = np.arange(len(rows)) - np.repeat(np.cumsum(room) - room, room)
-        ranks, size = np.column_stack([ranks[rows], rank]), size[rows] * (rank + 1)
-    return ranks
+        rows = np.repeat(np.arange(len(taken)), room)
+        more = np.arange(len(rows)) - np.repeat(np.cumsum(room) - room, room)
+        taken, size = np.column_stack([taken[rows], more]), size[rows] * (more + 1)
+    return taken

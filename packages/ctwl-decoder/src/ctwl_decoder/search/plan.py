@@ -19,8 +19,6 @@ from ..statistics.code_scores import code_space
 from ..statistics.scores import Score
 from .candidates import CodeSet
 
-__all__ = ["LIGHT_SHARES", "NO_CODES", "SCORE_SHARES", "SearchPlan", "registered_codes"]
-
 SCORE_SHARES: Mapping[Score, float] = {Score(name): share for name, share in NUMBERS.search.score_shares.items()}
 """The share of the level of each score, where a text is read by a language model."""
 
@@ -28,8 +26,8 @@ LIGHT_SHARES: Mapping[Score, float] = {Score(name): share for name, share in NUM
 """The share of the level of each light score, where a text is read by these alone."""
 
 LIGHT_FIRST = 1 / 8
-"""The share of the level of the light scores, where the others follow if these show too little. It costs the others 0.2
-bits."""
+"""The share of the level of the light scores, where other scores follow if these show too
+little. It costs the other scores 0.2 bits."""
 
 _SHARES: Mapping[str, Mapping[Score, float]] = {
     "whole": SCORE_SHARES,
@@ -131,4 +129,4 @@ class SearchPlan:
 def registered_codes(profile: Profile, registry: Trusted) -> NDArray[np.uint32]:
     """The codes of registered beacons: uint32, ascending; none where the profile's codes are its owner's affair."""
     public = has_public_key(profile) and profile.code_bits == BEACON_BITS
-    return codes_of(registry.registry.beacons()) if public else NO_CODES
+    return codes_of(tuple(registry.registry.beacons())) if public else NO_CODES

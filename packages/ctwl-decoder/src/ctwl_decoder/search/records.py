@@ -3,7 +3,7 @@
 Slot 0 names the beacon, and the beacon's nonce colours the other slots. So the reader assumes each likely nonce in
 turn. If it is right, the slots show codes that agree with their check (:mod:`.likeliest`), as clearly as text does that
 carries some, under the colours of one layout. The sum over the slots is then tested against all records that there are,
-and each code against those that could stand in its place (:mod:`.error_bounds`).
+and each code against the codes that could stand in its place (:mod:`.error_bounds`).
 """
 
 from __future__ import annotations
@@ -27,18 +27,16 @@ from ctwl_protocol.records.sealing import ProviderKeys
 from ..statistics.code_scores import best_codes, code_space, score_all, score_codes
 from ..statistics.null import Null, null_of
 from ..statistics.scored_positions import ScoredPositions, ScoreTable
-from .candidates import Candidate, RecordReading, ScoredText
+from .candidates import Candidate, FoundRecord, ScoredText
 from .error_bounds import convolve, error_bounds
 from .likeliest import NOWHERE, likeliest
 from .plan import NO_CODES
-
-__all__ = ["RecordReader"]
 
 _BEACONS = NUMBERS.reading.beacons
 """Number of the best beacons whose nonces are tried."""
 
 _CLEAR = NUMBERS.reading.clear
-"""Once the codes behind the beacon have a p-value below this, no other nonces and layouts are tried."""
+"""Once the codes that follow the beacon have a p-value below this, no other nonces and layouts are tried."""
 
 _PROMISING = NUMBERS.reading.promising
 """A window is read as a record where its beacon has a p-value below this."""
@@ -47,7 +45,7 @@ _SHORT, _POSSIBLE = NUMBERS.reading.short, NUMBERS.reading.possible
 """A whole text of so many positions at most is read as a record of its best beacon, if its p-value is below this."""
 
 _CONFIRMED = NUMBERS.reading.confirmed
-"""A layout is reported where the codes behind the beacon have at most this p-value by themselves."""
+"""A layout is reported where the codes that follow the beacon have at most this p-value by themselves."""
 
 _HYPOTHESES = NUMBERS.reading.hypotheses
 """At most this number of pairs of a nonce and a layout are assumed for one window."""
@@ -99,7 +97,7 @@ class _Hypothesis:
 
     Attributes:
         layout: the layout.
-        slots: those that anyone can read, the beacon's first and the check's last.
+        slots: the slots that anyone can read, the beacon's first and the check's last.
         carried: int64 (records, slots), what they carry, the likeliest first.
     """
 
@@ -112,14 +110,14 @@ class _Hypothesis:
         """How many records have one beacon: any code in each slot between it and the check, which follows from them."""
         return prod(float(slot.searched) for slot in self.slots[1:-1])
 
-    def scores(self, rank: int = 0) -> list[int]:
-        """Of the record of this rank, in each slot."""
-        return [int(slot.scores[code]) for slot, code in zip(self.slots, self.carried[rank], strict=True)]
+    def scores(self, nth: int = 0) -> list[int]:
+        """Of a record, the likeliest or the ``nth`` after it, in each slot."""
+        return [int(slot.scores[code]) for slot, code in zip(self.slots, self.carried[nth], strict=True)]
 
-    def p_value(self, records: float, *, first: int = 0, rank: int = 0) -> float:
-        """Of the record of this rank, from the slot ``first`` on, where there were so many records."""
+    def p_value(self, records: float, *, first: int = 0, nth: int = 0) -> float:
+        """Of such a record, from the slot ``first`` on, where there were so many records."""
         null = convolve([slot.null for slot in self.slots[first:]]) if first else self._null
-        return null.p_value(sum(self.scores(rank)[first:]), records)
+        return null.p_value(sum(self.scores(nth)[first:]), records)
 
     @cached_property
     def _null(self) -> Null:
@@ -132,7 +130,7 @@ class RecordReader:
 
     Attributes:
         profile: the profile.
-        layouts: those that are tried; none where the profile's codes are no beacons.
+        layouts: the layouts that are tried; none where the profile's codes are no beacons.
         owners: of registered layouts: the number of a layout, and the provider whose beacons alone it may follow.
         keys: the provider's, where it is the provider who reads.
         registered: uint32, ascending: the codes of registered beacons. Where only some beacons are searched, earlier
@@ -166,8 +164,8 @@ class RecordReader:
         reads = 0
         for candidate in sorted(candidates, key=lambda c: c.p_value):
             same = [c for c in done if c.code == candidate.code and c.overlaps(candidate)]
-            known = any(c.reading or c.p_value <= candidate.p_value * _MUCH_CLEARER for c in same)
-            if candidate.count == 1 or known or reads == _WINDOWS_READ:
+            known = any(c.record or c.p_value <= candidate.p_value * _MUCH_CLEARER for c in same)
+            if candidate.record_codes == 1 or known or reads == _WINDOWS_READ:
                 beacons = 0
             else:
                 beacons = _beacons_worth_reading(len(positions[candidate.by]), candidate)
@@ -177,7 +175,7 @@ class RecordReader:
 
     def read_if_needed(self, positions: ScoredPositions, candidate: Candidate) -> Candidate:
         """:meth:`read`, where the candidate was not read yet, or only with fewer beacons."""
-        if candidate.count == 1 or candidate.reading is not None or candidate.beacons >= _BEACONS:
+        if candidate.record_codes == 1 or candidate.record is not None or candidate.beacons >= _BEACONS:
             return candidate
         return self.read(positions, candidate)
 
@@ -188,16 +186,16 @@ class RecordReader:
         anyone can read. The nonces of so many of the best ``beacons`` are assumed in turn.
         """
         window, codes = positions[candidate.start : candidate.end], candidate.codes
-        first = window[window.indices_of_slot(candidate.count, 0)]
+        first = window[window.indices_of_slot(candidate.record_codes, 0)]
         tops = best_codes(ScoreTable.of(first), codes, beacons).tolist()
-        assumed = [(top % NONCE_COUNT, layout) for top in tops for layout in self._layouts(top, candidate.count)]
+        assumed = [(top % NONCE_COUNT, layout) for top in tops for layout in self._layouts(top, candidate.record_codes)]
         assumed = list(dict.fromkeys(assumed))[:_HYPOTHESES]
         nonces = len({nonce for nonce, _ in assumed})
         best, layouts, clearest = None, 0, (1.0, 1.0)
         slot_of = cache(partial(self._first, first, codes))
         for nonce, layout in assumed:
             read = self._assume(window, slot_of(nonce, self.owners.get(layout.number)), layout, nonce, codes)
-            tried = len(self._layouts(int(read.carried[0, 0]), candidate.count))
+            tried = len(self._layouts(int(read.carried[0, 0]), candidate.record_codes))
             whole = read.p_value(candidate.tests * tried * read.records)
             further = read.p_value(tried * nonces * read.records, first=1)
             if best is None or (whole, further) < clearest:
@@ -209,7 +207,7 @@ class RecordReader:
         return replace(self._as_record(window, candidate, best, layouts), beacons=beacons)
 
     def _layouts(self, beacon: int, count: int) -> list[Layout]:
-        """The layouts of so many codes that may follow a beacon: the specification's, and those its provider owns."""
+        """The layouts of so many codes that may follow a beacon: the specification's, and its provider's own."""
         provider = Beacon.from_code(beacon).provider
         return [
             each for each in self.layouts if each.codes == count and self.owners.get(each.number, provider) == provider
@@ -226,15 +224,15 @@ class RecordReader:
         self, positions: ScoredPositions, candidate: Candidate
     ) -> list[tuple[NDArray[np.int64], ScoredPositions, int]]:
         """The slots whose codes were read: where their positions are, these under the slot's colours, and the code."""
-        indices = positions.indices_of_slot(candidate.count, 0)
+        indices = positions.indices_of_slot(candidate.record_codes, 0)
         found = [(indices, positions[indices], candidate.code)]
-        reading = candidate.reading
-        if reading and reading.layout:
-            nonce, carried = reading.codes[0] % NONCE_COUNT, dict(enumerate(reading.codes))
-            carried[reading.layout.codes] = check_of(reading.layout, reading.codes)
+        record = candidate.record
+        if record and record.layout:
+            nonce, carried = record.codes[0] % NONCE_COUNT, dict(enumerate(record.codes))
+            carried[record.layout.codes] = check_of(record.layout, record.codes)
             for slot, code in list(carried.items())[1:]:
-                part = self.slot(positions, reading.layout, slot, nonce)
-                found.append((positions.indices_of_slot(candidate.count, slot), part, code))
+                part = self.slot(positions, record.layout, slot, nonce)
+                found.append((positions.indices_of_slot(candidate.record_codes, slot), part, code))
         return found
 
     def contributions(self, positions: ScoredPositions, candidate: Candidate) -> NDArray[np.int64]:
@@ -253,7 +251,7 @@ class RecordReader:
     def _assume(
         self, window: ScoredPositions, first: _Slot, layout: Layout, nonce: int, beacons: NDArray[np.uint32]
     ) -> _Hypothesis:
-        """The likeliest records of a window, if the layout and the nonce are right; ``beacons`` are those searched."""
+        """The likeliest records of a window, if the layout and the nonce are right; ``beacons`` are searched."""
         all_beacons = len(beacons) == self.profile.codes
         hops = beacons if all_beacons else np.union1d(beacons, self.registered)
         slots = [first]
@@ -272,12 +270,12 @@ class RecordReader:
             found: the clearest hypothesis.
             layouts: how many layouts were tried.
         """
-        rank, authenticator = 0, None
+        nth, authenticator = 0, None
         if found.layout.authenticated and self.keys:
-            rank, value, authenticator = self._authenticate(self.keys, window, found)
-        carried, scores = found.carried[rank].tolist(), found.scores(rank)
+            nth, value, authenticator = self._authenticate(self.keys, window, found)
+        carried, scores = found.carried[nth].tolist(), found.scores(nth)
         tests = candidate.tests * layouts * found.records
-        p_value = found.p_value(tests, rank=rank)
+        p_value = found.p_value(tests, nth=nth)
         if carried[0] != candidate.code and p_value >= candidate.p_value:
             return candidate  # the window shows its own beacon more clearly than a record with another beacon
         nulls, searched = [slot.null for slot in found.slots], [slot.searched for slot in found.slots]
@@ -295,11 +293,11 @@ class RecordReader:
             score=sum(scores),
             expected=sum(slot.table.expected for slot in found.slots),
             p_value=p_value,
-            reading=RecordReading(found.layout, read, bounds, either, authenticator),
+            record=FoundRecord(found.layout, read, bounds, either, authenticator),
         )
 
     def _authenticate(self, keys: ProviderKeys, window: ScoredPositions, found: _Hypothesis) -> tuple[int, int, float]:
-        """The rank of the likeliest record with its authenticator, the authenticator, and its p-value.
+        """Which of the likeliest records is so with its authenticator too, the authenticator, and its p-value.
 
         The authenticator's score is a log-likelihood ratio as the record's own. So it decides between records that are
         about as likely, and wrong keys do not outweigh a record that is clear.
@@ -310,7 +308,7 @@ class RecordReader:
             keys.authenticate(self.profile, Record(layout, (*codes, 0))) for codes in found.carried[:, :-1].tolist()
         ]
         scores = score_codes(table, np.array(values, dtype=np.uint32)).tolist()
-        best = max(range(len(values)), key=lambda rank: sum(found.scores(rank)) + scores[rank])
+        best = max(range(len(values)), key=lambda nth: sum(found.scores(nth)) + scores[nth])
         return best, values[best], null_of(table.scores).p_value(scores[best], len(values))
 
 

@@ -18,8 +18,6 @@ from ..statistics.null import FLOOR
 from ..statistics.scores import NAT, Score
 from .candidates import Candidate
 
-__all__ = ["PositionSpan", "merge"]
-
 DROP = NUMBERS.spans.fall * NAT
 """A span ends where the evidence for its code falls by more than this."""
 

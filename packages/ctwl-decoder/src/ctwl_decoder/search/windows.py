@@ -22,8 +22,6 @@ from ..statistics.scores import Score
 from ..statistics.window_scores import search_windows
 from .candidates import Candidate, CodeSet, ScoredText, Window
 
-__all__ = ["find_candidates", "windows_of"]
-
 LENGTHS = NUMBERS.search.window_lengths
 """Lengths of the windows, in positions; the last is also the longest text that is tested as a whole."""
 
@@ -82,15 +80,15 @@ def find_candidates(
         counts: how many codes a record may have; each number is searched by itself.
         at_most: leave out what a normal distribution gives a p-value above this, for a screen.
     """
-    windows = [cache(partial(Window.of, text)) for text in texts]  # several sets of codes share their sums
-    return [candidate for codes in code_sets for candidate in _find_in_set(texts, codes, counts, windows, at_most)]
+    sums = [cache(partial(Window.of, text)) for text in texts]  # several sets of codes share them
+    return [candidate for codes in code_sets for candidate in _find_in_set(texts, codes, counts, sums, at_most)]
 
 
 def _find_in_set(
     texts: Sequence[ScoredText],
     codes: CodeSet,
     counts: Sequence[int],
-    window_of: Sequence[Callable[[int, int, int], Window]],
+    sums: Sequence[Callable[[int, int, int], Window]],
     at_most: float | None,
 ) -> list[Candidate]:
     positions = texts[0].positions  # all texts are the same but for the scores
@@ -99,29 +97,30 @@ def _find_in_set(
     grids = [np.concatenate([whole, windows_of(length, count)]) for count in counts]
     windows = np.concatenate([np.insert(grid, 0, count, axis=1) for grid, count in zip(grids, counts, strict=True)])
     counted = np.flatnonzero(positions.first_occurrences(REPEAT_DISTANCE if length > REPEAT_DISTANCE else None))
-    every = search_windows([text.positions[counted] for text in texts], counted, windows, codes.codes)
+    best, scores = search_windows([text.positions[counted] for text in texts], counted, windows, codes.codes)
     found: list[Candidate] = []
-    for (text, window, best, scores), (count, grid) in product(
-        zip(texts, window_of, *every, strict=True), zip(counts, grids, strict=True)
-    ):
-        rows = np.flatnonzero(windows[:, 0] == count)
-        both = len(grid) > len(whole) > 0
-        tests = len(codes.codes) / (codes.share * text.share * _share_of_count(count, counts))
+    for (i, text), (count, grid) in product(enumerate(texts), zip(counts, grids, strict=True)):
+        own = windows[:, 0] == count
         slot = counted[positions.slots[counted, count - 1] == 0]
-        standard = _standard(text, slot, windows[rows, 1:], scores[rows])
-        paid = tests / (WHOLE if both else 1)
-        if len(whole) and (at_most is None or _chance(standard[0]) * paid <= at_most):
-            found.append(window(0, length, count).candidate(int(best[rows[0]]), codes.codes, paid))
-        rows, standard = rows[len(whole) :], standard[len(whole) :]
-        paid = tests / (1 - WHOLE if both else 1) * len(rows)
-        order = np.argsort(-standard, kind="stable")
-        if at_most is None:
-            evaluated = max(_EVALUATED, int((standard > _STANDARD_SCORE[text.score]).sum()))
-        else:
-            evaluated = next((i for i, w in enumerate(order) if _chance(standard[w]) * paid > at_most), len(order))
-        places = _outermost([(int(best[w]), *windows[w, 1:].tolist()) for w in rows[order[:evaluated]]])
-        found += [window(start, end, count).candidate(code, codes.codes, paid) for code, start, end in places]
+        standard = _standard(text, slot, grid, scores[i, own])
+        tests = len(codes.codes) / (codes.share * text.share * _share_of_count(count, counts))
+        both = len(grid) > len(whole) > 0
+        for rows, share in ((slice(len(whole)), WHOLE), (slice(len(whole), None), 1 - WHOLE)):
+            paid = tests / (share if both else 1) * len(grid[rows])
+            worth = _worth_a_p_value(standard[rows], text.score, paid, at_most)
+            for code, start, end in _outermost(np.column_stack([best[i, own], grid])[rows][worth].tolist()):
+                found.append(sums[i](start, end, count).candidate(code, codes.codes, paid))
     return found
+
+
+def _worth_a_p_value(
+    standard: NDArray[np.float64], score: Score, tests: float, at_most: float | None
+) -> NDArray[np.int64]:
+    """Which windows get an exact p-value, the clearest first: int64. The others could hardly show a code."""
+    order = np.argsort(-standard, kind="stable")
+    if at_most is None:
+        return order[: max(_EVALUATED, int((standard > _STANDARD_SCORE[score]).sum()))]
+    return np.array([row for row in order if math.erfc(standard[row] / math.sqrt(2)) / 2 * tests <= at_most], np.int64)
 
 
 def _outermost(found: Sequence[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
@@ -135,15 +134,10 @@ def _outermost(found: Sequence[tuple[int, int, int]]) -> list[tuple[int, int, in
 
 
 def _share_of_count(count: int, counts: Sequence[int]) -> float:
-    """Share of the level for one test of records of ``count`` codes, where those of all ``counts`` are searched."""
+    """Share of the level for one test of records of ``count`` codes, where records of all ``counts`` are searched."""
     if count == 1:
         return ONE_CODE if len(counts) > 1 else 1.0
     return (1 - ONE_CODE) / (len(counts) - 1) / RECORD_TESTS
-
-
-def _chance(standard: float) -> float:
-    """The part of a normal distribution above so many standard deviations."""
-    return math.erfc(standard / math.sqrt(2)) / 2
 
 
 def _standard(

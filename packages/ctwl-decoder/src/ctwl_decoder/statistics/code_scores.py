@@ -7,8 +7,6 @@ window of a long text is found in :mod:`.window_scores`.
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,17 +15,10 @@ from ctwl_protocol.profile.document import Profile
 
 from .scored_positions import ScoreTable
 
-__all__ = ["best_codes", "code_space", "score_all", "score_codes"]
-
 
 def code_space(profile: Profile) -> NDArray[np.uint32]:
-    """Every code of a profile: uint32 (2^code_bits,), made once and for all; not to be written to."""
-    return _first_codes(profile.codes)
-
-
-@cache
-def _first_codes(count: int) -> NDArray[np.uint32]:
-    return np.arange(count, dtype=np.uint32)
+    """Every code of a profile: uint32 (2^code_bits,)."""
+    return np.arange(profile.codes, dtype=np.uint32)
 
 
 def score_codes(table: ScoreTable, codes: NDArray[np.uint32]) -> NDArray[np.int32]:
@@ -40,7 +31,9 @@ def score_codes(table: ScoreTable, codes: NDArray[np.uint32]) -> NDArray[np.int3
 
 def score_all(table: ScoreTable, codes: NDArray[np.uint32]) -> NDArray[np.int32]:
     """:func:`score_codes` for many codes: int32 (codes,)."""
-    from .compiled import in_chunks, score
+    from ctwl_protocol.partition.kernel import in_chunks
+
+    from .compiled import score
 
     scores = np.empty(len(codes), dtype=np.int32)
     in_chunks(lambda start, stop: score(table.seeds, table.scores, codes, scores, start, stop), len(codes))

@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 
 from ctwl_protocol import hashing
-from ctwl_protocol.partition.kernel import fmix32_scalar, fold, in_chunks, jit, mix
-
-__all__ = ["BLOCK", "add_units", "colours_of", "combine", "fold_codes", "in_chunks", "score", "search"]
+from ctwl_protocol.partition.kernel import fmix32_scalar, fold, jit, mix
 
 BLOCK = 1 << 11
 """Codes that are scored together: their scores fit into the first-level cache."""
@@ -95,52 +93,49 @@ def _keep_best(left: Any, right: Any, codes: Any, half: Any, values: Any, scores
 
 @jit
 def search(
-    seeds: Any, scores_by_colour: Any, pieces: Any, ends: Any, codes: Any, half: int, sums: Any, best: Any, which: Any
-) -> None:
-    """Write the best codes of windows and their scores; see :func:`.window_scores.search_windows`."""
+    seeds: Any, scores_by_colour: Any, pieces: Any, ends: Any, codes: Any, half: int, sums: Any, best: Any
+) -> Any:
+    """The best codes of windows, whose scores are written; see :func:`.window_scores.search_windows`."""
     block = sums.shape[1]
     found, values, scores = np.empty(block, np.uint32), np.empty(block, sums.dtype), np.empty(block, np.int32)
     best[:] = -(1 << 30)
+    which = np.zeros(best.shape, np.uint32)
     for start in range(0, len(codes), block):
         some = codes[start : start + block]
         _sum_pieces(seeds, scores_by_colour, pieces, fold_codes(some), found, values, sums)
         for w in range(len(ends)):
             _keep_best(sums[ends[w, 0]], sums[ends[w, 1]], some, half, values, scores, best[w], which[w])
+    return which
 
 
 @jit
-def combine(ranks: Any, codes: Any, worth: Any, follows: Any) -> Any:
-    """The scores of records whose codes have such ranks in all slots but the one that follows."""
-    sums = np.empty(len(ranks), np.int32)
-    for i in range(len(ranks)):
+def combine(taken: Any, codes: Any, worth: Any, follows: Any) -> Any:
+    """The scores of records, in which such of the likely codes are taken in all slots but the one that follows."""
+    sums = np.empty(len(taken), np.int32)
+    for i in range(len(taken)):
         check, total = 0, 0
-        for slot in range(ranks.shape[1]):
-            check ^= codes[slot, ranks[i, slot]]
-            total += worth[slot, ranks[i, slot]]
+        for slot in range(taken.shape[1]):
+            check ^= codes[slot, taken[i, slot]]
+            total += worth[slot, taken[i, slot]]
         sums[i] = total + follows[check]
     return sums
 
 
 @jit
-def add_units(
-    seeds: Any, starts: Any, tokens: Any, weights: Any, shown: Any, total: Any,
-    sigma: float, ramp: Any, unmarked: float, nat: int, units: Any,
-) -> None:  # fmt: skip
+def add_units(seeds: Any, rivals: Any, sigma: float, ramp: Any, unmarked: float, nat: int, units: Any) -> None:
     """Write the units of ``half`` and ``race`` under every colour; see :func:`.scores.position_scores`.
 
     Args:
         seeds: uint32 (n, colours), of the permutations.
-        starts: of n sets of rivals, see :class:`ctwl_protocol.proxy.rivals.Rivals`.
-        tokens: as there.
-        weights: as there.
-        shown: as there.
-        total: as there.
+        rivals: starts, tokens, weights, shown and total of n sets of rivals, as in
+            :class:`ctwl_protocol.proxy.rivals.Rivals`.
         sigma: the share of the mass in a half.
         ramp: see :mod:`.scores`, as for the following.
         unmarked: the share of unmarked positions.
         nat: units in a nat.
         units: int8 (2, n, colours), written to.
     """
+    starts, tokens, weights, shown, total = rivals
     colours = seeds.shape[1]
     for i in range(len(seeds)):
         first, count = starts[i], starts[i + 1] - starts[i]

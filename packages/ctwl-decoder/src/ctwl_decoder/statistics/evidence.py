@@ -14,8 +14,6 @@ from ctwl_protocol.proxy.rivals import Rivals
 
 from ..text.tokens import TokenizedVariant
 
-__all__ = ["Weigh", "permutations"]
-
 _partition_seed = lru_cache(maxsize=1 << 16)(hashing.partition_seed)  # with h = 1 there are |V| contexts
 
 Weigh = Callable[[TokenizedVariant, Callable[[int], None]], Rivals]

@@ -34,8 +34,6 @@ from ctwl_protocol.text.positions import Positions
 from .evidence import permutations
 from .scores import NAT, UNMARKED, Score
 
-__all__ = ["light_ranks", "light_scores", "light_units", "likelier", "rank_table", "soft_table"]
-
 STEP_BITS = NUMBERS.light.step_bits
 """Ranks are told apart in ``2^STEP_BITS`` equal steps; the first step in doublings, too."""
 

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from ctwl_protocol.numbers import NUMBERS
 
-__all__ = ["FLOOR", "Null", "null_of", "tail_of"]
-
 FLOOR = NUMBERS.null.floor
 """Smallest p-value that is reported."""
 
@@ -123,7 +121,7 @@ class _Rows:
     def tilted(self, tilt: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The cells under a tilt, float64 (cells,), each row with the sum 1; and what divided it, float64 (rows,).
 
-        A row's highest score keeps its chance, and those below it lose: nothing overflows, however wide a row is.
+        A row's highest score keeps its chance, and lower scores lose: nothing overflows, however wide a row is.
         """
         below = np.repeat(self.widths, self.widths) - 1 - self.steps
         cells = self.chance * np.exp(-tilt * below)

@@ -14,8 +14,6 @@ from ctwl_protocol.profile.document import Profile
 from ctwl_protocol.records import slots
 from ctwl_protocol.text.positions import Positions
 
-__all__ = ["ScoreTable", "ScoredPositions"]
-
 _colour_seed = lru_cache(maxsize=1 << 16)(hashing.colour_seed)  # of slot 0; with h = 1 there are |V| contexts
 
 
@@ -68,7 +66,7 @@ class ScoredPositions:
 
         Args:
             apart: for a preliminary search: the first position of a pair counts, and again each one that is at least
-                this number of positions behind the one that counted last.
+                this number of positions after the position that counted last.
         """
         first = np.zeros(len(self), dtype=np.bool_)
         if apart is None:

@@ -33,8 +33,6 @@ from ctwl_protocol.numbers import NUMBERS
 from ctwl_protocol.partition.reference import Sigma
 from ctwl_protocol.proxy.rivals import Rivals
 
-__all__ = ["NAT", "RAMP", "UNMARKED", "Score", "position_scores"]
-
 NAT = NUMBERS.scores.nat
 """Units of a score in one nat of log-likelihood ratio."""
 
@@ -47,7 +45,7 @@ UNMARKED = NUMBERS.scores.unmarked
 
 
 class Score(StrEnum):
-    """How positions are scored; the light scores, which need no language model, are those of :mod:`.light`."""
+    """How positions are scored; the light scores, which need no language model, are in :mod:`.light`."""
 
     HALF = "half"
     RACE = "race"
@@ -73,17 +71,19 @@ def position_scores(
         permutation_seeds: uint32 (positions, colours).
         sigma: the profile's share of the weight in a half, as numerator and denominator.
     """
-    from .compiled import add_units, in_chunks
+    from ctwl_protocol.partition.kernel import in_chunks
+
+    from .compiled import add_units
 
     share = sigma[0] / sigma[1]
     positions = rivals.places - first
     units = np.empty((2, len(rivals), permutation_seeds.shape[1]), dtype=np.int8)
 
     def work(start: int, stop: int) -> None:
-        add_units(
-            permutation_seeds[positions[start:stop]], rivals.starts[start : stop + 1], rivals.tokens, rivals.weights,
-            rivals.shown[start:stop], rivals.total[start:stop], share, RAMP, UNMARKED, NAT, units[:, start:stop],
-        )  # fmt: skip
+        shown, total = rivals.shown[start:stop], rivals.total[start:stop]
+        some = rivals.starts[start : stop + 1], rivals.tokens, rivals.weights, shown, total
+        seeds = permutation_seeds[positions[start:stop]]
+        add_units(seeds, some, share, RAMP, UNMARKED, NAT, units[:, start:stop])
 
     in_chunks(work, len(rivals))
     sums = np.zeros((2, *permutation_seeds.shape), dtype=np.int16)

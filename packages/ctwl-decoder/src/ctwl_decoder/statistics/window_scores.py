@@ -16,8 +16,6 @@ from ctwl_protocol import hashing
 
 from .scored_positions import ScoredPositions
 
-__all__ = ["search_windows"]
-
 _FEW = 1 << 21
 """So many pairs of a position and a code are scored by NumPy, in less time than importing numba takes. Where numba is
 there already, it is quicker for any number."""
@@ -48,7 +46,9 @@ def search_windows(
     pieces, ends, count = _pieces(texts[0], places, windows)
     if len(places) * len(codes) <= _FEW and "numba" not in sys.modules:
         return _search_few(texts, pieces, ends, count, codes)
-    from .compiled import BLOCK, in_chunks, search
+    from ctwl_protocol.partition.kernel import in_chunks
+
+    from .compiled import BLOCK, search
 
     reach = max(int(np.abs(text.scores.astype(np.int64)).max(axis=1, initial=0).sum()) for text in texts)
     half, word = (16, np.int32) if reach < 1 << 15 else (32, np.int64)
@@ -56,10 +56,8 @@ def search_windows(
     block = int(np.clip(_CACHE // (np.dtype(word).itemsize * count), 64, BLOCK // 2))
 
     def work(start: int, stop: int) -> tuple[NDArray[np.int32], NDArray[np.uint32]]:
-        best, which = np.empty((len(ends), len(texts)), np.int32), np.zeros((len(ends), len(texts)), np.uint32)
-        sums = np.empty((count, block), word)
-        search(texts[0].seeds, packed, pieces, ends, codes[start:stop], half, sums, best, which)
-        return best, which
+        best, sums = np.empty((len(ends), len(texts)), np.int32), np.empty((count, block), word)
+        return best, search(texts[0].seeds, packed, pieces, ends, codes[start:stop], half, sums, best)
 
     parts = in_chunks(work, len(codes))
     best, which = (np.stack(column) for column in zip(*parts, strict=True))

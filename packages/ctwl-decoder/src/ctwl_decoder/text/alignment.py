@@ -16,8 +16,6 @@ from ctwl_protocol.text.normalization import DELETED, WHITE_SPACE, normalize_wit
 
 from ..errors import NotText
 
-__all__ = ["MAX_MARKS", "AlignedText", "Edit", "normalize_aligned"]
-
 Edit = tuple[int, int, str]
 """Characters ``start`` to ``end`` are replaced by a string."""
 

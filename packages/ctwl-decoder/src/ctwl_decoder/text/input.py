@@ -11,8 +11,6 @@ from ctwl_protocol.files import read_bounded, what_helps
 from ..errors import InputTooLarge, InputUnreadable, NotText
 from ..options import MAX_BYTES
 
-__all__ = ["has_surrogates", "read_bytes", "read_text", "text_of"]
-
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 _SAVE = "save it as plain text (UTF-8) first. A .docx or a .pdf is no plain text: copy the words out of it into a .txt"

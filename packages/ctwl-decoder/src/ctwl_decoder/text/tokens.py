@@ -16,8 +16,6 @@ from ..options import MAX_CHARACTERS, MAX_TOKENS
 from .input import has_surrogates
 from .variants import variants_of
 
-__all__ = ["TokenizedVariant", "tokenize_variants"]
-
 
 @dataclass(frozen=True)
 class TokenizedVariant:

@@ -20,8 +20,6 @@ from ctwl_protocol.numbers import NUMBERS
 from ..errors import NotText
 from .alignment import AlignedText, Edit, normalize_aligned
 
-__all__ = ["AS_GIVEN", "variants_of"]
-
 AS_GIVEN = "as given"
 
 _WIDEST = NUMBERS.variants.widest

@@ -1,22 +1,5 @@
-"""``ctwl-profile``: make and show private profiles, commit to them, derive those of users; a passphrase opens them."""
+"""``ctwl-profile``: make and show private profiles, commit to them, derive those of users; a passphrase opens them.
 
-from __future__ import annotations
-
-import argparse
-import json
-from collections.abc import Sequence
-
-from ..command import closed_output_is_fine, command_parser, run_command
-from ..environment import PASSPHRASE
-from ..text.splitting import SPLITS
-from .document import Profile, ProxyModel, ToyProxy
-from .lookup import STANDARD, get_profile, has_public_key
-from .model_folder import read_model
-from .private import commitment, for_user, new_private, write_private
-
-__all__ = ["main"]
-
-_EPILOG = """\
 examples:
   ctwl-profile new com.example.mark.1 --out mine.ctwl --like org.ctwl.smollm2-135m.1
   ctwl-profile new com.example.mark.2 --out own.ctwl --model ./my-llama
@@ -30,12 +13,26 @@ examples:
 Anyone with file and passphrase can read and write codes.
 A provider's file cannot be made again if it is lost. A user's can, from the provider's file and the same id.
 exit status: 0 done; 2 an error.
-"""
+"""  # noqa: D405 - as argparse writes its headings
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+
+from ..command import closed_output_is_fine, command_parser, help_in, run_command
+from ..environment import PASSPHRASE
+from ..text.splitting import SPLITS
+from .document import Profile, ProxyModel, ToyProxy
+from .lookup import STANDARD, get_profile, has_public_key
+from .model_folder import read_model
+from .private import commitment, for_user, new_private, write_private
 
 
 def _parser() -> argparse.ArgumentParser:
     what = "Private profiles: codes that nobody else can read or write."
-    parser = command_parser("ctwl-profile", what, _EPILOG, [PASSPHRASE])
+    parser = command_parser("ctwl-profile", what, help_in(__doc__), [PASSPHRASE])
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     new = commands.add_parser("new", help="make a provider's private profile, with a fresh secret key")
     new.add_argument("name", metavar="NAME", help="your domain in reverse and a version: com.example.mark.1")

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from ..errors import FieldOutOfRange
 from ..numbers import NUMBERS
 
-__all__ = ["BEACON_BITS", "BEACON_FIELDS", "NONCE_COUNT", "Beacon", "check_field"]
-
 BEACON_FIELDS = NUMBERS.records.beacon
 """A beacon's fields and their widths in bits, most significant first."""
 

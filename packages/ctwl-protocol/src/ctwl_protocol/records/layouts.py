@@ -15,19 +15,6 @@ from ..errors import FieldOutOfRange, LayoutMalformed, LayoutUnknown
 from ..numbers import NUMBERS
 from .beacon import BEACON_BITS, BEACON_FIELDS, check_field
 
-__all__ = [
-    "AUTHENTICATOR",
-    "LAYOUTS",
-    "MAX_CODES",
-    "PRIVATE_USE",
-    "REGISTERED",
-    "SEALED_USER",
-    "Field",
-    "Layout",
-    "find_layout",
-    "slots_of",
-]
-
 MAX_CODES = NUMBERS.records.codes
 """Most codes of a record."""
 
@@ -76,7 +63,7 @@ class Layout:
         bits = sum(field.bits for field in self.fields)
         rules = {
             "its number is outside 1 to 255": 0 < self.number < 256,
-            "its first fields are not those of the beacon": self.fields[:3] == _hop(0),
+            "its first fields are not the beacon's": self.fields[:3] == _hop(0),
             "a field has no bits": all(field.bits > 0 for field in self.fields),
             "its authenticator is not last, or no whole code": AUTHENTICATOR not in names
             or self.fields[-1] == (AUTHENTICATOR, BEACON_BITS),
@@ -168,7 +155,7 @@ def find_layout(which: int | str | Layout, more: Sequence[Layout] = ()) -> Layou
 
     Args:
         which: its number or its name.
-        more: registered or private layouts, besides those of the specification.
+        more: registered or private layouts, besides the specification's.
 
     Raises:
         LayoutUnknown: there is no such layout.

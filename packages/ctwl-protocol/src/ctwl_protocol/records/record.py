@@ -8,21 +8,16 @@ from functools import reduce
 from operator import xor
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from .. import hashing
 from ..errors import FieldOutOfRange, RelayFull
 from ..profile.document import Profile
+from ..schema import Part
 from .beacon import Beacon
 from .layouts import LAYOUTS, MAX_CODES, Layout, find_layout
 
-__all__ = ["Record", "RecordDocument", "check_of", "relayed", "slot_seed"]
 
-
-class RecordDocument(BaseModel):
+class RecordDocument(Part):
     """A record as JSON knows it: the layout's number and the values of its fields by name."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     layout: int
     fields: dict[str, int]
@@ -31,7 +26,7 @@ class RecordDocument(BaseModel):
         """The record itself.
 
         Args:
-            more: layouts besides those of the specification.
+            more: layouts besides the specification's.
 
         Raises:
             LayoutUnknown: there is no such layout.

@@ -24,8 +24,6 @@ from .beacon import Beacon, check_field
 from .layouts import find_layout
 from .record import Record
 
-__all__ = ["CHECK_BITS", "MAX_EPOCH", "USER_BITS", "ProviderKeys", "permute", "restore"]
-
 USER_BITS, CHECK_BITS = 32, 8
 _EPOCH_BITS = 16
 MAX_EPOCH = (1 << _EPOCH_BITS) - 1

@@ -13,8 +13,6 @@ from ..profile.document import Profile
 from ..text.positions import Positions
 from .layouts import MAX_CODES
 
-__all__ = ["TAIL", "slot_of", "slot_table"]
-
 TAIL = NUMBERS.records.slot_tail
 """At most this many tokens before a position decide its slot."""
 

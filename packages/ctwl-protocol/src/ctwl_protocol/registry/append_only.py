@@ -6,8 +6,6 @@ from ..errors import RegistryError
 from .documents import Registry
 from .entries import CertificateEntry, Entry, Epoch, ModelVersion, ProviderEntry
 
-__all__ = ["check_append_only"]
-
 _ORDER = ("active", "retired", "revoked")
 
 

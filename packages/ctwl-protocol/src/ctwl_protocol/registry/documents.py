@@ -16,8 +16,6 @@ from .entries import CertificateEntry, Entry, LayoutEntry, ModelVersion, Provide
 from .keys import check_key, test_public_keys
 from .spelling import looks
 
-__all__ = ["REGISTRY", "ROOT", "Registry", "Role", "Root", "Use"]
-
 ROOT: Final = "ctwl-root/1"
 REGISTRY: Final = "ctwl-registry/1"
 
@@ -153,7 +151,7 @@ class Registry(Document):
         return next((model for model in owner.models if model.version == version), None) if owner else None
 
     def beacons(self) -> list[tuple[int, int]]:
-        """Every registered pair of provider and version, ascending, with those that are no longer in use."""
+        """Every registered pair of provider and version, ascending, with pairs that are no longer in use."""
         owners = (entry for entry in self.entries if isinstance(entry, ProviderEntry))
         return sorted((owner.code, model.version) for owner in owners for model in owner.models)
 

@@ -26,18 +26,6 @@ from ..records.sealing import MAX_EPOCH
 from ..schema import Bytes32, Many, Part, as_tuple
 from .spelling import check_name
 
-__all__ = [
-    "CertificateEntry",
-    "Detector",
-    "Entry",
-    "Epoch",
-    "LayoutEntry",
-    "ModelVersion",
-    "ProviderEntry",
-    "Time",
-]
-
-
 Name = Annotated[str, Field(min_length=1, max_length=NUMBERS.registry.name), AfterValidator(check_name)]
 """A name for people."""
 

@@ -20,8 +20,6 @@ from ..schema import Bytes32, Bytes64, Document, Many, Part
 from .documents import REGISTRY, ROOT, Registry, Role, Root
 from .keys import public_bytes
 
-__all__ = ["Envelope", "Signature", "pre_authentication_encoding"]
-
 
 def pre_authentication_encoding(kind: str, payload: bytes) -> bytes:
     """The bytes that are signed: the PAE of DSSE v1, with lengths in decimal."""

@@ -12,8 +12,6 @@ from ..errors import KeyFileMalformed, RegistryError
 from ..numbers import NUMBERS
 from ..secret_file import read_secret, write_secret
 
-__all__ = ["PURPOSE", "TEST_KEYS", "check_key", "public_bytes", "read_key", "test_key", "test_public_keys", "write_key"]
-
 PURPOSE = "ctwl-registry-key/1"
 """The purpose that the file of a signing key states."""
 

@@ -11,8 +11,6 @@ from unicodedata import category, is_normalized, normalize
 
 from ..numbers import NUMBERS
 
-__all__ = ["check_name", "looks"]
-
 _MAX_MARKS = NUMBERS.registry.marks
 
 _LOOSE = re.compile(rf"(?<![LM])M|M{{{_MAX_MARKS + 1}}}")
@@ -40,9 +38,9 @@ def check_name(name: str) -> str:
     if not is_normalized("NFC", name):
         raise ValueError("a name is in NFC; compose its letters and accents")
     if "" in name.split(" "):
-        raise ValueError("a name has single spaces, and none at its ends; take the others away")
+        raise ValueError("a name has single spaces, and none at its ends; take the other spaces away")
     if not name.isascii() and _LOOSE.search("".join(category(letter)[0] for letter in name)):
-        raise ValueError(f"a name has accents on letters alone, {_MAX_MARKS} in a row at most; take the others away")
+        raise ValueError(f"a name has accents on letters alone, {_MAX_MARKS} in a row at most; take the rest away")
     if _LEFTWARD.search(name) and not (category(name[0])[0] == "L" and _ONE_WAY.fullmatch(name)):
         raise ValueError(
             "a name from right to left begins with a letter and has none from left to right; take one script"

@@ -21,16 +21,6 @@ from .entries import Time
 from .envelope import Envelope
 from .workflow import Trusted
 
-__all__ = [
-    "State",
-    "bundled",
-    "load_trusted",
-    "read_file",
-    "save_trusted",
-    "state_folder",
-    "update_trusted",
-]
-
 _FILE, _LOCK = "trusted.state", ".lock"
 
 _PATIENCE = 60.0

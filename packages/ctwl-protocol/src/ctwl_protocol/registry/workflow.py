@@ -15,8 +15,6 @@ from .append_only import check_append_only
 from .documents import REGISTRY, ROOT, Registry, Root, Use
 from .envelope import Envelope
 
-__all__ = ["SLACK", "Trusted", "begin", "date", "resume", "update"]
-
 SLACK = 86_400
 """Seconds by which the clock may be behind the latest time seen: clocks differ, but not by more than a day (step 8)."""
 

@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 from ..numbers import NUMBERS
 
-__all__ = ["LENGTH", "OVERLAP", "Block", "blocks_of"]
-
 LENGTH = NUMBERS.blocks.length
 """Most tokens of a block."""
 
@@ -21,7 +19,7 @@ class Block(NamedTuple):
     Attributes:
         start: the first token that it sees.
         first: the first token that it weighs; the tokens before are context alone.
-        end: behind the last token of both.
+        end: the place after the last token of both.
     """
 
     start: int

@@ -1,7 +1,7 @@
 """Text normalization ``ctwl-n1``: what both sides do to a text before they tokenize it (spec section 5.1).
 
 Pasting changes a text in ways that no reader sees: letters and accents are split, quotes become curly, spaces become
-non-breaking, invisible characters are added. The rule undoes exactly these changes, and leaves those that a reader
+non-breaking, invisible characters are added. The rule undoes exactly these changes, and leaves changes that a reader
 would see. It is idempotent.
 """
 
@@ -11,8 +11,6 @@ import re
 import unicodedata
 
 from ..numbers import NUMBERS
-
-__all__ = ["DELETED", "WHITE_SPACE", "normalize", "normalize_within"]
 
 _TABLE: dict[int, str] = (
     dict.fromkeys(NUMBERS.text.deleted, "")

@@ -7,8 +7,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Positions", "positions"]
-
 
 class Positions(NamedTuple):
     """The positions of a text that can carry evidence, in order; there are ``n = max(0, tokens - L_prefix)``.

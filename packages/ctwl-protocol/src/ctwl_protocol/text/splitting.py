@@ -9,8 +9,6 @@ from typing import Any, Literal, TypeAlias
 from ..errors import ProxyMalformed
 from ..numbers import NUMBERS
 
-__all__ = ["DIGITS_ALONE", "ONE_PIECE", "SPLITS", "SplittingRule", "build_bpe", "find_rule"]
-
 SplittingRule: TypeAlias = Literal["gpt2", "digits-gpt2"]
 
 DIGITS_ALONE = NUMBERS.splitting.digit

@@ -21,8 +21,6 @@ from ...errors import InputUnreadable, OptionOutOfRange
 from ...options import MAX_CHARACTERS
 from .bundle import bundle
 
-__all__ = ["build_page", "policy_of", "read_words", "source_of", "web_folder"]
-
 _EXAMPLES = ("marked", "edited", "human")
 
 
@@ -33,7 +31,7 @@ def web_folder() -> Path:
 
 
 def read_words(path: Path | None = None) -> dict[str, str]:
-    """The words of a page: English ones, or those of a file with the same names.
+    """The words of a page: English words, or the words of a file with the same names.
 
     Raises:
         InputUnreadable: the file cannot be read, is no JSON object, or lacks words.

@@ -10,8 +10,6 @@ import json
 import re
 from pathlib import Path
 
-__all__ = ["bundle"]
-
 _IMPORT = re.compile(r'^(import|export) \{([^}]*)\} from "(\./|\.\./)([\w./-]+\.js)";\n', re.M)
 _JSON = re.compile(r'^import (\w+) from "(\./[\w./-]+\.json)" with \{ type: "json" \};\n', re.M)
 _DECLARED = re.compile(r"^export (?:async )?(?:const|function\*?|class) (?:(\w+)|\[([\w, ]+)\])", re.M)
@@ -20,7 +18,7 @@ _COMMENT = re.compile(r"^[ \t]*(?:/\*\*.*?\*/|//[^\n]*)\n", re.M | re.S)
 
 
 def bundle(entry: Path) -> str:
-    """A script that runs a module and those that it imports, each once, in the order of their imports.
+    """A script that runs a module and the modules that it imports, each module once, in the order of their imports.
 
     Raises:
         ValueError: a module has an import or an export in another form.
@@ -31,7 +29,7 @@ def bundle(entry: Path) -> str:
 
 
 def _add(path: Path, done: dict[Path, str]) -> str:
-    """Put a module behind those that it imports; returns the name of the object with its exports."""
+    """Put a module after the modules that it imports; returns the name of the object with its exports."""
     name = "$" + re.sub(r"\W", "_", f"{path.parent.name}_{path.stem}")
     if path in done:
         return name

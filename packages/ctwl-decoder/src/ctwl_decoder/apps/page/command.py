@@ -1,22 +1,5 @@
-"""`ctwl-decode page`: write the page into a folder, for any web server or to open from the folder."""
+"""`ctwl-decode page`: write the page into a folder, for any web server or to open from the folder.
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-from pathlib import Path
-
-from ctwl_protocol import get_profile
-from ctwl_protocol.command import closed_output_is_fine, command_parser, run_command
-from ctwl_protocol.environment import PROFILE, REGISTRY
-from ctwl_protocol.files import make_folder, write_atomically
-from ctwl_protocol.profile import OFFLINE
-from ctwl_protocol.registry import load_trusted
-
-from .build import build_page, read_words
-
-__all__ = ["main"]
-
-_EPILOG = """\
 The page is one file, index.html, with all that it needs. It reads texts in the browser by the ranks of their tokens, as
 ctwl-decode --light does, and gives the same p-values. Nothing is loaded and nothing is sent: its content security
 policy forbids it. It works from any web server, and opened as a file. It needs a browser from 2023 or later.
@@ -24,15 +7,25 @@ policy forbids it. It works from any web server, and opened as a file. It needs 
 A translation is a file: copy the words that --print-words prints, translate them, and name the file for --words.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ctwl_protocol import get_profile
+from ctwl_protocol.command import closed_output_is_fine, command_parser, help_in
+from ctwl_protocol.environment import PROFILE, REGISTRY
+from ctwl_protocol.files import make_folder, write_atomically
+from ctwl_protocol.profile import OFFLINE
+from ctwl_protocol.registry import load_trusted
+
+from .build import build_page, read_words, web_folder
+
 
 def main(argv: Sequence[str]) -> int:
     """Entry point; returns the exit status."""
-    return run_command("ctwl-decode page", lambda: _run(argv))
-
-
-def _run(argv: Sequence[str]) -> int:
     what = "Write a web page that reads watermarks in the browser, without a server."
-    parser = command_parser("ctwl-decode page", what, _EPILOG, [PROFILE, REGISTRY])
+    parser = command_parser("ctwl-decode page", what, help_in(__doc__), [PROFILE, REGISTRY])
     parser.add_argument("--out", metavar="FOLDER", type=Path, help="folder for the page; made if need be")
     parser.add_argument(
         "--profile",
@@ -43,8 +36,6 @@ def _run(argv: Sequence[str]) -> int:
     parser.add_argument("--print-words", action="store_true", help="print the English words and stop")
     arguments = parser.parse_args(argv)
     if arguments.print_words:
-        from .build import web_folder
-
         with closed_output_is_fine():
             print((web_folder() / "page" / "words.en.json").read_text(encoding="utf-8"), end="")
         return 0

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ctwl_protocol import Profile, canonical, get_profile
-from ctwl_protocol.command import closed_output_is_fine, command_parser, day, note
+from ctwl_protocol.command import closed_output_is_fine, command_parser, day, help_in, note
 from ctwl_protocol.environment import CACHE, PROXY, REGISTRY
 from ctwl_protocol.errors import ProxyNotFound
 from ctwl_protocol.files import write_atomically
@@ -30,45 +30,18 @@ from .verification import TRIED, has_public_proxy, verify
 if TYPE_CHECKING:
     from ...decoder import Decoder
 
-__all__ = ["main_prove", "main_verify"]
-
 _REVEALS = """\
 A proof reveals the profile's key to everyone who reads it. They can then read every text of that profile and write
 others, so the proof proves nothing about texts that appear later. Make proofs from a user's profile (ctwl-profile
 for-user), not from the provider's own, from which all users' profiles follow. Have every profile certified
 (ctwl-profile commit) long before you need it.
-"""
 
-_PROVE_EPILOG = f"""\
-{_REVEALS}
-example:
-  ctwl-decode prove letter.txt --profile ann.ctwl --out proof.ctwl
-
-exit status: 0 the proof was written; 1 the text carries no code of the profile; 2 an error.
-"""
-
-_VERIFY_EPILOG = f"""\
-A proof is verified if the signed registry certified its profile before the text appeared, and the text, decoded anew,
-carries the code. You must know when the text appeared: a proof cannot say it. Give the text in question with --text, or
-read the one in the proof. The proxy LM runs in float32, as everywhere a proof is made or verified.
-
-The p-value is multiplied by the number of keys that the owner had certified, and by those that the owner may have tried
-for each: whoever foresees a text can try keys until one happens to fit. The default charges 2^64, more than anybody can
-try; most texts must then have 200 to 300 tokens. Verified means that somebody who held the key wrote the code: the
-owner, or a user who got the profile from the owner.
-
-{_REVEALS}
-examples:
-  ctwl-decode verify proof.ctwl --appeared 2026-11-01 --text letter.txt
-  ctwl-decode verify proof.ctwl --appeared 2026-11-01 --registry registry.ctwl --proxy ./my-llama
-
-exit status: 0 verified; 1 not; 2 an error.
 """
 
 
 def _prove_parser() -> argparse.ArgumentParser:
     what = "Write a proof that a text carries a code of a private profile, for others to verify."
-    parser = command_parser("ctwl-decode prove", what, _PROVE_EPILOG, PROXY)
+    parser = command_parser("ctwl-decode prove", what, _REVEALS + help_in(main_prove.__doc__), PROXY)
     parser.add_argument("file", metavar="TEXT", help="a UTF-8 text file; - reads standard input")
     parser.add_argument("--out", metavar="FILE", type=Path, required=True, help="the proof to write; never overwritten")
     add_alpha(parser)
@@ -78,7 +51,7 @@ def _prove_parser() -> argparse.ArgumentParser:
 
 def _verify_parser() -> argparse.ArgumentParser:
     what = "Verify a proof that a text carries a code of a certified private profile."
-    parser = command_parser("ctwl-decode verify", what, _VERIFY_EPILOG, [CACHE, REGISTRY])
+    parser = command_parser("ctwl-decode verify", what, _REVEALS + help_in(main_verify.__doc__), [CACHE, REGISTRY])
     parser.add_argument("file", metavar="PROOF", help="the proof; - reads standard input")
     parser.add_argument(
         "--appeared",
@@ -107,7 +80,13 @@ def _verify_parser() -> argparse.ArgumentParser:
 
 
 def main_prove(argv: Sequence[str]) -> int:
-    """``ctwl-decode prove``; returns the exit status."""
+    """``ctwl-decode prove``; returns the exit status.
+
+    example:
+      ctwl-decode prove letter.txt --profile ann.ctwl --out proof.ctwl
+
+    exit status: 0 the proof was written; 1 the text carries no code of the profile; 2 an error.
+    """  # noqa: D405 - as argparse writes its headings
     arguments = _prove_parser().parse_args(argv)
     check_alpha(arguments.alpha)
     if arguments.out.exists():
@@ -128,8 +107,8 @@ def main_prove(argv: Sequence[str]) -> int:
     notes = [f"{arguments.out} reveals the key of {profile.name} to everyone who reads it"]
     if report.p_value * 2.0**TRIED > ALPHA:
         notes.append(
-            "it convinces only those who trust that the key was drawn at random (verify --tried 0); others want a "
-            f"p-value of at most {format_p_value(ALPHA / 2.0**TRIED)}, so prove a longer text"
+            "it convinces only people who trust that the key was drawn at random (verify --tried 0); other people "
+            f"want a p-value of at most {format_p_value(ALPHA / 2.0**TRIED)}, so prove a longer text"
         )
     for each in notes:
         note(f"ctwl-decode: note: {each}")
@@ -143,7 +122,23 @@ def _open_decoder(profile: Profile, arguments: argparse.Namespace) -> Decoder:
 
 
 def main_verify(argv: Sequence[str]) -> int:
-    """``ctwl-decode verify``; returns the exit status."""
+    """``ctwl-decode verify``; returns the exit status.
+
+    A proof is verified if the signed registry certified its profile before the text appeared, and the text, decoded
+    anew, carries the code. You must know when the text appeared: a proof cannot say it. Give the text in question with
+    --text, or read the one in the proof. The proxy LM runs in float32, as everywhere a proof is made or verified.
+
+    The p-value is multiplied by the number of keys that the owner had certified, and by the number that the owner may
+    have tried for each: whoever foresees a text can try keys until one happens to fit. The default charges 2^64, more
+    than anybody can try; most texts must then have 200 to 300 tokens. Verified means that somebody who held the key
+    wrote the code: the owner, or a user who got the profile from the owner.
+
+    examples:
+      ctwl-decode verify proof.ctwl --appeared 2026-11-01 --text letter.txt
+      ctwl-decode verify proof.ctwl --appeared 2026-11-01 --registry registry.ctwl --proxy ./my-llama
+
+    exit status: 0 verified; 1 not; 2 an error.
+    """  # noqa: D405 - as argparse writes its headings
     arguments = _verify_parser().parse_args(argv)
     if arguments.appeared > time.time() + 86_400:
         raise OptionOutOfRange("--appeared lies in the future; give the day on which the text appeared")

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
-from ctwl_protocol import Profile, canonical
-from ctwl_protocol.errors import NonCanonical, ProfileMalformed
+from ctwl_protocol import Profile
+from ctwl_protocol.errors import ProfileMalformed
 from ctwl_protocol.profile.private import check_private
+from ctwl_protocol.schema import Document
 
 from ...errors import InputTooLarge, NotText, ProofMalformed, ProofUnfounded
 from ...report.model import Report
 from ...report.wording import why_none
 from ...text.alignment import AlignedText, normalize_aligned
 
-__all__ = ["Proof", "normalized"]
 
-
-class Proof(BaseModel):
+class Proof(Document):
     """What an owner hands over. Everyone who reads it has the profile's key from then on.
 
     Attributes:
@@ -28,7 +27,7 @@ class Proof(BaseModel):
         code: the code of its strongest span.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    MALFORMED = ProofMalformed
 
     format: Literal["ctwl-proof/1"] = "ctwl-proof/1"
     profile: bytes
@@ -57,10 +56,10 @@ class Proof(BaseModel):
         Raises:
             InputTooLarge: it has more bytes than are read.
         """
-        data = canonical.encode(self.model_dump())
-        if len(data) > canonical.MAX_BYTES:
+        data = super().to_bytes()
+        if len(data) > self.MAX_BYTES:
             raise InputTooLarge(
-                f"the proof would have {len(data)} bytes, and at most {canonical.MAX_BYTES} are read; "
+                f"the proof would have {len(data)} bytes, and at most {self.MAX_BYTES} are read; "
                 "prove a passage of the text"
             )
         return data
@@ -72,20 +71,13 @@ class Proof(BaseModel):
         Raises:
             ProofMalformed: these bytes are not a proof, or the profile in it is malformed.
         """
+        found = super().from_bytes(data)
         try:
-            found = cls.model_validate(canonical.decode(data))
-            forms = (
-                (found.opened().to_bytes(), found.profile),
-                (found.to_bytes(), data),
-                (normalized(found.text), found.text),
-            )
-            if any(one_form != given for one_form, given in forms):
-                raise ProofMalformed("the proof, its profile or its text is not in its one form; ask for the file anew")
-        except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            raise ProofMalformed(f"this is not a proof: {first['msg']}; ask for the file anew") from error
-        except (NonCanonical, NotText, ProfileMalformed) as error:
+            one_form = cls(profile=found.opened().to_bytes(), text=normalized(found.text), code=found.code)
+        except (NotText, ProfileMalformed) as error:
             raise ProofMalformed(f"this is not a proof: {error}; ask for the file anew") from error
+        if one_form.to_bytes() != data:
+            raise ProofMalformed("the proof, its profile or its text is not in its one form; ask for the file anew")
         return found
 
     def opened(self) -> Profile:

@@ -28,8 +28,6 @@ from .document import Proof, normalized
 if TYPE_CHECKING:
     from ...decoder import Decoder
 
-__all__ = ["TRIED", "Step", "Verification", "has_public_proxy", "verify"]
-
 TRIED = 64
 """Logarithm to base 2 of the keys that an owner may have tried for each one certified, and is charged with.
 

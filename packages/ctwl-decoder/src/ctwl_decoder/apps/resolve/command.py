@@ -1,4 +1,14 @@
-"""``ctwl-decode resolve``: who owns a code, and where to ask. It needs no network, and asks nobody."""
+"""``ctwl-decode resolve``: who owns a code, and where to ask. It needs no network, and asks nobody.
+
+examples:
+  ctwl-decode resolve --code 43207
+  ctwl-decode resolve --provider 42 --json
+  ctwl-decode resolve letter.txt                      reads the text's codes first
+
+The answer is from the registry that this machine trusts (ctwl-registry show). A signpost points, and proves nothing:
+anyone can write an open code. Nothing is sent to the detector that it names.
+exit status: 0 the registry has the provider; 1 it does not, or no code was found; 2 an error.
+"""  # noqa: D405 - as argparse writes its headings
 
 from __future__ import annotations
 
@@ -7,7 +17,7 @@ import json
 from collections.abc import Sequence
 
 from ctwl_protocol import Beacon, get_profile
-from ctwl_protocol.command import closed_output_is_fine, command_parser, run_command
+from ctwl_protocol.command import closed_output_is_fine, command_parser, help_in
 from ctwl_protocol.environment import PROXY, REGISTRY
 from ctwl_protocol.profile import has_public_key
 from ctwl_protocol.registry import Trusted, load_trusted
@@ -19,23 +29,10 @@ from ...report.signposts import Resolution, resolve_code, resolve_provider
 from ...report.wording import headline
 from ...text.input import read_text
 
-__all__ = ["main"]
-
-_EPILOG = """\
-examples:
-  ctwl-decode resolve --code 43207
-  ctwl-decode resolve --provider 42 --json
-  ctwl-decode resolve letter.txt                      reads the text's codes first
-
-The answer is from the registry that this machine trusts (ctwl-registry show). A signpost points, and proves nothing:
-anyone can write an open code. Nothing is sent to the detector that it names.
-exit status: 0 the registry has the provider; 1 it does not, or no code was found; 2 an error.
-"""
-
 
 def _parser() -> argparse.ArgumentParser:
     what = "From a code, a provider's number or a text to the provider and its own detector."
-    parser = command_parser("ctwl-decode resolve", what, _EPILOG, [*PROXY, REGISTRY])
+    parser = command_parser("ctwl-decode resolve", what, help_in(__doc__), [*PROXY, REGISTRY])
     parser.add_argument("file", metavar="FILE", nargs="?", help="a UTF-8 text file; - reads standard input")
     parser.add_argument("--code", type=int, metavar="N", help="a code of 20 bits, as a report names it")
     parser.add_argument("--provider", type=int, metavar="N", help="a provider's number")
@@ -71,7 +68,7 @@ def _read(arguments: argparse.Namespace, registry: Trusted) -> Report:
 
 
 def _codes(report: Report) -> list[int]:
-    """The beacons of a text: those of its passages in their order, each with the models before it."""
+    """The beacons of a text: of its passages in their order, with the models that each passage went through."""
     hops = (hop for span in report.spans if span.record for hop in span.record.chain)
     return list(dict.fromkeys(Beacon(hop.provider, hop.version, hop.nonce).code for hop in hops))
 
@@ -91,7 +88,9 @@ def _text(found: Resolution) -> str:
     return "\n".join([*(f"{label:<9} {text}" for label, text in rows.items() if text is not None), found.says])
 
 
-def _run(arguments: argparse.Namespace) -> int:
+def main(argv: Sequence[str]) -> int:
+    """Entry point; returns the exit status."""
+    arguments = _parser().parse_args(argv)
     found, verdict = _resolve(arguments)
     with closed_output_is_fine():
         if arguments.json:
@@ -99,9 +98,3 @@ def _run(arguments: argparse.Namespace) -> int:
         else:
             print("\n\n".join(map(_text, found)) or f"{verdict}.")
     return 0 if any(each.name is not None for each in found) else 1
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Entry point; returns the exit status."""
-    arguments = _parser().parse_args(argv)
-    return run_command("ctwl-decode", lambda: _run(arguments))

@@ -10,8 +10,6 @@ import pyarrow as pa
 
 from .corpus import DOCUMENTS, Columns, CorpusFile, documents
 
-__all__ = ["Chunk", "chunks_of"]
-
 MOST_DOCUMENTS = 64
 MOST_CHARACTERS = 1 << 18
 """Bounds of a chunk of several documents: minutes of work for a CPU, which is the most that a crash can lose. Chosen by

@@ -1,46 +1,10 @@
-"""``ctwl-decode scan``: options, progress, summary."""
+"""``ctwl-decode scan``: options, progress, summary.
 
-from __future__ import annotations
-
-import argparse
-import signal
-import threading
-import time
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from datetime import timedelta
-from pathlib import Path
-from typing import TYPE_CHECKING
-
-from ctwl_protocol import get_profile
-from ctwl_protocol.command import command_parser, note, run_command
-from ctwl_protocol.environment import PROXY, REGISTRY
-from ctwl_protocol.profile import has_public_key
-from ctwl_protocol.registry import load_trusted
-
-from ...errors import ExtraMissing, OptionOutOfRange
-from ...options import SCREEN, add_alpha, add_beacons, add_proxy_options
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from .job import Watch
-    from .settings import Settings
-
-__all__ = ["main"]
-
-_EVERY = 60.0
-"""Seconds between two lines about the progress, where there is no terminal."""
-
-_DESCRIPTION = """\
 Decode every document of a corpus: .txt (one document a file), .jsonl and .ndjson (one a line), these also as .gz, and
 .parquet (one a row); folders with all below them. One row for each document goes to a Parquet file. A document that
 cannot be read becomes a row with an error. If a job ends early, for whatever reason, the same command goes on where it
 was.
-"""
 
-_EPILOG = """\
 examples:
   ctwl-decode scan corpus/ --out results.parquet
       look for the texts of all registered providers (ctwl-registry show lists them)
@@ -60,11 +24,41 @@ are searched, the shorter a text may be, and the smaller its p-value. ctwl-decod
 beside the registered ones: read in the same way (--full, --light), its p-values are twice as large. Each document is
 tested at the level alpha: of a million human texts, a hundred pass the default by chance, so read the p_value.
 exit status: 0 done; 2 an error; 130 interrupted.
-"""
+"""  # noqa: D405 - as argparse writes its headings
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ctwl_protocol import get_profile
+from ctwl_protocol.command import command_parser, help_in, note, run_command
+from ctwl_protocol.environment import PROXY, REGISTRY
+from ctwl_protocol.profile import has_public_key
+from ctwl_protocol.registry import load_trusted
+
+from ...errors import OptionOutOfRange, needing
+from ...options import SCREEN, add_alpha, add_beacons, add_proxy_options
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from .job import Watch
+    from .settings import Settings
+
+_EVERY = 60.0
+"""Seconds between two lines about the progress, where there is no terminal."""
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = command_parser("ctwl-decode scan", _DESCRIPTION, _EPILOG, [*PROXY, REGISTRY])
+    what, _, more = help_in(__doc__).partition("\n\n")
+    parser = command_parser("ctwl-decode scan", what, more, [*PROXY, REGISTRY])
     parser.add_argument("paths", metavar="PATH", nargs="+", type=Path, help="a file or a folder")
     parser.add_argument("--out", metavar="FILE", type=Path, required=True, help="the Parquet file to write")
     search = parser.add_argument_group("what to look for")
@@ -154,10 +148,8 @@ def _progress(*, quiet: bool) -> Iterator[Watch]:
 
 def _scan(arguments: argparse.Namespace) -> int:
     begun = time.monotonic()
-    try:
+    with needing("scan", "a scan"):
         import pyarrow.parquet  # noqa: F401
-    except ImportError as error:
-        raise ExtraMissing("scan needs pyarrow; install it with: pip install 'ctwl-decoder[scan]'") from error
     settings = _settings(arguments)  # a wrong option fails before a model is loaded, which takes seconds
     from .corpus import skipped
     from .decoding import DocumentDecoder
@@ -190,10 +182,7 @@ def _scan(arguments: argparse.Namespace) -> int:
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit status."""
     arguments = _parser().parse_args(argv)
-    with _terminated_as_interrupted():
-        return run_command(
-            "ctwl-decode", lambda: _scan(arguments), advice=lambda: _advice(arguments.out), interrupted=130
-        )
+    return run_command("ctwl-decode", lambda: _scan(arguments), advice=lambda: _advice(arguments.out), interrupted=130)
 
 
 def _advice(output: Path) -> str:
@@ -203,20 +192,3 @@ def _advice(output: Path) -> str:
     if not any(parts_of(output).glob("part-*.parquet")):
         return "nothing was done yet; the same command begins again"
     return f"what is done is kept beside {output}, and the same command goes on there"
-
-
-@contextmanager
-def _terminated_as_interrupted() -> Iterator[None]:
-    """SIGTERM, by which schedulers end a job, ends it as Ctrl-C does."""
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    if threading.current_thread() is not threading.main_thread():  # only there may a handler be set
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

@@ -29,8 +29,6 @@ from ...errors import DecoderError, InputTooLarge, InputUnreadable, NotText, Rec
 from ...options import MAX_BYTES
 from ...text.input import has_surrogates, text_of
 
-__all__ = ["DOCUMENTS", "Columns", "CorpusFile", "corpus_files", "documents", "is_whole", "look_at", "skipped"]
-
 MAX_LINE = 1 << 23
 """Longest JSON line in bytes: such a text with its escapes, and some other fields."""
 
@@ -126,7 +124,7 @@ def skipped(paths: Iterable[Path], without: Collection[Path] = ()) -> Counter[st
 
 
 def _below(path: Path) -> list[Path]:
-    """The readable files of a folder and of those in it, sorted; of a file, itself.
+    """The readable files of a folder and of all folders in it, sorted; of a file, the file itself.
 
     Raises:
         OSError: the path does not exist, or a folder cannot be listed: its documents must not be left out unnoticed.

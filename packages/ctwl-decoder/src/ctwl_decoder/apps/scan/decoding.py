@@ -17,8 +17,6 @@ from .chunks import Chunk
 from .corpus import DOCUMENTS
 from .settings import Settings
 
-__all__ = ["SCHEMA", "DocumentDecoder"]
-
 _MARGIN = 100
 """A light scan reads by the scores of its screen, so it reads on where the screen is within so many times the level.
 Chosen by hand: of unmarked documents it lets one in a hundred pass."""

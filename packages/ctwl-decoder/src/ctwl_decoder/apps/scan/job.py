@@ -25,8 +25,6 @@ from .corpus import CorpusFile, corpus_files, look_at
 from .decoding import SCHEMA, DocumentDecoder
 from .summary import Summary
 
-__all__ = ["Engine", "Watch", "in_process", "parts_of", "scan"]
-
 _GROUP_ROWS, _GROUP_BYTES = 1 << 16, 1 << 24  # of a row group of the output; chosen by hand
 _INPUT = "input "  # begins the name of each input's place in the settings
 _SETTINGS, _SCRATCH = "settings.json", "scratch"

@@ -7,12 +7,10 @@ from collections.abc import Callable, Iterable, Iterator
 
 from ctwl_protocol import CTWLError
 
-from ...errors import ClusterFailed, ExtraMissing
+from ...errors import ClusterFailed, needing
 from .chunks import Chunk
 from .decoding import DocumentDecoder
 from .job import Engine
-
-__all__ = ["on_cluster"]
 
 
 def on_cluster(address: str | None = None) -> Engine:
@@ -28,11 +26,9 @@ def on_cluster(address: str | None = None) -> Engine:
         ExtraMissing: Ray is not installed.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nobody has agreed to be counted
-    try:
+    with needing("ray", "a scan on a cluster"):
         import ray
         from ray.util import ActorPool
-    except ImportError as error:
-        raise ExtraMissing("this needs Ray; install it with: pip install 'ctwl-decoder[ray]'") from error
 
     def decoded(decode: DocumentDecoder, chunks: Iterable[Chunk], _: Callable[[float], None]) -> Iterator[Chunk]:
         connected = ray.is_initialized()

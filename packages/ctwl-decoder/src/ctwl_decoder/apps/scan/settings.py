@@ -12,8 +12,6 @@ from ctwl_protocol.registry import Trusted, load_trusted
 from ...options import ALPHA, beacon_codes, check_alpha
 from .corpus import Columns
 
-__all__ = ["FORMAT", "Settings"]
-
 FORMAT = "ctwl-scan/4"
 """Version of the results' columns and metadata."""
 

@@ -10,8 +10,6 @@ import pyarrow.parquet as pq
 
 from .corpus import is_whole
 
-__all__ = ["Summary"]
-
 _NAMED = 20  # providers that the summary for people names
 
 _WAYS = {"screen": "by the screen alone", "light": "by ranks alone", "whole": "whole"}

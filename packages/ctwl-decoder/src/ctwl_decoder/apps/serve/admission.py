@@ -17,8 +17,6 @@ from typing import TypeVar
 from ...errors import ServiceBusy, ServiceClosing, TooManyAtOnce
 from .limits import Limits
 
-__all__ = ["Admission", "client_of"]
-
 T = TypeVar("T")
 
 
@@ -45,7 +43,7 @@ class Admission:
         """Check that there is a place for a further request.
 
         Raises:
-            ServiceBusy: every place is taken, also those to wait.
+            ServiceBusy: every place is taken, also the places to wait.
         """
         if self.waiting >= self._limits.waiting:
             raise ServiceBusy("the service is busy; try again in a few seconds")

@@ -28,9 +28,6 @@ from .problems import Problem, answer, page
 from .schema import PROBLEMS, About, Question, media_type, text_in
 from .service import Service
 
-__all__ = ["create_app"]
-
-
 _PROBLEM = {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
 
 

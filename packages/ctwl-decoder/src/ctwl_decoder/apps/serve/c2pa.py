@@ -26,8 +26,6 @@ from .problems import Problem
 from .schema import PROBLEMS, media_type, text_in
 from .service import Service
 
-__all__ = ["PREFIX", "add_c2pa", "manifests_of"]
-
 PREFIX = "/v1/matches/"
 
 _MAX_VALUE = 1024

@@ -1,25 +1,5 @@
-"""``ctwl-decode serve``: the decoder as a web page and an HTTP API."""
+"""``ctwl-decode serve``: the decoder as a web page and an HTTP API.
 
-from __future__ import annotations
-
-import argparse
-import logging
-import signal
-import socket
-from collections.abc import Sequence
-from contextlib import closing, suppress
-
-from ctwl_protocol import get_profile
-from ctwl_protocol.command import closed_output_is_fine, command_parser, run_command
-from ctwl_protocol.environment import PROXY, REGISTRY
-
-from ...errors import CannotServe, ExtraMissing
-from ...options import add_proxy_options
-from .limits import Limits
-
-__all__ = ["main"]
-
-_EPILOG = """\
 examples:
   ctwl-decode serve                                       http://127.0.0.1:8000/ for this machine
   ctwl-decode serve --profile org.ctwl.smollm2-135m.1     without a download
@@ -40,12 +20,28 @@ configurations of both. Name the reverse proxy's address with --trust-proxy, els
 one.
 
 exit status: 0 the service was stopped; 2 an error.
-"""
+"""  # noqa: D405 - as argparse writes its headings
+
+from __future__ import annotations
+
+import argparse
+import logging
+import socket
+from collections.abc import Sequence
+from contextlib import closing, suppress
+
+from ctwl_protocol import get_profile
+from ctwl_protocol.command import closed_output_is_fine, command_parser, help_in, run_command
+from ctwl_protocol.environment import PROXY, REGISTRY
+
+from ...errors import CannotServe, needing
+from ...options import add_proxy_options
+from .limits import Limits
 
 
 def _parser() -> argparse.ArgumentParser:
     what = "Serve the decoder: a web page for people and an HTTP API for programs."
-    parser = command_parser("ctwl-decode serve", what, _EPILOG, [*PROXY, REGISTRY])
+    parser = command_parser("ctwl-decode serve", what, help_in(__doc__), [*PROXY, REGISTRY])
     parser.add_argument("--host", default="127.0.0.1", help="address to listen at (default 127.0.0.1, this machine)")
     parser.add_argument("--port", type=int, default=8000, help="port; 0 takes a free one (default 8000)")
     add_proxy_options(parser)
@@ -96,16 +92,12 @@ def _serve(arguments: argparse.Namespace) -> int:
     limits = Limits(**{name: getattr(arguments, name) for name in Limits.model_fields})
     profile = get_profile(arguments.profile)  # a wrong name fails before a model is loaded
     with closing(_bind(arguments.host, arguments.port)) as listener:
-        try:
+        with needing("serve", "serving"):
             import uvicorn
 
             from .app import create_app
             from .c2pa import manifests_of
             from .server import configure, trusted_proxies
-        except ImportError as error:
-            raise ExtraMissing(
-                f"serving needs {error.name or error}; install it with: pip install 'ctwl-decoder[serve]'"
-            ) from error
         given = arguments.trust_proxy
         trusted = None if given is None else trusted_proxies(given, listener.getsockname()[0])
         from ctwl_protocol.proxy import open_proxy
@@ -141,9 +133,4 @@ def _serve(arguments: argparse.Namespace) -> int:
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit status when the service was stopped."""
     arguments = _parser().parse_args(argv)
-    # A stop is not an error, neither before uvicorn handles signals nor while it does.
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        return run_command("ctwl-decode", lambda: _serve(arguments), interrupted=0)
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    return run_command("ctwl-decode", lambda: _serve(arguments), interrupted=0)  # a stop is not an error

@@ -20,8 +20,6 @@ from .limits import Limits
 from .metrics import Metrics
 from .problems import Problem, answer, problem_of
 
-__all__ = ["Front"]
-
 _HEADERS = {
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
     "x-content-type-options": "nosniff",

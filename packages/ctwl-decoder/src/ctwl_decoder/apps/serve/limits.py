@@ -11,8 +11,6 @@ from ctwl_protocol.profile import describe_error
 from ...errors import OptionOutOfRange
 from ...options import MAX_CHARACTERS, MAX_TOKENS
 
-__all__ = ["Limits"]
-
 _IN_MEMORY = 1 << 20
 """Starlette keeps uploads of up to this many bytes in memory and writes larger ones to disk; texts are never stored."""
 

@@ -27,8 +27,6 @@ from ctwl_protocol.schema import describe_error
 from ...errors import ManifestsMalformed, ManifestsUnavailable, OptionOutOfRange
 from ...text.input import read_bytes
 
-__all__ = ["Codes", "Manifests", "Match", "Matches", "codes_of_value", "open_manifests", "value_of_codes"]
-
 MAX_FILE = 64 << 20
 """Bytes of a file of bindings."""
 

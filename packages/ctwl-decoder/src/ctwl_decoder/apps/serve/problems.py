@@ -22,8 +22,6 @@ from ...errors import (
 )
 from ..page.build import source_of
 
-__all__ = ["Problem", "answer", "page", "problem_of"]
-
 _STATUS: dict[type[CTWLError], int] = {
     InputTooLarge: 413,
     UnsupportedType: 415,

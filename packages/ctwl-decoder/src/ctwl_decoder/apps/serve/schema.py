@@ -16,8 +16,6 @@ from ...options import ALPHA, ScoreName
 from ...text.input import text_of
 from .limits import Limits
 
-__all__ = ["PROBLEMS", "About", "Question", "media_type", "text_in"]
-
 PROBLEMS = {
     400: "The body cannot be parsed.",
     408: "The body did not arrive in time.",
@@ -51,7 +49,7 @@ def text_in(data: bytes, content_type: str | None, name: str) -> str:
         name: what a message calls them.
 
     Raises:
-        UnsupportedType: another charset than those that are read.
+        UnsupportedType: a charset that is not read.
         NotText: see :func:`ctwl_decoder.text.input.text_of`; or the bytes are not of that charset.
     """
     header = Message()

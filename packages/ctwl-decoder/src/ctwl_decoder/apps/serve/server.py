@@ -17,10 +17,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from ...errors import OptionOutOfRange
 from .limits import Limits
 
-__all__ = ["configure", "trusted_proxies"]
-
 _HEAD = 16 << 10
-"""Bytes of a request's head, or of the fields behind its body."""
+"""Bytes of a request's head, or of the fields after its body."""
 
 _HEAD_ENDS = re.compile(rb"\n\r?\n")
 

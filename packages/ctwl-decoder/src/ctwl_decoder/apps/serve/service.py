@@ -25,8 +25,6 @@ from .limits import Limits
 from .metrics import Metrics
 from .turns import Turns
 
-__all__ = ["Service"]
-
 T = TypeVar("T")
 
 _WARM_UP = "The council said on Tuesday that the bridge over the river would be closed until the end of the month."

@@ -20,8 +20,6 @@ from ctwl_protocol.text.blocks import Block
 from ...errors import RequestCancelled, ServiceClosing
 from ...text.tokens import TokenizedVariant
 
-__all__ = ["Turns"]
-
 
 class Turns:
     """One request's :data:`~ctwl_decoder.statistics.evidence.Weigh`, which another thread may cancel."""

@@ -22,8 +22,6 @@ from ..keys import public_bytes, read_key, write_key
 from ..workflow import Trusted
 from . import display, drafts, fitting
 
-__all__ = ["ROOT_FILE", "Action"]
-
 ROOT_FILE = "root.ctwl"
 """The name of the first root's file, where no other is given."""
 
@@ -54,22 +52,19 @@ def init(arguments: argparse.Namespace) -> None:
     _write(arguments.registry, Envelope.unsigned(registry))
 
 
-def add(arguments: argparse.Namespace) -> None:
-    """Append an entry, or a model or an epoch of a provider; the arguments are named as its fields.
+def change(arguments: argparse.Namespace) -> None:
+    """Change a registry as a function of :mod:`.drafts` says; the arguments are named as its parameters.
 
     The warning of :mod:`.fitting` goes to standard error; the entry is added all the same.
     """
-    fields = {name: value for name, value in vars(arguments).items() if name not in ("action", "days", "file")}
-    registry = Registry.from_bytes(_revise(arguments, partial(drafts.add, **fields)).payload)
-    if arguments.kind in ("provider", "model"):
+    fields = {
+        name: value for name, value in vars(arguments).items() if name not in ("action", "change", "days", "file")
+    }
+    registry = Registry.from_bytes(_revise(arguments, partial(arguments.change, **fields)).payload)
+    if arguments.change is drafts.add and arguments.kind in ("provider", "model"):
         said = fitting.warning(registry, arguments.code, fields.get("version"))
         if said is not None:
             note(f"ctwl-registry: warning: {said}")
-
-
-def contact(arguments: argparse.Namespace) -> None:
-    """Change the contact of a provider."""
-    _revise(arguments, partial(drafts.set_contact, code=arguments.code, contact=arguments.contact))
 
 
 def detector(arguments: argparse.Namespace) -> None:
@@ -79,12 +74,6 @@ def detector(arguments: argparse.Namespace) -> None:
         raise RegistryError("registry-malformed", "give --scheme and --url, or --none alone")
     found = None if arguments.none else {"scheme": arguments.scheme, "url": arguments.url}
     _revise(arguments, partial(drafts.set_detector, code=arguments.code, detector=found))
-
-
-def retire(arguments: argparse.Namespace) -> None:
-    """Retire or revoke a provider, or end one model version."""
-    how = {"at": arguments.at, "version": arguments.version, "revoke": arguments.revoke}
-    _revise(arguments, partial(drafts.retire, code=arguments.code, **how))
 
 
 def renew(arguments: argparse.Namespace) -> None:

@@ -1,26 +1,8 @@
-"""``ctwl-registry``: keep a signed registry, or follow one. It works on files and needs no network."""
+"""``ctwl-registry``: keep a signed registry, or follow one. It works on files and needs no network.
 
-from __future__ import annotations
-
-import argparse
-import unicodedata
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any, TypeAlias
-
-from ...command import command_parser, day, run_command
-from ...environment import PASSPHRASE, REGISTRY
-from ...records.beacon import BEACON_FIELDS
-from . import actions
-
-__all__ = ["main"]
-
-_DESCRIPTION = """\
 The registry says who owns a provider code. Keep one (keygen, init, add, retire, sign, rotate), or follow one (update,
 verify, show). Everything works on files. You may send them by any channel, because only their signatures count.
-"""
 
-_EPILOG = """\
 a whole ceremony: two of three people sign the root, one key signs the registry:
   A=$(ctwl-registry keygen a.key)                     each person on a machine of their own; prints the public key
   B=$(ctwl-registry keygen b.key)
@@ -51,6 +33,19 @@ A change to a signed file starts the next version in the same file, unsigned; ke
 you follow no registry yet, the wheel's own is trusted, which is for tests.
 exit status: 0 done; 1 verify refuses the files; 2 an error.
 """
+
+from __future__ import annotations
+
+import argparse
+import unicodedata
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from ...command import command_parser, day, help_in, run_command
+from ...environment import PASSPHRASE, REGISTRY
+from ...records.beacon import BEACON_FIELDS
+from . import actions, drafts
 
 
 def _hex(text: str) -> bytes:
@@ -120,7 +115,8 @@ _Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = command_parser("ctwl-registry", _DESCRIPTION, _EPILOG, [PASSPHRASE, REGISTRY])
+    what, _, more = help_in(__doc__).partition("\n\n")
+    parser = command_parser("ctwl-registry", what, more, [PASSPHRASE, REGISTRY])
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     _add_roots(commands)
     _add_changes(commands)
@@ -158,9 +154,12 @@ def _add_changes(commands: _Commands) -> None:
     add = commands.add_parser("add", help="add a provider, model, epoch, layout or certificate")
     kinds = add.add_subparsers(metavar="KIND", required=True)
     for kind, (text, options, fixed) in _ADDITIONS.items():
-        _command(kinds, kind, actions.add, text, [*options, changed]).set_defaults(kind=kind, **fixed)
+        _command(kinds, kind, actions.change, text, [*options, changed]).set_defaults(
+            change=drafts.add, kind=kind, **fixed
+        )
     text = "change the contact of a provider"
-    _command(commands, "contact", actions.contact, text, [_CODE, _CONTACT, changed])
+    contact = _command(commands, "contact", actions.change, text, [_CODE, _CONTACT, changed])
+    contact.set_defaults(change=drafts.set_contact)
     text = "name the provider's own detector, to which reports point; or take it away"
     detector = _command(commands, "detector", actions.detector, text, [_CODE, changed])
     detector.add_argument(
@@ -169,7 +168,8 @@ def _add_changes(commands: _Commands) -> None:
     detector.add_argument("--url", help="its address: https, a host by name, a path")
     detector.add_argument("--none", action="store_true", help="take it away")
     text = "end a provider, or one of its model versions; nobody else can get the number"
-    retire = _command(commands, "retire", actions.retire, text, [_CODE, changed])
+    retire = _command(commands, "retire", actions.change, text, [_CODE, changed])
+    retire.set_defaults(change=drafts.retire)
     which = retire.add_mutually_exclusive_group()
     which.add_argument("--version", type=int, help="end only this model version")
     which.add_argument("--revoke", action="store_true", help="texts found from then on are no evidence")

@@ -10,8 +10,6 @@ from ..entries import CertificateEntry, ProviderEntry
 from ..envelope import Envelope
 from ..workflow import Trusted, date
 
-__all__ = ["document_json", "document_text", "summary", "trusted_json", "trusted_text"]
-
 
 def trusted_text(trusted: Trusted, now: int) -> str:
     """What is trusted, for people."""
@@ -91,7 +89,7 @@ def _state(owner: ProviderEntry) -> str:
 
 
 def _versions(owner: ProviderEntry) -> str:
-    """The versions; those in brackets are no longer in use."""
+    """The versions; versions in brackets are no longer in use."""
     return " ".join(f"{model.version}" if model.until is None else f"({model.version})" for model in owner.models)
 
 

@@ -15,8 +15,6 @@ from ..documents import REGISTRY, ROOT, Registry, Root, Use
 from ..entries import ProviderEntry
 from ..envelope import Envelope
 
-__all__ = ["Change", "add", "first", "next_root", "retire", "revise", "role", "set_contact", "set_detector"]
-
 _DAY = 86_400
 
 _Kind = TypeVar("_Kind", Root, Registry)
@@ -118,7 +116,6 @@ def set_contact(registry: Registry, code: int, contact: str) -> Registry:
         RegistryError: ``entry-unknown``: there is no such provider; ``registry-malformed``: the contact is neither a
             web page (https) nor a mail address.
     """
-    _provider(registry, code)
     return _with_provider(registry, code, {"contact": contact})
 
 
@@ -129,7 +126,6 @@ def set_detector(registry: Registry, code: int, detector: dict[str, str] | None)
         RegistryError: ``entry-unknown``: there is no such provider; ``registry-malformed``: the scheme is no name, or
             the address breaks a rule of spec section 9.6.
     """
-    _provider(registry, code)
     return _with_provider(registry, code, {"detector": detector})
 
 
@@ -180,9 +176,8 @@ def _provider(registry: Registry, code: int) -> ProviderEntry:
 
 
 def _with_provider(registry: Registry, code: int, changes: dict[str, Any]) -> Registry:
-    entries = [
-        entry.model_dump() | (changes if entry.identity == ("provider", code) else {}) for entry in registry.entries
-    ]
+    owner = _provider(registry, code)
+    entries = [entry.model_dump() | (changes if entry == owner else {}) for entry in registry.entries]
     for entry in entries:
         if entry.get("detector", entry) is None:  # the field is there, or it is not: it is never nil
             del entry["detector"]

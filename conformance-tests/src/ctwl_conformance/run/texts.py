@@ -16,11 +16,6 @@ from ctwl_protocol.records.record import Record, RecordDocument
 
 from .bounds import Bound
 
-__all__ = [
-    "ALPHA", "FAMILIES", "HUMAN", "HUMAN_ALPHA", "SEEDS", "SIZES", "Setting", "TextFamily", "human_passage",
-    "human_texts", "setting",
-]  # fmt: skip
-
 ALPHA = NUMBERS.search.level
 """Level at which a code counts as found; the decoder's own default."""
 
@@ -77,10 +72,10 @@ class TextFamily:
         comment: what is done.
         bound: the share of texts that are read right.
         layout: the records' layout.
-        length: texts are so many times as long as those of one code.
+        length: texts are so many times as long as texts of one code.
         change: from the text and a generator to what the decoder is given.
         toy: whether it is asked under the toy profiles.
-        model: whether it is asked under the others.
+        model: whether it is asked under all other profiles.
         needs: a family of vectors that a decoder names if it can be asked.
     """
 
