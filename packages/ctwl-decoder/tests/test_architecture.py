@@ -1,4 +1,4 @@
-"""What ARCHITECTURE.md says of the imports, and of the way of a text through the modules."""
+"""What ARCHITECTURE.md says of the imports, of the way of a text through the modules, and of where things are."""
 
 from __future__ import annotations
 
@@ -108,27 +108,10 @@ def test_packages_depend_on_the_protocol_and_not_on_each_other(package: str) -> 
 
 
 @pytest.mark.skipif(not PAGE.exists(), reason="the page is in the repository, not in the wheel")
-def test_the_page_has_each_module_with_the_first_line_of_its_docstring() -> None:
-    page = PAGE.read_text(encoding="utf-8")
-    missing = []
-    for name, path in modules().items():
-        parts = name.split(".")[1:]
-        if parts and parts[-1] != "__main__":
-            label = f"**{'/'.join(parts)}/**" if path.name == "__init__.py" else f"`{'/'.join(parts)}`"
-            docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-            first = re.sub(r":\w+:`~?([^`]+)`", r"`\1`", docstring.split("\n")[0]).replace("``", "`")
-            row = f"| {label} | {first} |"
-            missing += [row] * (row not in page)
-    assert not missing, "ARCHITECTURE.md lacks these rows:\n" + "\n".join(missing)
-    rows = re.findall(r"^\| (?:\*\*(.+)/\*\*|`([\w/]+)`) \|", page, flags=re.MULTILINE)
-    known = {"/".join(name.split(".")[1:]) for name in modules()}
-    assert {(package or module).rstrip("/") for package, module in rows} <= known
-
-
-@pytest.mark.skipif(not PAGE.exists(), reason="the page is in the repository, not in the wheel")
 def test_every_file_that_the_page_names_is_there() -> None:
     page = PAGE.read_text(encoding="utf-8")
-    roots = [path.parent.parent for name, path in modules().items() if name in PACKAGES]
-    named = set(re.findall(r"`(ctwl_\w+/[\w./-]+)`", page))
-    assert len(named) > 10
-    assert [name for name in named if not any((root / name).exists() for root in roots)] == []
+    named = set(re.findall(r"`([\w./-]+(?:\.(?:py|js|json|md|toml)|/))`", page))
+    folders = ("packages", "spec", "conformance-tests", "evaluation", "docs")
+    known = {f"/{path.relative_to(PAGE.parent)}" for folder in folders for path in (PAGE.parent / folder).rglob("*")}
+    assert len(named) > 30
+    assert [name for name in named if not any(path.endswith(f"/{name.rstrip('/')}") for path in known)] == []
