@@ -17,6 +17,7 @@ import jsonschema
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from numpy_scores import score_codes
 from rich.console import Console
 from scipy import stats
 from scipy.special import softmax
@@ -32,7 +33,7 @@ from ctwl_decoder.report.terminal import show
 from ctwl_decoder.search.candidates import CodeSet, ScoredText
 from ctwl_decoder.search.plan import SCORE_SHARES
 from ctwl_decoder.search.windows import find_candidates
-from ctwl_decoder.statistics.code_scores import code_space, score_all, score_codes
+from ctwl_decoder.statistics.code_scores import code_space, score_all
 from ctwl_decoder.statistics.evidence import permutations
 from ctwl_decoder.statistics.null import null_of
 from ctwl_decoder.statistics.scored_positions import ScoredPositions, ScoreTable

@@ -13,10 +13,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
+from numpy_scores import score_codes
 from scipy import stats
 
 from ctwl_decoder.search.candidates import MANY_CONTEXTS, Candidate
-from ctwl_decoder.statistics.code_scores import best_codes, score_all, score_codes
+from ctwl_decoder.statistics.code_scores import best_codes, score_all
 from ctwl_decoder.statistics.null import FLOOR, null_of
 from ctwl_decoder.statistics.scored_positions import ScoredPositions, ScoreTable
 from ctwl_decoder.statistics.scores import NAT, Score, position_scores

@@ -131,8 +131,8 @@ def _tell(report: Report, console: Any) -> None:
     from rich.text import Text
 
     for result in report.results:
-        if told := result.statistics or result.measure:
-            console.print(Text(f"{result.verdict:8} {result.id}  {told}"), soft_wrap=True)
+        if number := result.statistics or result.measure:
+            console.print(Text(f"{result.verdict:8} {result.id}  {number}"), soft_wrap=True)
     for result in report.results:
         if result.verdict in ("failed", "errored"):
             line = f"{result.verdict:8} {result.id} (spec {result.section}, {result.comment}): {result.reason}"

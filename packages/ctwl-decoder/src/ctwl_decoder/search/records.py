@@ -24,7 +24,7 @@ from ctwl_protocol.records.layouts import LAYOUTS, Layout
 from ctwl_protocol.records.record import Record, check_of, slot_seed
 from ctwl_protocol.records.sealing import ProviderKeys
 
-from ..statistics.code_scores import best_codes, code_space, score_all, score_codes
+from ..statistics.code_scores import best_codes, code_space, score_all
 from ..statistics.null import Null, null_of
 from ..statistics.scored_positions import ScoredPositions, ScoreTable
 from .candidates import Candidate, FoundRecord, ScoredText
@@ -307,7 +307,7 @@ class RecordReader:
         values = [
             keys.authenticate(self.profile, Record(layout, (*codes, 0))) for codes in found.carried[:, :-1].tolist()
         ]
-        scores = score_codes(table, np.array(values, dtype=np.uint32)).tolist()
+        scores = [table.score(value) for value in values]
         best = max(range(len(values)), key=lambda nth: sum(found.scores(nth)) + scores[nth])
         return best, values[best], null_of(table.scores).p_value(scores[best], len(values))
 

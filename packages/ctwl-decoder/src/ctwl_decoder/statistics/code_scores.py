@@ -1,8 +1,8 @@
 """Scores: the evidence for each code, summed over contexts (spec section 10, step 6; the paper's equation 9).
 
-The score of code ``m`` is the sum over contexts ``c`` of ``table[c, colour(c, m)]``. :func:`score_codes` uses NumPy and
-reads like the specification; :func:`score_all` does the same for many codes in a compiled loop. The best code of each
-window of a long text is found in :mod:`.window_scores`.
+The score of code ``m`` is the sum over contexts ``c`` of ``table[c, colour(c, m)]``. :meth:`.ScoreTable.score` sums
+that of one code in NumPy, :func:`score_all` those of many codes in a compiled loop. The best code of each window of a
+long text is found in :mod:`.window_scores`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ctwl_protocol import hashing
 from ctwl_protocol.profile.document import Profile
 
 from .scored_positions import ScoreTable
@@ -21,16 +20,8 @@ def code_space(profile: Profile) -> NDArray[np.uint32]:
     return np.arange(profile.codes, dtype=np.uint32)
 
 
-def score_codes(table: ScoreTable, codes: NDArray[np.uint32]) -> NDArray[np.int32]:
-    """Scores of the given codes: int32, the shape of ``codes``. The NumPy reference."""
-    scores = np.zeros(codes.shape, dtype=np.int32)
-    for seed, row in zip(table.seeds, table.scores, strict=True):
-        scores += row[hashing.code_colours(int(seed), codes, len(row))]
-    return scores
-
-
 def score_all(table: ScoreTable, codes: NDArray[np.uint32]) -> NDArray[np.int32]:
-    """:func:`score_codes` for many codes: int32 (codes,)."""
+    """The scores of many codes: int32 (codes,); of one, see :meth:`.scored_positions.ScoreTable.score`."""
     from ctwl_protocol.partition.kernel import in_chunks
 
     from .compiled import score
