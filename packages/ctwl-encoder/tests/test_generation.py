@@ -174,7 +174,8 @@ def hit_rate(proxy: Proxy, text: str, code: int) -> float:
 
 
 def processor(encoder: Encoder, *codes: int, **options: object) -> CTWLLogitsProcessor:
-    return CTWLLogitsProcessor(encoder.bridge, [Payload((code,)) for code in codes], **options)  # type: ignore[arg-type]
+    payloads = [Payload((code,)) for code in codes]
+    return CTWLLogitsProcessor(encoder.bridge, payloads, **{"strategy": "unbiased", **options})  # type: ignore[arg-type]
 
 
 WORDS = (

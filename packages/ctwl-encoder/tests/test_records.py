@@ -106,7 +106,7 @@ def test_a_decoder_that_does_not_know_a_layout_reads_its_beacon_and_says_so(
 def test_a_config_keeps_its_records_in_json(tmp_path: Path) -> None:
     record = Record.of("tagged", provider=1, version=2, nonce=3, tag=4)
     config = CTWLWatermarkingConfig(records=[record.document().model_dump()])
-    assert config.needed_tokens() > CTWLWatermarkingConfig().needed_tokens() + 50
+    assert config.needed_tokens(1.0) > CTWLWatermarkingConfig().needed_tokens(1.0) + 50
     config.to_json_file(tmp_path / "config.json")
     again = CTWLWatermarkingConfig.from_json_file(tmp_path / "config.json")
     assert again.records == [record.document()]

@@ -247,7 +247,12 @@ class GenerationOptions(MarkingOptions):
     @property
     def chosen_strategy(self) -> Strategy:
         """The strategy, where none is named the one for the way of sampling."""
-        return strategy_for(self.strategy, self.temperature if self.num_beams == 1 else 0)
+        return strategy_for(self.strategy, self.drawn_at)
+
+    @property
+    def drawn_at(self) -> float:
+        """The temperature of sampling; 0 for greedy decoding and beam search."""
+        return self.temperature if self.num_beams == 1 else 0
 
     @property
     def decoding(self) -> Decoding:

@@ -9,6 +9,7 @@ from transformers import LogitsProcessor
 from transformers.generation import BaseWatermarkingConfig
 
 from .processor import not_saved
+from .sampling import refuse_continuous_batching
 
 __all__ = ["WatermarksInTurn"]
 
@@ -31,8 +32,13 @@ class WatermarksInTurn(BaseWatermarkingConfig):  # type: ignore[misc]  # transfo
         for config in self.configs:
             config.validate()
 
-    def construct_processor(self, vocab_size: int, device: torch.device | str) -> LogitsProcessor:
-        """A processor for one call of ``generate``, which runs each config's new processor."""
+    def construct_processor(self, vocab_size: int, device: torch.device | str | None) -> LogitsProcessor:
+        """A processor for one call of ``generate``, which runs each config's new processor.
+
+        Raises:
+            CTWLError: see :meth:`CTWLWatermarkingConfig.construct_processor`.
+        """
+        refuse_continuous_batching(device)
         return _InTurn([config.construct_processor(vocab_size, device) for config in self.configs])
 
     def to_dict(self) -> dict[str, Any]:
