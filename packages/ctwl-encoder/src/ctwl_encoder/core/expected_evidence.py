@@ -58,9 +58,8 @@ one sum over all slots is tested (evaluation/reading/records.py)."""
 
 
 COOLING = 4.5
-"""Power of the temperature to which the evidence of a token falls below 1, with top-p 0.95. Fitted by hand to ``gumbel``
-at 0.7, which is found in nearly all texts of 200 tokens (evaluation/writing/defaults.py), where 44 tokens do at 1. At
-0.9, ``unbiased`` agrees with it."""
+"""Below temperature 1, with top-p 0.95, the evidence of a token falls as this power of the temperature. Fitted by hand
+to ``gumbel`` at 0.7, found in nearly all texts of 200 tokens (evaluation/writing/defaults.py), where 44 do at 1."""
 
 COLDEST = 0.3
 """Below this temperature nothing was measured. Chosen by hand: the evidence is next to none there."""

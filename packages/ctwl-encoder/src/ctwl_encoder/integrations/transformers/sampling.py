@@ -88,8 +88,8 @@ def sampling_of_the_call() -> Sampling | None:
     """How the call of ``generate`` chooses tokens that is running; None where that is not known.
 
     transformers (5.0 to 5.23) makes a processor from a config, and runs it, without a word of this. But all its ways of
-    generating have it in a variable, ``generation_config``. So the caller's frames are searched for it; remove this when
-    transformers passes it.
+    generating have it in a variable, ``generation_config``. So the caller's frames are searched for that; remove this
+    when transformers passes it.
 
     Raises:
         StrategyUnsuitable: see :meth:`Sampling.of`.
