@@ -33,8 +33,8 @@ _SURE = 0.95
 """From this share of resamples on, a choice is called sure. Chosen by hand, as the level of the intervals."""
 
 _ENOUGH_PROMPTS = 8
-"""With fewer prompts no choice is called sure: so few hardly differ when they are drawn anew. Chosen by hand, as many as
-come with the command."""
+"""With fewer prompts no choice is called sure: drawn anew, so few hardly differ. Chosen by hand, as many as come with
+the command."""
 
 
 def setting(settings: Settings) -> str:
