@@ -104,7 +104,7 @@ def test_the_sampling_is_seen_wherever_the_config_comes_from(
     asked: dict[str, Any] = {"do_sample": True, "temperature": 0.7, "max_new_tokens": 2}
     given = GenerationConfig(watermarking_config=config, **asked)
     if how == "in turn":
-        write(toy, watermarking_config=WatermarksInTurn(config, WatermarkingConfig()), **asked)
+        write(toy, watermarking_config=WatermarksInTurn(WatermarkingConfig(), config), **asked)
     elif how == "generation_config":
         write(toy, generation_config=given)
     elif how == "loaded":
@@ -117,7 +117,13 @@ def test_the_sampling_is_seen_wherever_the_config_comes_from(
         model.generation_config = given
         write(toy, model=model)
     (made,) = chosen
-    assert made == ("gumbel", "any" if how == "in turn" else "sampled")  # another mark behind it chooses too
+    assert made == ("gumbel", "any" if how == "in turn" else "sampled")  # another mark may run behind it
+
+
+def test_nothing_runs_behind_a_mark_that_leaves_one_token(toy: Encoder, config: CTWLWatermarkingConfig) -> None:
+    both = WatermarksInTurn(config, WatermarkingConfig())
+    with pytest.raises(StrategyUnsuitable, match="put it last, or name unbiased"):
+        write(toy, watermarking_config=both, do_sample=True, temperature=0.7, max_new_tokens=2)
 
 
 def test_a_pipeline_is_marked_by_its_own_sampling(
