@@ -115,13 +115,14 @@ def _measured(arguments: argparse.Namespace) -> Result:
     options, beacon = asked_options(arguments, GenerationOptions), asked_options(arguments, BeaconOptions)
     texts = asked_options(arguments, PlanOptions).texts
     deltas = [MarkingOptions.of_command({"delta": given}).delta for given in arguments.deltas]
-    named = arguments.profile or _profile_at_hand(arguments.model, arguments.proxy)
-    profile = get_profile(named)
-    check_beacon(profile)
+    if arguments.profile:
+        check_beacon(get_profile(arguments.profile))
     given = read_prompts(arguments.prompt_file) if arguments.prompt_file else None
     if arguments.html:
         _check_page(Path(arguments.html))
     check_decoder()
+    named = arguments.profile or _profile_at_hand(arguments.model, arguments.proxy)
+    profile = get_profile(named)
     if options.seed is None:
         options = options.model_copy(update={"seed": secrets.randbelow(1 << 31)})
     with needs_transformers():
