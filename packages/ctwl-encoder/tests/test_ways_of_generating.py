@@ -242,6 +242,15 @@ def test_outside_of_generate_the_strategy_has_to_be_named(config: CTWLWatermarki
         config.construct_processor(257, "cpu")
 
 
+@pytest.mark.parametrize(("device", "decoding"), [("cpu", "greedy"), ("cuda", "any")])
+def test_on_a_gpu_delta_marks_where_the_logits_are(
+    config: CTWLWatermarkingConfig, chosen: list[tuple[str, str]], device: str, decoding: str
+) -> None:
+    generation_config = GenerationConfig(watermarking_config=config)  # the variable that the config looks for
+    generation_config.watermarking_config.construct_processor(257, device)
+    assert chosen == [("delta", decoding)]
+
+
 @pytest.mark.parametrize("kind", ["config", "processor", "in turn"])
 def test_continuous_batching_is_refused(toy: Encoder, config: CTWLWatermarkingConfig, kind: str) -> None:
     """It would drop the mark with a line in a log."""
