@@ -9,6 +9,7 @@ from transformers import (
     BartConfig,
     BartForConditionalGeneration,
     GenerationConfig,
+    LlamaConfig,
     LlamaForCausalLM,
     LogitsProcessorList,
     WatermarkingConfig,
@@ -18,8 +19,9 @@ from transformers import (
 from ctwl_decoder import Decoder
 from ctwl_encoder import CTWLLogitsProcessor, CTWLWatermarkingConfig, Encoder, Strategy
 from ctwl_encoder.core.payload import Payload
-from ctwl_encoder.errors import SamplingUnknown, ShortText, StrategyUnsuitable
+from ctwl_encoder.errors import SamplingUnknown, ShortText, StrategyUnsuitable, TokenizerUnsupported
 from ctwl_encoder.integrations.transformers import ProcessorConfig, WatermarksInTurn, sampling
+from ctwl_encoder.models import load_tokenizer
 from ctwl_encoder.options import GenerationOptions
 from ctwl_protocol import Beacon
 
@@ -140,6 +142,19 @@ def test_drafts_are_marked_by_the_model_that_they_are_for(
     text = write(toy, watermarking_config=config, assistant_model=toy.model, **SAMPLED, **LENGTH)
     assert chosen == [("unbiased", "any")]
     assert toy_decoder.decode(text).code == CODE
+
+
+def test_drafts_by_another_tokenizer_are_refused(toy: Encoder, config: CTWLWatermarkingConfig) -> None:
+    """transformers runs the processors of the model on the assistant's logits, whose tokens are others."""
+    tokenizer = load_tokenizer("smollm2")
+    end = tokenizer.eos_token_id
+    shape = {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1}
+    other = LlamaForCausalLM(LlamaConfig(vocab_size=len(tokenizer), eos_token_id=end, pad_token_id=end, **shape))
+    with pytest.raises(TokenizerUnsupported, match="another model's"):
+        write(
+            toy, watermarking_config=config, assistant_model=other, tokenizer=toy.tokenizer,
+            assistant_tokenizer=tokenizer, **SAMPLED, max_new_tokens=12,
+        )  # fmt: skip
 
 
 def test_a_text_after_embeddings_is_marked(toy: Encoder, toy_decoder: Decoder, config: CTWLWatermarkingConfig) -> None:
