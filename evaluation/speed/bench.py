@@ -83,9 +83,7 @@ def encode(encoder: Encoder, exact: Encoder, batch: int, tokens: int, runs: int)
     }  # fmt: skip
 
     def marked(by: Encoder, strategy: str) -> None:
-        config = CTWLWatermarkingConfig(codes=list(range(batch)), strategy=strategy, decoding="sampled").attach(
-            by.bridge
-        )
+        config = CTWLWatermarkingConfig(codes=list(range(batch)), strategy=strategy).attach(by.bridge)
         encoder.model.generate(**inputs, **common, watermarking_config=config)
 
     jobs: dict[str, Callable[[], object]] = {

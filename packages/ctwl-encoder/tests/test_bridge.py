@@ -77,7 +77,7 @@ def test_sentencepiece_with_byte_fallback_in_every_script(
 
 def test_the_text_that_is_handed_out_is_the_text_that_was_marked(mistral: Any, offline_proxy: Proxy) -> None:
     bridge = Bridge(mistral, offline_proxy)
-    processor = CTWLLogitsProcessor(bridge, [Payload((9,))])
+    processor = CTWLLogitsProcessor(bridge, [Payload((9,))], strategy="unbiased")
     ids = np.array(mistral(TEXT.rstrip(), add_special_tokens=False)["input_ids"])
     prompt = np.array([[1]])
     for length in range(len(ids)):

@@ -174,7 +174,8 @@ def hit_rate(proxy: Proxy, text: str, code: int) -> float:
 
 
 def processor(encoder: Encoder, *codes: int, **options: object) -> CTWLLogitsProcessor:
-    return CTWLLogitsProcessor(encoder.bridge, [Payload((code,)) for code in codes], **options)  # type: ignore[arg-type]
+    payloads = [Payload((code,)) for code in codes]
+    return CTWLLogitsProcessor(encoder.bridge, payloads, **{"strategy": "unbiased", **options})  # type: ignore[arg-type]
 
 
 WORDS = (
@@ -404,10 +405,12 @@ def test_another_models_tokenizer_is_refused_before_it_writes(toy: Encoder) -> N
     config = CTWLWatermarkingConfig(codes=[1], profile="org.ctwl.toy.1").attach(toy.bridge)
     for given in (config, ProcessorConfig(processor(toy, 1))):
         with pytest.raises(TokenizerUnsupported, match="another model's"):
-            small.generate(torch.tensor([[1, 2]]), watermarking_config=given, max_new_tokens=2)
+            small.generate(torch.tensor([[1, 2]]), watermarking_config=given, do_sample=True, max_new_tokens=2)
     with pytest.raises(TokenizerUnsupported, match="another model's"):
         plain = processor(toy, 1)
-        small.generate(torch.tensor([[1, 2]]), logits_processor=LogitsProcessorList([plain]), max_new_tokens=2)
+        small.generate(
+            torch.tensor([[1, 2]]), logits_processor=LogitsProcessorList([plain]), do_sample=True, max_new_tokens=2
+        )
     Encoder(LlamaForCausalLM(LlamaConfig(vocab_size=320, **shape)), toy.tokenizer, toy.proxy)
 
 

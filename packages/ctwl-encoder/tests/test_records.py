@@ -18,7 +18,7 @@ from ctwl_encoder.command import main
 from ctwl_encoder.core.expected_evidence import needed_tokens
 from ctwl_encoder.core.payload import Payload, Seeds
 from ctwl_encoder.encoder import Generation
-from ctwl_encoder.errors import ConfigMalformed, OptionOutOfRange
+from ctwl_encoder.errors import ConfigMalformed, OptionOutOfRange, ShortText
 from ctwl_encoder.options import OFFLINE_PROFILE, Strategy
 from ctwl_protocol import Beacon, get_profile, hashing
 from ctwl_protocol.errors import FieldOutOfRange, LayoutUnknown
@@ -106,7 +106,7 @@ def test_a_decoder_that_does_not_know_a_layout_reads_its_beacon_and_says_so(
 def test_a_config_keeps_its_records_in_json(tmp_path: Path) -> None:
     record = Record.of("tagged", provider=1, version=2, nonce=3, tag=4)
     config = CTWLWatermarkingConfig(records=[record.document().model_dump()])
-    assert config.needed_tokens() > CTWLWatermarkingConfig().needed_tokens() + 50
+    assert config.needed_tokens(1.0) > CTWLWatermarkingConfig().needed_tokens(1.0) + 50
     config.to_json_file(tmp_path / "config.json")
     again = CTWLWatermarkingConfig.from_json_file(tmp_path / "config.json")
     assert again.records == [record.document()]
@@ -127,6 +127,18 @@ def test_a_config_keeps_its_records_in_json(tmp_path: Path) -> None:
 def test_records_that_are_none_are_refused(records: list[object], error: type[Exception]) -> None:
     with pytest.raises(error):
         CTWLWatermarkingConfig(records=records)  # type: ignore[arg-type]
+
+
+def test_a_text_that_is_too_short_for_its_user_is_warned_of_for_its_sampling(toy: Encoder) -> None:
+    """A beacon alone would be found in so many tokens; the user's two codes would not."""
+
+    def sealed(beacon: Beacon) -> Record:
+        return KEYS.attributed(toy.proxy.profile, beacon, USER)
+
+    with pytest.warns(ShortText, match="max_new_tokens is 3; a reader needs about 220 tokens .* temperature 1"):
+        toy.generate("The harvest", 1, 2, record=sealed, max_new_tokens=3)
+    with pytest.warns(ShortText, match=r"a reader needs about 434 tokens .* gumbel at temperature 0\.7"):
+        toy.generate("The harvest", 1, 2, record=sealed, max_new_tokens=3, temperature=0.7)
 
 
 def test_an_authenticator_needs_its_key(toy: Encoder) -> None:

@@ -180,7 +180,9 @@ class Encoder:
 
         records = carried(prompts, asked.seed)
         codes = max(each.layout.codes for each in records)
-        warn_of_short_text(self.proxy.profile, asked.chosen_strategy, codes, asked.max_new_tokens)
+        warn_of_short_text(
+            self.proxy.profile, asked.chosen_strategy, codes, asked.max_new_tokens, temperature=asked.drawn_at
+        )
         written = write(prompts, records, asked.seed)
         for again in range(1, asked.tries):
             faint = [i for i, each in enumerate(written) if not each.readable]

@@ -18,6 +18,7 @@ __all__ = [
     "ModelUnsuitable",
     "NotLeftToClients",
     "OptionOutOfRange",
+    "SamplingUnknown",
     "ShortText",
     "StrategyUnsuitable",
     "TokenizerUnsupported",
@@ -84,3 +85,9 @@ class StrategyUnsuitable(EncoderError):
     """A strategy that cannot work with the profile or the way of decoding."""
 
     code = "strategy-unsuitable"
+
+
+class SamplingUnknown(StrategyUnsuitable):
+    """No strategy is named, and it is not known how tokens are chosen, from which one would follow."""
+
+    code = "sampling-unknown"

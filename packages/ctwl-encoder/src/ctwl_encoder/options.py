@@ -149,7 +149,7 @@ class BeaconOptions(Options):
 class RecordOptions(BeaconOptions):
     """What the command writes: a beacon, or a record that begins with it."""
 
-    user: int | None = Field(None, description="seal a user's number, 0 to 2^32 - 1; needs --keys")
+    user: int | None = Field(None, description="seal a user's number, 0 to 2^32 - 1; needs --keys, and long texts")
     keys: str | None = Field(None, description="the provider's keys, see --new-keys")
     epoch: int = Field(0, description="key epoch of the sealed user")
     authenticated: bool = Field(False, description="with --user: add a code that only --keys can test")
@@ -247,7 +247,12 @@ class GenerationOptions(MarkingOptions):
     @property
     def chosen_strategy(self) -> Strategy:
         """The strategy, where none is named the one for the way of sampling."""
-        return strategy_for(self.strategy, self.temperature if self.num_beams == 1 else 0)
+        return strategy_for(self.strategy, self.drawn_at)
+
+    @property
+    def drawn_at(self) -> float:
+        """The temperature of sampling; 0 for greedy decoding and beam search."""
+        return self.temperature if self.num_beams == 1 else 0
 
     @property
     def decoding(self) -> Decoding:

@@ -13,15 +13,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ctwl_protocol import get_profile, published_names
-from ctwl_protocol.command import closed_output_is_fine, command_parser, run_command
+from ctwl_protocol.command import closed_output_is_fine, command_parser, note, run_command
 from ctwl_protocol.environment import PROFILE, PROXY, REGISTRY
-from ctwl_protocol.errors import FileUnwritable
+from ctwl_protocol.errors import FileUnwritable, ProxyNotFound
 from ctwl_protocol.files import write_atomically
+from ctwl_protocol.proxy.files import find_files
 
 from ..arguments import add_options, asked_options, check_version
 from ..errors import needs_transformers
 from ..options import (
     OFFLINE_MODEL,
+    OFFLINE_PROFILE,
     BeaconOptions,
     GenerationOptions,
     MarkingOptions,
@@ -30,7 +32,7 @@ from ..options import (
     default_profile,
 )
 from .markings import markings
-from .prompts import OPENINGS, REQUESTS, as_chat, has_chat_template, read_prompts
+from .prompts import GROUP, OPENINGS, REQUESTS, as_chat, has_chat_template, read_prompts
 from .reading import Reader, check_decoder
 from .rule import RULE
 
@@ -69,7 +71,8 @@ def _parser() -> argparse.ArgumentParser:
         "--profile",
         default=PROFILE.value(),
         help=f"a published profile or a profile file; published: {', '.join(published_names())} "
-        f"(default: ${PROFILE.name}, else the standard one, and for {OFFLINE_MODEL} its own)",
+        f"(default: ${PROFILE.name}, else the standard one; for {OFFLINE_MODEL}, and where the standard one's proxy LM "
+        f"is not to be had, {OFFLINE_PROFILE})",
     )
     parser.add_argument(
         "--proxy", metavar="PATH", help="folder with the proxy LM's files (default: cache, then source)"
@@ -112,13 +115,14 @@ def _measured(arguments: argparse.Namespace) -> Result:
     options, beacon = asked_options(arguments, GenerationOptions), asked_options(arguments, BeaconOptions)
     texts = asked_options(arguments, PlanOptions).texts
     deltas = [MarkingOptions.of_command({"delta": given}).delta for given in arguments.deltas]
-    named = arguments.profile or default_profile(arguments.model)
-    profile = get_profile(named)
-    check_beacon(profile)
+    if arguments.profile:
+        check_beacon(get_profile(arguments.profile))
     given = read_prompts(arguments.prompt_file) if arguments.prompt_file else None
     if arguments.html:
         _check_page(Path(arguments.html))
     check_decoder()
+    named = arguments.profile or _profile_at_hand(arguments.model, arguments.proxy)
+    profile = get_profile(named)
     if options.seed is None:
         options = options.model_copy(update={"seed": secrets.randbelow(1 << 31)})
     with needs_transformers():
@@ -129,7 +133,6 @@ def _measured(arguments: argparse.Namespace) -> Result:
         from ..encoder import Encoder
         from .measurement import measure
         from .result import Settings
-        from .writing import GROUP
 
     logging.set_verbosity_error()
     logging.disable_progress_bar()
@@ -149,12 +152,35 @@ def _measured(arguments: argparse.Namespace) -> Result:
             sampling={name: getattr(options, name) for name in _SAMPLING},
             texts=GROUP * -(-texts // GROUP),
             seed=options.seed or 0,
+            proxy_path=arguments.proxy,
+            device=arguments.device,
         )
         asked = as_chat(encoder.tokenizer, prompts) if chat else prompts
         groups = [asked[i % len(asked)] for i in range(settings.texts // GROUP)]
         device = str(encoder.model.device)
         reader = Reader(open_proxy(profile, path=arguments.proxy, device=device))
         return measure(encoder, reader, groups, markings(options.temperature, deltas), options, settings, progress)
+
+
+def _profile_at_hand(model: str, proxy_path: str | None) -> str:
+    """The default profile for a model, or the offline one where only its proxy LM is at hand.
+
+    A measurement may take either, since what is pasted names it.
+    """
+    default = default_profile(model)
+    if proxy_path is None and default != OFFLINE_PROFILE and not _is_at_hand(default) and _is_at_hand(OFFLINE_PROFILE):
+        note(f"ctwl-encode plan: {default} has no proxy LM on this machine; measured for {OFFLINE_PROFILE}")
+        return OFFLINE_PROFILE
+    return default
+
+
+def _is_at_hand(profile: str) -> bool:
+    """Whether the files of a profile's proxy LM are found, on this machine or at their source."""
+    try:
+        find_files(get_profile(profile))
+    except ProxyNotFound:
+        return False
+    return True
 
 
 def _check_page(page: Path) -> None:

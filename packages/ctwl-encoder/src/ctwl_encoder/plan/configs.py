@@ -7,15 +7,10 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from ctwl_protocol.profile import STANDARD
-
-from ..options import OFFLINE_MODEL, Decoding, GenerationOptions, default_profile
+from ..options import OFFLINE_MODEL, GenerationOptions, Options, ProxyOptions, default_profile
 from .result import Result
 
 __all__ = ["configs"]
-
-_THEIR_DEFAULTS = {"min_new_tokens": 0, "num_beams": 1, "repetition_penalty": 1.0}
-"""What need not be said to transformers."""
 
 
 def configs(result: Result) -> dict[str, str]:
@@ -23,12 +18,17 @@ def configs(result: Result) -> dict[str, str]:
     settings, marking = result.settings, dict(result.taken.marking.options)
     options = GenerationOptions(**dict(settings.sampling) | marking)
     beacon = {"provider": settings.provider, "version": settings.version}
-    profile = {} if settings.profile == STANDARD else {"profile": settings.profile}
+    read_by = _changed(ProxyOptions(profile=settings.profile, proxy_path=settings.proxy_path, device=settings.device))
     return {
         "ctwl-encode": _command(result, options, beacon | marking),
-        "transformers": _transformers(settings.model, options, beacon | marking | profile),
-        "vLLM": _vllm(settings.model, beacon | marking | profile),
+        "transformers": _transformers(settings.model, options, beacon | marking | read_by),
+        "vLLM": _vllm(settings.model, options, beacon | marking | read_by),
     }
+
+
+def _changed(options: Options) -> dict[str, Any]:
+    """The options that are not the defaults."""
+    return {name: value for name, value in options if value != type(options).model_fields[name].default}
 
 
 def _command(result: Result, options: GenerationOptions, marking: Mapping[str, Any]) -> str:
@@ -36,8 +36,9 @@ def _command(result: Result, options: GenerationOptions, marking: Mapping[str, A
     asked: dict[str, Any] = {"model": settings.model}
     if settings.profile != default_profile(settings.model):
         asked["profile"] = settings.profile
-    sampling = {name: getattr(options, name) for name in settings.sampling if name != "seed"}
-    asked |= {name: value for name, value in sampling.items() if value != type(options).model_fields[name].default}
+    asked |= {name: value for name, value in (("proxy", settings.proxy_path),) if value}
+    asked |= _changed(ProxyOptions(device=settings.device))
+    asked |= {name: value for name, value in _changed(options).items() if name in settings.sampling and name != "seed"}
     words = ["ctwl-encode"]
     for name, value in {**asked, **marking}.items():
         words += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
@@ -45,18 +46,11 @@ def _command(result: Result, options: GenerationOptions, marking: Mapping[str, A
 
 
 def _transformers(model: str, options: GenerationOptions, marking: Mapping[str, Any]) -> str:
-    named: dict[str, Any] = {**marking, "tokenizer": model}
-    if not options.chosen_strategy.keeps_distribution:
-        named["decoding"] = str(options.decoding)
-    chosen = {
-        name: value for name, value in options.for_transformers().items() if _THEIR_DEFAULTS.get(name, ...) != value
-    }
-    if options.decoding is not Decoding.SAMPLED:
-        chosen["do_sample"] = False
+    # All settings are named: a model's own generation config would else have its say.
     return (
         "from ctwl_encoder import CTWLWatermarkingConfig\n\n"
-        f"config = CTWLWatermarkingConfig({_arguments(named)})\n"
-        f"model.generate(**inputs, {_arguments(chosen)}, watermarking_config=config)"
+        f"config = CTWLWatermarkingConfig({_arguments({**marking, 'tokenizer': model})})\n"
+        f"model.generate(**inputs, {_arguments(options.for_transformers())}, watermarking_config=config)"
     )
 
 
@@ -64,6 +58,10 @@ def _arguments(named: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}={value!r}" for name, value in named.items())
 
 
-def _vllm(model: str, marking: Mapping[str, Any]) -> str:
+def _vllm(model: str, options: GenerationOptions, marking: Mapping[str, Any]) -> str:
+    """The server; the sampling is that of requests that name none, the length is left to them."""
+    sampling = {"temperature": options.temperature, "top_p": options.top_p, "top_k": 0}
+    sampling |= {"repetition_penalty": options.repetition_penalty}
     served = "MODEL" if model.lower() == OFFLINE_MODEL else model  # the wheel's name, which vLLM does not know
-    return shlex.join(["vllm", "serve", served, "--additional-config", json.dumps({"ctwl": dict(marking)})])
+    told = {"--additional-config": {"ctwl": dict(marking)}, "--override-generation-config": sampling}
+    return shlex.join(["vllm", "serve", served, *(word for name in told for word in (name, json.dumps(told[name])))])

@@ -16,11 +16,12 @@ from ctwl_protocol.records.beacon import NONCE_COUNT
 from ..encoder import Encoder
 from ..options import Decoding, GenerationOptions, strategy_for
 from .markings import PLAIN, Marking
+from .prompts import GROUP
 from .reading import Reader
 from .result import Effect, Recommendation, Result, Row, Settings
 from .rule import agreement, choose
 from .statistics import estimate, needed, resampled, share, shared_runs
-from .writing import GROUP, Text, Writer
+from .writing import Text, Writer
 
 __all__ = ["Progress", "measure"]
 

@@ -10,9 +10,13 @@ from ctwl_protocol.files import read_bounded
 from ..errors import OptionOutOfRange
 from ..options import check_prompts
 
-__all__ = ["OPENINGS", "REQUESTS", "as_chat", "has_chat_template", "read_prompts"]
+__all__ = ["GROUP", "OPENINGS", "REQUESTS", "as_chat", "has_chat_template", "read_prompts"]
 
 _MAX_FILE = 1 << 22
+
+GROUP = 4
+"""Texts of one prompt that are compared with each other. The first two share a nonce and the last two another one, so
+that texts with the same nonce and with different ones are both seen."""
 
 REQUESTS = (
     "Explain how a bicycle stays upright, so that a child of twelve can follow.",

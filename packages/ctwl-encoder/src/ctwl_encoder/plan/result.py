@@ -27,6 +27,8 @@ class Settings:
         sampling: temperature, top_p and the like, as :class:`ctwl_encoder.options.GenerationOptions` names them.
         texts: of each marking.
         seed: of the whole measurement.
+        proxy_path: the folder with the proxy LM's files; None where none was named.
+        device: as it was named.
     """
 
     model: str
@@ -38,6 +40,8 @@ class Settings:
     sampling: Mapping[str, Any]
     texts: int
     seed: int
+    proxy_path: str | None = None
+    device: str = "auto"
 
 
 @dataclass(frozen=True)

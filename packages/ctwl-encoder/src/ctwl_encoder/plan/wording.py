@@ -7,6 +7,7 @@ import math
 from ctwl_protocol.numbers import NUMBERS
 
 from ..options import MOST_TEXTS
+from .prompts import GROUP
 from .result import Effect, Result, Row, Settings
 from .rule import RULE
 from .statistics import RESAMPLES, Estimate, Needed, Share
@@ -33,6 +34,10 @@ LEGEND = (
 
 _SURE = 0.95
 """From this share of resamples on, a choice is called sure. Chosen by hand, as the level of the intervals."""
+
+_ENOUGH_PROMPTS = 8
+"""With fewer prompts no choice is called sure: drawn anew, so few hardly differ. Chosen by hand, as many as come with
+the command."""
 
 
 def setting(settings: Settings) -> str:
@@ -130,7 +135,12 @@ def _how_sure(result: Result) -> str:
         more = min(4 * result.settings.texts, MOST_TEXTS)
         advice = f": measure more texts (--texts {more})" if more > result.settings.texts else ""
         return f"{told}. That is a close call{advice}."
-    return f"{told}. It is sure for prompts like th{'ese' if count > 1 else 'is one'}, and says nothing of others."
+    if count < _ENOUGH_PROMPTS:
+        texts = f"--texts {GROUP * _ENOUGH_PROMPTS}"
+        advice = texts if result.settings.texts < GROUP * _ENOUGH_PROMPTS else "--prompt-file"
+        few = f"{count} prompts are" if count > 1 else "one prompt is"
+        return f"{told}. But {few} too few to be sure: give {_ENOUGH_PROMPTS} or more ({advice})."
+    return f"{told}. It is sure for prompts like these, and says nothing of others."
 
 
 def _effect(row: Row) -> Effect:

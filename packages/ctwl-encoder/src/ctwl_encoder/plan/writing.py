@@ -18,13 +18,10 @@ from ..encoder import Encoder
 from ..integrations.transformers import CTWLLogitsProcessor
 from ..options import Decoding, GenerationOptions
 from .markings import PLAIN, Marking
+from .prompts import GROUP
 from .recorder import Recorder
 
-__all__ = ["GROUP", "Text", "Writer", "Written"]
-
-GROUP = 4
-"""Texts of one prompt that are compared with each other. The first two share a nonce and the last two another one, so
-that texts with the same nonce and with different ones are both seen."""
+__all__ = ["Text", "Writer", "Written"]
 
 _ROWS = 32
 """Texts that are written together, at most. Chosen by hand: a batch that most machines hold."""

@@ -55,8 +55,8 @@ class Traits:
             over permutations the distribution stays the same. Such a strategy needs sampling, acts after temperature,
             top-p and the like, and asks no proxy. None for a strategy that adds to the logits of the members of ``V``:
             it works with any way of decoding, and asks the proxy for ``V``.
-        bits_per_token: evidence to count on for a token of news-like text, before the correction for the code space.
-            From 0.4 follow 94 tokens for one code, enough for nine texts in ten by ``unbiased``
+        bits_per_token: evidence to count on for a token of news-like text at temperature 1, before the correction for
+            the code space. From 0.4 follow 94 tokens for one code, enough for nine texts in ten by ``unbiased``
             (evaluation/reading/recovery.py has 100 tokens).
         ranks: whether a token's rank says more to the reader than its membership.
         sigma: the only share of ``V`` that suits the strategy; None for any.

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 import torch
 from pydantic import Field, ValidationError, model_validator
-from transformers import WatermarkingConfig
+from transformers import LogitsProcessor, WatermarkingConfig
 from transformers.generation import BaseWatermarkingConfig
 
 from ctwl_protocol import Beacon, Profile, get_profile
@@ -20,13 +20,14 @@ from ctwl_protocol.profile import describe_error
 from ctwl_protocol.records.record import Record, RecordDocument
 from ctwl_protocol.records.sealing import ProviderKeys
 
-from ...core.expected_evidence import READERS_LEVEL, needed_tokens
+from ...core.expected_evidence import READERS_LEVEL, needed_tokens, warn_of_short_text
 from ...core.payload import Payload
-from ...core.strategies import Decoding, Strategy, check_sigma
+from ...core.strategies import Decoding, check_sigma
 from ...errors import ConfigMalformed, EncoderError, OptionOutOfRange
 from ...models import open_bridge
-from ...options import BeaconOptions, MarkingOptions, ProxyOptions, check_beacon
-from .processor import SAVED, CTWLLogitsProcessor
+from ...options import BeaconOptions, MarkingOptions, ProxyOptions, check_beacon, strategy_for
+from .processor import SAVED, CTWLLogitsProcessor, Unmarked
+from .sampling import Sampling, refuse_continuous_batching, sampling_of_the_call, strategy_of
 
 __all__ = ["CTWLWatermarkingConfig"]
 
@@ -39,9 +40,8 @@ class CTWLWatermarkingConfig(BeaconOptions, MarkingOptions, ProxyOptions, BaseWa
     At its first use a config loads the tokenizer and the profile's proxy that it names. Where they are loaded already,
     use :meth:`attach`.
 
-    ``generate`` does not tell a config how it chooses tokens, and it is greedy unless it is given ``do_sample=True``:
-    see :class:`CTWLLogitsProcessor` for the mistakes that go unnoticed. :meth:`ctwl_encoder.Encoder.generate` is told,
-    and refuses what does not fit.
+    Each call of ``generate`` is marked as suits its sampling, see :mod:`.sampling`; it is greedy unless it is given
+    ``do_sample=True``. What cannot be marked is refused.
 
     Attributes:
         nonce: None draws one for each text; under ``delta``, which may be used with beams that change places,
@@ -49,8 +49,7 @@ class CTWLWatermarkingConfig(BeaconOptions, MarkingOptions, ProxyOptions, BaseWa
         records: instead of provider, version and nonce, one record for each prompt, as
             :meth:`ctwl_protocol.records.record.Record.document` gives.
         codes: instead of records, one code for each prompt.
-        decoding: ``sampled`` (with ``do_sample=True``, no beams) and ``greedy`` let ``delta`` ask the proxy only where
-            its answer can matter, which is quicker and changes nothing else; ``any`` always asks it.
+        strategy: None for the one that suits the sampling of each call, see :func:`ctwl_encoder.options.strategy_for`.
         tokenizer: the model's tokenizer: a folder, or a name on the hub. A loaded one goes to :meth:`attach`.
 
     The other fields are those of :mod:`ctwl_encoder.options`.
@@ -58,8 +57,6 @@ class CTWLWatermarkingConfig(BeaconOptions, MarkingOptions, ProxyOptions, BaseWa
 
     failure: ClassVar[type[EncoderError]] = ConfigMalformed
 
-    strategy: Strategy = Field(Strategy.UNBIASED, strict=False)
-    decoding: Decoding = Field(Decoding.ANY, strict=False)
     records: list[RecordDocument] | None = Field(None, strict=False)
     codes: list[int] | None = None
     tokenizer: str | None = None
@@ -93,7 +90,8 @@ class CTWLWatermarkingConfig(BeaconOptions, MarkingOptions, ProxyOptions, BaseWa
         if sum(given is not None for given in (self.nonce, self.records, self.codes)) > 1:
             raise OptionOutOfRange("codes and records have their own nonces: give one of nonce, records and codes")
         profile = self._profile_used()
-        check_sigma(self.strategy, profile)
+        if self.strategy is not None:
+            check_sigma(self.strategy, profile)
         if self.codes is not None:
             if not self.codes or not all(0 <= code < profile.codes for code in self.codes):
                 raise OptionOutOfRange(f"codes are integers from 0 to {profile.codes - 1}, one for each prompt")
@@ -123,10 +121,22 @@ class CTWLWatermarkingConfig(BeaconOptions, MarkingOptions, ProxyOptions, BaseWa
             return [Payload((Beacon(self.provider, self.version, self.nonce).code,))]
         return None
 
-    def needed_tokens(self, alpha: float = READERS_LEVEL) -> int:
-        """Tokens of news-like text that a reader needs to find the whole record at level ``alpha``."""
-        codes = max((record.layout.codes for record in self._records()), default=1)
-        return needed_tokens(self._profile_used(), self.strategy, codes, alpha)
+    def needed_tokens(self, temperature: float, alpha: float = READERS_LEVEL) -> int:
+        """Tokens of news-like text that a reader needs to find the whole record; see :func:`.needed_tokens`.
+
+        Args:
+            temperature: of sampling; 0 for greedy decoding and beam search.
+            alpha: the reader's level.
+
+        Raises:
+            StrategyUnsuitable: the strategy needs sampling.
+        """
+        strategy = strategy_for(self.strategy, temperature)
+        return needed_tokens(self._profile_used(), strategy, self._codes(), alpha, temperature=temperature)
+
+    def _codes(self) -> int:
+        """The codes of the longest record."""
+        return max((record.layout.codes for record in self._records()), default=1)
 
     def attach(self, bridge: Bridge, keys: ProviderKeys | None = None) -> Self:
         """A copy of this config with a bridge that is loaded already, so that nothing is loaded by name.
@@ -146,23 +156,44 @@ class CTWLWatermarkingConfig(BeaconOptions, MarkingOptions, ProxyOptions, BaseWa
         other.validate()
         return other
 
-    def construct_processor(self, vocab_size: int, device: torch.device | str) -> CTWLLogitsProcessor:  # noqa: ARG002
-        """A processor for one call of ``generate``, which runs it behind all others.
+    def construct_processor(self, vocab_size: int, device: torch.device | str | None) -> LogitsProcessor:  # noqa: ARG002
+        """A processor for the call of ``generate`` that is running, which runs it behind all others.
+
+        Warns:
+            ShortText: the longest text that the call allows is too short for a reader to be sure of the record.
 
         Raises:
+            SamplingUnknown: no strategy is named, and the caller does not say how it chooses tokens.
+            StrategyUnsuitable: the strategy does not suit the call, or nothing marks what it does.
             TokenizerUnsupported: no tokenizer was named, or see :class:`ctwl_protocol.bridge.Bridge`.
             OptionOutOfRange: see :meth:`payloads`.
             CTWLError: see :func:`ctwl_protocol.proxy.open_proxy`.
         """
+        refuse_continuous_batching(device)
+        sampling = sampling_of_the_call()
+        strategy = strategy_of(self.strategy, sampling)
+        if sampling is not None and sampling.is_draft:
+            return Unmarked()
+        bridge = self.open_bridge()
+        if sampling is not None and sampling.longest is not None:
+            (option, most), drawn_at = sampling.longest, sampling.temperature
+            warn_of_short_text(self._profile_used(), strategy, self._codes(), most, temperature=drawn_at, option=option)
         return CTWLLogitsProcessor(
-            self.open_bridge(),
+            bridge,
             self.payloads() or (lambda: Payload((Beacon.fresh(self.provider, self.version).code,))),
-            strategy=self.strategy,
-            delta=self.delta,
-            skip_repeats=self.skip_repeats,
-            fresh=self.fresh,
-            decoding=self.decoding,
+            strategy=strategy,
+            decoding=self._decoding(sampling, device),
+            **self.of_text,
         )
+
+    def _decoding(self, sampling: Sampling | None, device: torch.device | str | None) -> Decoding:
+        """What ``delta`` may count on: where the logits are on a GPU, it marks them there, and asks the proxy always.
+
+        So it does where another watermark runs behind this one, which chooses among what is left.
+        """
+        alone = sampling is not None and sampling.watermark is self
+        on_host = device is not None and torch.device(device).type == "cpu"
+        return sampling.decoding if sampling is not None and alone and on_host else Decoding.ANY
 
     def open_bridge(self) -> Bridge:
         """The bridge that was attached, or one between the tokenizer and the profile that are named."""

@@ -8,7 +8,10 @@ import torch
 from transformers import LogitsProcessor
 from transformers.generation import BaseWatermarkingConfig
 
-from .processor import not_saved
+from ...core.strategies import Strategy
+from ...errors import StrategyUnsuitable
+from .processor import CTWLLogitsProcessor, not_saved
+from .sampling import refuse_continuous_batching
 
 __all__ = ["WatermarksInTurn"]
 
@@ -31,9 +34,21 @@ class WatermarksInTurn(BaseWatermarkingConfig):  # type: ignore[misc]  # transfo
         for config in self.configs:
             config.validate()
 
-    def construct_processor(self, vocab_size: int, device: torch.device | str) -> LogitsProcessor:
-        """A processor for one call of ``generate``, which runs each config's new processor."""
-        return _InTurn([config.construct_processor(vocab_size, device) for config in self.configs])
+    def construct_processor(self, vocab_size: int, device: torch.device | str | None) -> LogitsProcessor:
+        """A processor for one call of ``generate``, which runs each config's new processor.
+
+        Raises:
+            StrategyUnsuitable: one of ours by ``gumbel`` is not the last.
+            CTWLError: see :meth:`CTWLWatermarkingConfig.construct_processor`.
+        """
+        refuse_continuous_batching(device)
+        processors = [config.construct_processor(vocab_size, device) for config in self.configs]
+        for each in processors[:-1]:
+            if isinstance(each, CTWLLogitsProcessor) and each.marker.strategy is Strategy.GUMBEL:
+                raise StrategyUnsuitable(
+                    "gumbel leaves a single token, so no watermark can run behind it: put it last, or name unbiased"
+                )
+        return _InTurn(processors)
 
     def to_dict(self) -> dict[str, Any]:
         """See :func:`.processor.not_saved`; each config by itself can be saved."""

@@ -23,8 +23,9 @@ from ...core.strategies import Decoding, Strategy
 from ...core.text_state import TextState
 from ...errors import ModelFailed, OptionOutOfRange, StrategyUnsuitable
 from ...options import MarkingOptions
+from .sampling import refuse_continuous_batching, sampling_of_the_call
 
-__all__ = ["SAVED", "CTWLLogitsProcessor", "ProcessorConfig", "not_saved"]
+__all__ = ["SAVED", "CTWLLogitsProcessor", "ProcessorConfig", "Unmarked", "not_saved"]
 
 SAVED = "CTWL: import ctwl_encoder.integrations.transformers before you load this"
 """A field of all configs of ours, which transformers saves with a model. Without this package it cannot load them, and
@@ -39,6 +40,7 @@ def not_saved(what: str) -> dict[str, Any]:
 class _Options(MarkingOptions):
     """What a processor is told, beside what it writes."""
 
+    strategy: Strategy = Field(strict=False)
     decoding: Decoding = Field(Decoding.ANY, strict=False)
 
 
@@ -50,10 +52,10 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
     ``watermarking_config=ProcessorConfig(processor)`` it runs behind all others, as ``unbiased`` and ``gumbel`` must.
     It reads only the ids that were generated, so beams may reorder and rows may end early.
 
-    The processor is not told how ``generate`` chooses tokens, so these mistakes go unnoticed and weaken the mark:
-    ``unbiased``, ``gumbel`` or ``decoding="sampled"`` with greedy decoding or beams; ``decoding="greedy"`` with
-    anything else; ``decoding`` other than ``any`` where another processor runs behind this one; a processor used for a
-    second call with the same prompts (its texts then carry the nonces of the first).
+    At the first step it looks how ``generate`` chooses tokens, and refuses a strategy or ``decoding`` that does not
+    suit. In a loop of your own it cannot see this. Two mistakes go unnoticed: ``decoding`` other than ``any`` where
+    another processor runs behind this one, and a processor that is used for a second call with the same prompts (its
+    texts then carry the nonces of the first).
 
     Attributes:
         marker: what does the marking.
@@ -67,6 +69,7 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
         bridge: Bridge,
         payloads: Sequence[Payload] | Callable[[], Payload],
         *,
+        strategy: Strategy | str,
         decoding: Decoding | str = Decoding.ANY,
         **marking: Any,
     ) -> None:
@@ -77,16 +80,16 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
             payloads: one for each prompt, which its rows (beams, several sequences) share; or a function that draws
                 one. It is called for each row under ``unbiased`` and ``gumbel``, and for each distinct prompt under
                 ``delta``, because beams of a prompt change places.
+            strategy: how the texts are marked.
             decoding: see :class:`ctwl_encoder.core.strategies.Decoding`.
-            marking: the fields of :class:`ctwl_encoder.options.MarkingOptions`; ``strategy`` is ``unbiased`` where it
-                is not named.
+            marking: the other fields of :class:`ctwl_encoder.options.MarkingOptions`.
 
         Raises:
             OptionOutOfRange: an option outside its bounds.
             StrategyUnsuitable: see :class:`ctwl_encoder.core.marker.Marker`.
         """
-        options = _Options(decoding=decoding, **marking)
-        strategy, decoding = options.strategy or Strategy.UNBIASED, options.decoding
+        options = _Options(strategy=strategy, decoding=decoding, **marking)
+        strategy, decoding = options.strategy, options.decoding
         # Where delta may choose a token without asking the proxy, it needs the logits on the host.
         self._on_host = decoding is not Decoding.ANY and not strategy.keeps_distribution
         self.marker: Marker = (
@@ -95,6 +98,7 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
             else DeviceMarker(bridge, strategy)
         )
         self.payloads: list[Payload] = []
+        self._decoding = decoding
         self._of_text = options.of_text
         self._given = payloads
         self._prompts: NDArray[np.int64] | None = None
@@ -113,11 +117,13 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
         Raises:
             TokenizerUnsupported: the bridge's tokenizer is another model's.
             OptionOutOfRange: the payloads are not one for each prompt.
-            StrategyUnsuitable: the rows do not begin with the prompts of the first step.
+            StrategyUnsuitable: the call of ``generate`` chooses tokens in a way that does not suit; the rows do not
+                begin with the prompts of the first step.
             ModelFailed: a row has no finite maximum.
         """
         ids: NDArray[np.int64] = input_ids.cpu().numpy()
         if self._prompts is None:
+            self._check_call()
             self.marker.bridge.check_size(scores.shape[1])
             self._prompts, self.payloads = ids, self._payloads_of_rows(ids)
             if self._of_text["fresh"]:
@@ -139,6 +145,17 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
         scores = scores.clone(memory_format=torch.contiguous_format)
         self.marker.mark(texts, scores)
         return scores
+
+    def _check_call(self) -> None:
+        """Refuse a strategy or a way of decoding that does not suit the running call: StrategyUnsuitable."""
+        sampling = sampling_of_the_call()
+        if sampling is None:
+            return
+        sampling.strategy(self.marker.strategy)
+        if self._decoding not in (Decoding.ANY, sampling.decoding):
+            raise StrategyUnsuitable(
+                f"decoding is {self._decoding}, and generate was called for another way; leave decoding out"
+            )
 
     def text(self, payload: Payload, generated: NDArray[np.int64]) -> TextState:
         """What was read and marked of a text: kept from an earlier step, or read anew from its longest known part.
@@ -192,6 +209,14 @@ def _key(payload: Payload, generated: NDArray[np.int64]) -> tuple[Payload, int, 
     return payload, len(generated), hash(generated.tobytes())
 
 
+class Unmarked(LogitsProcessor):  # type: ignore[misc]
+    """Changes nothing: an assistant model's drafts are marked by the processors of the model that it drafts for."""
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:  # noqa: ARG002
+        """The scores, float (rows, size), as they are."""
+        return scores
+
+
 class ProcessorConfig(BaseWatermarkingConfig):  # type: ignore[misc]  # transformers has no types
     """A processor as the ``watermarking_config`` of one call of ``generate``, which runs it behind all others."""
 
@@ -201,8 +226,9 @@ class ProcessorConfig(BaseWatermarkingConfig):  # type: ignore[misc]  # transfor
     def validate(self) -> None:
         """Do nothing: the processor's arguments were checked when it was made."""
 
-    def construct_processor(self, vocab_size: int, device: torch.device | str) -> LogitsProcessor:  # noqa: ARG002
-        """The processor."""
+    def construct_processor(self, vocab_size: int, device: torch.device | str | None) -> LogitsProcessor:  # noqa: ARG002
+        """The processor; it raises StrategyUnsuitable under continuous batching."""
+        refuse_continuous_batching(device)
         return self._processor
 
     def to_dict(self) -> dict[str, Any]:

@@ -113,7 +113,7 @@ def admit(params: Any) -> None:
         return
     _refuse_unsupported(engine, request.strategy)
     profile, codes, most = get_profile(request.profile), len(request.codes or (0,)), params.max_tokens or sys.maxsize
-    warn_of_short_text(profile, request.strategy, codes, most, option="max_tokens")
+    warn_of_short_text(profile, request.strategy, codes, most, temperature=params.temperature, option="max_tokens")
     note = _take_over(request, params)
     if policy.log is not None:
         payloads = [request.payload(*note.drawn_for(number)) for number in range(params.n)]

@@ -1,0 +1,143 @@
+"""How a call of ``generate`` chooses tokens, which transformers does not tell a watermark."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from typing import Any, Self
+
+import torch
+from transformers import GenerationConfig
+from transformers.generation import GenerationMode
+
+from ...core.strategies import Decoding, Strategy
+from ...errors import SamplingUnknown, StrategyUnsuitable
+from ...options import strategy_for
+
+__all__ = ["Sampling", "refuse_continuous_batching", "sampling_of_the_call", "strategy_of"]
+
+_DECODING = {
+    GenerationMode.SAMPLE: Decoding.SAMPLED,
+    GenerationMode.GREEDY_SEARCH: Decoding.GREEDY,
+    GenerationMode.ASSISTED_GENERATION: Decoding.ANY,
+    GenerationMode.BEAM_SEARCH: Decoding.ANY,
+    GenerationMode.BEAM_SAMPLE: Decoding.ANY,
+}
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How one call of ``generate`` chooses tokens.
+
+    Attributes:
+        decoding: the way.
+        temperature: of sampling; 0 for greedy decoding and beams, as :func:`ctwl_encoder.options.strategy_for` has it.
+        longest: tokens of the longest text, or of prompt and text where only those have a bound; by the option's name.
+        is_draft: whether an assistant model writes, whose tokens another model accepts or refuses.
+        watermark: the watermarking config of the call.
+    """
+
+    decoding: Decoding
+    temperature: float
+    longest: tuple[str, int] | None = None
+    is_draft: bool = False
+    watermark: Any = None
+
+    @classmethod
+    def of(cls, given: GenerationConfig, assistant: Any = None) -> Self | None:
+        """What a generation config says, once ``generate`` has filled it in; None for a way that is not known here.
+
+        Args:
+            given: the config.
+            assistant: the model that drafts, where there is one.
+
+        Raises:
+            StrategyUnsuitable: there is nothing to choose.
+        """
+        decoding = _DECODING.get(given.get_generation_mode(assistant))
+        if decoding is None:
+            return None
+        sampled = given.do_sample is True and given.num_beams in (None, 1)
+        if sampled and given.top_k == 1:
+            raise StrategyUnsuitable("top_k=1 leaves no choice to sample from; raise it, or pass do_sample=False")
+        temperature = 1.0 if given.temperature is None else float(given.temperature)
+        bounds = ((name, getattr(given, name)) for name in ("max_new_tokens", "max_length"))
+        return cls(
+            decoding,
+            temperature if sampled else 0.0,
+            next((bound for bound in bounds if bound[1]), None),
+            is_draft=bool(given.is_assistant),
+            watermark=given.watermarking_config,
+        )
+
+    def strategy(self, named: Strategy | None) -> Strategy:
+        """The strategy that is named, or where none is, the default for this sampling.
+
+        Raises:
+            StrategyUnsuitable: the named one needs sampling.
+        """
+        try:
+            return strategy_for(named, self.temperature)
+        except StrategyUnsuitable as error:
+            raise StrategyUnsuitable(
+                f"{error}; generate samples with do_sample=True and num_beams=1, which were not given"
+            ) from error
+
+
+def sampling_of_the_call() -> Sampling | None:
+    """How the call of ``generate`` chooses tokens that is running; None where that is not known.
+
+    transformers (5.0 to 5.23) makes a processor from a config, and runs it, without a word of this. But all its ways of
+    generating have it in a variable, ``generation_config``. So the caller's frames are searched for that; remove this
+    when transformers passes it.
+
+    Raises:
+        StrategyUnsuitable: see :meth:`Sampling.of`.
+    """
+    found: GenerationConfig | None = None
+    frame = inspect.currentframe()
+    while frame is not None:
+        known = frame.f_locals
+        if found is None and isinstance(known.get("generation_config"), GenerationConfig):
+            found = known["generation_config"]
+        if found is not None and "custom_generate" in known:  # the frame of `generate` itself
+            own_loop = known["custom_generate"] is not None
+            return None if own_loop else Sampling.of(found, known.get("assistant_model"))
+        frame = frame.f_back
+    return None if found is None else Sampling.of(found)
+
+
+def strategy_of(named: Strategy | None, sampling: Sampling | None) -> Strategy:
+    """The strategy for a call of ``generate``.
+
+    Args:
+        named: the one that is named.
+        sampling: how the call chooses tokens, where that is known.
+
+    Raises:
+        SamplingUnknown: none is named, and it is not known.
+        StrategyUnsuitable: see :meth:`Sampling.strategy`.
+    """
+    if sampling is not None:
+        return sampling.strategy(named)
+    if named is None:
+        raise SamplingUnknown(
+            "it cannot be seen how tokens are chosen here, from which the strategy would follow; name one, such as "
+            "CTWLWatermarkingConfig(strategy='gumbel'): unbiased or gumbel for sampling, delta for all else"
+        )
+    return named
+
+
+def refuse_continuous_batching(device: torch.device | str | None) -> None:
+    """Refuse a processor for continuous batching, which mixes rows of several texts, and drops most processors.
+
+    Only it asks for a processor without naming a device.
+
+    Raises:
+        StrategyUnsuitable: always in that case.
+    """
+    if device is None:
+        raise StrategyUnsuitable(
+            "transformers' continuous batching runs no watermark; use generate without cache_implementation='paged', "
+            "or vLLM"
+        )

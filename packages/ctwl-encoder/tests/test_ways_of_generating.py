@@ -1,0 +1,300 @@
+"""Every way in which transformers generates: what a config writes is marked as suits it, or it is refused."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from transformers import (
+    BartConfig,
+    BartForConditionalGeneration,
+    GenerationConfig,
+    LlamaConfig,
+    LlamaForCausalLM,
+    LogitsProcessorList,
+    WatermarkingConfig,
+    pipeline,
+)
+
+from ctwl_decoder import Decoder
+from ctwl_encoder import CTWLLogitsProcessor, CTWLWatermarkingConfig, Encoder, Strategy
+from ctwl_encoder.core.payload import Payload
+from ctwl_encoder.errors import SamplingUnknown, ShortText, StrategyUnsuitable, TokenizerUnsupported
+from ctwl_encoder.integrations.transformers import ProcessorConfig, WatermarksInTurn, sampling
+from ctwl_encoder.models import load_tokenizer
+from ctwl_encoder.options import GenerationOptions
+from ctwl_protocol import Beacon
+
+PROFILE = "org.ctwl.toy.1"
+CODE = Beacon(42, 3, 7).code
+PROMPT = "The council said on Tuesday that the new bridge over the river would"
+LENGTH = {"max_new_tokens": 150, "min_new_tokens": 150}
+SAMPLED = {"do_sample": True, "top_k": 0}
+
+
+@pytest.fixture
+def config(toy: Encoder) -> CTWLWatermarkingConfig:
+    """A config that names no strategy, as the pages have it."""
+    return CTWLWatermarkingConfig(codes=[CODE], delta=4.0, profile=PROFILE).attach(toy.bridge)
+
+
+@pytest.fixture
+def chosen(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """The strategy and the way of decoding of each processor that is made."""
+    made = list[tuple[str, str]]()
+    begin = CTWLLogitsProcessor.__init__
+
+    def noted(self: CTWLLogitsProcessor, *given: Any, **named: Any) -> None:
+        begin(self, *given, **named)
+        made.append((str(self.marker.strategy), str(named.get("decoding", "any"))))
+
+    monkeypatch.setattr(CTWLLogitsProcessor, "__init__", noted)
+    return made
+
+
+def write(toy: Encoder, *, model: Any = None, **asked: Any) -> str:
+    """One text, without its prompt."""
+    inputs = toy.tokenizer([PROMPT], return_tensors="pt")
+    torch.manual_seed(11)
+    ids = (model or toy.model).generate(**inputs, pad_token_id=toy.tokenizer.pad_token_id, **asked)
+    return str(toy.tokenizer.decode(ids[0, inputs["input_ids"].shape[1] :], skip_special_tokens=True))
+
+
+@pytest.mark.parametrize(
+    ("asked", "strategy", "decoding"),
+    [
+        ({**SAMPLED, "temperature": 0.7, "top_p": 0.95}, "gumbel", "sampled"),
+        ({**SAMPLED, "temperature": 1.0}, "unbiased", "sampled"),
+        (SAMPLED, "unbiased", "sampled"),
+        ({"repetition_penalty": 1.3}, "delta", "greedy"),
+        ({"num_beams": 2, "repetition_penalty": 1.5}, "delta", "any"),
+        ({**SAMPLED, "num_beams": 2, "temperature": 0.7}, "delta", "any"),
+        ({**SAMPLED, "prompt_lookup_num_tokens": 3}, "unbiased", "any"),
+        ({**SAMPLED, "cache_implementation": "static"}, "unbiased", "sampled"),
+        ({**SAMPLED, "use_cache": False}, "unbiased", "sampled"),
+    ],
+    ids=["T 0.7", "T 1", "no T", "greedy", "beams", "beams that sample", "prompt lookup", "static cache", "no cache"],
+)
+def test_the_strategy_is_the_default_for_the_call(
+    toy: Encoder,
+    toy_decoder: Decoder,
+    config: CTWLWatermarkingConfig,
+    chosen: list[tuple[str, str]],
+    asked: dict[str, Any],
+    strategy: str,
+    decoding: str,
+) -> None:
+    text = write(toy, watermarking_config=config, **asked, **LENGTH)
+    assert chosen == [(strategy, decoding)]
+    assert toy_decoder.decode(text).code == CODE
+
+
+def test_it_is_the_strategy_that_the_encoder_takes(
+    toy: Encoder, config: CTWLWatermarkingConfig, chosen: list[tuple[str, str]]
+) -> None:
+    for options in ({"temperature": 0.7, "top_p": 0.95}, {}, {"temperature": 0}, {"num_beams": 2}):
+        asked = GenerationOptions(max_new_tokens=2, **options)
+        write(toy, watermarking_config=config, **asked.for_transformers())
+        toy.generate(PROMPT, 42, 3, **asked.model_dump())
+    assert chosen[::2] == chosen[1::2]
+
+
+@pytest.mark.parametrize("how", ["generation_config", "model", "loaded", "in turn"])
+def test_the_sampling_is_seen_wherever_the_config_comes_from(
+    toy: Encoder, config: CTWLWatermarkingConfig, chosen: list[tuple[str, str]], tmp_path: Path, how: str
+) -> None:
+    asked: dict[str, Any] = {"do_sample": True, "temperature": 0.7, "max_new_tokens": 2}
+    given = GenerationConfig(watermarking_config=config, **asked)
+    if how == "in turn":
+        write(toy, watermarking_config=WatermarksInTurn(WatermarkingConfig(), config), **asked)
+    elif how == "generation_config":
+        write(toy, generation_config=given)
+    elif how == "loaded":
+        given.save_pretrained(tmp_path)
+        loaded = GenerationConfig.from_pretrained(tmp_path)
+        loaded.watermarking_config = loaded.watermarking_config.attach(toy.bridge)
+        write(toy, generation_config=loaded)
+    else:
+        model = LlamaForCausalLM(toy.model.config).eval()
+        model.generation_config = given
+        write(toy, model=model)
+    (made,) = chosen
+    assert made == ("gumbel", "any" if how == "in turn" else "sampled")  # another mark may run behind it
+
+
+def test_nothing_runs_behind_a_mark_that_leaves_one_token(toy: Encoder, config: CTWLWatermarkingConfig) -> None:
+    both = WatermarksInTurn(config, WatermarkingConfig())
+    with pytest.raises(StrategyUnsuitable, match="put it last, or name unbiased"):
+        write(toy, watermarking_config=both, do_sample=True, temperature=0.7, max_new_tokens=2)
+
+
+def test_a_pipeline_is_marked_by_its_own_sampling(
+    toy: Encoder, config: CTWLWatermarkingConfig, chosen: list[tuple[str, str]]
+) -> None:
+    writer = pipeline("text-generation", toy.model, tokenizer=toy.tokenizer, device="cpu")
+    writer(PROMPT, watermarking_config=config, do_sample=True, temperature=0.5, max_new_tokens=2)
+    assert chosen == [("gumbel", "sampled")]
+
+
+def test_drafts_are_marked_by_the_model_that_they_are_for(
+    toy: Encoder, toy_decoder: Decoder, config: CTWLWatermarkingConfig, chosen: list[tuple[str, str]]
+) -> None:
+    text = write(toy, watermarking_config=config, assistant_model=toy.model, **SAMPLED, **LENGTH)
+    assert chosen == [("unbiased", "any")]
+    assert toy_decoder.decode(text).code == CODE
+
+
+def test_drafts_by_another_tokenizer_are_refused(toy: Encoder, config: CTWLWatermarkingConfig) -> None:
+    """transformers runs the processors of the model on the assistant's logits, whose tokens are others."""
+    tokenizer = load_tokenizer("smollm2")
+    end = tokenizer.eos_token_id
+    shape = {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1}
+    other = LlamaForCausalLM(LlamaConfig(vocab_size=len(tokenizer), eos_token_id=end, pad_token_id=end, **shape))
+    with pytest.raises(TokenizerUnsupported, match="another model's"):
+        write(
+            toy, watermarking_config=config, assistant_model=other, tokenizer=toy.tokenizer,
+            assistant_tokenizer=tokenizer, **SAMPLED, max_new_tokens=12,
+        )  # fmt: skip
+
+
+def test_a_text_after_embeddings_is_marked(toy: Encoder, toy_decoder: Decoder, config: CTWLWatermarkingConfig) -> None:
+    embedded = toy.model.get_input_embeddings()(toy.tokenizer([PROMPT], return_tensors="pt")["input_ids"])
+    torch.manual_seed(11)
+    ids = toy.model.generate(
+        inputs_embeds=embedded, watermarking_config=config, pad_token_id=toy.tokenizer.pad_token_id, **SAMPLED, **LENGTH
+    )
+    assert toy_decoder.decode(toy.tokenizer.decode(ids[0], skip_special_tokens=True)).code == CODE
+
+
+def test_the_text_of_an_encoder_decoder_is_marked(
+    toy: Encoder, toy_decoder: Decoder, config: CTWLWatermarkingConfig
+) -> None:
+    torch.manual_seed(1)
+    end = toy.tokenizer.eos_token_id
+    shape = dict.fromkeys(("encoder_layers", "decoder_layers", "encoder_attention_heads", "decoder_attention_heads"), 1)
+    model = BartForConditionalGeneration(
+        BartConfig(
+            d_model=8, vocab_size=len(toy.tokenizer), encoder_ffn_dim=8, decoder_ffn_dim=8, eos_token_id=end,
+            pad_token_id=end, bos_token_id=end, decoder_start_token_id=end, forced_eos_token_id=None, **shape,
+        )
+    ).eval()  # fmt: skip
+    asked = {"suppress_tokens": toy.model.generation_config.suppress_tokens, "temperature": 0.8, **SAMPLED, **LENGTH}
+    ids = model.generate(
+        toy.tokenizer([PROMPT], return_tensors="pt")["input_ids"], watermarking_config=config, forced_eos_token_id=None,
+        **asked,
+    )  # fmt: skip
+    assert toy_decoder.decode(toy.tokenizer.decode(ids[0, 1:], skip_special_tokens=True)).code == CODE
+
+
+@pytest.mark.parametrize("strategy", ["unbiased", "gumbel"])
+@pytest.mark.parametrize(
+    "asked", [{}, {"num_beams": 2}, {**SAMPLED, "num_beams": 2}, {"prompt_lookup_num_tokens": 3}], ids=str
+)
+def test_a_strategy_that_needs_sampling_is_refused_without_it(
+    toy: Encoder, strategy: str, asked: dict[str, Any]
+) -> None:
+    config = CTWLWatermarkingConfig(codes=[CODE], strategy=strategy, profile=PROFILE).attach(toy.bridge)
+    processor = CTWLLogitsProcessor(toy.bridge, [Payload((CODE,))], strategy=strategy)
+    for given in (
+        {"watermarking_config": config},
+        {"watermarking_config": WatermarksInTurn(config)},
+        {"watermarking_config": ProcessorConfig(processor)},
+        {"logits_processor": LogitsProcessorList([processor])},
+    ):
+        with pytest.raises(StrategyUnsuitable, match="do_sample=True and num_beams=1"):
+            write(toy, **given, **asked, max_new_tokens=12)
+
+
+@pytest.mark.parametrize(("decoding", "asked"), [("greedy", SAMPLED), ("sampled", {}), ("sampled", {"num_beams": 2})])
+def test_a_processor_for_another_way_of_decoding_is_refused(toy: Encoder, decoding: str, asked: dict[str, Any]) -> None:
+    processor = CTWLLogitsProcessor(toy.bridge, [Payload((CODE,))], strategy="delta", decoding=decoding)
+    with pytest.raises(StrategyUnsuitable, match="leave decoding out"):
+        write(toy, watermarking_config=ProcessorConfig(processor), **asked, max_new_tokens=2)
+
+
+def loop_of_the_caller(model: Any, input_ids: Any, logits_processor: Any, generation_config: Any, **_: Any) -> Any:
+    """A way of choosing tokens that transformers does not know: always the likeliest."""
+    for _step in range(generation_config.max_new_tokens):
+        scores = logits_processor(input_ids, model(input_ids).logits[:, -1].float())
+        input_ids = torch.cat([input_ids, scores.argmax(dim=1, keepdim=True)], dim=1)
+    return input_ids
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {},
+        {"penalty_alpha": 0.6, "top_k": 4},
+        {"num_beams": 4, "num_beam_groups": 2, "diversity_penalty": 0.5},
+        {"num_beams": 2, "force_words_ids": [[5]]},
+        {"dola_layers": "low"},
+    ],
+    ids=["own", "contrastive", "groups of beams", "constrained", "DoLa"],
+)
+def test_in_a_loop_of_the_callers_the_strategy_has_to_be_named(
+    toy: Encoder, toy_decoder: Decoder, config: CTWLWatermarkingConfig, asked: dict[str, Any]
+) -> None:
+    """transformers takes the loops of the other ways from its hub; the loop here stands for them."""
+    given = {"custom_generate": loop_of_the_caller, "repetition_penalty": 1.3, **asked, **LENGTH}
+    with pytest.raises(SamplingUnknown, match="name one") as refused:
+        write(toy, watermarking_config=config, **given)
+    assert refused.value.code == "sampling-unknown"
+    if not asked:
+        named = config.model_copy(update={"strategy": Strategy.DELTA})
+        assert toy_decoder.decode(write(toy, watermarking_config=named, **given)).code == CODE
+
+
+def test_a_way_of_generating_that_is_new_is_not_guessed(
+    toy: Encoder, config: CTWLWatermarkingConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sampling, "_DECODING", {})
+    with pytest.raises(SamplingUnknown):
+        write(toy, watermarking_config=config, **SAMPLED, max_new_tokens=2)
+
+
+def test_outside_of_generate_the_strategy_has_to_be_named(config: CTWLWatermarkingConfig) -> None:
+    with pytest.raises(SamplingUnknown):
+        config.construct_processor(257, "cpu")
+
+
+@pytest.mark.parametrize(("device", "decoding"), [("cpu", "greedy"), ("cuda", "any")])
+def test_on_a_gpu_delta_marks_where_the_logits_are(
+    config: CTWLWatermarkingConfig, chosen: list[tuple[str, str]], device: str, decoding: str
+) -> None:
+    generation_config = GenerationConfig(watermarking_config=config)  # the variable that the config looks for
+    generation_config.watermarking_config.construct_processor(257, device)
+    assert chosen == [("delta", decoding)]
+
+
+@pytest.mark.parametrize("kind", ["config", "processor", "in turn"])
+def test_continuous_batching_is_refused(toy: Encoder, config: CTWLWatermarkingConfig, kind: str) -> None:
+    """It would drop the mark with a line in a log."""
+    processor = CTWLLogitsProcessor(toy.bridge, [Payload((CODE,))], strategy="unbiased")
+    given = {"config": config, "processor": ProcessorConfig(processor), "in turn": WatermarksInTurn(config)}[kind]
+    with pytest.raises(StrategyUnsuitable, match="continuous batching"):
+        write(toy, watermarking_config=given, cache_implementation="paged", do_sample=True, max_new_tokens=2)
+
+
+def test_one_candidate_is_no_choice(toy: Encoder, config: CTWLWatermarkingConfig) -> None:
+    with pytest.raises(StrategyUnsuitable, match="top_k=1"):
+        write(toy, watermarking_config=config, do_sample=True, top_k=1, max_new_tokens=2)
+
+
+def test_a_call_that_is_too_short_is_warned_of_for_its_own_sampling(
+    toy: Encoder, config: CTWLWatermarkingConfig
+) -> None:
+    said = r"max_new_tokens is 150; a reader needs about 170 tokens .* gumbel at temperature 0\.7"
+    with pytest.warns(ShortText, match=said):
+        write(toy, watermarking_config=config, **SAMPLED, temperature=0.7, **LENGTH)
+    with pytest.warns(ShortText, match="max_length is 80"):
+        write(toy, watermarking_config=config, max_length=80, **SAMPLED)
+
+
+def test_the_tokens_that_are_needed_are_for_a_sampling() -> None:
+    config = CTWLWatermarkingConfig(profile="org.ctwl.smollm2-135m.1")
+    needed = {temperature: config.needed_tokens(temperature) for temperature in (0.0, 0.3, 0.7, 0.9, 1.0, 1.5)}
+    assert (needed[1.0], needed[1.5], needed[0.9]) == (94, 94, 144)  # unbiased
+    assert needed[0.7] == 176 and needed[0.3] > 5000  # gumbel
+    assert needed[0.0] == 195  # delta
+    with pytest.raises(StrategyUnsuitable):
+        CTWLWatermarkingConfig(strategy="gumbel").needed_tokens(0)

