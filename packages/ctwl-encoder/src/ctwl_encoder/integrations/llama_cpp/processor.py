@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import secrets
 import weakref
-from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -22,11 +21,11 @@ from ctwl_protocol.records.beacon import NONCE_COUNT
 
 from ...core.marker import Marker
 from ...core.strategies import Decoding, Strategy, probabilities
-from ...core.text_state import TextState
 from ...errors import ExtraMissing, OptionOutOfRange, StrategyUnsuitable
-from ..log import TextLog, began, finished, why_unmarked
+from ..log import TextLog, began, why_unmarked
 from ..policy import Policy
 from ..request import Asked
+from ..served import Served
 from .sampling import MarkedSampler
 from .vocabulary import read_vocabulary
 
@@ -98,13 +97,11 @@ class CTWLLogitsProcessor:
             if not request.strategy.keeps_distribution:
                 marker.open_proxy()
             self._markers[how] = marker
-        payload = request.payload(secrets.randbelow(NONCE_COUNT), secrets.randbits(32))
-        text = _Text(self._markers[how], self._markers[how].start(payload, **request.of_text))
+        drawn = secrets.randbelow(NONCE_COUNT), secrets.randbits(32)
+        served = Served.begin(self._policy, request, self._markers[how], drawn, asked.name, log=log)
         if log is not None:
-            begun = began(self._policy, asked.name, request, payload)
-            line = log.write([begun])
-            text.on_end = partial(_note_end, log, begun, line)
-        return text
+            served.line = log.write([served.begun])
+        return _Text(served)
 
     def __call__(self, *_: Any) -> Any:
         """Refuse: a ``Llama`` calls this, before temperature and truncation, if the processor was not made for it.
@@ -121,53 +118,34 @@ class CTWLLogitsProcessor:
 
 
 class _Text:
-    """A text while a call writes it.
+    """A text while a call writes it: see :class:`ctwl_encoder.integrations.llama_cpp.sampling.Writing`."""
 
-    Attributes:
-        places: why its tokens were drawn unmarked, None where they were marked, counted.
-        on_end: what is done with it when it is finished.
-    """
-
-    def __init__(self, marker: Marker, state: TextState) -> None:
-        self._marker = marker
-        self._state = state
-        self.places: Counter[str | None] = Counter()
-        self.on_end: Callable[[float, Counter[str | None]], None] | None = None
+    def __init__(self, served: Served) -> None:
+        self._served = served
+        self.end = served.finish
 
     def mark(self, candidates: NDArray[np.int32], logits: NDArray[np.float32]) -> NDArray[np.float32]:
-        """See :class:`ctwl_encoder.integrations.llama_cpp.sampling.Writing`.
+        """Logits without a finite maximum, which a mask or an overflow left, have no probabilities, so they stay."""
+        marked = self._marked(candidates, logits) if np.isfinite(logits.max()) else logits
+        self._served.offer(self._served.text, why_unmarked(self._served.text))
+        return marked
 
-        Logits without a finite maximum, which a mask or an overflow left, have no probabilities, so they stay.
-        """
-        if not np.isfinite(logits.max()):
-            return logits
-        size = len(self._marker.bridge.vocabulary)
-        if self._marker.strategy.keeps_distribution:
+    def extend(self, token: int) -> None:
+        """A token was drawn."""
+        self._served.extend([token])
+
+    def _marked(self, candidates: NDArray[np.int32], logits: NDArray[np.float32]) -> NDArray[np.float32]:
+        marker, texts = self._served.marker, [self._served.text]
+        size = len(marker.bridge.vocabulary)
+        if marker.strategy.keeps_distribution:
             likely = np.zeros((1, size), dtype=np.float32)
             likely[0, candidates] = probabilities(logits[None])[0]
             change = np.zeros((1, size), dtype=np.float32)
-            self._marker.reweigh_by_numpy([self._state], change, likely)
+            marker.reweigh_by_numpy(texts, change, likely)
             return np.asarray(logits + change[0, candidates])
         whole = np.full((1, size), -np.inf, dtype=np.float32)
         whole[0, candidates] = logits
-        return np.asarray(self._marker.mark([self._state], whole).get(0, whole[0])[candidates])
-
-    def extend(self, token: int) -> None:
-        """See :class:`ctwl_encoder.integrations.llama_cpp.sampling.Writing`."""
-        self.places[why_unmarked(self._state)] += 1
-        self._state = self._marker.extend(self._state, token)
-
-    def end(self) -> None:
-        """See :class:`ctwl_encoder.integrations.llama_cpp.sampling.Writing`."""
-        on_end, self.on_end = self.on_end, None
-        if on_end is not None:
-            on_end(self._marker.expected_log2_p(self._state), self.places)
-
-
-def _note_end(
-    log: TextLog, begun: dict[str, Any], line: tuple[str, int], log2_p: float, places: Counter[str | None]
-) -> None:
-    log.write([finished(begun, line, places, log2_p)])
+        return np.asarray(marker.mark(texts, whole).get(0, whole[0])[candidates])
 
 
 def mark_all(llama: llama_cpp.Llama, processor: CTWLLogitsProcessor) -> None:

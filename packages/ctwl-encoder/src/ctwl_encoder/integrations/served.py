@@ -1,0 +1,153 @@
+"""A text that is being served: what marks it, how its tokens were drawn, and what is noted of it at its end.
+
+All serving engines give a text this life: it begins, each step offers its places, it grows by what was drawn, it may go
+back, and it is finished. Nothing here needs torch.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeAlias
+
+from ..core.marker import Marker
+from ..core.strategies import Strategy
+from ..core.text_state import TextState
+from .log import TextLog, began, finished
+from .policy import Policy
+from .request import Request
+
+__all__ = ["Row", "Served", "Truncation"]
+
+
+class Truncation(NamedTuple):
+    """What a request leaves out before a token is drawn; as it is made, nothing.
+
+    Attributes:
+        top_k: how many tokens stay; 0 and less for all.
+        top_p: the smallest probability that the likeliest tokens which stay have together.
+        min_p: the smallest probability of a token that stays, as a share of the likeliest token's.
+    """
+
+    top_k: int = 0
+    top_p: float = 1.0
+    min_p: float = 0.0
+
+
+_WHOLE = Truncation()
+
+
+def _unobserved(strategy: Strategy, log2_p: float) -> None:
+    """An engine without counters."""
+
+
+@dataclass
+class Served:
+    """A text that is being served.
+
+    Attributes:
+        marker: what marks it.
+        empty: the text without tokens.
+        begun: what is noted of its beginning.
+        line: the process and the number of that line.
+        temperature: of sampling; 0 for greedy decoding.
+        truncation: what the plug-in does to logits before the mark, in the engine's place.
+        log: where its end is noted; None for nowhere.
+        observe: counts its strategy and log2 of the p-value to expect, when it is finished.
+        again: whether it was put off, and this is its rest.
+        text: the text so far.
+        tokens: the tokens of the model that ``text`` has.
+        ahead: under speculative decoding, ``text``, and what becomes of it with each of the drafts.
+        finished: whether it is finished, or put off.
+        places: why its tokens were drawn unmarked, None where they were marked, counted.
+    """
+
+    marker: Marker
+    empty: TextState
+    begun: dict[str, Any] = field(default_factory=dict)
+    line: tuple[str, int] = ("", 0)
+    temperature: float = 1.0
+    truncation: Truncation = _WHOLE
+    log: TextLog | None = None
+    observe: Callable[[Strategy, float], None] = _unobserved
+    again: bool = False
+    text: TextState = field(init=False)
+    tokens: list[int] = field(default_factory=list, init=False)
+    ahead: list[TextState] = field(default_factory=list, init=False)
+    finished: bool = field(default=False, init=False)
+    places: Counter[str | None] = field(default_factory=Counter, init=False)
+    _drafts: list[int] = field(default_factory=list, init=False)
+    _offered: list[str | None] = field(default_factory=list, init=False)
+    """Why the rows of the last step were not marked, None where they were."""
+
+    def __post_init__(self) -> None:
+        self.text = self.empty
+
+    @classmethod
+    def begin(
+        cls, policy: Policy, request: Request, marker: Marker, drawn: tuple[int, int], name: str, **more: Any
+    ) -> Served:
+        """Begin a text.
+
+        Args:
+            policy: the server's.
+            request: what the text carries, of :meth:`ctwl_encoder.integrations.policy.Policy.request`.
+            marker: the one of the request's strategy; requests share it.
+            drawn: a nonce and a salt, see :meth:`ctwl_encoder.integrations.request.Request.payload`.
+            name: the request's id.
+            **more: other attributes.
+        """
+        payload = request.payload(*drawn)
+        text, begun = marker.start(payload, **request.of_text), began(policy, name, request, payload)
+        return cls(marker, text, begun, **more)
+
+    def restart(self) -> None:
+        """Begin the text anew: the engine went back."""
+        self.tokens, self.text, self._drafts, self.ahead = [], self.empty, [], []
+
+    def draft(self, tokens: Sequence[int]) -> None:
+        """Look ahead: these tokens may follow."""
+        self._drafts, self.ahead = list(tokens), [self.text]
+        for token in tokens:
+            self.ahead.append(self.marker.extend(self.ahead[-1].fork(), token))
+
+    def offer(self, text: TextState, unmarked: str | None) -> None:
+        """A step has offered the next token of the text, or of the text behind drafts.
+
+        Args:
+            text: :attr:`text`, or one of :attr:`ahead`, in their order.
+            unmarked: why the step did not mark it, None where it did.
+        """
+        self._offered = [*(() if text is self.text else self._offered), unmarked]
+
+    def extend(self, tokens: Sequence[int]) -> None:
+        """Add the tokens that were drawn since the last step."""
+        self._draw(len(tokens))
+        for count, token in enumerate(tokens, 1):
+            self.text = self.marker.extend(self.text, token)
+            if count < len(self.ahead) and list(tokens[:count]) == self._drafts[:count]:
+                self.text.offers = self.ahead[count].offers  # an accepted draft: its row was marked too
+        self.tokens += tokens
+        self.ahead = []
+
+    def finish(self) -> None:
+        """The text is finished, or put off: count its evidence, and note it. Nothing is done the second time."""
+        if self.finished:
+            return
+        self.finished = True
+        self._draw(1)  # an engine may finish a text before its last token is read
+        log2_p = self.marker.expected_log2_p(self.text)
+        if not self.again and len(self.text.written):
+            self.observe(self.marker.strategy, log2_p)
+        if self.log is not None and self.places:
+            self.log.write([finished(self.begun, self.line, self.places, log2_p, again=self.again)])
+
+    def _draw(self, count: int) -> None:
+        """So many tokens were drawn from the rows of the last step."""
+        self.places.update(self._offered[:count])
+        self._offered = []
+
+
+Row: TypeAlias = tuple[Served, TextState]
+"""What a row of logits goes on from: a text that is served, and how it reads at this row."""
