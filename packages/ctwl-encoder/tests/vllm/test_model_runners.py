@@ -35,8 +35,9 @@ from ctwl_encoder.audit.summary import Summary
 from ctwl_encoder.core.expected_evidence import expected_log2_p, marked_positions
 from ctwl_encoder.core.strategies import Strategy
 from ctwl_encoder.integrations import serving
-from ctwl_encoder.integrations.vllm import CTWLLogitsProcessor, processor
+from ctwl_encoder.integrations.vllm import processor
 from ctwl_encoder.integrations.vllm.admission import Admitted
+from ctwl_encoder.integrations.vllm.processor import CTWLLogitsProcessor
 from ctwl_encoder.models import load_model
 from ctwl_protocol.proxy import Proxy
 
@@ -157,7 +158,7 @@ def test_requests_side_by_side_in_slots_that_come_back(folder: Path) -> None:
         runner.validate(request)
     assert (params[0].top_p, params[1].top_p) == (1.0, 1.0)  # truncation is the plug-in's now
     noted = [Admitted.of(request.extra_args) for request in params]
-    assert [each and each.truncation for each in noted] == [(0, 0.98, 0.0), (0, 1.0, 0.0)]
+    assert [each and (each.top_k, each.top_p, each.min_p) for each in noted] == [(0, 0.98, 0.0), (0, 1.0, 0.0)]
     for seed in range(1, 4):  # chance decides how much a text shows
         reports = read(decoder, write(runner, params, seed))
         if all(report.detected for report in reports):
@@ -206,7 +207,7 @@ def test_what_clients_ask_for_makes_no_more_markers(folder: Path) -> None:
             assert runner.add(slot, words, params)
     texts = [served.text for _, served in sorted(runner.processor.rows.served.items())]
     assert [text.skip_repeats for text in texts] == [False, False, True, True]
-    assert len(runner.processor.serving.markers) == 3
+    assert runner.processor.serving.marker_of.cache_info().currsize == 3
 
 
 @pytest.mark.parametrize("strategy", ["unbiased", "gumbel", "delta"])
@@ -266,7 +267,7 @@ def test_parameters_that_are_used_again_are_as_they_were(folder: Path) -> None:
     for _ in range(40):
         runner.validate(params)
         noted = Admitted.of(params.extra_args)
-        assert noted is not None and noted.truncation == (5, 0.9, 0.1)
+        assert noted is not None and (noted.top_k, noted.top_p, noted.min_p) == (5, 0.9, 0.1)
         nonces.add(noted.nonce)
     assert len(nonces) > 10  # drawn anew for each request
     params.extra_args["ctwl_strategy"] = "off"
@@ -318,13 +319,8 @@ def test_a_client_cannot_write_what_the_plug_in_notes(folder: Path, noted: Any) 
     params = SamplingParams(extra_args={"ctwl_admitted": noted})
     runner.validate(params)
     admitted = Admitted.of(params.extra_args)
-    assert admitted is not None and (admitted.seed, admitted.own_seed, *admitted.truncation) == (
-        None,
-        False,
-        0,
-        1.0,
-        0.0,
-    )
+    assert admitted is not None and (admitted.seed, admitted.own_seed) == (None, False)
+    assert (admitted.top_k, admitted.top_p, admitted.min_p) == (0, 1.0, 0.0)
     for given in ({"ctwl_admitted": noted}, {"ctwl_provider": "x"}, {"ctwl_delta": "y"}):  # not judged: never raises
         assert not runner.processor.add_request(2, SamplingParams(extra_args=given))
 
@@ -470,7 +466,7 @@ def test_a_request_is_noted_whatever_its_top_k(folder: Path, caplog: pytest.LogC
     params = SamplingParams(top_k=2**31, top_p=0.5)
     runner.validate(params)
     noted = Admitted.of(params.extra_args)
-    assert noted is not None and noted.truncation == (2**31, 0.5, 0.0)
+    assert noted is not None and (noted.top_k, noted.top_p, noted.min_p) == (2**31, 0.5, 0.0)
     assert runner.add(0, [1, 2, 3], params) and not caplog.records
 
 

@@ -119,13 +119,15 @@ def append(path: str, lines: bytes) -> None:
 _logs: dict[tuple[int, str, str], TextLog] = {}
 
 
-def log_of(policy: Policy) -> TextLog:
-    """The log of this process: each of a server's processes that take requests in has its own.
+def log_of(policy: Policy) -> TextLog | None:
+    """The log of this process, None where the server has none. All processes that take requests in have their own.
 
     Raises:
         OptionOutOfRange: the file cannot be written.
     """
-    key = os.getpid(), str(policy.log), policy.digest
+    if policy.log is None:
+        return None
+    key = os.getpid(), policy.log, policy.digest
     if key not in _logs:
         _logs[key] = TextLog(policy, wait=True)
     return _logs[key]

@@ -18,12 +18,14 @@ from ..options import Options
 from .log import began, log_of
 from .policy import Policy
 from .request import PREFIX, Request
-from .served import Truncation
 
-__all__ = ["NOTED", "Note", "admitted", "without_note"]
+__all__ = ["NOTED", "TRUNCATION", "Note", "admitted", "without_note"]
 
 NOTED = f"{PREFIX}admitted"
 """The option of a request in which its note stands; whatever a client writes there is replaced."""
+
+TRUNCATION = "top_k", "top_p", "min_p"
+"""What leaves tokens out before one is drawn, as the engines and :class:`Note` name it."""
 
 _SALTS = 1 << 32
 
@@ -34,33 +36,35 @@ def without_note(given: dict[str, Any] | None) -> dict[str, Any]:
 
 
 def admitted(policy: Policy, given: dict[str, Any], temperature: float, name: str, texts: int = 1) -> Request | None:
-    """What a request writes, as :meth:`ctwl_encoder.integrations.policy.Policy.request` says; None where nothing.
+    """What a request writes, see :meth:`.policy.Policy.request`; texts without a mark are noted in the log.
 
     Args:
         policy: the server's.
         given: the request's own options.
         temperature: 0 for greedy decoding.
         name: the request's id.
-        texts: how many it asks for; those without a mark are noted in the log.
+        texts: how many it asks for.
 
     Raises:
         CTWLError: what the client should change.
     """
-    request = policy.request(given, temperature)
-    if request is None and policy.log is not None:
-        log_of(policy).write([began(policy, name, None)] * texts)
+    request, log = policy.request(given, temperature), log_of(policy)
+    if request is None and log is not None:
+        log.write([began(policy, name, None)] * texts)
     return request
 
 
 class Note(Options):
     """A request's note.
 
-    A strategy that keeps the distribution must mark behind top-k, top-p and min-p. An engine that runs plug-ins before
-    them is told to leave them out, and they are noted here.
+    A strategy that keeps the distribution must mark after top-k, top-p and min-p. An engine that runs plug-ins before
+    them is told to leave nothing out, and the plug-in does it.
 
     Attributes:
-        nonce, salt: see :meth:`ctwl_encoder.integrations.request.Request.payload`.
-        top_k, top_p, min_p: see :class:`ctwl_encoder.integrations.served.Truncation`.
+        nonce, salt: see :meth:`.request.Request.payload`.
+        top_k: how many tokens stay; 0 and less for all.
+        top_p: the smallest probability that the likeliest tokens, which stay, have together.
+        min_p: the smallest probability of a token that stays, as a share of the likeliest token's.
         name: the request's id.
         process, line: in the log of texts, the process and the number of the line of the request's first text.
     """
@@ -75,19 +79,6 @@ class Note(Options):
     line: int = 0
 
     @classmethod
-    def drawn(cls, request: Request, truncation: Truncation, **more: Any) -> Self:
-        """A new note.
-
-        Args:
-            request: what is written.
-            truncation: the request's; it is noted where the strategy keeps the distribution.
-            **more: other fields.
-        """
-        drawn: dict[str, Any] = {"nonce": secrets.randbelow(NONCE_COUNT), "salt": secrets.randbelow(_SALTS)}
-        kept = truncation._asdict() if request.strategy.keeps_distribution else {}
-        return cls().model_copy(update={**drawn, **kept, **more})
-
-    @classmethod
     def of(cls, given: dict[str, Any] | None) -> Self | None:
         """What was noted in a request's options; None where nothing was, or something else, which a client wrote."""
         try:
@@ -95,26 +86,22 @@ class Note(Options):
         except OptionOutOfRange:
             return None
 
-    @property
-    def truncation(self) -> Truncation:
-        """What the plug-in does in the engine's place."""
-        return Truncation(self.top_k, self.top_p, self.min_p)
+    @classmethod
+    def drawn(cls, name: str, **more: Any) -> Self:
+        """A new note of a request of this id, with other fields."""
+        drawn = {"nonce": secrets.randbelow(NONCE_COUNT), "salt": secrets.randbelow(_SALTS)}
+        return cls().model_copy(update={"name": name, **drawn, **more})
 
     def of_text(self, number: int) -> Self:
         """The note of one of the texts that a request asks for, numbered from 0: each has a nonce of its own."""
-        return self.model_copy(
-            update={
-                "nonce": (self.nonce + number) % NONCE_COUNT,
-                "salt": (self.salt + number) % _SALTS,
-                "line": self.line + number,
-            }
-        )
+        nonce, salt = (self.nonce + number) % NONCE_COUNT, (self.salt + number) % _SALTS
+        return self.model_copy(update={"nonce": nonce, "salt": salt, "line": self.line + number})
 
-    def logged(self, policy: Policy, request: Request, name: str, texts: int = 1) -> Self:
+    def logged(self, policy: Policy, request: Request, texts: int = 1) -> Self:
         """Write the line of each of the request's texts into the log, if there is one; the note then says where."""
-        if policy.log is None:
+        log = log_of(policy)
+        if log is None:
             return self
-        notes = [self.of_text(number) for number in range(texts)]
-        payloads = [request.payload(note.nonce, note.salt) for note in notes]
-        process, line = log_of(policy).write([began(policy, name, request, payload) for payload in payloads])
-        return self.model_copy(update={"name": name, "process": process, "line": line})
+        drawn = [(note.nonce, note.salt) for note in map(self.of_text, range(texts))]
+        process, line = log.write([began(policy, self.name, request, request.payload(*each)) for each in drawn])
+        return self.model_copy(update={"process": process, "line": line})

@@ -9,37 +9,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from ..core.marker import Marker
 from ..core.strategies import Strategy
 from ..core.text_state import TextState
 from .log import TextLog, began, finished
+from .note import Note
 from .policy import Policy
 from .request import Request
 
-__all__ = ["Row", "Served", "Truncation"]
-
-
-class Truncation(NamedTuple):
-    """What a request leaves out before a token is drawn; as it is made, nothing.
-
-    Attributes:
-        top_k: how many tokens stay; 0 and less for all.
-        top_p: the smallest probability that the likeliest tokens which stay have together.
-        min_p: the smallest probability of a token that stays, as a share of the likeliest token's.
-    """
-
-    top_k: int = 0
-    top_p: float = 1.0
-    min_p: float = 0.0
-
-
-_WHOLE = Truncation()
-
-
-def _unobserved(strategy: Strategy, log2_p: float) -> None:
-    """An engine without counters."""
+__all__ = ["Row", "Served"]
 
 
 @dataclass
@@ -48,36 +28,34 @@ class Served:
 
     Attributes:
         marker: what marks it.
-        empty: the text without tokens.
+        note: what was noted where its request came in.
         begun: what is noted of its beginning.
-        line: the process and the number of that line.
+        empty: the text without tokens.
         temperature: of sampling; 0 for greedy decoding.
-        truncation: what the plug-in does to logits before the mark, in the engine's place.
         log: where its end is noted; None for nowhere.
-        observe: counts its strategy and log2 of the p-value to expect, when it is finished.
+        observe: told its strategy and log2 of the p-value to expect, when it is finished.
         again: whether it was put off, and this is its rest.
-        text: the text so far.
-        tokens: the tokens of the model that ``text`` has.
+        tokens: the tokens of the model that it has.
+        text: the text with them.
         ahead: under speculative decoding, ``text``, and what becomes of it with each of the drafts.
         finished: whether it is finished, or put off.
         places: why its tokens were drawn unmarked, None where they were marked, counted.
     """
 
     marker: Marker
+    note: Note
+    begun: dict[str, Any]
     empty: TextState
-    begun: dict[str, Any] = field(default_factory=dict)
-    line: tuple[str, int] = ("", 0)
     temperature: float = 1.0
-    truncation: Truncation = _WHOLE
     log: TextLog | None = None
-    observe: Callable[[Strategy, float], None] = _unobserved
+    observe: Callable[[Strategy, float], None] | None = None
     again: bool = False
-    text: TextState = field(init=False)
     tokens: list[int] = field(default_factory=list, init=False)
+    text: TextState = field(init=False)
     ahead: list[TextState] = field(default_factory=list, init=False)
     finished: bool = field(default=False, init=False)
     places: Counter[str | None] = field(default_factory=Counter, init=False)
-    _drafts: list[int] = field(default_factory=list, init=False)
+    _drafts: Sequence[int] = field(default=(), init=False)
     _offered: list[str | None] = field(default_factory=list, init=False)
     """Why the rows of the last step were not marked, None where they were."""
 
@@ -85,35 +63,32 @@ class Served:
         self.text = self.empty
 
     @classmethod
-    def begin(
-        cls, policy: Policy, request: Request, marker: Marker, drawn: tuple[int, int], name: str, **more: Any
-    ) -> Served:
+    def begin(cls, policy: Policy, request: Request, marker: Marker, note: Note, **more: Any) -> Served:
         """Begin a text.
 
         Args:
             policy: the server's.
-            request: what the text carries, of :meth:`ctwl_encoder.integrations.policy.Policy.request`.
+            request: what the text carries.
             marker: the one of the request's strategy; requests share it.
-            drawn: a nonce and a salt, see :meth:`ctwl_encoder.integrations.request.Request.payload`.
-            name: the request's id.
+            note: what was noted where the request came in.
             **more: other attributes.
         """
-        payload = request.payload(*drawn)
-        text, begun = marker.start(payload, **request.of_text), began(policy, name, request, payload)
-        return cls(marker, text, begun, **more)
+        payload = request.payload(note.nonce, note.salt)
+        begun = began(policy, note.name, request, payload)
+        return cls(marker, note, begun, marker.start(payload, **request.of_text), **more)
 
     def restart(self) -> None:
         """Begin the text anew: the engine went back."""
-        self.tokens, self.text, self._drafts, self.ahead = [], self.empty, [], []
+        self.tokens, self.text, self.ahead = [], self.empty, []
 
     def draft(self, tokens: Sequence[int]) -> None:
         """Look ahead: these tokens may follow."""
-        self._drafts, self.ahead = list(tokens), [self.text]
+        self._drafts, self.ahead = tokens, [self.text]
         for token in tokens:
             self.ahead.append(self.marker.extend(self.ahead[-1].fork(), token))
 
     def offer(self, text: TextState, unmarked: str | None) -> None:
-        """A step has offered the next token of the text, or of the text behind drafts.
+        """A step has offered the next token of the text, or of the text with drafts.
 
         Args:
             text: :attr:`text`, or one of :attr:`ahead`, in their order.
@@ -126,7 +101,7 @@ class Served:
         self._draw(len(tokens))
         for count, token in enumerate(tokens, 1):
             self.text = self.marker.extend(self.text, token)
-            if count < len(self.ahead) and list(tokens[:count]) == self._drafts[:count]:
+            if count < len(self.ahead) and tokens[:count] == self._drafts[:count]:
                 self.text.offers = self.ahead[count].offers  # an accepted draft: its row was marked too
         self.tokens += tokens
         self.ahead = []
@@ -138,10 +113,11 @@ class Served:
         self.finished = True
         self._draw(1)  # an engine may finish a text before its last token is read
         log2_p = self.marker.expected_log2_p(self.text)
-        if not self.again and len(self.text.written):
+        if self.observe is not None and not self.again and len(self.text.written):
             self.observe(self.marker.strategy, log2_p)
         if self.log is not None and self.places:
-            self.log.write([finished(self.begun, self.line, self.places, log2_p, again=self.again)])
+            line = self.note.process, self.note.line
+            self.log.write([finished(self.begun, line, self.places, log2_p, again=self.again)])
 
     def _draw(self, count: int) -> None:
         """So many tokens were drawn from the rows of the last step."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import torch
@@ -38,17 +38,12 @@ hand. They are counted, as the workers of a tensor-parallel group have one count
 _log = logging.getLogger(__name__)
 
 
-def _alone(done: bool) -> bool:
-    """A worker that no other one has to agree with."""
-    return done
-
-
 class Serving:
     """Marks what one worker of an engine samples from.
 
     Attributes:
         log: where the ends of texts are noted; None for nowhere.
-        markers: one for each strategy, for all requests.
+        marker_of: the marker of a strategy, one for all requests.
     """
 
     def __init__(
@@ -58,7 +53,7 @@ class Serving:
         *,
         noting: bool = True,
         kept: int = 1,
-        agree: Callable[[bool], bool] = _alone,
+        agree: Callable[[bool], bool] = bool,
         top_k_top_p: TopKTopP = keep_top,
     ) -> None:
         """Say how to mark.
@@ -78,11 +73,10 @@ class Serving:
         policy.request(None, 1.0)
         self._policy = policy
         self._bridge = bridge
-        self._kept = kept
         self._agree = agree
         self._top_k_top_p = top_k_top_p
         self.log = TextLog(policy, wait=False) if policy.log is not None and noting else None
-        self.markers: dict[Strategy, DeviceMarker] = {}
+        self.marker_of = cache(partial(DeviceMarker, bridge, kept=kept))
         self._steps = 0
         self._asks_again = 0
         """The step at which a proxy LM that failed is asked next."""
@@ -103,7 +97,7 @@ class Serving:
         for strategy in Strategy:
             if strategy.keeps_distribution:
                 with suppress(StrategyUnsuitable):  # the profile's sigma allows no such request
-                    self._marker_of(strategy).warm_up(size, device)
+                    self.marker_of(strategy).warm_up(size, device)
 
     def begin(self, given: dict[str, Any], temperature: float, note: Note | None) -> Served | None:
         """Begin the text of a request; None where it is not marked.
@@ -123,18 +117,8 @@ class Serving:
         if note is None:
             _warn_of_requests_that_were_not_checked()
             return None
-        return Served.begin(
-            self._policy,
-            request,
-            self._marker_of(request.strategy),
-            (note.nonce, note.salt),
-            note.name,
-            line=(note.process, note.line),
-            temperature=temperature,
-            truncation=note.truncation,
-            log=self.log,
-            observe=metrics.finish,
-        )
+        marker, told = self.marker_of(request.strategy), {"log": self.log, "observe": metrics.finish}
+        return Served.begin(self._policy, request, marker, note, temperature=temperature, **told)
 
     def extend(self, served: Sequence[Served], tokens: Sequence[Sequence[int]]) -> None:
         """Add the tokens that were drawn for some texts since the last step; all that they need is copied at once."""
@@ -144,7 +128,7 @@ class Serving:
             asked.setdefault(one.marker.strategy, []).extend(found)
         with self.copying():
             for strategy, pairs in asked.items():
-                self.markers[strategy].look_up([text for text, _ in pairs], [token for _, token in pairs])
+                self.marker_of(strategy).look_up([text for text, _ in pairs], [token for _, token in pairs])
             for one, some in zip(served, tokens, strict=True):
                 one.extend(some)
 
@@ -202,10 +186,10 @@ class Serving:
         if strategy.keeps_distribution:
             # What is marked is what is sampled from: the distribution after temperature and truncation.
             scale = to_device(torch.tensor([[one.temperature] for one in served]), logits.device)
-            values = truncated(values / scale, [one.truncation for one in served], self._top_k_top_p).contiguous()
+            values = truncated(values / scale, [one.note for one in served], self._top_k_top_p).contiguous()
         else:
             values, scale = values.clone(), None
-        self.markers[strategy].reweigh(texts, values, wait=logits.device.type == "cpu")
+        self.marker_of(strategy).reweigh(texts, values, wait=logits.device.type == "cpu")
         return index, (values if scale is None else values.mul_(scale)).to(logits.dtype)
 
     def end_step(self, device: torch.device) -> None:
@@ -224,11 +208,6 @@ class Serving:
         self._stream.wait_event(self._last_step)
         with torch.cuda.stream(self._stream):
             yield
-
-    def _marker_of(self, strategy: Strategy) -> DeviceMarker:
-        if strategy not in self.markers:
-            self.markers[strategy] = DeviceMarker(self._bridge, strategy, kept=self._kept)
-        return self.markers[strategy]
 
 
 @cache

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import torch
 
 from ..core.device.step import to_device
-from .served import Truncation
+from .note import Note
 
 __all__ = ["TopKTopP", "keep_top", "truncated"]
 
@@ -40,23 +40,23 @@ def keep_top(logits: torch.Tensor, top_k: torch.Tensor | None, top_p: torch.Tens
     return torch.empty_like(logits).scatter_(1, index, ordered)
 
 
-def truncated(logits: torch.Tensor, each: Sequence[Truncation], top_k_top_p: TopKTopP = keep_top) -> torch.Tensor:
+def truncated(logits: torch.Tensor, notes: Sequence[Note], top_k_top_p: TopKTopP = keep_top) -> torch.Tensor:
     """Min-p, then top-k and top-p.
 
     Args:
         logits: float32 (rows, size), after temperature.
-        each: one for each row.
+        notes: one for each row.
         top_k_top_p: the engine's own, where it has a quicker one, or another order.
 
     Returns:
         float32 (rows, size), minus infinity for what is left out.
     """
     device, size, top_k, top_p = logits.device, logits.shape[1], None, None
-    if any(row.min_p > 0 for row in each):
-        least = to_device(torch.tensor([[row.min_p] for row in each]), device)
+    if any(row.min_p > 0 for row in notes):
+        least = to_device(torch.tensor([[row.min_p] for row in notes]), device)
         logits = logits.masked_fill(logits < logits.amax(dim=1, keepdim=True) + least.log(), -torch.inf)
-    if any(0 < row.top_k < size for row in each):
-        top_k = to_device(torch.tensor([row.top_k if 0 < row.top_k < size else size for row in each]), device)
-    if any(row.top_p < 1 for row in each):
-        top_p = to_device(torch.tensor([row.top_p for row in each]), device)
+    if any(0 < row.top_k < size for row in notes):
+        top_k = to_device(torch.tensor([row.top_k if 0 < row.top_k < size else size for row in notes]), device)
+    if any(row.top_p < 1 for row in notes):
+        top_p = to_device(torch.tensor([row.top_p for row in notes]), device)
     return top_k_top_p(logits, top_k, top_p)

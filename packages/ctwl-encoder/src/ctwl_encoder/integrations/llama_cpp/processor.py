@@ -5,7 +5,6 @@ It needs neither torch nor transformers, except for ``delta`` and ``vanilla``, w
 
 from __future__ import annotations
 
-import secrets
 import weakref
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -17,12 +16,12 @@ from numpy.typing import NDArray
 
 from ctwl_protocol.bridge import Bridge
 from ctwl_protocol.proxy import open_later
-from ctwl_protocol.records.beacon import NONCE_COUNT
 
 from ...core.marker import Marker
 from ...core.strategies import Decoding, Strategy, probabilities
 from ...errors import ExtraMissing, OptionOutOfRange, StrategyUnsuitable
-from ..log import TextLog, began, why_unmarked
+from ..log import log_of, why_unmarked
+from ..note import Note, admitted
 from ..policy import Policy
 from ..request import Asked
 from ..served import Served
@@ -59,6 +58,7 @@ class CTWLLogitsProcessor:
         """
         policy = Policy(**options)
         policy.request(None, 1.0)
+        log_of(policy)  # a log that cannot be written is refused now
         _run_last(llama)
         proxy = open_later(policy.profile, path=policy.proxy_path, device=policy.device, fast=True, packed=True)
         self._bridge = Bridge(read_vocabulary(llama), proxy)
@@ -66,7 +66,6 @@ class CTWLLogitsProcessor:
         self._policy = policy
         self._asked = asked
         self._markers: dict[tuple[Strategy, Decoding], Marker] = {}
-        self._log = None if policy.log is None else TextLog(policy, wait=True)
 
     def begin(self, temperature: float, mirostat_mode: float = 0, *, note: bool = False) -> _Text | None:
         """Begin a text; None where the request wants no mark.
@@ -82,11 +81,9 @@ class CTWLLogitsProcessor:
             ExtraMissing: the strategy asks the proxy LM, and torch is not installed.
             CTWLError: see :func:`ctwl_protocol.proxy.open_proxy`.
         """
-        asked, log = self._asked(), self._log if note else None
-        request = self._policy.request(asked.options, 1.0 if temperature < 0 else temperature)
+        asked, policy = self._asked(), self._policy if note else self._policy.model_copy(update={"log": None})
+        request = admitted(policy, asked.options, 1.0 if temperature < 0 else temperature, asked.name)
         if request is None:
-            if log is not None:
-                log.write([began(self._policy, asked.name, None)])
             return None
         if mirostat_mode and temperature > 0:
             raise OptionOutOfRange("nothing can be marked before Mirostat draws; leave mirostat_mode out")
@@ -97,11 +94,8 @@ class CTWLLogitsProcessor:
             if not request.strategy.keeps_distribution:
                 marker.open_proxy()
             self._markers[how] = marker
-        drawn = secrets.randbelow(NONCE_COUNT), secrets.randbits(32)
-        served = Served.begin(self._policy, request, self._markers[how], drawn, asked.name, log=log)
-        if log is not None:
-            served.line = log.write([served.begun])
-        return _Text(served)
+        noted = Note.drawn(asked.name).logged(policy, request)
+        return _Text(Served.begin(policy, request, self._markers[how], noted, log=log_of(policy)))
 
     def __call__(self, *_: Any) -> Any:
         """Refuse: a ``Llama`` calls this, before temperature and truncation, if the processor was not made for it.

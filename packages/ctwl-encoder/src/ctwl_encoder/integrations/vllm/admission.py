@@ -14,12 +14,14 @@ from ctwl_protocol import get_profile
 from ...core.expected_evidence import warn_of_short_text
 from ...core.strategies import Strategy
 from ...errors import OptionOutOfRange
-from ..note import NOTED, Note, admitted, without_note
+from ..note import NOTED, TRUNCATION, Note, admitted, without_note
 from ..policy import OFF, Policy
 from ..request import own_options
-from ..served import Truncation
 
 __all__ = ["Admitted", "admit", "policy_of"]
+
+_OPEN = 0, 1.0, 0.0
+"""Top-k, top-p and min-p that leave nothing out."""
 
 
 class Admitted(Note):
@@ -65,23 +67,22 @@ def admit(params: Any) -> None:
     _refuse_unsupported(engine, request.strategy)
     codes, most = len(request.codes or (0,)), params.max_tokens or sys.maxsize
     warn_of_short_text(get_profile(request.profile), request.strategy, codes, most, option="max_tokens")
-    own_seed = params.n > 1 and params.seed is None
-    if own_seed:
-        params.seed = secrets.randbits(31)
-    truncation = Truncation(params.top_k, params.top_p, params.min_p)
-    note = Admitted.drawn(request, truncation, seed=params.seed, own_seed=own_seed)
+    taken: dict[str, Any] = {}
+    if params.n > 1 and params.seed is None:
+        params.seed, taken["own_seed"] = secrets.randbits(31), True
     if request.strategy.keeps_distribution:
-        params.top_k, params.top_p, params.min_p = Truncation()
-    noted = note.logged(policy, request, name, params.n).model_dump()
-    params.extra_args = {**(params.extra_args or {}), NOTED: noted}
+        taken |= {each: getattr(params, each) for each in TRUNCATION}
+        params.top_k, params.top_p, params.min_p = _OPEN
+    note = Admitted.drawn(name, seed=params.seed, **taken).logged(policy, request, params.n)
+    params.extra_args = {**(params.extra_args or {}), NOTED: note.model_dump()}
 
 
 def _restore(params: Any) -> None:
     """Undo what an earlier :func:`admit` changed: a client in the same process may use its parameters again."""
     before = Admitted.of(params.extra_args)
     if before is not None:
-        if (params.top_k, params.top_p, params.min_p) == Truncation():
-            params.top_k, params.top_p, params.min_p = before.truncation
+        if (params.top_k, params.top_p, params.min_p) == _OPEN:
+            params.top_k, params.top_p, params.min_p = (getattr(before, each) for each in TRUNCATION)
         if before.own_seed and params.seed == before.seed:
             params.seed = None
     if params.extra_args and NOTED in params.extra_args:

@@ -14,6 +14,7 @@ import torch
 from vllm.distributed.parallel_state import get_tp_group
 from vllm.v1.sample import logits_processor as v1
 from vllm.v1.sample.ops.topk_topp_sampler import apply_top_k_top_p
+from vllm.v1.worker.gpu.sample import logits_processor as v2
 
 from ctwl_protocol import CTWLError
 
@@ -24,23 +25,12 @@ from ..served import Served
 from ..serving import Serving
 from .admission import Admitted, admit, policy_of
 from .rows_v1 import RowsV1
-from .rows_v2 import RowsV2
-
-try:
-    from vllm.v1.worker.gpu.sample import logits_processor as v2
-except ImportError:  # a vLLM that has the V1 model runner alone
-    v2 = v1
+from .rows_v2 import RowsV2, calls_of_a_step
 
 __all__ = ["CTWLLogitsProcessor"]
 
-_BASES = (v1.LogitsProcessor,) if v2 is v1 else (v2.LogitsProcessor, v1.LogitsProcessor)
-"""Of the two model runners; a plug-in that does not load keeps vLLM from starting."""
 
-_CHUNK_BYTES = 1 << 30
-"""Logits in float32 that V2 verifies at once, where it verifies drafts (vLLM 0.32); more take several calls."""
-
-
-class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
+class CTWLLogitsProcessor(v2.LogitsProcessor, v1.LogitsProcessor):  # type: ignore[misc]
     """Marks the rows of requests that carry a record; see the module's text.
 
     Attributes:
@@ -50,20 +40,14 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
 
     def __init__(self, vllm_config: Any, *runner: Any) -> None:
         """Called by vLLM: ``runner`` is (request states,) from V2, (device, pinned memory) from V1."""
-        policy, states = policy_of(vllm_config.additional_config), runner[0] if len(runner) == 1 else None
-        self._device: torch.device = runner[0] if states is None else states.device
-        self.serving: Serving | None = None
+        policy = policy_of(vllm_config.additional_config)
+        self.serving = None if policy is None else _serving(policy, vllm_config)
         self.rows: Any = None
-        if policy is not None:
-            calls = _calls_of_a_step(vllm_config)
-            self.serving = _serving(policy, vllm_config, calls)
+        if self.serving is not None:
+            v2_runs = len(runner) == 1
+            self.rows = RowsV2(self.serving, runner[0], vllm_config) if v2_runs else RowsV1(self.serving)
+            self._device: torch.device = runner[0].device if v2_runs else runner[0]
             self.serving.warm_up(vllm_config.model_config.get_vocab_size(), self._device)
-            drafts = vllm_config.speculative_config is not None
-            self.rows = (
-                RowsV1(self.serving)
-                if states is None
-                else RowsV2(self.serving, states, drafts=drafts, calls_of_a_step=calls)
-            )
 
     @classmethod
     def validate_params(cls, sampling_params: Any) -> None:
@@ -126,7 +110,7 @@ class CTWLLogitsProcessor(*_BASES):  # type: ignore[misc]
             self.serving.end_step(self._device)
 
 
-def _serving(policy: Policy, vllm_config: Any, calls_of_a_step: int) -> Serving:
+def _serving(policy: Policy, vllm_config: Any) -> Serving:
     """What marks the rows of this worker.
 
     Raises:
@@ -150,19 +134,7 @@ def _serving(policy: Policy, vllm_config: Any, calls_of_a_step: int) -> Serving:
         policy,
         bridge,
         noting=parallel.tensor_parallel_size == 1 or shared_out or get_tp_group().rank_in_group == 0,
-        kept=calls_of_a_step,
+        kept=calls_of_a_step(vllm_config),
         agree=agree,
         top_k_top_p=apply_top_k_top_p,  # a kernel where there is Triton
     )
-
-
-def _calls_of_a_step(vllm_config: Any) -> int:
-    """Most calls of ``apply`` in one step of all texts.
-
-    Under pipeline parallelism batches take turns. Where drafts are verified, V2 makes several calls of a large batch.
-    """
-    size = vllm_config.model_config.get_vocab_size()
-    rows = vllm_config.scheduler_config.max_num_seqs * (1 + vllm_config.num_speculative_tokens)
-    chunk = max(1, _CHUNK_BYTES // (4 * size) - vllm_config.num_speculative_tokens)  # no request is split
-    chunks = -(-rows // chunk) if vllm_config.speculative_config is not None else 1
-    return int(vllm_config.parallel_config.pipeline_parallel_size * chunks)

@@ -11,7 +11,10 @@ from ...core.device.step import to_device, to_host
 from ..served import Row, Served
 from ..serving import Serving
 
-__all__ = ["RowsV2"]
+__all__ = ["RowsV2", "calls_of_a_step"]
+
+_CHUNK_BYTES = 1 << 30
+"""Logits in float32 that V2 verifies at once, where it verifies drafts (vLLM 0.32); more take several calls."""
 
 
 class RowsV2:
@@ -23,19 +26,12 @@ class RowsV2:
         served: the texts that are marked, by slot.
     """
 
-    def __init__(self, serving: Serving, states: Any, *, drafts: bool, calls_of_a_step: int) -> None:
-        """Begin without requests.
-
-        Args:
-            serving: what marks the rows.
-            states: the runner's buffers of requests.
-            drafts: whether the engine decodes speculatively.
-            calls_of_a_step: most calls of :meth:`of_step` in one step of all texts.
-        """
+    def __init__(self, serving: Serving, states: Any, vllm_config: Any) -> None:
+        """Begin without requests; ``states`` are the runner's buffers of them."""
         self._serving = serving
         self._states = states
-        self._drafts = drafts
-        self._calls_of_a_step = calls_of_a_step
+        self._drafts = vllm_config.speculative_config is not None
+        self._calls_of_a_step = calls_of_a_step(vllm_config)
         self._calls = 0
         self._called: dict[int, int] = {}
         """By slot, the number of the last call that had its row."""
@@ -110,3 +106,15 @@ class RowsV2:
             columns = (columns + torch.arange(width, device=tokens.device)).clamp(max=tokens.shape[1] - 1)
             copied: list[list[int]] = to_host(tokens[rows, columns]).tolist()
         return copied
+
+
+def calls_of_a_step(vllm_config: Any) -> int:
+    """Most calls of ``apply`` in one step of all texts.
+
+    Under pipeline parallelism batches take turns. Where drafts are verified, V2 makes several calls of a large batch.
+    """
+    size = vllm_config.model_config.get_vocab_size()
+    rows = vllm_config.scheduler_config.max_num_seqs * (1 + vllm_config.num_speculative_tokens)
+    chunk = max(1, _CHUNK_BYTES // (4 * size) - vllm_config.num_speculative_tokens)  # no request is split
+    chunks = -(-rows // chunk) if vllm_config.speculative_config is not None else 1
+    return int(vllm_config.parallel_config.pipeline_parallel_size * chunks)
