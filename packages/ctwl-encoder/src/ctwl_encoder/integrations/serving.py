@@ -29,7 +29,7 @@ from .policy import Policy
 from .served import Row, Served
 from .truncation import TopKTopP, keep_top, truncated
 
-__all__ = ["PAUSE", "Serving"]
+__all__ = ["PAUSE", "Serving", "together"]
 
 PAUSE = 1000
 """Steps for which a proxy LM that failed is not asked again: it may look for its files for long each time. Chosen by
@@ -208,6 +208,17 @@ class Serving:
         self._stream.wait_event(self._last_step)
         with torch.cuda.stream(self._stream):
             yield
+
+
+def together(group: Any) -> Callable[[bool], bool]:
+    """How the workers of a group of torch's processes say whether all could do something."""
+
+    def agree(done: bool) -> bool:
+        failed = torch.tensor([not done], dtype=torch.int32)
+        torch.distributed.all_reduce(failed, group=group)
+        return not failed.item()
+
+    return agree
 
 
 @cache

@@ -6,7 +6,6 @@ import inspect
 import json
 import secrets
 import sys
-from functools import lru_cache
 from typing import Any
 
 from ctwl_protocol import get_profile
@@ -15,7 +14,7 @@ from ...core.expected_evidence import warn_of_short_text
 from ...core.strategies import Strategy
 from ...errors import OptionOutOfRange
 from ..note import NOTED, TRUNCATION, Note, admitted, without_note
-from ..policy import OFF, Policy
+from ..policy import OFF, Policy, read_policy
 from ..request import own_options
 
 __all__ = ["Admitted", "admit", "policy_of"]
@@ -113,20 +112,10 @@ def policy_of(additional: Any) -> Policy | None:
     """What the operator decided in the server's additional configuration; None where that has no ``ctwl`` object.
 
     Raises:
-        CTWLError: it is no object, or see :class:`ctwl_encoder.integrations.policy.Policy`.
+        CTWLError: see :func:`ctwl_encoder.integrations.policy.read_policy`.
     """
     found = additional.get("ctwl") if isinstance(additional, dict) else None
-    if found is None:
-        return None
-    if not isinstance(found, dict):
-        raise OptionOutOfRange('additional_config["ctwl"] must be an object, as {"provider": 42, "version": 3}')
-    return _policy(json.dumps(found))
-
-
-@lru_cache(maxsize=16)
-def _policy(told: str) -> Policy:
-    """A server has one; it is asked for at each request."""
-    return Policy(**json.loads(told))
+    return None if found is None else read_policy(json.dumps(found))
 
 
 def _engine_and_name() -> tuple[Any, str]:

@@ -22,7 +22,7 @@ from ...models import open_bridge
 from ..note import without_note
 from ..policy import Policy
 from ..served import Served
-from ..serving import Serving
+from ..serving import Serving, together
 from .admission import Admitted, admit, policy_of
 from .rows_v1 import RowsV1
 from .rows_v2 import RowsV2, calls_of_a_step
@@ -117,24 +117,17 @@ def _serving(policy: Policy, vllm_config: Any) -> Serving:
         CTWLError: what the operator told cannot be done.
     """
     model, parallel = vllm_config.model_config, vllm_config.parallel_config
+    alone = parallel.tensor_parallel_size == 1
     shared_out = getattr(parallel, "enable_batch_sharded_sampling", False)
     bridge = open_bridge(
         policy.profile, str(model.tokenizer), policy.proxy_path, policy.device, model.tokenizer_revision
     )
 
-    def agree(done: bool) -> bool:
-        """Whether all workers of the tensor-parallel group did it."""
-        if parallel.tensor_parallel_size == 1:
-            return done
-        failed = torch.tensor([not done], dtype=torch.int32)
-        torch.distributed.all_reduce(failed, group=get_tp_group().cpu_group)
-        return not failed.item()
-
     return Serving(
         policy,
         bridge,
-        noting=parallel.tensor_parallel_size == 1 or shared_out or get_tp_group().rank_in_group == 0,
+        noting=alone or shared_out or get_tp_group().rank_in_group == 0,
         kept=calls_of_a_step(vllm_config),
-        agree=agree,
+        agree=bool if alone else together(get_tp_group().cpu_group),
         top_k_top_p=apply_top_k_top_p,  # a kernel where there is Triton
     )

@@ -50,12 +50,7 @@ class RowsV1:
             count: rows of the step's logits.
         """
         rows = {row: served for row, served in self.served.items() if row < count}
-        new = []
-        for row, served in rows.items():
-            output, known = self._outputs[row], len(served.tokens)
-            if output[known - 1 : known] != served.tokens[-1:]:  # the whole would be compared at each step
-                served.restart()
-            new.append(output[len(served.tokens) :])
+        new = [served.new_in(self._outputs[row]) for row, served in rows.items()]
         self._serving.extend(list(rows.values()), new)
         return {row: (served, served.text) for row, served in rows.items()}
 
