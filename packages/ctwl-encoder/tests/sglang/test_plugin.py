@@ -1,8 +1,8 @@
 """The plug-in in the modules of a real SGLang, as far as they run without a GPU.
 
-Its plug-in framework, requests, sampling batches, sampler, and its model runner's way from logits to tokens are the real
-ones. Its attention needs a GPU, so transformers runs the model. Its scheduler needs workers and sockets, so what the
-hooks see of it stands in for it.
+Its plug-in framework, requests, sampling batches, sampler, and its model runner's way from logits to tokens are real.
+Its attention needs a GPU, so transformers runs the model. Its scheduler needs workers and sockets, so what the hooks
+see of it stands in for it.
 """
 
 from __future__ import annotations

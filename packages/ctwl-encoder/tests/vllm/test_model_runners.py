@@ -23,6 +23,7 @@ import torch
 from vllm import SamplingParams
 from vllm.exceptions import VLLMValidationError
 from vllm.v1.sample.logits_processor import MoveDirectionality
+from vllm.v1.sample.ops.topk_topp_sampler import apply_top_k_top_p
 from vllm.v1.watermarking.gumbel import GumbelWatermarkDetector, GumbelWatermarker
 from vllm.v1.worker.gpu.sample.logits_processor import (
     LogitsContext,
@@ -35,6 +36,7 @@ from ctwl_encoder.audit.summary import Summary
 from ctwl_encoder.core.expected_evidence import expected_log2_p, marked_positions
 from ctwl_encoder.core.strategies import Strategy
 from ctwl_encoder.integrations import serving
+from ctwl_encoder.integrations.truncation import keep_top
 from ctwl_encoder.integrations.vllm import processor
 from ctwl_encoder.integrations.vllm.admission import Admitted
 from ctwl_encoder.integrations.vllm.processor import CTWLLogitsProcessor
@@ -49,7 +51,9 @@ TOKENS = 150
 class Runner:
     """As much of the model runner as a plug-in sees: request slots, and one call of ``apply`` a step."""
 
-    def __init__(self, tokenizer: Path, told: dict[str, Any], *, speculative: bool = False, pipeline: int = 1) -> None:
+    def __init__(
+        self, tokenizer: Path, told: dict[str, Any], *, speculative: bool = False, pipeline: int = 1, workers: int = 1
+    ) -> None:
         self.slots = SimpleNamespace(
             device=torch.device("cpu"), max_num_reqs=4, vocab_size=49152,
             all_token_ids=SimpleNamespace(gpu=torch.zeros((4, 512), dtype=torch.int32)),
@@ -63,7 +67,7 @@ class Runner:
             num_speculative_tokens=3 if speculative else 0,
             scheduler_config=SimpleNamespace(async_scheduling=True, max_num_seqs=4),
             parallel_config=SimpleNamespace(
-                tensor_parallel_size=1, pipeline_parallel_size=pipeline, enable_batch_sharded_sampling=False),
+                tensor_parallel_size=workers, pipeline_parallel_size=pipeline, enable_batch_sharded_sampling=False),
         )  # fmt: skip
         self.tokens = self.slots.all_token_ids.gpu
         (self.processor,) = build_custom_logits_processors(self.vllm_config, self.slots, False)
@@ -367,12 +371,11 @@ def test_a_proxy_that_fails_leaves_its_rows_unmarked(folder: Path, monkeypatch: 
 
 def test_what_one_worker_cannot_mark_no_worker_marks(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Workers of a tensor-parallel group draw the same tokens only from the same logits; here the other one fails."""
-    runner = Runner(folder, {"provider": 42, "profile": PROFILE, "strategy": "delta"})
+    monkeypatch.setattr(processor, "get_tp_group", lambda: SimpleNamespace(cpu_group=None, rank_in_group=1))
+    runner = Runner(folder, {"provider": 42, "profile": PROFILE, "strategy": "delta"}, workers=2)
     words = load_model("smollm2")[1](" ".join(PROMPTS))["input_ids"]
     assert runner.add(0, words, SamplingParams())
-    runner.slots.prompt_len.np[0] = 1
-    runner.vllm_config.parallel_config.tensor_parallel_size, failing = 2, [True]
-    monkeypatch.setattr(processor, "get_tp_group", lambda: SimpleNamespace(cpu_group=None))
+    runner.slots.prompt_len.np[0], failing = 1, [True]
     monkeypatch.setattr(torch.distributed, "all_reduce", lambda flag, group: flag.fill_(max(int(flag), failing[0])))
     logits = torch.randn(1, 49152)
     for _ in range(2):
@@ -541,10 +544,10 @@ def test_rows_of_v1_come_move_and_go(folder: Path) -> None:
     assert changed([], added, []) == [True, False, True]
     outputs[0].append(words[3])
     assert changed([2], [], [(0, 1, MoveDirectionality.UNIDIRECTIONAL)]) == [False, True, False]
-    assert processor.rows.served[1].tokens == [*words, words[3]]
+    assert processor.rows.served[1][0].tokens == [*words, words[3]]
     outputs[0][-3:] = [words[5]]  # the runner went back
     assert changed([], [added[2]], [(1, 2, MoveDirectionality.SWAP)]) == [False, True, True]
-    assert processor.rows.served[2].tokens == [*words[:-2], words[5]]
+    assert processor.rows.served[2][0].tokens == [*words[:-2], words[5]]
     processor.update_state(None)
 
 
@@ -611,6 +614,17 @@ def test_a_draft_that_is_not_accepted_is_no_token_of_the_log(folder: Path, tmp_p
     served = runner.processor.rows.served[0]
     served.finish()
     assert sum(served.places.values()) == 1 + 3 + 1 + 1
+
+
+def test_plain_torch_leaves_out_what_vllm_leaves_out() -> None:
+    """What plug-ins of engines without a function of their own do is what vLLM does, to the bit."""
+    torch.manual_seed(1)
+    logits = (torch.randn(6, 500) * 4).round(decimals=1)  # with ties
+    ks, ps = torch.tensor([1, 3, 40, 500, 7, 499]), torch.tensor([1.0, 0.9, 0.5, 0.01, 0.999, 1.0])
+    for top_k in (None, ks):
+        for top_p in (None, ps):
+            theirs = apply_top_k_top_p(logits.clone(), None if top_k is None else top_k.clone(), top_p)
+            assert torch.equal(keep_top(logits, top_k, top_p), theirs)
 
 
 @pytest.mark.parametrize("field", ["provider", "version", "nonce", "delta", "fresh", "skip_repeats", "layout"])

@@ -7,19 +7,22 @@ nonce, and writes the line of the log that says that its text begins. The worker
 from __future__ import annotations
 
 import secrets
+import sys
 from typing import Any, Self
 
 from pydantic import Field
 
+from ctwl_protocol import get_profile
 from ctwl_protocol.records.beacon import NONCE_COUNT
 
+from ..core.expected_evidence import warn_of_short_text
 from ..errors import OptionOutOfRange
 from ..options import Options
 from .log import began, log_of
 from .policy import Policy
 from .request import PREFIX, Request
 
-__all__ = ["NOTED", "TRUNCATION", "Note", "admitted", "without_note"]
+__all__ = ["NOTED", "TRUNCATION", "Note", "admitted", "warn_if_short", "without_note"]
 
 NOTED = f"{PREFIX}admitted"
 """The option of a request in which its note stands; whatever a client writes there is replaced."""
@@ -52,6 +55,18 @@ def admitted(policy: Policy, given: dict[str, Any], temperature: float, name: st
     if request is None and log is not None:
         log.write([began(policy, name, None)] * texts)
     return request
+
+
+def warn_if_short(request: Request, most: int | None, option: str) -> None:
+    """Warn where a request lets its text have too few tokens for a reader.
+
+    Args:
+        request: what it writes.
+        most: the most tokens that it lets a text have; None where it does not say.
+        option: how the engine names this.
+    """
+    codes = len(request.codes or (0,))
+    warn_of_short_text(get_profile(request.profile), request.strategy, codes, most or sys.maxsize, option=option)
 
 
 class Note(Options):

@@ -179,12 +179,9 @@ def read_policy(told: str) -> Policy:
         CTWLError: it is none, or see :class:`Policy`.
     """
     try:
-        found = json.loads(told)
-    except ValueError as error:
-        raise OptionOutOfRange(f"the policy {told!r:.80} is no JSON: {error}") from error
-    if not isinstance(found, dict):
-        raise OptionOutOfRange(f'the policy {told:.80} must be an object, as {{"provider": 42, "version": 3}}')
-    return Policy(**found)
+        return Policy(**json.loads(told))
+    except (ValueError, TypeError) as error:
+        raise OptionOutOfRange(f'the policy is {told:.80}; it must be an object, as {{"provider": 42}}') from error
 
 
 def _left(clients: Any) -> dict[str, Container[Any] | None]:

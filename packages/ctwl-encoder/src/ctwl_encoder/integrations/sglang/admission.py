@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import copy
-import sys
 from typing import Any
 
 from sglang.srt.constants import HEALTH_CHECK_RID_PREFIX
 from sglang.srt.managers.io_struct import TokenizedGenerateReqInput
 from sglang.srt.sampling.sampling_params import TOP_K_ALL
 
-from ctwl_protocol import CTWLError, get_profile
+from ctwl_protocol import CTWLError
 from ctwl_protocol.environment import POLICY
 
-from ...core.expected_evidence import warn_of_short_text
 from ...errors import OptionOutOfRange
-from ..note import NOTED, TRUNCATION, Note, admitted, without_note
+from ..note import NOTED, TRUNCATION, Note, admitted, warn_if_short, without_note
 from ..policy import Policy, read_policy
 
 __all__ = ["admit", "policy_of", "temperature_of"]
@@ -60,8 +58,7 @@ def _admit(tokenized: Any) -> None:
         return
     if (params.beam_width or 1) > 1:
         raise OptionOutOfRange("beam search cannot be marked; leave beam_width out")
-    codes, most = len(request.codes or (0,)), params.max_new_tokens or sys.maxsize
-    warn_of_short_text(get_profile(request.profile), request.strategy, codes, most, option="max_new_tokens")
+    warn_if_short(request, params.max_new_tokens, "max_new_tokens")
     taken: dict[str, Any] = {}
     if request.strategy.keeps_distribution:
         taken = {each: getattr(params, each) for each in TRUNCATION}

@@ -5,15 +5,11 @@ from __future__ import annotations
 import inspect
 import json
 import secrets
-import sys
 from typing import Any
 
-from ctwl_protocol import get_profile
-
-from ...core.expected_evidence import warn_of_short_text
 from ...core.strategies import Strategy
 from ...errors import OptionOutOfRange
-from ..note import NOTED, TRUNCATION, Note, admitted, without_note
+from ..note import NOTED, TRUNCATION, Note, admitted, warn_if_short, without_note
 from ..policy import OFF, Policy, read_policy
 from ..request import own_options
 
@@ -64,8 +60,7 @@ def admit(params: Any) -> None:
     if request is None:
         return
     _refuse_unsupported(engine, request.strategy)
-    codes, most = len(request.codes or (0,)), params.max_tokens or sys.maxsize
-    warn_of_short_text(get_profile(request.profile), request.strategy, codes, most, option="max_tokens")
+    warn_if_short(request, params.max_tokens, "max_tokens")
     taken: dict[str, Any] = {}
     if params.n > 1 and params.seed is None:
         params.seed, taken["own_seed"] = secrets.randbits(31), True
