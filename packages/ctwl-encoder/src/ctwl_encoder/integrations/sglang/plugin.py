@@ -8,19 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
-from sglang.srt.disaggregation.utils import DisaggregationMode
 from sglang.srt.plugins.hook_registry import HookRegistry, HookType
-from sglang.srt.runtime_context import get_parallel, get_serving
 
 from ctwl_protocol.environment import POLICY
 
-from ...errors import OptionOutOfRange
-from ...models import open_bridge
-from ..serving import Serving, together
-from ..truncation import keep_top
-from .admission import admit, policy_of
-from .rows import Rows
+from .admission import admit
 
 __all__ = ["register"]
 
@@ -57,40 +49,9 @@ def _open(_: None, scheduler: Any, *__: Any, **___: Any) -> None:
     Raises:
         CTWLError: the operator has told what cannot be done.
     """
-    _refuse_unsupported(scheduler)
-    policy, runner, group = policy_of(), scheduler.tp_worker.model_runner, scheduler.attn_tp_group
-    bridge = open_bridge(policy.profile, get_serving().tokenizer_path, policy.proxy_path, policy.device)
-    serving = Serving(
-        policy,
-        bridge,
-        noting=group.rank_in_group == 0,
-        agree=bool if group.world_size == 1 else together(group.cpu_group),
-        top_k_top_p=_joint,
-    )
-    serving.warm_up(runner.model_config.vocab_size, torch.device(runner.device))
-    runner.ctwl = Rows(serving)
+    from .rows import open_rows  # in no other process: it imports Prometheus, which SGLang itself imports late
 
-
-def _refuse_unsupported(scheduler: Any) -> None:
-    """Refuse to start where this engine cannot be marked: OptionOutOfRange, with what to change."""
-    if scheduler.enable_overlap:
-        raise OptionOutOfRange(
-            "the overlap scheduler does not tell a plug-in the last tokens; serve with --disable-overlap-schedule"
-        )
-    if not scheduler.spec_algorithm.is_none() or scheduler.dllm_config is not None:
-        raise OptionOutOfRange(
-            "a text cannot be marked where its tokens are not drawn one by one; serve without "
-            "--speculative-algorithm and --dllm-algorithm"
-        )
-    if get_parallel().pp_size > 1 or scheduler.disaggregation_mode != DisaggregationMode.NULL:
-        raise OptionOutOfRange(
-            "a text cannot be marked where other processes begin it; serve without --pp-size and --disaggregation-mode"
-        )
-
-
-def _joint(logits: torch.Tensor, top_k: torch.Tensor | None, top_p: torch.Tensor | None) -> torch.Tensor:
-    """Top-k and top-p as SGLang does them: each of the whole distribution."""
-    return torch.minimum(keep_top(logits, top_k, None), keep_top(logits, None, top_p))
+    scheduler.tp_worker.model_runner.ctwl = open_rows(scheduler)
 
 
 def _note_rows(forward: Any, _: Any, batch: Any, *__: Any, **___: Any) -> None:

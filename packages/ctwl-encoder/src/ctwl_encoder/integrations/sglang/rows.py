@@ -6,13 +6,18 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+from sglang.srt.disaggregation.utils import DisaggregationMode
+from sglang.srt.runtime_context import get_parallel, get_serving
 
+from ...errors import OptionOutOfRange
+from ...models import open_bridge
 from ..note import Note, without_note
 from ..served import Served
-from ..serving import Serving
-from .admission import temperature_of
+from ..serving import Serving, together
+from ..truncation import keep_top
+from .admission import policy_of, temperature_of
 
-__all__ = ["Rows"]
+__all__ = ["Rows", "open_rows"]
 
 
 class Rows:
@@ -53,3 +58,43 @@ class Rows:
     def _begin(self, params: Any) -> Served | None:
         given = params.custom_params
         return self._serving.begin(without_note(given), temperature_of(params), Note.of(given))
+
+
+def open_rows(scheduler: Any) -> Rows:
+    """The rows of a worker.
+
+    Args:
+        scheduler: SGLang's own, of this worker.
+
+    Raises:
+        CTWLError: the operator has told what cannot be done.
+    """
+    _refuse_unsupported(scheduler)
+    policy, runner, group = policy_of(), scheduler.tp_worker.model_runner, scheduler.attn_tp_group
+    bridge = open_bridge(policy.profile, get_serving().tokenizer_path, policy.proxy_path, policy.device)
+    agree = bool if group.world_size == 1 else together(group.cpu_group)
+    serving = Serving(policy, bridge, noting=group.rank_in_group == 0, agree=agree, top_k_top_p=_joint)
+    serving.warm_up(runner.model_config.vocab_size, torch.device(runner.device))
+    return Rows(serving)
+
+
+def _refuse_unsupported(scheduler: Any) -> None:
+    """Refuse to start where this engine cannot be marked: OptionOutOfRange, with what to change."""
+    if scheduler.enable_overlap:
+        raise OptionOutOfRange(
+            "the overlap scheduler does not tell a plug-in the last tokens; serve with --disable-overlap-schedule"
+        )
+    if not scheduler.spec_algorithm.is_none() or scheduler.dllm_config is not None:
+        raise OptionOutOfRange(
+            "a text cannot be marked where its tokens are not drawn one by one; serve without "
+            "--speculative-algorithm and --dllm-algorithm"
+        )
+    if get_parallel().pp_size > 1 or scheduler.disaggregation_mode != DisaggregationMode.NULL:
+        raise OptionOutOfRange(
+            "a text cannot be marked where other processes begin it; serve without --pp-size and --disaggregation-mode"
+        )
+
+
+def _joint(logits: torch.Tensor, top_k: torch.Tensor | None, top_p: torch.Tensor | None) -> torch.Tensor:
+    """Top-k and top-p as SGLang does them: each of the whole distribution."""
+    return torch.minimum(keep_top(logits, top_k, None), keep_top(logits, None, top_p))
