@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 from ..core.marker import Marker
 from ..core.strategies import Strategy
@@ -63,7 +63,7 @@ class Served:
         self.text = self.empty
 
     @classmethod
-    def begin(cls, policy: Policy, request: Request, marker: Marker, note: Note, **more: Any) -> Served:
+    def begin(cls, policy: Policy, request: Request, marker: Marker, note: Note, **more: Any) -> Self:
         """Begin a text.
 
         Args:

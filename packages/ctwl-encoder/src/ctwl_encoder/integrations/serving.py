@@ -154,18 +154,18 @@ class Serving:
 
     def _try_to_mark(self, logits: torch.Tensor, group: Mapping[int, Row], strategy: Strategy) -> bool:
         """Mark rows of one strategy; False where it asks the proxy LM, and that fails in this worker or another one."""
-        if strategy.keeps_distribution:
-            index, marked = self._marked(logits, group, strategy)
-            logits[index] = marked
-            return True
-        if self._steps < self._asks_again:
+        asks, found = not strategy.keeps_distribution, None
+        if asks and self._steps < self._asks_again:
             return False
-        found = None
         try:
             found = self._marked(logits, group, strategy)
         except (CTWLError, OSError, RuntimeError):  # it has no files, or wrong ones, or no memory on its device
+            if not asks:
+                raise
             _log.exception("ctwl: the proxy LM failed; texts by %s are served unmarked for %d steps", strategy, PAUSE)
-        agreed = self._agree(found is not None)  # rows that one worker marks alone would end its texts
+        agreed = (
+            self._agree(found is not None) if asks else True
+        )  # rows that one worker marks alone would end its texts
         if found is None or not agreed:
             self._asks_again = self._steps + PAUSE
             for _, text in group.values():

@@ -11,21 +11,18 @@ from functools import partial
 from typing import Any
 
 import llama_cpp
-import numpy as np
-from numpy.typing import NDArray
 
 from ctwl_protocol.bridge import Bridge
 from ctwl_protocol.proxy import open_later
 
 from ...core.marker import Marker
-from ...core.strategies import Decoding, Strategy, probabilities
+from ...core.strategies import Decoding, Strategy
 from ...errors import ExtraMissing, OptionOutOfRange, StrategyUnsuitable
-from ..log import log_of, why_unmarked
+from ..log import log_of
 from ..note import Note, admitted
 from ..policy import Policy
 from ..request import Asked
-from ..served import Served
-from .sampling import MarkedSampler
+from .sampling import MarkedSampler, MarkedText
 from .vocabulary import read_vocabulary
 
 __all__ = ["CTWLLogitsProcessor", "mark_all"]
@@ -67,7 +64,7 @@ class CTWLLogitsProcessor:
         self._asked = asked
         self._markers: dict[tuple[Strategy, Decoding], Marker] = {}
 
-    def begin(self, temperature: float, mirostat_mode: float = 0, *, note: bool = False) -> _Text | None:
+    def begin(self, temperature: float, mirostat_mode: float = 0, *, note: bool = False) -> MarkedText | None:
         """Begin a text; None where the request wants no mark.
 
         Args:
@@ -95,7 +92,7 @@ class CTWLLogitsProcessor:
                 marker.open_proxy()
             self._markers[how] = marker
         noted = Note.drawn(asked.name).logged(policy, request)
-        return _Text(Served.begin(policy, request, self._markers[how], noted, log=log_of(policy)))
+        return MarkedText.begin(policy, request, self._markers[how], noted, log=log_of(policy))
 
     def __call__(self, *_: Any) -> Any:
         """Refuse: a ``Llama`` calls this, before temperature and truncation, if the processor was not made for it.
@@ -109,37 +106,6 @@ class CTWLLogitsProcessor:
         """Refuse another model than the one that this processor was made for: StrategyUnsuitable."""
         if self._llama() is not llama:
             raise StrategyUnsuitable(_ANOTHER)
-
-
-class _Text:
-    """A text while a call writes it: see :class:`ctwl_encoder.integrations.llama_cpp.sampling.Writing`."""
-
-    def __init__(self, served: Served) -> None:
-        self._served = served
-        self.end = served.finish
-
-    def mark(self, candidates: NDArray[np.int32], logits: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Logits without a finite maximum, which a mask or an overflow left, have no probabilities, so they stay."""
-        marked = self._marked(candidates, logits) if np.isfinite(logits.max()) else logits
-        self._served.offer(self._served.text, why_unmarked(self._served.text))
-        return marked
-
-    def extend(self, token: int) -> None:
-        """A token was drawn."""
-        self._served.extend([token])
-
-    def _marked(self, candidates: NDArray[np.int32], logits: NDArray[np.float32]) -> NDArray[np.float32]:
-        marker, texts = self._served.marker, [self._served.text]
-        size = len(marker.bridge.vocabulary)
-        if marker.strategy.keeps_distribution:
-            likely = np.zeros((1, size), dtype=np.float32)
-            likely[0, candidates] = probabilities(logits[None])[0]
-            change = np.zeros((1, size), dtype=np.float32)
-            marker.reweigh_by_numpy(texts, change, likely)
-            return np.asarray(logits + change[0, candidates])
-        whole = np.full((1, size), -np.inf, dtype=np.float32)
-        whole[0, candidates] = logits
-        return np.asarray(marker.mark(texts, whole).get(0, whole[0])[candidates])
 
 
 def mark_all(llama: llama_cpp.Llama, processor: CTWLLogitsProcessor) -> None:
@@ -165,7 +131,7 @@ def _generate(llama: weakref.ref[Any], processor: CTWLLogitsProcessor, *tokens: 
         yield from type(own).generate(own, *tokens, logits_processor=processors, **settings)
     finally:
         if isinstance(own._sampler, MarkedSampler):
-            own._sampler.end()
+            own._sampler.text.finish()
 
 
 def _run_last(llama: Any) -> None:
