@@ -163,10 +163,9 @@ class Serving:
             if not asks:
                 raise
             _log.exception("ctwl: the proxy LM failed; texts by %s are served unmarked for %d steps", strategy, PAUSE)
-        agreed = (
-            self._agree(found is not None) if asks else True
-        )  # rows that one worker marks alone would end its texts
-        if found is None or not agreed:
+        if asks and not self._agree(found is not None):  # rows that one worker marks alone would end its texts
+            found = None
+        if found is None:
             self._asks_again = self._steps + PAUSE
             for _, text in group.values():
                 text.offers = None
