@@ -22,7 +22,6 @@ pytest.importorskip("sglang", reason="the plug-in is tested in an environment of
 pytest.importorskip("without_pictures")  # before SGLang, which imports torchvision
 
 import torch
-from sglang.srt.disaggregation.utils import DisaggregationMode
 from sglang.srt.layers.logits_processor import LogitsProcessorOutput
 from sglang.srt.layers.sampler import Sampler, top_k_top_p_min_p_sampling_from_probs_torch
 from sglang.srt.managers.io_struct import TokenizedGenerateReqInput
@@ -36,7 +35,6 @@ from sglang.srt.plugins.hook_registry import HookRegistry
 from sglang.srt.runtime_context import get_context, get_parallel
 from sglang.srt.sampling.sampling_batch_info import SamplingBatchInfo
 from sglang.srt.sampling.sampling_params import TOP_K_ALL, SamplingParams
-from sglang.srt.speculative.spec_info import SpeculativeAlgorithm
 
 from ctwl_decoder import Decoder, Report
 from ctwl_encoder.audit.summary import Summary
@@ -68,10 +66,11 @@ def engine(folder: Path) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("CTWL_POLICY", json.dumps({"provider": 42}))
         load_plugins()
-    fields = {"sampling_backend": "pytorch", "device": "cpu", "tokenizer_path": str(folder)}
+    group = SimpleNamespace(device_group=None, rank_in_group=0, world_size=1, cpu_group=None)
+    told = {"sampling_backend": "pytorch", "device": "cpu", "tokenizer_path": str(folder)}
     with (
-        get_context().override_server_args(**fields),
-        get_parallel().override(tp_group=SimpleNamespace(device_group=None)),
+        get_context().override_server_args(**told, disable_overlap_schedule=True),
+        get_parallel().override(tp_group=group, attn_tp_group=group),
     ):
         yield
 
@@ -87,11 +86,7 @@ class Server:
         self.runner.sampler = Sampler()
         self.runner.ngram_embedding_manager = SimpleNamespace(update_after_decode=lambda **_: None)
         self.runner.device, self.runner.model_config = "cpu", SimpleNamespace(vocab_size=SIZE)
-        self.scheduler = SimpleNamespace(
-            enable_overlap=False, spec_algorithm=SpeculativeAlgorithm.NONE, dllm_config=None,
-            disaggregation_mode=DisaggregationMode.NULL, tp_worker=SimpleNamespace(model_runner=self.runner),
-            attn_tp_group=SimpleNamespace(rank_in_group=0, world_size=1, cpu_group=None),
-        )  # fmt: skip
+        self.scheduler = SimpleNamespace(tp_worker=SimpleNamespace(model_runner=self.runner))
 
     def open(self) -> None:
         plugin._open(None, self.scheduler)
@@ -286,17 +281,19 @@ def test_a_note_that_a_client_wrote_is_replaced(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize(
-    ("changed", "message"),
+    ("told", "message"),
     [
-        ({"enable_overlap": True}, "--disable-overlap-schedule"),
-        ({"spec_algorithm": SpeculativeAlgorithm.EAGLE}, "--speculative-algorithm"),
-        ({"disaggregation_mode": DisaggregationMode.PREFILL}, "--disaggregation-mode"),
+        ({"disable_overlap_schedule": False}, "--disable-overlap-schedule"),
+        ({"disable_overlap_schedule": True, "speculative_algorithm": "EAGLE"}, "--speculative-algorithm"),
+        ({"disable_overlap_schedule": True, "dllm_algorithm": "LowConfidence"}, "--dllm-algorithm"),
+        ({"disable_overlap_schedule": True, "disaggregation_mode": "prefill"}, "--disaggregation-mode"),
+        ({"disable_overlap_schedule": True, "pp_size": 2}, "--pp-size"),
     ],
+    ids=str,
 )
 def test_a_server_that_cannot_mark_does_not_start(
-    monkeypatch: pytest.MonkeyPatch, changed: dict[str, Any], message: str
+    monkeypatch: pytest.MonkeyPatch, told: dict[str, Any], message: str
 ) -> None:
     server = Server(monkeypatch)
-    vars(server.scheduler).update(changed)
-    with pytest.raises(OptionOutOfRange, match=message):
+    with get_context().override_server_args(**told), pytest.raises(OptionOutOfRange, match=message):
         server.open()

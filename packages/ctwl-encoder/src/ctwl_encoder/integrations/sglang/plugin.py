@@ -51,7 +51,7 @@ def _open(_: None, scheduler: Any, *__: Any, **___: Any) -> None:
     """
     from .rows import open_rows  # in no other process: it imports Prometheus, which SGLang itself imports late
 
-    scheduler.tp_worker.model_runner.ctwl = open_rows(scheduler)
+    scheduler.tp_worker.model_runner.ctwl = open_rows(scheduler.tp_worker.model_runner)
 
 
 def _note_rows(forward: Any, _: Any, batch: Any, *__: Any, **___: Any) -> None:

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from sglang.srt.disaggregation.utils import DisaggregationMode
-from sglang.srt.runtime_context import get_parallel, get_serving
+from sglang.srt.runtime_context import get_disagg, get_exec, get_parallel, get_schedule, get_serving, get_spec
 
 from ...errors import OptionOutOfRange
 from ...models import open_bridge
@@ -60,17 +59,17 @@ class Rows:
         return self._serving.begin(without_note(given), temperature_of(params), Note.of(given))
 
 
-def open_rows(scheduler: Any) -> Rows:
+def open_rows(runner: Any) -> Rows:
     """The rows of a worker.
 
     Args:
-        scheduler: SGLang's own, of this worker.
+        runner: SGLang's own model runner, of this worker.
 
     Raises:
         CTWLError: the operator has told what cannot be done.
     """
-    _refuse_unsupported(scheduler)
-    policy, runner, group = policy_of(), scheduler.tp_worker.model_runner, scheduler.attn_tp_group
+    _refuse_unsupported()
+    policy, group = policy_of(), get_parallel().attn_tp_group
     bridge = open_bridge(policy.profile, get_serving().tokenizer_path, policy.proxy_path, policy.device)
     agree = bool if group.world_size == 1 else together(group.cpu_group)
     serving = Serving(policy, bridge, noting=group.rank_in_group == 0, agree=agree, top_k_top_p=_joint)
@@ -78,18 +77,18 @@ def open_rows(scheduler: Any) -> Rows:
     return Rows(serving)
 
 
-def _refuse_unsupported(scheduler: Any) -> None:
+def _refuse_unsupported() -> None:
     """Refuse to start where this engine cannot be marked: OptionOutOfRange, with what to change."""
-    if scheduler.enable_overlap:
+    if not get_schedule().disable_overlap_schedule:
         raise OptionOutOfRange(
             "the overlap scheduler does not tell a plug-in the last tokens; serve with --disable-overlap-schedule"
         )
-    if not scheduler.spec_algorithm.is_none() or scheduler.dllm_config is not None:
+    if get_spec().speculative_algorithm is not None or get_exec().dllm.dllm_algorithm is not None:
         raise OptionOutOfRange(
             "a text cannot be marked where its tokens are not drawn one by one; serve without "
             "--speculative-algorithm and --dllm-algorithm"
         )
-    if get_parallel().pp_size > 1 or scheduler.disaggregation_mode != DisaggregationMode.NULL:
+    if get_parallel().pp_size > 1 or get_disagg().disaggregation_mode != "null":
         raise OptionOutOfRange(
             "a text cannot be marked where other processes begin it; serve without --pp-size and --disaggregation-mode"
         )
