@@ -1,8 +1,8 @@
 """The plug-in in the modules of a real SGLang, as far as they run without a GPU.
 
-Its plug-in framework, requests, sampling batches, sampler, and its model runner's way from logits to tokens are real.
-Its attention needs a GPU, so transformers runs the model. Its scheduler needs workers and sockets, so what the hooks
-see of it stands in for it.
+Its plug-in framework, requests, batches, sampler, and its model runner's way from logits to tokens are real. Its
+attention needs a GPU, so transformers runs the model. Its scheduler and its tokenizer manager need workers and sockets,
+so of these the methods with hooks alone are real.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -28,7 +29,7 @@ from sglang.srt.managers.io_struct import TokenizedGenerateReqInput
 from sglang.srt.managers.schedule_batch import FINISH_LENGTH, Req
 from sglang.srt.managers.scheduler import Scheduler
 from sglang.srt.managers.tokenizer_manager import TokenizerManager
-from sglang.srt.model_executor.forward_batch_info import ForwardBatch, ForwardMode
+from sglang.srt.model_executor.forward_batch_info import CaptureHiddenMode, ForwardBatch, ForwardMode
 from sglang.srt.model_executor.model_runner import ModelRunner
 from sglang.srt.plugins import load_plugins
 from sglang.srt.plugins.hook_registry import HookRegistry
@@ -49,8 +50,17 @@ PROMPTS = ["The council said on Tuesday that the new bridge", "Farmers in the no
 SIZE = 49152
 
 
-class Batch(SimpleNamespace):
-    """A batch of requests as the sampler sees it; unlike its base it can be referred to weakly."""
+class Bare(SimpleNamespace):
+    """Has what it was given, and None for all else."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return None
+
+
+class Runner(Bare, ModelRunner):
+    """The real model runner, without a model."""
 
 
 @pytest.fixture(scope="module")
@@ -81,12 +91,12 @@ class Server:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, **told: Any) -> None:
         policy = {"provider": 42, "version": 3, "profile": PROFILE, "clients": "any", **told}
         monkeypatch.setenv("CTWL_POLICY", json.dumps(policy))
-        self.runner = object.__new__(ModelRunner)
-        self.runner.sampling_observer = self.runner.watermark_state = None
-        self.runner.sampler = Sampler()
-        self.runner.ngram_embedding_manager = SimpleNamespace(update_after_decode=lambda **_: None)
-        self.runner.device, self.runner.model_config = "cpu", SimpleNamespace(vocab_size=SIZE)
-        self.scheduler = SimpleNamespace(tp_worker=SimpleNamespace(model_runner=self.runner))
+        self.runner = Runner(
+            sampler=Sampler(), device=torch.device("cpu"), model_config=Bare(vocab_size=SIZE),
+            ngram_embedding_manager=Bare(update_after_decode=lambda **_: None),
+        )  # fmt: skip
+        self.scheduler = MagicMock()
+        self.scheduler.tp_worker.model_runner = self.runner
 
     def open(self) -> None:
         plugin._open(None, self.scheduler)
@@ -104,19 +114,26 @@ class Server:
 
     def step(self, requests: list[Req], logits: torch.Tensor) -> tuple[list[int], torch.Tensor]:
         """The tokens of one step, by the real sampler; and the probabilities that it drew from."""
-        batch = Batch(reqs=requests, device="cpu")
-        info = SamplingBatchInfo.from_schedule_batch(batch, SIZE)
-        forward = SimpleNamespace(
-            sampling_info=info, return_logprob=False, top_logprobs_nums=[], token_ids_logprobs=[],
-            positions=torch.tensor([len(each.origin_input_ids) for each in requests]), forward_mode=ForwardMode.DECODE,
+        lengths = torch.tensor([len(each.origin_input_ids) + len(each.output_ids) for each in requests])
+        batch = Bare(
+            reqs=requests, device="cpu", forward_mode=ForwardMode.DECODE, input_ids=torch.zeros(len(requests)),
+            seq_lens=lengths, seq_lens_cpu=lengths, req_pool_indices=torch.arange(len(requests)),
         )  # fmt: skip
-        plugin._note_rows(forward, None, batch)  # as after ForwardBatch.init_new
+        batch.sampling_info = SamplingBatchInfo.from_schedule_batch(batch, SIZE)
+        forward = ForwardBatch.init_new(
+            batch, self.runner, capture_hidden_mode=CaptureHiddenMode.NULL, return_hidden_states_before_norm=False,
+            kv_loc_plan=MagicMock(),
+        )  # fmt: skip
         output = LogitsProcessorOutput(next_token_logits=logits.clone())
         tokens = self.runner.sample(output, forward).tolist()
         for request, token in zip(requests, tokens, strict=True):
             request.output_ids.append(token)
-        plugin._finish(None, self.scheduler, batch)
+        self.end(batch)
         return tokens, output.next_token_logits
+
+    def end(self, batch: Any) -> None:
+        """The scheduler has the tokens of a step: its real method, in which all else is a stand-in."""
+        Scheduler.process_batch_result(self.scheduler, batch, MagicMock())
 
 
 def sent(tokenized: Any) -> Any:
@@ -191,7 +208,7 @@ def test_requests_side_by_side_carry_records_of_their_own(monkeypatch: pytest.Mo
     for request in requests:
         request.finished_reason = FINISH_LENGTH(150)
     rows = server.runner.ctwl
-    plugin._finish(None, server.scheduler, SimpleNamespace(reqs=requests))
+    server.end(Bare(reqs=requests, forward_mode=ForwardMode.DECODE))
     assert not rows.served
     rows._serving.log._thread.shutdown()  # what waits is written
     lines = [json.loads(line) for line in log.read_text().splitlines()]
