@@ -81,12 +81,12 @@ class Served:
         """Begin the text anew: the engine went back."""
         self.tokens, self.text, self.ahead = [], self.empty, []
 
-    def new_in(self, output: list[int]) -> list[int]:
+    def new_in(self, output: Sequence[int]) -> list[int]:
         """The tokens of an engine's own list that are new; all of them, if the engine went back."""
         known = len(self.tokens)
-        if output[known - 1 : known] != self.tokens[-1:]:  # the whole would be compared at each step
+        if list(output[known - 1 : known]) != self.tokens[-1:]:  # the whole would be compared at each step
             self.restart()
-        return output[len(self.tokens) :]
+        return list(output[len(self.tokens) :])
 
     def draft(self, tokens: Sequence[int]) -> None:
         """Look ahead: these tokens may follow."""

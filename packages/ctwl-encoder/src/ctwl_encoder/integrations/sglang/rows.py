@@ -41,10 +41,10 @@ class Rows:
             if request.rid not in self.served:
                 self.served[request.rid] = self._begin(request.sampling_params)
         found = [(row, self.served[request.rid], request.output_ids) for row, request in enumerate(requests)]
-        marked = {row: (served, list(output)) for row, served, output in found if served is not None}
-        new = [served.new_in(output) for served, output in marked.values()]
-        self._serving.extend([served for served, _ in marked.values()], new)
-        self._serving.mark(logits, {row: (served, served.text) for row, (served, _) in marked.items()})
+        marked = [(row, served, output) for row, served, output in found if served is not None]
+        new = [served.new_in(output) for _, served, output in marked]
+        self._serving.extend([served for _, served, _ in marked], new)
+        self._serving.mark(logits, {row: (served, served.text) for row, served, _ in marked})
         self._serving.end_step(logits.device)
 
     def leave(self, requests: Sequence[Any]) -> None:
