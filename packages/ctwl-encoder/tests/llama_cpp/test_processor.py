@@ -111,7 +111,7 @@ def test_on_average_over_codes_the_distribution_stays(llama: Llama) -> None:
         text = processor.begin(1.0)
         assert text is not None
         for token in beginning:
-            text.extend(token)
+            text.extend([token])
         marked = np.exp(text.mark(candidates, logits).astype(np.float64))
         total += marked / marked.sum()
     np.testing.assert_allclose(total / 1024, expected, atol=0.05)  # three standard errors

@@ -23,6 +23,7 @@ import torch
 from vllm import SamplingParams
 from vllm.exceptions import VLLMValidationError
 from vllm.v1.sample.logits_processor import MoveDirectionality
+from vllm.v1.sample.ops.topk_topp_sampler import apply_top_k_top_p
 from vllm.v1.watermarking.gumbel import GumbelWatermarkDetector, GumbelWatermarker
 from vllm.v1.worker.gpu.sample.logits_processor import (
     LogitsContext,
@@ -34,8 +35,11 @@ from ctwl_decoder import Decoder, Report
 from ctwl_encoder.audit.summary import Summary
 from ctwl_encoder.core.expected_evidence import expected_log2_p, marked_positions
 from ctwl_encoder.core.strategies import Strategy
-from ctwl_encoder.integrations.vllm import CTWLLogitsProcessor, processor
+from ctwl_encoder.integrations import serving
+from ctwl_encoder.integrations.truncation import keep_top
+from ctwl_encoder.integrations.vllm import processor
 from ctwl_encoder.integrations.vllm.admission import Admitted
+from ctwl_encoder.integrations.vllm.processor import CTWLLogitsProcessor
 from ctwl_encoder.models import load_model
 from ctwl_protocol.proxy import Proxy
 
@@ -47,7 +51,9 @@ TOKENS = 150
 class Runner:
     """As much of the model runner as a plug-in sees: request slots, and one call of ``apply`` a step."""
 
-    def __init__(self, tokenizer: Path, told: dict[str, Any], *, speculative: bool = False, pipeline: int = 1) -> None:
+    def __init__(
+        self, tokenizer: Path, told: dict[str, Any], *, speculative: bool = False, pipeline: int = 1, workers: int = 1
+    ) -> None:
         self.slots = SimpleNamespace(
             device=torch.device("cpu"), max_num_reqs=4, vocab_size=49152,
             all_token_ids=SimpleNamespace(gpu=torch.zeros((4, 512), dtype=torch.int32)),
@@ -61,7 +67,7 @@ class Runner:
             num_speculative_tokens=3 if speculative else 0,
             scheduler_config=SimpleNamespace(async_scheduling=True, max_num_seqs=4),
             parallel_config=SimpleNamespace(
-                tensor_parallel_size=1, pipeline_parallel_size=pipeline, enable_batch_sharded_sampling=False),
+                tensor_parallel_size=workers, pipeline_parallel_size=pipeline, enable_batch_sharded_sampling=False),
         )  # fmt: skip
         self.tokens = self.slots.all_token_ids.gpu
         (self.processor,) = build_custom_logits_processors(self.vllm_config, self.slots, False)
@@ -156,7 +162,7 @@ def test_requests_side_by_side_in_slots_that_come_back(folder: Path) -> None:
         runner.validate(request)
     assert (params[0].top_p, params[1].top_p) == (1.0, 1.0)  # truncation is the plug-in's now
     noted = [Admitted.of(request.extra_args) for request in params]
-    assert [each and each.truncation for each in noted] == [(0, 0.98, 0.0), (0, 1.0, 0.0)]
+    assert [each and (each.top_k, each.top_p, each.min_p) for each in noted] == [(0, 0.98, 0.0), (0, 1.0, 0.0)]
     for seed in range(1, 4):  # chance decides how much a text shows
         reports = read(decoder, write(runner, params, seed))
         if all(report.detected for report in reports):
@@ -203,9 +209,9 @@ def test_what_clients_ask_for_makes_no_more_markers(folder: Path) -> None:
             params = SamplingParams(temperature=1.0, extra_args=asked)
             runner.validate(params)
             assert runner.add(slot, words, params)
-    texts = [served.text for _, served in sorted(runner.processor._requests.items())]
+    texts = [served.text for _, served in sorted(runner.processor.rows.served.items())]
     assert [text.skip_repeats for text in texts] == [False, False, True, True]
-    assert len(runner.processor._markers) == 3
+    assert runner.processor.serving.marker_of.cache_info().currsize == 3
 
 
 @pytest.mark.parametrize("strategy", ["unbiased", "gumbel", "delta"])
@@ -228,7 +234,7 @@ def test_drafts_are_verified_by_the_distribution_that_is_marked_behind_them(fold
     expected, marks = {}, {}
     for length in range(3, len(words)):
         expected[length] = plain.apply(logits[[length - 1] * 2].clone(), [0, 2], [length] * 2)[0]
-        marks[length] = list(marked_positions(plain.processor._requests[2].text.last))
+        marks[length] = list(marked_positions(plain.processor.rows.served[2].text.last))
     lengths, step, differing = [3, 3], 0, []
     while max(lengths) + 4 < len(words):
         accepted = [step % 4, (step + 2) % 4]
@@ -245,7 +251,7 @@ def test_drafts_are_verified_by_the_distribution_that_is_marked_behind_them(fold
     drafting.apply(logits[[length - 1 for length in lengths]].clone(), [0, 2], lengths)
     # The proxy's passes have other sizes, so its weights differ by rounding, and the border of the half moves a little.
     assert max(differing) <= (1000 if strategy == "delta" else 0)
-    written = marked_positions(drafting.processor._requests[2].text.last)
+    written = marked_positions(drafting.processor.rows.served[2].text.last)
     assert [mark.token for mark in written] == [mark.token for mark in marks[lengths[1]]]
     assert len(marks[lengths[1]]) > 20
 
@@ -265,7 +271,7 @@ def test_parameters_that_are_used_again_are_as_they_were(folder: Path) -> None:
     for _ in range(40):
         runner.validate(params)
         noted = Admitted.of(params.extra_args)
-        assert noted is not None and noted.truncation == (5, 0.9, 0.1)
+        assert noted is not None and (noted.top_k, noted.top_p, noted.min_p) == (5, 0.9, 0.1)
         nonces.add(noted.nonce)
     assert len(nonces) > 10  # drawn anew for each request
     params.extra_args["ctwl_strategy"] = "off"
@@ -285,7 +291,7 @@ def test_the_alternatives_of_a_request_have_nonces_of_their_own(folder: Path) ->
             one = params.clone()
             one.n, one.seed = 1, None if params.seed is None else params.seed + slot
             assert runner.add(slot, [1, 2, 3], one)
-            found.append(runner.processor._requests[slot].text.payload.carried[0] % 64)
+            found.append(runner.processor.rows.served[slot].text.payload.carried[0] % 64)
         return found
 
     for several in (SamplingParams(n=4), SamplingParams(n=4, seed=7)):
@@ -306,7 +312,7 @@ def test_the_alternatives_of_a_request_have_nonces_of_their_own(folder: Path) ->
     "noted",
     [
         {"nonce": 70}, {"nonce": 1, "min_p": "4"}, {"nonce": 1, "top_p": 0.0}, {"nonce": 1, "seed": "7"},
-        {"nonce": 1, "drawn": 1}, {"nonce": 1, "more": 2},
+        {"nonce": 1, "own_seed": 1}, {"nonce": 1, "more": 2},
     ],
 )  # fmt: skip
 def test_a_client_cannot_write_what_the_plug_in_notes(folder: Path, noted: Any) -> None:
@@ -317,7 +323,8 @@ def test_a_client_cannot_write_what_the_plug_in_notes(folder: Path, noted: Any) 
     params = SamplingParams(extra_args={"ctwl_admitted": noted})
     runner.validate(params)
     admitted = Admitted.of(params.extra_args)
-    assert admitted is not None and (admitted.seed, admitted.drawn, *admitted.truncation) == (None, False, 0, 1.0, 0.0)
+    assert admitted is not None and (admitted.seed, admitted.own_seed) == (None, False)
+    assert (admitted.top_k, admitted.top_p, admitted.min_p) == (0, 1.0, 0.0)
     for given in ({"ctwl_admitted": noted}, {"ctwl_provider": "x"}, {"ctwl_delta": "y"}):  # not judged: never raises
         assert not runner.processor.add_request(2, SamplingParams(extra_args=given))
 
@@ -358,25 +365,24 @@ def test_a_proxy_that_fails_leaves_its_rows_unmarked(folder: Path, monkeypatch: 
             assert torch.equal(marked[0], logits[0]) and not torch.equal(marked[1], logits[1])
     assert asked == 1
     assert unmarked("delta", "the proxy LM failed") == 2
-    runner.processor._asks_again = 0
+    runner.processor.serving._asks_again = 0
     assert not torch.equal(runner.apply(logits.clone(), [0, 1], [len(words)] * 2)[0], logits[0])
 
 
 def test_what_one_worker_cannot_mark_no_worker_marks(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Workers of a tensor-parallel group draw the same tokens only from the same logits; here the other one fails."""
-    runner = Runner(folder, {"provider": 42, "profile": PROFILE, "strategy": "delta"})
+    monkeypatch.setattr(processor, "get_tp_group", lambda: SimpleNamespace(cpu_group=None, rank_in_group=1))
+    runner = Runner(folder, {"provider": 42, "profile": PROFILE, "strategy": "delta"}, workers=2)
     words = load_model("smollm2")[1](" ".join(PROMPTS))["input_ids"]
     assert runner.add(0, words, SamplingParams())
-    runner.slots.prompt_len.np[0] = 1
-    runner.processor._workers, failing = 2, [True]
-    monkeypatch.setattr(processor, "get_tp_group", lambda: SimpleNamespace(cpu_group=None))
+    runner.slots.prompt_len.np[0], failing = 1, [True]
     monkeypatch.setattr(torch.distributed, "all_reduce", lambda flag, group: flag.fill_(max(int(flag), failing[0])))
     logits = torch.randn(1, 49152)
     for _ in range(2):
         assert torch.equal(runner.apply(logits.clone(), [0], [len(words)]), logits)
-        assert not runner.processor._requests[0].text.offers
+        assert not runner.processor.rows.served[0].text.offers
     failing[0] = False
-    runner.processor._calls += processor._PAUSE
+    runner.processor.serving._steps += serving.PAUSE
     assert not torch.equal(runner.apply(logits.clone(), [0], [len(words)]), logits)
 
 
@@ -396,7 +402,7 @@ def test_batches_that_take_turns_keep_their_marks(folder: Path) -> None:
                 runner.apply(logits[slots].clone(), slots, [length] * len(slots))
         runner.add(2, words, SamplingParams())
         assert observed() == before
-        texts = [runner.processor._requests[slot].text for slot in (0, 1)]
+        texts = [runner.processor.rows.served[slot].text for slot in (0, 1)]
         marks.append([[mark.token for mark in marked_positions(text.last)] for text in texts])
     assert marks[0] == marks[1] and len(marks[0][0]) > 5
 
@@ -450,7 +456,7 @@ def test_the_evidence_pays_for_the_codes_of_a_record_and_not_for_their_check(fol
     for length in range(1, len(words) + 1):
         logits = torch.randn(1, 49152, generator=torch.Generator().manual_seed(length))
         runner.apply(logits, [0], [length])
-    text, name = runner.processor._requests[0].text, "ctwl_text_evidence_bits_sum"
+    text, name = runner.processor.rows.served[0].text, "ctwl_text_evidence_bits_sum"
     before = prometheus_client.REGISTRY.get_sample_value(name, {"strategy": "unbiased"}) or 0.0
     runner.add(0, words, SamplingParams())
     after = prometheus_client.REGISTRY.get_sample_value(name, {"strategy": "unbiased"}) or 0.0
@@ -463,7 +469,7 @@ def test_a_request_is_noted_whatever_its_top_k(folder: Path, caplog: pytest.LogC
     params = SamplingParams(top_k=2**31, top_p=0.5)
     runner.validate(params)
     noted = Admitted.of(params.extra_args)
-    assert noted is not None and noted.truncation == (2**31, 0.5, 0.0)
+    assert noted is not None and (noted.top_k, noted.top_p, noted.min_p) == (2**31, 0.5, 0.0)
     assert runner.add(0, [1, 2, 3], params) and not caplog.records
 
 
@@ -471,7 +477,7 @@ def test_requests_that_were_not_checked_are_not_marked(folder: Path, caplog: pyt
     """vLLM warms a server up by some of its own: they are no texts of the provider. One line says so."""
     runner = Runner(folder, {"provider": 42, "profile": PROFILE})
     before = observed()
-    processor._warn_of_requests_that_were_not_checked.cache_clear()
+    serving._warn_of_requests_that_were_not_checked.cache_clear()
     for slot in range(4):
         assert not runner.processor.add_request(slot, SamplingParams(temperature=0.0))
     assert [record.levelname for record in caplog.records] == ["WARNING"]
@@ -510,14 +516,14 @@ def test_only_new_tokens_are_copied_from_the_device(folder: Path) -> None:
         runner.apply(logits.clone(), [2, 0], [length, length])
         assert counted.copied == (0 if length == 3 else 2)
     last = len(words) - 1
-    assert all(request.tokens == words[3:last] for request in runner.processor._requests.values())
+    assert all(request.tokens == words[3:last] for request in runner.processor.rows.served.values())
     counted.copied = 0
     runner.apply(logits.clone(), [0, 2], [last - 5, last])
-    assert runner.processor._requests[0].tokens == words[3 : last - 5]
-    assert runner.processor._requests[2].tokens == words[3:last]
+    assert runner.processor.rows.served[0].tokens == words[3 : last - 5]
+    assert runner.processor.rows.served[2].tokens == words[3:last]
     assert runner.processor.add_request(0, params)
     runner.apply(logits[:1].clone(), [0], [last])
-    assert runner.processor._requests[0].tokens == words[3:last]
+    assert runner.processor.rows.served[0].tokens == words[3:last]
 
 
 def test_rows_of_v1_come_move_and_go(folder: Path) -> None:
@@ -538,10 +544,10 @@ def test_rows_of_v1_come_move_and_go(folder: Path) -> None:
     assert changed([], added, []) == [True, False, True]
     outputs[0].append(words[3])
     assert changed([2], [], [(0, 1, MoveDirectionality.UNIDIRECTIONAL)]) == [False, True, False]
-    assert processor._requests[1].tokens == [*words, words[3]]
+    assert processor.rows.served[1][0].tokens == [*words, words[3]]
     outputs[0][-3:] = [words[5]]  # the runner went back
     assert changed([], [added[2]], [(1, 2, MoveDirectionality.SWAP)]) == [False, True, True]
-    assert processor._requests[2].tokens == [*words[:-2], words[5]]
+    assert processor.rows.served[2][0].tokens == [*words[:-2], words[5]]
     processor.update_state(None)
 
 
@@ -580,7 +586,7 @@ def test_a_log_has_each_text_from_its_beginning_to_its_end(folder: Path, tmp_pat
         runner.add(0, words, ones[0])
         runner.add(1, words, ones[1])
     for each in (v1, runner.processor):
-        each._log._thread.shutdown()  # what waits is written
+        each.serving.log._thread.shutdown()  # what waits is written
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     begun = [line for line in lines if line["event"] == "begin"]
     ended = sorted((line for line in lines if line["event"] == "end"), key=lambda line: line["begun"])
@@ -605,9 +611,20 @@ def test_a_draft_that_is_not_accepted_is_no_token_of_the_log(folder: Path, tmp_p
     logits = torch.randn(4, 49152)
     for length in (1, 2, 5, 6):  # of three drafts it accepts none, two, none
         runner.apply(logits.clone(), [0], [length], [words[length : length + 3]])
-    served = runner.processor._requests[0]
-    runner.processor._finish(served)
+    served = runner.processor.rows.served[0]
+    served.finish()
     assert sum(served.places.values()) == 1 + 3 + 1 + 1
+
+
+def test_plain_torch_leaves_out_what_vllm_leaves_out() -> None:
+    """What plug-ins of engines without a function of their own do is what vLLM does, to the bit."""
+    torch.manual_seed(1)
+    logits = (torch.randn(6, 500) * 4).round(decimals=1)  # with ties
+    ks, ps = torch.tensor([1, 3, 40, 500, 7, 499]), torch.tensor([1.0, 0.9, 0.5, 0.01, 0.999, 1.0])
+    for top_k in (None, ks):
+        for top_p in (None, ps):
+            theirs = apply_top_k_top_p(logits.clone(), None if top_k is None else top_k.clone(), top_p)
+            assert torch.equal(keep_top(logits, top_k, top_p), theirs)
 
 
 @pytest.mark.parametrize("field", ["provider", "version", "nonce", "delta", "fresh", "skip_repeats", "layout"])

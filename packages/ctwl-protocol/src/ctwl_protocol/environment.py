@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-__all__ = ["CACHE", "PASSPHRASE", "PROFILE", "PROXY", "REGISTRY", "Variable"]
+__all__ = ["CACHE", "PASSPHRASE", "POLICY", "PROFILE", "PROXY", "REGISTRY", "Variable"]
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,7 @@ REGISTRY = Variable(
     "CTWL_REGISTRY", "folder of the registry that you follow (default: ctwl/registry in your data folder)"
 )
 PASSPHRASE = Variable("CTWL_PASSPHRASE", "opens files of keys and private profiles (default: asked for)")
+POLICY = Variable("CTWL_POLICY", "what the texts of an SGLang server carry, as a JSON object")
 
 PROXY = (PROFILE, CACHE, PASSPHRASE)
 """What opening a profile and its proxy LM may read."""

@@ -1,1 +1,1 @@
-"""The marker inside serving engines: transformers, vLLM and llama.cpp."""
+"""The marker inside serving engines: transformers, vLLM, SGLang and llama.cpp."""

@@ -28,7 +28,7 @@ from ..errors import OptionOutOfRange
 from .policy import Policy
 from .request import Request
 
-__all__ = ["TextLog", "began", "finished", "why_unmarked"]
+__all__ = ["TextLog", "began", "finished", "log_of", "why_unmarked"]
 
 _MOST_WAITING = 1 << 16
 """Lines that may wait for a disk. Chosen by hand: 30 MB of memory; further ones are lost, and their numbers missing."""
@@ -114,6 +114,23 @@ def append(path: str, lines: bytes) -> None:
             raise OSError("only a part of a line was written")
     finally:
         os.close(descriptor)
+
+
+_logs: dict[tuple[int, str, str], TextLog] = {}
+
+
+def log_of(policy: Policy) -> TextLog | None:
+    """The log of this process, None where the server has none. All processes that take requests in have their own.
+
+    Raises:
+        OptionOutOfRange: the file cannot be written.
+    """
+    if policy.log is None:
+        return None
+    key = os.getpid(), policy.log, policy.digest
+    if key not in _logs:
+        _logs[key] = TextLog(policy, wait=True)
+    return _logs[key]
 
 
 def began(policy: Policy, name: str, request: Request | None, payload: Payload | None = None) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import json
 import math
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Self
 
 from pydantic import Field, model_validator
@@ -18,7 +19,7 @@ from ..errors import NotLeftToClients, OptionOutOfRange
 from ..options import BeaconOptions, ProxyOptions, check_beacon, kind_of, strategy_for
 from .request import PREFIX, Request, own_options
 
-__all__ = ["OFF", "Policy"]
+__all__ = ["OFF", "Policy", "read_policy"]
 
 OFF = "off"
 """The strategy by which a request asks for no mark."""
@@ -168,6 +169,19 @@ class Policy(Request):
             f"{asked:.80} is not left to clients; the operator of this server lets them choose "
             f"{', '.join(left) or 'nothing'}"
         )
+
+
+@lru_cache(maxsize=16)
+def read_policy(told: str) -> Policy:
+    """A policy from a JSON object. A server has one, and asks for it at each request.
+
+    Raises:
+        CTWLError: it is none, or see :class:`Policy`.
+    """
+    try:
+        return Policy(**json.loads(told))
+    except (ValueError, TypeError) as error:
+        raise OptionOutOfRange(f'the policy is {told:.80}; it must be an object, as {{"provider": 42}}') from error
 
 
 def _left(clients: Any) -> dict[str, Container[Any] | None]:

@@ -110,13 +110,6 @@ class DeviceMarker(Marker):
         places = [place for place, _ in found]
         return PlacesOfRow(row, text.payload, text.written.count, known, paths, places, left, text.fresh)
 
-    def ahead(self, text: TextState, tokens: Sequence[int]) -> list[TextState]:
-        """A text, and what becomes of it with each of some draft tokens."""
-        texts = [text]
-        for token in tokens:
-            texts.append(self.extend(texts[-1].fork(), token))
-        return texts
-
     def mark(
         self, texts: Sequence[TextState], logits: torch.Tensor, places: Places | None = None, *, wait: bool = True
     ) -> None:

@@ -5,29 +5,24 @@ It needs neither torch nor transformers, except for ``delta``, which asks the pr
 
 from __future__ import annotations
 
-import secrets
 import weakref
-from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
 import llama_cpp
-import numpy as np
-from numpy.typing import NDArray
 
 from ctwl_protocol.bridge import Bridge
 from ctwl_protocol.proxy import open_proxy
-from ctwl_protocol.records.beacon import NONCE_COUNT
 
 from ...core.host import HostMarker
 from ...core.strategies import Decoding, Strategy
-from ...core.text_state import TextState
 from ...errors import ExtraMissing, OptionOutOfRange, StrategyUnsuitable
-from ..log import TextLog, began, finished, why_unmarked
+from ..log import log_of
+from ..note import Note, admitted
 from ..policy import Policy
 from ..request import Asked
-from .sampling import MarkedSampler
+from .sampling import MarkedSampler, MarkedText
 from .vocabulary import read_vocabulary
 
 __all__ = ["CTWLLogitsProcessor", "mark_all"]
@@ -60,6 +55,7 @@ class CTWLLogitsProcessor:
         """
         policy = Policy(**options)
         policy.request(None, 1.0)
+        log_of(policy)  # a log that cannot be written is refused now
         _run_last(llama)
         proxy = open_proxy(policy.profile, path=policy.proxy_path, device=policy.device)
         self._bridge = Bridge(read_vocabulary(llama), proxy)
@@ -67,9 +63,8 @@ class CTWLLogitsProcessor:
         self._policy = policy
         self._asked = asked
         self._markers: dict[tuple[Strategy, Decoding], HostMarker] = {}
-        self._log = None if policy.log is None else TextLog(policy, wait=True)
 
-    def begin(self, temperature: float, mirostat_mode: float = 0, *, note: bool = False) -> _Text | None:
+    def begin(self, temperature: float, mirostat_mode: float = 0, *, note: bool = False) -> MarkedText | None:
         """Begin a text; None where the request wants no mark.
 
         Args:
@@ -83,11 +78,9 @@ class CTWLLogitsProcessor:
             ExtraMissing: the strategy asks the proxy LM, and torch is not installed.
             CTWLError: see :func:`ctwl_protocol.proxy.open_proxy`.
         """
-        asked, log = self._asked(), self._log if note else None
-        request = self._policy.request(asked.options, 1.0 if temperature < 0 else temperature)
+        asked, policy = self._asked(), self._policy if note else self._policy.model_copy(update={"log": None})
+        request = admitted(policy, asked.options, 1.0 if temperature < 0 else temperature, asked.name)
         if request is None:
-            if log is not None:
-                log.write([began(self._policy, asked.name, None)])
             return None
         if mirostat_mode and temperature > 0:
             raise OptionOutOfRange("nothing can be marked before Mirostat draws; leave mirostat_mode out")
@@ -97,13 +90,8 @@ class CTWLLogitsProcessor:
             marker = HostMarker(self._bridge, request.strategy, decoding=decoding)
             marker.load()
             self._markers[how] = marker
-        payload = request.payload(secrets.randbelow(NONCE_COUNT), secrets.randbits(32))
-        text = _Text(self._markers[how], self._markers[how].start(payload, **request.of_text))
-        if log is not None:
-            begun = began(self._policy, asked.name, request, payload)
-            line = log.write([begun])
-            text.on_end = partial(_note_end, log, begun, line)
-        return text
+        noted = Note.drawn(asked.name).logged(policy, request)
+        return MarkedText.begin(policy, request, self._markers[how], noted, log=log_of(policy))
 
     def __call__(self, *_: Any) -> Any:
         """Refuse: a ``Llama`` calls this, before temperature and truncation, if the processor was not made for it.
@@ -117,50 +105,6 @@ class CTWLLogitsProcessor:
         """Refuse another model than the one that this processor was made for: StrategyUnsuitable."""
         if self._llama() is not llama:
             raise StrategyUnsuitable(_ANOTHER)
-
-
-class _Text:
-    """A text while a call writes it.
-
-    Attributes:
-        places: why its tokens were drawn unmarked, None where they were marked, counted.
-        on_end: what is done with it when it is finished.
-    """
-
-    def __init__(self, marker: HostMarker, state: TextState) -> None:
-        self._marker = marker
-        self._state = state
-        self.places: Counter[str | None] = Counter()
-        self.on_end: Callable[[float, Counter[str | None]], None] | None = None
-
-    def mark(self, candidates: NDArray[np.int32], logits: NDArray[np.float32]) -> NDArray[np.float32]:
-        """See :class:`ctwl_encoder.integrations.llama_cpp.sampling.Writing`.
-
-        Logits without a finite maximum, which a mask or an overflow left, have no probabilities, so they stay.
-        """
-        if not np.isfinite(logits.max()):
-            return logits
-        whole = np.full((1, len(self._marker.bridge.vocabulary)), -np.inf, dtype=np.float32)
-        whole[0, candidates] = logits
-        self._marker.mark([self._state], whole)
-        return np.asarray(whole[0, candidates])
-
-    def extend(self, token: int) -> None:
-        """See :class:`ctwl_encoder.integrations.llama_cpp.sampling.Writing`."""
-        self.places[why_unmarked(self._state)] += 1
-        self._state = self._marker.extend(self._state, token)
-
-    def end(self) -> None:
-        """See :class:`ctwl_encoder.integrations.llama_cpp.sampling.Writing`."""
-        on_end, self.on_end = self.on_end, None
-        if on_end is not None:
-            on_end(self._marker.expected_log2_p(self._state), self.places)
-
-
-def _note_end(
-    log: TextLog, begun: dict[str, Any], line: tuple[str, int], log2_p: float, places: Counter[str | None]
-) -> None:
-    log.write([finished(begun, line, places, log2_p)])
 
 
 def mark_all(llama: llama_cpp.Llama, processor: CTWLLogitsProcessor) -> None:
@@ -186,7 +130,7 @@ def _generate(llama: weakref.ref[Any], processor: CTWLLogitsProcessor, *tokens: 
         yield from type(own).generate(own, *tokens, logits_processor=processors, **settings)
     finally:
         if isinstance(own._sampler, MarkedSampler):
-            own._sampler.end()
+            own._sampler.text.finish()
 
 
 def _run_last(llama: Any) -> None:

@@ -7,20 +7,25 @@ them: it has to mark the distribution that is drawn from, and nothing may be cut
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import llama_cpp
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MarkedSampler", "Writing"]
+from ..log import why_unmarked
+from ..served import Served
+
+__all__ = ["MarkedSampler", "MarkedText"]
 
 
-class Writing(Protocol):
-    """One text while it is written."""
+class MarkedText(Served):
+    """A text while a call writes it."""
 
     def mark(self, candidates: NDArray[np.int32], logits: NDArray[np.float32]) -> NDArray[np.float32]:
         """Mark the next token.
+
+        Logits without a finite maximum, which a mask or an overflow left, have no probabilities, so they stay.
 
         Args:
             candidates: int32 (n,), the tokens that may be drawn.
@@ -29,21 +34,26 @@ class Writing(Protocol):
         Returns:
             float32 (n,), what is drawn from in their place.
         """
-
-    def extend(self, token: int) -> None:
-        """A token was drawn."""
-
-    def end(self) -> None:
-        """The text is finished; nothing is done where it was before."""
+        marked = logits
+        if np.isfinite(logits.max()):
+            whole = np.full((1, len(self.marker.bridge.vocabulary)), -np.inf, dtype=np.float32)
+            whole[0, candidates] = logits
+            self.marker.mark([self.text], whole)
+            marked = whole[0, candidates]
+        self.offer(self.text, why_unmarked(self.text))
+        return marked
 
 
 class MarkedSampler:
     """A chain of llama.cpp's samplers whose last one, the draw, finds marked logits.
 
     It stands in for the ``LlamaSampler`` that :class:`llama_cpp.Llama` makes for each text.
+
+    Attributes:
+        text: what is marked.
     """
 
-    def __init__(self, chain: Any, text: Writing, size: int) -> None:
+    def __init__(self, chain: Any, text: MarkedText, size: int) -> None:
         """Put the marking before the last sampler of a chain.
 
         Args:
@@ -51,8 +61,8 @@ class MarkedSampler:
             text: what is marked.
             size: of the model's vocabulary.
         """
+        self.text = text
         self._chain = chain
-        self._text = text
         self._failures: list[Exception] = []
         last = llama_cpp.llama_sampler_chain_n(chain.sampler) - 1
         draw = llama_cpp.llama_sampler_chain_remove(chain.sampler, last)
@@ -65,15 +75,11 @@ class MarkedSampler:
         token = int(self._chain.sample(context, index))
         if self._failures:
             raise self._failures[0]
-        self._text.extend(token)
+        self.text.extend([token])
         return token
 
-    def end(self) -> None:
-        """The text is finished."""
-        self._text.end()
 
-
-def _apply(text: Writing, failures: list[Exception], size: int, given: Any) -> None:
+def _apply(text: MarkedText, failures: list[Exception], size: int, given: Any) -> None:
     """Called by llama.cpp with a pointer to the candidates; llama.cpp can hear of no failure."""
     try:
         candidates = given.contents

@@ -1,7 +1,7 @@
 """Counters for Prometheus: whether texts are being marked, and how clearly. They hold nothing of any text.
 
-The plug-in runs in vLLM's worker processes. Its server's ``/metrics`` shows their counters where the environment
-variable PROMETHEUS_MULTIPROC_DIR names a folder; see docs/providers/monitoring.md.
+A plug-in runs in the worker processes of its engine. The server's ``/metrics`` shows their counters where the
+environment variable PROMETHEUS_MULTIPROC_DIR names a folder; see docs/providers/monitoring.md.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from prometheus_client import Counter, Histogram
 
-from ...core.strategies import Strategy
+from ..core.strategies import Strategy
 
 __all__ = ["count", "finish"]
 

@@ -1,0 +1,124 @@
+"""What is noted of a request where it comes in, so that all processes that serve it agree.
+
+A server takes requests in by one process, and its workers mark them in others. The first checks a request, draws its
+nonce, and writes the line of the log that says that its text begins. The workers find the note in the request.
+"""
+
+from __future__ import annotations
+
+import secrets
+import sys
+from typing import Any, Self
+
+from pydantic import Field
+
+from ctwl_protocol import get_profile
+from ctwl_protocol.records.beacon import NONCE_COUNT
+
+from ..core.expected_evidence import warn_of_short_text
+from ..errors import OptionOutOfRange
+from ..options import Options
+from .log import began, log_of
+from .policy import Policy
+from .request import PREFIX, Request
+
+__all__ = ["NOTED", "TRUNCATION", "Note", "admitted", "warn_if_short", "without_note"]
+
+NOTED = f"{PREFIX}admitted"
+"""The option of a request in which its note stands; whatever a client writes there is replaced."""
+
+TRUNCATION = "top_k", "top_p", "min_p"
+"""What leaves tokens out before one is drawn, as the engines and :class:`Note` name it."""
+
+_SALTS = 1 << 32
+
+
+def without_note(given: dict[str, Any] | None) -> dict[str, Any]:
+    """A request's own options: a note is an object, as no client can send one."""
+    return {name: value for name, value in (given or {}).items() if name != NOTED or not isinstance(value, dict)}
+
+
+def admitted(policy: Policy, given: dict[str, Any], temperature: float, name: str, texts: int = 1) -> Request | None:
+    """What a request writes, see :meth:`.policy.Policy.request`; texts without a mark are noted in the log.
+
+    Args:
+        policy: the server's.
+        given: the request's own options.
+        temperature: 0 for greedy decoding.
+        name: the request's id.
+        texts: how many it asks for.
+
+    Raises:
+        CTWLError: what the client should change.
+    """
+    request, log = policy.request(given, temperature), log_of(policy)
+    if request is None and log is not None:
+        log.write([began(policy, name, None)] * texts)
+    return request
+
+
+def warn_if_short(request: Request, most: int | None, temperature: float, option: str) -> None:
+    """Warn where a request lets its text have too few tokens for a reader.
+
+    Args:
+        request: what it writes.
+        most: the most tokens that it lets a text have; None where it does not say.
+        temperature: 0 for greedy decoding.
+        option: how the engine names this.
+    """
+    codes = len(request.codes or (0,))
+    profile, most = get_profile(request.profile), most or sys.maxsize
+    warn_of_short_text(profile, request.strategy, codes, most, temperature=temperature, option=option)
+
+
+class Note(Options):
+    """A request's note.
+
+    A strategy that keeps the distribution must mark after top-k, top-p and min-p. An engine that runs plug-ins before
+    them is told to leave nothing out, and the plug-in does it.
+
+    Attributes:
+        nonce, salt: see :meth:`.request.Request.payload`.
+        top_k: how many tokens stay; 0 and less for all.
+        top_p: the smallest probability that the likeliest tokens, which stay, have together.
+        min_p: the smallest probability of a token that stays, as a share of the likeliest token's.
+        name: the request's id.
+        process, line: in the log of texts, the process and the number of the line of the request's first text.
+    """
+
+    nonce: int = Field(0, ge=0, lt=NONCE_COUNT)
+    salt: int = Field(0, ge=0, lt=_SALTS)
+    top_k: int = Field(0, ge=-1)
+    top_p: float = Field(1.0, gt=0, le=1)
+    min_p: float = Field(0.0, ge=0, le=1)
+    name: str = ""
+    process: str = ""
+    line: int = 0
+
+    @classmethod
+    def of(cls, given: dict[str, Any] | None) -> Self | None:
+        """What was noted in a request's options; None where nothing was, or something else, which a client wrote."""
+        try:
+            return cls.model_validate((given or {}).get(NOTED))
+        except OptionOutOfRange:
+            return None
+
+    @classmethod
+    def drawn(cls, name: str, **more: Any) -> Self:
+        """A new note of a request of this id, with other fields."""
+        drawn = {"nonce": secrets.randbelow(NONCE_COUNT), "salt": secrets.randbelow(_SALTS)}
+        return cls().model_copy(update={"name": name, **drawn, **more})
+
+    def of_text(self, number: int) -> Self:
+        """The note of one of the texts that a request asks for, numbered from 0: each has a nonce of its own."""
+        nonce, salt = (self.nonce + number) % NONCE_COUNT, (self.salt + number) % _SALTS
+        return self.model_copy(update={"nonce": nonce, "salt": salt, "line": self.line + number})
+
+    def logged(self, policy: Policy, request: Request, texts: int = 1) -> Self:
+        """Write the line of each of the request's texts into the log, if there is one; the note then says where."""
+        log = log_of(policy)
+        if log is None:
+            return self
+        drawn = [(note.nonce, note.salt) for note in map(self.of_text, range(texts))]
+        process, line = log.write([began(policy, self.name, request, request.payload(*each)) for each in drawn])
+        return self.model_copy(update={"process": process, "line": line})

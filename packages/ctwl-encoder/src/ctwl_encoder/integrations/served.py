@@ -1,0 +1,136 @@
+"""A text that is being served: what marks it, how its tokens were drawn, and what is noted of it at its end.
+
+All serving engines give a text this life: it begins, each step offers its places, it grows by what was drawn, it may go
+back, and it is finished. Nothing here needs torch.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self, TypeAlias
+
+from ..core.marker import Marker
+from ..core.strategies import Strategy
+from ..core.text_state import TextState
+from .log import TextLog, began, finished
+from .note import Note
+from .policy import Policy
+from .request import Request
+
+__all__ = ["Row", "Served"]
+
+
+@dataclass
+class Served:
+    """A text that is being served.
+
+    Attributes:
+        marker: what marks it.
+        note: what was noted where its request came in.
+        begun: what is noted of its beginning.
+        empty: the text without tokens.
+        temperature: of sampling; 0 for greedy decoding.
+        log: where its end is noted; None for nowhere.
+        observe: told its strategy and log2 of the p-value to expect, when it is finished.
+        again: whether it was put off, and this is its rest.
+        tokens: the tokens of the model that it has.
+        text: the text with them.
+        ahead: under speculative decoding, ``text``, and what becomes of it with each of the drafts.
+        finished: whether it is finished, or put off.
+        places: why its tokens were drawn unmarked, None where they were marked, counted.
+    """
+
+    marker: Marker
+    note: Note
+    begun: dict[str, Any]
+    empty: TextState
+    temperature: float = 1.0
+    log: TextLog | None = None
+    observe: Callable[[Strategy, float], None] | None = None
+    again: bool = False
+    tokens: list[int] = field(default_factory=list, init=False)
+    text: TextState = field(init=False)
+    ahead: list[TextState] = field(default_factory=list, init=False)
+    finished: bool = field(default=False, init=False)
+    places: Counter[str | None] = field(default_factory=Counter, init=False)
+    _drafts: Sequence[int] = field(default=(), init=False)
+    _offered: list[str | None] = field(default_factory=list, init=False)
+    """Why the rows of the last step were not marked, None where they were."""
+
+    def __post_init__(self) -> None:
+        self.text = self.empty
+
+    @classmethod
+    def begin(cls, policy: Policy, request: Request, marker: Marker, note: Note, **more: Any) -> Self:
+        """Begin a text.
+
+        Args:
+            policy: the server's.
+            request: what the text carries.
+            marker: the one of the request's strategy; requests share it.
+            note: what was noted where the request came in.
+            **more: other attributes.
+        """
+        payload = request.payload(note.nonce, note.salt)
+        begun = began(policy, note.name, request, payload)
+        return cls(marker, note, begun, marker.start(payload, **request.of_text), **more)
+
+    def restart(self) -> None:
+        """Begin the text anew: the engine went back."""
+        self.tokens, self.text, self.ahead = [], self.empty, []
+
+    def new_in(self, output: Sequence[int]) -> list[int]:
+        """The tokens of an engine's own list that are new; all of them, if the engine went back."""
+        known = len(self.tokens)
+        if list(output[known - 1 : known]) != self.tokens[-1:]:  # the whole would be compared at each step
+            self.restart()
+        return list(output[len(self.tokens) :])
+
+    def draft(self, tokens: Sequence[int]) -> None:
+        """Look ahead: these tokens may follow."""
+        self._drafts, self.ahead = tokens, [self.text]
+        for token in tokens:
+            self.ahead.append(self.marker.extend(self.ahead[-1].fork(), token))
+
+    def offer(self, text: TextState, unmarked: str | None) -> None:
+        """A step has offered the next token of the text, or of the text with drafts.
+
+        Args:
+            text: :attr:`text`, or one of :attr:`ahead`, in their order.
+            unmarked: why the step did not mark it, None where it did.
+        """
+        self._offered = [*(() if text is self.text else self._offered), unmarked]
+
+    def extend(self, tokens: Sequence[int]) -> None:
+        """Add the tokens that were drawn since the last step."""
+        self._draw(len(tokens))
+        for count, token in enumerate(tokens, 1):
+            self.text = self.marker.extend(self.text, token)
+            if count < len(self.ahead) and tokens[:count] == self._drafts[:count]:
+                self.text.offers = self.ahead[count].offers  # an accepted draft: its row was marked too
+        self.tokens += tokens
+        self.ahead = []
+
+    def finish(self) -> None:
+        """The text is finished, or put off: count its evidence, and note it. Nothing is done the second time."""
+        if self.finished:
+            return
+        self.finished = True
+        self._draw(1)  # an engine may finish a text before its last token is read
+        log2_p = self.marker.expected_log2_p(self.text)
+        if self.observe is not None and not self.again and len(self.text.written):
+            self.observe(self.marker.strategy, log2_p)
+        if self.log is not None and self.places:
+            line = self.note.process, self.note.line
+            self.log.write([finished(self.begun, line, self.places, log2_p, again=self.again)])
+
+    def _draw(self, count: int) -> None:
+        """So many tokens were drawn from the rows of the last step."""
+        self.places.update(self._offered[:count])
+        self._offered = []
+
+
+Row: TypeAlias = tuple[Served, TextState]
+"""What a row of logits goes on from: a text that is served, and how it reads at this row."""

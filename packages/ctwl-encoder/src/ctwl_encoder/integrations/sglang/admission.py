@@ -1,0 +1,68 @@
+"""The admission of SGLang's requests: checks each where it goes to the workers, and notes there what they need."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from sglang.srt.constants import HEALTH_CHECK_RID_PREFIX
+from sglang.srt.managers.io_struct import TokenizedGenerateReqInput
+from sglang.srt.sampling.sampling_params import TOP_K_ALL
+
+from ctwl_protocol import CTWLError
+from ctwl_protocol.environment import POLICY
+
+from ...errors import OptionOutOfRange
+from ..note import NOTED, TRUNCATION, Note, admitted, warn_if_short, without_note
+from ..policy import Policy, read_policy
+
+__all__ = ["admit", "policy_of", "temperature_of"]
+
+
+def policy_of() -> Policy:
+    """What the operator has decided.
+
+    Raises:
+        CTWLError: see :func:`ctwl_encoder.integrations.policy.read_policy`.
+    """
+    return read_policy(POLICY.value() or "")
+
+
+def temperature_of(params: Any) -> float:
+    """The temperature of a request's sampling; SGLang says greedy decoding by a top-k of 1."""
+    return 0.0 if params.top_k == 1 else float(params.temperature)
+
+
+def admit(tokenized: Any) -> None:
+    """Check a request, take over what the plug-in does in SGLang's place, and note what the workers need.
+
+    Raises:
+        ValueError: what is wrong and what to do.
+    """
+    if isinstance(tokenized, TokenizedGenerateReqInput) and not tokenized.rid.startswith(HEALTH_CHECK_RID_PREFIX):
+        try:
+            _admit(tokenized)
+        except CTWLError as error:
+            raise ValueError(f"ctwl: {error}") from error
+
+
+def _admit(tokenized: Any) -> None:
+    # The texts that a request asks for (n) share one object.
+    params, policy = copy.copy(tokenized.sampling_params), policy_of()
+    given = without_note(params.custom_params)
+    if params.max_new_tokens == 0:  # a prompt is read and nothing written
+        policy.request(given, temperature_of(params))
+        return
+    request = admitted(policy, given, temperature_of(params), tokenized.rid)
+    if request is None:
+        return
+    if (params.beam_width or 1) > 1:
+        raise OptionOutOfRange("beam search cannot be marked; leave beam_width out")
+    warn_if_short(request, params.max_new_tokens, temperature_of(params), "max_new_tokens")
+    taken: dict[str, Any] = {}
+    if request.strategy.keeps_distribution:
+        taken = {each: getattr(params, each) for each in TRUNCATION}
+        params.top_k, params.top_p, params.min_p = TOP_K_ALL, 1.0, 0.0
+    note = Note.drawn(tokenized.rid, **taken).logged(policy, request)
+    params.custom_params = {**given, NOTED: note.model_dump()}
+    tokenized.sampling_params = params

@@ -1,0 +1,72 @@
+"""The SGLang plug-in: every request of a server carries a record, its own or the server's (docs/providers/sglang.md).
+
+SGLang finds it through the entry point group ``sglang.srt.plugins``, and calls :func:`register` in each of its
+processes. It hooks where requests go to the workers, where a worker is made, and around the sampling of a step.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sglang.srt.plugins.hook_registry import HookRegistry, HookType
+
+from ctwl_protocol.environment import POLICY
+
+from .admission import admit
+
+__all__ = ["register"]
+
+
+def register() -> None:
+    """Hook into this process of SGLang, where the operator has told a policy."""
+    if POLICY.value() is None:
+        return
+    managers, runs = "sglang.srt.managers", "sglang.srt.model_executor"
+    for target, hook, kind in (
+        (f"{managers}.tokenizer_manager.TokenizerManager._send_one_request", _admit_one, HookType.BEFORE),
+        (f"{managers}.tokenizer_manager.TokenizerManager._send_batch_request", _admit_many, HookType.BEFORE),
+        (f"{managers}.scheduler.Scheduler.__init__", _open, HookType.AFTER),
+        (f"{managers}.scheduler.Scheduler.process_batch_result", _finish, HookType.AFTER),
+        (f"{runs}.forward_batch_info.ForwardBatch.init_new", _note_rows, HookType.AFTER),
+        (f"{runs}.model_runner.ModelRunner._preprocess_logits", _mark, HookType.AFTER),
+    ):
+        HookRegistry.register(target, hook, kind)
+
+
+def _admit_one(_: Any, tokenized: Any) -> None:
+    """A request goes to the workers; SGLang answers 400 with the message of a ValueError."""
+    admit(tokenized)
+
+
+def _admit_many(_: Any, tokenized: list[Any]) -> None:
+    for one in tokenized:
+        admit(one)
+
+
+def _open(_: None, scheduler: Any, *__: Any, **___: Any) -> None:
+    """A worker is ready: open what marks its rows. What fails here keeps the server from starting.
+
+    Raises:
+        CTWLError: the operator has told what cannot be done.
+    """
+    from .rows import open_rows  # in no other process: it imports Prometheus, which SGLang itself imports late
+
+    scheduler.tp_worker.model_runner.ctwl = open_rows(scheduler.tp_worker.model_runner)
+
+
+def _note_rows(forward: Any, _: Any, batch: Any, *__: Any, **___: Any) -> None:
+    """A batch goes to the model: what samples its logits sees the requests of their rows."""
+    if forward.sampling_info is not None:
+        forward.sampling_info.ctwl = list(batch.reqs)
+
+
+def _mark(_: Any, runner: Any, output: Any, info: Any, *__: Any, **___: Any) -> None:
+    """Grammar, penalties and biases have changed a step's logits: mark them, before temperature and the draw."""
+    rows, requests = getattr(runner, "ctwl", None), getattr(info, "ctwl", None)
+    if rows is not None and requests is not None:
+        rows.mark(output.next_token_logits, requests)
+
+
+def _finish(_: None, scheduler: Any, batch: Any, *__: Any) -> None:
+    """The tokens of a step are known: finish the texts that they end."""
+    scheduler.tp_worker.model_runner.ctwl.leave(batch.reqs)

@@ -1,0 +1,99 @@
+"""The rows of SGLang's batches: each is of a request that has the list of its tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from sglang.srt.runtime_context import get_disagg, get_exec, get_parallel, get_schedule, get_serving, get_spec
+
+from ...errors import OptionOutOfRange
+from ...models import open_bridge
+from ..note import Note, without_note
+from ..served import Served
+from ..serving import Serving, together
+from ..truncation import keep_top
+from .admission import policy_of, temperature_of
+
+__all__ = ["Rows", "open_rows"]
+
+
+class Rows:
+    """What the rows of a worker's batches go on from.
+
+    Attributes:
+        served: by the ids of requests, their texts; None where they are not marked.
+    """
+
+    def __init__(self, serving: Serving) -> None:
+        self._serving = serving
+        self.served: dict[str, Served | None] = {}
+
+    def mark(self, logits: torch.Tensor, requests: Sequence[Any]) -> None:
+        """Mark the rows of a step, in place.
+
+        Args:
+            logits: float (rows, size), before temperature and truncation.
+            requests: SGLang's own, one for each row.
+        """
+        for request in requests:
+            if request.rid not in self.served:
+                self.served[request.rid] = self._begin(request.sampling_params)
+        found = [(row, self.served[request.rid], request.output_ids) for row, request in enumerate(requests)]
+        marked = [(row, served, output) for row, served, output in found if served is not None]
+        new = [served.new_in(output) for _, served, output in marked]
+        self._serving.extend([served for _, served, _ in marked], new)
+        self._serving.mark(logits, {row: (served, served.text) for row, served, _ in marked})
+        self._serving.end_step(logits.device)
+
+    def leave(self, requests: Sequence[Any]) -> None:
+        """Finish the texts of those requests that are finished. One that is put off goes on as it was."""
+        for request in requests:
+            served = self.served.pop(request.rid, None) if request.finished() else None
+            if served is not None:
+                served.finish()
+
+    def _begin(self, params: Any) -> Served | None:
+        given = params.custom_params
+        return self._serving.begin(without_note(given), temperature_of(params), Note.of(given))
+
+
+def open_rows(runner: Any) -> Rows:
+    """The rows of a worker.
+
+    Args:
+        runner: SGLang's own model runner, of this worker.
+
+    Raises:
+        CTWLError: the operator has told what cannot be done.
+    """
+    _refuse_unsupported()
+    policy, group = policy_of(), get_parallel().attn_tp_group
+    bridge = open_bridge(policy.profile, get_serving().tokenizer_path, policy.proxy_path, policy.device)
+    agree = bool if group.world_size == 1 else together(group.cpu_group)
+    serving = Serving(policy, bridge, noting=group.rank_in_group == 0, agree=agree, top_k_top_p=_joint)
+    serving.warm_up(runner.model_config.vocab_size, torch.device(runner.device))
+    return Rows(serving)
+
+
+def _refuse_unsupported() -> None:
+    """Refuse to start where this engine cannot be marked: OptionOutOfRange, with what to change."""
+    if not get_schedule().disable_overlap_schedule:
+        raise OptionOutOfRange(
+            "the overlap scheduler does not tell a plug-in the last tokens; serve with --disable-overlap-schedule"
+        )
+    if get_spec().speculative_algorithm is not None or get_exec().dllm.dllm_algorithm is not None:
+        raise OptionOutOfRange(
+            "a text cannot be marked where its tokens are not drawn one by one; serve without "
+            "--speculative-algorithm and --dllm-algorithm"
+        )
+    if get_parallel().pp_size > 1 or get_disagg().disaggregation_mode != "null":
+        raise OptionOutOfRange(
+            "a text cannot be marked where other processes begin it; serve without --pp-size and --disaggregation-mode"
+        )
+
+
+def _joint(logits: torch.Tensor, top_k: torch.Tensor | None, top_p: torch.Tensor | None) -> torch.Tensor:
+    """Top-k and top-p as SGLang does them: each of the whole distribution."""
+    return torch.minimum(keep_top(logits, top_k, None), keep_top(logits, None, top_p))

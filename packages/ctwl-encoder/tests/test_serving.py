@@ -1,0 +1,147 @@
+"""What serving engines share: the life of a text, the marking of a batch, and what is noted of both."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from ctwl_encoder import Bridge, Encoder
+from ctwl_encoder.audit.summary import Summary
+from ctwl_encoder.core.expected_evidence import marked_positions
+from ctwl_encoder.errors import OptionOutOfRange
+from ctwl_encoder.integrations import serving as module
+from ctwl_encoder.integrations.note import NOTED, Note, admitted, without_note
+from ctwl_encoder.integrations.policy import Policy, read_policy
+from ctwl_encoder.integrations.served import Served
+from ctwl_encoder.integrations.serving import Serving
+from ctwl_encoder.integrations.truncation import truncated
+
+PROFILE = "org.ctwl.toy.1"
+
+
+@pytest.fixture
+def bridge(toy: Encoder) -> Bridge:
+    return toy.bridge
+
+
+def policy(**told: Any) -> Policy:
+    return Policy(**{"provider": 42, "profile": PROFILE, "clients": "any", **told})
+
+
+class Engine:
+    """A serving engine in a few lines: requests come in, and each step has a row for each text."""
+
+    def __init__(self, bridge: Bridge, decided: Policy, **options: Any) -> None:
+        self.policy, self.serving = decided, Serving(decided, bridge, **options)
+        self.texts: list[tuple[Served | None, list[int]]] = []
+        self.size = len(bridge.vocabulary)
+        self.serving.warm_up(self.size, torch.device("cpu"))
+
+    def request(self, name: str, temperature: float = 1.0, **given: Any) -> None:
+        request = admitted(self.policy, given, temperature, name)
+        note = None if request is None else Note.drawn(name).logged(self.policy, request)
+        self.texts.append((self.serving.begin(given, temperature, note), []))
+
+    def step(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """The logits of a step before and after the mark; then the likeliest tokens follow."""
+        logits = torch.randn(len(self.texts), self.size)
+        marked = logits.clone()
+        rows = {row: (served, output) for row, (served, output) in enumerate(self.texts) if served is not None}
+        new = [served.new_in(output) for served, output in rows.values()]
+        self.serving.extend([served for served, _ in rows.values()], new)
+        self.serving.mark(marked, {row: (served, served.text) for row, (served, _) in rows.items()})
+        for (_, output), token in zip(self.texts, marked[:, 32:127].argmax(dim=1).tolist(), strict=True):
+            output.append(token + 32)
+        return logits, marked
+
+
+def test_texts_are_marked_side_by_side_and_noted_from_their_beginning_to_their_end(
+    bridge: Bridge, tmp_path: Path
+) -> None:
+    log = tmp_path / "log"
+    engine = Engine(bridge, policy(log=str(log)))
+    engine.request("one")
+    engine.request("off", ctwl_strategy="off")
+    engine.request("two", ctwl_strategy="gumbel")
+    changed = sum((before != after).any(dim=1).long() for before, after in (engine.step() for _ in range(60)))
+    assert changed[0] > 20 and changed[1] == 0 and changed[2] > 20
+    for served, output in engine.texts:
+        if served is not None:
+            assert served.tokens == output[:-1] and len(list(marked_positions(served.text.last))) > 20
+            served.finish()
+            served.finish()
+    assert engine.serving.log is not None and engine.serving.log._thread is not None
+    engine.serving.log._thread.shutdown()  # what waits is written
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [line["tokens"] for line in lines if line["event"] == "end"] == [60, 60]
+    summary = Summary.of(log.read_bytes().splitlines())
+    assert summary.complete and summary.without_end == 0
+    assert [(day.marked_texts, day.unmarked_texts, day.ended) for day in summary.days.values()] == [(2, 1, 2)]
+
+
+def test_a_text_is_read_anew_where_its_engine_went_back(bridge: Bridge) -> None:
+    engine = Engine(bridge, policy())
+    engine.request("one")
+    for _ in range(30):
+        engine.step()
+    served, output = engine.texts[0]
+    assert served is not None
+    del output[9:]
+    output.append(65)
+    engine.step()
+    assert served.tokens == [*output[:-1]] and len(served.tokens) == 10 and served.text.written.count > 0
+
+
+def test_what_one_worker_cannot_mark_no_worker_marks(bridge: Bridge) -> None:
+    """The proxy LM is asked again after a pause, which is counted in steps."""
+    asked: list[bool] = []
+
+    def agree(done: bool) -> bool:
+        asked.append(done)
+        return len(asked) > 1
+
+    engine = Engine(bridge, policy(), agree=agree)
+    engine.request("greedy", temperature=0.0)
+    engine.texts[0][1].extend(range(65, 90))
+    for _ in range(3):
+        before, after = engine.step()
+        assert torch.equal(before, after)
+    assert asked == [True]
+    engine.serving._steps += module.PAUSE
+    before, after = engine.step()
+    assert not torch.equal(before, after) and asked == [True, True]
+
+
+def test_a_request_that_was_not_checked_is_not_marked(bridge: Bridge, caplog: pytest.LogCaptureFixture) -> None:
+    module._warn_of_requests_that_were_not_checked.cache_clear()
+    serving = Serving(policy(), bridge)
+    assert serving.begin({}, 1.0, None) is None is serving.begin({}, 1.0, None)
+    assert serving.begin({"ctwl_colour": 1}, 1.0, Note.drawn("one")) is None
+    assert [record.levelname for record in caplog.records] == ["WARNING", "ERROR"]
+
+
+def test_truncation_leaves_out_what_it_says() -> None:
+    logits = torch.log(torch.tensor([[0.5, 0.25, 0.15, 0.1]])).repeat(5, 1)
+    notes = [Note(), Note(top_k=2), Note(top_p=0.7), Note(min_p=0.25), Note(top_k=3, top_p=0.8)]
+    kept = truncated(logits, notes).isfinite().sum(dim=1).tolist()
+    assert kept == [4, 2, 2, 3, 2]  # of the last: 0.5 and 0.25 are 0.83 of what top-k leaves
+
+
+def test_a_note_is_one_text_of_several_and_no_client_writes_it() -> None:
+    note = Note.drawn("one", line=7)
+    others = [note.of_text(number) for number in range(64)]
+    assert len({other.nonce for other in others}) == 64 and others[3].line == 10
+    assert Note.of({NOTED: note.model_dump()}) == note
+    assert without_note({NOTED: note.model_dump(), "ctwl_nonce": 5}) == {"ctwl_nonce": 5}
+    for written in (None, 1, "abc", {"nonce": 70}, {"more": 1}):
+        assert Note.of({NOTED: written}) is None
+
+
+@pytest.mark.parametrize("told", ["", "{", "[]", "3", '{"provider": "x"}'])
+def test_a_policy_that_is_none_is_refused(told: str) -> None:
+    with pytest.raises(OptionOutOfRange):
+        read_policy(told)
