@@ -15,8 +15,6 @@ from ctwl_protocol.registry import Envelope
 from ctwl_protocol.registry.keys import public_bytes, test_key
 from ctwl_protocol.registry.operator import drafts
 
-__all__ = ["main", "make"]
-
 _ISSUED = 1_767_225_600  # 2026-01-01
 _SUMMER = 1_782_864_000  # 2026-07-01
 _DAYS = 3652  # until 2036-01-01

@@ -13,19 +13,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-__all__ = [
-    "ROOT",
-    "in_repository",
-    "on_config",
-    "on_files",
-    "on_page_content",
-    "on_page_markdown",
-    "pages",
-    "rewritten",
-    "slug",
-    "with_folders",
-]
-
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = "docs/"
 FORGE = "https://github.com/ctwl-protocol/ctwl"
@@ -92,14 +79,14 @@ def rewritten(markdown: str, page: str) -> str:
         if (readme := f"{target}/README.md") in known:
             target = readme
         if target in known or target.startswith(DOCS):
-            return found[1] + posixpath.relpath(in_site(target), posixpath.dirname(in_site(page)) or ".")
+            return found[1] + posixpath.relpath(_in_site(target), posixpath.dirname(_in_site(page)) or ".")
         kind = "tree" if (ROOT / target).is_dir() else "blob"
         return f"{found[1]}{FORGE}/{kind}/main/{target}" if (ROOT / target).exists() else found[0]
 
     return outside_code(markdown, lambda text: _LINK.sub(link, text))
 
 
-def in_site(path: str) -> str:
+def _in_site(path: str) -> str:
     return path.removeprefix(DOCS)
 
 
@@ -115,7 +102,7 @@ def with_folders(nav: list[Any]) -> list[Any]:
     def pages_of(folder: str) -> list[str]:
         if folder == SPEC:
             return spec_parts()
-        found = (in_site(page) for page in pages())
+        found = (_in_site(page) for page in pages())
         return [page for page in found if posixpath.dirname(page) == folder.rstrip("/") and page not in named]
 
     def expanded(entry: Any) -> list[Any]:

@@ -19,8 +19,6 @@ import ctwl_encoder.integrations.llama_cpp.server
 import ctwl_protocol.profile.command
 import ctwl_protocol.registry.operator.command
 
-__all__ = ["COMMANDS", "PAGE", "help_of", "page"]
-
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "commands.md"
 
 Main = Callable[[Sequence[str] | None], object]

@@ -14,8 +14,6 @@ from pathlib import Path
 
 import icu
 
-__all__ = ["main", "table"]
-
 ROOT = Path(__file__).resolve().parents[1]
 JSON = ROOT / "packages/ctwl-protocol/src/ctwl_protocol/registry/spelling.json"
 MODULE = ROOT / "packages/ctwl-web/src/spelling-table.js"

@@ -18,8 +18,6 @@ import numpy as np
 
 from .words import ALWAYS_S, ALWAYS_Z, AMERICAN, BRITISH, CONTRACTED, EXPANDED, GERMAN, SMALL_WORDS, SYNONYMS
 
-__all__ = ["EDITS", "Edit", "replaced"]
-
 Edit: TypeAlias = Callable[[str, np.random.Generator], str]
 
 COLUMNS = 72

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from ctwl_encoder import Encoder
-from ctwl_encoder.options import Strategy
+from ctwl_encoder.core.strategies import Strategy
 
 from ..shared.cache import recalled, sources
 from ..shared.experiment import OFFLINE, Options, Result, experiment, tracked

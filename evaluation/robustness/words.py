@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["ALWAYS_S", "ALWAYS_Z", "AMERICAN", "BRITISH", "CONTRACTED", "EXPANDED", "GERMAN", "SMALL_WORDS", "SYNONYMS"]
-
 
 def _pairs(listed: str, between: str = ":") -> dict[str, str]:
     """The entries ``first:second`` of a list between white space; ``_`` stands for a space inside an entry."""

@@ -29,21 +29,14 @@ from ctwl_encoder import Bridge, CTWLLogitsProcessor, CTWLWatermarkingConfig, En
 from ctwl_encoder.command import main
 from ctwl_encoder.core.expected_evidence import expected_log2_p, marked_positions
 from ctwl_encoder.core.payload import Payload, Seeds
-from ctwl_encoder.errors import (
-    FaintText,
-    ModelNotFound,
-    ModelUnsuitable,
-    OptionOutOfRange,
-    ShortText,
-    StrategyUnsuitable,
-    TokenizerUnsupported,
-)
+from ctwl_encoder.errors import FaintText, OptionOutOfRange, ShortText, StrategyUnsuitable
 from ctwl_encoder.integrations.transformers import ProcessorConfig
 from ctwl_encoder.models import load_model
-from ctwl_encoder.options import OFFLINE_PROFILE, GenerationOptions
+from ctwl_encoder.options import GenerationOptions
 from ctwl_protocol import Beacon
-from ctwl_protocol.errors import FieldOutOfRange
+from ctwl_protocol.errors import FieldOutOfRange, ModelNotFound, ModelUnsuitable, TokenizerUnsupported
 from ctwl_protocol.partition import kernel
+from ctwl_protocol.profile import OFFLINE as OFFLINE_PROFILE
 from ctwl_protocol.profile import Profile
 from ctwl_protocol.proxy import Proxy
 from ctwl_protocol.text.positions import positions

@@ -26,8 +26,9 @@ from scipy import stats
 from ctwl_decoder import Decoder
 from ctwl_encoder import CTWLWatermarkingConfig, Encoder
 from ctwl_encoder.command import main
+from ctwl_encoder.core.strategies import Strategy
 from ctwl_encoder.errors import OptionOutOfRange
-from ctwl_encoder.options import OFFLINE_PROFILE, GenerationOptions, Strategy
+from ctwl_encoder.options import GenerationOptions
 from ctwl_encoder.plan.command import _profile_at_hand
 from ctwl_encoder.plan.configs import configs
 from ctwl_encoder.plan.markings import PLAIN, Marking, markings
@@ -52,6 +53,7 @@ from ctwl_encoder.plan.terminal import show
 from ctwl_encoder.plan.writing import Writer
 from ctwl_protocol import Profile
 from ctwl_protocol.errors import ProxyNotFound
+from ctwl_protocol.profile import OFFLINE as OFFLINE_PROFILE
 from ctwl_protocol.profile import STANDARD
 from ctwl_protocol.proxy import open_proxy
 

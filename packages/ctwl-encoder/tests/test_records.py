@@ -17,11 +17,12 @@ from ctwl_encoder import CTWLWatermarkingConfig, Encoder
 from ctwl_encoder.command import main
 from ctwl_encoder.core.expected_evidence import needed_tokens
 from ctwl_encoder.core.payload import Payload, Seeds
+from ctwl_encoder.core.strategies import Strategy
 from ctwl_encoder.encoder import Generation
 from ctwl_encoder.errors import ConfigMalformed, OptionOutOfRange, ShortText
-from ctwl_encoder.options import OFFLINE_PROFILE, Strategy
 from ctwl_protocol import Beacon, get_profile, hashing
 from ctwl_protocol.errors import FieldOutOfRange, LayoutUnknown
+from ctwl_protocol.profile import OFFLINE as OFFLINE_PROFILE
 from ctwl_protocol.profile import TOY
 from ctwl_protocol.records.layouts import LAYOUTS, Field, Layout, find_layout
 from ctwl_protocol.records.record import Record, relayed, slot_seed

@@ -22,8 +22,8 @@ from ctwl_encoder.core.strategies.delta.reference import add_delta
 from ctwl_encoder.core.strategies.gumbel.reference import exponential_minimum
 from ctwl_encoder.core.strategies.traits import Lots
 from ctwl_encoder.core.strategies.unbiased.reference import keep_first_half
-from ctwl_encoder.errors import ModelFailed
 from ctwl_protocol.bridge import Branch
+from ctwl_protocol.errors import ModelFailed
 from ctwl_protocol.hashing import ranks, ranks_of
 from ctwl_protocol.partition import kernel
 

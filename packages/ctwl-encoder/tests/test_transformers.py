@@ -24,10 +24,11 @@ from ctwl_decoder import Decoder
 from ctwl_encoder import Bridge, CTWLLogitsProcessor, CTWLWatermarkingConfig, Encoder
 from ctwl_encoder.core.payload import Payload
 from ctwl_encoder.core.strategies import Decoding
-from ctwl_encoder.errors import ConfigMalformed, OptionOutOfRange, StrategyUnsuitable, TokenizerUnsupported
+from ctwl_encoder.errors import ConfigMalformed, OptionOutOfRange, StrategyUnsuitable
 from ctwl_encoder.integrations.transformers import ProcessorConfig, WatermarksInTurn
-from ctwl_encoder.options import OFFLINE_PROFILE
 from ctwl_protocol import Beacon, CTWLError, environment
+from ctwl_protocol.errors import TokenizerUnsupported
+from ctwl_protocol.profile import OFFLINE as OFFLINE_PROFILE
 from ctwl_protocol.profile.private import new_private, write_private
 from ctwl_protocol.proxy import Proxy
 

@@ -19,11 +19,12 @@ from transformers import (
 from ctwl_decoder import Decoder
 from ctwl_encoder import CTWLLogitsProcessor, CTWLWatermarkingConfig, Encoder, Strategy
 from ctwl_encoder.core.payload import Payload
-from ctwl_encoder.errors import SamplingUnknown, ShortText, StrategyUnsuitable, TokenizerUnsupported
+from ctwl_encoder.errors import SamplingUnknown, ShortText, StrategyUnsuitable
 from ctwl_encoder.integrations.transformers import ProcessorConfig, WatermarksInTurn, sampling
 from ctwl_encoder.models import load_tokenizer
 from ctwl_encoder.options import GenerationOptions
 from ctwl_protocol import Beacon
+from ctwl_protocol.errors import TokenizerUnsupported
 
 PROFILE = "org.ctwl.toy.1"
 CODE = Beacon(42, 3, 7).code

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 from ctwl_protocol import __version__ as __version__
 
+from .core.strategies import Strategy
 from .errors import EncoderError
-from .options import Strategy
 
 if TYPE_CHECKING:
     from ctwl_protocol.bridge import Bridge

@@ -13,8 +13,6 @@ from .options import Options, kind_of
 if TYPE_CHECKING:
     from argparse import _ActionsContainer
 
-__all__ = ["add_options", "asked_options", "check_version"]
-
 T = TypeVar("T", bound=Options)
 
 

@@ -37,8 +37,6 @@ from .options import (
 if TYPE_CHECKING:
     from .encoder import Generation
 
-__all__ = ["main"]
-
 _MAX_PROMPT = 1 << 20
 
 _COMMANDS = {"audit": ".audit.command", "plan": ".plan.command"}

@@ -18,6 +18,8 @@ from transformers import LogitsProcessor, LogitsProcessorList, StoppingCriteriaL
 
 from ctwl_protocol import Beacon, Profile
 from ctwl_protocol.bridge import Bridge
+from ctwl_protocol.causal_lm import read_config
+from ctwl_protocol.profile import OFFLINE_MODEL
 from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_protocol.records.layouts import find_layout
 from ctwl_protocol.records.record import Record
@@ -29,10 +31,8 @@ from .core.payload import Payload
 from .core.strategies import Strategy
 from .errors import FaintText, OptionOutOfRange
 from .integrations.transformers import CTWLLogitsProcessor, ProcessorConfig
-from .models import check_model, load_model, pad_on_the_left, read_config
-from .options import OFFLINE_MODEL, GenerationOptions, check_beacon, check_prompts, default_profile
-
-__all__ = ["Encoder", "Generation"]
+from .models import check_model, load_model, pad_on_the_left
+from .options import GenerationOptions, check_beacon, check_prompts, default_profile
 
 
 @dataclass(frozen=True)

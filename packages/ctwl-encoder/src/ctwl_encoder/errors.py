@@ -6,25 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ctwl_protocol import CTWLError
-from ctwl_protocol.errors import ModelFailed, ModelNotFound, ModelUnsuitable, TokenizerUnsupported
-
-__all__ = [
-    "ConfigMalformed",
-    "EncoderError",
-    "ExtraMissing",
-    "FaintText",
-    "ModelFailed",
-    "ModelNotFound",
-    "ModelUnsuitable",
-    "NotLeftToClients",
-    "OptionOutOfRange",
-    "SamplingUnknown",
-    "ShortText",
-    "StrategyUnsuitable",
-    "TokenizerUnsupported",
-    "WeakMark",
-    "needs_transformers",
-]
 
 
 class EncoderError(CTWLError):

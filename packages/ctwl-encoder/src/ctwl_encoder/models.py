@@ -8,18 +8,9 @@ from typing import Any
 import torch
 
 from ctwl_protocol.bridge import Bridge
-from ctwl_protocol.causal_lm import load_causal_lm, load_tokenizer, read_config, refuse_encoder_decoder
+from ctwl_protocol.causal_lm import load_causal_lm, load_tokenizer, refuse_encoder_decoder
 from ctwl_protocol.errors import ModelUnsuitable, TokenizerUnsupported
 from ctwl_protocol.proxy import open_proxy
-
-__all__ = [
-    "check_model",
-    "load_model",
-    "load_tokenizer",
-    "open_bridge",
-    "pad_on_the_left",
-    "read_config",
-]
 
 
 def load_model(name: str, device: str | torch.device = "auto") -> tuple[Any, Any]:

@@ -30,25 +30,6 @@ from ctwl_protocol.records.beacon import BEACON_BITS
 from .core.strategies import Decoding, Strategy
 from .errors import EncoderError, OptionOutOfRange, StrategyUnsuitable
 
-__all__ = [
-    "OFFLINE_MODEL",
-    "OFFLINE_PROFILE",
-    "BeaconOptions",
-    "Decoding",
-    "GenerationOptions",
-    "MarkingOptions",
-    "Options",
-    "PlanOptions",
-    "ProxyOptions",
-    "RecordOptions",
-    "Strategy",
-    "check_beacon",
-    "check_prompts",
-    "default_profile",
-    "kind_of",
-    "strategy_for",
-]
-
 _MAX_DELTA = 100.0
 """Chosen by hand: e^100 times the probability leaves nothing to the other tokens, and does not overflow."""
 

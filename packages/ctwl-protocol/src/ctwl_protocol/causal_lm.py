@@ -16,8 +16,6 @@ from .profile import OFFLINE, OFFLINE_MODEL, get_profile
 from .proxy import how_to_install_offline, hub_answers, open_proxy
 from .proxy.model import choose_device, load_proxy_model
 
-__all__ = ["load_causal_lm", "load_tokenizer", "read_config", "refuse_encoder_decoder"]
-
 _TOKENIZER_FILES = ("*token*", "vocab*", "*.model")
 """Of whatever kind: transformers knows dozens."""
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-__all__ = ["CACHE", "PASSPHRASE", "POLICY", "PROFILE", "PROXY", "REGISTRY", "Variable"]
-
 
 @dataclass(frozen=True)
 class Variable:

@@ -14,18 +14,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "GOLDEN",
-    "code_colours",
-    "colour_seed",
-    "fmix32",
-    "partition_seed",
-    "permutation_seeds",
-    "ranks",
-    "ranks_of",
-    "slot_word",
-]
-
 GOLDEN = 0x9E3779B1
 """The odd 32-bit multiplier that spreads small integers (a prime near 2^32 divided by the golden ratio)."""
 

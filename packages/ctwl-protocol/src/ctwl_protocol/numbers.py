@@ -9,8 +9,6 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
 
-__all__ = ["NUMBERS", "Numbers", "read"]
-
 
 def _code_points(ranges: object) -> tuple[int, ...]:
     """The code points of ranges such as ``AD 200E-200F``, ascending as they are named."""

@@ -11,8 +11,6 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from . import canonical
 from .errors import CTWLError, NonCanonical
 
-__all__ = ["Bytes32", "Bytes64", "Document", "Many", "Part", "as_tuple", "describe_error"]
-
 _Item = TypeVar("_Item")
 
 Bytes32 = Annotated[bytes, Field(min_length=32, max_length=32)]

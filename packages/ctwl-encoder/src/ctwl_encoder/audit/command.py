@@ -18,8 +18,6 @@ from ctwl_protocol.files import open_file
 from ..errors import OptionOutOfRange
 from .summary import READABLE, Summary, parse_line
 
-__all__ = ["main"]
-
 _PROG = "ctwl-encode audit"
 
 _MOST_BYTES = 1 << 16

@@ -13,8 +13,6 @@ from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationErr
 
 from ctwl_protocol.numbers import NUMBERS
 
-__all__ = ["READABLE", "Day", "Gap", "Line", "Summary", "parse_line"]
-
 READABLE = math.log2(NUMBERS.search.level)
 """Where log2 of the p-value is expected at or below this, readers find a text at the decoder's default level."""
 

@@ -22,20 +22,6 @@ from ..errors import ShortText
 from .payload import Place
 from .strategies import Strategy
 
-__all__ = [
-    "HIT_RATE",
-    "READERS_LEVEL",
-    "WrittenPosition",
-    "expected_half_nats",
-    "expected_log2_p",
-    "expected_rank_nats",
-    "marked_positions",
-    "needed_tokens",
-    "null_hits",
-    "warn_of_short_text",
-    "written_positions",
-]
-
 READERS_LEVEL = NUMBERS.search.level
 """The decoder's default level."""
 

@@ -13,16 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ctwl_protocol.bridge import Branch, Bridge
+from ctwl_protocol.errors import ModelFailed
 
-from ..errors import ModelFailed
 from .marker import Marker
 from .offers import BranchOffer, BranchOffers, Row
 from .strategies import Decoding, Strategy
 from .strategies.delta.reference import Delta
 from .strategies.traits import Lots
 from .text_state import TextState
-
-__all__ = ["HostMarker", "multiply", "probabilities"]
 
 
 class HostMarker(Marker):

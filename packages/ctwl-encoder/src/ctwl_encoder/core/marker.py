@@ -23,8 +23,6 @@ from .strategies import Strategy, check_sigma
 from .strategies.delta.halves import load
 from .text_state import TextState
 
-__all__ = ["Marker"]
-
 
 class Marker(ABC):
     """Prefers, in each row of a step, what carries the code of the row's text.

@@ -18,8 +18,6 @@ from .strategies import Strategy
 from .strategies.delta.halves import Half, HalfKey
 from .text_state import TextState
 
-__all__ = ["BranchOffer", "BranchOffers", "Row"]
-
 
 class BranchOffer(NamedTuple):
     """A place that is marked for the next token, where its candidates are known on the host.

@@ -19,8 +19,6 @@ from ctwl_protocol.records.record import Record, slot_seed
 
 from ..errors import OptionOutOfRange
 
-__all__ = ["Payload", "Place", "Seeds"]
-
 Place: TypeAlias = tuple[int, tuple[int, ...]]
 """What decides the colours at a place in the reader's token sequence: the slot of the record that the position carries,
 and the context, the proxy tokens that are hashed there."""

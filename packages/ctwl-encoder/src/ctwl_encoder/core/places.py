@@ -16,8 +16,6 @@ from ctwl_protocol.bridge.continuations import NO_ENTRIES, Continuations
 from .payload import Payload, Place, Seeds
 from .strategies.traits import own_limit
 
-__all__ = ["Places", "PlacesOfRow"]
-
 
 class PlacesOfRow(NamedTuple):
     """The places of one row.

@@ -17,8 +17,6 @@ from ctwl_protocol.bridge.written import Step
 from .expected_evidence import WrittenPosition, written_positions
 from .payload import Payload, Place
 
-__all__ = ["Offers", "TextState"]
-
 
 class Offers(Protocol):
     """The places that are marked for the next token of a text."""

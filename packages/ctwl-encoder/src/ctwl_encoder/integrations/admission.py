@@ -24,8 +24,6 @@ from ctwl_protocol import CTWLError
 from ..errors import OptionOutOfRange
 from .request import Asked, is_ours, now_asked
 
-__all__ = ["NAME", "Admission", "options_at"]
-
 _DEEPEST = 3
 """Objects in objects in which options are looked for. Chosen by hand: ``extra_body.vllm_xargs`` has two."""
 

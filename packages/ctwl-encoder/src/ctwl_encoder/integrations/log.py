@@ -28,8 +28,6 @@ from ..errors import OptionOutOfRange
 from .policy import Policy
 from .request import Request
 
-__all__ = ["TextLog", "began", "finished", "log_of", "why_unmarked"]
-
 _MOST_WAITING = 1 << 16
 """Lines that may wait for a disk. Chosen by hand: 30 MB of memory; further ones are lost, and their numbers missing."""
 

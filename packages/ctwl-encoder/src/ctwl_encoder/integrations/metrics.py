@@ -13,8 +13,6 @@ from prometheus_client import Counter, Histogram
 
 from ..core.strategies import Strategy
 
-__all__ = ["count", "finish"]
-
 _MARKED = Counter("ctwl_marked_steps", "Tokens that were drawn from a marked distribution", ["strategy"])
 _UNMARKED = Counter("ctwl_unmarked_steps", "Tokens of marked requests that were drawn unmarked", ["strategy", "reason"])
 _EVIDENCE = Histogram(

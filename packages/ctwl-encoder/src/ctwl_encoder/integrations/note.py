@@ -22,8 +22,6 @@ from .log import began, log_of
 from .policy import Policy
 from .request import PREFIX, Request
 
-__all__ = ["NOTED", "TRUNCATION", "Note", "admitted", "warn_if_short", "without_note"]
-
 NOTED = f"{PREFIX}admitted"
 """The option of a request in which its note stands; whatever a client writes there is replaced."""
 

@@ -19,8 +19,6 @@ from ..errors import NotLeftToClients, OptionOutOfRange
 from ..options import BeaconOptions, ProxyOptions, check_beacon, kind_of, strategy_for
 from .request import PREFIX, Request, own_options
 
-__all__ = ["OFF", "Policy", "read_policy"]
-
 OFF = "off"
 """The strategy by which a request asks for no mark."""
 

@@ -17,8 +17,6 @@ from ..core.strategies import Strategy
 from ..errors import OptionOutOfRange
 from ..options import BeaconOptions, MarkingOptions, ProxyOptions
 
-__all__ = ["PREFIX", "Asked", "Request", "asked", "is_ours", "now_asked", "own_options"]
-
 PREFIX = "ctwl_"
 """With this the names of all options of a request begin, so that no other option of an engine has the same name."""
 

@@ -19,8 +19,6 @@ from .note import Note
 from .policy import Policy
 from .request import Request
 
-__all__ = ["Row", "Served"]
-
 
 @dataclass
 class Served:

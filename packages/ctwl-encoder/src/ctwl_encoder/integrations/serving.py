@@ -29,8 +29,6 @@ from .policy import Policy
 from .served import Row, Served
 from .truncation import TopKTopP, keep_top, truncated
 
-__all__ = ["PAUSE", "Serving", "together"]
-
 PAUSE = 1000
 """Steps for which a proxy LM that failed is not asked again: it may look for its files for long each time. Chosen by
 hand. They are counted, as the workers of a tensor-parallel group have one count and different clocks."""

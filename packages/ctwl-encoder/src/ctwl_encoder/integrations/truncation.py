@@ -10,8 +10,6 @@ import torch
 from ..core.device.step import to_device
 from .note import Note
 
-__all__ = ["TopKTopP", "keep_top", "truncated"]
-
 TopKTopP: TypeAlias = Callable[[torch.Tensor, torch.Tensor | None, torch.Tensor | None], torch.Tensor]
 """A function as :func:`keep_top`."""
 

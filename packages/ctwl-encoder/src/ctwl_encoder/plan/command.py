@@ -17,20 +17,13 @@ from ctwl_protocol.command import closed_output_is_fine, command_parser, note, r
 from ctwl_protocol.environment import PROFILE, PROXY, REGISTRY
 from ctwl_protocol.errors import FileUnwritable, ProxyNotFound
 from ctwl_protocol.files import write_atomically
+from ctwl_protocol.profile import OFFLINE as OFFLINE_PROFILE
+from ctwl_protocol.profile import OFFLINE_MODEL
 from ctwl_protocol.proxy.files import find_files
 
 from ..arguments import add_options, asked_options, check_version
 from ..errors import needs_transformers
-from ..options import (
-    OFFLINE_MODEL,
-    OFFLINE_PROFILE,
-    BeaconOptions,
-    GenerationOptions,
-    MarkingOptions,
-    PlanOptions,
-    check_beacon,
-    default_profile,
-)
+from ..options import BeaconOptions, GenerationOptions, MarkingOptions, PlanOptions, check_beacon, default_profile
 from .markings import markings
 from .prompts import GROUP, OPENINGS, REQUESTS, as_chat, has_chat_template, read_prompts
 from .reading import Reader, check_decoder
@@ -39,8 +32,6 @@ from .rule import RULE
 if TYPE_CHECKING:
     from .measurement import Progress
     from .result import Result
-
-__all__ = ["main"]
 
 _SAMPLING = ("max_new_tokens", "temperature", "top_p", "repetition_penalty", "seed")
 

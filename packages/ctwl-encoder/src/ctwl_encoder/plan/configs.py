@@ -7,10 +7,10 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from ..options import OFFLINE_MODEL, GenerationOptions, Options, ProxyOptions, default_profile
-from .result import Result
+from ctwl_protocol.profile import OFFLINE_MODEL
 
-__all__ = ["configs"]
+from ..options import GenerationOptions, Options, ProxyOptions, default_profile
+from .result import Result
 
 
 def configs(result: Result) -> dict[str, str]:

@@ -8,8 +8,6 @@ from typing import Any
 
 from ..core.strategies import Strategy
 
-__all__ = ["PLAIN", "Marking", "markings"]
-
 
 @dataclass(frozen=True)
 class Marking:

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from ctwl_protocol.records.beacon import NONCE_COUNT
 
+from ..core.strategies import Decoding
 from ..encoder import Encoder
-from ..options import Decoding, GenerationOptions, strategy_for
+from ..options import GenerationOptions, strategy_for
 from .markings import PLAIN, Marking
 from .prompts import GROUP
 from .reading import Reader
@@ -22,8 +23,6 @@ from .result import Effect, Recommendation, Result, Row, Settings
 from .rule import agreement, choose
 from .statistics import estimate, needed, resampled, share, shared_runs
 from .writing import Text, Writer
-
-__all__ = ["Progress", "measure"]
 
 LENGTHS = 8
 """Lengths, in equal steps, at which a text is read. Chosen by hand: the tokens needed are known to an eighth of the

@@ -15,8 +15,6 @@ from .result import Result
 from .statistics import NINE_IN_TEN, Estimate
 from .wording import COLUMNS, LEGEND, cells, headline, sentences, setting
 
-__all__ = ["page"]
-
 _LEFT, _RIGHT, _TOP, _BOTTOM = 60.0, 700.0, 10.0, 230.0
 """The edges of the first plot in the coordinates of its SVG; the template has the same."""
 

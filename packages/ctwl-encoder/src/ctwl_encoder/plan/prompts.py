@@ -10,8 +10,6 @@ from ctwl_protocol.files import read_bounded
 from ..errors import OptionOutOfRange
 from ..options import check_prompts
 
-__all__ = ["GROUP", "OPENINGS", "REQUESTS", "as_chat", "has_chat_template", "read_prompts"]
-
 _MAX_FILE = 1 << 22
 
 GROUP = 4

@@ -12,8 +12,6 @@ from ..errors import ExtraMissing
 if TYPE_CHECKING:
     from ctwl_protocol.proxy import Proxy
 
-__all__ = ["Reader", "check_decoder"]
-
 
 def check_decoder() -> None:
     """Refuse to go on without the decoder: ExtraMissing."""

@@ -13,8 +13,6 @@ from transformers import LogitsProcessor
 
 from ..core.strategies import Decoding
 
-__all__ = ["Recorder", "expected_change"]
-
 Process = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 

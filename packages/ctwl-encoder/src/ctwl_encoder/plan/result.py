@@ -11,8 +11,6 @@ from ..core.strategies import Strategy
 from .markings import Marking
 from .statistics import NINE_IN_TEN, Estimate, Needed, Share
 
-__all__ = ["Effect", "Recommendation", "Result", "Row", "Settings"]
-
 
 @dataclass(frozen=True)
 class Settings:

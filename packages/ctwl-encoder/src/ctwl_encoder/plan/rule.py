@@ -7,8 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ENOUGH", "RULE", "agreement", "choose"]
-
 ENOUGH = 0.9
 """A gentler marking is taken where it is found in this part of the texts in which the one found most is found. Chosen
 by hand, as the nine texts in ten that all pages count to."""

@@ -10,20 +10,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "NINE_IN_TEN",
-    "Estimate",
-    "Needed",
-    "Share",
-    "estimate",
-    "found_by",
-    "needed",
-    "resampled",
-    "share",
-    "shared_runs",
-    "tokens_until",
-]
-
 NINE_IN_TEN = 0.9
 
 RESAMPLES = 1000

@@ -9,8 +9,6 @@ from .configs import configs
 from .result import Result
 from .wording import COLUMNS, LEGEND, cells, headline, sentences, setting
 
-__all__ = ["show"]
-
 
 def show(result: Result, console: Console) -> None:
     """Print the result; nothing of it is read as markup."""

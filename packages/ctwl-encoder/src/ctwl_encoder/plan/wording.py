@@ -12,8 +12,6 @@ from .result import Effect, Result, Row, Settings
 from .rule import RULE
 from .statistics import RESAMPLES, Estimate, Needed, Share
 
-__all__ = ["COLUMNS", "LEGEND", "cells", "headline", "sentences", "setting"]
-
 COLUMNS = (
     "strategy",
     "texts found",

@@ -14,14 +14,13 @@ from ctwl_protocol import Beacon
 from ctwl_protocol.records.beacon import NONCE_COUNT
 
 from ..core.payload import Payload
+from ..core.strategies import Decoding
 from ..encoder import Encoder
 from ..integrations.transformers import CTWLLogitsProcessor
-from ..options import Decoding, GenerationOptions
+from ..options import GenerationOptions
 from .markings import PLAIN, Marking
 from .prompts import GROUP
 from .recorder import Recorder
-
-__all__ = ["Text", "Writer", "Written"]
 
 _ROWS = 32
 """Texts that are written together, at most. Chosen by hand: a batch that most machines hold."""

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from ..hashing import ranks_of
 from .continuations import Path
 
-__all__ = ["Branch"]
-
 
 class Branch(NamedTuple):
     """A place in the reader's token sequence at which the candidates for the next token differ.

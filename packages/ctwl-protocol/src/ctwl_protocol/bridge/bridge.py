@@ -28,8 +28,6 @@ from .written import Kind, Step, Tail, Written, append_normalized, breaks, grow,
 if TYPE_CHECKING:
     from ..proxy import Proxy
 
-__all__ = ["Bridge"]
-
 NEGLIGIBLE = 1e-6
 """Candidates below this probability keep it; together they have about 0.4 % of the mass at temperature 1. Chosen by
 hand: it bounds the work of a step."""

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from ..proxy.tokenizer import ProxyTokenizer
 
-__all__ = ["MOST_JOINED", "NO_ENTRIES", "Continuations", "Path", "common_prefix_length", "follow"]
-
 Path: TypeAlias = tuple[int, ...]
 """Proxy tokens between the settled ones and a place."""
 

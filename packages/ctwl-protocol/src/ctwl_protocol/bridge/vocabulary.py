@@ -9,8 +9,6 @@ from typing import Any
 
 from ..errors import TokenizerUnsupported
 
-__all__ = ["Vocabulary", "check_reachable", "read_vocabulary", "spell_byte_level"]
-
 Vocabulary = list[bytes | None]
 """Bytes of each token by id; None for what never becomes text (special tokens, padding rows)."""
 

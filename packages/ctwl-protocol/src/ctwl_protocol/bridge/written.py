@@ -24,8 +24,6 @@ from ..text.normalization import DELETED, WHITE_SPACE, normalize_within
 from ..text.splitting import DIGITS_ALONE, SPLITS, SplittingRule
 from .continuations import Continuations, Path, common_prefix_length
 
-__all__ = ["Kind", "Step", "Tail", "Written", "append_normalized", "breaks", "grow", "kind", "visible"]
-
 _MAX_TAIL = 256
 """Characters of a tail without a cut; a longer tail is cut by force. Chosen by hand: longer than any word; a larger
 value costs time in texts without spaces."""

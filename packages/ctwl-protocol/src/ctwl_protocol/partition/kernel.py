@@ -23,8 +23,6 @@ from .reference import Sigma
 
 T = TypeVar("T")
 
-__all__ = ["fmix32_scalar", "fold", "in_chunks", "jit", "mass_below", "members", "mix"]
-
 
 def jit(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a loop that releases the interpreter's lock; the result is cached on disk where that is possible."""

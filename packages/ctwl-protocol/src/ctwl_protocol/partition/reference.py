@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from ..hashing import ranks
 
-__all__ = ["is_member", "mass_below", "members", "quantize"]
-
 Sigma = tuple[int, int]
 """A share of the weight as a rational: numerator, denominator."""
 

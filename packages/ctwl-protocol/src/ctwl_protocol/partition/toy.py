@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from ..hashing import GOLDEN, fmix32
 
-__all__ = ["toy_weights"]
-
 _PRINTABLE = slice(32, 127)
 _MOST = np.uint32(1 << 22)
 _SPREAD = np.uint32(63)

@@ -17,22 +17,6 @@ from ..errors import ProfileMalformed
 from ..schema import Bytes32, Document, Many, Part, as_tuple, describe_error
 from ..text.splitting import SplittingRule
 
-__all__ = [
-    "FORMAT",
-    "GPT2",
-    "Architecture",
-    "HubSource",
-    "Llama",
-    "Profile",
-    "ProxyFile",
-    "ProxyModel",
-    "PyPISource",
-    "Tokenizer",
-    "ToyProxy",
-    "UniformProxy",
-    "public_key",
-]
-
 FORMAT = "ctwl-profile/1"
 """Version of the schema, and what the file of a locked profile is for."""
 

@@ -12,19 +12,6 @@ from ..errors import ProfileMalformed, ProfileUnknown
 from ..files import read_bounded, what_helps
 from .document import FORMAT, Profile, ProxyModel, public_key
 
-__all__ = [
-    "OFFLINE",
-    "OFFLINE_MODEL",
-    "STANDARD",
-    "TOY",
-    "TOYS",
-    "get_profile",
-    "has_public_key",
-    "load_profile",
-    "published_names",
-    "read_profile",
-]
-
 STANDARD = "org.ctwl.gpt2.1"
 """Name of the standard profile, the protocol's default."""
 

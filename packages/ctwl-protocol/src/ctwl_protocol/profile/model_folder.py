@@ -21,8 +21,6 @@ from ..schema import describe_error
 from ..text.splitting import SplittingRule, find_rule
 from .document import GPT2, Llama, ProxyFile, ProxyModel, Tokenizer
 
-__all__ = ["read_model"]
-
 _MAX_CONFIG = 1 << 20
 _MAX_TOKENIZER = 1 << 25
 

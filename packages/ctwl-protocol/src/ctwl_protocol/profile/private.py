@@ -21,8 +21,6 @@ from ..errors import NonCanonical, ProfileMalformed, ProfileNotPrivate, UserMalf
 from .document import FORMAT, Profile, ProxyModel, Tokenizer
 from .lookup import has_public_key, published_names
 
-__all__ = ["MAX_USER", "RESERVED", "check_private", "commitment", "for_user", "new_private", "write_private"]
-
 MAX_USER = 1024
 """Longest user id, in bytes of UTF-8."""
 

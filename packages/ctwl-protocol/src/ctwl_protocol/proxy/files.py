@@ -29,8 +29,6 @@ from ..profile.lookup import OFFLINE, TOY, get_profile
 from . import gguf
 from .tensors import read_tensors, tensors_digest
 
-__all__ = ["ProxyFiles", "cache_folder", "find_files", "how_to_install_offline", "hub_answers", "load_tensors"]
-
 log = logging.getLogger(__name__)
 
 

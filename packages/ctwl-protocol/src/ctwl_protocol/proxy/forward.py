@@ -16,8 +16,6 @@ from ..errors import ProxyMalformed, TokenOutOfRange
 from ..profile.document import GPT2, Architecture, Llama
 from .tensors import fitting
 
-__all__ = ["Arithmetic", "ForwardPass", "check_ids"]
-
 Arithmetic: TypeAlias = Literal["float32", "bfloat16", "integer"]
 """What a proxy LM's layers compute in: the reference, or the fast way; "integer" where there is no proxy LM."""
 

@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 from ..errors import ProxyMalformed, ProxyNotFound
 from .tensors import Stored, write_safetensors
 
-__all__ = ["tokenizer_bytes", "write_tensors", "write_tokenizer"]
-
 
 def write_tokenizer(source: Path, vocab: Path, merges: Path) -> None:
     """Write ``vocab.json`` (in order of ids, no white space) and ``merges.txt`` of a GGUF file.

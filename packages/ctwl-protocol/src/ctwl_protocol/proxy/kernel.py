@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from ..partition.kernel import in_chunks, jit
 from .rivals import SHARE, Rivals
 
-__all__ = ["rivals"]
-
 _MOST = 2 * SHARE + 1
 """Rivals of one place: weights of 8 bits are rounded up from half of a share."""
 

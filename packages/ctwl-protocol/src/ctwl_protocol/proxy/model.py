@@ -26,18 +26,6 @@ from .files import load_tensors
 from .forward import Arithmetic
 from .tensors import fitting
 
-__all__ = [
-    "Arithmetic",
-    "OnDevice",
-    "build_model",
-    "choose_device",
-    "fast_arithmetic",
-    "last_logits",
-    "load_proxy_model",
-    "pack",
-    "to_bfloat16",
-]
-
 CausalLM: TypeAlias = Any
 """GPT2LMHeadModel or LlamaForCausalLM; transformers has no types that a checker could use."""
 

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from ..numbers import NUMBERS
 
-__all__ = ["SHARE", "Rivals"]
-
 SHARE = NUMBERS.rivals.share
 """A rival has at least the total weight over this, so a place has at most so many."""
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from .model import OnDevice
 
-__all__ = ["LanguageModel", "Proxy", "open_proxy"]
-
 _ROWS = 256
 """Tokens whose logits are in memory at once."""
 

@@ -17,8 +17,6 @@ from ..errors import ProxyMalformed, ProxyNotFound
 from ..files import open_file, what_helps
 from ..profile.document import GPT2, Architecture, Llama
 
-__all__ = ["Stored", "fitting", "read_tensors", "tensor_shapes", "tensors_digest", "write_safetensors"]
-
 Stored = tuple[str, tuple[int, ...], Callable[[], NDArray[np.float32]]]
 """A tensor to write: its name, its shape, and what makes it when its turn comes."""
 

@@ -17,9 +17,7 @@ from ..errors import ProxyMalformed
 from ..profile.document import Tokenizer as TokenizerSpec
 from ..profile.lookup import get_profile, published_names
 from ..text.normalization import normalize
-from ..text.splitting import ONE_PIECE, SPLITS, build_bpe
-
-__all__ = ["SPLITS", "ProxyTokenizer"]
+from ..text.splitting import ONE_PIECE, build_bpe
 
 _MERGES, _ALPHABET = "merges.txt.xz", "alphabet.json"
 

@@ -15,21 +15,6 @@ from ctwl_protocol.hashing import GOLDEN
 
 from .step import DeviceStep, Tables
 
-__all__ = [
-    "DIGITS",
-    "UNIT",
-    "WORD",
-    "Border",
-    "Entries",
-    "border",
-    "entries_of",
-    "masses",
-    "members",
-    "merging",
-    "multiply",
-    "ranks_of",
-]
-
 UNIT = 2.0**60
 """Units of an integer probability in 1."""
 

@@ -13,8 +13,6 @@ import torch
 from ..strategies import Strategy
 from .step import DeviceStep, Tables
 
-__all__ = ["Form", "candidates_on", "form_of", "has_kernels"]
-
 Form: TypeAlias = Callable[[torch.Tensor, torch.Tensor, Tables, DeviceStep], None]
 """Marks rows of logits in place. It takes
 

@@ -19,8 +19,6 @@ from ctwl_protocol.bridge.continuations import DEPTH
 from .candidates import UNIT
 from .step import DeviceStep, Tables
 
-__all__ = ["BLOCK", "NUMBERS", "UNALIGNED", "Visit", "candidates", "keep", "mass_of", "merging", "ranks_of"]
-
 BLOCK = 1024
 _GOLDEN = tl.constexpr(0x9E3779B1)
 _M1, _M2 = tl.constexpr(0x85EBCA6B), tl.constexpr(0xC2B2AE35)

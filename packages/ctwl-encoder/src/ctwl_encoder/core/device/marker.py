@@ -19,8 +19,6 @@ from ..text_state import TextState
 from .forms import candidates_on, form_of
 from .step import DeviceOffers, DeviceStep, Later, Reported, Tables
 
-__all__ = ["DeviceMarker"]
-
 MOST_PLACES = 4096
 """Places of a step that are marked, an equal share for each row; beyond it a row's places inside of candidates are left
 alone. Chosen by hand: rows of words have one place or two, and each place may take 8 bytes times the proxy's vocabulary

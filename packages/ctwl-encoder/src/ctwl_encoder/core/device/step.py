@@ -18,8 +18,6 @@ from ..expected_evidence import HIT_RATE, WrittenPosition
 from ..places import Places, PlacesOfRow
 from ..text_state import TextState
 
-__all__ = ["DeviceOffers", "DeviceStep", "Later", "Reported", "Tables", "to_device", "to_host"]
-
 
 class Tables(NamedTuple):
     """The bridge's tables on a device, for a model of ``size`` tokens.

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from ctwl_protocol.bridge import Branch
 from ctwl_protocol.hashing import ranks_of
 
-__all__ = ["RANKS", "Lots", "Traits", "own_limit"]
-
 RANKS = 1 << 32
 """The number of ranks."""
 

@@ -25,8 +25,6 @@ from ..request import Asked
 from .sampling import MarkedSampler, MarkedText
 from .vocabulary import read_vocabulary
 
-__all__ = ["CTWLLogitsProcessor", "mark_all"]
-
 _ANOTHER = "this CTWLLogitsProcessor was made for another Llama; make one for this model"
 
 

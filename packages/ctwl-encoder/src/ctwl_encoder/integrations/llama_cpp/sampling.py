@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from ..log import why_unmarked
 from ..served import Served
 
-__all__ = ["MarkedSampler", "MarkedText"]
-
 
 class MarkedText(Served):
     """A text while a call writes it."""

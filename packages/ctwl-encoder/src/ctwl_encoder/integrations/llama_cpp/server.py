@@ -21,8 +21,6 @@ from ...options import BeaconOptions, MarkingOptions
 from ..policy import Policy
 from ..request import asked
 
-__all__ = ["main"]
-
 _PROG = "ctwl-llama-server"
 
 _TEMPERATURE = 0.8

@@ -8,8 +8,6 @@ import llama_cpp
 
 from ctwl_protocol.bridge.vocabulary import Vocabulary, check_reachable
 
-__all__ = ["read_vocabulary"]
-
 
 def read_vocabulary(llama: Any) -> Vocabulary:
     """Bytes of every token, from the engine's own function, which also writes the text.

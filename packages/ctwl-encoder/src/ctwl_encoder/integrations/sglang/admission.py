@@ -16,8 +16,6 @@ from ...errors import OptionOutOfRange
 from ..note import NOTED, TRUNCATION, Note, admitted, warn_if_short, without_note
 from ..policy import Policy, read_policy
 
-__all__ = ["admit", "policy_of", "temperature_of"]
-
 
 def policy_of() -> Policy:
     """What the operator has decided.

@@ -14,8 +14,6 @@ from ctwl_protocol.environment import POLICY
 
 from .admission import admit
 
-__all__ = ["register"]
-
 
 def register() -> None:
     """Hook into this process of SGLang, where the operator has told a policy."""

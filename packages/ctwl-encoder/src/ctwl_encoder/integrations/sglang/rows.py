@@ -16,8 +16,6 @@ from ..serving import Serving, together
 from ..truncation import keep_top
 from .admission import policy_of, temperature_of
 
-__all__ = ["Rows", "open_rows"]
-
 
 class Rows:
     """What the rows of a worker's batches go on from.

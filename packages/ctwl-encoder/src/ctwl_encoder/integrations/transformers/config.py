@@ -29,8 +29,6 @@ from ...options import BeaconOptions, MarkingOptions, ProxyOptions, check_beacon
 from .processor import SAVED, CTWLLogitsProcessor, Unmarked
 from .sampling import Sampling, refuse_continuous_batching, sampling_of_the_call, strategy_of
 
-__all__ = ["CTWLWatermarkingConfig"]
-
 _MAX_JSON = 1 << 20
 
 

@@ -13,8 +13,6 @@ from ...errors import StrategyUnsuitable
 from .processor import CTWLLogitsProcessor, not_saved
 from .sampling import refuse_continuous_batching
 
-__all__ = ["WatermarksInTurn"]
-
 
 class WatermarksInTurn(BaseWatermarkingConfig):  # type: ignore[misc]  # transformers has no types
     """Several watermarking configs as the one that ``generate`` takes; it runs them behind all other processors.

@@ -14,6 +14,7 @@ from transformers import LogitsProcessor
 from transformers.generation import BaseWatermarkingConfig
 
 from ctwl_protocol.bridge import Bridge
+from ctwl_protocol.errors import ModelFailed
 
 from ...core.device.marker import DeviceMarker
 from ...core.host import HostMarker
@@ -21,11 +22,9 @@ from ...core.marker import Marker
 from ...core.payload import Payload
 from ...core.strategies import Decoding, Strategy
 from ...core.text_state import TextState
-from ...errors import ModelFailed, OptionOutOfRange, StrategyUnsuitable
+from ...errors import OptionOutOfRange, StrategyUnsuitable
 from ...options import MarkingOptions
 from .sampling import refuse_continuous_batching, sampling_of_the_call
-
-__all__ = ["SAVED", "CTWLLogitsProcessor", "ProcessorConfig", "Unmarked", "not_saved"]
 
 SAVED = "CTWL: import ctwl_encoder.integrations.transformers before you load this"
 """A field of all configs of ours, which transformers saves with a model. Without this package it cannot load them, and

@@ -14,8 +14,6 @@ from ...core.strategies import Decoding, Strategy
 from ...errors import SamplingUnknown, StrategyUnsuitable
 from ...options import strategy_for
 
-__all__ = ["Sampling", "refuse_continuous_batching", "sampling_of_the_call", "strategy_of"]
-
 _DECODING = {
     GenerationMode.SAMPLE: Decoding.SAMPLED,
     GenerationMode.GREEDY_SEARCH: Decoding.GREEDY,

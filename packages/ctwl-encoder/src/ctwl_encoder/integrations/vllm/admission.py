@@ -13,8 +13,6 @@ from ..note import NOTED, TRUNCATION, Note, admitted, warn_if_short, without_not
 from ..policy import OFF, Policy, read_policy
 from ..request import own_options
 
-__all__ = ["Admitted", "admit", "policy_of"]
-
 _OPEN = 0, 1.0, 0.0
 """Top-k, top-p and min-p that leave nothing out."""
 

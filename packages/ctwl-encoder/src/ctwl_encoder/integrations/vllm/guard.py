@@ -10,8 +10,6 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["guard_server"]
-
 _BEAMS = (
     "beam search cannot be marked, and the operator of this server lets no client switch the mark off; leave "
     "use_beam_search out"

@@ -27,8 +27,6 @@ from .admission import Admitted, admit, policy_of
 from .rows_v1 import RowsV1
 from .rows_v2 import RowsV2, calls_of_a_step
 
-__all__ = ["CTWLLogitsProcessor"]
-
 
 class CTWLLogitsProcessor(v2.LogitsProcessor, v1.LogitsProcessor):  # type: ignore[misc]
     """Marks the rows of requests that carry a record; see the module's text.

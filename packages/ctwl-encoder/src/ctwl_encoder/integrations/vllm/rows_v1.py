@@ -7,8 +7,6 @@ from vllm.v1.sample.logits_processor import MoveDirectionality
 from ..served import Row, Served
 from ..serving import Serving
 
-__all__ = ["RowsV1"]
-
 
 class RowsV1:
     """What the rows of V1's batches go on from.

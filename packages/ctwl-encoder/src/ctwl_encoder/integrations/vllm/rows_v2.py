@@ -11,8 +11,6 @@ from ...core.device.step import to_device, to_host
 from ..served import Row, Served
 from ..serving import Serving
 
-__all__ = ["RowsV2", "calls_of_a_step"]
-
 _CHUNK_BYTES = 1 << 30
 """Logits in float32 that V2 verifies at once, where it verifies drafts (vLLM 0.32); more take several calls."""
 

@@ -15,8 +15,6 @@ from importlib import resources
 from ...records.beacon import BEACON_FIELDS
 from ..documents import Registry
 
-__all__ = ["CODE", "TABLE", "suited", "warning"]
-
 CODE = "beacon-fits-text"
 """The stable code of the warning."""
 

@@ -13,8 +13,6 @@ from ctwl_protocol.proxy import Proxy
 
 from ....errors import ExtraMissing
 
-__all__ = ["FIRST_BRANCH_MASS", "FURTHER_BRANCH_MASS", "Half", "HalfKey", "Lately", "load", "prefixes_and_seeds"]
-
 T = TypeVar("T")
 
 HalfKey: TypeAlias = tuple[int, tuple[int, ...]]

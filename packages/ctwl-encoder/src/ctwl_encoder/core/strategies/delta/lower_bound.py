@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from ctwl_protocol.bridge import Branch
 from ctwl_protocol.hashing import ranks_of
 
-__all__ = ["LowerBound", "argmax_is_certain"]
-
 _Permuted: TypeAlias = tuple[Branch, int]
 """A branch, and the seed of the permutation there, ``s(c, a)``."""
 

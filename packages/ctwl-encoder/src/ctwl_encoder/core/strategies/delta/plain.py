@@ -17,8 +17,6 @@ from ...places import Places
 from ...text_state import TextState
 from .halves import HalfKey, Lately, load, prefixes_and_seeds
 
-__all__ = ["Delta", "Marked"]
-
 
 class Marked(NamedTuple):
     """What was marked in a step.

@@ -21,8 +21,6 @@ from .. import Decoding
 from .halves import Half, HalfKey, Lately, load, prefixes_and_seeds
 from .lower_bound import LowerBound, argmax_is_certain
 
-__all__ = ["Delta", "add_delta"]
-
 
 def add_delta(logits: NDArray[np.float32], branch: Branch, inside: NDArray[np.bool_], delta: float) -> None:
     """Add ``delta`` to the logits of the candidates whose token at the branch is a member of ``V``, in place.

@@ -10,8 +10,6 @@ from ...device.kernels import BLOCK, NUMBERS, UNALIGNED, Visit, candidates, mass
 from ...device.step import DeviceStep, Tables
 from ..traits import RANKS
 
-__all__ = ["mark"]
-
 _RANKS = tl.constexpr(float(RANKS))
 _SERIES = tl.constexpr(1e-4)
 """Below it a series is closer to ``-ln(1 - u)`` than float64's logarithm of ``1 - u``."""

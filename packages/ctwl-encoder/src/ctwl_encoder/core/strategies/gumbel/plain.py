@@ -8,8 +8,6 @@ from ...device.candidates import WORD, Entries, entries_of, multiply, ranks_of
 from ...device.step import DeviceStep, Tables
 from ..traits import RANKS
 
-__all__ = ["factors", "lots", "mark"]
-
 
 def lots(entries: Entries, step: DeviceStep) -> torch.Tensor:
     """:meth:`ctwl_encoder.core.strategies.traits.Lots.of`: float64 (n,), the lot of each entry's token.

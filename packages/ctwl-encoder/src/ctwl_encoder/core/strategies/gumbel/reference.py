@@ -9,8 +9,6 @@ from ctwl_protocol.bridge import Branch
 
 from ..traits import Lots
 
-__all__ = ["exponential_minimum"]
-
 
 def exponential_minimum(branch: Branch, lots: Lots) -> NDArray[np.float64]:
     """The factor of each candidate's probability: float64 (n,).

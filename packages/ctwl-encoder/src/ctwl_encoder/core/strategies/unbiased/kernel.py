@@ -10,8 +10,6 @@ from ...device.candidates import DIGITS
 from ...device.kernels import NUMBERS, UNALIGNED, Visit, candidates, mass_of, ranks_of
 from ...device.step import DeviceStep, Tables
 
-__all__ = ["mark"]
-
 
 @triton.jit(do_not_specialize=NUMBERS, do_not_specialize_on_alignment=UNALIGNED)
 def _digits(

@@ -7,8 +7,6 @@ import torch
 from ...device.candidates import Entries, border, entries_of, multiply
 from ...device.step import DeviceStep, Tables
 
-__all__ = ["factors", "mark"]
-
 
 def factors(entries: Entries, places: int) -> torch.Tensor:
     """The factor of each entry's probability: float64 (n,).
