@@ -13,7 +13,7 @@ import ctwl_encoder.errors
 import ctwl_protocol.errors
 from ctwl_protocol import CTWLError, Profile, get_profile
 from ctwl_protocol.profile import Tokenizer, published_names
-from ctwl_protocol.proxy.tokenizer import SPLITS
+from ctwl_protocol.text.splitting import SPLITS
 
 ROOT = Path(__file__).parents[2]
 PARTS = {

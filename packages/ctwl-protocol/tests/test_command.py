@@ -104,4 +104,4 @@ def test_every_variable_stands_in_one_module_and_in_the_help_of_a_command() -> N
         for name in re.findall(r'environ\S*\(?"(CTWL_\w+)|^\w+ = "(CTWL_\w+)"', path.read_text("utf-8"), re.M)
     }
     assert spelled == set()
-    assert known == {"CTWL_PROFILE", "CTWL_CACHE", "CTWL_REGISTRY", "CTWL_PASSPHRASE"}
+    assert known == {"CTWL_PROFILE", "CTWL_CACHE", "CTWL_REGISTRY", "CTWL_PASSPHRASE", "CTWL_POLICY"}
