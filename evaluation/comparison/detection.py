@@ -52,7 +52,8 @@ def main(options: Options) -> Result:
     """Run the experiment."""
     writer = Writer()
     rng = np.random.default_rng(options.seed)
-    by_people = passages(writer.proxy.tokenizer, options.files, options.passages, rng, max(LENGTHS), max(LENGTHS))
+    texts = [file.read_text(encoding="utf-8") for file in options.files]
+    by_people = passages(writer.proxy.tokenizer, texts, options.passages, rng, max(LENGTHS), max(LENGTHS))
     human = [Text(text, -1, [], [], [], []) for text in by_people]
     shared: dict[str, Any] = {"tokens": max(LENGTHS), "seed": options.seed, "batch": options.batch}
     plain = writer.texts(Recipe("plain", **shared), options.texts)

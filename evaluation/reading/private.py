@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ctwl_decoder import Report
+from ctwl_decoder import Decoder, Report
 from ctwl_encoder import Encoder
 from ctwl_encoder.models import load_model
 from ctwl_protocol import Profile
@@ -65,7 +65,11 @@ def main(options: Options) -> Result:
         if who == "public":
             continue
         for outsider, profile_of in outsiders.items():
-            found[outsider] += [judge(proxy.shared_with(profile_of), text, rng) for text in texts]
+            theirs = Decoder(proxy.shared_with(profile_of))
+            drawn = zip(
+                texts, rng.integers(profile_of.codes, size=len(texts)).tolist(), rng.random(len(texts)).tolist()
+            )
+            found[outsider] += [judge(theirs, *each) for each in drawn]
     return {"owners": owners, "outsiders": {outsider: summary(rows) for outsider, rows in found.items()}}
 
 

@@ -26,6 +26,10 @@ FILES, LEAST, MOST = 200, 2000, 1 << 14
 """So many files of a kind count, those of more than so many bytes, each up to so many bytes."""
 
 
+ROOM = 4000
+"""Characters within which a passage lies."""
+
+
 def cut(tokenizer: ProxyTokenizer, text: str, sizes: Sequence[int], room: int = 20_000) -> list[str]:
     """Passages of so many tokens each that start at lines, evenly spread over a text.
 
@@ -49,13 +53,13 @@ def documents(tokenizer: ProxyTokenizer, files: Sequence[Path], sizes: Sequence[
 
 
 def passages(
-    tokenizer: ProxyTokenizer, files: Sequence[Path], count: int, rng: np.random.Generator, least: int, most: int
+    tokenizer: ProxyTokenizer, texts: Sequence[str], count: int, rng: np.random.Generator, least: int, most: int
 ) -> list[str]:
-    """About so many passages of ``least`` to ``most`` tokens, alike from each file; their lengths are drawn."""
+    """About so many passages of ``least`` to ``most`` tokens, alike from each text; their lengths are drawn."""
     found = list[str]()
-    for file in files:
-        sizes = rng.integers(least, most + 1, -(-count // len(files))).tolist()
-        found += cut(tokenizer, file.read_text(encoding="utf-8"), sizes, room=4000)
+    for text in texts:
+        sizes = rng.integers(least, most + 1, -(-count // len(texts))).tolist()
+        found += cut(tokenizer, text, sizes, room=ROOM)
     return found
 
 
