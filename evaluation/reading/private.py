@@ -66,10 +66,10 @@ def main(options: Options) -> Result:
             continue
         for outsider, profile_of in outsiders.items():
             theirs = Decoder(proxy.shared_with(profile_of))
-            drawn = zip(
-                texts, rng.integers(profile_of.codes, size=len(texts)).tolist(), rng.random(len(texts)).tolist()
-            )
-            found[outsider] += [judge(theirs, *each) for each in drawn]
+            chosen = rng.integers(profile_of.codes, size=len(texts)).tolist()
+            found[outsider] += [
+                judge(theirs, text, code, rng.random()) for text, code in zip(texts, chosen, strict=True)
+            ]
     return {"owners": owners, "outsiders": {outsider: summary(rows) for outsider, rows in found.items()}}
 
 
