@@ -74,7 +74,7 @@ def score_positions(
     return {first: positions} | {score: replace(positions, scores=units[score]) for score in others}
 
 
-def _tests_of(
+def tests_of(
     scored: Mapping[Score, ScoredPositions], variant: TokenizedVariant, plan: SearchPlan
 ) -> tuple[list[ScoredText], list[CodeSet]]:
     """What is searched for what in a variant, each with its share of the level (spec section 10.2)."""
@@ -97,7 +97,7 @@ def find(
     # 5. scores of positions
     scored = score_positions(reader.profile, variant, units, plan)
     # 6. and 7. best codes of windows, with their p-values
-    texts, code_sets = _tests_of(scored, variant, plan)
+    texts, code_sets = tests_of(scored, variant, plan)
     candidates = reader.read_all(texts, find_candidates(texts, code_sets, reader.counts))
     best = min(candidates, key=lambda candidate: candidate.order)
     passed = [candidate for candidate in candidates if candidate.passes(plan.alpha, reader.profile.codes)]
@@ -130,7 +130,7 @@ def screen(
     found = [1.0]
     for variant in variants:
         units = light_units(profile, variant.positions)
-        texts, code_sets = _tests_of(score_positions(profile, variant, units, plan), variant, plan)
+        texts, code_sets = tests_of(score_positions(profile, variant, units, plan), variant, plan)
         candidates = find_candidates(texts, code_sets, counts, at_most=math.sqrt(level))
         found += [candidate.p_value for candidate in candidates]
     return min(found)

@@ -29,9 +29,10 @@ def has_kernels(device: torch.device) -> bool:
 
 
 def form_of(strategy: Strategy, device: torch.device) -> Form:
-    """How a strategy that keeps the distribution marks on a device."""
-    name = "kernel" if has_kernels(device) else "plain"
-    form: Form = import_module(f"..strategies.{strategy}.{name}", __package__).mark
+    """How a strategy that keeps the distribution marks on a device: by its kernels, where it has some."""
+    folder = f"{__package__.removesuffix('device')}strategies.{strategy}"
+    kernel = has_kernels(device) and find_spec(f"{folder}.kernel") is not None
+    form: Form = import_module(f"{folder}.{'kernel' if kernel else 'plain'}").mark
     return form
 
 
