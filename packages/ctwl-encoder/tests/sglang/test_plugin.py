@@ -8,6 +8,7 @@ so of these the methods with hooks alone are real.
 from __future__ import annotations
 
 import asyncio
+import gc
 import inspect
 import json
 from array import array
@@ -179,6 +180,7 @@ def test_sglang_finds_the_plug_in_and_all_of_its_hooks_hold() -> None:
         "managers.tokenizer_manager.TokenizerManager._send_batch_request",
         "managers.scheduler.Scheduler.__init__",
         "managers.scheduler.Scheduler.process_batch_result",
+        "managers.scheduler.Scheduler._release_aborted_request",
         "model_executor.forward_batch_info.ForwardBatch.init_new",
         "model_executor.model_runner.ModelRunner._preprocess_logits",
     }
@@ -186,6 +188,7 @@ def test_sglang_finds_the_plug_in_and_all_of_its_hooks_hold() -> None:
         (TokenizerManager._send_one_request, ["self", "tokenized_obj"]),
         (TokenizerManager._send_batch_request, ["self", "tokenized_objs"]),
         (Scheduler.process_batch_result, ["self", "batch", "result"]),
+        (Scheduler._release_aborted_request, ["self", "req"]),
         (ForwardBatch.init_new, ["batch", "model_runner"]),
         (ModelRunner._preprocess_logits, ["self", "logits_output", "sampling_info"]),
     ):
@@ -250,7 +253,7 @@ def test_greedy_requests_are_marked_with_delta(monkeypatch: pytest.MonkeyPatch) 
     server.open()
     request = server.request("greedy", ids(PROMPTS[0]), temperature=0.0)
     server.step([request], torch.randn(1, SIZE))
-    served = server.runner.ctwl.served["greedy"]
+    served = server.runner.ctwl.served[request]
     assert served.marker.strategy is Strategy.DELTA and request.sampling_params.top_k == 1
 
 
@@ -264,12 +267,44 @@ def test_a_text_that_was_put_off_goes_on_where_it_was(monkeypatch: pytest.Monkey
         server.step([one, other], torch.randn(2, SIZE))
     server.step([other], torch.randn(1, SIZE))
     server.step([one], torch.randn(1, SIZE))
-    served = server.runner.ctwl.served["a"]
-    assert served.tokens == list(one.output_ids)[:-1] and len(one.output_ids) == 5
+    served = server.runner.ctwl.served[one]
+    assert served.tokens == list(one.output_ids) and len(one.output_ids) == 5
     del one.output_ids[2:]
     one.output_ids.append(words[4])
     server.step([one], torch.randn(1, SIZE))
-    assert served.tokens == list(one.output_ids)[:-1] and len(one.output_ids) == 4
+    assert served.tokens == list(one.output_ids) and len(one.output_ids) == 4
+
+
+def test_texts_that_take_turns_keep_their_evidence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the decode batches and the prefill batches of a server do."""
+    found = []
+    for turns in (False, True):
+        server = Server(monkeypatch)
+        server.open()
+        torch.manual_seed(3)
+        prompt, logits = ids(" ".join(PROMPTS)), torch.randn(40, 1, SIZE) * 3
+        one = server.request("one", prompt, custom_params={"ctwl_strategy": "gumbel", "ctwl_nonce": 5})
+        for number, row in enumerate(logits):
+            server.step([one], row)
+            if turns:
+                server.step([server.request(f"{number}", prompt, max_new_tokens=1)], torch.randn(1, SIZE))
+        served = server.runner.ctwl.served[one]
+        found.append(served.marker.expected_log2_p(served.text))
+    assert found[0] < -40 and abs(found[1] - found[0]) < 0.5 * abs(found[0])
+
+
+def test_a_request_that_is_dropped_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = Server(monkeypatch)
+    server.open()
+    one, other = (server.request(rid, ids(PROMPTS[0])) for rid in "ab")
+    server.step([one, other], torch.randn(2, SIZE))
+    rows = server.runner.ctwl
+    assert len(rows.served) == 2
+    plugin._leave(None, server.scheduler, one)
+    assert len(rows.served) == 1
+    del one, other, server  # a stand-in remembers what it was called with
+    gc.collect()
+    assert not list(rows.served)
 
 
 @pytest.mark.parametrize(
@@ -295,6 +330,14 @@ def test_a_note_that_a_client_wrote_is_replaced(monkeypatch: pytest.MonkeyPatch)
     request = server.request("a", [1], custom_params={"ctwl_admitted": forged})
     noted = Note.of(request.sampling_params.custom_params)
     assert noted is not None and noted.name == "a"
+    request = server.request("b", [1], max_new_tokens=0, custom_params={"ctwl_admitted": forged})
+    assert Note.of(request.sampling_params.custom_params) is None
+
+
+def test_no_name_of_a_request_switches_the_mark_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = Server(monkeypatch, clients="none")
+    request = server.request("HEALTH_CHECK_mine", [1])
+    assert Note.of(request.sampling_params.custom_params) is not None
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ _SALTS = 1 << 32
 
 
 def without_note(given: dict[str, Any] | None) -> dict[str, Any]:
-    """A request's own options: a note is an object, as no client can send one."""
+    """A request's own options, without a note, whoever wrote it: an object of this name."""
     return {name: value for name, value in (given or {}).items() if name != NOTED or not isinstance(value, dict)}
 
 

@@ -27,7 +27,7 @@ from .log import TextLog, why_unmarked
 from .note import Note
 from .policy import Policy
 from .served import Row, Served
-from .truncation import TopKTopP, keep_top, truncated
+from .truncation import truncated
 
 PAUSE = 1000
 """Steps for which a proxy LM that failed is not asked again: it may look for its files for long each time. Chosen by
@@ -52,18 +52,18 @@ class Serving:
         noting: bool = True,
         kept: int = 1,
         agree: Callable[[bool], bool] = bool,
-        top_k_top_p: TopKTopP = keep_top,
+        truncate: Callable[[torch.Tensor, Sequence[Note]], torch.Tensor] = truncated,
     ) -> None:
         """Say how to mark.
 
         Args:
             policy: the server's.
             bridge: from the model's vocabulary to the proxy's.
-            noting: whether this worker notes texts in the log, if the server has one: one of those that mark the same
-                ones.
+            noting: whether this worker writes the ends of texts to the log. One of the workers that mark the same texts
+                does.
             kept: most calls of :meth:`mark` in one step of all texts.
             agree: asks all workers that mark the same rows whether each could mark them, and says whether all could.
-            top_k_top_p: see :func:`ctwl_encoder.integrations.truncation.truncated`.
+            truncate: does what :func:`ctwl_encoder.integrations.truncation.truncated` does, as the engine does it.
 
         Raises:
             CTWLError: the policy has something to write, and cannot write it.
@@ -72,7 +72,7 @@ class Serving:
         self._policy = policy
         self._bridge = bridge
         self._agree = agree
-        self._top_k_top_p = top_k_top_p
+        self._truncate = truncate
         self.log = TextLog(policy, wait=False) if policy.log is not None and noting else None
         self.marker_of = cache(partial(DeviceMarker, bridge, kept=kept))
         self._steps = 0
@@ -94,7 +94,7 @@ class Serving:
         """
         self._bridge.check_size(size)
         if not self._policy.strategy.keeps_distribution:
-            self._bridge.proxy.load_for_writing()  # what is missing is said when the server starts
+            self.marker_of(self._policy.strategy).load()  # what is missing is said when the server starts
         for strategy in Strategy:
             if strategy.keeps_distribution:
                 with suppress(StrategyUnsuitable):  # the profile's sigma allows no such request
@@ -186,7 +186,7 @@ class Serving:
         if strategy.keeps_distribution:
             # What is marked is what is sampled from: the distribution after temperature and truncation.
             scale = to_device(torch.tensor([[one.temperature] for one in served]), logits.device)
-            values = truncated(values / scale, [one.note for one in served], self._top_k_top_p).contiguous()
+            values = self._truncate(values / scale, [one.note for one in served]).contiguous()
         else:
             values, scale = values.clone(), None
         self.marker_of(strategy).mark(texts, values, wait=logits.device.type == "cpu")
@@ -224,4 +224,4 @@ def together(group: Any) -> Callable[[bool], bool]:
 @cache
 def _warn_of_requests_that_were_not_checked() -> None:
     """Say it once: an engine's own requests, which warm a server up, are not checked either."""
-    _log.warning("ctwl: requests that were not checked where they came in, as those of a warm-up, are not marked")
+    _log.warning("ctwl: a request that was not checked when it came in, such as a warm-up's, is not marked")

@@ -37,17 +37,21 @@ def admit(tokenized: Any) -> None:
     Raises:
         ValueError: what is wrong and what to do.
     """
-    if isinstance(tokenized, TokenizedGenerateReqInput) and not tokenized.rid.startswith(HEALTH_CHECK_RID_PREFIX):
-        try:
-            _admit(tokenized)
-        except CTWLError as error:
-            raise ValueError(f"ctwl: {error}") from error
+    if not isinstance(tokenized, TokenizedGenerateReqInput):
+        return
+    # The texts that a request asks for (n) share one object. A client may have written a note.
+    params = tokenized.sampling_params = copy.copy(tokenized.sampling_params)
+    params.custom_params = without_note(params.custom_params) or None
+    if tokenized.rid.startswith(HEALTH_CHECK_RID_PREFIX) and params.max_new_tokens == 1:
+        return  # SGLang's own; a client that names its request so gets one token, which carries nothing
+    try:
+        _admit(tokenized, params)
+    except CTWLError as error:
+        raise ValueError(f"ctwl: {error}") from error
 
 
-def _admit(tokenized: Any) -> None:
-    # The texts that a request asks for (n) share one object.
-    params, policy = copy.copy(tokenized.sampling_params), policy_of()
-    given = without_note(params.custom_params)
+def _admit(tokenized: Any, params: Any) -> None:
+    policy, given = policy_of(), params.custom_params or {}
     if params.max_new_tokens == 0:  # a prompt is read and nothing written
         policy.request(given, temperature_of(params))
         return
@@ -63,4 +67,3 @@ def _admit(tokenized: Any) -> None:
         params.top_k, params.top_p, params.min_p = TOP_K_ALL, 1.0, 0.0
     note = Note.drawn(tokenized.rid, **taken).logged(policy, request)
     params.custom_params = {**given, NOTED: note.model_dump()}
-    tokenized.sampling_params = params

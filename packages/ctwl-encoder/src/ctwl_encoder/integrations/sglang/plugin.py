@@ -24,7 +24,8 @@ def register() -> None:
         (f"{managers}.tokenizer_manager.TokenizerManager._send_one_request", _admit_one, HookType.BEFORE),
         (f"{managers}.tokenizer_manager.TokenizerManager._send_batch_request", _admit_many, HookType.BEFORE),
         (f"{managers}.scheduler.Scheduler.__init__", _open, HookType.AFTER),
-        (f"{managers}.scheduler.Scheduler.process_batch_result", _finish, HookType.AFTER),
+        (f"{managers}.scheduler.Scheduler.process_batch_result", _drawn, HookType.AFTER),
+        (f"{managers}.scheduler.Scheduler._release_aborted_request", _leave, HookType.AFTER),
         (f"{runs}.forward_batch_info.ForwardBatch.init_new", _note_rows, HookType.AFTER),
         (f"{runs}.model_runner.ModelRunner._preprocess_logits", _mark, HookType.AFTER),
     ):
@@ -65,6 +66,11 @@ def _mark(_: Any, runner: Any, output: Any, info: Any, *__: Any, **___: Any) -> 
         rows.mark(output.next_token_logits, requests)
 
 
-def _finish(_: None, scheduler: Any, batch: Any, *__: Any) -> None:
-    """The tokens of a step are known: finish the texts that they end."""
-    scheduler.tp_worker.model_runner.ctwl.leave(batch.reqs)
+def _drawn(_: None, scheduler: Any, batch: Any, *__: Any) -> None:
+    """The tokens of a step are known: read them, and finish the texts that they end."""
+    scheduler.tp_worker.model_runner.ctwl.drawn(batch.reqs)
+
+
+def _leave(_: Any, scheduler: Any, request: Any, *__: Any, **___: Any) -> None:
+    """A request is given up while it waits."""
+    scheduler.tp_worker.model_runner.ctwl.leave(request)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import MutableMapping, Sequence
+from functools import partial
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
+from sglang.srt.environ import envs
 from sglang.srt.runtime_context import get_disagg, get_exec, get_parallel, get_schedule, get_serving, get_spec
 
 from ...errors import OptionOutOfRange
@@ -13,7 +16,7 @@ from ...models import open_bridge
 from ..note import Note, without_note
 from ..served import Served
 from ..serving import Serving, together
-from ..truncation import keep_top
+from ..truncation import keep_top, truncated
 from .admission import policy_of, temperature_of
 
 
@@ -21,12 +24,13 @@ class Rows:
     """What the rows of a worker's batches go on from.
 
     Attributes:
-        served: by the ids of requests, their texts; None where they are not marked.
+        served: by SGLang's requests, their texts; None where they are not marked. A request that SGLang drops without a
+            word leaves nothing here.
     """
 
     def __init__(self, serving: Serving) -> None:
         self._serving = serving
-        self.served: dict[str, Served | None] = {}
+        self.served: MutableMapping[Any, Served | None] = WeakKeyDictionary()
 
     def mark(self, logits: torch.Tensor, requests: Sequence[Any]) -> None:
         """Mark the rows of a step, in place.
@@ -36,21 +40,35 @@ class Rows:
             requests: SGLang's own, one for each row.
         """
         for request in requests:
-            if request.rid not in self.served:
-                self.served[request.rid] = self._begin(request.sampling_params)
-        found = [(row, self.served[request.rid], request.output_ids) for row, request in enumerate(requests)]
-        marked = [(row, served, output) for row, served, output in found if served is not None]
-        new = [served.new_in(output) for _, served, output in marked]
-        self._serving.extend([served for _, served, _ in marked], new)
-        self._serving.mark(logits, {row: (served, served.text) for row, served, _ in marked})
+            if request not in self.served:
+                self.served[request] = self._begin(request.sampling_params)
+        self._read(requests)  # nothing is new but where SGLang went back
+        found = enumerate(self.served[request] for request in requests)
+        self._serving.mark(logits, {row: (served, served.text) for row, served in found if served is not None})
         self._serving.end_step(logits.device)
 
-    def leave(self, requests: Sequence[Any]) -> None:
-        """Finish the texts of those requests that are finished. One that is put off goes on as it was."""
+    def drawn(self, requests: Sequence[Any]) -> None:
+        """The tokens of a step are known. The texts of requests that are finished are finished.
+
+        They are read now and not before the next step: another batch may be marked before these texts go on, and the
+        device forgets what a text was offered.
+        """
+        self._read(requests)
         for request in requests:
-            served = self.served.pop(request.rid, None) if request.finished() else None
+            served = self.served.pop(request, None) if request.finished() else None
             if served is not None:
                 served.finish()
+
+    def leave(self, request: Any) -> None:
+        """A request is given up before it is finished."""
+        served = self.served.pop(request, None)
+        if served is not None:
+            served.finish()
+
+    def _read(self, requests: Sequence[Any]) -> None:
+        found = [(served, request) for request in requests if (served := self.served.get(request)) is not None]
+        new = [served.new_in(request.output_ids) for served, request in found]
+        self._serving.extend([served for served, _ in found], new)
 
     def _begin(self, params: Any) -> Served | None:
         given = params.custom_params
@@ -70,13 +88,23 @@ def open_rows(runner: Any) -> Rows:
     policy, group = policy_of(), get_parallel().attn_tp_group
     bridge = open_bridge(policy.profile, get_serving().tokenizer_path, policy.proxy_path, policy.device)
     agree = bool if group.world_size == 1 else together(group.cpu_group)
-    serving = Serving(policy, bridge, noting=group.rank_in_group == 0, agree=agree, top_k_top_p=_joint)
+    serving = Serving(policy, bridge, noting=group.rank_in_group == 0, agree=agree, truncate=_TRUNCATE)
     serving.warm_up(runner.model_config.vocab_size, torch.device(runner.device))
     return Rows(serving)
 
 
 def _refuse_unsupported() -> None:
     """Refuse to start where this engine cannot be marked: OptionOutOfRange, with what to change."""
+    serving = get_serving()
+    if (
+        envs.SGLANG_RUST_SERVER.get()
+        or getattr(serving, "smg_grpc_mode", False)
+        or getattr(serving, "grpc_mode", False)
+    ):
+        raise OptionOutOfRange(
+            "this kind of server does not let a plug-in check its requests; serve without SGLANG_RUST_SERVER, "
+            "--smg-grpc-mode and --grpc-mode"
+        )
     if not get_schedule().disable_overlap_schedule:
         raise OptionOutOfRange(
             "the overlap scheduler does not tell a plug-in the last tokens; serve with --disable-overlap-schedule"
@@ -95,3 +123,7 @@ def _refuse_unsupported() -> None:
 def _joint(logits: torch.Tensor, top_k: torch.Tensor | None, top_p: torch.Tensor | None) -> torch.Tensor:
     """Top-k and top-p as SGLang does them: each of the whole distribution."""
     return torch.minimum(keep_top(logits, top_k, None), keep_top(logits, None, top_p))
+
+
+_TRUNCATE = partial(truncated, top_k_top_p=_joint, min_p_last=True)
+"""As SGLang does it."""

@@ -138,9 +138,9 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
         texts = [self.text(payload, row) for payload, row in zip(self.payloads, generated, strict=True)]
         check_finite(scores)
         if self._on_host:
-            rows = scores.float().cpu().numpy().copy()
-            self.marker.mark(texts, rows)
-            return torch.from_numpy(rows).to(scores)
+            rows = scores.to("cpu", torch.float32, copy=True)
+            self.marker.mark(texts, rows.numpy())
+            return rows.to(scores)
         scores = scores.clone(memory_format=torch.contiguous_format)
         self.marker.mark(texts, scores)
         return scores

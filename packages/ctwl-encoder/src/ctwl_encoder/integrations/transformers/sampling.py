@@ -102,7 +102,7 @@ def sampling_of_the_call() -> Sampling | None:
             own_loop = known["custom_generate"] is not None
             return None if own_loop else Sampling.of(found, known.get("assistant_model"))
         frame = frame.f_back
-    return None if found is None else Sampling.of(found)
+    return None  # a loop of the caller's own, whatever its variables are called
 
 
 def strategy_of(named: Strategy | None, sampling: Sampling | None) -> Strategy:

@@ -8,6 +8,7 @@ vLLM finds it through the entry point group ``vllm.logits_processors``. It serve
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import torch
@@ -23,6 +24,7 @@ from ..note import without_note
 from ..policy import Policy
 from ..served import Served
 from ..serving import Serving, together
+from ..truncation import truncated
 from .admission import Admitted, admit, policy_of
 from .rows_v1 import RowsV1
 from .rows_v2 import RowsV2, calls_of_a_step
@@ -127,5 +129,5 @@ def _serving(policy: Policy, vllm_config: Any) -> Serving:
         noting=alone or shared_out or get_tp_group().rank_in_group == 0,
         kept=calls_of_a_step(vllm_config),
         agree=bool if alone else together(get_tp_group().cpu_group),
-        top_k_top_p=apply_top_k_top_p,  # a kernel where there is Triton
+        truncate=partial(truncated, top_k_top_p=apply_top_k_top_p),  # a kernel where there is Triton
     )
