@@ -262,9 +262,17 @@ def test_outside_of_generate_the_strategy_has_to_be_named(config: CTWLWatermarki
 def test_on_a_gpu_delta_marks_where_the_logits_are(
     config: CTWLWatermarkingConfig, chosen: list[tuple[str, str]], device: str, decoding: str
 ) -> None:
-    generation_config = GenerationConfig(watermarking_config=config)  # the variable that the config looks for
+    generation_config, custom_generate = GenerationConfig(watermarking_config=config), None  # as `generate` has them
+    assert custom_generate is None
     generation_config.watermarking_config.construct_processor(257, device)
     assert chosen == [("delta", decoding)]
+
+
+def test_a_loop_of_one_s_own_is_not_taken_for_generate(toy: Encoder) -> None:
+    generation_config = GenerationConfig()  # greedy, and not what this loop does
+    processor = CTWLLogitsProcessor(toy.bridge, [Payload((CODE,))], strategy="gumbel")
+    processor(torch.tensor([[1, 2]]), torch.randn(1, toy.model.config.vocab_size))
+    assert not generation_config.do_sample
 
 
 @pytest.mark.parametrize("kind", ["config", "processor", "in turn"])
