@@ -54,8 +54,8 @@ class Decoder:
     >>> report = decoder.decode(letter)
     >>> report.outcome, report.provider, report.version
     ('found', 700, 9)
-    >>> [letter[span.start : span.end] == letter for span in report.spans]
-    [True]
+    >>> all(letter[span.start : span.end] == letter for span in report.spans)
+    True
 
     Attributes:
         profile: its profile.
