@@ -144,7 +144,8 @@ def _add_reading_model(parser: argparse.ArgumentParser) -> None:
         "--reading-model",
         metavar="NAME",
         help="a causal LM, as a folder or a name on the hub, that weighs the text in the proxy LM's place; the "
-        "provider's own finds the most. It needs torch, and the p-value is as exact (default: the profile's proxy LM)",
+        "provider's own finds the most. It is asked where ranks alone are not conclusive, with --full in any case. It "
+        "needs torch, and the p-value is as exact (default: the profile's proxy LM)",
     )
     parser.add_argument(
         "--prompt",
