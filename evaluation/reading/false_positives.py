@@ -35,11 +35,11 @@ from ctwl_decoder.statistics.scored_positions import ScoreTable
 from ctwl_protocol.proxy import Proxy
 
 from ..shared.cache import digest, recalled
-from ..shared.experiment import OFFLINE, Options, Result, experiment, tracked
+from ..shared.experiment import Options, Result, experiment, tracked
 from ..shared.human import ROOM, packaged_kinds, passages
 from ..shared.measures import small_p_values
 from ..shared.paper import THRESHOLD, best_of, hits
-from ..shared.readers import scored_positions
+from ..shared.readers import reader, scored_positions
 
 READER = (
     ctwl_decoder.search, ctwl_decoder.statistics, ctwl_decoder.text,
@@ -108,18 +108,18 @@ def summary(rows: list[dict[str, float]]) -> dict[str, Any]:
 @experiment(quick={"passages": 4}, takes="human", passages=2000, seed=1)
 def main(options: Options) -> Result:
     """Run the experiment."""
-    decoder, rng = Decoder.open(OFFLINE), np.random.default_rng(options.seed)
+    decoder, rng = reader(), np.random.default_rng(options.seed)
     proxy = decoder.proxy
     texts = many_kinds(proxy, options, rng)
     codes, us = rng.integers(proxy.profile.codes, size=len(texts)).tolist(), rng.random(len(texts)).tolist()
-    reader = digest(*READER)
+    source = digest(*READER)
     rows = [
-        recalled(partial(judge, decoder, *each), "judged", reader, *each)
+        recalled(partial(judge, decoder, *each), "judged", source, *each)
         for each in tracked(list(zip(texts, codes, us, strict=True)), "passages")
     ]
     found = summary(rows)
     some = texts[:: max(1, len(texts) // MOST_COMPARED)]
-    others = [recalled(partial(compared, proxy, text), "compared", reader, text) for text in tracked(some, "compared")]
+    others = [recalled(partial(compared, proxy, text), "compared", source, text) for text in tracked(some, "compared")]
     lengths = [len(proxy.tokenizer.encode(text)) for text in texts]
     return found | {
         "tokens": {"least": min(lengths), "most": max(lengths)},

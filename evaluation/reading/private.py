@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ctwl_decoder import Decoder, Report
+from ctwl_decoder import Report
 from ctwl_encoder import Encoder
 from ctwl_encoder.models import load_model
 from ctwl_protocol import Profile
@@ -65,7 +65,7 @@ def main(options: Options) -> Result:
         if who == "public":
             continue
         for outsider, profile_of in outsiders.items():
-            theirs = Decoder(proxy.shared_with(profile_of))
+            theirs = reader(proxy.shared_with(profile_of))
             chosen = rng.integers(profile_of.codes, size=len(texts)).tolist()
             found[outsider] += [
                 judge(theirs, text, code, rng.random()) for text, code in zip(texts, chosen, strict=True)

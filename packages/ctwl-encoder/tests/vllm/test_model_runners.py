@@ -613,7 +613,7 @@ def test_a_draft_that_is_not_accepted_is_no_token_of_the_log(folder: Path, tmp_p
         runner.apply(logits.clone(), [0], [length], [words[length : length + 3]])
     served = runner.processor.rows.served[0]
     served.finish()
-    assert sum(served.places.values()) == 1 + 3 + 1 + 1
+    assert sum(served.drawn.values()) == 1 + 3 + 1 + 1
 
 
 def test_plain_torch_leaves_out_what_vllm_leaves_out() -> None:

@@ -1,7 +1,7 @@
 """The marker on the host: all strategies in NumPy, without torch but for the proxy LM that ``delta`` asks.
 
-llama.cpp's logits are here. ``delta`` marks here for other engines too, where its way of decoding lets it ask less. The
-tests hold :mod:`.device.marker` to it.
+llama.cpp's logits are here. ``delta`` marks here for other engines too, where their way of decoding lets it ask less.
+The tests hold :mod:`.device.marker` to it.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from ctwl_protocol.bridge import Branch, Bridge
 from ctwl_protocol.errors import ModelFailed
 
 from .marker import Marker
-from .offers import BranchOffer, BranchOffers, Row
+from .offers import BranchOffer, BranchOffers, MarkedRow
 from .strategies import Decoding, Strategy
-from .strategies.delta.reference import Delta
+from .strategies.delta.reference import HostDelta
 from .strategies.traits import Lots
 from .text_state import TextState
 
@@ -46,7 +46,7 @@ class HostMarker(Marker):
             StrategyUnsuitable: ``unbiased`` with a sigma other than 1/2.
         """
         super().__init__(bridge, strategy)
-        self._delta = Delta(bridge.proxy, decoding, uniform)
+        self._delta = HostDelta(bridge.proxy, decoding, uniform)
         self._offered: list[TextState] = []
 
     def mark(self, texts: Sequence[TextState], logits: NDArray[np.float32]) -> None:
@@ -68,7 +68,7 @@ class HostMarker(Marker):
             return
         likely = probabilities(logits[begun])
         rows = [
-            Row(texts[i], logits[i], chances, self.offers(texts[i], chances))
+            MarkedRow(texts[i], logits[i], chances, self.offers(texts[i], chances))
             for i, chances in zip(begun, likely, strict=True)
         ]
         if self.strategy.keeps_distribution:
@@ -98,7 +98,7 @@ class HostMarker(Marker):
                     found.append(BranchOffer(place, self.strategy, unseen, mass, prefix, seed))
         return sorted(found, key=lambda offer: -offer.mass)
 
-    def _reweigh(self, row: Row) -> None:
+    def _reweigh(self, row: MarkedRow) -> None:
         """Mark a row under a strategy that keeps the distribution."""
         factors, text = self.strategy.traits.factors, row.text
         assert factors is not None  # noqa: S101 - the strategy keeps the distribution

@@ -80,7 +80,7 @@ class BranchOffers(dict[Path, BranchOffer]):
 
 
 @dataclass(slots=True)
-class Row:
+class MarkedRow:
     """One row of a step while it is marked on the host.
 
     Attributes:

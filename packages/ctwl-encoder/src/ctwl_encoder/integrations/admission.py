@@ -32,7 +32,7 @@ _MOST_BYTES = 1 << 26
 
 _MOST_MARKS = {",[{": 1 << 18, ":": 1 << 16}
 """Of these characters in a body, in its texts too: each value of JSON has one of the first before it, each name one
-behind it, and a picture in base64 has none. Chosen by hand: 250,000 token ids fit, and ten million characters of prose.
+after it, and a picture in base64 has none. Chosen by hand: 250,000 token ids fit, and ten million characters of prose.
 So much is parsed in a tenth of a second."""
 
 _MOST_DIGITS = 100

@@ -151,7 +151,7 @@ def began(policy: Policy, name: str, request: Request | None, payload: Payload |
 def finished(
     begun: Mapping[str, Any],
     line: tuple[str, int],
-    places: Mapping[str | None, int],
+    drawn: Mapping[str | None, int],
     log2_p: float,
     *,
     again: bool = False,
@@ -161,12 +161,12 @@ def finished(
     Args:
         begun: what was noted when it began.
         line: the process and the number of that line.
-        places: how many of its tokens were drawn at a marked place (None), and how many elsewhere, by the reason.
+        drawn: how many of its tokens were drawn at a marked place (None), and how many elsewhere, by the reason.
         log2_p: what to expect of log2 of the p-value.
         again: whether this is the rest of a text that was put off.
     """
-    left = {reason: count for reason, count in places.items() if reason is not None}
-    counted = {"tokens": sum(places.values()), "marked": places.get(None, 0), "left": left, "log2_p": round(log2_p, 1)}
+    left = {reason: count for reason, count in drawn.items() if reason is not None}
+    counted = {"tokens": sum(drawn.values()), "marked": drawn.get(None, 0), "left": left, "log2_p": round(log2_p, 1)}
     return {**begun, "event": "again" if again else "end", "begun": list(line), **counted}
 
 

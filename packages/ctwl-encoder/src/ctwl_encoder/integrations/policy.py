@@ -25,7 +25,7 @@ OFF = "off"
 _ENDS = {"least"}, {"most"}, {"least", "most"}
 """The keys of a range."""
 
-_PLACES = {"clients", "log", "proxy_path", "device"}
+_NOT_OF_TEXTS = {"clients", "log", "proxy_path", "device"}
 """Fields that decide nothing of a text."""
 
 
@@ -77,7 +77,7 @@ class Policy(Request):
     @property
     def decided(self) -> dict[str, Any]:
         """What was decided, as JSON knows it: all that was named, without places of this machine."""
-        named = self.model_dump(mode="json", include=self.model_fields_set - _PLACES)
+        named = self.model_dump(mode="json", include=self.model_fields_set - _NOT_OF_TEXTS)
         return {**named, "clients": self.clients}
 
     @property

@@ -37,7 +37,7 @@ class Served:
         text: the text with them.
         ahead: under speculative decoding, ``text``, and what becomes of it with each of the drafts.
         finished: whether it is finished, or put off.
-        places: why its tokens were drawn unmarked, None where they were marked, counted.
+        drawn: why its tokens were drawn unmarked, None where they were marked, counted.
     """
 
     marker: Marker
@@ -52,7 +52,7 @@ class Served:
     text: TextState = field(init=False)
     ahead: list[TextState] = field(default_factory=list, init=False)
     finished: bool = field(default=False, init=False)
-    places: Counter[str | None] = field(default_factory=Counter, init=False)
+    drawn: Counter[str | None] = field(default_factory=Counter, init=False)
     _drafts: Sequence[int] = field(default=(), init=False)
     _offered: list[str | None] = field(default_factory=list, init=False)
     """Why the rows of the last step were not marked, None where they were."""
@@ -120,13 +120,13 @@ class Served:
         log2_p = self.marker.expected_log2_p(self.text)
         if self.observe is not None and not self.again and len(self.text.written):
             self.observe(self.marker.strategy, log2_p)
-        if self.log is not None and self.places:
+        if self.log is not None and self.drawn:
             line = self.note.process, self.note.line
-            self.log.write([finished(self.begun, line, self.places, log2_p, again=self.again)])
+            self.log.write([finished(self.begun, line, self.drawn, log2_p, again=self.again)])
 
     def _draw(self, count: int) -> None:
         """So many tokens were drawn from the rows of the last step."""
-        self.places.update(self._offered[:count])
+        self.drawn.update(self._offered[:count])
         self._offered = []
 
 

@@ -30,7 +30,7 @@ def expected_change(marked: torch.Tensor, unmarked: torch.Tensor, surprise: torc
 
 
 class Recorder:
-    """Measures one call of ``generate`` from two places: before temperature and top-p, and behind the mark.
+    """Measures one call of ``generate`` from two places: before temperature and top-p, and after the mark.
 
     Attributes:
         marking: seconds that marking took.
@@ -55,7 +55,7 @@ class Recorder:
 
     @property
     def before(self) -> LogitsProcessor:
-        """The processor that sees the model's own logits, behind a repetition penalty."""
+        """The processor that sees the model's own logits, after a repetition penalty."""
         return _Step(self._before)
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
@@ -28,6 +29,7 @@ def has_kernels(device: torch.device) -> bool:
     return device.type == "cuda" and find_spec("triton") is not None
 
 
+@cache  # asked at each step
 def form_of(strategy: Strategy, device: torch.device) -> Form:
     """How a strategy that keeps the distribution marks on a device: by its kernels, where it has some."""
     folder = f"{__package__.removesuffix('device')}strategies.{strategy}"
@@ -36,6 +38,7 @@ def form_of(strategy: Strategy, device: torch.device) -> Form:
     return form
 
 
+@cache
 def candidates_on(device: torch.device) -> ModuleType:
     """The module whose ``merging`` finds the candidates that may merge with a tail."""
     return import_module(".kernels" if has_kernels(device) else ".candidates", __package__)

@@ -71,7 +71,7 @@ def candidates(
 ):  # fmt: skip
     """A block of the candidates at places: which are live, their row, token, place, proxy token there, probability.
 
-    What was seen at a place is not live, but for an entry of the list: :func:`keep` adds up several of these.
+    What was seen at a place is not live where ``SEEN`` is set. :func:`keep` leaves that to :func:`_factor`.
     """
     if JOINED:
         entry = joined + 4 * (tl.program_id(0) * BLOCK + tl.arange(0, BLOCK))

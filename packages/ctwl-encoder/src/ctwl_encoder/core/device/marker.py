@@ -14,7 +14,7 @@ from ctwl_protocol.bridge.continuations import Continuations
 from ..marker import Marker
 from ..places import Places, PlacesOfRow
 from ..strategies import Strategy
-from ..strategies.delta.plain import Delta, Marked
+from ..strategies.delta.plain import DeviceDelta, Marked
 from ..text_state import TextState
 from .forms import candidates_on, form_of
 from .step import DeviceOffers, DeviceStep, Later, Reported, Tables
@@ -51,7 +51,7 @@ class DeviceMarker(Marker):
         """The texts of the last calls, which keep what the device knows of their next tokens."""
         self._tables: dict[tuple[torch.device, int], Tables] = {}
         self._reported: Reported | None = None
-        self._delta = Delta(bridge.proxy)
+        self._delta = DeviceDelta(bridge.proxy)
 
     def warm_up(self, size: int, device: torch.device) -> None:
         """Compile what marks under a strategy that keeps the distribution, so that no text waits for it.

@@ -31,7 +31,7 @@ _ANOTHER = "this CTWLLogitsProcessor was made for another Llama; make one for th
 class CTWLLogitsProcessor:
     """Marks the texts of the calls that have it in their ``LogitsProcessorList``.
 
-    ``Llama`` runs other processors before penalties, grammar, truncation and temperature, and this one behind them, so
+    ``Llama`` runs other processors before penalties, grammar, truncation and temperature, and this one after them, so
     whatever a call asks for is what is marked. Each call writes a text of its own, with a nonce of its own. Where no
     strategy is named, the call's temperature decides.
     """
@@ -132,7 +132,7 @@ def _generate(llama: weakref.ref[Any], processor: CTWLLogitsProcessor, *tokens: 
 
 
 def _run_last(llama: Any) -> None:
-    """Let the processors of this module run behind all that a model's chain does to logits.
+    """Let the processors of this module run after all that a model's chain does to logits.
 
     Raises:
         ExtraMissing: this llama-cpp-python makes its chains in another way.

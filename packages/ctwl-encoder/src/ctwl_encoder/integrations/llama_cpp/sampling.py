@@ -1,6 +1,6 @@
-"""Mark where llama.cpp draws: behind penalties, grammar, truncation and temperature, right before the draw.
+"""Mark where llama.cpp draws: after penalties, grammar, truncation and temperature, right before the draw.
 
-llama-cpp-python runs logits processors before all of these. A strategy that keeps the distribution must stand behind
+llama-cpp-python runs logits processors before all of these. A strategy that keeps the distribution must stand after
 them: it has to mark the distribution that is drawn from, and nothing may be cut out of what it marked.
 """
 
@@ -81,7 +81,7 @@ def _apply(text: MarkedText, failures: list[Exception], size: int, given: Any) -
     """Called by llama.cpp with a pointer to the candidates; llama.cpp can hear of no failure."""
     try:
         candidates = given.contents
-        # ctypes keeps a type for each shape for ever, so there is one shape; behind the candidates nothing is touched.
+        # ctypes keeps a type for each shape for ever, so there is one shape; after the candidates nothing is touched.
         rows = np.ctypeslib.as_array(candidates.data, shape=(size,))[: candidates.size]
         rows["logit"] = text.mark(rows["id"], rows["logit"])
         candidates.sorted = False

@@ -155,7 +155,7 @@ class CTWLWatermarkingConfig(BeaconOptions, MarkingOptions, ProxyOptions, BaseWa
         return other
 
     def construct_processor(self, vocab_size: int, device: torch.device | str | None) -> LogitsProcessor:  # noqa: ARG002
-        """A processor for the call of ``generate`` that is running, which runs it behind all others.
+        """A processor for the call of ``generate`` that is running, which runs it after all others.
 
         Warns:
             ShortText: the longest text that the call allows is too short for a reader to be sure of the record.
@@ -187,7 +187,7 @@ class CTWLWatermarkingConfig(BeaconOptions, MarkingOptions, ProxyOptions, BaseWa
     def _decoding(self, sampling: Sampling | None, device: torch.device | str | None) -> Decoding:
         """What ``delta`` may count on: where the logits are on a GPU, it marks them there, and asks the proxy always.
 
-        So it does where another watermark runs behind this one, which chooses among what is left.
+        So it does where another watermark runs after this one, which chooses among what is left.
         """
         alone = sampling is not None and sampling.watermark is self
         on_host = device is not None and torch.device(device).type == "cpu"

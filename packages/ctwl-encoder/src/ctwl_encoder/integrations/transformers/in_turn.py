@@ -15,7 +15,7 @@ from .sampling import refuse_continuous_batching
 
 
 class WatermarksInTurn(BaseWatermarkingConfig):  # type: ignore[misc]  # transformers has no types
-    """Several watermarking configs as the one that ``generate`` takes; it runs them behind all other processors.
+    """Several watermarking configs as the one that ``generate`` takes; it runs them after all other processors.
 
     Each changes what the ones before it left, so the order matters. A watermark that draws the token itself
     (``gumbel``, or another one that leaves a single token) must be the last one, and there can be one such.
@@ -54,7 +54,7 @@ class WatermarksInTurn(BaseWatermarkingConfig):  # type: ignore[misc]  # transfo
 
 
 class _InTurn(LogitsProcessor):  # type: ignore[misc]
-    """Runs processors one behind the other."""
+    """Runs processors one after the other."""
 
     supports_continuous_batching = False
 

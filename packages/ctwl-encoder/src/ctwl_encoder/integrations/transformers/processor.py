@@ -48,12 +48,12 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
 
     As ``logits_processor=[processor]`` it runs before temperature, top-k and top-p. That is right for ``delta`` with
     ``decoding="any"``; for ``unbiased`` and ``gumbel`` only at temperature 1 without truncation. As
-    ``watermarking_config=ProcessorConfig(processor)`` it runs behind all others, as ``unbiased`` and ``gumbel`` must.
+    ``watermarking_config=ProcessorConfig(processor)`` it runs after all others, as ``unbiased`` and ``gumbel`` must.
     It reads only the ids that were generated, so beams may reorder and rows may end early.
 
     At the first step it looks how ``generate`` chooses tokens, and refuses a strategy or ``decoding`` that does not
     suit. In a loop of your own it cannot see this. Two mistakes go unnoticed: ``decoding`` other than ``any`` where
-    another processor runs behind this one, and a processor that is used for a second call with the same prompts (its
+    another processor runs after this one, and a processor that is used for a second call with the same prompts (its
     texts then carry the nonces of the first).
 
     Attributes:
@@ -217,7 +217,7 @@ class Unmarked(LogitsProcessor):  # type: ignore[misc]
 
 
 class ProcessorConfig(BaseWatermarkingConfig):  # type: ignore[misc]  # transformers has no types
-    """A processor as the ``watermarking_config`` of one call of ``generate``, which runs it behind all others."""
+    """A processor as the ``watermarking_config`` of one call of ``generate``, which runs it after all others."""
 
     def __init__(self, processor: LogitsProcessor) -> None:
         self._processor = processor

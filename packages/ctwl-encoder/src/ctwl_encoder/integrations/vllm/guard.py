@@ -41,7 +41,7 @@ def guard_server() -> None:
         policy = policy_of(arguments.additional_config)
         if policy is not None and not policy.may_be_off:
             _refuse_beams()
-        app.add_middleware(Admission, place=_place)  # behind authentication
+        app.add_middleware(Admission, place=_place)  # after authentication
         others(arguments, app, *rest, **more)
 
     server.init_entrypoints_middleware = guarded  # type: ignore[attr-defined]

@@ -48,7 +48,7 @@ class Lately:
         self._keys: OrderedDict[HalfKey, None] = OrderedDict()
 
     def choose(self, rows: Sequence[Sequence[tuple[float, HalfKey]]]) -> list[list[int]]:
-        """The places that are marked: those with enough mass, and those of the steps before.
+        """The places that are marked: the places with enough mass, and the places of the steps before.
 
         Args:
             rows: for each row the mass and the half of its places.
@@ -69,7 +69,7 @@ class Lately:
         return chosen
 
     def kept(self, known: Mapping[HalfKey, T], rows: int) -> dict[HalfKey, T]:
-        """Forget old places, as many as so many rows do not need; what is known of the others."""
+        """Keep the newest places, some for each row; what is known of them."""
         while len(self._keys) > _HALVES_PER_ROW * rows:
             self._keys.popitem(last=False)
         return {key: half for key, half in known.items() if key in self._keys}

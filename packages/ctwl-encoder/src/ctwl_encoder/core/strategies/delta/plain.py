@@ -31,7 +31,7 @@ class Marked(NamedTuple):
     halves: Mapping[int, Mapping[Path, int]]
 
 
-class Delta:
+class DeviceDelta:
     """Marks by ``delta`` where the logits are, and remembers what the proxy said of the places of the last steps."""
 
     def __init__(self, proxy: Proxy) -> None:

@@ -16,7 +16,7 @@ from ctwl_protocol.bridge import Branch
 from ctwl_protocol.partition import kernel
 from ctwl_protocol.proxy import Proxy
 
-from ...offers import Row
+from ...offers import MarkedRow
 from .. import Decoding
 from .halves import Half, HalfKey, Lately, load, prefixes_and_seeds
 from .lower_bound import LowerBound, argmax_is_certain
@@ -34,7 +34,7 @@ def add_delta(logits: NDArray[np.float32], branch: Branch, inside: NDArray[np.bo
     logits[branch.candidates[inside[branch.tokens]]] += np.float32(delta)
 
 
-class Delta:
+class HostDelta:
     """Marks by ``delta`` on the host, and remembers what the proxy said of the places of the last steps."""
 
     def __init__(self, proxy: Proxy, decoding: Decoding, uniform: Callable[[], float]) -> None:
@@ -49,18 +49,22 @@ class Delta:
         self._lately = Lately()
         self._halves: dict[HalfKey, Half] = {}
 
-    def mark(self, rows: Sequence[Row]) -> None:
+    def mark(self, rows: Sequence[MarkedRow]) -> None:
         """Mark the logits of rows in place; their offers are then the places that are marked, with their halves."""
         chosen = self._lately.choose([[(offer.mass, offer.half_key) for offer in row.offers] for row in rows])
         for row, indexes in zip(rows, chosen, strict=True):
             row.offers = [row.offers[i] for i in indexes]
-        undecided = [(row, bound) for row in rows for decided, bound in [self._without_proxy(row)] if not decided]
+        undecided = list[tuple[MarkedRow, LowerBound | None]]()
+        for row in rows:
+            decided, bound = self._without_proxy(row)
+            if not decided:
+                undecided.append((row, bound))
         self._ask(offer.half_key for row, _ in undecided for offer in row.offers)
         for row, bound in undecided:
             self._with_proxy(row, bound)
         self._halves = self._lately.kept(self._halves, len(rows))
 
-    def _without_proxy(self, row: Row) -> tuple[bool, LowerBound | None]:
+    def _without_proxy(self, row: MarkedRow) -> tuple[bool, LowerBound | None]:
         """Decide a row without the proxy LM where its next token cannot depend on it; whether that was possible.
 
         A greedy row is then left as it is, because its most likely token stays the same. A sampled row comes with what
@@ -77,7 +81,7 @@ class Delta:
         row.logits[:] = bound.known(row.logits)
         return True, bound
 
-    def _with_proxy(self, row: Row, bound: LowerBound | None) -> None:
+    def _with_proxy(self, row: MarkedRow, bound: LowerBound | None) -> None:
         """Mark a row whose halves are known."""
         halves = [self._halves[offer.half_key] for offer in row.offers]
         row.offers = [offer._replace(half=half) for offer, half in zip(row.offers, halves, strict=True)]
