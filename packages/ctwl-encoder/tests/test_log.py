@@ -8,6 +8,8 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -110,6 +112,29 @@ def test_a_line_that_was_cut_off_spoils_no_other(tmp_path: Path) -> None:
     log.write_bytes(b'{"process": "a", "li')
     append(str(log), b'{"process": "b"}\n')
     assert log.read_bytes() == b'{"process": "a", "li\n{"process": "b"}\n'
+
+
+def test_lines_that_wait_for_a_slow_disk_are_written_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a kill can cost is what came in during one write, not a growing queue."""
+    decided, calls, free = policy(tmp_path / "log"), list[bytes](), threading.Event()
+
+    def slow(path: str, lines: bytes) -> None:
+        append(path, lines)
+        calls.append(lines)
+        free.wait(60)
+
+    log = TextLog(decided, wait=False)
+    monkeypatch.setattr("ctwl_encoder.integrations.log.append", slow)
+    log.write([began(decided, "first", None)])
+    while not calls:
+        time.sleep(0.001)
+    for number in range(100):
+        log.write([began(decided, f"chatcmpl-{number}", None)])
+    free.set()
+    while len(calls) < 2:
+        time.sleep(0.001)
+    assert [lines.count(b"\n") for lines in calls] == [1, 100]
+    assert [line["line"] for line in lines_of(tmp_path / "log")] == list(range(102))
 
 
 def test_a_log_that_is_cut_to_nothing_while_a_line_is_written_loses_none(

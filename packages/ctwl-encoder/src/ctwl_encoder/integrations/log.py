@@ -52,7 +52,7 @@ class TextLog:
         self._numbers = 0
         self._lock = threading.Lock()
         self._thread = None if wait else ThreadPoolExecutor(1, "ctwl-log")
-        self._waiting = threading.BoundedSemaphore(_MOST_WAITING)
+        self._waiting: list[bytes] = []
         told = {"event": "start", "software": f"ctwl-encoder {__version__}"}
         line = self._lines([{**told, "policy": policy.digest, "decided": policy.decided}])
         try:
@@ -73,8 +73,10 @@ class TextLog:
             lines = self._lines(texts)
             if self._thread is None:
                 self._append(lines)
-            elif self._waiting.acquire(blocking=False):
-                self._thread.submit(self._append, lines).add_done_callback(lambda _: self._waiting.release())
+            elif len(self._waiting) < _MOST_WAITING:
+                self._waiting.append(lines)
+                if len(self._waiting) == 1:
+                    self._thread.submit(self._append_waiting)
         return first
 
     def _lines(self, texts: Sequence[Mapping[str, Any]]) -> bytes:
@@ -85,6 +87,12 @@ class TextLog:
         ]
         self._numbers += len(texts)
         return "".join(json.dumps(line) + "\n" for line in lines).encode()
+
+    def _append_waiting(self) -> None:
+        """All lines that wait, at once: a disk or an interpreter that is slow falls no further behind."""
+        with self._lock:
+            lines, self._waiting = b"".join(self._waiting), []
+        self._append(lines)
 
     def _append(self, lines: bytes) -> None:
         try:
