@@ -1,6 +1,6 @@
 """Which answers of a real instruct model are found, by the public and by the provider?
 
-The questions are in ``shared/held_out_questions.json``: no number of the reader was chosen on them. The model answers
+The questions are in ``shared/questions.json``: no number of the reader was chosen on them. The model answers
 through its chat template with the encoder's default strategy for the temperature. An answer is read in its first
 tokens, for a registered provider, as ``ctwl-decode`` does it: by default, by the light scores alone, by the language
 model alone, and by the model that wrote it, without and with the prompt before it.
@@ -20,7 +20,7 @@ from ctwl_encoder import Generation
 from ctwl_protocol.proxy import open_proxy
 
 from ..shared import real_models
-from ..shared.answers import Writing, held_out_prompts
+from ..shared.answers import LENGTHS, Writing, prompts_of
 from ..shared.experiment import OFFLINE, Options, Result, experiment, tracked
 from ..shared.measures import rate
 from ..shared.readers import first_tokens
@@ -56,17 +56,19 @@ def ways(decoder: Decoder, own: ReadingModel) -> Iterator[tuple[str, Callable[[s
     yield f"{OWN}, prompt known", partial(by_own_model, known=True)
 
 
-@experiment(quick={"questions": 2, "own": 1, "tokens": 60}, questions=64, own=24, tokens=200, batch=32, seed=1)
+@experiment(
+    quick={"questions": 2, "own": 1, "tokens": 60, "written": 100},
+    questions=64, own=24, tokens=200, written=LENGTHS[-1], batch=32, seed=1,
+)  # fmt: skip
 def main(options: Options) -> Result:
     """Run the experiment."""
     decoder = Decoder(open_proxy(OFFLINE))
     own = ReadingModel(*real_models.load(MODEL), decoder.proxy, MODEL)
     rows: list[dict[str, Any]] = []
-    prompts = held_out_prompts(MODEL, options.questions)
-    tokens = options.tokens * 3 // 2  # the model's tokens may be shorter than the proxy's
+    prompts = prompts_of(MODEL, "chat", options.questions)
     for temperature, top_p in SETTINGS:
-        writing = Writing(MODEL, temperature, top_p, tokens, seed=options.seed, batch=options.batch)
-        answers = list(zip(prompts, writing.texts(prompts), strict=True))
+        writing = Writing(MODEL, temperature, top_p, options.written, seed=options.seed, batch=options.batch)
+        answers = [(prompt, each.whole) for prompt, each in zip(prompts, writing.answers(prompts), strict=True)]
         row: dict[str, Any] = {"temperature": temperature, "top-p": top_p, "strategy": answers[0][1].strategy.value}
         for name, read in ways(decoder, own):
             chosen = answers[: options.own if name.startswith(OWN) else len(answers)]

@@ -18,21 +18,19 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from gguf import GGUFReader
 
 from ctwl_decoder import Decoder
 from ctwl_encoder.options import strategy_for
-from ctwl_protocol import get_profile
 
-from ..shared.experiment import OFFLINE, Options, Result, experiment, tracked
+from ..shared.experiment import Options, Result, experiment, tracked
 from ..shared.measures import rate, tokens_needed
 from ..shared.outcomes import LEVEL, read
 from ..shared.readers import reader
+from ..shared.real_models import own_template
 from ..shared.texts import ALLOWS, PROVIDER, VERSION, Recipe, Text, Writer
 from .entropy import LENGTHS
 
@@ -64,18 +62,10 @@ class Answer:
     found_at_end: bool
 
 
-def template() -> str:
-    """The model's chat template, from the file that carries its weights."""
-    proxy: Any = get_profile(OFFLINE).proxy
-    files = metadata.files(proxy.source.distribution) or []
-    path = next(file.locate() for file in files if file.name == proxy.weights.name)
-    return str(GGUFReader(path).fields["tokenizer.chat_template"].contents())
-
-
 def prompts(writer: Writer, each: int) -> dict[str, list[str]]:
     """The first so many prompts of each kind, as the model reads them."""
     chats: Mapping[str, list[str | list[dict[str, str]]]] = json.loads(PROMPTS.read_text(encoding="utf-8"))
-    form = template()
+    form = own_template()
 
     def rendered(chat: str | list[dict[str, str]]) -> str:
         messages = [{"role": "user", "content": chat}] if isinstance(chat, str) else chat

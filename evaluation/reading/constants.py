@@ -193,8 +193,8 @@ def evidence(options: Options, proxy: Proxy, strategy: str) -> Iterator[Evidence
         tokens = options.tokens if model == OWN else options.tokens * 3 // 2  # its tokens may be shorter
         for temperature, top_p in SETTINGS:
             writing = Writing(model, temperature, top_p, tokens, strategy, options.seed, options.batch)
-            for text in tracked(writing.texts(prompts(model, options.texts)), f"weighing, {model}, {strategy}"):
-                yield Evidence.of(proxy, text.text, text.beacon.code, options.tokens)
+            for answer in tracked(writing.answers(prompts(model, options.texts)), f"weighing, {model}, {strategy}"):
+                yield Evidence.of(proxy, answer.whole.text, answer.whole.beacon.code, options.tokens)
 
 
 @experiment(

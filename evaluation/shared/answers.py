@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from transformers import LogitsProcessor
 
 from ctwl_encoder import Encoder, Generation
 from ctwl_protocol.proxy import open_proxy
@@ -17,11 +23,32 @@ from .experiment import OFFLINE, tracked
 from .prompts import news_prompts
 from .texts import PROVIDER, VERSION
 
-HELD_OUT = Path(__file__).with_name("held_out_questions.json")
-"""Questions on which no number of the encoder or of a reader was chosen."""
+QUESTIONS = Path(__file__).with_name("questions.json")
+"""By kind, questions on which no number of the encoder or of a reader was chosen."""
 
 OWN = "smollm2"
-"""The model that needs no other files; it goes on from news, as it is too small to answer."""
+"""The model that needs no other files."""
+
+LENGTHS = (100, 200, 400)
+"""Tokens of the model at which a text is read."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A text, in several lengths.
+
+    Attributes:
+        parts: by the number of tokens of the model, the text's beginning and what the encoder foretells of it.
+        choice: nats, the entropy of what each token was drawn from.
+    """
+
+    parts: dict[int, Generation]
+    choice: list[float]
+
+    @property
+    def whole(self) -> Generation:
+        """All of it."""
+        return self.parts[max(self.parts)]
 
 
 @dataclass(frozen=True)
@@ -41,33 +68,83 @@ class Writing:
     model: str
     temperature: float
     top_p: float
-    tokens: int
+    tokens: int = LENGTHS[-1]
     strategy: str | None = None
     seed: int = 1
     batch: int = 32
 
-    def texts(self, prompts: Sequence[str]) -> list[Generation]:
+    def answers(self, prompts: Sequence[str]) -> list[Answer]:
         """A text for each prompt, found written or written now."""
-        found: list[Generation] = []
+        found: list[Answer] = []
         for start in tracked(range(0, len(prompts), self.batch), f"writing, {self.model}, T = {self.temperature}"):
             batch = tuple(prompts[start : start + self.batch])
             found += recalled(partial(self._write, start, batch), "answers", sources(__file__), self, start, batch)
         return found
 
-    def _write(self, start: int, prompts: Sequence[str]) -> list[Generation]:
-        return _encoder(self.model).generate(
+    def _write(self, start: int, prompts: Sequence[str]) -> list[Answer]:
+        encoder = _encoder(self.model)
+        written = encoder.generate(
             prompts, PROVIDER, VERSION, temperature=self.temperature, top_p=self.top_p, strategy=self.strategy,
             max_new_tokens=self.tokens, min_new_tokens=self.tokens, seed=self.seed + start,
         )  # fmt: skip
+        choice = np.stack(encoder.choice, axis=1).round(4).tolist()
+        return [Answer(encoder.parts[id(each)], row) for each, row in zip(written, choice, strict=True)]
 
 
-def held_out_prompts(model: str, count: int) -> list[str]:
-    """What a model is given for the first held-out questions; :data:`OWN` gets beginnings of news items."""
-    if model == OWN:
+class _Observing(Encoder):
+    """An encoder that keeps what it writes in several lengths, and how much choice each token had.
+
+    Attributes:
+        parts: by the identity of what :meth:`generate` returns, see :class:`Answer`.
+        choice: of the last call, for each step: float32 (rows,), nats.
+    """
+
+    parts: dict[int, dict[int, Generation]]
+    choice: list[NDArray[np.float32]]
+
+    def generate(self, *given: Any, **named: Any) -> list[Generation]:
+        """See :meth:`Encoder.generate`."""
+        self.parts, self.choice = {}, []
+        return super().generate(*given, **named)
+
+    def run(self, batch: Any, processor: LogitsProcessor, *given: Any, **named: Any) -> NDArray[np.int64]:
+        """See :meth:`Encoder.run`."""
+        return super().run(batch, _Choice(processor, self.choice), *given, **named)
+
+    def _generation(self, row: NDArray[np.int64], record: Any, payload: Any, processor: Any) -> Generation:
+        whole, parts = super()._generation(row, record, payload, processor), {}
+        state = processor.text(payload, row)
+        for tokens in sorted({*(each for each in LENGTHS if each < len(row)), len(row)}, reverse=True):
+            text = self.tokenizer.decode(row[:tokens], skip_special_tokens=True, clean_up_tokenization_spaces=False)
+            count = len(self.proxy.tokenizer.encode(text))
+            while state.last is not None and state.last.position >= count:
+                state = replace(state, last=state.last.previous)
+            foretold = processor.marker.expected_log2_p(state)
+            parts[tokens] = replace(whole, text=text, tokens=tokens, expected_log2_p=foretold)
+        self.parts[id(whole)] = parts
+        return whole
+
+
+class _Choice(LogitsProcessor):  # type: ignore[misc]
+    """Notes the entropy of what is drawn from, and goes on to what marks it."""
+
+    def __init__(self, marking: LogitsProcessor, noted: list[NDArray[np.float32]]) -> None:
+        self._marking, self._noted = marking, noted
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        """See :class:`ctwl_encoder.CTWLLogitsProcessor`."""
+        self._noted.append(torch.special.entr(torch.softmax(scores.float(), dim=1)).sum(dim=1).cpu().numpy())
+        marked: torch.Tensor = self._marking(input_ids, scores)
+        return marked
+
+
+def prompts_of(model: str, kind: str, count: int) -> list[str]:
+    """What a model is given: beginnings of news items for ``prose``, else the first held-out questions of a kind."""
+    if kind == "prose":
         return news_prompts(count)
-    return real_models.chat(model, json.loads(HELD_OUT.read_text(encoding="utf-8"))[:count])
+    return real_models.chat(model, json.loads(QUESTIONS.read_text(encoding="utf-8"))[kind][:count])
 
 
 @lru_cache(maxsize=1)
-def _encoder(model: str) -> Encoder:
-    return Encoder(*real_models.load(model), open_proxy(OFFLINE))
+def _encoder(model: str) -> _Observing:
+    return _Observing(*real_models.load(model), open_proxy(OFFLINE))

