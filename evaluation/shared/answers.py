@@ -8,11 +8,13 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from transformers import LogitsProcessor
+from transformers.generation import utils as generation_utils
 
 from ctwl_encoder import Encoder, Generation
 from ctwl_protocol.proxy import open_proxy
@@ -21,7 +23,7 @@ from . import real_models
 from .cache import recalled, sources
 from .experiment import OFFLINE, tracked
 from .prompts import news_prompts
-from .texts import PROVIDER, VERSION
+from .texts import PROVIDER, VERSION, Nucleus
 
 QUESTIONS = Path(__file__).with_name("questions.json")
 """By kind, questions on which no number of the encoder or of a reader was chosen."""
@@ -83,10 +85,11 @@ class Writing:
 
     def _write(self, start: int, prompts: Sequence[str]) -> list[Answer]:
         encoder = _encoder(self.model)
-        written = encoder.generate(
-            prompts, PROVIDER, VERSION, temperature=self.temperature, top_p=self.top_p, strategy=self.strategy,
-            max_new_tokens=self.tokens, min_new_tokens=self.tokens, seed=self.seed + start,
-        )  # fmt: skip
+        with patch.object(generation_utils, "TopPLogitsWarper", lambda top_p, **_: Nucleus(top_p)):
+            written = encoder.generate(
+                prompts, PROVIDER, VERSION, temperature=self.temperature, top_p=self.top_p, strategy=self.strategy,
+                max_new_tokens=self.tokens, min_new_tokens=self.tokens, seed=self.seed + start,
+            )  # fmt: skip
         choice = np.stack(encoder.choice, axis=1).round(4).tolist()
         return [Answer(encoder.parts[id(each)], row) for each, row in zip(written, choice, strict=True)]
 
