@@ -144,19 +144,25 @@ def mean_choice(texts: Sequence[Text]) -> float:
 class Nucleus(LogitsProcessor):  # type: ignore[misc]
     """Top-p as transformers has it, but all that are as likely as the last token stay.
 
-    NumPy sorts a row of 49,152 numbers in a twentieth of torch's time on a processor with AVX-512.
+    Tokens that have together less than is left out need not be sorted: nearly all of a large vocabulary.
     """
 
     def __init__(self, top_p: float) -> None:
-        self._top_p = top_p
+        self._out = 1 - top_p
 
     def __call__(self, _: torch.Tensor | None, scores: torch.Tensor) -> torch.Tensor:
         """Rule out what is not in the nucleus: float32 (rows, |V|)."""
         likely = torch.softmax(scores.float(), dim=1)
-        ascending = np.sort(likely.cpu().numpy(), axis=1)
-        out = (np.cumsum(ascending, axis=1) <= 1 - self._top_p).sum(axis=1, keepdims=True)
-        least = np.take_along_axis(ascending, np.minimum(out, ascending.shape[1] - 1), axis=1)
-        return scores.masked_fill(likely < torch.from_numpy(least).to(likely.device), -torch.inf)
+        least = torch.tensor([[self._least(row)] for row in likely.cpu().numpy()], device=likely.device)
+        return scores.masked_fill(likely < least, -torch.inf)
+
+    def _least(self, likely: NDArray[np.float32]) -> np.float32:
+        """The probability of the last token that stays."""
+        small = likely < self._out / len(likely)
+        ascending = np.sort(likely[~small])
+        out = int((likely[small].sum() + np.cumsum(ascending) <= self._out).sum())
+        least: np.float32 = ascending[min(out, len(ascending) - 1)]
+        return least
 
 
 class Writer:
