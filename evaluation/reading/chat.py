@@ -30,7 +30,6 @@ from ..shared.experiment import Options, Result, experiment, tracked
 from ..shared.measures import rate, tokens_needed
 from ..shared.outcomes import LEVEL, read
 from ..shared.readers import reader
-from ..shared.real_models import own_template
 from ..shared.texts import ALLOWS, PROVIDER, VERSION, Recipe, Text, Writer
 from .entropy import LENGTHS
 
@@ -65,15 +64,10 @@ class Answer:
 def prompts(writer: Writer, each: int) -> dict[str, list[str]]:
     """The first so many prompts of each kind, as the model reads them."""
     chats: Mapping[str, list[str | list[dict[str, str]]]] = json.loads(PROMPTS.read_text(encoding="utf-8"))
-    form = own_template()
 
     def rendered(chat: str | list[dict[str, str]]) -> str:
         messages = [{"role": "user", "content": chat}] if isinstance(chat, str) else chat
-        return str(
-            writer.encoder.tokenizer.apply_chat_template(
-                messages, chat_template=form, tokenize=False, add_generation_prompt=True
-            )
-        )
+        return str(writer.encoder.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
 
     return {kind: [rendered(chat) for chat in some[:each]] for kind, some in chats.items()}
 

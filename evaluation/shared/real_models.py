@@ -15,20 +15,14 @@ import tempfile
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import platformdirs
 import torch
-from gguf import GGUFReader
 from transformers import AutoModelForCausalLM, AutoTokenizer, Qwen2ForCausalLM
 
-from ctwl_protocol import get_profile
-from ctwl_protocol.causal_lm import load_causal_lm
-from ctwl_protocol.profile import OFFLINE_MODEL
-
-from .experiment import OFFLINE
+from ctwl_protocol.causal_lm import load_causal_lm, load_tokenizer
 
 
 @dataclass(frozen=True)
@@ -96,19 +90,9 @@ def load(name: str) -> tuple[Any, Any]:
 
 def chat(name: str, questions: Sequence[str]) -> list[str]:
     """What a model is given for each question, through its chat template."""
-    own = name.lower() == OFFLINE_MODEL
-    tokenizer = load_causal_lm(name, "cpu")[1] if own else AutoTokenizer.from_pretrained(_named(name))
-    form = {"chat_template": own_template()} if own else {}
+    tokenizer = load_tokenizer(_named(name))
     asked = ([{"role": "user", "content": question}] for question in questions)
-    return [tokenizer.apply_chat_template(each, **form, tokenize=False, add_generation_prompt=True) for each in asked]
-
-
-def own_template() -> str:
-    """The chat template of the offline profile's model, from the file that carries its weights."""
-    proxy: Any = get_profile(OFFLINE).proxy
-    files = metadata.files(proxy.source.distribution) or []
-    path = next(file.locate() for file in files if file.name == proxy.weights.name)
-    return str(GGUFReader(path).fields["tokenizer.chat_template"].contents())
+    return [tokenizer.apply_chat_template(each, tokenize=False, add_generation_prompt=True) for each in asked]
 
 
 def _named(name: str) -> str:
