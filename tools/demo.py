@@ -1,6 +1,6 @@
-"""The main job in one go: a language model writes text that carries a code, and the public decoder reads it.
+"""The main job in one go: a language model answers a question, its text carries a code, the public decoder reads it.
 
-python tools/demo.py "The council said on Tuesday that"
+python tools/demo.py "How does a lighthouse work?"
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from rich.console import Console
 from transformers.utils import logging
@@ -17,7 +18,7 @@ from ctwl_decoder import Decoder, describe
 from ctwl_encoder import Encoder
 
 OFFLINE = "org.ctwl.smollm2-135m.1"
-PROVIDER, VERSION, TOKENS = 42, 3, 200
+PROVIDER, VERSION, TOKENS, TEMPERATURE = 42, 3, 300, 0.8
 
 
 def show(title: str, text: str) -> None:
@@ -36,33 +37,32 @@ def doing(console: Console, what: str) -> Iterator[None]:
         yield
 
 
-def main(prompt: str) -> int:
+def main(question: str) -> int:
     """Run the demonstration; 0 where the code was read back."""
     logging.set_verbosity_error()
     console = Console(stderr=True)
     with doing(console, "loading SmolLM2 (the first time it is unpacked, about 20 seconds) ..."):
         encoder = Encoder.open("smollm2", OFFLINE)
         decoder = Decoder.open(OFFLINE)
-    show("The prompt", prompt)
-    with doing(console, "writing twice 200 tokens, with the code and without (about a minute) ..."):
-        (written,) = encoder.generate(prompt, PROVIDER, VERSION, max_new_tokens=TOKENS, min_new_tokens=TOKENS)
-        inputs = encoder.tokenizer(prompt, return_tensors="pt")
-        plain = encoder.model.generate(
-            **inputs, do_sample=True, top_k=0, max_new_tokens=TOKENS, pad_token_id=encoder.tokenizer.pad_token_id
-        )
+    show("The question", question)
+    with doing(console, f"answering twice in at most {TOKENS} tokens, with the code and without (about a minute) ..."):
+        options: dict[str, Any] = {"max_new_tokens": TOKENS, "temperature": TEMPERATURE}
+        (written,) = encoder.generate(question, PROVIDER, VERSION, chat=True, **options)
+        asked = encoder.tokenize([question], TOKENS, chat=True)
+        plain = encoder.model.generate(**asked, do_sample=True, top_k=0, **options)
     beacon = written.beacon
     show(
-        f"What the model writes as provider {beacon.provider}, version {beacon.version}, with a nonce drawn for this "
-        f"text ({beacon.nonce})",
+        f"What the model answers as provider {beacon.provider}, version {beacon.version}, with a nonce drawn for this "
+        f"text ({beacon.nonce}), by the default strategy for temperature {TEMPERATURE} ({written.strategy})",
         written.text,
     )
     with doing(console, "reading both ..."):
         report = decoder.decode(written.text)
         other = decoder.decode(
-            encoder.tokenizer.decode(plain[0, inputs["input_ids"].shape[1] :], skip_special_tokens=True)
+            encoder.tokenizer.decode(plain[0, asked["input_ids"].shape[1] :], skip_special_tokens=True)
         )
     show("What the public decoder says, from the text alone", describe(report))
-    show("What it says of a text that the same model wrote from the same prompt, unmarked", describe(other))
+    show("What it says of the same model's answer without a code", describe(other))
     right = report.detected and report.code == beacon.code
     print(f"\n{'The code was read back exactly.' if right else 'The code was NOT read back; run it again.'}")
     print("docs/readers/results.md explains each line of a report.")
@@ -70,4 +70,4 @@ def main(prompt: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(" ".join(sys.argv[1:]) or "The council said on Tuesday that the new bridge over the river would"))
+    sys.exit(main(" ".join(sys.argv[1:]) or "What should I see on a first visit to Rome?"))

@@ -28,12 +28,13 @@ from ctwl_encoder import CTWLWatermarkingConfig, Encoder
 from ctwl_encoder.command import main
 from ctwl_encoder.core.strategies import Strategy
 from ctwl_encoder.errors import OptionOutOfRange
+from ctwl_encoder.models import as_chat
 from ctwl_encoder.options import GenerationOptions
 from ctwl_encoder.plan.command import _profile_at_hand
 from ctwl_encoder.plan.configs import configs
 from ctwl_encoder.plan.markings import PLAIN, Marking, markings
 from ctwl_encoder.plan.page import page
-from ctwl_encoder.plan.prompts import GROUP, as_chat, read_prompts
+from ctwl_encoder.plan.prompts import GROUP, read_prompts
 from ctwl_encoder.plan.reading import Reader
 from ctwl_encoder.plan.recorder import expected_change
 from ctwl_encoder.plan.result import Effect, Recommendation, Result, Row, Settings
@@ -448,7 +449,7 @@ def test_a_file_of_prompts(tmp_path: Path) -> None:
 
 
 def test_a_chat_needs_a_template(toy: Encoder) -> None:
-    with pytest.raises(OptionOutOfRange, match="no chat template; leave --chat out"):
+    with pytest.raises(OptionOutOfRange, match="no chat template; give it a text's beginning"):
         as_chat(toy.tokenizer, ["Hello"])
 
 
@@ -457,7 +458,7 @@ def test_a_template_that_fails_is_no_traceback(toy: Encoder) -> None:
         chat_template = "{{ messages[5].content.nothing() }}"
         apply_chat_template = staticmethod(lambda *_, **__: 1 / 0)
 
-    with pytest.raises(OptionOutOfRange, match=r"chat template failed .*--no-chat"):
+    with pytest.raises(OptionOutOfRange, match=r"chat template failed .*do without chat"):
         as_chat(Broken(), ["Hello"])
 
 

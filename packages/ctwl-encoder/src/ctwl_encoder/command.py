@@ -71,6 +71,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = command_parser("ctwl-encode", what, _EPILOG, [*PROXY, REGISTRY], version="--about")
     parser.add_argument("prompt", nargs="?", metavar="PROMPT", help="the prompt; - reads it from standard input")
     parser.add_argument("--prompt-file", metavar="FILE", help="read the prompt from a file")
+    parser.add_argument(
+        "--chat", action="store_true", help="the prompt is a message to the model, by its chat template"
+    )
     parser.add_argument("--model", default="smollm2", help="a model folder, a name on the hub, or smollm2 (default)")
     parser.add_argument(
         "--profile",
@@ -141,7 +144,7 @@ def _write(arguments: argparse.Namespace) -> None:
             record = partial(relayed, chain_of(asked.relay, profile, arguments.proxy))
         beacon = asked.model_dump(include=set(BeaconOptions.model_fields))
         (written,) = encoder.generate(
-            prompt, record=record, keys=keys, progress=progress, **beacon, **options.model_dump()
+            prompt, record=record, keys=keys, chat=arguments.chat, progress=progress, **beacon, **options.model_dump()
         )
     if arguments.json:
         found = {field.name: getattr(written, field.name) for field in fields(written)}

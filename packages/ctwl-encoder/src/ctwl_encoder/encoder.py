@@ -31,7 +31,7 @@ from .core.payload import Payload
 from .core.strategies import Strategy
 from .errors import FaintText, OptionOutOfRange
 from .integrations.transformers import CTWLLogitsProcessor, ProcessorConfig
-from .models import check_model, load_model, pad_on_the_left
+from .models import as_chat, check_model, load_model, pad_on_the_left
 from .options import GenerationOptions, check_beacon, check_prompts, default_profile
 
 
@@ -133,6 +133,7 @@ class Encoder:
         nonce: int | None = None,
         record: Callable[[Beacon], Record] | None = None,
         keys: ProviderKeys | None = None,
+        chat: bool = False,
         progress: Callable[[int], None] = lambda tokens: None,
         **options: Any,
     ) -> list[Generation]:
@@ -148,6 +149,7 @@ class Encoder:
             nonce: 0 to 63; drawn for each text where None.
             record: makes a text's record from its beacon; the beacon alone where None.
             keys: the provider's, for records with an authenticator.
+            chat: whether each prompt is a message to the model, which its chat template puts into form.
             progress: called after each step with the number of tokens generated so far.
             options: the fields of :class:`ctwl_encoder.options.GenerationOptions`, such as ``strategy`` and
                 ``max_new_tokens``.
@@ -158,7 +160,7 @@ class Encoder:
 
         Raises:
             FieldOutOfRange: provider, version or nonce.
-            OptionOutOfRange: an option, or an empty prompt.
+            OptionOutOfRange: an option, an empty prompt, or see :meth:`tokenize`.
             StrategyUnsuitable: ``unbiased`` or ``gumbel`` without sampling.
         """
         asked, prompts = GenerationOptions(**options), check_prompts(prompts)
@@ -174,7 +176,7 @@ class Encoder:
             # tokens.
             processor = CTWLLogitsProcessor(self.bridge, payloads, **asked.marking)
             seeded = asked.model_copy(update={"seed": seed})
-            rows = self.run(self.tokenize(prompts, asked.max_new_tokens), processor, seeded, progress)
+            rows = self.run(self.tokenize(prompts, asked.max_new_tokens, chat=chat), processor, seeded, progress)
             carried = processor.payloads[:: len(processor.payloads) // len(records)]  # beams share one
             return [self._generation(*each, processor) for each in zip(rows, records, carried, strict=True)]
 
@@ -196,18 +198,20 @@ class Encoder:
             _warn_of_faint_texts(written)
         return written
 
-    def tokenize(self, prompts: Sequence[str], max_new_tokens: int, *, special: bool = True) -> dict[str, torch.Tensor]:
+    def tokenize(self, prompts: Sequence[str], max_new_tokens: int, *, chat: bool = False) -> dict[str, torch.Tensor]:
         """The prompts as one batch, padded on the left: int64 ``input_ids`` and ``attention_mask`` (rows, length).
 
         Args:
             prompts: the prompts.
             max_new_tokens: room for so many is checked.
-            special: whether the tokenizer adds its special tokens; a chat's template has put them there already.
+            chat: see :meth:`generate`.
 
         Raises:
-            OptionOutOfRange: there are no tokens, or prompt and text are longer than the model can read.
+            OptionOutOfRange: there are no tokens, or prompt and text are longer than the model can read; see
+                :func:`ctwl_encoder.models.as_chat`.
         """
-        batch = self.tokenizer(list(prompts), return_tensors="pt", padding=True, add_special_tokens=special)
+        given = as_chat(self.tokenizer, prompts) if chat else list(prompts)  # a template puts special tokens there
+        batch = self.tokenizer(given, return_tensors="pt", padding=True, add_special_tokens=not chat)
         batch = batch.to(self.model.device)
         room = getattr(self.model.config.get_text_config(), "max_position_embeddings", None)
         length = int(batch["input_ids"].shape[1])

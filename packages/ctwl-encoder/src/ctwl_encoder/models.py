@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -11,6 +12,8 @@ from ctwl_protocol.bridge import Bridge
 from ctwl_protocol.causal_lm import load_causal_lm, load_tokenizer, refuse_encoder_decoder
 from ctwl_protocol.errors import ModelUnsuitable, TokenizerUnsupported
 from ctwl_protocol.proxy import open_proxy
+
+from .errors import OptionOutOfRange
 
 
 def load_model(name: str, device: str | torch.device = "auto") -> tuple[Any, Any]:
@@ -40,6 +43,32 @@ def pad_on_the_left(tokenizer: Any) -> Any:
             raise TokenizerUnsupported("the tokenizer has neither a token that pads nor one that ends a text")
         tokenizer.pad_token = tokenizer.eos_token
     return tokenizer
+
+
+def has_chat_template(tokenizer: Any) -> bool:
+    """Whether a tokenizer says how its model wants a chat to be written."""
+    return bool(getattr(tokenizer, "chat_template", None))
+
+
+def as_chat(tokenizer: Any, prompts: Sequence[str]) -> list[str]:
+    """Prompts as a chat's first message, by the tokenizer's template, up to where the answer begins.
+
+    Raises:
+        OptionOutOfRange: the tokenizer has no template, or it does not take a single message of a user.
+    """
+    if not has_chat_template(tokenizer):
+        raise OptionOutOfRange("the model's tokenizer has no chat template; give it a text's beginning, and no chat")
+    try:
+        return [
+            str(
+                tokenizer.apply_chat_template(
+                    [{"role": "user", "content": prompt}], tokenize=False, add_generation_prompt=True
+                )
+            )
+            for prompt in prompts
+        ]
+    except Exception as error:  # a template is a program of the model's, and fails in its own ways
+        raise OptionOutOfRange(f"the tokenizer's chat template failed ({error}); do without chat") from error
 
 
 @lru_cache(maxsize=4)

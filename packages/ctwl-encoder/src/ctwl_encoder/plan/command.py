@@ -25,7 +25,7 @@ from ..arguments import add_options, asked_options, check_version
 from ..errors import needs_transformers
 from ..options import BeaconOptions, GenerationOptions, MarkingOptions, PlanOptions, check_beacon, default_profile
 from .markings import markings
-from .prompts import GROUP, OPENINGS, REQUESTS, as_chat, has_chat_template, read_prompts
+from .prompts import GROUP, OPENINGS, REQUESTS, read_prompts
 from .reading import Reader, check_decoder
 from .rule import RULE
 
@@ -122,6 +122,7 @@ def _measured(arguments: argparse.Namespace) -> Result:
         from ctwl_protocol.proxy import open_proxy
 
         from ..encoder import Encoder
+        from ..models import has_chat_template
         from .measurement import measure
         from .result import Settings
 
@@ -146,8 +147,7 @@ def _measured(arguments: argparse.Namespace) -> Result:
             proxy_path=arguments.proxy,
             device=arguments.device,
         )
-        asked = as_chat(encoder.tokenizer, prompts) if chat else prompts
-        groups = [asked[i % len(asked)] for i in range(settings.texts // GROUP)]
+        groups = [prompts[i % len(prompts)] for i in range(settings.texts // GROUP)]
         device = str(encoder.model.device)
         reader = Reader(open_proxy(profile, path=arguments.proxy, device=device))
         return measure(encoder, reader, groups, markings(options.temperature, deltas), options, settings, progress)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from ctwl_protocol.files import read_bounded
 
 from ..errors import OptionOutOfRange
@@ -61,29 +58,3 @@ def read_prompts(path: str) -> list[str]:
     if not prompts:
         raise OptionOutOfRange(f"{path} has no prompt; write one a line")
     return check_prompts(prompts)
-
-
-def has_chat_template(tokenizer: Any) -> bool:
-    """Whether a tokenizer says how its model wants a chat to be written."""
-    return bool(getattr(tokenizer, "chat_template", None))
-
-
-def as_chat(tokenizer: Any, prompts: Sequence[str]) -> list[str]:
-    """Prompts as a chat's first message, by the tokenizer's template, up to where the answer begins.
-
-    Raises:
-        OptionOutOfRange: the tokenizer has no template, or it does not take a single message of a user.
-    """
-    if not has_chat_template(tokenizer):
-        raise OptionOutOfRange("the model's tokenizer has no chat template; leave --chat out")
-    try:
-        return [
-            str(
-                tokenizer.apply_chat_template(
-                    [{"role": "user", "content": prompt}], tokenize=False, add_generation_prompt=True
-                )
-            )
-            for prompt in prompts
-        ]
-    except Exception as error:  # a template is a program of the model's, and fails in its own ways
-        raise OptionOutOfRange(f"the tokenizer's chat template failed ({error}); try --no-chat") from error

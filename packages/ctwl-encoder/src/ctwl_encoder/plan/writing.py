@@ -80,11 +80,11 @@ class Writer:
 
         Args:
             encoder: the model with its proxy.
-            prompts: one for each group of texts, with the chat template applied where ``chat``.
+            prompts: one for each group of texts.
             options: how tokens are chosen, and how many; with a seed. What it says of marking is not used.
             provider: of all texts.
             version: of all texts.
-            chat: whether the prompts have their special tokens already.
+            chat: see :meth:`Encoder.generate`.
 
         Raises:
             OptionOutOfRange: a prompt and its text are longer than the model can read.
@@ -95,7 +95,7 @@ class Writer:
         self._beacons = [
             Beacon(provider, version, int(nonce)) for group in self._nonces(len(prompts)) for nonce in group
         ]
-        encoder.tokenize(self._prompts, options.max_new_tokens, special=not chat)
+        encoder.tokenize(self._prompts, options.max_new_tokens, chat=chat)
 
     def _nonces(self, groups: int) -> NDArray[np.int64]:
         """A nonce for each text: int64 (groups, GROUP). Without sampling, texts with one nonce are the same text."""
@@ -164,7 +164,7 @@ class Writer:
             payloads = [Payload((beacon.code,)) for beacon in beacons if beacon]
             mark = CTWLLogitsProcessor(encoder.bridge, payloads, **options.marking)
         recorder = Recorder(mark, options.decoding, encoder.model.device)
-        batch = encoder.tokenize(prompts, options.max_new_tokens, special=not self._chat)
+        batch = encoder.tokenize(prompts, options.max_new_tokens, chat=self._chat)
         began = time.perf_counter()
         ids = encoder.run(batch, recorder.behind, options, progress, before=[recorder.before])
         others = time.perf_counter() - began - recorder.marking - recorder.measuring
