@@ -90,7 +90,7 @@ def grouped(rows: list[dict[str, Any]], *names: str) -> list[list[dict[str, Any]
     """Rows that agree in some columns, in the order of the first of each group."""
     groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for row in rows:
-        groups.setdefault(tuple(row.get(name) for name in names), []).append(row)
+        groups.setdefault(tuple(map(str, map(row.get, names))), []).append(row)
     return list(groups.values())
 
 

@@ -19,20 +19,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from math import log2
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+import ctwl_decoder
+import ctwl_protocol
 from ctwl_decoder import Decoder, Report
 from ctwl_decoder.reading_model import ReadingModel
 from ctwl_encoder import Generation
 from ctwl_protocol.registry import bundled
 
+from ..robustness import editing
 from ..robustness.editing import reworded
 from ..shared import real_models
 from ..shared.answers import LENGTHS, Answer, Writing, prompts_of
+from ..shared.cache import digest, recalled
 from ..shared.experiment import Options, Result, experiment, tracked
 from ..shared.measures import rate
 from ..shared.readers import reader
@@ -85,8 +91,12 @@ class Readers:
         self.public = reader()
         self.unlisted = reader(self.public.proxy, registry=bundled().without_entries())
 
-    def read(self, answer: Answer, tokens: int, number: int) -> Read:
-        """Read a text's first so many tokens; ``number`` draws the words that are replaced."""
+    def kept(self, answer: Answer, tokens: int, number: int) -> Read:
+        """What came of a text's first so many tokens, read once and kept; ``number`` draws the words of the edits."""
+        code = digest(ctwl_decoder, ctwl_protocol, Path(__file__), Path(editing.__file__))
+        return recalled(partial(self._read, answer, tokens, number), "read", code, answer.parts[tokens].text, number)
+
+    def _read(self, answer: Answer, tokens: int, number: int) -> Read:
         text = answer.parts[tokens]
         report, unlisted = self.public.decode(text.text), self.unlisted.decode(text.text)
         mild = self.public.decode(text.text, alpha=ONE_IN_A_HUNDRED)
@@ -180,7 +190,7 @@ def main(options: Options) -> Result:
             own = by_own_model(model, readers.public, answers[: options.own]) if kind == "chat" and options.own else {}
             for tokens in sorted(answers[0].parts):
                 title = f"{model}, {kind}, T = {temperature}, {tokens} tokens"
-                read = [readers.read(each, tokens, number) for number, each in enumerate(tracked(answers, title))]
+                read = [readers.kept(each, tokens, number) for number, each in enumerate(tracked(answers, title))]
                 every += read
                 choice = float(np.mean([text.choice for text in read])) / tokens
                 settings = {"temperature": temperature, "top-p": top_p, "strategy": answers[0].whole.strategy.value}
