@@ -34,7 +34,7 @@ READER_SHARE = {"ranks": (0.52, 0.68), "halves": (0.43, 0.72)}
 """Share of the evidence that a reader gets who has the proxy LM and not the model's distribution: of a model with a
 vocabulary of its own, and of one with the proxy's, most likely its relative. A part of the loss is the price of the
 decoder's other tests. Fitted by hand, the first to 64 answers of Qwen2.5-Coder-0.5B-Instruct, the second to 96 texts of
-SmolLM2-135M, at T = 1 and 0.7; evaluation/writing/foretold.py measures on other texts whether it holds."""
+SmolLM2-135M, at T = 1 and 0.7; evaluation/reading/models.py measures on other texts whether it holds."""
 
 _LEAST = 2**-12.5
 """Below this probability a token's rank shows no more."""
