@@ -2,8 +2,9 @@
  * The page: what people see and do. All words come with the data; texts are only ever put in as text. Where a service
  * shows the page, that reads with the language model; of a profile that the page cannot read, it reads all texts.
  */
-import { verdict } from "./verdict.js";
-import { expert } from "./expert.js";
+import { refusal, showResult } from "./result.js";
+import { canRead, Threads } from "./threads.js";
+import { speaker } from "./words.js";
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const { words, service } = data;
@@ -12,10 +13,7 @@ const [form, text, file, button, stop, message, result, whole] = [
   "form", "text", "file", "read", "stop", "message", "result", "whole",
 ].map(element);
 
-/** The words of a name, with values put in. */
-function say(name, values = {}) {
-  return (words[name] ?? "").replace(/\{(\w+)\}/g, (_, key) => String(values[key]));
-}
+const say = speaker(words);
 
 function tell(what, wrong = false) {
   message.textContent = what;
@@ -23,14 +21,11 @@ function tell(what, wrong = false) {
 }
 
 function refuse(status) {
-  const most = (asking ? service.characters : data.characters).toLocaleString(words.language);
-  const what = words[`refused-${status}`] ? say(`refused-${status}`, { characters: most }) : say("refused");
-  tell(`${what} (${status})`, true);
+  tell(refusal(status, asking ? service.characters : data.characters, words, say), true);
 }
 
-/** The threads: made anew when a reading was stopped. */
-let reader = null;
-let others = [];
+/** Null where only the service reads. */
+let threads = null;
 let busy = false;
 /** What takes back the question to the service; null where there is none. */
 let asking = null;
@@ -38,19 +33,7 @@ let asking = null;
 function begin() {
   if (!data.engine) return hear({ ready: true });
   const address = URL.createObjectURL(new Blob([data.engine], { type: "text/javascript" }));
-  const threads = Math.max(1, Math.min(8, navigator.hardwareConcurrency || 1));
-  reader = new Worker(address);
-  others = Array.from({ length: threads - 1 }, () => new Worker(address));
-  reader.onmessage = ({ data: answer }) => hear(answer);
-  reader.onerror = () => hear({ refused: "internal-error" });
-  for (const worker of others) {
-    worker.onerror = reader.onerror;
-    const { port1, port2 } = new MessageChannel();
-    worker.postMessage({ help: port1 }, [port1]);
-    reader.postMessage({ helper: port2 }, [port2]);
-  }
-  const { profile, alphabet, merges, root, registry, examples } = data;
-  reader.postMessage({ begin: { profile, alphabet, merges, root, registry, sample: examples.human } });
+  threads = new Threads(() => new Worker(address), data, hear);
 }
 
 function hear({ ready, early, progress, report, refused }) {
@@ -84,7 +67,7 @@ function read() {
   if (text.value.trim() === "") return tell(say("empty"), true);
   given = text.value;
   start("reading");
-  if (data.engine) reader.postMessage({ read: given });
+  if (threads) threads.read(given);
   else ask("auto");
 }
 
@@ -123,19 +106,10 @@ async function ask(score) {
 
 /** Shows a report; an early one knows the registered marks alone. */
 function show(report, early = false) {
-  const { title, says, means } = verdict(report, say, words.language, early);
-  element("verdict").textContent = title;
-  element("says").textContent = says;
-  element("means").textContent = means;
-  result.classList.toggle("found", report.detected);
+  showResult(report, say, words.language, early);
   element("shown").hidden = !report.detected;
   element("passages").replaceChildren(...(report.detected ? coloured(report.spans) : []));
-  element("details").open = false;
-  element("expert").replaceChildren(...expert(report, say, words.language));
   element("more").hidden = !service || !data.engine || early || report.read === "whole";
-  result.hidden = false;
-  result.dataset.p = report.p_value;
-  result.toggleAttribute("data-early", early);
   if (!early) element("verdict").focus();
 }
 
@@ -183,9 +157,8 @@ stop.addEventListener("click", () => {
     asking = null;
     return;
   }
-  for (const worker of [reader, ...others]) worker.terminate();
   button.disabled = true; // until the new threads are ready
-  begin();
+  threads.stop();
 });
 text.addEventListener("input", () => tell(""));
 file.addEventListener("change", () => file.files[0] && take(file.files[0]));
@@ -208,6 +181,5 @@ for (const [name, example] of Object.entries(data.examples)) {
   });
   element("examples").append(choice);
 }
-const needed = [globalThis.DecompressionStream, globalThis.WebAssembly, String.prototype.isWellFormed];
-if (data.engine && needed.includes(undefined)) tell(say("unsupported"), true);
+if (data.engine && !canRead()) tell(say("unsupported"), true);
 else begin();
