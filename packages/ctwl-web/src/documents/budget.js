@@ -1,0 +1,57 @@
+/** What one file may cost. The bounds are those of the decoder's `documents/limits.py`, where each has its reason. */
+import { require } from "../refusal.js";
+
+/** Bytes of a file, and of all that is unpacked from it. */
+export const [FILE, UNPACKED] = [64 * 2 ** 20, 64 * 2 ** 20];
+/** A part that is unpacked to more than so many times its size, and to more than `SMALL` bytes, is a bomb. */
+const [RATIO, SMALL] = [200, 2 ** 20];
+/** Parts of a file. */
+export const MEMBERS = 2000;
+/** Elements inside elements, parts of a mail inside parts. */
+export const [NESTING, DEPTH] = [200, 6];
+/** Characters of all words of a file. */
+export const WORDS = 4 * 2 ** 20;
+
+export const sound = (holds, message) => require(holds, "document-refused", message);
+
+/** What may still be unpacked from a file. */
+export class Budget {
+  constructor() {
+    [this.unpacked, this.members] = [UNPACKED, MEMBERS];
+  }
+
+  /** The bytes of a stream that unpacks as it is read, of so many packed bytes. */
+  async unpack(stream, packed) {
+    const parts = [];
+    let length = 0;
+    const reader = stream.getReader();
+    try {
+      for (let { done, value } = await reader.read(); !done; { done, value } = await reader.read()) {
+        length += value.length;
+        sound(length <= Math.max(SMALL, RATIO * packed), `a part is unpacked to more than ${RATIO} times its size, as bombs are`);
+        sound(length <= this.unpacked, "more is packed in it than is opened at once");
+        parts.push(value);
+      }
+    } finally {
+      reader.cancel().catch(() => {}); // what else is packed is never unpacked
+    }
+    this.unpacked -= length;
+    return whole(parts, length);
+  }
+
+  /** Counts a part. */
+  count() {
+    this.members--;
+    sound(this.members >= 0, `it has more than ${MEMBERS} parts`);
+  }
+}
+
+function whole(parts, length) {
+  const found = new Uint8Array(length);
+  let at = 0;
+  for (const part of parts) {
+    found.set(part, at);
+    at += part.length;
+  }
+  return found;
+}
