@@ -71,7 +71,7 @@ async function hear({ ready, early, progress, report, refused }) {
   idle();
   if (refused) {
     result.hidden = true;
-    return tell(refusal(refused, data.characters, words, say), true);
+    return tell(refusal(refused, { most: data.characters, say, language: words.language }), true);
   }
   tell("");
   const { title } = showResult(report, say, words.language);

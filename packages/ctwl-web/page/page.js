@@ -2,6 +2,10 @@
  * The page: what people see and do. All words come with the data; texts are only ever put in as text. Where a service
  * shows the page, that reads with the language model; of a profile that the page cannot read, it reads all texts.
  */
+import { kindOf } from "../src/documents/kinds.js";
+import { openDocument } from "../src/documents/open.js";
+import { FILE } from "../src/documents/budget.js";
+import { Refusal } from "../src/refusal.js";
 import { refusal, showResult } from "./result.js";
 import { canRead, Threads } from "./threads.js";
 import { speaker } from "./words.js";
@@ -20,8 +24,8 @@ function tell(what, wrong = false) {
   message.classList.toggle("wrong", wrong);
 }
 
-function refuse(status) {
-  tell(refusal(status, asking ? service.characters : data.characters, words, say), true);
+function refuse(status, kind) {
+  tell(refusal(status, { most: asking ? service.characters : data.characters, kind, say, language: words.language }), true);
 }
 
 /** Null where only the service reads. */
@@ -61,10 +65,11 @@ function finish() {
   form.removeAttribute("aria-busy");
 }
 
-function read() {
+async function read() {
   if (busy || button.disabled) return;
   result.hidden = true;
   if (text.value.trim() === "") return tell(say("empty"), true);
+  if (!(await unpack())) return;
   given = text.value;
   start("reading");
   if (threads) threads.read(given);
@@ -127,18 +132,49 @@ function coloured(spans) {
   return [...parts, characters.slice(done).join("")];
 }
 
-/** Puts a file's text into the box. */
+/** The words in bytes: `{text, kind, left}`; null, and the reason told, where there are none. */
+async function wordsIn(bytes, name) {
+  try {
+    const found = await openDocument(bytes);
+    if (found.text.trim() === "") tell(say("no-words", { name }), true);
+    else if (charactersOf(found.text) > data.characters) refuse("input-too-large");
+    else return found;
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    refuse(error.status, error.kind);
+  }
+  return null;
+}
+
+const charactersOf = (given) => (given.length > data.characters ? Array.from(given).length : given.length);
+
+/** Puts a file's words into the box. */
 async function take(chosen) {
   file.value = "";
-  if (chosen.size > 4 * data.characters) return refuse("input-too-large");
-  try {
-    const found = new TextDecoder("utf-8", { fatal: true }).decode(await chosen.arrayBuffer());
-    if (found.includes("\0")) throw new TypeError();
-    text.value = found;
-    tell(say("loaded", { name: chosen.name }));
-  } catch {
-    refuse("not-text");
-  }
+  result.hidden = true;
+  const { name } = chosen;
+  if (chosen.size > FILE) return refuse("input-too-large");
+  tell(say("opening", { name }));
+  const found = await wordsIn(new Uint8Array(await chosen.arrayBuffer()), name);
+  if (!found) return undefined;
+  text.value = found.text;
+  return tell(say(found.left.length > 0 ? "loaded-without" : "loaded", { name, left: found.left.join(", ") }));
+}
+
+/** What people paste for its words, though the words are packed in it. */
+const PACKED = ["mail", "base64", "quoted"];
+
+/** Puts the words of what was pasted into the box; false where it cannot be opened. */
+async function unpack() {
+  element("packed").textContent = "";
+  const bytes = new TextEncoder().encode(text.value);
+  const kind = kindOf(bytes);
+  if (!PACKED.includes(kind)) return true;
+  const found = await wordsIn(bytes, say(`kind-${kind}`));
+  if (!found) return false;
+  text.value = found.text;
+  element("packed").textContent = say("unpacked", { kind: say(`kind-${kind}`) });
+  return true;
 }
 
 form.addEventListener("submit", (event) => {
@@ -163,7 +199,7 @@ stop.addEventListener("click", () => {
 text.addEventListener("input", () => tell(""));
 file.addEventListener("change", () => file.files[0] && take(file.files[0]));
 for (const kind of ["dragover", "dragleave", "drop"]) {
-  form.addEventListener(kind, (event) => {
+  document.addEventListener(kind, (event) => {
     if (kind !== "dragleave" && !event.dataTransfer.types.includes("Files")) return;
     event.preventDefault();
     form.classList.toggle("drop", kind === "dragover");

@@ -24,8 +24,13 @@ export function showResult(report, say, language, early = false) {
   return told;
 }
 
-/** What to say of a refusal; `most` is the number of characters that are read at once. */
-export function refusal(status, most, words, say) {
-  const what = words[`refused-${status}`] ? say(`refused-${status}`, { characters: most.toLocaleString(words.language) }) : say("refused");
-  return `${what} (${status})`;
+/**
+ * What to say of a refusal.
+ *
+ * @param most the number of characters that are read at once
+ * @param kind the kind of a file that is not opened
+ */
+export function refusal(status, { most, kind, say, language }) {
+  const values = { characters: most.toLocaleString(language), kind: say(`kind-${kind}`), advice: say(`advice-${kind}`) };
+  return `${say(`refused-${status}`, values) || say("refused")} (${status})`;
 }

@@ -26,7 +26,7 @@ export class NotOpened extends Refusal {
 export async function openDocument(bytes) {
   require(bytes.length <= FILE, "input-too-large", `the file has more than ${FILE} bytes`);
   const found = await opened(bytes, new Budget(), 0);
-  sound(found.text.length <= WORDS, `it has more than ${WORDS} characters`);
+  require(found.text.length <= WORDS, "input-too-large", `it has more than ${WORDS} characters`);
   return { left: [], ...found };
 }
 

@@ -84,8 +84,7 @@ def build_page(
         f"default-src 'none'; script-src {source_of(script)} 'wasm-unsafe-eval'; style-src {source_of(style)}; "
         "worker-src blob:; img-src data:; base-uri 'none'; form-action 'none'"
     )
-    if service is not None:
-        policy += "; connect-src 'self'"
+    policy += "; connect-src 'none'" if service is None else "; connect-src 'self'"
     values = {"policy": policy, "style": style, "script": script, "data": json_block(data)}
     return filled(page / "index.html", {name: html.escape(text) for name, text in words.items()} | values)
 
