@@ -68,7 +68,7 @@ test("kinds that are not opened are named", async () => {
 });
 
 test("plain text stays as it is", async () => {
-  for (const plain of ["", "[Music] words", "Note: this\nis plain.\n\nText", "<p>a line</p> of Markdown", "{curly} words", MARKED, "word ".repeat(9999)]) {
+  for (const plain of ["", "[Music] words", "Note: this\nis plain.\n\nText", "<p>a line</p> of Markdown", "{curly} words", MARKED, "word ".repeat(9999), "ACGT".repeat(99)]) {
     assert.equal(await wordsOf(plain), plain);
   }
   for (const odd of [Uint8Array.of(0xff, 0xfe, 0), bytes("a\0b"), Uint8Array.of(0x80)]) await assert.rejects(openDocument(odd), refused("not-text"));
@@ -118,7 +118,7 @@ test("long runs cost no more than their length", async () => {
   const page = (inner) => `<!doctype html>${inner}`;
   for (const run of ["<a ", "<", "<a \"", "<a b='", "<!--", "</", "&", "<pre>", "<svg>", " ", "<script>", "<p style=\""]) await wordsOf(page(run.repeat(many)));
   for (const run of [" ", "=\n", "a;", "--=_x\n", "= "]) await wordsOf(mail('text/plain; charset="utf-8"', "quoted-printable", `${run.repeat(many)}x`));
-  await wordsOf(`${"A".repeat(200)}${" ".repeat(many)}!`);
+  await wordsOf(`${"Ab3".repeat(99)}${" ".repeat(many)}!`);
   await wordsOf(`${"Name: value\r\n".repeat(300)}no header`);
   await wordsOf(`Date: a\nName:${";a=b".repeat(many)}\n\nwords`);
 });

@@ -56,7 +56,8 @@ export function kindOf(bytes) {
   if (MAIL_NAMES.test(MAIL.exec(beginning)?.[0] ?? "")) return "mail";
   if (SUBTITLES.test(beginning)) return "subtitles";
   if (STREAM.test(beginning) || isJson(beginning, bytes)) return "log";
-  if (LONG_RUN.test(beginning) && BASE64.test(toBinary(bytes).trimEnd())) return "base64";
+  const mixed = [/[A-Z]/, /[a-z]/, /[0-9]/].every((some) => some.test(beginning)); // a gene is no base64
+  if (mixed && LONG_RUN.test(beginning) && BASE64.test(toBinary(bytes).trimEnd())) return "base64";
   return beginning.match(SOFT_BREAK)?.length > 2 && ESCAPE.test(beginning) ? "quoted" : null;
 }
 
