@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import shutil
 from collections.abc import Iterator
@@ -105,9 +104,9 @@ class Popup:
         """Press one of the popup's buttons."""
         self.evaluate(f"document.getElementById('{name}').click()")
 
-    def picture(self) -> bytes:
-        """The popup as PNG."""
-        return base64.b64decode(self._ask("Page.captureScreenshot", captureBeyondViewport=True)["data"])
+    def shown(self) -> str:
+        """What the popup shows now, as HTML without its scripts; its styles are files of the extension."""
+        return str(self.evaluate("document.documentElement.outerHTML.replace(/<script[^]*<\\/script>/, '')"))
 
     def complaints(self) -> list[str]:
         """What the browser's console has of the popup: violations of its policy, errors."""

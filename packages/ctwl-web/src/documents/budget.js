@@ -1,8 +1,10 @@
-/** What one file may cost. The bounds are those of the decoder's `documents/limits.py`, where each has its reason. */
+/** What one file may cost: a page has seconds, and the memory of a phone. */
 import { require } from "../refusal.js";
 
-/** Bytes of a file, and of all that is unpacked from it. */
-export const [FILE, UNPACKED] = [64 * 2 ** 20, 64 * 2 ** 20];
+/** Bytes of a file, which has pictures too. */
+export const FILE = 64 * 2 ** 20;
+/** Bytes that are read for their words. A book of 500 pages has ten million. */
+export const READ = 24 * 2 ** 20;
 /** A part that is unpacked to more than so many times its size, and to more than `SMALL` bytes, is a bomb. */
 const [RATIO, SMALL] = [200, 2 ** 20];
 /** Parts of a file. */
@@ -17,7 +19,7 @@ export const sound = (holds, message) => require(holds, "document-refused", mess
 /** What may still be unpacked from a file. */
 export class Budget {
   constructor() {
-    [this.unpacked, this.members] = [UNPACKED, MEMBERS];
+    [this.bytes, this.members] = [READ, MEMBERS];
   }
 
   /** The bytes of a stream that unpacks as it is read, of so many packed bytes. */
@@ -29,14 +31,20 @@ export class Budget {
       for (let { done, value } = await reader.read(); !done; { done, value } = await reader.read()) {
         length += value.length;
         sound(length <= Math.max(SMALL, RATIO * packed), `a part is unpacked to more than ${RATIO} times its size, as bombs are`);
-        sound(length <= this.unpacked, "more is packed in it than is opened at once");
+        sound(length <= this.bytes, "more is packed in it than is opened at once");
         parts.push(value);
       }
     } finally {
       reader.cancel().catch(() => {}); // what else is packed is never unpacked
     }
-    this.unpacked -= length;
+    this.read(length);
     return whole(parts, length);
+  }
+
+  /** Counts bytes that are read for their words. */
+  read(length) {
+    this.bytes -= length;
+    require(this.bytes >= 0, "input-too-large", `more than ${READ} bytes of it would have to be read`);
   }
 
   /** Counts a part. */

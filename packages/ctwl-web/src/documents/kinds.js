@@ -38,9 +38,10 @@ const MAGIC = [
 const HTML = /^(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]{0,200}\?>\s*)?(?:<!--(?:(?!-->)[^]){0,2000}-->\s*)*<(?:!doctype\s+html|html|head|body)\b/i;
 const MAIL = /^(?:From [^\n]*\n)?(?:[A-Za-z][A-Za-z0-9-]{0,60}:[^\n]*\n(?:[ \t][^\n]*\n)*){2,400}\r?\n/;
 const MAIL_NAMES = /^(?:mime-version|message-id|received|return-path|content-transfer-encoding|date):/im;
-const [LONG_RUN, BASE64] = [/^[A-Za-z0-9+/]{50}/, /^[A-Za-z0-9+/\s]{100,}={0,2}$/];
+const LONG_RUN = /^[A-Za-z0-9+/]{50}/;
 const [SOFT_BREAK, ESCAPE] = [/[^\n]=\r?\n/g, /=(?:[89A-F][0-9A-F]|3D|20)/];
 const STREAM = /^(?:[^\n]{0,80}\n){0,20}?data: ?\{[^\n]*\n(?:\r?\n|[^\n]{0,80}\n){0,4}?data: ?\{/;
+const JSON_START = /^(?:\xef\xbb\xbf)?\s*(?:\[\s*)?\{\s*"[^"\n]{0,200}"\s*:/;
 const SUBTITLES = /^(?:\xef\xbb\xbf)?(?:WEBVTT\b|\s*\d+\s*\n\s*\d+:\d\d:\d\d[,.]\d+ *-->)/;
 const OFFICE = { word: "docx", ppt: "pptx", xl: "sheet" };
 
@@ -55,23 +56,16 @@ export function kindOf(bytes) {
   if (HTML.test(beginning)) return "html";
   if (MAIL_NAMES.test(MAIL.exec(beginning)?.[0] ?? "")) return "mail";
   if (SUBTITLES.test(beginning)) return "subtitles";
-  if (STREAM.test(beginning) || isJson(beginning, bytes)) return "log";
+  if (STREAM.test(beginning) || JSON_START.test(beginning)) return "log";
   const mixed = [/[A-Z]/, /[a-z]/, /[0-9]/].every((some) => some.test(beginning)); // a gene is no base64
-  if (mixed && LONG_RUN.test(beginning) && BASE64.test(toBinary(bytes).trimEnd())) return "base64";
+  if (mixed && LONG_RUN.test(beginning) && isBase64(bytes)) return "base64";
   return beginning.match(SOFT_BREAK)?.length > 2 && ESCAPE.test(beginning) ? "quoted" : null;
 }
 
-/** Whether bytes are JSON, or lines of it. */
-function isJson(beginning, bytes) {
-  if (!/^(?:\xef\xbb\xbf)?\s*[{[]/.test(beginning)) return false;
-  const text = new TextDecoder().decode(bytes);
-  return [text, text.trimStart().split("\n", 1)[0]].some((each) => {
-    try {
-      return typeof JSON.parse(each) === "object";
-    } catch {
-      return false;
-    }
-  });
+/** Whether nothing but base64 is in bytes: no pattern for all of it, since such need as much stack. */
+function isBase64(bytes) {
+  const text = toBinary(bytes).trimEnd();
+  return !/[^A-Za-z0-9+/\s=]/.test(text) && text.replace(/={1,2}$/, "").indexOf("=") < 0;
 }
 
 /** The kind of what a zip file has, by its directory. */

@@ -54,6 +54,7 @@ function addPart(part, budget, found, depth) {
   } else if (type === "message/rfc822") {
     addPart(body, budget, found, depth + 1);
   } else if (!attached && (type === "text/plain" || type === "text/html" || type === "")) {
+    budget.read(body.length);
     const text = decoded(bytesOf(body, headers.get("content-transfer-encoding")), parameters.charset ?? (type === "text/html" ? null : "utf-8"));
     found.words.push((type === "text/html" ? wordsOf(text) : unflowed(text, parameters)).trim());
   } else if (attached || !/^(image|audio|video)\//.test(type)) found.left.push(name ?? type);
@@ -87,24 +88,44 @@ function partsOf(body, boundary, budget) {
 function bytesOf(body, encoding = "") {
   const named = encoding.toLowerCase();
   if (named === "base64") return fromBase64(body);
-  if (named === "quoted-printable") return fromBinary(fromQuoted(body));
-  return fromBinary(body);
+  return named === "quoted-printable" ? fromQuoted(body) : fromBinary(body);
 }
 
-/** Quoted-printable text, each byte a character. */
+const hexadecimal = (code) => (code >= 48 && code <= 57) || (code >= 65 && code <= 70) || (code >= 97 && code <= 102);
+
+/** The bytes of quoted-printable text. */
 export function fromQuoted(text) {
-  const lines = text.split("\n").map((line, i, { length }) => {
-    let end = line.length;
-    while (end > 0 && " \t\r".includes(line[end - 1])) end--; // a pattern would take quadratic time
-    return line[end - 1] === "=" ? line.slice(0, end - 1) : line.slice(0, end) + (i < length - 1 ? "\n" : "");
-  });
-  return lines.join("").replace(/=([0-9a-fA-F]{2})/g, (_, hex) => String.fromCharCode(parseInt(hex, 16)));
+  const found = new Uint8Array(text.length);
+  let [length, kept] = [0, 0]; // white space at the end of a line is not kept
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === 10) {
+      length = found[kept - 1] === 61 && softEnds(text, at) ? kept - 1 : kept;
+      if (length === kept) found[length++] = 10;
+      kept = length;
+    } else if (code === 61 && hexadecimal(text.charCodeAt(at + 1)) && hexadecimal(text.charCodeAt(at + 2))) {
+      found[length++] = parseInt(text.slice(at + 1, at + 3), 16);
+      at += 2;
+      kept = length;
+    } else {
+      found[length++] = code;
+      if (code !== 32 && code !== 9 && code !== 13) kept = length;
+    }
+  }
+  return found.subarray(0, length);
+}
+
+/** Whether a line that ends at a place ends in a sign of its own that it goes on, and not in a coded one. */
+function softEnds(text, at) {
+  let end = at;
+  while (end > 0 && " \t\r".includes(text[end - 1])) end--;
+  return text[end - 1] === "=";
 }
 
 /** The bytes of base64; refused where it is broken. */
 export function fromBase64(text) {
   try {
-    return fromBinary(atob(text.replace(/[^A-Za-z0-9+/]/g, "")));
+    return fromBinary(atob(text.replace(/[^A-Za-z0-9+/]+/g, "")));
   } catch {
     return sound(false, "the base64 is broken; take it whole");
   }

@@ -1,6 +1,6 @@
 /** The words in the files that people have: DOCX, PPTX, OpenDocument, EPUB, HTML, mail, plain text. Nothing is loaded. */
 import { Refusal, require } from "../refusal.js";
-import { fromBinary, toBinary } from "./binary.js";
+import { toBinary } from "./binary.js";
 import { Budget, DEPTH, FILE, sound, WORDS } from "./budget.js";
 import { decoded, wordsOf } from "./html.js";
 import { kindOf, kindOfZip } from "./kinds.js";
@@ -38,10 +38,11 @@ async function opened(bytes, budget, depth) {
   if (NOT_OPENED.includes(kind)) throw new NotOpened(kind);
   if (kind === "epub") return { kind, text: await wordsOfBook(bytes, directory, budget) };
   if (directory) return { kind, text: await wordsOfOffice(bytes, directory, budget, DIALECTS[kind]) };
+  if (kind !== "mail") budget.read(bytes.length);
   if (kind === "html") return { kind, text: wordsOf(decoded(bytes)) };
   if (kind === "mail") return { kind, ...wordsOfMail(bytes, budget) };
   if (kind === "base64") return { ...(await opened(fromBase64(plain(bytes)), budget, depth + 1)), kind };
-  if (kind === "quoted") return { kind, text: plain(fromBinary(fromQuoted(toBinary(bytes)))) };
+  if (kind === "quoted") return { kind, text: plain(fromQuoted(toBinary(bytes))) };
   return { kind, text: plain(bytes, kind ?? "utf-8") };
 }
 
