@@ -3,10 +3,10 @@
 /** A block that says less than so many characters is more likely a label than a paragraph. */
 const LABEL = 60;
 
-const worth = ({ text, linked }) => text.length - 2 * linked - LABEL;
+const worth = ({ text, linked }) => text.length - linked - LABEL;
 
 /**
- * The blocks of the main text. A run gains by each long block and loses by each short one and by links, so short lines
+ * The blocks of the main text. A run gains by each long block and loses by each short or linked one, so short lines
  * between paragraphs belong to it, and menus around them do not. Blocks that are mostly links are left out of it.
  */
 export function mainText(blocks) {
