@@ -46,6 +46,7 @@ site-pages: $(READY) ## write the generated parts of the pages anew: figures, ta
 	$(BIN)/python -m evaluation.report
 	$(BIN)/python tools/figures.py
 	$(BIN)/python tools/diagrams.py
+	$(BIN)/python tools/pictures.py
 	$(BIN)/python tools/help_page.py
 
 lock: $(READY) ## resolve requirements-dev.txt anew into requirements.lock
