@@ -1,6 +1,6 @@
 """Take the pictures of the page and of the browser extension, in a real Chromium; the text is the page's own example.
 
-python tools/pictures.py          # into docs/figures/
+python tools/pictures.py          # into docs/pictures/
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ctwl_protocol import get_profile
 from ctwl_protocol.profile import OFFLINE
 from ctwl_protocol.registry import bundled
 
-FIGURES = Path(__file__).resolve().parents[1] / "docs" / "figures"
+PICTURES = Path(__file__).resolve().parents[1] / "docs" / "pictures"
 EXAMPLES = web_folder() / "page" / "examples"
 WIDE, PHONE = {"width": 1000, "height": 720}, {"width": 390, "height": 844}
 
@@ -119,7 +119,7 @@ def page_picture(**options: Any) -> bytes:
         return page.screenshot(full_page=True, clip=clip)  # type: ignore[arg-type]
 
 
-def main(folder: Path = FIGURES) -> int:
+def main(folder: Path = PICTURES) -> int:
     """Entry point; returns the exit status."""
     if CHROMIUM is None:
         print("SKIPPED: the pictures of the page, because there is no Chromium here")
