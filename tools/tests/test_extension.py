@@ -166,6 +166,8 @@ def test_a_selection_is_read_alone_and_the_main_text_if_asked_for(browser: Brows
     page.evaluate("getSelection().selectAllChildren(document.getElementById('part'))")
     popup = browser.press(page)
     popup.wait()
+    assert popup.evaluate("document.documentElement.scrollWidth <= innerWidth && innerWidth <= 400")
+    assert popup.evaluate("document.activeElement.id") == "verdict"
     assert popup.text("verdict") == "A watermark was found"
     assert "text that you selected" in popup.text("source")
     popup.click("article")

@@ -368,6 +368,22 @@ def test_it_works_from_a_web_server_and_fits_a_phone(opened: Callable[..., Any],
     page.get_by_text("Details for experts").click()
     widths = [page.locator(each).bounding_box() for each in ("#expert", "#passages", "textarea", "svg")]
     assert all(box["x"] >= 0 and box["x"] + box["width"] <= 360 for box in widths)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+@pytest.mark.slow
+def test_it_is_used_without_a_mouse(page: Any) -> None:
+    page.get_by_label("Text", exact=True).fill(EXAMPLES["edited"])
+    page.get_by_label("Text", exact=True).focus()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.locator("#result:not([hidden]):not([data-early])").wait_for()
+    sync_api.expect(page.locator("#verdict")).to_be_focused()
+    page.keyboard.press("Tab")
+    sync_api.expect(page.get_by_role("region", name="Where it was found")).to_be_focused()  # to be scrolled by keys
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert page.locator("#expert").is_visible()
 
 
 def test_a_translation_that_lacks_words_is_refused_by_their_names(tmp_path: Path) -> None:

@@ -24,8 +24,8 @@ function tell(what, wrong = false) {
   message.classList.toggle("wrong", wrong);
 }
 
-function refuse(status, kind) {
-  tell(refusal(status, { most: asking ? service.characters : data.characters, kind, say, language: words.language }), true);
+function refuse(status, why) {
+  tell(refusal(status, { most: asking ? service.characters : data.characters, why, say, language: words.language }), true);
 }
 
 /** Null where only the service reads. */
@@ -141,7 +141,7 @@ async function wordsIn(bytes, name) {
     else return found;
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    refuse(error.status, error.kind);
+    refuse(error.status, error.kind ?? error.reason);
   }
   return null;
 }

@@ -28,9 +28,9 @@ export function showResult(report, say, language, early = false) {
  * What to say of a refusal.
  *
  * @param most the number of characters that are read at once
- * @param kind the kind of a file that is not opened
+ * @param why the kind of a file that is not opened, or the reason why a document is refused
  */
-export function refusal(status, { most, kind, say, language }) {
-  const values = { characters: most.toLocaleString(language), kind: say(`kind-${kind}`), advice: say(`advice-${kind}`) };
+export function refusal(status, { most, why, say, language }) {
+  const values = { characters: most.toLocaleString(language), kind: say(`kind-${why}`), advice: say(`advice-${why}`), reason: say(`reason-${why}`) };
   return `${say(`refused-${status}`, values) || say("refused")} (${status})`;
 }

@@ -1,7 +1,8 @@
 /** The words in the files that people have, and what attackers send. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { NotOpened, openDocument } from "../src/documents/open.js";
+import { openDocument } from "../src/documents/open.js";
+import { NotOpened } from "../src/documents/refused.js";
 import { Refusal } from "../src/index.js";
 import { base64, docx, epub, html, mail, odt, parts, quoted, zip } from "./made.js";
 import { text } from "./folder.js";

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { mainText } from "../extension/article.js";
+import { NOT_OPENED } from "../src/documents/open.js";
 
 const file = (name) => readFileSync(new URL(`../${name}`, import.meta.url), "utf8");
 const STYLE = file("page/page.css");
@@ -49,6 +50,10 @@ test("words of the templates are names of words, and all of these are there", ()
       assert.ok(name in words || ["data", "script", "style", "policy"].includes(name), name);
     }
   }
+  for (const [, reasons] of file("src/documents/refused.js").matchAll(/@param \{(.*)\} reason/g)) {
+    for (const [, reason] of reasons.matchAll(/"(\w+)"/g)) assert.ok(`reason-${reason}` in words, reason);
+  }
+  for (const kind of NOT_OPENED) assert.ok(`kind-${kind}` in words && `advice-${kind}` in words, kind);
   const used = ["page/page.js", "page/result.js", "extension/popup.js"].map(file).join("").matchAll(/say\("([\w-]+)"/g);
   for (const [, name] of used) assert.ok(name in words, name);
 });

@@ -1,5 +1,6 @@
 /** What one file may cost: a page has seconds, and the memory of a phone. */
 import { require } from "../refusal.js";
+import { sound } from "./refused.js";
 
 /** Bytes of a file, which has pictures too. */
 export const FILE = 64 * 2 ** 20;
@@ -13,8 +14,6 @@ export const MEMBERS = 2000;
 export const [NESTING, DEPTH] = [200, 6];
 /** Characters of all words of a file. */
 export const WORDS = 4 * 2 ** 20;
-
-export const sound = (holds, message) => require(holds, "document-refused", message);
 
 /** What may still be unpacked from a file. */
 export class Budget {
@@ -30,8 +29,8 @@ export class Budget {
     try {
       for (let { done, value } = await reader.read(); !done; { done, value } = await reader.read()) {
         length += value.length;
-        sound(length <= Math.max(SMALL, RATIO * packed), `a part is unpacked to more than ${RATIO} times its size, as bombs are`);
-        sound(length <= this.bytes, "more is packed in it than is opened at once");
+        sound(length <= Math.max(SMALL, RATIO * packed), "bomb", `a part is unpacked to more than ${RATIO} times its size, as bombs are`);
+        sound(length <= this.bytes, "large", "more is packed in it than is opened at once");
         parts.push(value);
       }
     } finally {
@@ -50,7 +49,7 @@ export class Budget {
   /** Counts a part. */
   count() {
     this.members--;
-    sound(this.members >= 0, `it has more than ${MEMBERS} parts`);
+    sound(this.members >= 0, "parts", `it has more than ${MEMBERS} parts`);
   }
 }
 

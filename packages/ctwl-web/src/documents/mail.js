@@ -1,7 +1,8 @@
 /** Mail: the words of its parts, in the order in which they stand; of alternatives the plain one. */
-import { DEPTH, sound } from "./budget.js";
+import { DEPTH } from "./budget.js";
 import { fromBinary, toBinary } from "./binary.js";
 import { decoded, wordsOf } from "./html.js";
+import { sound } from "./refused.js";
 
 /** The line before each mail in a file of several. */
 const FIRST = /^From [^\n]*\n(?=[A-Za-z-]+:)/gm;
@@ -43,7 +44,7 @@ function valueOf(header = "") {
 
 function addPart(part, budget, found, depth) {
   budget.count();
-  sound(depth <= DEPTH, `more than ${DEPTH} mails or parts are inside each other`);
+  sound(depth <= DEPTH, "nested", `more than ${DEPTH} mails or parts are inside each other`);
   const { headers, body } = split(part);
   const { value: type, parameters } = valueOf(headers.get("content-type") ?? "text/plain");
   const placed = valueOf(headers.get("content-disposition"));
@@ -75,7 +76,7 @@ function partsOf(body, boundary, budget) {
   for (let at = body.indexOf(line); at >= 0; at = body.indexOf(line, at + line.length)) {
     if ((at > 0 && body[at - 1] !== "\n") || !/^(?:--)?\s*(?:\n|$)/.test(body.slice(at + line.length, at + line.length + 80))) continue;
     if (start >= 0) found.push(body.slice(start, at).replace(/\r?\n$/, ""));
-    sound(found.length <= budget.members, "it has too many parts");
+    sound(found.length <= budget.members, "parts", "it has too many parts");
     const end = body.indexOf("\n", at);
     start = end < 0 || body.startsWith("--", at + line.length) ? -1 : end + 1;
     if (start < 0) break;
@@ -127,7 +128,7 @@ export function fromBase64(text) {
   try {
     return fromBinary(atob(text.replace(/[^A-Za-z0-9+/]+/g, "")));
   } catch {
-    return sound(false, "the base64 is broken; take it whole");
+    return sound(false, "broken", "the base64 is broken; take it whole");
   }
 }
 

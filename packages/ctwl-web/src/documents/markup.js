@@ -2,7 +2,8 @@
  * XML, without what makes it dangerous: a DTD, by which a document multiplies itself. Browsers have a parser, and Node has
  * none; this one is for both, and takes linear time and no stack for any input.
  */
-import { NESTING, sound } from "./budget.js";
+import { NESTING } from "./budget.js";
+import { sound } from "./refused.js";
 
 const LONGEST_TAG = 2 ** 16;
 const TAG = /<(\/?)([^\s\/>"'<=]+)((?:[^>"']|"[^"]*"|'[^']*')*)>/y;
@@ -38,7 +39,7 @@ export function parse(xml, { start, end = () => {}, text = () => {} }) {
   /** The place after the next `last`. */
   const after = (last, from) => {
     const found = xml.indexOf(last, from);
-    sound(found >= 0, "a part of it is broken: it ends too early");
+    sound(found >= 0, "broken", "a part of it is broken: it ends too early");
     return found + last.length;
   };
   for (let next = xml.indexOf("<"); next >= 0; next = xml.indexOf("<", at)) {
@@ -49,26 +50,26 @@ export function parse(xml, { start, end = () => {}, text = () => {} }) {
       at = after("]]>", next + 9);
       text(xml.slice(next + 9, at - 3));
     } else {
-      sound(!xml.startsWith("<!", next), "a part of it has a DTD, as attacks have");
+      sound(!xml.startsWith("<!", next), "dtd", "a part of it has a DTD, as attacks have");
       const [whole, closing, name, rest] = tagAt(xml, next);
       at = next + whole.length;
       if (closing) {
-        sound(open.pop() === name, "a part of it is broken: elements do not end as they begin");
+        sound(open.pop() === name, "broken", "a part of it is broken: elements do not end as they begin");
         end(local(name));
         continue;
       }
       start(local(name), attributesOf(rest));
       if (rest.endsWith("/")) end(local(name));
       else open.push(name);
-      sound(open.length <= NESTING, `it has more than ${NESTING} elements inside elements, as no program writes`);
+      sound(open.length <= NESTING, "nested", `it has more than ${NESTING} elements inside elements, as no program writes`);
     }
   }
-  sound(open.length === 0 && at > 0, "a part of it is broken: it ends too early");
+  sound(open.length === 0 && at > 0, "broken", "a part of it is broken: it ends too early");
 }
 
 function tagAt(xml, place) {
   TAG.lastIndex = 0;
   const found = TAG.exec(xml.slice(place, place + LONGEST_TAG));
-  sound(found, "a part of it is broken: a tag does not end");
+  sound(found, "broken", "a part of it is broken: a tag does not end");
   return found;
 }

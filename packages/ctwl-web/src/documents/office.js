@@ -1,7 +1,8 @@
 /** Documents that are XML in a zip: DOCX and PPTX, OpenDocument, EPUB. Deleted words and comments are not read. */
-import { WORDS, sound } from "./budget.js";
+import { WORDS } from "./budget.js";
 import { decoded, wordsOf } from "./html.js";
 import { parse } from "./markup.js";
+import { sound } from "./refused.js";
 import { member } from "./zip.js";
 
 /** Spaces that one element of OpenDocument may stand for. */
@@ -60,7 +61,7 @@ function decodedXml(bytes) {
   try {
     return new TextDecoder(wide ?? "utf-8", { fatal: true }).decode(bytes);
   } catch {
-    return sound(false, "a part of it is broken: it is no text");
+    return sound(false, "broken", "a part of it is broken: it is no text");
   }
 }
 
@@ -99,7 +100,7 @@ export async function wordsOfBook(bytes, directory, budget) {
     if (place === undefined) continue;
     const words = wordsOf(decoded(await member(bytes, directory, resolved(listing, place), budget)));
     length += words.length;
-    sound(length <= WORDS, `it has more than ${WORDS} characters`);
+    sound(length <= WORDS, "large", `it has more than ${WORDS} characters`);
     chapters.push(words);
   }
   return chapters.filter((words) => words !== "").join("\n\n");

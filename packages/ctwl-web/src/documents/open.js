@@ -1,27 +1,21 @@
 /** The words in the files that people have: DOCX, PPTX, OpenDocument, EPUB, HTML, mail, plain text. Nothing is loaded. */
-import { Refusal, require } from "../refusal.js";
+import { require } from "../refusal.js";
 import { toBinary } from "./binary.js";
-import { Budget, DEPTH, FILE, sound, WORDS } from "./budget.js";
+import { Budget, DEPTH, FILE, WORDS } from "./budget.js";
 import { decoded, wordsOf } from "./html.js";
 import { kindOf, kindOfZip } from "./kinds.js";
 import { fromBase64, fromQuoted, wordsOfMail } from "./mail.js";
 import { DIALECTS, wordsOfBook, wordsOfOffice } from "./office.js";
+import { NotOpened, sound } from "./refused.js";
 import { directoryOf } from "./zip.js";
 
 /** Kinds that are known and not opened. */
 export const NOT_OPENED = ["pdf", "rtf", "packed", "archive", "old-office", "sheet", "picture", "recording", "log", "subtitles"];
 
-/** A file of a kind that is not opened here. */
-export class NotOpened extends Refusal {
-  constructor(kind) {
-    super("not-opened", `it is of the kind ${kind}, which is not opened here`);
-    this.kind = kind;
-  }
-}
-
 /**
  * The words in a file: `{text, kind, left}`, where `kind` is null for plain text and `left` names what was not read.
- * Refused as `input-too-large`, `not-text`, `document-refused`, or `not-opened` (a {@link NotOpened}).
+ * Refused as `input-too-large`, `not-text`, `document-refused` ({@link DocumentRefused}) or `not-opened`
+ * ({@link NotOpened}).
  */
 export async function openDocument(bytes) {
   require(bytes.length <= FILE, "input-too-large", `the file has more than ${FILE} bytes`);
@@ -31,7 +25,7 @@ export async function openDocument(bytes) {
 }
 
 async function opened(bytes, budget, depth) {
-  sound(depth <= DEPTH, `more than ${DEPTH} files are packed in each other`);
+  sound(depth <= DEPTH, "nested", `more than ${DEPTH} files are packed in each other`);
   let kind = kindOf(bytes);
   const directory = kind === "zip" ? directoryOf(bytes) : null;
   if (directory) kind = kindOfZip(directory);

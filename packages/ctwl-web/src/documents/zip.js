@@ -1,6 +1,7 @@
 /** Zip files: the directory, and members by their names. Sizes are counted as they come; what a header declares bounds nothing. */
 import { Refusal } from "../refusal.js";
-import { MEMBERS, sound } from "./budget.js";
+import { MEMBERS } from "./budget.js";
+import { DocumentRefused, sound } from "./refused.js";
 
 const [END, ENTRY, LOCAL] = [0x06054b50, 0x02014b50, 0x04034b50];
 /** The end of the directory has so many bytes, and a comment of at most so many more. */
@@ -11,16 +12,17 @@ const [STORED, DEFLATED, LOCKED] = [0, 8, 1];
 export function directoryOf(bytes) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const end = endOf(view);
-  sound(end >= 0, "the zip file is broken: it has no directory");
+  sound(end >= 0, "broken", "the zip file is broken: it has no directory");
   const [entries, size, declared] = [view.getUint16(end + 10, true), view.getUint32(end + 12, true), view.getUint32(end + 16, true)];
   const shift = end - size - declared; // what stands before the archive
-  sound(shift >= 0 && entries <= MEMBERS, "the zip file is broken, or has too many parts");
+  sound(shift >= 0, "broken", "the zip file is broken: its directory is not where it should be");
+  sound(entries <= MEMBERS, "parts", `it has more than ${MEMBERS} parts`);
   const members = new Map();
   let at = end - size;
   for (let i = 0; i < entries; i++) {
-    sound(at + 46 <= end && view.getUint32(at, true) === ENTRY, "the zip file is broken: its directory ends too early");
+    sound(at + 46 <= end && view.getUint32(at, true) === ENTRY, "broken", "the zip file is broken: its directory ends too early");
     const [name, extra, comment] = [28, 30, 32].map((place) => view.getUint16(at + place, true));
-    sound(at + 46 + name + extra + comment <= end, "the zip file is broken: its directory ends too early");
+    sound(at + 46 + name + extra + comment <= end, "broken", "the zip file is broken: its directory ends too early");
     members.set(new TextDecoder().decode(bytes.subarray(at + 46, at + 46 + name)), {
       locked: (view.getUint16(at + 8, true) & LOCKED) !== 0,
       method: view.getUint16(at + 10, true),
@@ -42,19 +44,19 @@ function endOf(view) {
 export async function member(bytes, directory, name, budget) {
   budget.count();
   const found = directory.get(name);
-  sound(found, `it has no part ${name.slice(0, 80)}, so it is broken`);
+  sound(found, "broken", `it has no part ${name.slice(0, 80)}, so it is broken`);
   const { method, locked, packed, at } = found;
-  sound(!locked, "it is locked by a password");
-  sound(method === STORED || method === DEFLATED, "it is packed in a way that is not read");
+  sound(!locked, "locked", "it is locked by a password");
+  sound(method === STORED || method === DEFLATED, "broken", "it is packed in a way that is not read");
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  sound(at + 30 <= bytes.length && view.getUint32(at, true) === LOCAL, "the zip file is broken: a part is not where it should be");
+  sound(at + 30 <= bytes.length && view.getUint32(at, true) === LOCAL, "broken", "the zip file is broken: a part is not where it should be");
   const start = at + 30 + view.getUint16(at + 26, true) + view.getUint16(at + 28, true);
-  sound(start + packed <= bytes.length, "the zip file is broken: it ends too early");
+  sound(start + packed <= bytes.length, "broken", "the zip file is broken: it ends too early");
   const stream = new Blob([bytes.subarray(start, start + packed)]).stream();
   try {
     return await budget.unpack(method === STORED ? stream : stream.pipeThrough(new DecompressionStream("deflate-raw")), packed);
   } catch (error) {
     if (error instanceof Refusal) throw error;
-    throw new Refusal("document-refused", `a part of it is broken: ${error.message}`);
+    throw new DocumentRefused("broken", `a part of it is broken: ${error.message}`);
   }
 }
