@@ -44,7 +44,8 @@ class Browser:
 
     def __init__(self, context: BrowserContext, extension: Path) -> None:
         """Load the extension."""
-        assert context.browser is not None
+        if context.browser is None:
+            raise RuntimeError("Playwright keeps no browser of this context; upgrade it")
         self.context = context
         self._protocol = context.browser.new_browser_cdp_session()
         self._answers: list[dict[str, Any]] = []
@@ -83,7 +84,8 @@ class Popup:
     def evaluate(self, expression: str) -> Any:
         """The value of an expression in the popup; a promise is waited for."""
         found = self._ask("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
-        assert "exceptionDetails" not in found, found
+        if "exceptionDetails" in found:
+            raise RuntimeError(f"the popup says: {found['exceptionDetails']}")
         return found["result"].get("value")
 
     def text(self, name: str) -> str:

@@ -31,15 +31,23 @@ EXAMPLES = web_folder() / "page" / "examples"
 WIDE, PHONE = {"width": 1000, "height": 720}, {"width": 390, "height": 844}
 
 
+STYLE = """
+body { font: 17px/1.55 Georgia, serif; margin: 1.5rem 1rem; max-width: 34rem }
+nav { font: 14px sans-serif }
+nav a { margin-right: 1rem }
+h1 { line-height: 1.2 }
+"""
+
+
 def article() -> str:
-    """A page of a newspaper: paragraphs by a person, then marked ones."""
+    """A page of a newspaper: a paragraph by a person, then marked ones."""
     human, marked = ((EXAMPLES / f"{name}.txt").read_text("utf-8").strip() for name in ("human", "marked"))
-    paragraphs = [*human.split("\n\n"), *marked.split("\n\n")]
+    paragraphs = "".join(f"<p>{html.escape(each)}</p>" for each in f"{human}\n\n{marked}".split("\n\n"))
     return (
         '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-        "<title>The library</title><style>body { font: 17px/1.55 Georgia, serif; margin: 1.5rem 1rem; max-width: 34rem } nav { font: 14px sans-serif } nav a { margin-right: 1rem } h1 { line-height: 1.2 }</style>"
-        '<nav><a href="#">Town</a><a href="#">Culture</a><a href="#">Sport</a></nav><h1>A library for everyone</h1>'
-        f"<article>{''.join(f'<p>{html.escape(each)}</p>' for each in paragraphs)}</article></html>"
+        f"<title>The library</title><style>{STYLE}</style><nav>"
+        '<a href="#">Town</a><a href="#">Culture</a><a href="#">Sport</a></nav><h1>A library for everyone</h1>'
+        f"<article>{paragraphs}</article></html>"
     )
 
 

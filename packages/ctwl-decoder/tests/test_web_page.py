@@ -264,8 +264,11 @@ def test_what_cannot_be_read_is_refused_with_its_code(page: Any, tmp_path: Path)
         sync_api.expect(page.get_by_role("status")).to_contain_text(f"({code})", timeout=PATIENCE)
         assert page.locator("#result").is_hidden()
     for data, code in [
-        (b"\xff\xfe\x00", "not-text"), (b"a\x00b", "not-text"), (b"a " * 2**20, "input-too-large"),
-        (b"\x89PNG\r\n\x1a\n", "not-opened"), (b"PK\x05\x06", "document-refused"),
+        (b"\xff\xfe\x00", "not-text"),
+        (b"a\x00b", "not-text"),
+        (b"a " * 2**20, "input-too-large"),
+        (b"\x89PNG\r\n\x1a\n", "not-opened"),
+        (b"PK\x05\x06", "document-refused"),
     ]:
         (tmp_path / "odd.txt").write_bytes(data)
         page.locator("#file").set_input_files(tmp_path / "odd.txt")
@@ -304,6 +307,7 @@ def zipped(parts: dict[str, str]) -> bytes:
 def documents(text: str) -> dict[str, bytes]:
     """A text in the files that people have."""
     parts = text.split("\n\n")
+    odt = "".join(f"<text:p>{part}</text:p>" for part in parts)
     word = "".join(f"<w:p><w:r><w:t>{part}</w:t></w:r></w:p>" for part in parts)
     html = f"<!doctype html><title>no</title>{''.join(f'<p class=a>{part}' for part in parts)}"
     mail = EmailMessage()
@@ -314,7 +318,7 @@ def documents(text: str) -> dict[str, bytes]:
     book = '<package><item id="a" href="a.html"/><itemref idref="a"/></package>'
     return {
         "a.docx": zipped({"[Content_Types].xml": "", "word/document.xml": f"<w:body xmlns:w='w'>{word}</w:body>"}),
-        "a.odt": zipped({"mimetype": "", "content.xml": f"<x>{''.join(f'<text:p>{part}</text:p>' for part in parts)}</x>"}),
+        "a.odt": zipped({"mimetype": "", "content.xml": f"<x>{odt}</x>"}),
         "a.epub": zipped({
             "META-INF/container.xml": '<rootfile full-path="b/a.opf"/>', "b/a.opf": book, "b/a.html": html,
         }),
@@ -347,7 +351,9 @@ def test_a_container_that_is_pasted_is_opened_or_named(page: Any) -> None:
         assert "What you pasted was" in page.locator("#packed").text_content()
         assert page.locator("#verdict").text_content() == "A watermark was found"
     read(page, base64.encodebytes(b"%PDF-1.7" + bytes(200)).decode())
-    sync_api.expect(page.get_by_role("status")).to_contain_text("This is a PDF, which is not opened here; copy its words")
+    sync_api.expect(page.get_by_role("status")).to_contain_text(
+        "This is a PDF, which is not opened here; copy its words"
+    )
     assert page.locator("#result").is_hidden()
 
 

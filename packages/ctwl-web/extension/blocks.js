@@ -36,7 +36,7 @@ class Elements {
 
   /** Whether the words right inside of an element are seen. */
   shows(element) {
-    return !this.of(element).silent && (element.checkVisibility?.({ visibilityProperty: true, checkVisibilityCSS: true }) ?? true);
+    return !this.of(element).silent && element.checkVisibility({ visibilityProperty: true, checkVisibilityCSS: true });
   }
 }
 

@@ -4,7 +4,6 @@ import { blocksOf, joined } from "./blocks.js";
 import { mark, rangesOf } from "./marks.js";
 
 let [pieces, ranges] = [[], []];
-let unmark = () => {};
 
 /** The words that are selected in a field, which has no ranges of the document. */
 function inField() {
@@ -23,19 +22,18 @@ function selected() {
 
 /** The selected text or, where nothing is selected or the article is asked for, the main text of the page. */
 function collect(article) {
-  clear();
+  mark([]);
   const own = article ? { text: "", pieces: [] } : selected();
   const found = own.text.trim() !== "" ? own : joined(mainText(blocksOf(document.body)));
   pieces = found.pieces;
-  return { text: found.text.toWellFormed?.() ?? found.text, source: found === own ? "selection" : "article" };
+  return { text: found.text.toWellFormed(), source: found === own ? "selection" : "article" };
 }
 
 /** Marks passages `{start, end}`, counted in characters of the text; returns whether any is on the page. */
 function markAll(text, spans) {
-  clear();
   const units = unitsOf(text);
   ranges = spans.flatMap(({ start, end }) => rangesOf(pieces, units(start), units(end)));
-  if (ranges.length > 0) unmark = mark(ranges);
+  mark(ranges);
   return ranges.length > 0;
 }
 
@@ -51,16 +49,10 @@ function unitsOf(text) {
   return (place) => starts[place];
 }
 
-function clear() {
-  unmark();
-  unmark = () => {};
-  ranges = [];
-}
-
 /** Moves the first passage into view. */
 function show() {
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
   ranges[0]?.startContainer.parentElement?.scrollIntoView({ block: "center", behavior: still ? "auto" : "smooth" });
 }
 
-globalThis.ctwl = { collect, mark: markAll, clear, show };
+globalThis.ctwl = { collect, mark: markAll, clear: () => mark([]), show };

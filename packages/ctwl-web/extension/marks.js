@@ -1,4 +1,4 @@
-/** Passages marked on the page: by the browser's highlights, or in elements where it has none. */
+/** Passages marked on the page, by the browser's highlights. */
 
 export const HIGHLIGHT = "ctwl-passage";
 
@@ -20,23 +20,8 @@ export function rangesOf(pieces, start, end) {
   });
 }
 
-/** Marks ranges; returns what takes the marks away. */
+/** Marks ranges, and nothing else. The document itself stays as it is. */
 export function mark(ranges) {
-  if (globalThis.CSS?.highlights && globalThis.Highlight) {
-    CSS.highlights.set(HIGHLIGHT, new Highlight(...ranges));
-    return () => CSS.highlights.delete(HIGHLIGHT);
-  }
-  const wrapped = ranges.map((range) => {
-    const found = document.createElement("mark");
-    found.className = HIGHLIGHT;
-    range.surroundContents(found); // of one text node, so it cannot be cut in two
-    return found;
-  });
-  return () => {
-    for (const each of wrapped) {
-      const parent = each.parentNode;
-      each.replaceWith(...each.childNodes);
-      parent?.normalize();
-    }
-  };
+  CSS.highlights.delete(HIGHLIGHT);
+  if (ranges.length > 0) CSS.highlights.set(HIGHLIGHT, new Highlight(...ranges));
 }

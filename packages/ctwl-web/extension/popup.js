@@ -12,7 +12,7 @@ const [message, result, showing, clearing, article, stop] = ["message", "result"
 
 /** Colours with their own ink, since pages have any; underlined, since colour alone is not seen by everyone. */
 const LOOK = "background-color: #cfe4fb; color: #1b1f24; text-decoration: underline #0b5cad 1px; text-underline-offset: .2em;";
-const STYLE = `::highlight(${HIGHLIGHT}) { ${LOOK} } mark.${HIGHLIGHT} { ${LOOK} }`;
+const STYLE = `::highlight(${HIGHLIGHT}) { ${LOOK} }`;
 
 let tab = null;
 let given = "";
