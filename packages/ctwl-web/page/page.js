@@ -162,7 +162,7 @@ async function take(chosen) {
 }
 
 /** What people paste for its words, though the words are packed in it. */
-const PACKED = ["mail", "base64", "quoted"];
+const PACKED = ["mail", "base64", "quoted", "chat", "subtitles"];
 
 /** Puts the words of what was pasted into the box; false where it cannot be opened. */
 async function unpack() {
@@ -172,6 +172,7 @@ async function unpack() {
   if (!PACKED.includes(kind)) return true;
   const found = await wordsIn(bytes, say(`kind-${kind}`));
   if (!found) return false;
+  if (text.value === found.text) return true;
   text.value = found.text;
   element("packed").textContent = say("unpacked", { kind: say(`kind-${kind}`) });
   return true;

@@ -28,6 +28,10 @@ const FILES = {
   "a mail in HTML": mail("text/html; charset=utf-8", "quoted-printable", quoted(html(CURLY))),
   "a mail whose lines flow": mail("text/plain; charset=utf-8; format=flowed", "8bit", flowed(CURLY)),
   "a mail of alternatives": parts("alternative", ["text/plain; charset=utf-8", "base64", base64(CURLY)], ["text/html", "8bit", "<p>no</p>"]),
+  "an answer that was streamed": CURLY.match(/[^]{1,7}/g).map((piece) => `data: ${JSON.stringify({ id: 1, choices: [{ delta: { content: piece } }] })}\n\n`).join("") + "data: [DONE]\n",
+  "a conversation": JSON.stringify([{ role: "user", content: "no" }, { role: "assistant", content: [{ type: "text", text: CURLY }] }]),
+  "a conversation in lines": [["user", "no"], ["assistant", CURLY]].map(([role, content]) => JSON.stringify({ role, content })).join("\n"),
+  "a notebook": JSON.stringify({ nbformat: 4, cells: [{ cell_type: "code", source: "no" }, { cell_type: "markdown", source: [CURLY] }] }),
   "a mail that was passed on": parts("mixed", ["message/rfc822", "8bit", mail("text/plain; charset=utf-8", "base64", base64(CURLY))]),
 };
 
@@ -41,6 +45,13 @@ test("charsets of mail, and mails in a file of several", async () => {
   assert.equal(await wordsOf(mail("text/plain; charset=unknown", "8bit", "words")), "words");
   const one = (words) => `From a@b Mon Nov 2\n${mail("text/plain", "7bit", words).replaceAll("\r\n", "\n")}\n`;
   assert.equal(await wordsOf(one("first") + one("second")), "first\n\nsecond");
+});
+
+test("subtitles are one paragraph, and other JSON is plain text", async () => {
+  const cues = ["A text", "in {\\an8}two <i>lines</i>"].map((words, i) => `${i + 1}\r\n00:00:0${i},000 --> 00:00:0${i},500\r\n${words}\r\n\r\n`);
+  assert.equal(await wordsOf(cues.join("")), "A text in two lines");
+  assert.equal(await wordsOf("WEBVTT\n\nNOTE no\n\n00:01.000 --> 00:02.000\nwords\n"), "words");
+  for (const plain of ['{"a": "b"}', '{"a": [', `{"a": ${"[".repeat(9999)}`]) assert.equal(await wordsOf(plain), plain);
 });
 
 test("what of a mail is not read is named", async () => {
@@ -59,13 +70,12 @@ test("kinds that are not opened are named", async () => {
   const kinds = {
     pdf: "%PDF-1.7\n", rtf: "{\\rtf1 words}", sheet, archive: zip({ "a.txt": "words" }), packed: Uint8Array.of(0x1f, 0x8b, 8, 0),
     picture: Uint8Array.of(0xff, 0xd8, 0xff, 0xe0), "old-office": Uint8Array.of(0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1),
-    recording: "ID3\x04", log: 'data: {"a": 1}\n\ndata: {"b": 2}\n\n', subtitles: "1\n00:00:01,000 --> 00:00:02,000\nwords\n",
+    recording: "ID3\x04",
   };
   for (const [kind, file] of Object.entries(kinds)) {
     await assert.rejects(openDocument(bytes(file)), (error) => error instanceof NotOpened && error.status === "not-opened" && error.kind === kind);
   }
   await assert.rejects(openDocument(bytes(base64(Buffer.concat([Buffer.from("%PDF-1.7"), Buffer.alloc(200)])))), NotOpened);
-  await assert.rejects(openDocument(bytes('[{"role": "user", "content": "words"}]')), NotOpened);
 });
 
 test("plain text stays as it is", async () => {

@@ -56,7 +56,7 @@ export function kindOf(bytes) {
   if (HTML.test(beginning)) return "html";
   if (MAIL_NAMES.test(MAIL.exec(beginning)?.[0] ?? "")) return "mail";
   if (SUBTITLES.test(beginning)) return "subtitles";
-  if (STREAM.test(beginning) || JSON_START.test(beginning)) return "log";
+  if (STREAM.test(beginning) || JSON_START.test(beginning)) return "chat";
   const mixed = [/[A-Z]/, /[a-z]/, /[0-9]/].every((some) => some.test(beginning)); // a gene is no base64
   if (mixed && LONG_RUN.test(beginning) && isBase64(bytes)) return "base64";
   return beginning.match(SOFT_BREAK)?.length > 2 && ESCAPE.test(beginning) ? "quoted" : null;

@@ -1,16 +1,18 @@
-/** The words in the files that people have: DOCX, PPTX, OpenDocument, EPUB, HTML, mail, plain text. Nothing is loaded. */
+/** The words in the files that people have: office documents, books, pages, mail, chats, subtitles, plain text. */
 import { require } from "../refusal.js";
 import { toBinary } from "./binary.js";
 import { Budget, DEPTH, FILE, WORDS } from "./budget.js";
+import { wordsOfChat } from "./chats.js";
 import { decoded, wordsOf } from "./html.js";
 import { kindOf, kindOfZip } from "./kinds.js";
 import { fromBase64, fromQuoted, wordsOfMail } from "./mail.js";
 import { DIALECTS, wordsOfBook, wordsOfOffice } from "./office.js";
 import { NotOpened, sound } from "./refused.js";
+import { wordsOfSubtitles } from "./subtitles.js";
 import { directoryOf } from "./zip.js";
 
 /** Kinds that are known and not opened. */
-export const NOT_OPENED = ["pdf", "rtf", "packed", "archive", "old-office", "sheet", "picture", "recording", "log", "subtitles"];
+export const NOT_OPENED = ["pdf", "rtf", "packed", "archive", "old-office", "sheet", "picture", "recording"];
 
 /**
  * The words in a file: `{text, kind, left}`, where `kind` is null for plain text and `left` names what was not read.
@@ -36,6 +38,8 @@ async function opened(bytes, budget, depth) {
   if (kind === "html") return { kind, text: wordsOf(decoded(bytes)) };
   if (kind === "mail") return { kind, ...wordsOfMail(bytes, budget) };
   if (kind === "base64") return { ...(await opened(fromBase64(plain(bytes)), budget, depth + 1)), kind };
+  if (kind === "chat") return { kind, text: wordsOfChat(plain(bytes)) ?? plain(bytes) };
+  if (kind === "subtitles") return { kind, text: wordsOfSubtitles(plain(bytes)) };
   if (kind === "quoted") return { kind, text: plain(fromQuoted(toBinary(bytes))) };
   return { kind, text: plain(bytes, kind ?? "utf-8") };
 }
