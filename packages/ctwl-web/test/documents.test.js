@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { openDocument } from "../src/documents/open.js";
 import { NotOpened } from "../src/documents/refused.js";
 import { Refusal } from "../src/index.js";
-import { base64, docx, epub, html, mail, odt, parts, quoted, zip } from "./made.js";
+import { base64, docx, files, mail, parts, zip } from "./made.js";
 import { text } from "./folder.js";
 
 const MARKED = text("packages/ctwl-web/page/examples/marked.txt").trim();
@@ -13,27 +13,7 @@ const bytes = (given) => (typeof given === "string" ? new TextEncoder().encode(g
 const wordsOf = async (given) => (await openDocument(bytes(given))).text;
 const refused = (status, said = /./) => (error) => error instanceof Refusal && error.status === status && said.test(error.message);
 
-const flowed = (given) => given.replace(/(.{50,60}) /g, "$1 \r\n");
-const FILES = {
-  docx: docx(CURLY),
-  odt: odt(CURLY),
-  epub: epub(CURLY),
-  html: html(CURLY),
-  "utf-16": Uint8Array.from([0xff, 0xfe, ...Buffer.from(CURLY, "utf16le")]),
-  "quoted-printable": quoted(CURLY),
-  "base64 of a document": base64(docx(CURLY)),
-  "a mail": mail("text/plain; charset=utf-8", "8bit", CURLY.replaceAll("\n", "\r\n")),
-  "a mail in quoted-printable": mail('text/plain; charset="utf-8"', "quoted-printable", quoted(CURLY)),
-  "a mail in base64": mail("text/plain; charset=UTF-8", "BASE64", base64(CURLY)),
-  "a mail in HTML": mail("text/html; charset=utf-8", "quoted-printable", quoted(html(CURLY))),
-  "a mail whose lines flow": mail("text/plain; charset=utf-8; format=flowed", "8bit", flowed(CURLY)),
-  "a mail of alternatives": parts("alternative", ["text/plain; charset=utf-8", "base64", base64(CURLY)], ["text/html", "8bit", "<p>no</p>"]),
-  "an answer that was streamed": CURLY.match(/[^]{1,7}/g).map((piece) => `data: ${JSON.stringify({ id: 1, choices: [{ delta: { content: piece } }] })}\n\n`).join("") + "data: [DONE]\n",
-  "a conversation": JSON.stringify([{ role: "user", content: "no" }, { role: "assistant", content: [{ type: "text", text: CURLY }] }]),
-  "a conversation in lines": [["user", "no"], ["assistant", CURLY]].map(([role, content]) => JSON.stringify({ role, content })).join("\n"),
-  "a notebook": JSON.stringify({ nbformat: 4, cells: [{ cell_type: "code", source: "no" }, { cell_type: "markdown", source: [CURLY] }] }),
-  "a mail that was passed on": parts("mixed", ["message/rfc822", "8bit", mail("text/plain; charset=utf-8", "base64", base64(CURLY))]),
-};
+const FILES = files(CURLY);
 
 for (const [name, file] of Object.entries(FILES)) {
   test(`the words of ${name} are the text`, async () => assert.equal((await wordsOf(file)).replaceAll("\r\n", "\n"), CURLY));

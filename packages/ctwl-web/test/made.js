@@ -98,3 +98,27 @@ export const parts = (kind, ...all) => {
   const inner = all.map(([type, encoding, body, more = ""]) => `--=_x\r\nContent-Type: ${type}\r\nContent-Transfer-Encoding: ${encoding}\r\n${more}\r\n${body}\r\n`);
   return `${HEAD}Content-Type: multipart/${kind};\r\n boundary="=_x"\r\n\r\nFor old programs.\r\n${inner.join("")}--=_x--\r\n`;
 };
+
+const flowed = (text) => text.replace(/(.{50,60}) /g, "$1 \r\n");
+
+/** A text in files of many kinds, by their names. */
+export const files = (text) => ({
+  docx: docx(text),
+  odt: odt(text),
+  epub: epub(text),
+  html: html(text),
+  "utf-16": Uint8Array.from([0xff, 0xfe, ...Buffer.from(text, "utf16le")]),
+  "quoted-printable": quoted(text),
+  "base64 of a document": base64(docx(text)),
+  "a mail": mail("text/plain; charset=utf-8", "8bit", text.replaceAll("\n", "\r\n")),
+  "a mail in quoted-printable": mail('text/plain; charset="utf-8"', "quoted-printable", quoted(text)),
+  "a mail in base64": mail("text/plain; charset=UTF-8", "BASE64", base64(text)),
+  "a mail in HTML": mail("text/html; charset=utf-8", "quoted-printable", quoted(html(text))),
+  "a mail whose lines flow": mail("text/plain; charset=utf-8; format=flowed", "8bit", flowed(text)),
+  "a mail of alternatives": parts("alternative", ["text/plain; charset=utf-8", "base64", base64(text)], ["text/html", "8bit", "<p>no</p>"]),
+  "an answer that was streamed": text.match(/[^]{1,7}/g).map((piece) => `data: ${JSON.stringify({ id: 1, choices: [{ delta: { content: piece } }] })}\n\n`).join("") + "data: [DONE]\n",
+  "a conversation": JSON.stringify([{ role: "user", content: "no" }, { role: "assistant", content: [{ type: "text", text }] }]),
+  "a conversation in lines": [["user", "no"], ["assistant", text]].map(([role, content]) => JSON.stringify({ role, content })).join("\n"),
+  "a notebook": JSON.stringify({ nbformat: 4, cells: [{ cell_type: "code", source: "no" }, { cell_type: "markdown", source: [text] }] }),
+  "a mail that was passed on": parts("mixed", ["message/rfc822", "8bit", mail("text/plain; charset=utf-8", "base64", base64(text))]),
+});
