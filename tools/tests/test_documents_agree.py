@@ -19,8 +19,9 @@ budget = pytest.importorskip("ctwl_decoder.documents.budget", reason="needs the 
 SCRIPT = """
 import { files } from "./test/made.js";
 import { openDocument } from "./src/documents/open.js";
+const text = "Caf\\u00e9 \\u201cone\\u201d & <b> of the words it has.\\n\\nA second paragraph of it.";
 const found = [];
-for (const [name, file] of Object.entries(files("Caf\\u00e9 \\u201cone\\u201d & <b> of the words it has.\\n\\nA second paragraph of it."))) {
+for (const [name, file] of Object.entries(files(text))) {
   const bytes = typeof file === "string" ? new TextEncoder().encode(file) : file;
   found.push([name, Buffer.from(bytes).toString("base64"), (await openDocument(bytes)).text]);
 }
