@@ -273,6 +273,8 @@ def test_what_cannot_be_read_is_refused_with_its_code(page: Any, tmp_path: Path)
         (tmp_path / "odd.txt").write_bytes(data)
         page.locator("#file").set_input_files(tmp_path / "odd.txt")
         sync_api.expect(page.get_by_role("status")).to_contain_text(f"({code})")
+    read(page, " https://example.com/a?b#c\n")
+    sync_api.expect(page.get_by_role("status")).to_contain_text("This is the address of a page")
     read(page, "  ")
     sync_api.expect(page.get_by_role("status")).to_contain_text("Paste a text first")
     read(page, "Too short.").wait_for()
@@ -287,13 +289,14 @@ def test_a_file_is_opened_or_dropped(page: Any, tmp_path: Path) -> None:
     sync_api.expect(page.get_by_label("Text", exact=True)).to_have_value(EXAMPLES["human"])
     script = """(() => {
         const dataTransfer = new DataTransfer();
-        dataTransfer.items.add(new File(["dropped"], "letter.txt"));
+        for (const name of ["letter", "other"]) dataTransfer.items.add(new File(["dropped"], `${name}.txt`));
         for (const kind of ["dragover", "drop"])
             document.querySelector("textarea").dispatchEvent(
                 new DragEvent(kind, { dataTransfer, bubbles: true, cancelable: true }));
     })()"""
     page.context.new_cdp_session(page).send("Runtime.evaluate", {"expression": script})
     sync_api.expect(page.get_by_label("Text", exact=True)).to_have_value("dropped")
+    sync_api.expect(page.get_by_role("status")).to_contain_text("One file is read at a time")
 
 
 def zipped(parts: dict[str, str]) -> bytes:

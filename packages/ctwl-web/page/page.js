@@ -69,6 +69,7 @@ async function read() {
   if (busy || button.disabled) return;
   result.hidden = true;
   if (text.value.trim() === "") return tell(say("empty"), true);
+  if (/^\s*https?:\/\/\S+\s*$/.test(text.value)) return tell(say("address"), true);
   if (!(await unpack())) return;
   given = text.value;
   start("reading");
@@ -148,8 +149,8 @@ async function wordsIn(bytes, name) {
 
 const charactersOf = (given) => (given.length > data.characters ? Array.from(given).length : given.length);
 
-/** Puts a file's words into the box. */
-async function take(chosen) {
+/** Puts the words of the first of some files into the box. */
+async function take([chosen, ...others]) {
   file.value = "";
   result.hidden = true;
   const { name } = chosen;
@@ -158,7 +159,8 @@ async function take(chosen) {
   const found = await wordsIn(new Uint8Array(await chosen.arrayBuffer()), name);
   if (!found) return undefined;
   text.value = found.text;
-  return tell(say(found.left.length > 0 ? "loaded-without" : "loaded", { name, left: found.left.join(", ") }));
+  const how = others.length > 0 ? "loaded-first" : found.left.length > 0 ? "loaded-without" : "loaded";
+  return tell(say(how, { name, left: found.left.join(", ") }));
 }
 
 /** What people paste for its words, though the words are packed in it. */
@@ -198,13 +200,13 @@ stop.addEventListener("click", () => {
   threads.stop();
 });
 text.addEventListener("input", () => tell(""));
-file.addEventListener("change", () => file.files[0] && take(file.files[0]));
+file.addEventListener("change", () => file.files.length > 0 && take([...file.files]));
 for (const kind of ["dragover", "dragleave", "drop"]) {
   document.addEventListener(kind, (event) => {
     if (kind !== "dragleave" && !event.dataTransfer.types.includes("Files")) return;
     event.preventDefault();
     form.classList.toggle("drop", kind === "dragover");
-    if (kind === "drop" && event.dataTransfer.files[0]) take(event.dataTransfer.files[0]);
+    if (kind === "drop" && event.dataTransfer.files.length > 0) take([...event.dataTransfer.files]);
   });
 }
 for (const [name, example] of Object.entries(data.examples)) {
