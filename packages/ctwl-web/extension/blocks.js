@@ -4,7 +4,9 @@
  */
 
 /** Elements whose words nobody reads as text. */
-const SILENT = "script, style, noscript, template, svg, math, canvas, button, select, textarea, iframe, object, audio, video, [aria-hidden='true']";
+const SILENT =
+  "script, style, noscript, template, svg, math, canvas, button, select, textarea, iframe, object, audio, video, " +
+  "[aria-hidden='true']";
 /** Elements that are beside the text of a page. */
 const BESIDE = "nav, aside, footer, form, dialog, [role='navigation'], [role='banner'], [role='complementary'], [role='contentinfo']";
 /** Elements before and after which a text has an empty line. */

@@ -2,9 +2,9 @@
  * The page: what people see and do. All words come with the data; texts are only ever put in as text. Where a service
  * shows the page, that reads with the language model; of a profile that the page cannot read, it reads all texts.
  */
+import { FILE } from "../src/documents/budget.js";
 import { kindOf } from "../src/documents/kinds.js";
 import { openDocument } from "../src/documents/open.js";
-import { FILE } from "../src/documents/budget.js";
 import { Refusal } from "../src/refusal.js";
 import { refusal, showResult } from "./result.js";
 import { canRead, Threads } from "./threads.js";
@@ -70,7 +70,7 @@ async function read() {
   result.hidden = true;
   if (text.value.trim() === "") return tell(say("empty"), true);
   if (/^\s*https?:\/\/\S+\s*$/.test(text.value)) return tell(say("address"), true);
-  if (!(await unpack())) return;
+  if (!(await unpack()) || busy) return;
   given = text.value;
   start("reading");
   if (threads) threads.read(given);
@@ -141,8 +141,7 @@ async function wordsIn(bytes, name) {
     else if (charactersOf(found.text) > data.characters) refuse("input-too-large");
     else return found;
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    refuse(error.status, error.kind ?? error.reason);
+    refuse(error instanceof Refusal ? error.status : "internal-error", error.kind ?? error.reason);
   }
   return null;
 }
@@ -156,7 +155,9 @@ async function take([chosen, ...others]) {
   const { name } = chosen;
   if (chosen.size > FILE) return refuse("input-too-large");
   tell(say("opening", { name }));
-  const found = await wordsIn(new Uint8Array(await chosen.arrayBuffer()), name);
+  const bytes = await chosen.arrayBuffer().catch(() => null);
+  if (!bytes) return refuse("input-unreadable");
+  const found = await wordsIn(new Uint8Array(bytes), name);
   if (!found) return undefined;
   text.value = found.text;
   const how = others.length > 0 ? "loaded-first" : found.left.length > 0 ? "loaded-without" : "loaded";

@@ -31,6 +31,7 @@ export function showResult(report, say, language, early = false) {
  * @param why the kind of a file that is not opened, or the reason why a document is refused
  */
 export function refusal(status, { most, why, say, language }) {
-  const values = { characters: most.toLocaleString(language), kind: say(`kind-${why}`), advice: say(`advice-${why}`), reason: say(`reason-${why}`) };
+  const about = Object.fromEntries(["kind", "advice", "reason"].map((name) => [name, say(`${name}-${why}`)]));
+  const values = { characters: most.toLocaleString(language), ...about };
   return `${say(`refused-${status}`, values) || say("refused")} (${status})`;
 }

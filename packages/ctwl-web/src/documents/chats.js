@@ -19,7 +19,8 @@ const joined = (texts) => texts.filter((text) => text !== "").join("\n\n");
 export function wordsOfChat(text) {
   const values = valuesIn(text);
   const cells = values.flatMap(cellsOf).map((cell) => [cell.cell_type, textOf(cell.source)]);
-  if (cells.length > 0) return joined(cells.filter(([kind]) => kind !== "code").map(([, words]) => words)) || joined(cells.map(([, words]) => words));
+  const ofCells = (some) => joined(some.map(([, words]) => words));
+  if (cells.length > 0) return ofCells(cells.filter(([kind]) => kind !== "code")) || ofCells(cells);
   const records = (values.length === 1 && Array.isArray(values[0]) ? values[0] : values).filter(isRecord);
   const pieces = records.map((value) => [value.id, pieceOf(value)]);
   if (pieces.some(([, piece]) => piece !== "")) return streamed(pieces);

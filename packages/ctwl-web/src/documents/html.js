@@ -22,7 +22,9 @@ const TAG_END = /=\s*"[^"]*"|=\s*'[^']*'|>/g;
 const REFERENCE = /&(?:#(\d{1,7});?|#x([0-9a-f]{1,6});?|([a-z][a-z0-9]{1,31};?))/gi;
 const CHARSET = /<meta[^>]{0,200}?charset\s*=\s*["']?([a-z0-9_:-]{1,40})/i;
 /** What Windows-1252 has at 0x80 to 0x9f. */
-const WINDOWS = "\u20ac\x81\u201a\u0192\u201e\u2026\u2020\u2021\u02c6\u2030\u0160\u2039\u0152\x8d\u017d\x8f\x90\u2018\u2019\u201c\u201d\u2022\u2013\u2014\u02dc\u2122\u0161\u203a\u0153\x9d\u017e\u0178";
+const WINDOWS =
+  "\u20ac\x81\u201a\u0192\u201e\u2026\u2020\u2021\u02c6\u2030\u0160\u2039\u0152\x8d\u017d\x8f" +
+  "\x90\u2018\u2019\u201c\u201d\u2022\u2013\u2014\u02dc\u2122\u0161\u203a\u0153\x9d\u017e\u0178";
 const BREAKS = ["", " ", "\n", "\n\n"];
 
 function plain(text) {

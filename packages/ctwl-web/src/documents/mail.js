@@ -56,7 +56,8 @@ function addPart(part, budget, found, depth) {
     addPart(body, budget, found, depth + 1);
   } else if (!attached && (type === "text/plain" || type === "text/html" || type === "")) {
     budget.read(body.length);
-    const text = decoded(bytesOf(body, headers.get("content-transfer-encoding")), parameters.charset ?? (type === "text/html" ? null : "utf-8"));
+    const charset = parameters.charset ?? (type === "text/html" ? null : "utf-8");
+    const text = decoded(bytesOf(body, headers.get("content-transfer-encoding")), charset);
     found.words.push((type === "text/html" ? wordsOf(text) : unflowed(text, parameters)).trim());
   } else if (attached || !/^(image|audio|video)\//.test(type)) found.left.push(name ?? type);
 }

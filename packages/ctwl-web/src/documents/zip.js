@@ -61,7 +61,8 @@ export async function member(bytes, directory, name, budget) {
   sound(!locked, "locked", "it is locked by a password");
   sound(method === STORED || method === DEFLATED, "broken", "it is packed in a way that is not read");
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  sound(at + 30 <= bytes.length && view.getUint32(at, true) === LOCAL, "broken", "the zip file is broken: a part is not where it should be");
+  const isThere = at + 30 <= bytes.length && view.getUint32(at, true) === LOCAL;
+  sound(isThere, "broken", "the zip file is broken: a part is not where it should be");
   const start = at + 30 + view.getUint16(at + 26, true) + view.getUint16(at + 28, true);
   sound(start + packed <= bytes.length, "broken", "the zip file is broken: it ends too early");
   const stream = slices(bytes.subarray(start, start + packed));
