@@ -16,7 +16,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # so each worker begins with half of the tests in order, and takes from the other's end when its own are done.
 PYTEST := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest -n 2 --dist worksteal
 
-.PHONY: help demo test test-all test-vllm test-sglang test-llama test-web test-pages lint coverage lock site site-pages fuzz bench bench-serving wasm evaluation dist test-dist vectors conformance selftest clean
+.PHONY: help demo test test-all test-vllm test-sglang test-llama test-web test-pages lint coverage lock site site-pages fuzz bench bench-serving wasm evaluation extension dist test-dist vectors conformance selftest clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -46,6 +46,7 @@ site-pages: $(READY) ## write the generated parts of the pages anew: figures, ta
 	$(BIN)/python -m evaluation.report
 	$(BIN)/python tools/figures.py
 	$(BIN)/python tools/diagrams.py
+	$(BIN)/python tools/pictures.py
 	$(BIN)/python tools/help_page.py
 
 lock: $(READY) ## resolve requirements-dev.txt anew into requirements.lock
@@ -162,6 +163,9 @@ conformance: $(PROVIDER)/config.json ## three real providers and the toy one by 
 
 selftest: $(READY) ## adapters that are broken on purpose, and the reference's constants one by one
 	$(PYTEST) conformance-tests/tests/selftest
+
+extension: $(READY) ## build the browser extension into dist/, a zip for Chromium and Firefox
+	$(BIN)/python tools/extension.py
 
 dist: $(READY) ## build the four sdists and wheels into dist/
 	rm -rf dist

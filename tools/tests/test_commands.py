@@ -25,6 +25,7 @@ ELSEWHERE = {
     r"make test-all": (".ci/run", "make test-all"),
     r"make (vectors|selftest|conformance)": (".github/workflows/ci.yml", "selftest, conformance"),
     r"make coverage|\.venv/bin/pytest": ("Makefile", "-m pytest"),
+    r"make extension|python tools/extension": ("tools/tests/test_extension.py", "extension.main("),
     r"make demo": ("tools/tests/test_commands.py", "def test_the_demonstration"),
     r"vllm serve": ("packages/ctwl-encoder/tests/vllm/test_server.py", "serve"),
     r"ctwl-llama-server": ("packages/ctwl-encoder/tests/llama_cpp/test_server.py", "ctwl-llama-server"),
@@ -50,7 +51,7 @@ PORT = "8765"
 """The port that the pages name; a free one is taken in its place."""
 
 SESSIONS = [
-    ("readers/index.md", "readers/ways.md", "readers/questions.md"),
+    ("readers/index.md", "readers/ways.md", "readers/browser.md", "readers/questions.md"),
     ("readers/serve.md",),
     ("providers/index.md", "providers/strategy.md"),
     ("providers/records.md",),

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import base64
 import functools
 import http.server
+import io
 import json
 import re
 import shutil
 import textwrap
 import threading
+import zipfile
 from collections.abc import Callable, Iterator
+from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
 
@@ -259,10 +263,18 @@ def test_what_cannot_be_read_is_refused_with_its_code(page: Any, tmp_path: Path)
         page.get_by_role("button", name=READ).click()
         sync_api.expect(page.get_by_role("status")).to_contain_text(f"({code})", timeout=PATIENCE)
         assert page.locator("#result").is_hidden()
-    for data, code in [(b"\xff\xfe\x00", "not-text"), (b"a\x00b", "not-text"), (b"a" * (2**22 + 1), "input-too-large")]:
+    for data, code in [
+        (b"\xff\xfe\x00", "not-text"),
+        (b"a\x00b", "not-text"),
+        (b"a " * 2**20, "input-too-large"),
+        (b"\x89PNG\r\n\x1a\n", "not-opened"),
+        (b"PK\x05\x06", "document-refused"),
+    ]:
         (tmp_path / "odd.txt").write_bytes(data)
         page.locator("#file").set_input_files(tmp_path / "odd.txt")
         sync_api.expect(page.get_by_role("status")).to_contain_text(f"({code})")
+    read(page, " https://example.com/a?b#c\n")
+    sync_api.expect(page.get_by_role("status")).to_contain_text("This is the address of a page")
     read(page, "  ")
     sync_api.expect(page.get_by_role("status")).to_contain_text("Paste a text first")
     read(page, "Too short.").wait_for()
@@ -273,17 +285,79 @@ def test_what_cannot_be_read_is_refused_with_its_code(page: Any, tmp_path: Path)
 def test_a_file_is_opened_or_dropped(page: Any, tmp_path: Path) -> None:
     (tmp_path / "letter.txt").write_text(EXAMPLES["human"], "utf-8")
     page.locator("#file").set_input_files(tmp_path / "letter.txt")
-    sync_api.expect(page.get_by_role("status")).to_have_text("letter.txt is in the box.")
+    sync_api.expect(page.get_by_role("status")).to_have_text("The words of letter.txt are in the box.")
     sync_api.expect(page.get_by_label("Text", exact=True)).to_have_value(EXAMPLES["human"])
     script = """(() => {
         const dataTransfer = new DataTransfer();
-        dataTransfer.items.add(new File(["dropped"], "letter.txt"));
+        for (const name of ["letter", "other"]) dataTransfer.items.add(new File(["dropped"], `${name}.txt`));
         for (const kind of ["dragover", "drop"])
             document.querySelector("textarea").dispatchEvent(
                 new DragEvent(kind, { dataTransfer, bubbles: true, cancelable: true }));
     })()"""
     page.context.new_cdp_session(page).send("Runtime.evaluate", {"expression": script})
     sync_api.expect(page.get_by_label("Text", exact=True)).to_have_value("dropped")
+    sync_api.expect(page.get_by_role("status")).to_contain_text("One file is read at a time")
+
+
+def zipped(parts: dict[str, str]) -> bytes:
+    found = io.BytesIO()
+    with zipfile.ZipFile(found, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, part in parts.items():
+            archive.writestr(name, part)
+    return found.getvalue()
+
+
+def documents(text: str) -> dict[str, bytes]:
+    """A text in the files that people have."""
+    parts = text.split("\n\n")
+    odt = "".join(f"<text:p>{part}</text:p>" for part in parts)
+    word = "".join(f"<w:p><w:r><w:t>{part}</w:t></w:r></w:p>" for part in parts)
+    html = f"<!doctype html><title>no</title>{''.join(f'<p class=a>{part}' for part in parts)}"
+    mail = EmailMessage()
+    mail["Date"] = "Mon, 2 Nov 2026 10:00:00 +0000"
+    mail.set_content(text, cte="base64")
+    mail.add_alternative(html, subtype="html")
+    mail.add_attachment(b"%PDF-1.7", maintype="application", subtype="pdf", filename="more.pdf")
+    book = '<package><item id="a" href="a.html"/><itemref idref="a"/></package>'
+    return {
+        "a.docx": zipped({"[Content_Types].xml": "", "word/document.xml": f"<w:body xmlns:w='w'>{word}</w:body>"}),
+        "a.odt": zipped({"mimetype": "", "content.xml": f"<x>{odt}</x>"}),
+        "a.epub": zipped({
+            "META-INF/container.xml": '<rootfile full-path="b/a.opf"/>', "b/a.opf": book, "b/a.html": html,
+        }),
+        "a.html": html.encode(),
+        "a.eml": mail.as_bytes(),
+    }  # fmt: skip
+
+
+@pytest.mark.slow
+def test_words_of_documents_are_read_and_no_tags(page: Any, tmp_path: Path) -> None:
+    text = EXAMPLES["marked"].strip()
+    box, status = page.get_by_label("Text", exact=True), page.get_by_role("status")
+    for name, data in documents(text).items():
+        (tmp_path / name).write_bytes(data)
+        box.fill("")
+        page.locator("#file").set_input_files(tmp_path / name)
+        sync_api.expect(status).to_contain_text(f"The words of {name} are in the box")
+        assert box.input_value() == text
+    sync_api.expect(status).to_contain_text("more.pdf")
+    read(page).wait_for()
+    assert page.locator("#verdict").text_content() == "A watermark was found"
+
+
+@pytest.mark.slow
+def test_a_container_that_is_pasted_is_opened_or_named(page: Any) -> None:
+    """That base64 has no watermark is never said."""
+    files = documents(EXAMPLES["marked"].strip())
+    for pasted in (files["a.eml"].decode(), base64.encodebytes(files["a.docx"]).decode()):
+        read(page, pasted).wait_for()
+        assert "What you pasted was" in page.locator("#packed").text_content()
+        assert page.locator("#verdict").text_content() == "A watermark was found"
+    read(page, base64.encodebytes(b"%PDF-1.7" + bytes(200)).decode())
+    sync_api.expect(page.get_by_role("status")).to_contain_text(
+        "This is a PDF, which is not opened here; copy its words"
+    )
+    assert page.locator("#result").is_hidden()
 
 
 @pytest.mark.slow
@@ -303,6 +377,22 @@ def test_it_works_from_a_web_server_and_fits_a_phone(opened: Callable[..., Any],
     page.get_by_text("Details for experts").click()
     widths = [page.locator(each).bounding_box() for each in ("#expert", "#passages", "textarea", "svg")]
     assert all(box["x"] >= 0 and box["x"] + box["width"] <= 360 for box in widths)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+@pytest.mark.slow
+def test_it_is_used_without_a_mouse(page: Any) -> None:
+    page.get_by_label("Text", exact=True).fill(EXAMPLES["edited"])
+    page.get_by_label("Text", exact=True).focus()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.locator("#result:not([hidden]):not([data-early])").wait_for()
+    sync_api.expect(page.locator("#verdict")).to_be_focused()
+    page.keyboard.press("Tab")
+    sync_api.expect(page.get_by_role("region", name="Where it was found")).to_be_focused()  # to be scrolled by keys
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert page.locator("#expert").is_visible()
 
 
 def test_a_translation_that_lacks_words_is_refused_by_their_names(tmp_path: Path) -> None:

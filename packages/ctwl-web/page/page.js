@@ -2,8 +2,13 @@
  * The page: what people see and do. All words come with the data; texts are only ever put in as text. Where a service
  * shows the page, that reads with the language model; of a profile that the page cannot read, it reads all texts.
  */
-import { verdict } from "./verdict.js";
-import { expert } from "./expert.js";
+import { FILE } from "../src/documents/budget.js";
+import { kindOf } from "../src/documents/kinds.js";
+import { openDocument } from "../src/documents/open.js";
+import { Refusal } from "../src/refusal.js";
+import { refusal, showResult } from "./result.js";
+import { canRead, Threads } from "./threads.js";
+import { speaker } from "./words.js";
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const { words, service } = data;
@@ -12,25 +17,19 @@ const [form, text, file, button, stop, message, result, whole] = [
   "form", "text", "file", "read", "stop", "message", "result", "whole",
 ].map(element);
 
-/** The words of a name, with values put in. */
-function say(name, values = {}) {
-  return (words[name] ?? "").replace(/\{(\w+)\}/g, (_, key) => String(values[key]));
-}
+const say = speaker(words);
 
 function tell(what, wrong = false) {
   message.textContent = what;
   message.classList.toggle("wrong", wrong);
 }
 
-function refuse(status) {
-  const most = (asking ? service.characters : data.characters).toLocaleString(words.language);
-  const what = words[`refused-${status}`] ? say(`refused-${status}`, { characters: most }) : say("refused");
-  tell(`${what} (${status})`, true);
+function refuse(status, why) {
+  tell(refusal(status, { most: asking ? service.characters : data.characters, why, say, language: words.language }), true);
 }
 
-/** The threads: made anew when a reading was stopped. */
-let reader = null;
-let others = [];
+/** Null where only the service reads. */
+let threads = null;
 let busy = false;
 /** What takes back the question to the service; null where there is none. */
 let asking = null;
@@ -38,19 +37,7 @@ let asking = null;
 function begin() {
   if (!data.engine) return hear({ ready: true });
   const address = URL.createObjectURL(new Blob([data.engine], { type: "text/javascript" }));
-  const threads = Math.max(1, Math.min(8, navigator.hardwareConcurrency || 1));
-  reader = new Worker(address);
-  others = Array.from({ length: threads - 1 }, () => new Worker(address));
-  reader.onmessage = ({ data: answer }) => hear(answer);
-  reader.onerror = () => hear({ refused: "internal-error" });
-  for (const worker of others) {
-    worker.onerror = reader.onerror;
-    const { port1, port2 } = new MessageChannel();
-    worker.postMessage({ help: port1 }, [port1]);
-    reader.postMessage({ helper: port2 }, [port2]);
-  }
-  const { profile, alphabet, merges, root, registry, examples } = data;
-  reader.postMessage({ begin: { profile, alphabet, merges, root, registry, sample: examples.human } });
+  threads = new Threads(() => new Worker(address), data, hear);
 }
 
 function hear({ ready, early, progress, report, refused }) {
@@ -78,13 +65,15 @@ function finish() {
   form.removeAttribute("aria-busy");
 }
 
-function read() {
+async function read() {
   if (busy || button.disabled) return;
   result.hidden = true;
   if (text.value.trim() === "") return tell(say("empty"), true);
+  if (/^\s*https?:\/\/\S+\s*$/.test(text.value)) return tell(say("address"), true);
+  if (!(await unpack()) || busy) return;
   given = text.value;
   start("reading");
-  if (data.engine) reader.postMessage({ read: given });
+  if (threads) threads.read(given);
   else ask("auto");
 }
 
@@ -123,19 +112,10 @@ async function ask(score) {
 
 /** Shows a report; an early one knows the registered marks alone. */
 function show(report, early = false) {
-  const { title, says, means } = verdict(report, say, words.language, early);
-  element("verdict").textContent = title;
-  element("says").textContent = says;
-  element("means").textContent = means;
-  result.classList.toggle("found", report.detected);
+  showResult(report, say, words.language, early);
   element("shown").hidden = !report.detected;
   element("passages").replaceChildren(...(report.detected ? coloured(report.spans) : []));
-  element("details").open = false;
-  element("expert").replaceChildren(...expert(report, say, words.language));
   element("more").hidden = !service || !data.engine || early || report.read === "whole";
-  result.hidden = false;
-  result.dataset.p = report.p_value;
-  result.toggleAttribute("data-early", early);
   if (!early) element("verdict").focus();
 }
 
@@ -153,18 +133,52 @@ function coloured(spans) {
   return [...parts, characters.slice(done).join("")];
 }
 
-/** Puts a file's text into the box. */
-async function take(chosen) {
-  file.value = "";
-  if (chosen.size > 4 * data.characters) return refuse("input-too-large");
+/** The words in bytes: `{text, kind, left}`; null, and the reason told, where there are none. */
+async function wordsIn(bytes, name) {
   try {
-    const found = new TextDecoder("utf-8", { fatal: true }).decode(await chosen.arrayBuffer());
-    if (found.includes("\0")) throw new TypeError();
-    text.value = found;
-    tell(say("loaded", { name: chosen.name }));
-  } catch {
-    refuse("not-text");
+    const found = await openDocument(bytes);
+    if (found.text.trim() === "") tell(say("no-words", { name }), true);
+    else if (charactersOf(found.text) > data.characters) refuse("input-too-large");
+    else return found;
+  } catch (error) {
+    refuse(error instanceof Refusal ? error.status : "internal-error", error.kind ?? error.reason);
   }
+  return null;
+}
+
+const charactersOf = (given) => (given.length > data.characters ? Array.from(given).length : given.length);
+
+/** Puts the words of the first of some files into the box. */
+async function take([chosen, ...others]) {
+  file.value = "";
+  result.hidden = true;
+  const { name } = chosen;
+  if (chosen.size > FILE) return refuse("input-too-large");
+  tell(say("opening", { name }));
+  const bytes = await chosen.arrayBuffer().catch(() => null);
+  if (!bytes) return refuse("input-unreadable");
+  const found = await wordsIn(new Uint8Array(bytes), name);
+  if (!found) return undefined;
+  text.value = found.text;
+  const how = others.length > 0 ? "loaded-first" : found.left.length > 0 ? "loaded-without" : "loaded";
+  return tell(say(how, { name, left: found.left.join(", ") }));
+}
+
+/** What people paste for its words, though the words are packed in it. */
+const PACKED = ["mail", "base64", "quoted", "chat", "subtitles"];
+
+/** Puts the words of what was pasted into the box; false where it cannot be opened. */
+async function unpack() {
+  element("packed").textContent = "";
+  const bytes = new TextEncoder().encode(text.value);
+  const kind = kindOf(bytes);
+  if (!PACKED.includes(kind)) return true;
+  const found = await wordsIn(bytes, say(`kind-${kind}`));
+  if (!found) return false;
+  if (text.value === found.text) return true;
+  text.value = found.text;
+  element("packed").textContent = say("unpacked", { kind: say(`kind-${kind}`) });
+  return true;
 }
 
 form.addEventListener("submit", (event) => {
@@ -183,18 +197,17 @@ stop.addEventListener("click", () => {
     asking = null;
     return;
   }
-  for (const worker of [reader, ...others]) worker.terminate();
   button.disabled = true; // until the new threads are ready
-  begin();
+  threads.stop();
 });
 text.addEventListener("input", () => tell(""));
-file.addEventListener("change", () => file.files[0] && take(file.files[0]));
+file.addEventListener("change", () => file.files.length > 0 && take([...file.files]));
 for (const kind of ["dragover", "dragleave", "drop"]) {
-  form.addEventListener(kind, (event) => {
+  document.addEventListener(kind, (event) => {
     if (kind !== "dragleave" && !event.dataTransfer.types.includes("Files")) return;
     event.preventDefault();
     form.classList.toggle("drop", kind === "dragover");
-    if (kind === "drop" && event.dataTransfer.files[0]) take(event.dataTransfer.files[0]);
+    if (kind === "drop" && event.dataTransfer.files.length > 0) take([...event.dataTransfer.files]);
   });
 }
 for (const [name, example] of Object.entries(data.examples)) {
@@ -208,6 +221,5 @@ for (const [name, example] of Object.entries(data.examples)) {
   });
   element("examples").append(choice);
 }
-const needed = [globalThis.DecompressionStream, globalThis.WebAssembly, String.prototype.isWellFormed];
-if (data.engine && needed.includes(undefined)) tell(say("unsupported"), true);
+if (data.engine && !canRead()) tell(say("unsupported"), true);
 else begin();

@@ -101,11 +101,17 @@ async function answer({ begin: data, helper, help: port, read: text }) {
   return { report: await reader.read(text, options) };
 }
 
-onmessage = async ({ data }) => {
+async function hear({ data }) {
   try {
     const message = await answer(data);
     if (message) postMessage(message);
   } catch (error) {
     postMessage({ refused: error instanceof Refusal ? error.status : "internal-error", message: String(error?.message ?? error) });
   }
+}
+
+/** One after the other: a text that is asked for early is read when the reader is ready. */
+let turn = Promise.resolve();
+onmessage = (event) => {
+  turn = turn.then(() => hear(event));
 };

@@ -73,8 +73,7 @@ def build_page(
         data["service"] = {"characters": service}
         words = words | {name: words[f"{name}-service"] for name in ("introduction", "about-more")}
     if _is_readable(profile):
-        data |= _reader(profile, trusted)
-        data["examples"] = {name: (page / "examples" / f"{name}.txt").read_text("utf-8") for name in _EXAMPLES}
+        data |= reader_data(profile, trusted) | {"engine": bundle(page / "worker.js")}
     elif service is None:
         raise OptionOutOfRange(
             f"the tokenizer of {profile.name} does not come with this package; name a published one, such as {OFFLINE}"
@@ -85,16 +84,19 @@ def build_page(
         f"default-src 'none'; script-src {source_of(script)} 'wasm-unsafe-eval'; style-src {source_of(style)}; "
         "worker-src blob:; img-src data:; base-uri 'none'; form-action 'none'"
     )
-    if service is not None:
-        policy += "; connect-src 'self'"
-    values = {name: html.escape(text) for name, text in words.items()} | {
-        "policy": policy,
-        "style": style,
-        "script": script,
-        "data": json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"),
-    }
-    template = (page / "index.html").read_text(encoding="utf-8")
-    return re.sub(r"\{\{ ([\w-]+) \}\}", lambda found: values[found[1]], template)
+    policy += "; connect-src 'none'" if service is None else "; connect-src 'self'"
+    values = {"policy": policy, "style": style, "script": script, "data": json_block(data)}
+    return filled(page / "index.html", {name: html.escape(text) for name, text in words.items()} | values)
+
+
+def filled(template: Path, values: dict[str, str]) -> str:
+    """A template with a value in each of its places."""
+    return re.sub(r"\{\{ ([\w-]+) \}\}", lambda found: values[found[1]], template.read_text(encoding="utf-8"))
+
+
+def json_block(data: object) -> str:
+    """Data as JSON that may stand in a script element."""
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
 
 
 def policy_of(page: str) -> str:
@@ -117,16 +119,16 @@ def _is_readable(profile: Profile) -> bool:
     return profile.is_public and (_published(profile) / "merges.txt.xz").is_file()
 
 
-def _reader(profile: Profile, trusted: Trusted) -> dict[str, object]:
-    """What a page needs in order to read by itself."""
-    folder = _published(profile)
+def reader_data(profile: Profile, trusted: Trusted) -> dict[str, object]:
+    """What threads that read by themselves need, and the examples of the profile."""
+    folder, page = _published(profile), web_folder() / "page"
     return {
         "profile": json.loads(profile.to_json()),
         "alphabet": json.loads((folder / "alphabet.json").read_bytes()),
         "merges": _base64(gzip.compress(lzma.decompress((folder / "merges.txt.xz").read_bytes()), 9, mtime=0)),
         "root": _base64(trusted.root_bytes),
         "registry": _base64(trusted.registry_bytes),
-        "engine": bundle(web_folder() / "page" / "worker.js"),
+        "examples": {name: (page / "examples" / f"{name}.txt").read_text("utf-8") for name in _EXAMPLES},
     }
 
 

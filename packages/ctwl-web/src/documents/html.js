@@ -1,0 +1,153 @@
+/** HTML: the words that a browser shows, with the breaks between them that the elements ask for. */
+import { ENTITIES } from "../entities.js";
+
+const words = (names) => new Set(names.split(" "));
+const BLOCKS = words(
+  "address article aside blockquote body br button caption center dd details dialog div dl dt fieldset figcaption figure " +
+    "footer form h1 h2 h3 h4 h5 h6 header hr html legend li main nav ol option p pre search section select summary table " +
+    "tbody td tfoot th thead title tr ul",
+);
+const PARAGRAPHS = words("blockquote h1 h2 h3 h4 h5 h6 ol p pre table ul");
+const UNSEEN = words("audio canvas head iframe math noscript object script style svg template title video");
+const VOID = words("area base br col embed hr img input link meta param source track wbr");
+/** Elements whose content has no tags. */
+const RAW = words("script style");
+const HIDDEN = /\shidden(?=[\s=\/]|$)/i;
+const STYLE = /\sstyle\s*=\s*(?:"([^"]*)"|'([^']*)')/i;
+const UNSEEN_STYLE = /display\s*:\s*none|visibility\s*:\s*hidden/i;
+const VALUES = /"[^"]*"|'[^']*'/g;
+const TAG = /<(\/?)([a-z][^\s\/>]*)/iy;
+/** What may stand before the end of a tag and hold its sign, or the end. */
+const TAG_END = /=\s*"[^"]*"|=\s*'[^']*'|>/g;
+const REFERENCE = /&(?:#(\d{1,7});?|#x([0-9a-f]{1,6});?|([a-z][a-z0-9]{1,31};?))/gi;
+const CHARSET = /<meta[^>]{0,200}?charset\s*=\s*["']?([a-z0-9_:-]{1,40})/i;
+/** What Windows-1252 has at 0x80 to 0x9f. */
+const WINDOWS =
+  "\u20ac\x81\u201a\u0192\u201e\u2026\u2020\u2021\u02c6\u2030\u0160\u2039\u0152\x8d\u017d\x8f" +
+  "\x90\u2018\u2019\u201c\u201d\u2022\u2013\u2014\u02dc\u2122\u0161\u203a\u0153\x9d\u017e\u0178";
+const BREAKS = ["", " ", "\n", "\n\n"];
+
+function plain(text) {
+  if (!text.includes("&")) return text;
+  return text.replace(REFERENCE, (whole, decimal, hexadecimal, name) => {
+    if (name) return named(name) ?? whole;
+    const number = decimal ? Number(decimal) : parseInt(hexadecimal, 16);
+    if (number >= 0x80 && number < 0xa0) return WINDOWS[number - 0x80];
+    const sound = number > 0 && number <= 0x10ffff && (number & 0x1ff800) !== 0xd800;
+    return sound ? String.fromCodePoint(number) : "\ufffd";
+  });
+}
+
+/** The longest name that a reference begins with: some need no semicolon. */
+function named(name) {
+  for (let length = name.length; length > 1; length--) {
+    const known = name.slice(0, length);
+    if (Object.hasOwn(ENTITIES, known)) return ENTITIES[known] + name.slice(length);
+  }
+  return null;
+}
+
+function isHidden(attributes) {
+  const [, one, two] = STYLE.exec(attributes) ?? [];
+  return HIDDEN.test(attributes.replace(VALUES, "")) || UNSEEN_STYLE.test(one ?? two ?? "");
+}
+
+/** Collects the words of a page. */
+class Words {
+  constructor() {
+    this.pieces = [];
+    this.wanted = 0;
+    this.unseen = null;
+    this.kept = 0; // open elements whose white space is kept
+  }
+
+  open(tag, attributes) {
+    if (this.unseen) {
+      if (tag === this.unseen.tag) this.unseen.depth++;
+      return;
+    }
+    if ((UNSEEN.has(tag) || isHidden(attributes)) && !VOID.has(tag)) this.unseen = { tag, depth: 1 };
+    if (tag === "pre") this.kept++;
+    this.ask(tag);
+  }
+
+  close(tag) {
+    if (this.unseen) {
+      if (tag === this.unseen.tag && --this.unseen.depth === 0) this.unseen = null;
+      return;
+    }
+    if (tag === "pre") this.kept = Math.max(0, this.kept - 1);
+    this.ask(tag);
+  }
+
+  ask(tag) {
+    this.wanted = Math.max(this.wanted, PARAGRAPHS.has(tag) ? 3 : BLOCKS.has(tag) ? 2 : 0);
+  }
+
+  text(data) {
+    if (this.unseen || data === "") return;
+    if (this.kept) return this.write(plain(data));
+    const given = plain(data);
+    const found = given.split(/\s+/).filter((word) => word !== "");
+    if (found.length === 0 || /^\s/.test(given)) this.wanted = Math.max(this.wanted, 1);
+    if (found.length === 0) return;
+    this.write(found.join(" "));
+    this.wanted = Number(/\s/.test(given.at(-1)));
+  }
+
+  write(words) {
+    if (this.pieces.length > 0) this.pieces.push(BREAKS[this.wanted]);
+    this.pieces.push(words);
+    this.wanted = 0;
+  }
+}
+
+/** The words of a page, or of a part of one. What a browser drops, such as a tag without an end, is dropped. */
+export function wordsOf(page) {
+  const found = new Words();
+  let [done, at] = [0, 0];
+  for (let next = page.indexOf("<"); next >= 0; next = page.indexOf("<", at)) {
+    TAG.lastIndex = next;
+    const tag = TAG.exec(page);
+    const sign = page[next + 1];
+    if (!tag && sign !== "!" && sign !== "?") {
+      at = next + 1; // it stands for itself
+      continue;
+    }
+    found.text(page.slice(done, next));
+    if (!tag) at = past(page, page.startsWith("<!--", next) ? /-->/g : />/g, next + 2);
+    else {
+      const [start, closing, name] = tag;
+      at = past(page, TAG_END, next + start.length);
+      const attributes = page.slice(next + start.length, at - 1);
+      if (closing) found.close(name.toLowerCase());
+      else if (RAW.has(name.toLowerCase())) at = past(page, TAG_END, past(page, new RegExp(`</${name}`, "gi"), at));
+      else found.open(name.toLowerCase(), attributes);
+    }
+    done = at;
+  }
+  found.text(page.slice(done));
+  return found.pieces.join("").trim();
+}
+
+/** The place after the next match of a pattern; of the end of a tag, after its values. The page's end where none is. */
+function past(page, pattern, from) {
+  pattern.lastIndex = from;
+  for (let found = pattern.exec(page); found; found = pattern.exec(page)) {
+    if (found[0][0] !== "=") return pattern.lastIndex;
+  }
+  return page.length;
+}
+
+/** The characters of a page, by what it says of its charset: UTF-8 where it says nothing, else as browsers do. */
+export function decoded(bytes, charset = null) {
+  const stated = charset ?? CHARSET.exec(new TextDecoder("latin1").decode(bytes.subarray(0, 2048)))?.[1] ?? "utf-8";
+  for (const label of charset ? [charset] : ["utf-8", stated]) {
+    try {
+      return new TextDecoder(label, { fatal: true }).decode(bytes);
+    } catch {
+      // Not a charset that is known, or not of it.
+    }
+  }
+  return new TextDecoder("windows-1252").decode(bytes);
+}

@@ -1,0 +1,78 @@
+/** What kind of file bytes are, by what stands in them; a name proves nothing. */
+import { toBinary } from "./binary.js";
+
+/** Bytes of the beginning that tell the kind of a text. */
+const BEGINNING = 2 ** 14;
+
+/** Bytes as characters, the place where they stand, and the kind that they show. */
+const MAGIC = [
+  ["{\\rtf", 0, "rtf"],
+  ["\x1f\x8b", 0, "packed"],
+  ["BZh", 0, "packed"],
+  ["\xfd7zXZ\0", 0, "packed"],
+  ["\x28\xb5\x2f\xfd", 0, "packed"],
+  ["\x04\x22\x4d\x18", 0, "packed"],
+  ["ustar", 257, "archive"],
+  ["7z\xbc\xaf\x27\x1c", 0, "archive"],
+  ["Rar!\x1a\x07", 0, "archive"],
+  ["\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", 0, "old-office"],
+  ["\x89PNG\r\n\x1a\n", 0, "picture"],
+  ["\xff\xd8\xff", 0, "picture"],
+  ["GIF8", 0, "picture"],
+  ["WEBP", 8, "picture"],
+  ["II*\0", 0, "picture"],
+  ["MM\0*", 0, "picture"],
+  ["ftyphei", 4, "picture"],
+  ["ftypavif", 4, "picture"],
+  ["ftyp", 4, "recording"],
+  ["ID3", 0, "recording"],
+  ["OggS", 0, "recording"],
+  ["fLaC", 0, "recording"],
+  ["WAVE", 8, "recording"],
+  ["\x1a\x45\xdf\xa3", 0, "recording"],
+  ["PK\x03\x04", 0, "zip"],
+  ["PK\x05\x06", 0, "zip"],
+  ["\xff\xfe", 0, "utf-16le"],
+  ["\xfe\xff", 0, "utf-16be"],
+];
+const HTML = /^(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]{0,200}\?>\s*)?(?:<!--(?:(?!-->)[^]){0,2000}-->\s*)*<(?:!doctype\s+html|html|head|body)\b/i;
+const MAIL = /^(?:From [^\n]*\n)?(?:[A-Za-z][A-Za-z0-9-]{0,60}:[^\n]*\n(?:[ \t][^\n]*\n)*){2,400}\r?\n/;
+const MAIL_NAMES = /^(?:mime-version|message-id|received|return-path|content-transfer-encoding|date):/im;
+const LONG_RUN = /^[A-Za-z0-9+/]{50}/;
+const [SOFT_BREAK, ESCAPE] = [/[^\n]=\r?\n/g, /=(?:[89A-F][0-9A-F]|3D|20)/];
+const STREAM = /^(?:[^\n]{0,80}\n){0,20}?data: ?\{[^\n]*\n(?:\r?\n|[^\n]{0,80}\n){0,4}?data: ?\{/;
+const JSON_START = /^(?:\xef\xbb\xbf)?\s*(?:\[\s*)?\{\s*"[^"\n]{0,200}"\s*:/;
+const SUBTITLES = /^(?:\xef\xbb\xbf)?(?:WEBVTT\b|\s*\d+\s*\n\s*\d+:\d\d:\d\d[,.]\d+ *-->)/;
+const OFFICE = { word: "docx", ppt: "pptx", xl: "sheet" };
+
+
+/** The kind of a file; null for plain text, and for what nobody knows. */
+export function kindOf(bytes) {
+  const first = toBinary(bytes.subarray(0, 270));
+  const found = MAGIC.find(([magic, place]) => first.startsWith(magic, place))?.[2];
+  if (found) return found;
+  const beginning = toBinary(bytes.subarray(0, BEGINNING));
+  if (beginning.slice(0, 1024).includes("%PDF-")) return "pdf";
+  if (HTML.test(beginning)) return "html";
+  if (MAIL_NAMES.test(MAIL.exec(beginning)?.[0] ?? "")) return "mail";
+  if (SUBTITLES.test(beginning)) return "subtitles";
+  if (STREAM.test(beginning) || JSON_START.test(beginning)) return "chat";
+  const mixed = [/[A-Z]/, /[a-z]/, /[0-9]/].every((some) => some.test(beginning)); // a gene is no base64
+  if (mixed && LONG_RUN.test(beginning) && isBase64(bytes)) return "base64";
+  return beginning.match(SOFT_BREAK)?.length > 2 && ESCAPE.test(beginning) ? "quoted" : null;
+}
+
+/** Whether nothing but base64 is in bytes: no pattern for all of it, since such need as much stack. */
+function isBase64(bytes) {
+  const text = toBinary(bytes).trimEnd();
+  return !/[^A-Za-z0-9+/\s=]/.test(text) && text.replace(/={1,2}$/, "").indexOf("=") < 0;
+}
+
+/** The kind of what a zip file has, by its directory. */
+export function kindOfZip(directory) {
+  if (directory.has("META-INF/container.xml")) return "epub";
+  if (directory.has("content.xml") && directory.has("mimetype")) return "odf";
+  if (!directory.has("[Content_Types].xml")) return "archive";
+  const folders = new Set(Array.from(directory.keys(), (name) => name.slice(0, name.indexOf("/"))));
+  return OFFICE[Object.keys(OFFICE).find((folder) => folders.has(folder))] ?? "archive";
+}

@@ -1,0 +1,141 @@
+/** Mail: the words of its parts, in the order in which they stand; of alternatives the plain one. */
+import { DEPTH } from "./budget.js";
+import { fromBinary, toBinary } from "./binary.js";
+import { decoded, wordsOf } from "./html.js";
+import { sound } from "./refused.js";
+
+/** The line before each mail in a file of several. */
+const FIRST = /^From [^\n]*\n(?=[A-Za-z-]+:)/gm;
+
+/**
+ * The words of mails, and the names of the attachments, which are not read.
+ *
+ * @param bytes of one mail, or of several in a file
+ */
+export function wordsOfMail(bytes, budget) {
+  const raw = toBinary(bytes);
+  const found = { words: [], left: [] };
+  const starts = Array.from(raw.matchAll(FIRST), ({ 0: line, index }) => [index, index + line.length]);
+  const mails = starts.length ? starts.map(([, from], i) => raw.slice(from, starts[i + 1]?.[0])) : [raw];
+  for (const mail of mails) addPart(mail, budget, found, 0);
+  return { text: found.words.filter((words) => words !== "").join("\n\n"), left: found.left };
+}
+
+/** Headers by their small names, and the body. */
+function split(part) {
+  const end = /\r?\n\r?\n/.exec(part);
+  const head = part.slice(0, end ? end.index : part.length).replace(/\r?\n[ \t]+/g, " ");
+  const headers = new Map();
+  for (const line of head.split(/\r?\n/)) {
+    const [, name, value] = /^([!-9;-~]{1,76}):(.*)$/.exec(line) ?? [];
+    if (name && !headers.has(name.toLowerCase())) headers.set(name.toLowerCase(), value.trim());
+  }
+  return { headers, body: end ? part.slice(end.index + end[0].length) : "" };
+}
+
+/** A header's value and its parameters. */
+function valueOf(header = "") {
+  const parameters = {};
+  for (const [, name, quoted, bare] of header.matchAll(/;\s*([\w*-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;]+))/g)) {
+    parameters[name.toLowerCase().replace(/\*.*$/, "")] ??= bare ?? quoted.replace(/\\(.)/g, "$1");
+  }
+  return { value: /^[^;\s]*/.exec(header)[0].toLowerCase(), parameters };
+}
+
+function addPart(part, budget, found, depth) {
+  budget.count();
+  sound(depth <= DEPTH, "nested", `more than ${DEPTH} mails or parts are inside each other`);
+  const { headers, body } = split(part);
+  const { value: type, parameters } = valueOf(headers.get("content-type") ?? "text/plain");
+  const placed = valueOf(headers.get("content-disposition"));
+  const name = placed.parameters.filename ?? parameters.name;
+  const attached = placed.value === "attachment" || name !== undefined;
+  if (type.startsWith("multipart/") && parameters.boundary) {
+    for (const inner of chosen(partsOf(body, parameters.boundary, budget), type)) addPart(inner, budget, found, depth + 1);
+  } else if (type === "message/rfc822") {
+    addPart(body, budget, found, depth + 1);
+  } else if (!attached && (type === "text/plain" || type === "text/html" || type === "")) {
+    budget.read(body.length);
+    const charset = parameters.charset ?? (type === "text/html" ? null : "utf-8");
+    const text = decoded(bytesOf(body, headers.get("content-transfer-encoding")), charset);
+    found.words.push((type === "text/html" ? wordsOf(text) : unflowed(text, parameters)).trim());
+  } else if (attached || !/^(image|audio|video)\//.test(type)) found.left.push(name ?? type);
+}
+
+/** Of alternatives one: the plain one, or the last. */
+function chosen(parts, type) {
+  if (type !== "multipart/alternative" || parts.length === 0) return parts;
+  const plain = parts.find((part) => valueOf(split(part).headers.get("content-type") ?? "text/plain").value === "text/plain");
+  return [plain ?? parts.at(-1)];
+}
+
+/** The parts between lines of a boundary. */
+function partsOf(body, boundary, budget) {
+  const found = [];
+  const line = `--${boundary}`;
+  let start = -1;
+  for (let at = body.indexOf(line); at >= 0; at = body.indexOf(line, at + line.length)) {
+    if ((at > 0 && body[at - 1] !== "\n") || !/^(?:--)?\s*(?:\n|$)/.test(body.slice(at + line.length, at + line.length + 80))) continue;
+    if (start >= 0) found.push(body.slice(start, at).replace(/\r?\n$/, ""));
+    sound(found.length <= budget.members, "parts", "it has too many parts");
+    const end = body.indexOf("\n", at);
+    start = end < 0 || body.startsWith("--", at + line.length) ? -1 : end + 1;
+    if (start < 0) break;
+  }
+  if (start >= 0) found.push(body.slice(start)); // its last boundary is cut off
+  return found;
+}
+
+/** The bytes of a body, each character one byte. */
+function bytesOf(body, encoding = "") {
+  const named = encoding.toLowerCase();
+  if (named === "base64") return fromBase64(body);
+  return named === "quoted-printable" ? fromQuoted(body) : fromBinary(body);
+}
+
+const hexadecimal = (code) => (code >= 48 && code <= 57) || (code >= 65 && code <= 70) || (code >= 97 && code <= 102);
+
+/** The bytes of quoted-printable text. */
+export function fromQuoted(text) {
+  const found = new Uint8Array(text.length);
+  let [length, kept] = [0, 0]; // white space at the end of a line is not kept
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === 10) {
+      length = found[kept - 1] === 61 && softEnds(text, at) ? kept - 1 : kept;
+      if (length === kept) found[length++] = 10;
+      kept = length;
+    } else if (code === 61 && hexadecimal(text.charCodeAt(at + 1)) && hexadecimal(text.charCodeAt(at + 2))) {
+      found[length++] = parseInt(text.slice(at + 1, at + 3), 16);
+      at += 2;
+      kept = length;
+    } else {
+      found[length++] = code;
+      if (code !== 32 && code !== 9 && code !== 13) kept = length;
+    }
+  }
+  return found.subarray(0, length);
+}
+
+/** Whether a line that ends at a place ends in a sign of its own that it goes on, and not in a coded one. */
+function softEnds(text, at) {
+  let end = at;
+  while (end > 0 && " \t\r".includes(text[end - 1])) end--;
+  return text[end - 1] === "=";
+}
+
+/** The bytes of base64; refused where it is broken. */
+export function fromBase64(text) {
+  try {
+    return fromBinary(atob(text.replace(/[^A-Za-z0-9+/]+/g, "")));
+  } catch {
+    return sound(false, "broken", "the base64 is broken; take it whole");
+  }
+}
+
+/** A text whose lines go on where they end in a space, where the mail says so (RFC 3676). */
+function unflowed(text, { format, delsp }) {
+  const lines = text.replaceAll("\r\n", "\n");
+  if (format?.toLowerCase() !== "flowed") return lines;
+  return lines.replace(/(?<!^--) \n(?=[^\n>])/gm, delsp?.toLowerCase() === "yes" ? "" : " ");
+}

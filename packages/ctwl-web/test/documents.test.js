@@ -1,0 +1,132 @@
+/** The words in the files that people have, and what attackers send. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { openDocument } from "../src/documents/open.js";
+import { NotOpened } from "../src/documents/refused.js";
+import { Refusal } from "../src/index.js";
+import { base64, docx, files, mail, parts, zip } from "./made.js";
+import { text } from "./folder.js";
+
+const MARKED = text("packages/ctwl-web/page/examples/marked.txt").trim();
+const CURLY = `${MARKED.replaceAll("library", "“library”")} Größe & <b>`;
+const bytes = (given) => (typeof given === "string" ? new TextEncoder().encode(given) : given);
+const wordsOf = async (given) => (await openDocument(bytes(given))).text;
+const refused = (status, said = /./) => (error) => error instanceof Refusal && error.status === status && said.test(error.message);
+
+const FILES = files(CURLY);
+
+for (const [name, file] of Object.entries(FILES)) {
+  test(`the words of ${name} are the text`, async () => assert.equal((await wordsOf(file)).replaceAll("\r\n", "\n"), CURLY));
+}
+
+test("charsets of mail, and mails in a file of several", async () => {
+  const old = Buffer.from(mail("text/plain; charset=iso-8859-15", "8bit", "Gr\xf6\xdfe \xa4"), "latin1");
+  assert.equal(await wordsOf(Uint8Array.from(old)), "Größe €");
+  assert.equal(await wordsOf(mail("text/plain; charset=unknown", "8bit", "words")), "words");
+  const one = (words) => `From a@b Mon Nov 2\n${mail("text/plain", "7bit", words).replaceAll("\r\n", "\n")}\n`;
+  assert.equal(await wordsOf(one("first") + one("second")), "first\n\nsecond");
+});
+
+test("subtitles are one paragraph, and other JSON is plain text", async () => {
+  const cues = ["A text", "in {\\an8}two <i>lines</i>"].map((words, i) => `${i + 1}\r\n00:00:0${i},000 --> 00:00:0${i},500\r\n${words}\r\n\r\n`);
+  assert.equal(await wordsOf(cues.join("")), "A text in two lines");
+  assert.equal(await wordsOf("WEBVTT\n\nNOTE no\n\n00:01.000 --> 00:02.000\nwords\n"), "words");
+  for (const plain of ['{"a": "b"}', '{"a": [', `{"a": ${"[".repeat(9999)}`]) assert.equal(await wordsOf(plain), plain);
+});
+
+test("what of a mail is not read is named", async () => {
+  const placed = 'Content-Disposition: attachment; filename="a b.pdf"\r\n';
+  const found = await openDocument(bytes(parts("mixed", ["text/plain", "7bit", "words"], ["application/pdf", "base64", "JVBERi0=", placed])));
+  assert.deepEqual([found.text, found.left], ["words", ["a b.pdf"]]);
+});
+
+test("breaks of an office document are breaks of the text", async () => {
+  const more = "<w:p/><w:p><w:r><w:t>a</w:t><w:br/><w:t>b</w:t><w:tab/><w:t>c</w:t></w:r></w:p>";
+  assert.equal(await wordsOf(docx("one\n\ntwo", more)), "one \ntwo \n\na\nb\tc");
+});
+
+test("kinds that are not opened are named", async () => {
+  const sheet = zip({ "[Content_Types].xml": "", "xl/workbook.xml": "" });
+  const kinds = {
+    pdf: "%PDF-1.7\n", rtf: "{\\rtf1 words}", sheet, archive: zip({ "a.txt": "words" }), packed: Uint8Array.of(0x1f, 0x8b, 8, 0),
+    picture: Uint8Array.of(0xff, 0xd8, 0xff, 0xe0), "old-office": Uint8Array.of(0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1),
+    recording: "ID3\x04",
+  };
+  for (const [kind, file] of Object.entries(kinds)) {
+    await assert.rejects(openDocument(bytes(file)), (error) => error instanceof NotOpened && error.status === "not-opened" && error.kind === kind);
+  }
+  await assert.rejects(openDocument(bytes(base64(Buffer.concat([Buffer.from("%PDF-1.7"), Buffer.alloc(200)])))), NotOpened);
+});
+
+test("plain text stays as it is", async () => {
+  for (const plain of ["", "[Music] words", "Note: this\nis plain.\n\nText", "<p>a line</p> of Markdown", "{curly} words", MARKED, "word ".repeat(9999), "ACGT".repeat(99)]) {
+    assert.equal(await wordsOf(plain), plain);
+  }
+  for (const odd of [Uint8Array.of(0xff, 0xfe, 0), bytes("a\0b"), Uint8Array.of(0x80)]) await assert.rejects(openDocument(odd), refused("not-text"));
+});
+
+test("what a page hides and what breaks it", async () => {
+  const shown = {
+    "a<br>b<hr>c": "a\nb\nc",
+    "<ul><li>a<li>b</ul>c": "a\nb\n\nc",
+    "<pre>a\n  b</pre> c&nbsp;d &lt;e&gt; &notit; &#x41;&#150;": "a\n  b\n\nc d <e> ¬it; A–",
+    "a < b and c <d>e</d>": "a < b and c e",
+    "<td title='>'>a</td><td>b</td>": "a\nb",
+    "a<script>x<p></script>b<svg><text>no</text></svg>c<!-- no": "abc",
+    "<p>it's <i>here</i></p><template>no</template>": "it's here",
+    "a <b title=\"no": "a",
+  };
+  for (const [page, words] of Object.entries(shown)) assert.equal(await wordsOf(`<!doctype html>${page}`), words);
+});
+
+test("bombs, loops and lies are refused", async () => {
+  const zeros = new Uint8Array(80 * 2 ** 20);
+  const broken = refused("document-refused");
+  const part = (content, lies) => zip({ "[Content_Types].xml": "", "word/document.xml": content }, lies);
+  await assert.rejects(openDocument(part(zeros)), refused("document-refused", /as bombs are/));
+  await assert.rejects(openDocument(part(zeros, { size: 9 })), refused("document-refused", /as bombs are/));
+  await assert.rejects(openDocument(part("<a/>", { flags: 1 })), refused("document-refused", /password/));
+  await assert.rejects(openDocument(part("<a/>", { method: 99 })), broken);
+  assert.equal(await wordsOf(part("<a><p><t>b</t></p></a>", { size: 2 ** 30 })), "b"); // what a header declares decides nothing
+  assert.equal(await wordsOf(part("<a><p><t>b</t></p></a>", { method: 0 })), "b");
+  await assert.rejects(openDocument(part('<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>')), refused("document-refused", /DTD/));
+  await assert.rejects(openDocument(part("<a>".repeat(9999))), broken);
+  await assert.rejects(openDocument(part("<a b='")), broken);
+  await assert.rejects(openDocument(part("<a></b>")), broken);
+  await assert.rejects(openDocument(zip(Object.fromEntries(Array.from({ length: 2001 }, (_, i) => [`a${i}`, ""])))), broken);
+  let deep = mail("text/plain", "7bit", "words");
+  for (let i = 0; i < 20; i++) deep = mail("message/rfc822", "7bit", deep);
+  await assert.rejects(openDocument(bytes(deep)), broken);
+  await assert.rejects(openDocument(bytes(parts("mixed", ...Array(3000).fill(["text/plain", "7bit", "a"])))), broken);
+  let packed = bytes("words ".repeat(50));
+  for (let i = 0; i < 9; i++) packed = bytes(base64(packed));
+  await assert.rejects(openDocument(packed), broken);
+});
+
+/** Each of these takes hours where a step is not linear. */
+test("long runs cost no more than their length", async () => {
+  const many = 2 ** 18;
+  const page = (inner) => `<!doctype html>${inner}`;
+  for (const run of ["<a ", "<", "<a \"", "<a b='", "<!--", "</", "&", "<pre>", "<svg>", " ", "<script>", "<p style=\""]) await wordsOf(page(run.repeat(many)));
+  for (const run of [" ", "=\n", "a;", "--=_x\n", "= "]) await wordsOf(mail('text/plain; charset="utf-8"', "quoted-printable", `${run.repeat(many)}x`));
+  await wordsOf(`${"Ab3".repeat(99)}${" ".repeat(many)}!`);
+  await wordsOf(`${"Name: value\r\n".repeat(300)}no header`);
+  await wordsOf(`Date: a\nName:${";a=b".repeat(many)}\n\nwords`);
+});
+
+test("a file with any byte changed is read or refused", async () => {
+  let seed = 7;
+  const random = (below) => (seed = (seed * 48271) % 2147483647) % below;
+  for (const [name, file] of Object.entries(FILES)) {
+    for (let i = 0; i < 60; i++) {
+      const changed = Uint8Array.from(bytes(file));
+      for (let times = 1 + random(3); times > 0; times--) changed[random(changed.length)] = random(256);
+      const cut = random(4) ? changed : changed.subarray(0, random(changed.length));
+      try {
+        await openDocument(cut);
+      } catch (error) {
+        assert.ok(error instanceof Refusal, `${name}: ${error.stack}`);
+      }
+    }
+  }
+});

@@ -1,0 +1,124 @@
+/** Files made for tests: zips, and the documents that office programs write. */
+import { crc32, deflateRawSync } from "node:zlib";
+
+const bytes = (text) => (typeof text === "string" ? new TextEncoder().encode(text) : text);
+
+const header = (...fields) => {
+  const found = Buffer.alloc(fields.reduce((sum, [size]) => sum + size, 0));
+  let at = 0;
+  for (const [size, value] of fields) {
+    found.writeUIntLE(value, at, size);
+    at += size;
+  }
+  return found;
+};
+
+/** A zip of `{name: text or bytes}`; `lies` are fields of each entry that say something else: `size`, `flags`, `method`. */
+export function zip(files, lies = {}) {
+  const [parts, directory] = [[], []];
+  let at = 0;
+  for (const [name, content] of Object.entries(files)) {
+    const data = bytes(content);
+    const packed = lies.method === 0 ? data : deflateRawSync(data);
+    const crc = crc32 ? crc32(data) : 0;
+    const common = [
+      [2, 20], [2, lies.flags ?? 0x800], [2, lies.method ?? 8], [4, 0], [4, crc], [4, packed.length], [4, lies.size ?? data.length],
+      [2, bytes(name).length], [2, 0],
+    ];
+    const local = header([4, 0x04034b50], ...common);
+    parts.push(local, bytes(name), packed);
+    directory.push(header([4, 0x02014b50], [2, 20], ...common, [2, 0], [2, 0], [2, 0], [4, 0], [4, at]), bytes(name));
+    at += local.length + bytes(name).length + packed.length;
+  }
+  const listed = Buffer.concat(directory);
+  const count = Object.keys(files).length;
+  const end = header([4, 0x06054b50], [2, 0], [2, 0], [2, count], [2, count], [4, listed.length], [4, at], [2, 0]);
+  return Uint8Array.from(Buffer.concat([...parts, listed, end]));
+}
+
+const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+const paragraphs = (text, made) => text.split("\n\n").map(made).join("");
+
+export const docx = (text, more = "") =>
+  zip({
+    "[Content_Types].xml": "<Types/>",
+    "word/document.xml": `<?xml version="1.0"?><w:document xmlns:w="w"><w:body>${paragraphs(text, (each) => {
+      const [first, ...rest] = escaped(each).split(" ");
+      return `<w:p><w:pPr><w:tabs><w:tab w:val="x"/></w:tabs></w:pPr><w:r><w:t>${first}</w:t></w:r><w:del><w:r><w:delText>no</w:delText></w:r></w:del>` +
+        `<w:r><w:t xml:space="preserve"> ${rest.join(" ")}</w:t></w:r></w:p>`;
+    })}${more}</w:body></w:document>`,
+  });
+
+export const odt = (text) =>
+  zip({
+    mimetype: "application/vnd.oasis.opendocument.text",
+    "content.xml": `<office:document-content><office:body><text:tracked-changes><text:p>gone</text:p></text:tracked-changes>${paragraphs(
+      text,
+      (each) => `<text:p>${escaped(each).replace(" ", "<text:s/>").replace(/of/, "<text:span>of</text:span>")}<office:annotation><text:p>no</text:p></office:annotation></text:p>`,
+    )}</office:body></office:document-content>`,
+  });
+
+export const html = (text) =>
+  `<!DOCTYPE html><html><head><title>No</title><style>p { color: red }</style></head><body><script>"<p>no"</script>` +
+  `<!-- <p>no</p> --><p hidden>no</p><p style="color: red; display: none">no</p>${paragraphs(text, (each) => `<p class="a hidden b" title='a > b'>${escaped(each).replace("of", "<b>of</b>").replace("'", "&rsquo;")}\n`)}</body></html>`;
+
+export const epub = (text) => {
+  const [first, ...rest] = text.split("\n\n");
+  return zip({
+    mimetype: "application/epub+zip",
+    "META-INF/container.xml": '<container><rootfiles><rootfile full-path="OEBPS/book.opf"/></rootfiles></container>',
+    "OEBPS/book.opf":
+      '<package><manifest><item id="b" href="text/two.xhtml"/><item id="a" href="text/o%20ne.xhtml"/></manifest>' +
+      '<spine><itemref idref="a"/><itemref idref="b"/></spine></package>',
+    "OEBPS/text/o ne.xhtml": html(first),
+    "OEBPS/text/two.xhtml": html(rest.join("\n\n")),
+  });
+};
+
+/** Quoted-printable, in lines of at most 76 characters. */
+export const quoted = (text) =>
+  text.split("\n").map((line) => {
+    const codes = Array.from(bytes(line), (byte) => (byte === 61 || byte > 126 ? `=${byte.toString(16).toUpperCase()}` : String.fromCharCode(byte)));
+    let [found, width] = ["", 0];
+    for (const code of codes) {
+      if (width + code.length > 75) [found, width] = [`${found}=\r\n`, 0];
+      found += code;
+      width += code.length;
+    }
+    return found;
+  }).join("\r\n");
+
+export const base64 = (data) => Buffer.from(bytes(data)).toString("base64").replace(/.{76}/g, "$&\r\n");
+
+const HEAD = "Received: by example.com\r\n\tfor people\r\nDate: Mon, 2 Nov 2026 10:00:00 +0000\r\nMIME-Version: 1.0\r\n";
+
+export const mail = (type, encoding, body) => `${HEAD}Content-Type: ${type}\r\nContent-Transfer-Encoding: ${encoding}\r\n\r\n${body}\r\n`;
+
+export const parts = (kind, ...all) => {
+  const inner = all.map(([type, encoding, body, more = ""]) => `--=_x\r\nContent-Type: ${type}\r\nContent-Transfer-Encoding: ${encoding}\r\n${more}\r\n${body}\r\n`);
+  return `${HEAD}Content-Type: multipart/${kind};\r\n boundary="=_x"\r\n\r\nFor old programs.\r\n${inner.join("")}--=_x--\r\n`;
+};
+
+const flowed = (text) => text.replace(/(.{50,60}) /g, "$1 \r\n");
+
+/** A text in files of many kinds, by their names. */
+export const files = (text) => ({
+  docx: docx(text),
+  odt: odt(text),
+  epub: epub(text),
+  html: html(text),
+  "utf-16": Uint8Array.from([0xff, 0xfe, ...Buffer.from(text, "utf16le")]),
+  "quoted-printable": quoted(text),
+  "base64 of a document": base64(docx(text)),
+  "a mail": mail("text/plain; charset=utf-8", "8bit", text.replaceAll("\n", "\r\n")),
+  "a mail in quoted-printable": mail('text/plain; charset="utf-8"', "quoted-printable", quoted(text)),
+  "a mail in base64": mail("text/plain; charset=UTF-8", "BASE64", base64(text)),
+  "a mail in HTML": mail("text/html; charset=utf-8", "quoted-printable", quoted(html(text))),
+  "a mail whose lines flow": mail("text/plain; charset=utf-8; format=flowed", "8bit", flowed(text)),
+  "a mail of alternatives": parts("alternative", ["text/plain; charset=utf-8", "base64", base64(text)], ["text/html", "8bit", "<p>no</p>"]),
+  "an answer that was streamed": text.match(/[^]{1,7}/g).map((piece) => `data: ${JSON.stringify({ id: 1, choices: [{ delta: { content: piece } }] })}\n\n`).join("") + "data: [DONE]\n",
+  "a conversation": JSON.stringify([{ role: "user", content: "no" }, { role: "assistant", content: [{ type: "text", text }] }]),
+  "a conversation in lines": [["user", "no"], ["assistant", text]].map(([role, content]) => JSON.stringify({ role, content })).join("\n"),
+  "a notebook": JSON.stringify({ nbformat: 4, cells: [{ cell_type: "code", source: "no" }, { cell_type: "markdown", source: [text] }] }),
+  "a mail that was passed on": parts("mixed", ["message/rfc822", "8bit", mail("text/plain; charset=utf-8", "base64", base64(text))]),
+});
