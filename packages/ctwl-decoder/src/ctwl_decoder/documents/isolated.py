@@ -1,0 +1,38 @@
+"""Opening a file in a process of its own, with bounds on its time and memory."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+from ..errors import DecoderError, DocumentRefused, ExtraMissing, NotOpened, NotText
+from . import limits
+from .opening import Found
+
+_ERRORS: dict[str, type[DecoderError]] = {
+    error.code: error for error in (DocumentRefused, ExtraMissing, NotOpened, NotText)
+}
+
+
+def open_file(data: bytes, name: str) -> list[Found]:
+    """Each text in a file, and why some of its parts have none; at least one of them.
+
+    Args:
+        data: the file's bytes.
+        name: what messages call the file.
+    """
+    command = [sys.executable, "-m", "ctwl_decoder.documents.child", name]
+    try:
+        done = subprocess.run(command, input=data, capture_output=True, timeout=limits.SECONDS, check=False)
+        given = json.loads(done.stdout)
+    except subprocess.TimeoutExpired:
+        late = f"it takes more than {limits.SECONDS:g} seconds to open; save its words as plain text (UTF-8)"
+        return [Found(name, DocumentRefused(late))]
+    except ValueError:
+        return [Found(name, DocumentRefused("it is broken; save its words as plain text (UTF-8)"))]
+    return [Found(each["name"], each["text"] if "text" in each else _error(each)) for each in given]
+
+
+def _error(given: dict[str, str]) -> DecoderError:
+    return _ERRORS.get(given["code"], DocumentRefused)(given["message"])

@@ -1,0 +1,199 @@
+"""From glyphs on a page to paragraphs: lines and columns are joined by where their glyphs stand.
+
+Glyphs make lines; a line goes on in the block that it stands under; the lines of a block make paragraphs. A line goes on
+in the next one where the next word would not have fitted, as for a person who reads a column.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from statistics import median_low
+from typing import NamedTuple
+
+_GUTTER = 2.0
+"""Heights of a glyph from which a gap inside a line parts two columns; justified words are closer."""
+
+_LEADING = 1.7
+"""Most heights from a line to the next one of its block."""
+
+_WIDER = 1.2
+"""A distance of so many usual ones begins a paragraph."""
+
+_SIZE = 0.12
+"""Lines whose heights differ by a larger share are not of one paragraph."""
+
+_INDENT = 0.7
+"""Heights by which a paragraph's first line is indented, at least."""
+
+_MOSTLY = 0.5
+"""Of the breaks between lines at equal distances, more than this share keep a line short; else the writer ended them."""
+
+_OPEN = 12
+"""Blocks that may go on at once: more columns than a page has."""
+
+_DIVIDED = re.compile("(?<=[^\\W\\d_])[-\u2010\u00ad\x02]\\Z")
+
+
+class Glyph(NamedTuple):
+    """A character and its box, in points, upwards."""
+
+    text: str
+    left: float
+    bottom: float
+    right: float
+    top: float
+
+
+@dataclass(frozen=True)
+class Line:
+    """Glyphs that stand beside each other."""
+
+    glyphs: Sequence[Glyph]
+
+    @cached_property
+    def text(self) -> str:
+        """Its characters."""
+        return "".join(glyph.text for glyph in self.glyphs).strip()
+
+    @cached_property
+    def left(self) -> float:
+        """Its left edge."""
+        return self.glyphs[0].left
+
+    @cached_property
+    def right(self) -> float:
+        """Its right edge."""
+        return next((glyph.right for glyph in reversed(self.glyphs) if not glyph.text.isspace()), self.left)
+
+    @cached_property
+    def bottom(self) -> float:
+        """Its lower edge: most glyphs', as a small one may be raised."""
+        return median_low(glyph.bottom for glyph in self.glyphs)
+
+    @cached_property
+    def height(self) -> float:
+        """Its height, in points."""
+        return max(median_low(glyph.top - glyph.bottom for glyph in self.glyphs), 1.0)
+
+    @cached_property
+    def first_word(self) -> float:
+        """The width of its first word with the space before it."""
+        end = next((glyph.left for glyph in self.glyphs if glyph.text.isspace()), self.right)
+        return end - self.left + 0.2 * self.height
+
+
+def text_of_pages(pages: Iterable[Iterable[Glyph]]) -> str:
+    """The words of pages, a paragraph a line.
+
+    Args:
+        pages: the glyphs of each, in the order in which the file draws them.
+    """
+    pieces: list[str] = []
+    for block in (block for page in pages for block in _blocks(_lines(page))):
+        for gap, paragraph in _paragraphs(block):
+            if pieces and not gap and _goes_on(pieces[-1], paragraph[0]):
+                _continue(pieces, paragraph)
+            else:
+                pieces += [gap or "\n\n", *paragraph] if pieces else paragraph
+    return "".join(pieces)
+
+
+def _goes_on(last: str, first: str) -> bool:
+    """Whether a paragraph goes on in the next column or on the next page."""
+    return first[:1].islower() and last[-1:] not in ".!?:"
+
+
+def _lines(glyphs: Iterable[Glyph]) -> Iterator[Line]:
+    """The lines, each of one column."""
+    line: list[Glyph] = []
+    for glyph in glyphs:
+        ends = glyph.text in "\r\n"
+        if line and (ends or _begins_line(line[-1], glyph)):
+            yield Line(line)
+            line = []
+        if not ends and (line or not glyph.text.isspace()):
+            line.append(glyph)
+    if line:
+        yield Line(line)
+
+
+def _begins_line(last: Glyph, glyph: Glyph) -> bool:
+    height = max(last.top - last.bottom, 1.0)
+    back, gap = last.left - glyph.left, glyph.left - last.right
+    return abs(glyph.bottom - last.bottom) > height or back > height or gap > _GUTTER * height
+
+
+def _blocks(lines: Iterable[Line]) -> list[list[Line]]:
+    """Lines under each other, in the order in which they begin."""
+    blocks: list[list[Line]] = []
+    for line in lines:
+        under = next((block for block in reversed(blocks[-_OPEN:]) if _stands_under(block[-1], line)), None)
+        if under is None:
+            blocks.append([line])
+        else:
+            under.append(line)
+    return blocks
+
+
+def _stands_under(last: Line, line: Line) -> bool:
+    down = last.bottom - line.bottom
+    shared = min(last.right, line.right) - max(last.left, line.left)
+    return 0.3 * line.height < down < _LEADING * max(line.height, last.height) and shared > 0
+
+
+def _paragraphs(block: Sequence[Line]) -> Iterator[tuple[str, list[str]]]:
+    """The pieces of each paragraph of a block, with what stands before it: nothing before the first one."""
+    gap = ""
+    for stretch in _stretches(block):
+        for pieces in _joined(stretch):
+            yield gap, pieces
+            gap = "\n"
+        gap = "\n\n"
+
+
+def _stretches(block: Sequence[Line]) -> Iterator[list[Line]]:
+    """The lines of a block, parted where their distance or their size changes."""
+    downs = [above.bottom - line.bottom for above, line in pairwise(block)]
+    usual = median_low(downs) if downs else 0.0
+    stretch = [block[0]]
+    for (above, line), down in zip(pairwise(block), downs, strict=True):
+        sizes = sorted((above.height, line.height))
+        if down > _WIDER * usual or sizes[1] > (1 + _SIZE) * sizes[0]:
+            yield stretch
+            stretch = []
+        stretch.append(line)
+    yield stretch
+
+
+def _joined(stretch: Sequence[Line]) -> Iterator[list[str]]:
+    """The pieces of each paragraph in lines at equal distances."""
+    edge = max(line.right for line in stretch)
+    full = [_is_full(line, following, edge) for line, following in pairwise(stretch)]
+    if sum(full) <= _MOSTLY * len(full):
+        full = [False] * len(full)
+    pieces = [stretch[0].text]
+    for (line, following), goes_on in zip(pairwise(stretch), full, strict=True):
+        if goes_on and following.left - line.left < _INDENT * line.height:
+            _continue(pieces, [following.text])
+        else:
+            yield pieces
+            pieces = [following.text]
+    yield pieces
+
+
+def _is_full(line: Line, following: Line, edge: float) -> bool:
+    """Whether the next line's first word would not have fitted."""
+    return line.right + following.first_word > edge or _DIVIDED.search(line.text) is not None
+
+
+def _continue(pieces: list[str], following: Sequence[str]) -> None:
+    """Let a paragraph go on; a word that was divided at the end of a line becomes one again."""
+    if following[0][:1].islower() and _DIVIDED.search(pieces[-1]):
+        pieces[-1] = pieces[-1][:-1]
+    else:
+        pieces.append(" ")
+    pieces += following
