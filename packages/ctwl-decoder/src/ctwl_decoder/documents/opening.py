@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import quopri
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple
 
-from ..errors import DecoderError, DocumentRefused, NotOpened, NotText
+from ..errors import DecoderError, DocumentRefused, NotOpened
+from ..text.input import text_of
 from . import archives, chats, html, kinds, limits, mail, office, pdf, rtf, subtitles
 from .budget import Budget
 from .kinds import Kind
@@ -19,6 +21,8 @@ class Found(NamedTuple):
     name: str
     text: str | DecoderError
 
+
+_AS_TEXT = "save these as plain text (UTF-8)"
 
 _CONTAINERS: dict[Kind, Callable[[bytes, Budget], Iterator[archives.Member]]] = {
     kinds.ZIP: archives.zip_members,
@@ -51,13 +55,7 @@ def plain(data: bytes) -> str:
     Raises:
         NotText: they are not.
     """
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise NotText("it is no text and no document that is known here") from error
-    if "\0" in text:
-        raise NotText("it is no text and no document that is known here")
-    return text
+    return text_of(data.removeprefix(BOM_UTF8), "it")
 
 
 def texts_in(data: bytes, name: str, budget: Budget, depth: int = 0) -> Iterator[Found]:
@@ -94,6 +92,8 @@ def _words(data: bytes, kind: Kind | None, budget: Budget) -> str:
         raise NotOpened(f"it is {kind.called}, which is not opened here; {kind.advice}")
     else:
         text = _DOCUMENTS[kind](data, budget)
+        if not text.strip():
+            raise DocumentRefused(f"it is {kind.called} without words; if it shows words, {_AS_TEXT}")
     if len(text) > budget.words:
         raise DocumentRefused(f"it has more than {limits.WORDS:,} characters; read the part in question")
     budget.words -= len(text)

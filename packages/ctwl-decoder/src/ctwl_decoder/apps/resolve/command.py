@@ -27,7 +27,7 @@ from ...options import add_alpha, add_proxy_options
 from ...report.model import Report
 from ...report.signposts import Resolution, resolve_code, resolve_provider
 from ...report.wording import headline
-from ...text.input import read_text
+from ...documents.files import read_text
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -1,0 +1,68 @@
+"""The texts in the files that people name: plain text as it is, documents by their words, folders file by file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from ..errors import DecoderError, InputTooLarge, NotOpened
+from ..options import MAX_BYTES
+from ..text.input import read_bytes, shown, text_of
+from . import limits
+from .isolated import open_file
+from .kinds import kind_of
+from .opening import Found
+
+
+def files_in(names: Iterable[str]) -> Iterator[str]:
+    """The files that are named, and those in folders that are named, in the order of their names; hidden ones not."""
+    for name in names:
+        if not name or not Path(name).is_dir():
+            yield name
+            continue
+        folder = Path(name)
+        for path in sorted(folder.rglob("*")):
+            hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
+            if path.is_file() and not hidden:
+                yield str(path)
+
+
+def texts_of(name: str) -> list[Found]:
+    """Each text in a file, or in standard input for ``-``, and why some parts have none.
+
+    Raises:
+        InputUnreadable, InputTooLarge: see :func:`ctwl_decoder.text.input.read_bytes`.
+        NotText: it is neither text nor a document.
+    """
+    data, called = read_bytes(name, limits.FILE), shown(name)
+    if kind_of(data) is None:
+        if len(data) > MAX_BYTES:
+            raise InputTooLarge(f"{called} has more than {MAX_BYTES} bytes; cut it into parts")
+        return [Found(called, text_of(data, called))]
+    return [_named(found) for found in open_file(data, called)]
+
+
+def read_text(name: str) -> str:
+    """The one text in a file or in standard input: plain text as it is, or the words of a document.
+
+    Raises:
+        InputUnreadable, InputTooLarge, NotText: see :func:`texts_of`.
+        NotOpened: it is a container that is not opened here, or one of several texts.
+        DocumentRefused: it is a document that is broken or would cost too much.
+        ExtraMissing: a package is needed to open it that is not installed.
+    """
+    found = texts_of(name)
+    texts = [each.text for each in found if isinstance(each.text, str)]
+    if len(texts) > 1:
+        raise NotOpened(f"{shown(name)} has {len(texts)} texts, and one is asked for; unpack it and name one of them")
+    for each in found if not texts else []:
+        if isinstance(each.text, DecoderError):
+            raise each.text
+    return texts[0] if texts else ""
+
+
+def _named(found: Found) -> Found:
+    """The same, with an error that names the file."""
+    if isinstance(found.text, DecoderError):
+        return Found(found.name, type(found.text)(f"{found.name}: {found.text}"))
+    return found
