@@ -100,8 +100,8 @@ def _parser() -> argparse.ArgumentParser:
         "files",
         metavar="FILE",
         nargs="+",
-        help="a text in UTF-8, a document (PDF, DOCX, ODT, EPUB, RTF, HTML, mail, notebook, subtitles, chat), an archive "
-        "or a folder of these; - reads standard input. Of several texts each gets a line",
+        help="a text in UTF-8, a document (PDF, DOCX, ODT, EPUB, RTF, HTML, mail, notebook, subtitles, chat), an "
+        "archive or a folder of these; - reads standard input. Of several texts each gets a line",
     )
     add_proxy_options(parser)
     _add_search_options(parser)

@@ -72,7 +72,7 @@ def in_all(verdicts: Sequence[Verdict], alpha: float) -> str:
     read = len(verdicts) - outcomes["error"]
     lines = [f"{len(verdicts)} texts: {counted}."]
     if read > 1:
-        lines.append(f"Each text is a test of its own: in {read} texts chance alone finds {read * alpha:.2g} on average.")
+        lines.append(f"Each text is a test of its own: in {read} texts chance shows {read * alpha:.2g} on average.")
     return "\n".join([*lines, *([NO_PROOF] if outcomes["none"] else [])])
 
 

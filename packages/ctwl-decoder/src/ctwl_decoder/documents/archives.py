@@ -12,9 +12,9 @@ import gzip
 import lzma
 import tarfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from io import BytesIO
-from typing import IO, NamedTuple
+from typing import Any, NamedTuple
 from zipfile import BadZipFile, ZipFile
 
 from ..errors import DocumentRefused
@@ -102,20 +102,19 @@ def packed_member(data: bytes, budget: Budget) -> Iterator[Member]:
     Raises:
         DocumentRefused: it is broken or would cost too much.
     """
-    stream: IO[bytes]
+    opener: Callable[[BytesIO], Any] = lzma.open
     if data.startswith(b"\x1f\x8b"):
-        stream = gzip.GzipFile(fileobj=BytesIO(data))
+        opener = gzip.open
     elif data.startswith(b"BZh"):
-        stream = bz2.BZ2File(BytesIO(data))
-    else:
-        stream = lzma.LZMAFile(BytesIO(data))
+        opener = bz2.open
     try:
-        yield Member("", budget.unpack(stream, len(data)))
+        with opener(BytesIO(data)) as stream:
+            yield Member("", budget.unpack(stream, len(data)))
     except _BROKEN as error:
         raise DocumentRefused(f"what is packed is broken ({error}); pack it anew") from error
 
 
-def base64_member(data: bytes, budget: Budget) -> Iterator[Member]:
+def base64_member(data: bytes, _: Budget) -> Iterator[Member]:
     """What base64 is of.
 
     Raises:

@@ -5,14 +5,19 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 
-_BLOCKS = frozenset(
-    "address article aside blockquote body br button caption center dd details dialog div dl dt fieldset figcaption "
-    "figure footer form h1 h2 h3 h4 h5 h6 header hr html legend li main nav ol option p pre search section select "
-    "summary table tbody td tfoot th thead title tr ul".split()
-)
-_PARAGRAPHS = frozenset("blockquote h1 h2 h3 h4 h5 h6 ol p pre table ul".split())
-_UNSEEN = frozenset("audio canvas head iframe math noscript object script style svg template title video".split())
-_VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
+_BLOCKS = {
+    "address", "article", "aside", "blockquote", "body", "br", "button", "caption", "center", "dd", "details", "dialog",
+    "div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6",
+    "header", "hr", "html", "legend", "li", "main", "nav", "ol", "option", "p", "pre", "section", "select", "summary",
+    "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul",
+}  # fmt: skip
+_PARAGRAPHS = {"blockquote", "h1", "h2", "h3", "h4", "h5", "h6", "ol", "p", "pre", "table", "ul"}
+_UNSEEN = {
+    "audio", "canvas", "head", "iframe", "math", "noscript", "object", "script", "style", "svg", "template", "video",
+}  # fmt: skip
+_VOID = {
+    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr",
+}  # fmt: skip
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
 _CHARSET = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?([a-z0-9_:-]{1,40})""", re.I)
 _BREAKS = ("", " ", "\n", "\n\n")

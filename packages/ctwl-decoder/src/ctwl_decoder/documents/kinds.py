@@ -85,11 +85,11 @@ _XML = rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]{0,200}\?>\s*)?(?:<!--(?:(?!-->).){0,
 _HTML = re.compile(_XML + rb"<(?:!doctype\s+html|html|head|body)\b", re.I | re.S)
 _HEADER = rb"[A-Za-z][A-Za-z0-9-]{0,60}:[^\n]*\r?\n(?:[ \t][^\n]*\n)*"
 _MAIL = re.compile(rb"(?:From [^\n]*\n)?(?:" + _HEADER + rb"){2,400}\r?\n")
-_MAIL_NAMES = re.compile(rb"^(?:mime-version|message-id|received|return-path|content-transfer-encoding|date):", re.I | re.M)
+_OF_MAIL = re.compile(rb"^(?:mime-version|message-id|received|return-path|content-[a-z-]+|date):", re.I | re.M)
 _CHAT = re.compile(rb"(?:\xef\xbb\xbf)?\s*[{\[]|(?:[^\n]{0,80}\n){0,20}[^\n{]{0,80}\bdata: ?\{")
 _SUBTITLES = re.compile(rb"(?:\xef\xbb\xbf)?(?:WEBVTT\b|\s*\d+\s*\n\s*\d+:\d\d:\d\d[,.]\d+ *-->)")
 _BASE64 = re.compile(rb"[A-Za-z0-9+/\s]{100,}={0,2}\s*")
-_LONG_RUN = re.compile(rb"[A-Za-z0-9+/]{50}")
+_RUN = re.compile(rb"\s*[A-Za-z0-9+/]{50}")
 _SOFT_BREAK = re.compile(rb"[^\n]=\r?\n")
 _ESCAPE = re.compile(rb"=(?:[89A-F][0-9A-F]|3D|20)")
 
@@ -128,16 +128,21 @@ _OFFICE = {"word": DOCX, "ppt": PPTX, "xl": SHEET}
 def _kind_of_text(data: bytes) -> Kind | None:
     """The kind of what is written in ASCII characters."""
     beginning = data[:_BEGINNING]
-    if _HTML.match(beginning):
-        return HTML
-    if (head := _MAIL.match(beginning)) and len(_MAIL_NAMES.findall(head[0])) > 0:
+    if (head := _MAIL.match(beginning)) and _OF_MAIL.search(head[0]):
         return MAIL
-    if _SUBTITLES.match(beginning):
-        return SUBTITLES
-    if _CHAT.match(beginning):
-        return CHAT
-    if _LONG_RUN.match(beginning) and _BASE64.fullmatch(data):
+    if is_base64(data):
         return BASE64
     if len(_SOFT_BREAK.findall(beginning)) > 2 and _ESCAPE.search(beginning):
         return QUOTED
-    return None
+    return next((kind for pattern, kind in _PATTERNS if pattern.match(beginning)), None)
+
+
+_PATTERNS = ((_HTML, HTML), (_SUBTITLES, SUBTITLES), (_CHAT, CHAT))
+
+
+def is_base64(data: bytes) -> bool:
+    """Whether bytes are base64 of something: letters of both cases and digits, without the spaces of words."""
+    run = _RUN.match(data)
+    if run is None or not _BASE64.fullmatch(data):
+        return False
+    return all(re.search(kind, run[0]) for kind in (rb"[a-z]", rb"[A-Z]", rb"[0-9]"))

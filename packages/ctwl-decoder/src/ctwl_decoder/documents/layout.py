@@ -1,7 +1,7 @@
 """From glyphs on a page to paragraphs: lines and columns are joined by where their glyphs stand.
 
-Glyphs make lines; a line goes on in the block that it stands under; the lines of a block make paragraphs. A line goes on
-in the next one where the next word would not have fitted, as for a person who reads a column.
+Glyphs make lines; a line goes on in the block that it stands under; the lines of a block make paragraphs. There a line
+goes on in the next one if the next word would not have fitted, as for a person who reads a column.
 """
 
 from __future__ import annotations
@@ -30,10 +30,16 @@ _INDENT = 0.7
 """Heights by which a paragraph's first line is indented, at least."""
 
 _MOSTLY = 0.5
-"""Of the breaks between lines at equal distances, more than this share keep a line short; else the writer ended them."""
+"""Of the breaks between lines at equal distances, more than this share keep a line short; else the writer made them."""
 
 _OPEN = 12
 """Blocks that may go on at once: more columns than a page has."""
+
+_NEAR = 8
+"""Lines of a block that show where its edge is."""
+
+_ENDS = frozenset(".!?:\"'\u201d\u2019)")
+"""Marks after which a paragraph may end."""
 
 _DIVIDED = re.compile("(?<=[^\\W\\d_])[-\u2010\u00ad\x02]\\Z")
 
@@ -85,6 +91,11 @@ class Line:
         end = next((glyph.left for glyph in self.glyphs if glyph.text.isspace()), self.right)
         return end - self.left + 0.2 * self.height
 
+    def with_part(self, part: Line) -> Line:
+        """This line and another one beside it."""
+        last = self.glyphs[-1]
+        return Line([*self.glyphs, last._replace(text=" ", left=last.right), *part.glyphs])
+
 
 def text_of_pages(pages: Iterable[Iterable[Glyph]]) -> str:
     """The words of pages, a paragraph a line.
@@ -93,18 +104,30 @@ def text_of_pages(pages: Iterable[Iterable[Glyph]]) -> str:
         pages: the glyphs of each, in the order in which the file draws them.
     """
     pieces: list[str] = []
+    above: list[Line] = []
     for block in (block for page in pages for block in _blocks(_lines(page))):
+        goes_on = bool(above) and _goes_on(above, block[0])
         for gap, paragraph in _paragraphs(block):
-            if pieces and not gap and _goes_on(pieces[-1], paragraph[0]):
+            if goes_on:
                 _continue(pieces, paragraph)
             else:
-                pieces += [gap or "\n\n", *paragraph] if pieces else paragraph
+                pieces += [gap, *paragraph] if pieces else paragraph
+            goes_on = False
+        above = block
     return "".join(pieces)
 
 
-def _goes_on(last: str, first: str) -> bool:
-    """Whether a paragraph goes on in the next column or on the next page."""
-    return first[:1].islower() and last[-1:] not in ".!?:"
+def _goes_on(block: Sequence[Line], line: Line) -> bool:
+    """Whether the paragraph at the end of a block goes on in the next column or on the next page."""
+    last, first = block[-1], line.text
+    full = last.right - last.left + line.first_word > max(each.right - each.left for each in block)
+    inside = first[:1].islower() or (len(block) > 2 and last.text[-1:] not in _ENDS)
+    return full and inside and _of_one_size(last, line)
+
+
+def _of_one_size(line: Line, other: Line) -> bool:
+    lower, higher = sorted((line.height, other.height))
+    return higher <= (1 + _SIZE) * lower
 
 
 def _lines(glyphs: Iterable[Glyph]) -> Iterator[Line]:
@@ -131,12 +154,22 @@ def _blocks(lines: Iterable[Line]) -> list[list[Line]]:
     """Lines under each other, in the order in which they begin."""
     blocks: list[list[Line]] = []
     for line in lines:
-        under = next((block for block in reversed(blocks[-_OPEN:]) if _stands_under(block[-1], line)), None)
-        if under is None:
-            blocks.append([line])
+        recent = blocks[: -_OPEN - 1 : -1]
+        if blocks and _is_part(line, blocks[-1]):
+            blocks[-1][-1] = blocks[-1][-1].with_part(line)
+        elif block := next((each for each in recent if _stands_under(each[-1], line)), None):
+            block.append(line)
         else:
-            under.append(line)
+            blocks.append([line])
     return blocks
+
+
+def _is_part(line: Line, block: Sequence[Line]) -> bool:
+    """Whether a line stands beside the last one of a block and inside its edges: a justified line with a wide gap."""
+    last = block[-1]
+    edge = max(each.right for each in block[-_NEAR:] if _of_one_size(each, last))
+    beside = abs(line.bottom - last.bottom) < 0.3 * line.height and line.left >= last.right
+    return beside and line.right < edge + 0.2 * line.height
 
 
 def _stands_under(last: Line, line: Line) -> bool:
@@ -146,8 +179,8 @@ def _stands_under(last: Line, line: Line) -> bool:
 
 
 def _paragraphs(block: Sequence[Line]) -> Iterator[tuple[str, list[str]]]:
-    """The pieces of each paragraph of a block, with what stands before it: nothing before the first one."""
-    gap = ""
+    """The pieces of each paragraph of a block, with what stands before it."""
+    gap = "\n\n"
     for stretch in _stretches(block):
         for pieces in _joined(stretch):
             yield gap, pieces
@@ -161,8 +194,7 @@ def _stretches(block: Sequence[Line]) -> Iterator[list[Line]]:
     usual = median_low(downs) if downs else 0.0
     stretch = [block[0]]
     for (above, line), down in zip(pairwise(block), downs, strict=True):
-        sizes = sorted((above.height, line.height))
-        if down > _WIDER * usual or sizes[1] > (1 + _SIZE) * sizes[0]:
+        if down > _WIDER * usual or not _of_one_size(above, line):
             yield stretch
             stretch = []
         stretch.append(line)

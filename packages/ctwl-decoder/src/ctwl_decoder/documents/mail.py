@@ -8,7 +8,6 @@ from email import message_from_bytes, policy
 from email.message import EmailMessage
 from typing import cast
 
-from ..errors import DocumentRefused
 from . import html
 from .archives import Member
 from .budget import Budget
@@ -24,7 +23,7 @@ def members(data: bytes, budget: Budget) -> Iterator[Member]:
         DocumentRefused: it would cost too much.
     """
     starts = [found.end() for found in _FIRST.finditer(data)] or [0]
-    ends = [found.start() for found in _FIRST.finditer(data)][1:] + [len(data)]
+    ends = [*[found.start() for found in _FIRST.finditer(data)][1:], len(data)]
     for number, (start, end) in enumerate(zip(starts, ends, strict=True), 1):
         budget.count()
         name = f"mail {number}" if len(starts) > 1 else ""
@@ -32,7 +31,7 @@ def members(data: bytes, budget: Budget) -> Iterator[Member]:
 
 
 def _parts(data: bytes, name: str, budget: Budget) -> Iterator[Member]:
-    mail = cast(EmailMessage, message_from_bytes(data, policy=policy.default))
+    mail = message_from_bytes(data, policy=policy.default)
     words: list[str] = []
     attached: list[Member] = []
     for part in _leaves(mail, budget):

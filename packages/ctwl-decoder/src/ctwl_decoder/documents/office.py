@@ -1,7 +1,7 @@
 """Documents that are XML in a zip: DOCX and PPTX of Office, ODT and its kin, EPUB.
 
-What was deleted, what is a comment and what fields compute from are not words of the document. A DTD, by which XML names
-other files and multiplies itself, is refused: no office program writes one.
+What was deleted and what comments say are not words of the document. A DTD, by which XML names other files and
+multiplies itself, is refused: no office program writes one.
 """
 
 from __future__ import annotations

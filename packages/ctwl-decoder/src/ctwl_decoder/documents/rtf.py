@@ -13,4 +13,4 @@ def words_of(text: str) -> str:
     """
     with needing("documents", "RTF"):
         from striprtf.striprtf import rtf_to_text
-    return rtf_to_text(text, errors="ignore").strip()
+    return str(rtf_to_text(text, errors="ignore")).strip()

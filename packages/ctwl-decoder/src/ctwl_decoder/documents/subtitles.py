@@ -14,10 +14,7 @@ def words_of(text: str) -> str:
     shown: list[str] = []
     for cue in re.split(r"\n[ \t]*\n", text.replace("\r\n", "\n").strip()):
         lines = cue.split("\n")
-        times = next((number for number, line in enumerate(lines) if _TIMES.match(line)), None)
-        if times is None:
-            lines = [] if _NOT_SHOWN.match(cue) else lines
-        else:
-            lines = lines[times + 1 :]
-        shown += (_TAGS.sub("", line).strip() for line in lines)
+        first = next((number for number, line in enumerate(lines, 1) if _TIMES.match(line)), 0)
+        if first or not _NOT_SHOWN.match(cue):
+            shown += (_TAGS.sub("", line).strip() for line in lines[first:])
     return " ".join(line for line in shown if line)
