@@ -17,8 +17,11 @@ from typing import NamedTuple
 _GUTTER = 2.0
 """Heights of a glyph from which a gap inside a line parts two columns; justified words are closer."""
 
-_LEADING = 1.7
-"""Most heights from a line to the next one of its block."""
+_ALLEY = 0.8
+"""The same where PDFium sees a line end."""
+
+_LEADING = 2.5
+"""Most heights from a line to the next one of its block: a manuscript with double spaces has 2.2."""
 
 _WIDER = 1.2
 """A distance of so many usual ones begins a paragraph."""
@@ -29,8 +32,8 @@ _SIZE = 0.12
 _INDENT = 0.7
 """Heights by which a paragraph's first line is indented, at least."""
 
-_MOSTLY = 0.5
-"""Of the breaks between lines at equal distances, more than this share keep a line short; else the writer made them."""
+_WITNESSES = 2
+"""So many lines that the next word does not fit into show where the edge is; the longest line alone shows none."""
 
 _OPEN = 12
 """Blocks that may go on at once: more columns than a page has."""
@@ -93,8 +96,7 @@ class Line:
 
     def with_part(self, part: Line) -> Line:
         """This line and another one beside it."""
-        last = self.glyphs[-1]
-        return Line([*self.glyphs, last._replace(text=" ", left=last.right), *part.glyphs])
+        return Line([*self.glyphs, _space_after(self.glyphs[-1]), *part.glyphs])
 
 
 def text_of_pages(pages: Iterable[Iterable[Glyph]]) -> str:
@@ -131,23 +133,36 @@ def _of_one_size(line: Line, other: Line) -> bool:
 
 
 def _lines(glyphs: Iterable[Glyph]) -> Iterator[Line]:
-    """The lines, each of one column."""
+    """The lines, each of one column.
+
+    White space without a height is PDFium's guess. Where it sees a line end but the next glyph stands close beside the
+    last one, the line goes on: it takes a narrow column for vertical writing.
+    """
     line: list[Glyph] = []
+    between = ""
     for glyph in glyphs:
-        ends = glyph.text in "\r\n"
-        if line and (ends or _begins_line(line[-1], glyph)):
+        if glyph.text.isspace() and (glyph.top <= glyph.bottom or not line):
+            between += glyph.text
+            continue
+        if line and _begins_line(line[-1], glyph, _ALLEY if "\n" in between else _GUTTER):
             yield Line(line)
             line = []
-        if not ends and (line or not glyph.text.isspace()):
-            line.append(glyph)
+        elif line and between and not (line[-1].text.isspace() or glyph.text.isspace()):
+            line.append(_space_after(line[-1]))
+        line.append(glyph)
+        between = ""
     if line:
         yield Line(line)
 
 
-def _begins_line(last: Glyph, glyph: Glyph) -> bool:
+def _space_after(glyph: Glyph) -> Glyph:
+    return glyph._replace(text=" ", left=glyph.right)
+
+
+def _begins_line(last: Glyph, glyph: Glyph, widest: float) -> bool:
     height = max(last.top - last.bottom, 1.0)
     back, gap = last.left - glyph.left, glyph.left - last.right
-    return abs(glyph.bottom - last.bottom) > height or back > height or gap > _GUTTER * height
+    return abs(glyph.bottom - last.bottom) > height or back > height or gap > widest * height
 
 
 def _blocks(lines: Iterable[Line]) -> list[list[Line]]:
@@ -205,7 +220,7 @@ def _joined(stretch: Sequence[Line]) -> Iterator[list[str]]:
     """The pieces of each paragraph in lines at equal distances."""
     edge = max(line.right for line in stretch)
     full = [_is_full(line, following, edge) for line, following in pairwise(stretch)]
-    if sum(full) <= _MOSTLY * len(full):
+    if sum(full) < _WITNESSES <= len(full):
         full = [False] * len(full)
     pieces = [stretch[0].text]
     for (line, following), goes_on in zip(pairwise(stretch), full, strict=True):
