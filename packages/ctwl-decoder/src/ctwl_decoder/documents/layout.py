@@ -14,11 +14,8 @@ from itertools import pairwise
 from statistics import median_low
 from typing import NamedTuple
 
-_GUTTER = 2.0
-"""Heights of a glyph from which a gap inside a line parts two columns; justified words are closer."""
-
-_ALLEY = 0.8
-"""The same where PDFium sees a line end."""
+_GUTTER = 1.0
+"""Heights of a glyph from which a gap inside a line parts two columns; the words of few justified lines stand as far."""
 
 _LEADING = 2.5
 """Most heights from a line to the next one of its block: a manuscript with double spaces has 2.2."""
@@ -139,18 +136,18 @@ def _lines(glyphs: Iterable[Glyph]) -> Iterator[Line]:
     last one, the line goes on: it takes a narrow column for vertical writing.
     """
     line: list[Glyph] = []
-    between = ""
+    apart = False
     for glyph in glyphs:
         if glyph.text.isspace() and (glyph.top <= glyph.bottom or not line):
-            between += glyph.text
+            apart = True
             continue
-        if line and _begins_line(line[-1], glyph, _ALLEY if "\n" in between else _GUTTER):
+        if line and _begins_line(line[-1], glyph):
             yield Line(line)
             line = []
-        elif line and between and not (line[-1].text.isspace() or glyph.text.isspace()):
+        elif line and apart and not (line[-1].text.isspace() or glyph.text.isspace()):
             line.append(_space_after(line[-1]))
         line.append(glyph)
-        between = ""
+        apart = False
     if line:
         yield Line(line)
 
@@ -159,10 +156,10 @@ def _space_after(glyph: Glyph) -> Glyph:
     return glyph._replace(text=" ", left=glyph.right)
 
 
-def _begins_line(last: Glyph, glyph: Glyph, widest: float) -> bool:
+def _begins_line(last: Glyph, glyph: Glyph) -> bool:
     height = max(last.top - last.bottom, 1.0)
     back, gap = last.left - glyph.left, glyph.left - last.right
-    return abs(glyph.bottom - last.bottom) > height or back > height or gap > widest * height
+    return abs(glyph.bottom - last.bottom) > height or back > height or gap > _GUTTER * height
 
 
 def _blocks(lines: Iterable[Line]) -> list[list[Line]]:
