@@ -5,6 +5,7 @@ examples:
                                                       the verdict, and what shows a code in colour
   export CTWL_PROFILE=org.ctwl.smollm2-135m.1         the same profile for all that follow
   ctwl-decode paper.pdf mail.eml folder/              documents: a line for each, and one on all of them
+  ctwl-decode --together messages/                    short texts of one conversation, as one body: needs less of each
   ctwl-decode --html report.html letter.txt           a page to pass on
   ctwl-decode --json - < letter.txt                   for programs
   ctwl-decode --beacon 42:3 letter.txt                is it this model's? needs less text
@@ -41,6 +42,7 @@ from difflib import get_close_matches
 from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from ctwl_protocol import get_profile
 from ctwl_protocol.command import closed_output_is_fine, command_parser, help_in, note, run_command
@@ -58,9 +60,12 @@ from ..errors import DecoderError, ExtraMissing, OptionOutOfRange
 from ..options import add_alpha, add_beacons, add_proxy_options, check_alpha
 from ..report.analysis import Analysis
 from ..report.model import Report
-from ..report.wording import ADD_LIGHT, describe, files_missing
+from ..report.wording import ADD_LIGHT, describe, describe_body, files_missing
 from ..text.input import shown
 from . import several
+
+if TYPE_CHECKING:
+    from ..decoder import Decoder
 
 _COMMANDS = {
     "serve": (".serve.command", "main"),
@@ -102,6 +107,12 @@ def _parser() -> argparse.ArgumentParser:
         nargs="+",
         help="a text in UTF-8, a document (PDF, DOCX, ODT, EPUB, RTF, HTML, mail, notebook, subtitles, chat), an "
         "archive or a folder of these; - reads standard input. Of several texts each gets a line",
+    )
+    parser.add_argument(
+        "--together",
+        action="store_true",
+        help="read all texts as one body, such as the short messages of one conversation: one verdict on all of them, "
+        "whose p-value pays for it. Decide what belongs together before you read it",
     )
     add_proxy_options(parser)
     _add_search_options(parser)
@@ -191,8 +202,8 @@ def _check(arguments: argparse.Namespace) -> None:
         raise OptionOutOfRange("--prompt needs --reading-model: only a language model that you name can have seen it")
 
 
-def _reader(arguments: argparse.Namespace) -> Callable[[str], Analysis]:
-    """What reads a text as the options say."""
+def _decoder(arguments: argparse.Namespace) -> tuple[Decoder, dict[str, Any]]:
+    """The decoder that the options ask for, and what it searches for."""
     profile = get_profile(arguments.profile)  # a wrong name fails before torch is loaded, which takes seconds
     trusted = load_trusted()
     known = trusted.registry.known_layouts()
@@ -210,7 +221,12 @@ def _reader(arguments: argparse.Namespace) -> Callable[[str], Analysis]:
     epochs = arguments.epoch or [0]
     decoder = Decoder(proxy, reading_model=own, layouts=named or None, keys=keys, epochs=epochs, registry=trusted)
     searched = trusted.registry.beacons() if arguments.registered else arguments.beacon
-    options = {"alpha": arguments.alpha, "beacons": searched}
+    return decoder, {"alpha": arguments.alpha, "beacons": searched}
+
+
+def _reader(arguments: argparse.Namespace) -> Callable[[str], Analysis]:
+    """What reads a text as the options say."""
+    decoder, options = _decoder(arguments)
 
     def read(text: str) -> Analysis:
         try:
@@ -222,7 +238,7 @@ def _reader(arguments: argparse.Namespace) -> Callable[[str], Analysis]:
             if isinstance(error, ExtraMissing):
                 raise ExtraMissing(f"{error}. {ADD_LIGHT}") from error
             light = decoder.decode(text, score="light", **options)
-            raise ProxyNotFound(files_missing(light, profile.name, error), error.fetch) from error
+            raise ProxyNotFound(files_missing(light, decoder.profile.name, error), error.fetch) from error
 
     return read
 
@@ -265,15 +281,33 @@ def _run(argv: list[str]) -> int:
     arguments = _parser().parse_args(argv)
     _check(arguments)
     found = list(several.texts_in(arguments.files))
-    if len(found) == 1 and not Path(arguments.files[0]).is_dir():
+    if len(found) == 1 and not arguments.together and not Path(arguments.files[0]).is_dir():
         return _one(found[0], arguments)
     if arguments.html:
-        raise OptionOutOfRange(f"--html shows one text, and there are {len(found)}; name one")
+        raise OptionOutOfRange("--html shows one text; name one file")
+    return _together(found, arguments) if arguments.together else _each(found, arguments)
+
+
+def _each(found: Sequence[Found], arguments: argparse.Namespace) -> int:
+    """Read each text, and print a line for each and the whole."""
     read = _reader(arguments)
     verdicts = several.read_all(found, lambda text: read(text).report, lines=not arguments.json)
     with closed_output_is_fine():
         print(several.as_json(verdicts) if arguments.json else several.in_all(verdicts, arguments.alpha))
     return several.status(verdicts)
+
+
+def _together(found: Sequence[Found], arguments: argparse.Namespace) -> int:
+    """Read all texts as one body, and print its verdict. A text that cannot be read is an error: it belongs to it."""
+    for each in found:
+        if isinstance(each.text, DecoderError):
+            raise each.text
+    decoder, options = _decoder(arguments)
+    texts = [each.text for each in found if isinstance(each.text, str)]
+    report = decoder.decode_together(texts, score=arguments.score, **options)
+    with closed_output_is_fine():
+        print(json.dumps(report.model_dump(mode="json"), indent=2) if arguments.json else describe_body(report))
+    return 0 if report.detected else 1
 
 
 def _one(found: Found, arguments: argparse.Namespace) -> int:

@@ -12,8 +12,8 @@ from ctwl_protocol.command import closed_output_is_fine
 from ..documents.files import files_in, texts_of
 from ..documents.opening import Found
 from ..errors import DecoderError, InputTooLarge, NotText
-from ..report.model import Report
-from ..report.wording import NO_PROOF, format_p_value, headline, why_none
+from ..report.model import ENOUGH_TOKENS, Report
+from ..report.wording import NO_PROOF, READ_TOGETHER, format_p_value, headline, why_none
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,9 @@ def in_all(verdicts: Sequence[Verdict], alpha: float) -> str:
     lines = [f"{len(verdicts)} texts: {counted}."]
     if read > 1:
         lines.append(f"Each text is a test of its own: in {read} texts chance shows {read * alpha:.2g} on average.")
+    reports = [each.result for each in verdicts if isinstance(each.result, Report)]
+    if sum(not report.detected and report.tokens < ENOUGH_TOKENS for report in reports) > 1:
+        lines.append(READ_TOGETHER)
     return "\n".join([*lines, *([NO_PROOF] if outcomes["none"] else [])])
 
 

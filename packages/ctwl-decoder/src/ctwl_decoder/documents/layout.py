@@ -15,7 +15,7 @@ from statistics import median_low
 from typing import NamedTuple
 
 _GUTTER = 1.0
-"""Heights of a glyph from which a gap inside a line parts two columns; the words of few justified lines stand as far."""
+"""Heights of a glyph from which a gap inside a line parts two columns; few justified lines have wider gaps."""
 
 _LEADING = 2.5
 """Most heights from a line to the next one of its block: a manuscript with double spaces has 2.2."""

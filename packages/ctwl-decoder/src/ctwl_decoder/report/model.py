@@ -171,3 +171,29 @@ class Report(_Data):
         carries = "" if self.provider is None else f", provider {self.provider}, model version {self.version}"
         code = "" if self.code is None else f" code {self.code}{carries}:"
         return f"{self.outcome}:{code} p = {self.p_value:.2g}, {self.tokens} tokens, {self.profile}"
+
+
+class BodyReport(_Data):
+    """The outcome of reading several texts of one origin together. It says nothing about any of them alone."""
+
+    outcome: Literal["found", "none"] = Field(description='"found", or "none", where the test did not pass.')
+    detected: bool = Field(description='Whether the outcome is "found".')
+    provider: int | None = Field(description="The provider that the texts name; None where nothing was found.")
+    version: int | None = Field(description="Its model version, as for the provider.")
+    origin: Hop | None = Field(description="The same with their names, and the first text's nonce.")
+    nonces: list[int] | None = Field(description="The nonce of each text, in order; None where nothing was found.")
+    p_value: float = Field(
+        ge=0,
+        le=1,
+        description="Probability that chance gives so high a score to all texts together, corrected for all providers, "
+        "model versions and nonces searched.",
+    )
+    alpha: float = Field(description="Level of the test.")
+    read: Literal["light", "whole"] = Field(description="How far the texts were read, as for one text.")
+    score: Literal["half", "race", "light-soft", "light-rank"] = Field(description="The score that shows it best.")
+    texts: int = Field(description="Texts that were read together.")
+    tokens: int = Field(description="Proxy tokens of all texts.")
+    searched: int = Field(description="Pairs of a provider and a model version that were searched.")
+    registry: str | None = Field(description="Which registry the names are from; None under a private profile.")
+    profile: str = Field(description="Name of the profile.")
+    profile_digest: str = Field(description="SHA-256 of the profile's canonical encoding.")

@@ -8,7 +8,7 @@ from ctwl_protocol.errors import ProxyNotFound
 from ctwl_protocol.profile import OFFLINE
 
 from ..text.variants import AS_GIVEN
-from .model import ENOUGH_TOKENS, ENOUGH_WORDS, Hop, ReadRecord, Report, Span
+from .model import ENOUGH_TOKENS, ENOUGH_WORDS, BodyReport, Hop, ReadRecord, Report, Span
 
 NONE_FOUND = "No watermark found"
 TOO_SHORT = "No verdict: the text is too short"
@@ -31,6 +31,8 @@ LIGHT = "The text was read by the ranks of its tokens alone; with the proxy LM t
 ADD_LIGHT = "If the ranks alone are enough, add --light."
 FORGEABLE = "Anyone can write open codes: they say what the text carries, not who put it there."
 CONFIRMED = "Its authenticator was written with the provider's keys, or copied together with a text that was."
+READ_TOGETHER = "Short texts of one conversation show more together: --together. Multiply its p-value by 2, as each was read already."
+BODY_MEANS = "It is a verdict on all of them: it does not say which of them carry the watermark."
 NOTHING_ELSE = "It says nothing about the words outside the passages found, and nothing about whether the text is true."
 _SEALED = "sealed; only the provider can open it"
 _OPENED = "{}, opened in key epoch {}; a wrong key or epoch opens one text in 256"
@@ -110,6 +112,26 @@ def _describe_spans(spans: list[Span]) -> list[str]:
         lines.append(f"{place}: {describe_origin(span)}, p-value {format_p_value(span.p_value)}")
         lines += [f"    {label:<9} {text}" for label, text in describe_record(span.record)]
     return lines
+
+
+def describe_body(report: BodyReport) -> str:
+    """The report on texts that were read together, in lines of plain text."""
+    size = f"{report.texts} texts read together, {report.tokens} tokens; profile {report.profile}"
+    size += f" ({'ranks alone' if report.read == 'light' else 'the language model'})"
+    if report.origin is None:
+        p, level = _told_apart(report.p_value, report.alpha)
+        why = f"p = {p}, above {level}" if report.p_value > report.alpha else f"p = {p}. {SUITS_KIND}"
+        return "\n".join([f"{NONE_FOUND} in these texts ({why}).", size, NO_PROOF])
+    return "\n".join(
+        [
+            f"Watermark found in these texts together: {describe_hop(report.origin)}",
+            f"p-value   {format_p_value(report.p_value)}   how often chance would do as well, over all providers, "
+            "model versions and nonces searched",
+            size,
+            BODY_MEANS,
+            FORGEABLE if report.registry else PRIVATE,
+        ]
+    )
 
 
 def describe_origin(span: Span) -> str:
