@@ -77,7 +77,8 @@ _MAGIC: tuple[tuple[bytes, int, Kind], ...] = (
     (b"\x7fELF", 0, Kind("a program", "name a text")),
     (b"MZ\x90\0", 0, Kind("a program", "name a text")),
     (b"bplist00", 0, Kind("a web archive or property list", "save the page as HTML")),
-    (b"-----BEGIN ", 0, Kind("an encrypted or encoded block (PEM or PGP)", _DECRYPT)),
+    (b"-----BEGIN PGP MESSAGE-----", 0, Kind("a PGP message", _DECRYPT)),
+    (b"-----BEGIN CERTIFICATE-----", 0, Kind("a certificate", "name a text")),
 )
 """Bytes, the place where they stand, and the kind that they show."""
 

@@ -22,6 +22,7 @@ from ..text.tokens import TokenizedVariant
 from .analysis import Analysis
 from .interpretation import Interpreter
 from .model import BodyReport, Likeliest, Outcome, Report, Span
+from .other_marks import other_marks
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,8 @@ class Assembler:
         clearest = min(finding.spans, key=lambda span: span.candidate.p_value, default=None)
         best = clearest.candidate if clearest else finding.best
         report = self._report(finding, plan, spans, best, arithmetic, reading_model)
+        if marks := other_marks(text):
+            report = report.model_copy(update={"other_marks": marks})
         return Analysis(text, report, finding.variant.starts, self._contributions(finding, best))
 
     def body_report(

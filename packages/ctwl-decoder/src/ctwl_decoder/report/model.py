@@ -95,6 +95,18 @@ class Signpost(_Data):
     says: str = Field(description="The same in a sentence.")
 
 
+class OtherMark(_Data):
+    """A public mark of another kind in a text: invisible characters. It is named, and no more."""
+
+    scheme: Literal["microsoft", "c2pa", "variation-selectors", "tags", "zero-width"] = Field(
+        description="What the characters are."
+    )
+    start: int = Field(ge=0, description="The first character of the first one, counted from 0 in the text as given.")
+    end: int = Field(ge=0, description="The character after its last one.")
+    count: int = Field(ge=1, description="How many of them the text has.")
+    says: str = Field(description="What they claim, in sentences.")
+
+
 class Report(_Data):
     """The outcome of decoding one text.
 
@@ -125,6 +137,11 @@ class Report(_Data):
         default=[],
         description="Where to ask further: the detectors that the registry names for the providers found. They point, "
         "and prove nothing.",
+    )
+    other_marks: list[OtherMark] = Field(
+        default=[],
+        description="Public marks of other kinds, such as a C2PA manifest: they are there, and anyone can write them. "
+        "The text is read without them.",
     )
     likeliest: Likeliest | None = Field(
         description="Where nothing was found, the best of all codes searched. It means nothing: some code is always "
