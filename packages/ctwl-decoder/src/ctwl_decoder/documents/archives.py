@@ -18,14 +18,14 @@ from typing import Any, NamedTuple
 from zipfile import BadZipFile, ZipFile
 
 from ..errors import DocumentRefused
-from .budget import Budget
+from .budget import Budget, OverBudget
 
 
 class Member(NamedTuple):
-    """A part of a container; what is packed alone has no name."""
+    """A part of a container, or why it is not read; what is packed alone has no name."""
 
     name: str
-    data: bytes
+    data: bytes | DocumentRefused
 
 
 def open_zip(data: bytes) -> ZipFile:
@@ -51,6 +51,7 @@ def member(packed: ZipFile, name: str, budget: Budget) -> bytes:
         info = packed.getinfo(name)
         if info.flag_bits & 1:
             raise DocumentRefused("it is locked by a password; unpack it first")
+        budget.check(info.file_size)
         with packed.open(info) as stream:
             return budget.unpack(stream, info.compress_size)
     except KeyError as error:
@@ -71,7 +72,16 @@ def zip_members(data: bytes, budget: Budget) -> Iterator[Member]:
     with open_zip(data) as packed:
         for info in packed.infolist():
             if not info.is_dir() and not _is_hidden(info.filename):
-                yield Member(info.filename, member(packed, info.filename, budget))
+                yield Member(info.filename, _member_or_refusal(packed, info.filename, budget))
+
+
+def _member_or_refusal(packed: ZipFile, name: str, budget: Budget) -> bytes | DocumentRefused:
+    try:
+        return member(packed, name, budget)
+    except OverBudget:
+        raise
+    except DocumentRefused as error:
+        return error
 
 
 def tar_members(data: bytes, budget: Budget) -> Iterator[Member]:
@@ -86,6 +96,7 @@ def tar_members(data: bytes, budget: Budget) -> Iterator[Member]:
                 budget.count()
                 stream = packed.extractfile(info) if info.isreg() and not _is_hidden(info.name) else None
                 if stream is not None:
+                    budget.check(info.size)
                     yield Member(info.name, budget.unpack(stream, info.size))
     except _BROKEN as error:
         raise DocumentRefused(f"the tar file is broken ({error}); pack it anew") from error

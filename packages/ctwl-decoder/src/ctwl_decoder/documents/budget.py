@@ -11,6 +11,10 @@ from . import limits
 _CHUNK = 1 << 16
 
 
+class OverBudget(DocumentRefused):
+    """The whole file would cost too much, so none of it is read."""
+
+
 @dataclass
 class Budget:
     """What may still be unpacked.
@@ -25,19 +29,27 @@ class Budget:
     members: int = limits.MEMBERS
     words: int = limits.WORDS
 
+    def check(self, size: int) -> None:
+        """Check that so many bytes may still be unpacked.
+
+        Raises:
+            OverBudget: they may not.
+        """
+        if size > self.unpacked:
+            raise OverBudget(f"more than {limits.UNPACKED >> 20} MiB are packed in it; unpack it, name a part")
+
     def unpack(self, stream: IO[bytes], packed: int) -> bytes:
         """The whole of a stream that is unpacked as it is read, of so many packed bytes.
 
         Raises:
-            DocumentRefused: it is more than may be unpacked, or than a sound file unpacks to.
+            OverBudget: it is more than may be unpacked, or than a sound file unpacks to.
         """
         found = bytearray()
         while chunk := stream.read(_CHUNK):
             found += chunk
             if len(found) > max(limits.SMALL, limits.RATIO * packed):
-                raise DocumentRefused(f"a part is unpacked to more than {limits.RATIO} times its size, as bombs are")
-            if len(found) > self.unpacked:
-                raise DocumentRefused(f"more than {limits.UNPACKED >> 20} MiB are packed in it; unpack it, name a part")
+                raise OverBudget(f"a part is unpacked to more than {limits.RATIO} times its size, as bombs are")
+            self.check(len(found))
         self.unpacked -= len(found)
         return bytes(found)
 
@@ -45,8 +57,8 @@ class Budget:
         """Count a part.
 
         Raises:
-            DocumentRefused: there are too many.
+            OverBudget: there are too many.
         """
         self.members -= 1
         if self.members < 0:
-            raise DocumentRefused(f"it has more than {limits.MEMBERS} parts; unpack it and name the ones in question")
+            raise OverBudget(f"it has more than {limits.MEMBERS} parts; unpack it and name the ones in question")

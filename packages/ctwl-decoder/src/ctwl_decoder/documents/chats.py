@@ -1,6 +1,6 @@
 """JSON of chat programs and their logs: messages of a conversation, pieces of a streamed answer, cells of a notebook.
 
-Where a conversation says which messages a model wrote, these are read alone.
+Where a conversation says which messages a model wrote, these are read alone; of a notebook the prose, where it has any.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ _RECORD = re.compile(r"^.{0,80}?(\{.*\})\s*$", re.M)
 def words_of(text: str) -> str | None:
     """The words in JSON, JSON lines, or lines of server-sent events; None where it is none that is known here."""
     values = list(_values(text))
-    cells = [_text(cell.get("source")) for cell in _objects(values) if "cell_type" in cell]
+    cells = [(cell.get("cell_type"), _text(cell.get("source"))) for cell in _cells(values)]
     if cells:
-        return "\n\n".join(cell for cell in cells if cell)
+        prose = [words for kind, words in cells if kind != "code" and words]
+        return "\n\n".join(prose or [words for _, words in cells if words])
     pieces = [(value.get("id"), _piece(value)) for value in _records(values)]
     if any(piece for _, piece in pieces):
         return _streamed(pieces)
@@ -108,7 +109,7 @@ def _who(message: dict[str, Any]) -> str:
     return ""
 
 
-def _objects(values: list[Any]) -> Iterator[dict[str, Any]]:
+def _cells(values: list[Any]) -> Iterator[dict[str, Any]]:
     """The cells of notebooks, in either of its forms."""
     for value in values:
         sheets = value.get("worksheets", [value]) if isinstance(value, dict) and "nbformat" in value else []

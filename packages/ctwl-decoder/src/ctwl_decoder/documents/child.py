@@ -10,14 +10,11 @@ import contextlib
 import json
 import logging
 import sys
-from collections.abc import Iterator
 
 from ..errors import DecoderError, DocumentRefused
 from . import limits
 from .budget import Budget
-from .opening import texts_in
-
-_TOO_LARGE = f"it takes more than {limits.MEMORY >> 20} MiB of memory to open; save its words as plain text (UTF-8)"
+from .opening import AS_TEXT, Found, texts_in
 
 
 def _bound_memory() -> None:
@@ -28,30 +25,32 @@ def _bound_memory() -> None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def _found(data: bytes, name: str) -> Iterator[dict[str, str]]:
+def _found(data: bytes, name: str) -> list[dict[str, str]]:
+    """What is in a file; where the whole is refused, that alone."""
     try:
-        for found in texts_in(data, name, Budget()):
-            if isinstance(found.text, DecoderError):
-                yield {"name": found.name, "code": found.text.code, "message": str(found.text)}
-            else:
-                yield {"name": found.name, "text": found.text}
+        return [_told(found) for found in texts_in(data, name, Budget())]
     except DecoderError as error:
-        yield {"name": name, "code": error.code, "message": str(error)}
+        return [_told(Found(name, error))]
     except MemoryError:
-        yield {"name": name, "code": DocumentRefused.code, "message": _TOO_LARGE}
+        why = f"it takes more than {limits.MEMORY >> 20} MiB of memory to open"
     except RecursionError:
-        message = "more parts of it are inside each other than a sound file has; save its words as plain text (UTF-8)"
-        yield {"name": name, "code": DocumentRefused.code, "message": message}
+        why = "more parts of it are inside each other than a sound file has"
     except Exception as error:  # of a parser that met what its makers did not think of
-        message = f"it is broken ({type(error).__name__}); save its words as plain text (UTF-8)"
-        yield {"name": name, "code": DocumentRefused.code, "message": message}
+        why = f"it is broken ({type(error).__name__})"
+    return [_told(Found(name, DocumentRefused(f"{why}; {AS_TEXT}")))]
+
+
+def _told(found: Found) -> dict[str, str]:
+    if isinstance(found.text, DecoderError):
+        return {"name": found.name, "code": found.text.code, "message": str(found.text)}
+    return {"name": found.name, "text": found.text}
 
 
 def main() -> None:
     """Entry point."""
     logging.disable()
     _bound_memory()
-    found = list(_found(sys.stdin.buffer.read(), sys.argv[1]))
+    found = _found(sys.stdin.buffer.read(), sys.argv[1])
     sys.stdout.write(json.dumps(found))  # ASCII: lone surrogates, too, arrive
 
 

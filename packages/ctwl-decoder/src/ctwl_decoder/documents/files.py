@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from ..errors import DecoderError, InputTooLarge, NotOpened
@@ -10,7 +10,7 @@ from ..options import MAX_BYTES
 from ..text.input import read_bytes, shown, text_of
 from . import limits
 from .isolated import open_file
-from .kinds import kind_of
+from .kinds import Kind, outer_kind, refusal
 from .opening import Found
 
 
@@ -35,11 +35,16 @@ def texts_of(name: str) -> list[Found]:
         NotText: it is neither text nor a document.
     """
     data, called = read_bytes(name, limits.FILE), shown(name)
-    if kind_of(data) is None:
+    kind = outer_kind(data)
+    if kind is None:
         if len(data) > MAX_BYTES:
             raise InputTooLarge(f"{called} has more than {MAX_BYTES} bytes; cut it into parts")
         return [Found(called, text_of(data, called))]
-    return [_named(found) for found in open_file(data, called)]
+    return [_named(found) for found in _opened(data, called, kind)]
+
+
+def _opened(data: bytes, name: str, kind: Kind) -> list[Found]:
+    return open_file(data, name) if kind.opened else [Found(name, refusal(kind))]
 
 
 def read_text(name: str) -> str:
@@ -51,10 +56,27 @@ def read_text(name: str) -> str:
         DocumentRefused: it is a document that is broken or would cost too much.
         ExtraMissing: a package is needed to open it that is not installed.
     """
-    found = texts_of(name)
+    return _one(texts_of(name), shown(name))
+
+
+def words_in(data: bytes, kind: Kind, name: str) -> str:
+    """The words of a document, see :func:`read_text`.
+
+    Args:
+        data: the bytes of the document.
+        kind: by :func:`.kinds.outer_kind`.
+        name: what messages call it.
+
+    Raises:
+        NotOpened, DocumentRefused, ExtraMissing, NotText: see :func:`read_text`.
+    """
+    return _one([_named(found) for found in _opened(data, name, kind)], name)
+
+
+def _one(found: Sequence[Found], name: str) -> str:
     texts = [each.text for each in found if isinstance(each.text, str)]
     if len(texts) > 1:
-        raise NotOpened(f"{shown(name)} has {len(texts)} texts, and one is asked for; unpack it and name one of them")
+        raise NotOpened(f"{name} has {len(texts)} texts, and one is asked for; unpack it and name one of them")
     for each in found if not texts else []:
         if isinstance(each.text, DecoderError):
             raise each.text

@@ -8,7 +8,7 @@ import sys
 
 from ..errors import DecoderError, DocumentRefused, ExtraMissing, NotOpened, NotText
 from . import limits
-from .opening import Found
+from .opening import AS_TEXT, Found
 
 _ERRORS: dict[str, type[DecoderError]] = {
     error.code: error for error in (DocumentRefused, ExtraMissing, NotOpened, NotText)
@@ -27,10 +27,10 @@ def open_file(data: bytes, name: str) -> list[Found]:
         done = subprocess.run(command, input=data, capture_output=True, timeout=limits.SECONDS, check=False)
         given = json.loads(done.stdout)
     except subprocess.TimeoutExpired:
-        late = f"it takes more than {limits.SECONDS:g} seconds to open; save its words as plain text (UTF-8)"
+        late = f"it takes more than {limits.SECONDS:g} seconds to open; {AS_TEXT}"
         return [Found(name, DocumentRefused(late))]
-    except ValueError:
-        return [Found(name, DocumentRefused("it is broken; save its words as plain text (UTF-8)"))]
+    except ValueError:  # the process ended without an answer
+        return [Found(name, DocumentRefused(f"it is broken, or takes too much memory to open; {AS_TEXT}"))]
     return [Found(each["name"], each["text"] if "text" in each else _error(each)) for each in given]
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from io import BytesIO
 from zipfile import BadZipFile, ZipFile
 
+from ..errors import NotOpened
+
 _BEGINNING = 1 << 14
 """Bytes of the beginning that tell the kind of a text."""
 
@@ -47,6 +49,8 @@ _PICTURE = Kind("a picture", _OCR)
 
 _MAGIC: tuple[tuple[bytes, int, Kind], ...] = (
     (b"{\\rtf", 0, RTF),
+    (b"PK\x03\x04", 0, ZIP),
+    (b"PK\x05\x06", 0, ZIP),
     (b"\x1f\x8b", 0, PACKED),
     (b"BZh", 0, PACKED),
     (b"\xfd7zXZ\0", 0, PACKED),
@@ -87,24 +91,29 @@ _HTML = re.compile(_XML + rb"<(?:!doctype\s+html|html|head|body)\b", re.I | re.S
 _HEADER = rb"[A-Za-z][A-Za-z0-9-]{0,60}:[^\n]*\r?\n(?:[ \t][^\n]*\n)*"
 _MAIL = re.compile(rb"(?:From [^\n]*\n)?(?:" + _HEADER + rb"){2,400}\r?\n")
 _OF_MAIL = re.compile(rb"^(?:mime-version|message-id|received|return-path|content-[a-z-]+|date):", re.I | re.M)
+_ENCODED = re.compile(rb"^content-transfer-encoding:\s*(?:base64|quoted-printable)", re.I | re.M)
 _CHAT = re.compile(rb"(?:\xef\xbb\xbf)?\s*[{\[]|(?:[^\n]{0,80}\n){0,20}[^\n{]{0,80}\bdata: ?\{")
 _SUBTITLES = re.compile(rb"(?:\xef\xbb\xbf)?(?:WEBVTT\b|\s*\d+\s*\n\s*\d+:\d\d:\d\d[,.]\d+ *-->)")
-_BASE64 = re.compile(rb"[A-Za-z0-9+/\s]{100,}={0,2}\s*")
+_BASE64 = re.compile(rb"[A-Za-z0-9+/\s]{100,}+={0,2}\s*")
 _RUN = re.compile(rb"\s*[A-Za-z0-9+/]{50}")
-_SOFT_BREAK = re.compile(rb"[^\n]=\r?\n")
-_ESCAPE = re.compile(rb"=(?:[89A-F][0-9A-F]|3D|20)")
+_SOFT_BREAK = re.compile(rb"^[^\n]{50,75}=\r?$", re.M)
+
+
+def outer_kind(data: bytes) -> Kind | None:
+    """The kind of a file by its first bytes, in no time for any file; None for plain text, and for what nobody knows.
+
+    Documents that are zip archives are so called.
+    """
+    found = next((kind for magic, place, kind in _MAGIC if data.startswith(magic, place)), None)
+    if found:
+        return found
+    return PDF if b"%PDF-" in data[:1024] else _kind_of_text(data)
 
 
 def kind_of(data: bytes) -> Kind | None:
     """The kind of a file; None for plain text, and for what nobody knows."""
-    found = next((kind for magic, place, kind in _MAGIC if data.startswith(magic, place)), None)
-    if found:
-        return found
-    if b"%PDF-" in data[:1024]:
-        return PDF
-    if data.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-        return _kind_of_zip(data)
-    return _kind_of_text(data)
+    kind = outer_kind(data)
+    return _kind_of_zip(data) if kind is ZIP else kind
 
 
 def _kind_of_zip(data: bytes) -> Kind:
@@ -133,9 +142,22 @@ def _kind_of_text(data: bytes) -> Kind | None:
         return MAIL
     if is_base64(data):
         return BASE64
-    if len(_SOFT_BREAK.findall(beginning)) > 2 and _ESCAPE.search(beginning):
+    if len(_SOFT_BREAK.findall(beginning)) > 2:
         return QUOTED
     return next((kind for pattern, kind in _PATTERNS if pattern.match(beginning)), None)
+
+
+def refusal(kind: Kind) -> NotOpened:
+    """Why a file of a kind is not opened."""
+    return NotOpened(f"it is {kind.called}, which is not opened here; {kind.advice}")
+
+
+def hides_words(text: str) -> Kind | None:
+    """The kind of a text that is a container, so that its words cannot be read in it; None where they can."""
+    data = text.encode("utf-8", "surrogatepass")
+    kind = outer_kind(data)
+    hidden = kind in (BASE64, QUOTED, RTF) or (kind is MAIL and _ENCODED.search(data[:_BEGINNING]))
+    return kind if kind and (hidden or not kind.opened) else None
 
 
 _PATTERNS = ((_HTML, HTML), (_SUBTITLES, SUBTITLES), (_CHAT, CHAT))

@@ -33,8 +33,8 @@ WORDS: Final = 4 << 20
 PAGES: Final = 2000
 """Pages of a PDF."""
 
-SECONDS: Final = 4.0
-"""Time for one file. A book of 500 pages takes two seconds."""
+SECONDS: Final = 3.5
+"""Time for one file. A book of 300 pages takes two seconds."""
 
 MEMORY: Final = 400 << 20
 """Bytes of memory of the process that opens a file, where the system can bound them."""

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple
 
-from ..errors import DecoderError, DocumentRefused, NotOpened
+from ..errors import DecoderError, DocumentRefused
 from ..text.input import text_of
 from . import archives, chats, html, kinds, limits, mail, office, pdf, rtf, subtitles
-from .budget import Budget
+from .budget import Budget, OverBudget
 from .kinds import Kind
 
 
@@ -22,7 +22,7 @@ class Found(NamedTuple):
     text: str | DecoderError
 
 
-_AS_TEXT = "save these as plain text (UTF-8)"
+AS_TEXT = "save its words as plain text (UTF-8)"
 
 _CONTAINERS: dict[Kind, Callable[[bytes, Budget], Iterator[archives.Member]]] = {
     kinds.ZIP: archives.zip_members,
@@ -68,20 +68,25 @@ def texts_in(data: bytes, name: str, budget: Budget, depth: int = 0) -> Iterator
         depth: how many files it is in.
 
     Raises:
-        DocumentRefused: the whole would cost too much.
+        OverBudget: the whole would cost too much.
+        DocumentRefused: a container is broken.
     """
     if depth > limits.DEPTH:
-        raise DocumentRefused(f"more than {limits.DEPTH} files are packed in each other; unpack it, name the files")
+        raise OverBudget(f"more than {limits.DEPTH} files are packed in each other; unpack it, name the files")
     kind = kinds.kind_of(data)
     if kind in _CONTAINERS:
         for part in _CONTAINERS[kind](data, budget):
-            yield from texts_in(part.data, f"{name}/{part.name}" if part.name else name, budget, depth + 1)
+            inner = f"{name}/{part.name}" if part.name else name
+            if isinstance(part.data, bytes):
+                yield from texts_in(part.data, inner, budget, depth + 1)
+            else:
+                yield Found(inner, part.data)
         return
     try:
         yield Found(name, _words(data, kind, budget))
+    except OverBudget:
+        raise
     except DecoderError as error:
-        if not depth:
-            raise
         yield Found(name, error)
 
 
@@ -89,12 +94,12 @@ def _words(data: bytes, kind: Kind | None, budget: Budget) -> str:
     if kind is None:
         text = plain(data)
     elif not kind.opened:
-        raise NotOpened(f"it is {kind.called}, which is not opened here; {kind.advice}")
+        raise kinds.refusal(kind)
     else:
         text = _DOCUMENTS[kind](data, budget)
         if not text.strip():
-            raise DocumentRefused(f"it is {kind.called} without words; if it shows words, {_AS_TEXT}")
+            raise DocumentRefused(f"it is {kind.called} without words; if it shows some, {AS_TEXT}")
     if len(text) > budget.words:
-        raise DocumentRefused(f"it has more than {limits.WORDS:,} characters; read the part in question")
+        raise OverBudget(f"it has more than {limits.WORDS:,} characters; read the part in question")
     budget.words -= len(text)
     return text

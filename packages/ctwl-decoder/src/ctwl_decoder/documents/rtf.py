@@ -12,5 +12,5 @@ def words_of(text: str) -> str:
         ExtraMissing: striprtf is not installed.
     """
     with needing("documents", "RTF"):
-        from striprtf.striprtf import rtf_to_text
-    return str(rtf_to_text(text, errors="ignore")).strip()
+        from striprtf import striprtf
+    return str(striprtf.rtf_to_text(text, errors="ignore")).strip()

@@ -35,7 +35,7 @@ ADD_LIGHT = "If the ranks alone are enough, add --light."
 FORGEABLE = "Anyone can write open codes: they say what the text carries, not who put it there."
 CONFIRMED = "Its authenticator was written with the provider's keys, or copied together with a text that was."
 READ_TOGETHER = (
-    "Short texts of one conversation show more together: add --together, and multiply its p-value by 2, because each was "
+    "Short texts of one conversation show more together: add --together, and multiply its p-value by 2, as each was "
     "read already."
 )
 BODY_MEANS = "It is a verdict on all of them: it does not say which of them carry the watermark."
