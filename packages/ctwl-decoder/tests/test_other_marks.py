@@ -51,7 +51,7 @@ def test_a_mark_is_named_with_its_place_and_what_it_is_worth(mark: str, scheme: 
     [
         MARKED,
         "\u0646\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",  # Persian, with a joiner
-        "\u2764\ufe0f \U0001f468\u200d\U0001f469\u200d\U0001f467 \U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
+        "\u2764\ufe0f \U0001f468\u200d\U0001f469\u200d\U0001f467 \U0001f3f4" + tags("gbeng\x7f"),
         "\ufeffOne\u200btwo",
     ],
 )
