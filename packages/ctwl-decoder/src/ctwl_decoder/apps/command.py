@@ -36,7 +36,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib import import_module
@@ -54,7 +54,7 @@ from ctwl_protocol.records.layouts import LAYOUTS, find_layout
 from ctwl_protocol.records.sealing import MAX_EPOCH, ProviderKeys
 from ctwl_protocol.registry import load_trusted
 
-from ..documents.files import read_text
+from ..documents.files import files_in, read_text, texts_of
 from ..documents.opening import Found
 from ..errors import DecoderError, ExtraMissing, OptionOutOfRange
 from ..options import add_alpha, add_beacons, add_proxy_options, check_alpha
@@ -280,15 +280,18 @@ def _run(argv: list[str]) -> int:
         _parser().error(f"{argv[0]} is not a file and not a command; did you mean {similar[0]}?")
     arguments = _parser().parse_args(argv)
     _check(arguments)
-    found = list(several.texts_in(arguments.files))
-    if len(found) == 1 and not arguments.together and not Path(arguments.files[0]).is_dir():
-        return _one(found[0], arguments)
-    if arguments.html:
-        raise OptionOutOfRange("--html shows one text; name one file")
-    return _together(found, arguments) if arguments.together else _each(found, arguments)
+    names = list(files_in(arguments.files))
+    if arguments.html and len(names) > 1:
+        raise OptionOutOfRange(f"--html shows one text, and {len(names)} files are named; name one of them")
+    if arguments.together:
+        return _together(list(several.texts_in(names)), arguments)
+    if len(names) > 1 or names != arguments.files:
+        return _each(several.texts_in(names), arguments)
+    found = texts_of(names[0])
+    return _one(found[0], arguments) if len(found) == 1 else _each(found, arguments)
 
 
-def _each(found: Sequence[Found], arguments: argparse.Namespace) -> int:
+def _each(found: Iterable[Found], arguments: argparse.Namespace) -> int:
     """Read each text, and print a line for each and the whole."""
     read = _reader(arguments)
     verdicts = several.read_all(found, lambda text: read(text).report, lines=not arguments.json)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ctwl_protocol.command import closed_output_is_fine
 
-from ..documents.files import files_in, texts_of
+from ..documents.files import texts_of
 from ..documents.opening import Found
 from ..errors import DecoderError, InputTooLarge, NotText
 from ..report.model import ENOUGH_TOKENS, Report
@@ -37,8 +37,8 @@ class Verdict:
 
 
 def texts_in(names: Iterable[str]) -> Iterator[Found]:
-    """The texts in the files and folders that are named, or why a file has none."""
-    for name in files_in(names):
+    """The texts in the files that are named, or why a file has none."""
+    for name in names:
         try:
             yield from texts_of(name)
         except DecoderError as error:
@@ -70,7 +70,7 @@ def in_all(verdicts: Sequence[Verdict], alpha: float) -> str:
     told = {"found": "with a watermark", "none": "without a finding", "too-short": "too short", "error": "not read"}
     counted = ", ".join(f"{outcomes[each]} {words}" for each, words in told.items() if outcomes[each])
     read = len(verdicts) - outcomes["error"]
-    lines = [f"{len(verdicts)} texts: {counted}."]
+    lines = [f"{len(verdicts)} {'text' if len(verdicts) == 1 else 'texts'}: {counted}."]
     if read > 1:
         lines.append(f"Each text is a test of its own: in {read} texts chance shows {read * alpha:.2g} on average.")
     reports = [each.result for each in verdicts if isinstance(each.result, Report)]

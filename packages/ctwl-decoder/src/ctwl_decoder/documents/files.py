@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
-from ..errors import DecoderError, InputTooLarge, NotOpened
+from ..errors import DecoderError, InputTooLarge, InputUnreadable, NotOpened
 from ..options import MAX_BYTES
 from ..text.input import read_bytes, shown, text_of
 from . import limits
@@ -13,18 +14,32 @@ from .isolated import open_file
 from .kinds import Kind, outer_kind, refusal
 from .opening import Found
 
+MOST_FILES = 1000
+"""Files of a folder that are read one after the other; more are a corpus."""
+
 
 def files_in(names: Iterable[str]) -> Iterator[str]:
-    """The files that are named, and those in folders that are named, in the order of their names; hidden ones not."""
+    """The files that are named, and those in folders that are named, in the order of their names; hidden ones not.
+
+    Raises:
+        InputTooLarge: a folder has more than :data:`MOST_FILES` files.
+        InputUnreadable: a folder has no file.
+    """
     for name in names:
         if not name or not Path(name).is_dir():
             yield name
             continue
-        folder = Path(name)
-        for path in sorted(folder.rglob("*")):
-            hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
-            if path.is_file() and not hidden:
-                yield str(path)
+        paths = (path for path in Path(name).rglob("*") if path.is_file() and not _is_hidden(path.relative_to(name)))
+        found = sorted(islice(paths, MOST_FILES + 1))
+        if len(found) > MOST_FILES:
+            raise InputTooLarge(f"{name} has more than {MOST_FILES:,} files; ctwl-decode scan reads so many")
+        if not found:
+            raise InputUnreadable(f"{name} is a folder without files; name another one, or a file")
+        yield from map(str, found)
+
+
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)
 
 
 def texts_of(name: str) -> list[Found]:
