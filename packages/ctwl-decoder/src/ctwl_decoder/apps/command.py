@@ -55,7 +55,7 @@ from ctwl_protocol.records.sealing import MAX_EPOCH, ProviderKeys
 from ctwl_protocol.registry import load_trusted
 
 from ..documents.files import files_in, read_text, texts_of
-from ..documents.opening import Found
+from ..documents.found import Found
 from ..errors import DecoderError, ExtraMissing, OptionOutOfRange
 from ..options import add_alpha, add_beacons, add_proxy_options, check_alpha
 from ..report.analysis import Analysis

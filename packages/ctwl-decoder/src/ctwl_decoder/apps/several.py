@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ctwl_protocol.command import closed_output_is_fine
 
 from ..documents.files import texts_of
-from ..documents.opening import Found
+from ..documents.found import Found
 from ..errors import DecoderError, InputTooLarge, NotText
 from ..report.model import ENOUGH_TOKENS, Report
 from ..report.wording import NO_PROOF, READ_TOGETHER, format_p_value, headline, why_none

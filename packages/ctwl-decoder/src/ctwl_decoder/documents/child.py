@@ -14,7 +14,8 @@ import sys
 from ..errors import DecoderError, DocumentRefused
 from . import limits
 from .budget import Budget
-from .opening import AS_TEXT, Found, texts_in
+from .found import AS_TEXT, Found
+from .opening import texts_in
 
 
 def _bound_memory() -> None:

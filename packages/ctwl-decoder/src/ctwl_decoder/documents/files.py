@@ -10,9 +10,9 @@ from ..errors import DecoderError, InputTooLarge, InputUnreadable, NotOpened
 from ..options import MAX_BYTES
 from ..text.input import read_bytes, shown, text_of
 from . import limits
+from .found import Found
 from .isolated import open_file
 from .kinds import Kind, outer_kind, refusal
-from .opening import Found
 
 MOST_FILES = 1000
 """Files of a folder that are read one after the other; more are a corpus."""

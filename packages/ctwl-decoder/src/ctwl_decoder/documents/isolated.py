@@ -8,7 +8,7 @@ import sys
 
 from ..errors import DecoderError, DocumentRefused, ExtraMissing, NotOpened, NotText
 from . import limits
-from .opening import AS_TEXT, Found
+from .found import AS_TEXT, Found
 
 _ERRORS: dict[str, type[DecoderError]] = {
     error.code: error for error in (DocumentRefused, ExtraMissing, NotOpened, NotText)

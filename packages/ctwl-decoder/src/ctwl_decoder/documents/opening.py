@@ -6,23 +6,13 @@ import quopri
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import NamedTuple
 
 from ..errors import DecoderError, DocumentRefused
 from ..text.input import text_of
 from . import archives, chats, html, kinds, limits, mail, office, pdf, rtf, subtitles
 from .budget import Budget, OverBudget
+from .found import AS_TEXT, Found
 from .kinds import Kind
-
-
-class Found(NamedTuple):
-    """A text in a file, or why a part of the file has none."""
-
-    name: str
-    text: str | DecoderError
-
-
-AS_TEXT = "save its words as plain text (UTF-8)"
 
 _CONTAINERS: dict[Kind, Callable[[bytes, Budget], Iterator[archives.Member]]] = {
     kinds.ZIP: archives.zip_members,
