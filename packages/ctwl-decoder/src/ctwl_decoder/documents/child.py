@@ -1,6 +1,6 @@
 """The process that opens one file: bytes on standard input, what was found as JSON on standard output.
 
-It bounds its own memory before it reads, and whoever started it ends it when its time is over. So a parser that a
+It bounds its own memory and time before it reads, and whoever started it ends it after a while. So a parser that a
 hostile file brings to a loop, to gigabytes or to a crash harms nobody.
 """
 
@@ -18,11 +18,13 @@ from .found import AS_TEXT, Found
 from .opening import texts_in
 
 
-def _bound_memory() -> None:
+def _bound() -> None:
+    """Bound the memory and the time of this process."""
     with contextlib.suppress(ImportError, ValueError, OSError):  # not on Windows
         import resource
 
         resource.setrlimit(resource.RLIMIT_DATA, (limits.MEMORY, limits.MEMORY))
+        resource.setrlimit(resource.RLIMIT_CPU, (limits.SECONDS, limits.SECONDS + 1))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
@@ -50,7 +52,7 @@ def _told(found: Found) -> dict[str, str]:
 def main() -> None:
     """Entry point."""
     logging.disable()
-    _bound_memory()
+    _bound()
     found = _found(sys.stdin.buffer.read(), sys.argv[1])
     sys.stdout.write(json.dumps(found))  # ASCII: lone surrogates, too, arrive
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 
@@ -23,12 +24,15 @@ def open_file(data: bytes, name: str) -> list[Found]:
         name: what messages call the file.
     """
     command = [sys.executable, "-m", "ctwl_decoder.documents.child", name]
+    late = DocumentRefused(f"it takes more than {limits.SECONDS} seconds to open; {AS_TEXT}")
     try:
-        done = subprocess.run(command, input=data, capture_output=True, timeout=limits.SECONDS, check=False)
-        given = json.loads(done.stdout)
+        done = subprocess.run(command, input=data, capture_output=True, timeout=limits.WAIT, check=False)
     except subprocess.TimeoutExpired:
-        late = f"it takes more than {limits.SECONDS:g} seconds to open; {AS_TEXT}"
-        return [Found(name, DocumentRefused(late))]
+        return [Found(name, late)]
+    if done.returncode == -getattr(signal, "SIGXCPU", signal.SIGTERM):
+        return [Found(name, late)]
+    try:
+        given = json.loads(done.stdout)
     except ValueError:  # the process ended without an answer
         return [Found(name, DocumentRefused(f"it is broken, or takes too much memory to open; {AS_TEXT}"))]
     return [Found(each["name"], each["text"] if "text" in each else _error(each)) for each in given]

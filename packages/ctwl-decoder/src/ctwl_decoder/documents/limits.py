@@ -33,8 +33,11 @@ WORDS: Final = 4 << 20
 PAGES: Final = 2000
 """Pages of a PDF."""
 
-SECONDS: Final = 3.5
-"""Time for one file. A book of 300 pages takes two seconds."""
+SECONDS: Final = 3
+"""Seconds of computing for one file, where the system can bound them. A book of 300 pages takes two."""
+
+WAIT: Final = 20
+"""Seconds after which nobody waits for a file, on a machine that has much else to do."""
 
 MEMORY: Final = 400 << 20
 """Bytes of memory of the process that opens a file, where the system can bound them."""
