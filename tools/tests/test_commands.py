@@ -29,6 +29,7 @@ ELSEWHERE = {
     r"make demo": ("tools/tests/test_commands.py", "def test_the_demonstration"),
     r"vllm serve": ("packages/ctwl-encoder/tests/vllm/test_server.py", "serve"),
     r"ctwl-llama-server": ("packages/ctwl-encoder/tests/llama_cpp/test_server.py", "ctwl-llama-server"),
+    r"ctwl-decode (--together|paper\.pdf) ": ("packages/ctwl-decoder/tests/test_documents.py", "*LIGHT, str(tmp_path)"),
     r"ctwl-decode resolve|curl \S+/v1/resolve": ("packages/ctwl-decoder/tests/test_service.py", "/v1/"),
     r"ctwl-encode plan ": ("packages/ctwl-encoder/tests/test_plan.py", 'main(["plan", '),
     r"ctwl-encode audit |grep ": ("packages/ctwl-encoder/tests/test_log.py", 'main(["audit", '),

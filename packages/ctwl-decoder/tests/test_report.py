@@ -156,8 +156,18 @@ def test_no_length_is_said_to_give_a_clear_answer() -> None:
 
 def test_of_a_short_text_nothing_found_is_said_to_mean_little() -> None:
     none = nothing(outcome="none", tokens=60, p_value=0.2)
-    assert "60 tokens are few" in describe(none) and any("60 tokens are few" in each for each in caveats(none))
-    assert "are few" not in describe(none.model_copy(update={"tokens": 400}))
+    few = "Not shown: a mark of org.example.1 in this text of 60 tokens. That is few. Unedited, a mark mostly shows"
+    assert few in describe(none) and any(few in each for each in caveats(none))
+    assert "That is few" not in describe(none.model_copy(update={"tokens": 400}))
+
+
+def test_nothing_found_is_no_all_clear() -> None:
+    none = nothing(outcome="none", tokens=400, p_value=0.2)
+    assert "Not shown: a mark of org.example.1 in this text of 400 tokens. Unedited, a mark mostly shows" in describe(
+        none
+    )
+    said = read_words()["says-none"]
+    assert "did not show" in said and "150 tokens (110 words)" in said and "stands out" not in said
 
 
 def test_a_text_of_repeats_is_too_short() -> None:

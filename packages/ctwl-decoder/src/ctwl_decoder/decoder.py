@@ -20,21 +20,23 @@ from numpy.typing import NDArray
 from ctwl_protocol.profile import STANDARD
 from ctwl_protocol.profile.document import Profile
 from ctwl_protocol.proxy import Proxy, open_proxy
+from ctwl_protocol.records.beacon import BEACON_BITS
 from ctwl_protocol.records.layouts import Layout
 from ctwl_protocol.records.sealing import ProviderKeys
 from ctwl_protocol.registry import Trusted, load_trusted
 from ctwl_protocol.text.blocks import LENGTH
 
-from .errors import needing
+from .errors import OptionOutOfRange, needing
 from .options import ALPHA, MAX_TOKENS, ScoreName, check_alpha
 from .reading_model import ReadingModel
 from .report.analysis import Analysis
 from .report.assembly import Assembler
 from .report.interpretation import Interpreter
-from .report.model import Outcome, Report
-from .search.finding import Finding, find, screen
+from .report.model import BodyReport, Outcome, Report
+from .search.finding import Finding, find, score_positions, screen
 from .search.plan import LIGHT_SHARES, SearchPlan, registered_codes
 from .search.records import RecordReader
+from .search.together import MOST_TEXTS, Joint, read_together
 from .statistics.evidence import Weigh, permutations
 from .statistics.light import light_units
 from .statistics.scores import Score, position_scores
@@ -245,6 +247,48 @@ class Decoder:
         named = self._reading_model.name if self._reading_model else None
         return self._assembler.analysis(text, finding, plan, arithmetic, named)
 
+    def decode_together(
+        self,
+        texts: Sequence[str],
+        *,
+        alpha: float = ALPHA,
+        score: Score | ScoreName = "auto",
+        beacons: Iterable[tuple[int, int]] | None = None,
+    ) -> BodyReport:
+        """Read several texts of one origin as one body, such as the short messages of a conversation.
+
+        What is read together must be decided before it is read, or the p-value does not hold. It is for all texts: none
+        of them gets a verdict of its own. Beacons are looked for, and no longer records.
+
+        Args:
+            texts: the texts, at most ``MOST_TEXTS`` of :mod:`ctwl_decoder.search.together`.
+            alpha: as for :meth:`decode`.
+            score: as for :meth:`decode`.
+            beacons: as for :meth:`decode`.
+
+        Raises:
+            OptionOutOfRange: there is no text or too many; the profile's codes are no beacons.
+            CTWLError: see :meth:`decode`.
+        """
+        plan = SearchPlan.of(self.profile, self._reader.registered, alpha=alpha, score=score, beacons=beacons)
+        if self.profile.code_bits != BEACON_BITS or not 0 < len(texts) <= MOST_TEXTS:
+            raise OptionOutOfRange(
+                f"1 to {MOST_TEXTS} texts are read together, and by a profile whose codes are beacons"
+            )
+        bodies = [self._tokenized(text) for text in texts]
+        found: list[Joint] = []
+        for part, units in ((plan.light, self._light), (plan.whole, self.units)):
+            if not part.score_shares or any(joint.passes(alpha, self.profile.codes) for joint in found):
+                continue
+            scored = [[score_positions(self.profile, each, units(each), part) for each in body] for body in bodies]
+            for by, share in part.score_shares.items():
+                positions = [[each[by] for each in body] for body in scored]
+                found += [read_together(positions, by, codes, share) for codes in part.code_sets]
+        return self._assembler.body_report(bodies, found, plan)
+
+    def _light(self, variant: TokenizedVariant) -> Mapping[Score, NDArray[np.int8]]:
+        return light_units(self.profile, variant.positions)
+
     def load(self) -> str:
         """Load the language model, if it is not loaded; what it computes in.
 
@@ -265,7 +309,7 @@ class Decoder:
 
         The registered codes are few, so they are searched first, and all codes only where these are not conclusive.
         """
-        units = [light_units(self.profile, variant.positions) for variant in variants]
+        units = [self._light(variant) for variant in variants]
         findings: list[Finding] = []
         for part in plan.by_codes():
             earlier: Sequence[Finding | None] = findings or [None] * len(variants)

@@ -35,6 +35,18 @@ class InputTooLarge(DecoderError):
     code = "input-too-large"
 
 
+class NotOpened(DecoderError):
+    """The input is a container, such as a picture or an archive of another kind, whose words are not read here."""
+
+    code = "not-opened"
+
+
+class DocumentRefused(DecoderError):
+    """A document is broken, locked, hostile, or would cost too much to open."""
+
+    code = "document-refused"
+
+
 class OptionOutOfRange(DecoderError, ValueError):
     """An option has a value outside its range."""
 

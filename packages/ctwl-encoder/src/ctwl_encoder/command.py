@@ -185,12 +185,12 @@ def chain_of(path: str, profile: Profile, proxy_path: str | None) -> tuple[Beaco
 
     Raises:
         OptionOutOfRange: the decoder is not installed.
-        CTWLError: see :func:`ctwl_decoder.text.input.read_text`, and ``open`` and ``decode`` of
+        CTWLError: see :func:`ctwl_decoder.documents.files.read_text`, and ``open`` and ``decode`` of
             :class:`ctwl_decoder.Decoder`.
     """
     try:
         from ctwl_decoder import Decoder
-        from ctwl_decoder.text.input import read_text
+        from ctwl_decoder.documents.files import read_text
     except ImportError as error:
         raise OptionOutOfRange("--relay reads the text's record: pip install ctwl-decoder") from error
     record = Decoder.open(profile, proxy_path=proxy_path).decode(read_text(path)).record

@@ -4,6 +4,8 @@ examples:
   ctwl-decode --profile org.ctwl.smollm2-135m.1 letter.txt
                                                       the verdict, and what shows a code in colour
   export CTWL_PROFILE=org.ctwl.smollm2-135m.1         the same profile for all that follow
+  ctwl-decode paper.pdf mail.eml folder/              documents: a line for each, and one on all of them
+  ctwl-decode --together messages/                    short texts of one conversation, as one body: needs less of each
   ctwl-decode --html report.html letter.txt           a page to pass on
   ctwl-decode --json - < letter.txt                   for programs
   ctwl-decode --beacon 42:3 letter.txt                is it this model's? needs less text
@@ -25,7 +27,7 @@ The p-value is the probability that chance alone shows some code this clearly, o
 Below 150 tokens (110 words) a code often does not show. Above it, a code may still not show.
 If no watermark is found, a model may still have written the text.
 exit status: 0 a watermark was found; 1 none was found, or the text is too short (--json tells them apart by "outcome");
-2 an error.
+2 an error. Of several texts: 0 a watermark was found in one; else 2 where one was not read; else 1.
 """  # noqa: D405 - as argparse writes its headings
 
 from __future__ import annotations
@@ -34,12 +36,13 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from ctwl_protocol import get_profile
 from ctwl_protocol.command import closed_output_is_fine, command_parser, help_in, note, run_command
@@ -51,12 +54,18 @@ from ctwl_protocol.records.layouts import LAYOUTS, find_layout
 from ctwl_protocol.records.sealing import MAX_EPOCH, ProviderKeys
 from ctwl_protocol.registry import load_trusted
 
-from ..errors import ExtraMissing, OptionOutOfRange
+from ..documents.files import files_in, read_text, texts_of
+from ..documents.found import Found
+from ..errors import DecoderError, ExtraMissing, OptionOutOfRange
 from ..options import add_alpha, add_beacons, add_proxy_options, check_alpha
 from ..report.analysis import Analysis
 from ..report.model import Report
-from ..report.wording import ADD_LIGHT, describe, files_missing
-from ..text.input import read_text
+from ..report.wording import ADD_LIGHT, describe, describe_body, files_missing
+from ..text.input import shown
+from . import several
+
+if TYPE_CHECKING:
+    from ..decoder import Decoder
 
 _COMMANDS = {
     "serve": (".serve.command", "main"),
@@ -92,7 +101,19 @@ class _Schema(argparse.Action):
 def _parser() -> argparse.ArgumentParser:
     what = "Read the public watermark code that a language model's provider put in a text."
     parser = command_parser("ctwl-decode", what, help_in(__doc__), [*PROXY, REGISTRY])
-    parser.add_argument("file", metavar="FILE", help="a UTF-8 text file; - reads standard input")
+    parser.add_argument(
+        "files",
+        metavar="FILE",
+        nargs="+",
+        help="a text in UTF-8, a document (PDF, DOCX, ODT, EPUB, RTF, HTML, mail, notebook, subtitles, chat), an "
+        "archive or a folder of these; - reads standard input. Of several texts each gets a line",
+    )
+    parser.add_argument(
+        "--together",
+        action="store_true",
+        help="read all texts as one body, such as the short messages of one conversation: one verdict on all of them, "
+        "whose p-value pays for it. Decide what belongs together before you read it",
+    )
     add_proxy_options(parser)
     _add_search_options(parser)
     _add_reading_model(parser)
@@ -170,15 +191,19 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
         )
 
 
-def _analyse(arguments: argparse.Namespace) -> Analysis:
+def _check(arguments: argparse.Namespace) -> None:
+    """Refuse, before any file is read, options that do not go together (OptionOutOfRange, FileUnwritable)."""
     check_alpha(arguments.alpha)
     if arguments.epoch and not arguments.keys:
         raise OptionOutOfRange("--epoch needs --keys: only a provider's keys can open users")
     if arguments.html:
-        _check_page(Path(arguments.html), arguments.file)
+        _check_page(Path(arguments.html), arguments.files[0])
     if arguments.prompt and not arguments.reading_model:
         raise OptionOutOfRange("--prompt needs --reading-model: only a language model that you name can have seen it")
-    text = read_text(arguments.file)
+
+
+def _decoder(arguments: argparse.Namespace) -> tuple[Decoder, dict[str, Any]]:
+    """The decoder that the options ask for, and what it searches for."""
     profile = get_profile(arguments.profile)  # a wrong name fails before torch is loaded, which takes seconds
     trusted = load_trusted()
     known = trusted.registry.known_layouts()
@@ -196,18 +221,26 @@ def _analyse(arguments: argparse.Namespace) -> Analysis:
     epochs = arguments.epoch or [0]
     decoder = Decoder(proxy, reading_model=own, layouts=named or None, keys=keys, epochs=epochs, registry=trusted)
     searched = trusted.registry.beacons() if arguments.registered else arguments.beacon
-    try:
-        with _progress() as progress:
-            return decoder.analyse(
-                text, alpha=arguments.alpha, score=arguments.score, beacons=searched, progress=progress
-            )
-    except (ProxyNotFound, ExtraMissing) as error:
-        if arguments.score != "auto":
-            raise
-        if isinstance(error, ExtraMissing):
-            raise ExtraMissing(f"{error}. {ADD_LIGHT}") from error
-        light = decoder.decode(text, alpha=arguments.alpha, score="light", beacons=searched)
-        raise ProxyNotFound(files_missing(light, profile.name, error), error.fetch) from error
+    return decoder, {"alpha": arguments.alpha, "beacons": searched}
+
+
+def _reader(arguments: argparse.Namespace) -> Callable[[str], Analysis]:
+    """What reads a text as the options say."""
+    decoder, options = _decoder(arguments)
+
+    def read(text: str) -> Analysis:
+        try:
+            with _progress() as progress:
+                return decoder.analyse(text, score=arguments.score, progress=progress, **options)
+        except (ProxyNotFound, ExtraMissing) as error:
+            if arguments.score != "auto":
+                raise
+            if isinstance(error, ExtraMissing):
+                raise ExtraMissing(f"{error}. {ADD_LIGHT}") from error
+            light = decoder.decode(text, score="light", **options)
+            raise ProxyNotFound(files_missing(light, decoder.profile.name, error), error.fetch) from error
+
+    return read
 
 
 def _print(analysis: Analysis, arguments: argparse.Namespace) -> None:
@@ -246,7 +279,45 @@ def _run(argv: list[str]) -> int:
     if argv and (similar := get_close_matches(argv[0], _COMMANDS, n=1)) and not Path(argv[0]).exists():
         _parser().error(f"{argv[0]} is not a file and not a command; did you mean {similar[0]}?")
     arguments = _parser().parse_args(argv)
-    analysis = _analyse(arguments)
+    _check(arguments)
+    names = list(files_in(arguments.files))
+    if arguments.html and len(names) > 1:
+        raise OptionOutOfRange(f"--html shows one text, and {len(names)} files are named; name one of them")
+    if arguments.together:
+        return _together(list(several.texts_in(names)), arguments)
+    if len(names) > 1 or names != arguments.files:
+        return _each(several.texts_in(names), arguments)
+    found = texts_of(names[0])
+    return _one(found[0], arguments) if len(found) == 1 else _each(found, arguments)
+
+
+def _each(found: Iterable[Found], arguments: argparse.Namespace) -> int:
+    """Read each text, and print a line for each and the whole."""
+    read = _reader(arguments)
+    verdicts = several.read_all(found, lambda text: read(text).report, lines=not arguments.json)
+    with closed_output_is_fine():
+        print(several.as_json(verdicts) if arguments.json else several.in_all(verdicts, arguments.alpha))
+    return several.status(verdicts)
+
+
+def _together(found: Sequence[Found], arguments: argparse.Namespace) -> int:
+    """Read all texts as one body, and print its verdict. A text that cannot be read is an error: it belongs to it."""
+    for each in found:
+        if isinstance(each.text, DecoderError):
+            raise each.text
+    decoder, options = _decoder(arguments)
+    texts = [each.text for each in found if isinstance(each.text, str)]
+    report = decoder.decode_together(texts, score=arguments.score, **options)
+    with closed_output_is_fine():
+        print(json.dumps(report.model_dump(mode="json"), indent=2) if arguments.json else describe_body(report))
+    return 0 if report.detected else 1
+
+
+def _one(found: Found, arguments: argparse.Namespace) -> int:
+    """Read one text, and print all that there is to say of it."""
+    if isinstance(found.text, DecoderError):
+        raise found.text
+    analysis = _reader(arguments)(found.text)
     try:
         if arguments.html:
             from ..report.html import html_report
@@ -260,6 +331,5 @@ def _run(argv: list[str]) -> int:
     if analysis.report.outcome == "none" and arguments.profile == STANDARD:
         note(_OTHER_PROFILE)
     if not analysis.text:
-        what = "standard input is empty" if arguments.file == "-" else f"{arguments.file}: the file is empty"
-        note(f"ctwl-decode: {what}")
+        note(f"ctwl-decode: {found.name}{' is empty' if found.name == shown('-') else ': the file is empty'}")
     return 0 if analysis.report.detected else 1

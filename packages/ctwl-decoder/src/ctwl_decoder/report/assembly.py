@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ctwl_protocol import Beacon
+from ctwl_protocol.records.beacon import NONCE_COUNT
 
 from ..search.candidates import Candidate
 from ..search.finding import Finding
 from ..search.plan import SearchPlan
 from ..search.records import RecordReader
 from ..search.spans import PositionSpan
+from ..search.together import Joint
 from ..statistics.scores import NAT
+from ..text.tokens import TokenizedVariant
 from .analysis import Analysis
 from .interpretation import Interpreter
-from .model import Likeliest, Outcome, Report, Span
+from .model import BodyReport, Likeliest, Outcome, Report, Span
+from .other_marks import other_marks
 
 
 @dataclass(frozen=True)
@@ -51,7 +58,43 @@ class Assembler:
         clearest = min(finding.spans, key=lambda span: span.candidate.p_value, default=None)
         best = clearest.candidate if clearest else finding.best
         report = self._report(finding, plan, spans, best, arithmetic, reading_model)
+        if marks := other_marks(text):
+            report = report.model_copy(update={"other_marks": marks})
         return Analysis(text, report, finding.variant.starts, self._contributions(finding, best))
+
+    def body_report(
+        self, bodies: Sequence[Sequence[TokenizedVariant]], found: Sequence[Joint], plan: SearchPlan
+    ) -> BodyReport:
+        """The report on texts that were read together.
+
+        Args:
+            bodies: the variants of each text.
+            found: what was found by each score.
+            plan: what was searched.
+        """
+        profile = self.reader.profile
+        passed = [joint for joint in found if joint.passes(plan.alpha, profile.codes)]
+        best = min(passed or found, key=lambda joint: joint.p_value)
+        beacons = [Beacon.from_code(code) for code in best.codes] if passed else []
+        named = self.interpreter.hop(beacons[0]) if beacons else None
+        return BodyReport(
+            outcome="found" if passed else "none",
+            detected=bool(passed),
+            provider=named.provider if named else None,
+            version=named.version if named else None,
+            origin=named,
+            nonces=[beacon.nonce for beacon in beacons] or None,
+            p_value=best.p_value,
+            alpha=plan.alpha,
+            read="light" if all(joint.by.light for joint in found) else "whole",
+            score=best.by.value,
+            texts=len(bodies),
+            tokens=sum(variants[0].tokens for variants in bodies),
+            searched=plan.searched // NONCE_COUNT,
+            registry=self.interpreter.label(),
+            profile=profile.name,
+            profile_digest=profile.digest,
+        )
 
     def _report(
         self,

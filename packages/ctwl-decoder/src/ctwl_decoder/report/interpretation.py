@@ -76,7 +76,7 @@ class Interpreter:
             p_values=list(record.p_values),
             p_value=record.p_value,
             fields=fields,
-            chain=[self._hop(hop) for hop in chain],
+            chain=[self.hop(hop) for hop in chain],
             sealed=sealed,
             **self._opened(sealed, beacon),
             authenticator=layout is not None and layout.authenticated,
@@ -84,7 +84,7 @@ class Interpreter:
             authenticated_p_value=record.authenticator,
         )
 
-    def _hop(self, beacon: Beacon) -> Hop:
+    def hop(self, beacon: Beacon) -> Hop:
         """A beacon with its names in the registry."""
         if not has_public_key(self.profile):
             return Hop(**asdict(beacon), name=None, model=None, state=None)

@@ -95,6 +95,18 @@ class Signpost(_Data):
     says: str = Field(description="The same in a sentence.")
 
 
+class OtherMark(_Data):
+    """A public mark of another kind in a text: invisible characters. It is named, and no more."""
+
+    scheme: Literal["microsoft", "c2pa", "variation-selectors", "tags", "zero-width"] = Field(
+        description="What the characters are."
+    )
+    start: int = Field(ge=0, description="The first character of the first one, counted from 0 in the text as given.")
+    end: int = Field(ge=0, description="The character after its last one.")
+    count: int = Field(ge=1, description="How many of them the text has.")
+    says: str = Field(description="What they claim, in sentences.")
+
+
 class Report(_Data):
     """The outcome of decoding one text.
 
@@ -125,6 +137,11 @@ class Report(_Data):
         default=[],
         description="Where to ask further: the detectors that the registry names for the providers found. They point, "
         "and prove nothing.",
+    )
+    other_marks: list[OtherMark] = Field(
+        default=[],
+        description="Public marks of other kinds, such as a C2PA manifest: they are there, and anyone can write them. "
+        "The text is read without them.",
     )
     likeliest: Likeliest | None = Field(
         description="Where nothing was found, the best of all codes searched. It means nothing: some code is always "
@@ -171,3 +188,29 @@ class Report(_Data):
         carries = "" if self.provider is None else f", provider {self.provider}, model version {self.version}"
         code = "" if self.code is None else f" code {self.code}{carries}:"
         return f"{self.outcome}:{code} p = {self.p_value:.2g}, {self.tokens} tokens, {self.profile}"
+
+
+class BodyReport(_Data):
+    """The outcome of reading several texts of one origin together. It says nothing about any of them alone."""
+
+    outcome: Literal["found", "none"] = Field(description='"found", or "none", where the test did not pass.')
+    detected: bool = Field(description='Whether the outcome is "found".')
+    provider: int | None = Field(description="The provider that the texts name; None where nothing was found.")
+    version: int | None = Field(description="Its model version, as for the provider.")
+    origin: Hop | None = Field(description="The same with their names, and the first text's nonce.")
+    nonces: list[int] | None = Field(description="The nonce of each text, in order; None where nothing was found.")
+    p_value: float = Field(
+        ge=0,
+        le=1,
+        description="Probability that chance gives so high a score to all texts together, corrected for all providers, "
+        "model versions and nonces searched.",
+    )
+    alpha: float = Field(description="Level of the test.")
+    read: Literal["light", "whole"] = Field(description="How far the texts were read, as for one text.")
+    score: Literal["half", "race", "light-soft", "light-rank"] = Field(description="The score that shows it best.")
+    texts: int = Field(description="Texts that were read together.")
+    tokens: int = Field(description="Proxy tokens of all texts.")
+    searched: int = Field(description="Pairs of a provider and a model version that were searched.")
+    registry: str | None = Field(description="Which registry the names are from; None under a private profile.")
+    profile: str = Field(description="Name of the profile.")
+    profile_digest: str = Field(description="SHA-256 of the profile's canonical encoding.")

@@ -8,13 +8,16 @@ from ctwl_protocol.errors import ProxyNotFound
 from ctwl_protocol.profile import OFFLINE
 
 from ..text.variants import AS_GIVEN
-from .model import ENOUGH_TOKENS, ENOUGH_WORDS, Hop, ReadRecord, Report, Span
+from .model import ENOUGH_TOKENS, ENOUGH_WORDS, BodyReport, Hop, ReadRecord, Report, Span
 
 NONE_FOUND = "No watermark found"
 TOO_SHORT = "No verdict: the text is too short"
 NO_PROOF = (
     "A model may still have written the text: marks wear off, most models write none, and a mark of another profile "
     "does not show here."
+)
+SHOWS_FROM = (
+    f"Unedited, a mark mostly shows from {ENOUGH_TOKENS} tokens ({ENOUGH_WORDS} words) on; in predictable text later."
 )
 ENOUGH = (
     f"Below {ENOUGH_TOKENS} tokens ({ENOUGH_WORDS} words) a code often does not show. Above it, a code may still not "
@@ -31,6 +34,11 @@ LIGHT = "The text was read by the ranks of its tokens alone; with the proxy LM t
 ADD_LIGHT = "If the ranks alone are enough, add --light."
 FORGEABLE = "Anyone can write open codes: they say what the text carries, not who put it there."
 CONFIRMED = "Its authenticator was written with the provider's keys, or copied together with a text that was."
+READ_TOGETHER = (
+    "Short texts of one conversation show more together: add --together, and multiply its p-value by 2, as each was "
+    "read already."
+)
+BODY_MEANS = "It is a verdict on all of them: it does not say which of them carry the watermark."
 NOTHING_ELSE = "It says nothing about the words outside the passages found, and nothing about whether the text is true."
 _SEALED = "sealed; only the provider can open it"
 _OPENED = "{}, opened in key epoch {}; a wrong key or epoch opens one text in 256"
@@ -56,31 +64,34 @@ def headline(report: Report) -> str:
 
 def caveats(report: Report) -> list[str]:
     """What a reader must know to understand the verdict."""
+    others = [mark.says for mark in report.other_marks]
     if report.detected:
         return [
             f"Of texts without a watermark, at most one in {_one_in(report.p_value)} would show some code as clearly.",
             _forgeable(report),
             NOTHING_ELSE,
             *_ask(report),
+            *others,
         ]
     if report.outcome == "too-short":
-        return [_shortage(report)]
+        return [_shortage(report), *others]
     p, level = _told_apart(report.p_value, report.alpha)
     return [
         f"The best of {report.searched:,} codes has p = {p}; the level is {level}.",
         *([f"{SUITS_KIND}."] if report.p_value <= report.alpha else []),
-        *_caution(report),
-        NO_PROOF,
+        *_no_all_clear(report),
+        *others,
     ]
 
 
 def describe(report: Report) -> str:
     """The whole report for people, in lines of plain text: the verdict first."""
     size = f"{report.tokens} tokens, {report.scored} scored; profile {report.profile} ({means(report)})"
+    others = [mark.says for mark in report.other_marks]
     if report.outcome == "too-short":
-        return f"{TOO_SHORT}. {_shortage(report)}\n{size}"
+        return "\n".join([f"{TOO_SHORT}. {_shortage(report)}", size, *others])
     if report.outcome == "none":
-        return "\n".join([f"{NONE_FOUND} ({why_none(report)}).", size, *_caution(report), NO_PROOF])
+        return "\n".join([f"{NONE_FOUND} ({why_none(report)}).", size, *_no_all_clear(report), *others])
     clearest = "" if len(report.spans) == 1 else ", the clearest passage's"
     lines = [
         *_describe_spans(report.spans),
@@ -93,7 +104,7 @@ def describe(report: Report) -> str:
         lines.append(f"read      {report.form}")
     if report.registry:
         lines.append(f"registry  {report.registry}")
-    return "\n".join([*lines, size, _forgeable(report), *_ask(report)])
+    return "\n".join([*lines, size, _forgeable(report), *_ask(report), *others])
 
 
 def _describe_spans(spans: list[Span]) -> list[str]:
@@ -110,6 +121,26 @@ def _describe_spans(spans: list[Span]) -> list[str]:
         lines.append(f"{place}: {describe_origin(span)}, p-value {format_p_value(span.p_value)}")
         lines += [f"    {label:<9} {text}" for label, text in describe_record(span.record)]
     return lines
+
+
+def describe_body(report: BodyReport) -> str:
+    """The report on texts that were read together, in lines of plain text."""
+    size = f"{report.texts} texts read together, {report.tokens} tokens; profile {report.profile}"
+    size += f" ({'ranks alone' if report.read == 'light' else 'the language model'})"
+    if report.origin is None:
+        p, level = _told_apart(report.p_value, report.alpha)
+        why = f"p = {p}, above {level}" if report.p_value > report.alpha else f"p = {p}. {SUITS_KIND}"
+        return "\n".join([f"{NONE_FOUND} in these texts ({why}).", size, NO_PROOF])
+    return "\n".join(
+        [
+            f"Watermark found in these texts together: {describe_hop(report.origin)}",
+            f"p-value   {format_p_value(report.p_value)}   how often chance would do as well, over all providers, "
+            "model versions and nonces searched",
+            size,
+            BODY_MEANS,
+            FORGEABLE if report.registry else PRIVATE,
+        ]
+    )
 
 
 def describe_origin(span: Span) -> str:
@@ -212,9 +243,14 @@ def _shortage(report: Report) -> str:
     return f"It has {report.tokens} tokens{new} and the test needs at least {report.needed}. {ENOUGH}"
 
 
-def _caution(report: Report) -> list[str]:
-    few = f"{report.tokens} tokens are few: texts of fewer than {ENOUGH_TOKENS} often hold too little."
-    return [few] * (not report.detected and report.tokens < ENOUGH_TOKENS) + [LIGHT] * (report.read == "light")
+def _no_all_clear(report: Report) -> list[str]:
+    """What was not shown, and from which length on it would show."""
+    few = " That is few." if report.tokens < ENOUGH_TOKENS else ""
+    return [
+        f"Not shown: a mark of {report.profile} in this text of {report.tokens} tokens.{few} {SHOWS_FROM}",
+        *[LIGHT] * (report.read == "light"),
+        NO_PROOF,
+    ]
 
 
 def why_none(report: Report) -> str:

@@ -1,4 +1,4 @@
-"""Text input: plain text from the bytes of a file or of standard input."""
+"""Input: the bytes of a file or of standard input, and plain text in bytes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from ..options import MAX_BYTES
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
-_SAVE = "save it as plain text (UTF-8) first. A .docx or a .pdf is no plain text: copy the words out of it into a .txt"
+_SAVE = "save it as plain text (UTF-8) first"
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]{1,20}://", re.I)
 
 
 def has_surrogates(text: str) -> bool:
@@ -52,22 +53,16 @@ def read_bytes(name: str, most: int = MAX_BYTES) -> bytes:
             raise InputUnreadable("standard input is closed; name a text file, or pipe a text in")
         return read_bounded(sys.stdin.buffer if name == "-" else name, most)
     except IsADirectoryError as error:
-        raise InputUnreadable(f"{name} is a folder; ctwl-decode scan reads folders") from error
+        raise InputUnreadable(f"{name} is a folder, and one file is asked for; name a file in it") from error
     except OSError as error:
+        if _ADDRESS.match(name):
+            told = f"{name} is an address, and nothing is fetched; save what is there into a file, and name the file"
+            raise InputUnreadable(told) from error
         if error.errno == errno.EFBIG:
-            raise InputTooLarge(f"{_shown(name)} has more than {most} bytes; cut it into parts") from error
-        raise InputUnreadable(f"cannot read {_shown(name)}: {error.strerror}{what_helps(error)}") from error
+            raise InputTooLarge(f"{shown(name)} has more than {most} bytes; cut it into parts") from error
+        raise InputUnreadable(f"cannot read {shown(name)}: {error.strerror}{what_helps(error)}") from error
 
 
-def _shown(name: str) -> str:
+def shown(name: str) -> str:
     """What a message calls a file."""
     return "standard input" if name == "-" else name
-
-
-def read_text(name: str) -> str:
-    """The text of a file or of standard input, bounded and checked before any work.
-
-    Raises:
-        InputUnreadable, InputTooLarge, NotText: see :func:`read_bytes` and :func:`text_of`.
-    """
-    return text_of(read_bytes(name), _shown(name))

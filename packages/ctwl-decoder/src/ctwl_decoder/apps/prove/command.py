@@ -20,10 +20,11 @@ from ctwl_protocol.registry import load_trusted
 from ctwl_protocol.registry.store import read_file
 from ctwl_protocol.registry.workflow import update
 
+from ...documents.files import read_text
 from ...errors import OptionOutOfRange, OutputExists, ProofUnfounded
 from ...options import ALPHA, add_alpha, add_proxy_options, check_alpha
 from ...report.wording import describe, format_p_value
-from ...text.input import read_bytes, read_text
+from ...text.input import read_bytes
 from .document import Proof
 from .verification import TRIED, has_public_proxy, verify
 

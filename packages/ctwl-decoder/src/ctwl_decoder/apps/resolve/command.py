@@ -22,12 +22,12 @@ from ctwl_protocol.environment import PROXY, REGISTRY
 from ctwl_protocol.profile import has_public_key
 from ctwl_protocol.registry import Trusted, load_trusted
 
+from ...documents.files import read_text
 from ...errors import OptionOutOfRange
 from ...options import add_alpha, add_proxy_options
 from ...report.model import Report
 from ...report.signposts import Resolution, resolve_code, resolve_provider
 from ...report.wording import headline
-from ...text.input import read_text
 
 
 def _parser() -> argparse.ArgumentParser:

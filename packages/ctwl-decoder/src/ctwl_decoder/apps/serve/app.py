@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any
 
 import prometheus_client
@@ -15,12 +17,15 @@ from starlette.responses import Response
 from ctwl_protocol.proxy import Proxy
 
 from ... import __version__
+from ...documents.files import words_in
+from ...documents.kinds import outer_kind
 from ...errors import OptionOutOfRange, UnsupportedType
 from ...report.html import html_report
 from ...report.model import Report
 from ...report.signposts import Resolution, resolve_code, resolve_provider
 from ..page.build import policy_of
 from .c2pa import PREFIX, add_c2pa
+from .detect import Detection
 from .front import Front
 from .limits import Limits
 from .manifests import Manifests
@@ -80,6 +85,16 @@ def _add_decoding(app: FastAPI, service: Service) -> None:
         return await service.decode(request, question.text, lambda analysis: analysis.report, **options)
 
     @app.post(
+        "/v1/detect",
+        responses={status: {"model": Problem, "description": why} for status, why in PROBLEMS.items()},
+        dependencies=[_accepts("application/json")],
+        summary="Decode a text, for verification plug-ins",
+    )
+    async def detect(question: Question, request: Request) -> Detection:
+        options = question.model_dump(exclude={"text"})
+        return await service.decode(request, question.text, lambda found: Detection.of(found.report), **options)
+
+    @app.post(
         "/report",
         responses={status: {"description": why, "content": _PROBLEM} for status, why in PROBLEMS.items()},
         dependencies=[_accepts("multipart/form-data", "application/x-www-form-urlencoded")],
@@ -91,12 +106,15 @@ def _add_decoding(app: FastAPI, service: Service) -> None:
         text: Annotated[str, Form(description="The text.")] = "",
         file: Annotated[
             UploadFile | None,
-            File(description="A text file, instead of the text. It is UTF-8, or says what it is."),
+            File(description="A text file in UTF-8, or that says what it is, or a document, instead of the text."),
         ] = None,
     ) -> Response:
         data = await file.read() if file else b""  # a browser sends an empty file where none was chosen
-        kind = file.content_type if file else None
-        given = text_in(data, kind, "the file") if data else text.replace("\r\n", "\n")  # its line ends are all \r\n
+        given: str | Callable[[], str] = text.replace("\r\n", "\n")  # its line ends are all \r\n
+        if data:
+            kind = outer_kind(data)
+            named = file.content_type if file else None
+            given = partial(words_in, data, kind, "the file") if kind else text_in(data, named, "the file")
         return await service.decode(request, given, lambda analysis: page(html_report(analysis)))
 
 

@@ -13,7 +13,9 @@ from ctwl_protocol.errors import FieldOutOfRange
 
 from ...errors import (
     BodyTooSlow,
+    DocumentRefused,
     InputTooLarge,
+    NotOpened,
     NotText,
     OptionOutOfRange,
     ServiceError,
@@ -26,6 +28,8 @@ _STATUS: dict[type[CTWLError], int] = {
     InputTooLarge: 413,
     UnsupportedType: 415,
     NotText: 422,
+    NotOpened: 422,
+    DocumentRefused: 422,
     OptionOutOfRange: 422,
     FieldOutOfRange: 422,
     BodyTooSlow: 408,

@@ -21,7 +21,7 @@ PROBLEMS = {
     408: "The body did not arrive in time.",
     413: "The body or the text is too long.",
     415: "The body is of another media type or charset.",
-    422: "An option is out of its range, or the text is not Unicode text.",
+    422: "An option is out of its range, or the text is no text or a container that is not opened.",
     429: "The client has too many requests under way.",
     500: "The service failed.",
     503: "The service is busy, or the request took too long.",

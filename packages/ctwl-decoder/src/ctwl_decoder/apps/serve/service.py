@@ -17,7 +17,8 @@ from ctwl_protocol.proxy import Proxy
 from ctwl_protocol.registry import Trusted
 
 from ...decoder import Decoder
-from ...errors import InputTooLarge, ManifestsUnavailable, RequestCancelled
+from ...documents.kinds import hides_words
+from ...errors import InputTooLarge, ManifestsUnavailable, NotOpened, RequestCancelled
 from ...report.analysis import Analysis
 from ..page.build import build_page
 from .admission import Admission, client_of
@@ -66,33 +67,50 @@ class Service:
         """The registry that gives the names; it is loaded anew from time to time."""
         return self._decoder.registry
 
-    async def decode(self, request: Request, text: str, then: Callable[[Analysis], T], **options: Any) -> T:
+    async def decode(
+        self, request: Request, text: str | Callable[[], str], then: Callable[[Analysis], T], **options: Any
+    ) -> T:
         """Decode a text in a thread, and make an answer of the analysis there.
 
         Args:
             request: the request, whose body has been read.
-            text: the text.
+            text: the text, or what opens it in the thread.
             then: makes the answer.
             options: see :meth:`ctwl_decoder.Decoder.analyse`.
 
         Raises:
             InputTooLarge: the text is longer than the limits allow.
+            NotOpened: the text is a container, such as base64.
             ServiceBusy, TooManyAtOnce: see :meth:`Admission.run`.
             RequestCancelled: the client closed the connection.
             CTWLError: see :meth:`ctwl_decoder.Decoder.analyse`.
         """
+        if isinstance(text, str):
+            self._check(text)
+            if kind := hides_words(text):
+                advice = kind.advice or "send the words in it, or the file to /report"
+                raise NotOpened(f"the text is {kind.called}, in which no words can be read; {advice}")
+        turns = Turns(self._proxy, self._proxy_thread, self.metrics.positions.inc)
+        decoder, client = self._decoder.with_weigh(turns), client_of(request.scope["client"])
+        try:
+            work = self.admission.run(client, lambda: then(decoder.analyse(self._opened(text), **options)))
+            return await _while_connected(request, work)
+        finally:
+            turns.cancel()
+
+    def _opened(self, text: str | Callable[[], str]) -> str:
+        if isinstance(text, str):
+            return text
+        words = text()
+        self._check(words)
+        return words
+
+    def _check(self, text: str) -> None:
         limit = self.limits.characters
         if len(text) > limit:
             raise InputTooLarge(
                 f"the text has {len(text):,} characters, and at most {limit:,} are allowed here; cut it into parts"
             )
-        turns = Turns(self._proxy, self._proxy_thread, self.metrics.positions.inc)
-        decoder, client = self._decoder.with_weigh(turns), client_of(request.scope["client"])
-        try:
-            work = self.admission.run(client, lambda: then(decoder.analyse(text, **options)))
-            return await _while_connected(request, work)
-        finally:
-            turns.cancel()
 
     async def look_up(self, request: Request, work: Callable[[Event], T]) -> T:
         """Look something up elsewhere, in a thread that decodes no text.

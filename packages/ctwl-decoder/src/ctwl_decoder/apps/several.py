@@ -1,0 +1,97 @@
+"""The verdicts on several texts: a line for each, and a line on all of them."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from ctwl_protocol.command import closed_output_is_fine
+
+from ..documents.files import texts_of
+from ..documents.found import Found
+from ..errors import DecoderError, InputTooLarge, NotText
+from ..report.model import ENOUGH_TOKENS, Report
+from ..report.wording import NO_PROOF, READ_TOGETHER, format_p_value, headline, why_none
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What came of one text.
+
+    Attributes:
+        name: of the text.
+        result: its report, or why it has none.
+    """
+
+    name: str
+    result: Report | DecoderError
+
+    def __str__(self) -> str:
+        if isinstance(self.result, DecoderError):
+            return f"{self.name}: not read: {str(self.result).removeprefix(f'{self.name}: ')} ({self.result.code})"
+        none = self.result.outcome == "none"
+        told = why_none(self.result) if none else f"p = {format_p_value(self.result.p_value)}"
+        return f"{self.name}: {headline(self.result)} ({told}; {self.result.tokens} tokens)"
+
+
+def texts_in(names: Iterable[str]) -> Iterator[Found]:
+    """The texts in the files that are named, or why a file has none."""
+    for name in names:
+        try:
+            yield from texts_of(name)
+        except DecoderError as error:
+            yield Found(name, error)
+
+
+def read_all(found: Iterable[Found], read: Callable[[str], Report], *, lines: bool) -> list[Verdict]:
+    """The verdict on each text, printed as soon as it is there where ``lines`` are asked for.
+
+    Raises:
+        CTWLError: a text cannot be read for a reason that is no fault of the text, see :meth:`.Decoder.decode`.
+    """
+    verdicts = []
+    for each in found:
+        try:
+            result = each.text if isinstance(each.text, DecoderError) else read(each.text)
+        except (NotText, InputTooLarge) as error:
+            result = error
+        verdicts.append(Verdict(each.name, result))
+        if lines:
+            with closed_output_is_fine():
+                print(verdicts[-1], flush=True)
+    return verdicts
+
+
+def in_all(verdicts: Sequence[Verdict], alpha: float) -> str:
+    """All verdicts in lines for people."""
+    outcomes = Counter("error" if isinstance(each.result, DecoderError) else each.result.outcome for each in verdicts)
+    told = {"found": "with a watermark", "none": "without a finding", "too-short": "too short", "error": "not read"}
+    counted = ", ".join(f"{outcomes[each]} {words}" for each, words in told.items() if outcomes[each])
+    read = len(verdicts) - outcomes["error"]
+    lines = [f"{len(verdicts)} {'text' if len(verdicts) == 1 else 'texts'}: {counted}."]
+    if read > 1:
+        lines.append(f"Each text is a test of its own: in {read} texts chance shows {read * alpha:.2g} on average.")
+    reports = [each.result for each in verdicts if isinstance(each.result, Report)]
+    if sum(not report.detected and report.tokens < ENOUGH_TOKENS for report in reports) > 1:
+        lines.append(READ_TOGETHER)
+    return "\n".join([*lines, *([NO_PROOF] if outcomes["none"] else [])])
+
+
+def as_json(verdicts: Sequence[Verdict]) -> str:
+    """All verdicts for programs: a list, in each the name and a report or an error."""
+    rows = [
+        {"name": each.name, "error": {"code": each.result.code, "message": str(each.result)}}
+        if isinstance(each.result, DecoderError)
+        else {"name": each.name, "report": each.result.model_dump(mode="json")}
+        for each in verdicts
+    ]
+    return json.dumps(rows, indent=2)
+
+
+def status(verdicts: Sequence[Verdict]) -> int:
+    """The exit status: 0 where a watermark was found, else 2 where a text was not read, else 1."""
+    if any(isinstance(each.result, Report) and each.result.detected for each in verdicts):
+        return 0
+    return 2 if any(isinstance(each.result, DecoderError) for each in verdicts) or not verdicts else 1

@@ -1,0 +1,137 @@
+"""Archives: zip, tar, and files packed by gzip, bzip2 or xz; and base64, which is packed for mail.
+
+Nothing is written to disk, so names of members lead nowhere.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import bz2
+import gzip
+import lzma
+import tarfile
+import zlib
+from collections.abc import Callable, Iterator
+from io import BytesIO
+from typing import Any, NamedTuple
+from zipfile import BadZipFile, ZipFile
+
+from ..errors import DocumentRefused
+from .budget import Budget, OverBudget
+
+
+class Member(NamedTuple):
+    """A part of a container, or why it is not read; what is packed alone has no name."""
+
+    name: str
+    data: bytes | DocumentRefused
+
+
+def open_zip(data: bytes) -> ZipFile:
+    """An open zip file.
+
+    Raises:
+        DocumentRefused: it is broken.
+    """
+    try:
+        return ZipFile(BytesIO(data))
+    except (BadZipFile, ValueError, OSError, NotImplementedError) as error:
+        raise DocumentRefused(f"the zip file is broken ({error}); pack or save it anew") from error
+
+
+def member(packed: ZipFile, name: str, budget: Budget) -> bytes:
+    """The bytes of a member.
+
+    Raises:
+        DocumentRefused: it is not there, broken or locked, or would cost too much.
+    """
+    budget.count()
+    try:
+        info = packed.getinfo(name)
+        if info.flag_bits & 1:
+            raise DocumentRefused("it is locked by a password; unpack it first")
+        budget.check(info.file_size)
+        with packed.open(info) as stream:
+            return budget.unpack(stream, info.compress_size)
+    except KeyError as error:
+        raise DocumentRefused(f"it has no part {name!r:.80}, so it is broken; save it anew") from error
+    except _BROKEN as error:
+        raise DocumentRefused(f"a part of it is broken ({error}); pack or save it anew") from error
+
+
+_BROKEN = (BadZipFile, tarfile.TarError, OSError, EOFError, zlib.error, lzma.LZMAError, ValueError, NotImplementedError)
+
+
+def zip_members(data: bytes, budget: Budget) -> Iterator[Member]:
+    """The files in a zip file.
+
+    Raises:
+        DocumentRefused: it is broken or would cost too much.
+    """
+    with open_zip(data) as packed:
+        for info in packed.infolist():
+            if not info.is_dir() and not _is_hidden(info.filename):
+                yield Member(info.filename, _member_or_refusal(packed, info.filename, budget))
+
+
+def _member_or_refusal(packed: ZipFile, name: str, budget: Budget) -> bytes | DocumentRefused:
+    try:
+        return member(packed, name, budget)
+    except OverBudget:
+        raise
+    except DocumentRefused as error:
+        return error
+
+
+def tar_members(data: bytes, budget: Budget) -> Iterator[Member]:
+    """The files in a tar file; links lead nowhere.
+
+    Raises:
+        DocumentRefused: it is broken or would cost too much.
+    """
+    try:
+        with tarfile.open(fileobj=BytesIO(data), mode="r:") as packed:
+            for info in packed:
+                budget.count()
+                stream = packed.extractfile(info) if info.isreg() and not _is_hidden(info.name) else None
+                if stream is not None:
+                    budget.check(info.size)
+                    yield Member(info.name, budget.unpack(stream, info.size))
+    except _BROKEN as error:
+        raise DocumentRefused(f"the tar file is broken ({error}); pack it anew") from error
+
+
+def _is_hidden(name: str) -> bool:
+    """Whether a system wrote a member for itself."""
+    return any(part.startswith((".", "__MACOSX")) for part in name.split("/") if part != ".")
+
+
+def packed_member(data: bytes, budget: Budget) -> Iterator[Member]:
+    """What gzip, bzip2 or xz packed.
+
+    Raises:
+        DocumentRefused: it is broken or would cost too much.
+    """
+    opener: Callable[[BytesIO], Any] = lzma.open
+    if data.startswith(b"\x1f\x8b"):
+        opener = gzip.open
+    elif data.startswith(b"BZh"):
+        opener = bz2.open
+    try:
+        with opener(BytesIO(data)) as stream:
+            yield Member("", budget.unpack(stream, len(data)))
+    except _BROKEN as error:
+        raise DocumentRefused(f"what is packed is broken ({error}); pack it anew") from error
+
+
+def base64_member(data: bytes, _: Budget) -> Iterator[Member]:
+    """What base64 is of.
+
+    Raises:
+        DocumentRefused: it is broken.
+    """
+    try:
+        yield Member("", base64.b64decode(data))
+    except binascii.Error as error:
+        raise DocumentRefused(f"the base64 is broken ({error}); take it whole") from error

@@ -1,0 +1,42 @@
+"""Opening a file in a process of its own, with bounds on its time and memory."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+
+from ..errors import DecoderError, DocumentRefused, ExtraMissing, NotOpened, NotText
+from . import limits
+from .found import AS_TEXT, Found
+
+_ERRORS: dict[str, type[DecoderError]] = {
+    error.code: error for error in (DocumentRefused, ExtraMissing, NotOpened, NotText)
+}
+
+
+def open_file(data: bytes, name: str) -> list[Found]:
+    """Each text in a file, and why some of its parts have none; at least one of them.
+
+    Args:
+        data: the file's bytes.
+        name: what messages call the file.
+    """
+    command = [sys.executable, "-m", "ctwl_decoder.documents.child", name]
+    late = DocumentRefused(f"it takes more than {limits.SECONDS} seconds to open; {AS_TEXT}")
+    try:
+        done = subprocess.run(command, input=data, capture_output=True, timeout=limits.WAIT, check=False)
+    except subprocess.TimeoutExpired:
+        return [Found(name, late)]
+    if done.returncode == -getattr(signal, "SIGXCPU", signal.SIGTERM):
+        return [Found(name, late)]
+    try:
+        given = json.loads(done.stdout)
+    except ValueError:  # the process ended without an answer
+        return [Found(name, DocumentRefused(f"it is broken, or takes too much memory to open; {AS_TEXT}"))]
+    return [Found(each["name"], each["text"] if "text" in each else _error(each)) for each in given]
+
+
+def _error(given: dict[str, str]) -> DecoderError:
+    return _ERRORS.get(given["code"], DocumentRefused)(given["message"])

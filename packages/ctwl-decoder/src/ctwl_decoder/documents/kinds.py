@@ -1,0 +1,171 @@
+"""What kind of file bytes are, by what stands in them; a name proves nothing."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from io import BytesIO
+from zipfile import BadZipFile, ZipFile
+
+from ..errors import NotOpened
+
+_BEGINNING = 1 << 14
+"""Bytes of the beginning that tell the kind of a text."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of file.
+
+    Attributes:
+        called: what a message calls it.
+        advice: what to do with a file of this kind, which is not opened; empty where it is.
+    """
+
+    called: str
+    advice: str = ""
+
+    @property
+    def opened(self) -> bool:
+        """Whether its words are read."""
+        return not self.advice
+
+
+PDF, RTF, EPUB = Kind("a PDF"), Kind("RTF"), Kind("an EPUB book")
+DOCX, PPTX, ODF = Kind("a DOCX document"), Kind("a PPTX presentation"), Kind("an OpenDocument file")
+ZIP, TAR, PACKED, BASE64 = Kind("a zip archive"), Kind("a tar archive"), Kind("a packed file"), Kind("base64")
+HTML, MAIL, QUOTED = Kind("an HTML page"), Kind("a mail"), Kind("quoted-printable text")
+CHAT, SUBTITLES, UTF16 = Kind("a chat or a notebook"), Kind("subtitles"), Kind("UTF-16 text")
+
+_OCR = "read the words in it by OCR first, or type them into a .txt"
+_LISTEN = "write down its words, or take its subtitles"
+_EXPORT = "save it as .docx, PDF or plain text (UTF-8) with the program that made it"
+_UNPACK = "unpack it, and name the files in question"
+_DECRYPT = "decrypt or decode it with the program that made it"
+
+SHEET = Kind("an Excel table", "save it as plain text (UTF-8)")
+_MOVIE = Kind("a recording", _LISTEN)
+_PICTURE = Kind("a picture", _OCR)
+
+_MAGIC: tuple[tuple[bytes, int, Kind], ...] = (
+    (b"{\\rtf", 0, RTF),
+    (b"PK\x03\x04", 0, ZIP),
+    (b"PK\x05\x06", 0, ZIP),
+    (b"\x1f\x8b", 0, PACKED),
+    (b"BZh", 0, PACKED),
+    (b"\xfd7zXZ\0", 0, PACKED),
+    (b"ustar", 257, TAR),
+    (b"\xff\xfe", 0, UTF16),
+    (b"\xfe\xff", 0, UTF16),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", 0, Kind("an older Office document (.doc, .xls, .ppt or .msg)", _EXPORT)),
+    (b"\x28\xb5\x2f\xfd", 0, Kind("a file packed by zstd", _UNPACK)),
+    (b"7z\xbc\xaf\x27\x1c", 0, Kind("a 7z archive", _UNPACK)),
+    (b"Rar!\x1a\x07", 0, Kind("a RAR archive", _UNPACK)),
+    (b"\x04\x22\x4d\x18", 0, Kind("a file packed by LZ4", _UNPACK)),
+    (b"PAR1", 0, Kind("a Parquet file", "read it by ctwl-decode scan")),
+    (b"SQLite format 3\0", 0, Kind("a database", "export the texts in question as plain text (UTF-8)")),
+    (b"\x89PNG\r\n\x1a\n", 0, _PICTURE),
+    (b"\xff\xd8\xff", 0, _PICTURE),
+    (b"GIF8", 0, _PICTURE),
+    (b"WEBP", 8, _PICTURE),
+    (b"II*\0", 0, _PICTURE),
+    (b"MM\0*", 0, _PICTURE),
+    (b"ftyphei", 4, _PICTURE),
+    (b"ftypavif", 4, _PICTURE),
+    (b"ftyp", 4, _MOVIE),
+    (b"ID3", 0, _MOVIE),
+    (b"OggS", 0, _MOVIE),
+    (b"fLaC", 0, _MOVIE),
+    (b"WAVE", 8, _MOVIE),
+    (b"\x1a\x45\xdf\xa3", 0, _MOVIE),
+    (b"\x7fELF", 0, Kind("a program", "name a text")),
+    (b"MZ\x90\0", 0, Kind("a program", "name a text")),
+    (b"bplist00", 0, Kind("a web archive or property list", "save the page as HTML")),
+    (b"-----BEGIN PGP MESSAGE-----", 0, Kind("a PGP message", _DECRYPT)),
+    (b"-----BEGIN CERTIFICATE-----", 0, Kind("a certificate", "name a text")),
+)
+"""Bytes, the place where they stand, and the kind that they show."""
+
+_XML = rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]{0,200}\?>\s*)?(?:<!--(?:(?!-->).){0,2000}-->\s*)*"
+_HTML = re.compile(_XML + rb"<(?:!doctype\s+html|html|head|body)\b", re.I | re.S)
+_HEADER = rb"[A-Za-z][A-Za-z0-9-]{0,60}:[^\n]*\r?\n(?:[ \t][^\n]*\n)*"
+_MAIL = re.compile(rb"(?:From [^\n]*\n)?(?:" + _HEADER + rb"){2,400}\r?\n")
+_OF_MAIL = re.compile(rb"^(?:mime-version|message-id|received|return-path|content-[a-z-]+|date):", re.I | re.M)
+_ENCODED = re.compile(rb"^content-transfer-encoding:\s*(?:base64|quoted-printable)", re.I | re.M)
+_CHAT = re.compile(rb"(?:\xef\xbb\xbf)?\s*[{\[]|(?:[^\n]{0,80}\n){0,20}[^\n{]{0,80}\bdata: ?\{")
+_SUBTITLES = re.compile(rb"(?:\xef\xbb\xbf)?(?:WEBVTT\b|\s*\d+\s*\n\s*\d+:\d\d:\d\d[,.]\d+ *-->)")
+_BASE64 = re.compile(rb"[A-Za-z0-9+/\s]{100,}+={0,2}\s*")
+_RUN = re.compile(rb"\s*[A-Za-z0-9+/]{50}")
+_SOFT_BREAK = re.compile(rb"^[^\n]{50,75}=\r?$", re.M)
+
+
+def outer_kind(data: bytes) -> Kind | None:
+    """The kind of a file by its first bytes, in no time for any file; None for plain text, and for what nobody knows.
+
+    Documents that are zip archives are so called.
+    """
+    found = next((kind for magic, place, kind in _MAGIC if data.startswith(magic, place)), None)
+    if found:
+        return found
+    return PDF if b"%PDF-" in data[:1024] else _kind_of_text(data)
+
+
+def kind_of(data: bytes) -> Kind | None:
+    """The kind of a file; None for plain text, and for what nobody knows."""
+    kind = outer_kind(data)
+    return _kind_of_zip(data) if kind is ZIP else kind
+
+
+def _kind_of_zip(data: bytes) -> Kind:
+    try:
+        with ZipFile(BytesIO(data)) as packed:
+            names = set(packed.namelist())
+    except (BadZipFile, ValueError, OSError, NotImplementedError):
+        return ZIP  # whoever opens it says what is wrong
+    if "META-INF/container.xml" in names:
+        return EPUB
+    if "content.xml" in names and "mimetype" in names:
+        return ODF
+    if "[Content_Types].xml" in names:
+        folders = {name.partition("/")[0] for name in names}
+        return next((kind for folder, kind in _OFFICE.items() if folder in folders), ZIP)
+    return ZIP
+
+
+_OFFICE = {"word": DOCX, "ppt": PPTX, "xl": SHEET}
+
+
+def _kind_of_text(data: bytes) -> Kind | None:
+    """The kind of what is written in ASCII characters."""
+    beginning = data[:_BEGINNING]
+    if (head := _MAIL.match(beginning)) and _OF_MAIL.search(head[0]):
+        return MAIL
+    if is_base64(data):
+        return BASE64
+    if len(_SOFT_BREAK.findall(beginning)) > 2:
+        return QUOTED
+    return next((kind for pattern, kind in _PATTERNS if pattern.match(beginning)), None)
+
+
+def refusal(kind: Kind) -> NotOpened:
+    """Why a file of a kind is not opened."""
+    return NotOpened(f"it is {kind.called}, which is not opened here; {kind.advice}")
+
+
+def hides_words(text: str) -> Kind | None:
+    """The kind of a text that is a container, so that its words cannot be read in it; None where they can."""
+    data = text.encode("utf-8", "surrogatepass")
+    kind = outer_kind(data)
+    hidden = kind in (BASE64, QUOTED, RTF) or (kind is MAIL and _ENCODED.search(data[:_BEGINNING]))
+    return kind if kind and (hidden or not kind.opened) else None
+
+
+_PATTERNS = ((_HTML, HTML), (_SUBTITLES, SUBTITLES), (_CHAT, CHAT))
+
+
+def is_base64(data: bytes) -> bool:
+    """Whether bytes are base64 of something: letters of both cases and digits, without the spaces of words."""
+    run = _RUN.match(data)
+    if run is None or not _BASE64.fullmatch(data):
+        return False
+    return all(re.search(kind, run[0]) for kind in (rb"[a-z]", rb"[A-Z]", rb"[0-9]"))

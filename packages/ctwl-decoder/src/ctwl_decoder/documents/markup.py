@@ -1,0 +1,52 @@
+"""XML, without what makes it dangerous: a DTD, by which a document multiplies itself or names other files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from xml.parsers import expat
+
+from ..errors import DocumentRefused
+from . import limits
+
+
+def parse(
+    data: bytes,
+    start: Callable[[str, dict[str, str]], None],
+    end: Callable[[str], None] = lambda name: None,
+    text: Callable[[str], None] = lambda data: None,
+) -> None:
+    """Call back for the elements of a document, by their local names, and for the text in them.
+
+    Raises:
+        DocumentRefused: it is broken, has a DTD, or too many elements inside elements.
+    """
+    depth = 0
+
+    def started(name: str, attributes: dict[str, str]) -> None:
+        nonlocal depth
+        depth += 1
+        if depth > limits.NESTING:
+            raise DocumentRefused(f"it has more than {limits.NESTING} elements inside elements, as no program writes")
+        start(_local(name), {_local(key): value for key, value in attributes.items()})
+
+    def ended(name: str) -> None:
+        nonlocal depth
+        depth -= 1
+        end(_local(name))
+
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+    parser.StartDoctypeDeclHandler = _refuse
+    parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = started, ended, text
+    try:
+        parser.Parse(data, True)
+    except expat.ExpatError as error:
+        raise DocumentRefused(f"a part of it is broken: {error}") from error
+
+
+def _local(name: str) -> str:
+    return name.rpartition(":")[2]
+
+
+def _refuse(*_: object) -> None:
+    raise DocumentRefused("a part of it has a DTD, as attacks have; save it anew by an office program")

@@ -1,0 +1,95 @@
+"""The words in a file of any kind that is known, and in the files in it."""
+
+from __future__ import annotations
+
+import quopri
+from codecs import BOM_UTF8
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from ..errors import DecoderError, DocumentRefused
+from ..text.input import text_of
+from . import archives, chats, html, kinds, limits, mail, office, pdf, rtf, subtitles
+from .budget import Budget, OverBudget
+from .found import AS_TEXT, Found
+from .kinds import Kind
+
+_CONTAINERS: dict[Kind, Callable[[bytes, Budget], Iterator[archives.Member]]] = {
+    kinds.ZIP: archives.zip_members,
+    kinds.TAR: archives.tar_members,
+    kinds.PACKED: archives.packed_member,
+    kinds.BASE64: archives.base64_member,
+    kinds.MAIL: mail.members,
+}
+"""Kinds that hold other files."""
+
+_DOCUMENTS: dict[Kind, Callable[[bytes, Budget], str]] = {
+    kinds.PDF: lambda data, budget: pdf.read(data),
+    kinds.DOCX: partial(office.read, dialect=office.DOCX),
+    kinds.PPTX: partial(office.read, dialect=office.PPTX),
+    kinds.ODF: partial(office.read, dialect=office.ODF),
+    kinds.EPUB: office.read_epub,
+    kinds.HTML: lambda data, budget: html.words_of(html.decoded(data)),
+    kinds.RTF: lambda data, budget: rtf.words_of(data.decode("cp1252", "replace")),
+    kinds.CHAT: lambda data, budget: chats.words_of(plain(data)) or plain(data),
+    kinds.SUBTITLES: lambda data, budget: subtitles.words_of(plain(data)),
+    kinds.QUOTED: lambda data, budget: plain(quopri.decodestring(data)),
+    kinds.UTF16: lambda data, budget: data.decode("utf-16", "replace"),
+}
+"""Kinds that hold words."""
+
+
+def plain(data: bytes) -> str:
+    """The text in bytes of UTF-8.
+
+    Raises:
+        NotText: they are not.
+    """
+    return text_of(data.removeprefix(BOM_UTF8), "it")
+
+
+def texts_in(data: bytes, name: str, budget: Budget, depth: int = 0) -> Iterator[Found]:
+    """Each text in a file.
+
+    Args:
+        data: the file's bytes.
+        name: what a message calls the file; what is in it is called by both names.
+        budget: what the file may still cost.
+        depth: how many files it is in.
+
+    Raises:
+        OverBudget: the whole would cost too much.
+        DocumentRefused: a container is broken.
+    """
+    if depth > limits.DEPTH:
+        raise OverBudget(f"more than {limits.DEPTH} files are packed in each other; unpack it, name the files")
+    kind = kinds.kind_of(data)
+    if kind in _CONTAINERS:
+        for part in _CONTAINERS[kind](data, budget):
+            inner = f"{name}/{part.name}" if part.name else name
+            if isinstance(part.data, bytes):
+                yield from texts_in(part.data, inner, budget, depth + 1)
+            else:
+                yield Found(inner, part.data)
+        return
+    try:
+        yield Found(name, _words(data, kind, budget))
+    except OverBudget:
+        raise
+    except DecoderError as error:
+        yield Found(name, error)
+
+
+def _words(data: bytes, kind: Kind | None, budget: Budget) -> str:
+    if kind is None:
+        text = plain(data)
+    elif not kind.opened:
+        raise kinds.refusal(kind)
+    else:
+        text = _DOCUMENTS[kind](data, budget)
+        if not text.strip():
+            raise DocumentRefused(f"it is {kind.called} without words; if it shows some, {AS_TEXT}")
+    if len(text) > budget.words:
+        raise OverBudget(f"it has more than {limits.WORDS:,} characters; read the part in question")
+    budget.words -= len(text)
+    return text

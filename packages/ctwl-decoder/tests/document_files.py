@@ -1,0 +1,207 @@
+"""Files of many kinds with one text in each, as the programs of people write them."""
+
+from __future__ import annotations
+
+import base64
+import bz2
+import gzip
+import io
+import json
+import lzma
+import quopri
+import tarfile
+import zipfile
+from collections.abc import Mapping
+from email.message import EmailMessage
+from html import escape
+
+_TYPES = "<?xml version='1.0'?><Types xmlns='http://schemas.openxmlformats.org/package/2006/content-types'/>"
+
+
+def packed(files: Mapping[str, str | bytes]) -> bytes:
+    """A zip file."""
+    found = io.BytesIO()
+    with zipfile.ZipFile(found, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return found.getvalue()
+
+
+def lines(text: str) -> list[str]:
+    return text.split("\n")
+
+
+def docx(text: str, more: str = "") -> bytes:
+    body = "".join(f"<w:p><w:r><w:t xml:space='preserve'>{escape(line)}</w:t></w:r></w:p>" for line in lines(text))
+    document = f"<w:document xmlns:w='w'><w:body>{body}{more}</w:body></w:document>"
+    return packed({"[Content_Types].xml": _TYPES, "word/document.xml": document})
+
+
+def pptx(text: str) -> bytes:
+    slide = "<p:sld xmlns:p='p' xmlns:a='a'><a:p><a:r><a:t>{}</a:t></a:r></a:p></p:sld>"
+    shown = enumerate(filter(str.strip, lines(text)), 1)
+    slides = {f"ppt/slides/slide{number}.xml": slide.format(escape(line)) for number, line in shown}
+    return packed({"[Content_Types].xml": _TYPES, **slides})
+
+
+def odt(text: str) -> bytes:
+    body = "".join(f"<text:p>{escape(line)}</text:p>" for line in lines(text))
+    content = f"<office:document-content xmlns:office='o' xmlns:text='t'>{body}</office:document-content>"
+    return packed({"mimetype": "application/vnd.oasis.opendocument.text", "content.xml": content})
+
+
+def page(text: str) -> str:
+    words = "".join(f"<p class='a'>{escape(line)}</p>\n" for line in lines(text) if line)
+    head = "<head><title>News</title><style>p { color: red }</style><script>alert('<p>')</script></head>"
+    return f"<!DOCTYPE html><html>{head}<body><nav hidden>Home | About</nav>{words}</body></html>"
+
+
+def epub(text: str) -> bytes:
+    container = "<container><rootfiles><rootfile full-path='OPS/a.opf'/></rootfiles></container>"
+    opf = (
+        "<package><manifest><item id='c1' href='c%201.xhtml'/></manifest><spine><itemref idref='c1'/></spine></package>"
+    )
+    return packed({"META-INF/container.xml": container, "OPS/a.opf": opf, "OPS/c 1.xhtml": page(text)})
+
+
+def rtf(text: str) -> bytes:
+    words = "".join(c if ord(c) < 128 else f"\\u{ord(c)}?" for c in text).replace("\n", "\\par\n")
+    return b"{\\rtf1\\ansi{\\fonttbl{\\f0 Times;}}{\\*\\generator x;}\\f0 " + words.encode() + b"}"
+
+
+def mail(text: str, encoding: str = "8bit") -> bytes:
+    found = EmailMessage()
+    found["From"], found["To"], found["Subject"] = "ann@example.org", "bob@example.org", "News"
+    found["Date"] = "Thu, 26 Nov 2026 10:00:00 +0000"
+    found.set_content(text, cte=encoding)
+    return bytes(found)
+
+
+def mail_of_parts(text: str) -> bytes:
+    found = EmailMessage()
+    found["From"], found["Date"] = "ann@example.org", "Thu, 26 Nov 2026 10:00:00 +0000"
+    found.set_content("See the file.\n")
+    found.add_alternative("<html><body><p>See the <b>file</b>.</p></body></html>", subtype="html")
+    found.add_attachment(docx(text), maintype="application", subtype="octet-stream", filename="letter.docx")
+    return bytes(found)
+
+
+def mail_as_page(text: str) -> bytes:
+    found = EmailMessage()
+    found["From"], found["Date"] = "ann@example.org", "Thu, 26 Nov 2026 10:00:00 +0000"
+    found.set_content(page(text), subtype="html", cte="quoted-printable")
+    return bytes(found)
+
+
+def notebook(text: str) -> bytes:
+    cells = [
+        {"cell_type": "markdown", "metadata": {}, "source": text.splitlines(keepends=True)},
+        {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": 1, "source": ["x = 1"]},
+    ]
+    return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()
+
+
+def subtitles(text: str, comma: str = ",") -> bytes:
+    words = text.split()
+    cues = [" ".join(words[i : i + 8]) for i in range(0, len(words), 8)]
+    times = [f"00:00:{i:02},000 --> 00:00:{i + 1:02},000".replace(",", comma) for i in range(len(cues))]
+    shown = [f"{n}\n{time}\n<i>{cue}</i>\n" for n, (time, cue) in enumerate(zip(times, cues, strict=True), 1)]
+    return ("WEBVTT\n\n" * (comma == ".") + "\n".join(shown)).encode()
+
+
+def messages(text: str) -> bytes:
+    asked = {"role": "user", "content": "Write something about the library, please."}
+    return json.dumps([asked, {"role": "assistant", "content": text}]).encode()
+
+
+def export_of_parts(text: str) -> bytes:
+    """As the export of a chat program that keeps a tree."""
+    asked = {
+        "id": "1",
+        "message": {"author": {"role": "user"}, "content": {"content_type": "text", "parts": ["Hello!"]}},
+    }
+    told = {
+        "id": "2",
+        "message": {"author": {"role": "assistant"}, "content": {"content_type": "text", "parts": [text]}},
+    }
+    tree = {"root": {"id": "root", "message": None}, "a": asked, "b": told}
+    return json.dumps([{"title": "Library", "mapping": tree}]).encode()
+
+
+def export_of_senders(text: str) -> bytes:
+    said = [{"sender": "human", "text": "Hi"}, {"sender": "assistant", "content": [{"type": "text", "text": text}]}]
+    return json.dumps([{"name": "Library", "chat_messages": said}]).encode()
+
+
+def pieces(text: str) -> list[str]:
+    return [text[i : i + 5] for i in range(0, len(text), 5)]
+
+
+def streamed(text: str) -> bytes:
+    """Server-sent events of chat completions."""
+    chunks = [{"id": "x", "choices": [{"index": 0, "delta": {"content": piece}}]} for piece in pieces(text)]
+    first = {"id": "x", "choices": [{"index": 0, "delta": {"role": "assistant", "content": ""}}]}
+    return ("".join(f"data: {json.dumps(chunk)}\n\n" for chunk in [first, *chunks]) + "data: [DONE]\n\n").encode()
+
+
+def streamed_blocks(text: str) -> bytes:
+    chunks = [{"type": "content_block_delta", "delta": {"type": "text_delta", "text": piece}} for piece in pieces(text)]
+    return "".join(f"event: content_block_delta\ndata: {json.dumps(chunk)}\n\n" for chunk in chunks).encode()
+
+
+def streamed_lines(text: str) -> bytes:
+    chunks = [
+        {"model": "x", "message": {"role": "assistant", "content": piece}, "done": False} for piece in pieces(text)
+    ]
+    return "".join(f"{json.dumps(chunk)}\n" for chunk in chunks).encode()
+
+
+def response(text: str) -> bytes:
+    return json.dumps({"id": "x", "choices": [{"message": {"role": "assistant", "content": text}}]}, indent=2).encode()
+
+
+def tar(text: str) -> bytes:
+    found, data = io.BytesIO(), docx(text)
+    with tarfile.open(fileobj=found, mode="w:gz") as archive:
+        member = tarfile.TarInfo("letters/letter.docx")
+        member.size = len(data)
+        archive.addfile(member, io.BytesIO(data))
+    return found.getvalue()
+
+
+def of_all_kinds(text: str) -> dict[str, bytes]:
+    """A file of each kind."""
+    data = text.encode()
+    return {
+        "letter.txt": data,
+        "utf-16.txt": text.encode("utf-16"),
+        "letter.docx": docx(text),
+        "letter.pptx": pptx(text),
+        "letter.odt": odt(text),
+        "letter.epub": epub(text),
+        "letter.rtf": rtf(text),
+        "letter.html": page(text).encode(),
+        "letter.eml": mail(text),
+        "quoted.eml": mail(text, "quoted-printable"),
+        "base64.eml": mail(text, "base64"),
+        "page.eml": mail_as_page(text),
+        "attached.eml": mail_of_parts(text),
+        "letters.mbox": b"From ann Thu Nov 26 10:00:00 2026\n" + mail(text),
+        "quoted.txt": quopri.encodestring(data),
+        "letter.ipynb": notebook(text),
+        "film.srt": subtitles(text),
+        "film.vtt": subtitles(text, "."),
+        "messages.json": messages(text),
+        "export-of-parts.json": export_of_parts(text),
+        "export-of-senders.json": export_of_senders(text),
+        "response.json": response(text),
+        "stream.log": streamed(text),
+        "stream-of-blocks.log": streamed_blocks(text),
+        "stream.jsonl": streamed_lines(text),
+        "letter.zip": packed({"a/letter.txt": data}),
+        "letters.tgz": tar(text),
+        "letter.txt.gz": gzip.compress(data),
+        "letter.txt.bz2": bz2.compress(data),
+        "letter.txt.xz": lzma.compress(data),
+        "letter.b64": base64.encodebytes(data),
+    }

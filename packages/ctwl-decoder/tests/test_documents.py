@@ -1,0 +1,238 @@
+"""Files of the kinds that people have: their words are read as if the text stood alone."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from contextlib import suppress
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+import pytest
+from document_files import docx, lines, mail, of_all_kinds, packed, page
+from hypothesis import given
+from hypothesis import strategies as st
+from reportlab.lib.styles import ParagraphStyle
+from reportlab.lib.units import mm
+from reportlab.pdfgen import canvas
+from reportlab.platypus import BaseDocTemplate, Frame, PageTemplate, Paragraph
+
+from ctwl_decoder import Decoder
+from ctwl_decoder.apps.command import main
+from ctwl_decoder.documents.budget import Budget
+from ctwl_decoder.documents.files import read_text, texts_of
+from ctwl_decoder.documents.kinds import hides_words, kind_of
+from ctwl_decoder.documents.opening import texts_in
+from ctwl_decoder.errors import DecoderError, ExtraMissing, InputUnreadable, NotOpened
+from ctwl_decoder.text.variants import variants_of
+
+MARKED = json.loads((Path(__file__).parent / "marked.json").read_text(encoding="utf-8"))
+TEXTS, LETTER = MARKED["texts"], MARKED["texts"][7]
+OFFLINE = "org.ctwl.smollm2-135m.1"
+LIGHT = ["--light", "--profile", OFFLINE]
+KINDS = of_all_kinds(LETTER)
+
+
+@pytest.fixture(scope="module")
+def decoder() -> Decoder:
+    return Decoder.open(OFFLINE)
+
+
+def p_value(decoder: Decoder, text: str) -> float:
+    return decoder.decode(text, score="light").p_value
+
+
+def words(data: bytes) -> str:
+    """All words in a file, opened in this process."""
+    found = list(texts_in(data, "file", Budget()))
+    assert all(isinstance(each.text, str) for each in found), found
+    return "\n\n".join(str(each.text) for each in found)
+
+
+def pdf(text: str, font: str = "Times-Roman", width: float = 45, size: float = 10, align: int = 0) -> bytes:
+    """A PDF of three narrow columns a page."""
+    found = io.BytesIO()
+    document = BaseDocTemplate(found, pagesize=(210 * mm, 297 * mm))
+    edges = [20 * mm + number * (width + 6) * mm for number in range(3)]
+    frames = [Frame(left, 20 * mm, width * mm, 120 * mm, leftPadding=0, rightPadding=0) for left in edges]
+    document.addPageTemplates(PageTemplate(frames=frames))
+    style = ParagraphStyle("narrow", fontName=font, fontSize=size, leading=1.2 * size, alignment=align)
+    document.build([Paragraph(escape(line), style) for line in lines(text) if line.strip()])
+    return found.getvalue()
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_mark_is_found_in_a_file_of_each_kind(decoder: Decoder, name: str) -> None:
+    alone = " ".join(LETTER.split()) if name.startswith("film") else LETTER  # subtitles have no paragraphs
+    assert p_value(decoder, words(KINDS[name])) < 10 * p_value(decoder, alone)
+
+
+def test_a_file_is_opened_whatever_it_is_called(tmp_path: Path) -> None:
+    path = tmp_path / "letter.txt"
+    path.write_bytes(docx(LETTER))
+    assert read_text(str(path)) == LETTER
+
+
+@pytest.mark.parametrize(
+    ("font", "width", "align"), [("Times-Roman", 45, 0), ("Helvetica", 40, 0), ("Times-Roman", 45, 4)]
+)
+def test_narrow_columns_of_a_pdf_are_read_as_running_text(
+    decoder: Decoder, font: str, width: float, align: int
+) -> None:
+    alone = [p_value(decoder, text) for text in TEXTS]
+    found = [p_value(decoder, words(pdf(text, font, width, align=align))) for text in TEXTS]
+    near = [paid < 100 * best for paid, best in zip(found, alone, strict=True)]
+    assert sum(p <= 1e-4 for p in found) == 9 and sum(near) >= 7, (found, alone)
+
+
+def test_columns_that_a_program_draws_line_by_line_are_read_one_after_the_other() -> None:
+    sheet = io.BytesIO()
+    drawn = canvas.Canvas(sheet)
+    left, right = (
+        ["The first column", "goes down here", "and ends."],
+        ["The second one", "stands beside it", "on its right."],
+    )
+    for row, (one, other) in enumerate(zip(left, right, strict=True)):
+        drawn.drawString(60, 700 - 14 * row, one)
+        drawn.drawString(200, 700 - 14 * row, other)
+    drawn.save()
+    assert words(sheet.getvalue()).replace("\n", " ").split() == " ".join(left + right).split()
+
+
+def test_a_word_that_was_divided_at_a_line_end_of_a_pdf_becomes_one() -> None:
+    sheet = io.BytesIO()
+    drawn = canvas.Canvas(sheet)
+    for row, line in enumerate(["A long and inter-", "esting sentence is", "set in a narrow co-", "lumn of a paper."]):
+        drawn.drawString(60, 700 - 14 * row, line)
+    drawn.save()
+    assert words(sheet.getvalue()) == "A long and interesting sentence is set in a narrow column of a paper."
+
+
+def test_lines_that_the_writer_ended_stay_lines() -> None:
+    sheet = io.BytesIO()
+    drawn = canvas.Canvas(sheet)
+    for row, line in enumerate(["Milk", "Bread", "Two pounds of butter from the farm", "Salt", "Tea"]):
+        drawn.drawString(60, 700 - 14 * row, line)
+    drawn.save()
+    assert lines(words(sheet.getvalue())) == ["Milk", "Bread", "Two pounds of butter from the farm", "Salt", "Tea"]
+
+
+def test_opened_html_shows_its_words_and_no_tags() -> None:
+    shown = words(
+        b"<html><body><h1>A&amp;B</h1><p>One <b>bold</b>\nword.<br>Next</p><div hidden>no</div>"
+        b"<p style='display:none'>no</p>"
+        b"<pre>a  b\n c</pre></body></html>"
+    )
+    assert shown == "A&B\n\nOne bold word.\nNext\n\na  b\n c"
+
+
+def test_what_was_deleted_from_a_document_is_not_read() -> None:
+    gone = "<w:p><w:del><w:r><w:delText>gone</w:delText></w:r></w:del><w:r><w:instrText>DATE</w:instrText></w:r></w:p>"
+    assert words(docx("One\n\nTwo", gone)) == "One\n\nTwo"
+
+
+def test_lines_of_a_flowed_mail_are_joined() -> None:
+    data = (
+        mail("x")
+        .replace(b'charset="utf-8"', b'charset="utf-8"; format=flowed')
+        .replace(b"\nx\n", b"\nOne \ntwo\nThree\n")
+    )
+    assert words(data) == "One two\nThree"
+
+
+@pytest.mark.parametrize(
+    ("data", "named"),
+    [
+        (b"\x89PNG\r\n\x1a\n" + bytes(50), "a picture"),
+        (b"\xff\xd8\xff\xe0" + bytes(50), "a picture"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(50), "an older Office document"),
+        (b"7z\xbc\xaf\x27\x1c" + bytes(50), "a 7z archive"),
+        (b"ID3\x04" + bytes(50), "a recording"),
+        (packed({"[Content_Types].xml": "", "xl/workbook.xml": ""}), "an Excel table"),
+        (b"-----BEGIN PGP MESSAGE-----\n\nhQEMA", "a PGP message"),
+    ],
+)
+def test_a_container_that_is_not_opened_is_named(
+    data: bytes, named: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "letter").write_bytes(data)
+    assert main([*LIGHT, str(tmp_path / "letter")]) == 2
+    told = capsys.readouterr()
+    assert "not-opened" in told.err and named in told.err and "which is not opened here; " in told.err
+    assert "watermark" not in told.out
+
+
+@pytest.mark.parametrize(("missing", "name"), [("pypdfium2", "letter.pdf"), ("striprtf", "letter.rtf")])
+def test_a_missing_package_is_named_with_what_installs_it(
+    missing: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = pdf("One") if name == "letter.pdf" else KINDS[name]
+    monkeypatch.setitem(sys.modules, missing, None)
+    (found,) = texts_in(data, name, Budget())
+    assert isinstance(found.text, ExtraMissing)
+    assert f"needs {missing}; install it with: pip install 'ctwl-decoder[documents]'" in str(found.text)
+
+
+def test_an_address_is_no_file() -> None:
+    with pytest.raises(InputUnreadable, match="is an address, and nothing is fetched"):
+        texts_of("https://example.org/letter.html")
+
+
+@pytest.mark.parametrize(
+    "text", [TEXTS[0], "ACGT" * 60, "{no json", "Date: today\nI wrote this.", "12\n00:01 is a time"]
+)
+def test_plain_text_is_no_container(text: str) -> None:
+    assert kind_of(text.encode()) is None or words(text.encode()) == text
+    assert hides_words(text) is None
+
+
+def test_a_text_in_which_no_words_can_be_read_is_no_text() -> None:
+    hidden = [KINDS[name].decode() for name in ("letter.b64", "quoted.txt", "base64.eml", "letter.rtf")]
+    assert [kind.called for kind in map(hides_words, hidden) if kind] == [
+        "base64", "quoted-printable text", "a mail", "RTF"
+    ]  # fmt: skip
+    assert hides_words(mail(LETTER).decode()) is None and hides_words(page(LETTER)) is None
+
+
+def test_of_several_texts_each_gets_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.txt").write_text(TEXTS[1], encoding="utf-8")
+    (tmp_path / "b.zip").write_bytes(
+        packed({"c.txt": TEXTS[2], "d.txt": "A short one.", "e.png": b"\x89PNG\r\n\x1a\n"})
+    )
+    assert main([*LIGHT, str(tmp_path)]) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert [line.removeprefix(f"{tmp_path}/").split(":")[:2] for line in told[:4]] == [
+        ["a.txt", " Watermark found"],
+        ["b.zip/c.txt", " Watermark found"],
+        ["b.zip/d.txt", " No verdict"],
+        ["b.zip/e.png", " not read"],
+    ]
+    assert told[4] == "4 texts: 2 with a watermark, 1 too short, 1 not read."
+    with pytest.raises(NotOpened, match="has 2 texts, and one is asked for"):
+        read_text(str(tmp_path / "b.zip"))
+
+
+def test_the_exit_status_tells_what_was_not_read_from_what_was_not_found(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    human = tmp_path / "human.txt"
+    human.write_text("No model wrote this short text.", encoding="utf-8")
+    assert main([*LIGHT, "--json", str(human), str(human)]) == 1
+    reports = json.loads(capsys.readouterr().out)
+    assert [each["report"]["outcome"] for each in reports] == ["too-short"] * 2
+    assert main([*LIGHT, "--json", str(human), str(tmp_path / "missing")]) == 2
+    assert json.loads(capsys.readouterr().out)[1]["error"]["code"] == "input-unreadable"
+
+
+@given(st.sampled_from(sorted(KINDS)), st.integers(0, 10_000), st.binary(max_size=4), st.booleans())
+def test_a_damaged_file_is_read_or_refused(name: str, place: int, put: bytes, cut: bool) -> None:
+    data = KINDS[name]
+    place %= len(data)
+    damaged = data[:place] + put + (b"" if cut else data[place + len(put) :])
+    with suppress(DecoderError, ValueError, RecursionError):  # the process that opens files makes refusals of these
+        assert all(isinstance(each.text, (str, DecoderError)) for each in texts_in(damaged, "file", Budget()))
+
+
+def test_what_is_opened_is_read_as_given(decoder: Decoder) -> None:
+    assert [name for name, _ in variants_of(words(pdf(LETTER)))] == ["as given"]

@@ -1,0 +1,191 @@
+"""Documents that somebody made to do harm: each is refused in a line, within bounds of time and memory."""
+
+from __future__ import annotations
+
+import base64
+import bz2
+import gzip
+import io
+import json
+import lzma
+import os
+import subprocess
+import sys
+import tarfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from document_files import packed
+
+from ctwl_decoder.documents import limits
+from ctwl_decoder.documents.budget import Budget
+from ctwl_decoder.documents.isolated import open_file
+from ctwl_decoder.documents.opening import texts_in
+from ctwl_decoder.errors import DecoderError, DocumentRefused
+
+_PARTS = "From: a@example.org\nMIME-Version: 1.0\nDate: x\n"
+_CONTAINER = "META-INF/container.xml"
+_TYPES = {"[Content_Types].xml": ""}
+_SAID = {"document-refused", "not-opened", "input-too-large", "not-text"}
+
+
+def document(xml: str | bytes) -> bytes:
+    return packed(_TYPES | {"word/document.xml": xml})
+
+
+def entities() -> str:
+    named = "".join(f'<!ENTITY a{i} "{f"&a{i - 1};" * 10}">' for i in range(1, 12))
+    return f'<!DOCTYPE a [<!ENTITY a0 "lol">{named}]><document><p><t>&a11;</t></p></document>'
+
+
+def zips_in_zips() -> bytes:
+    data = b"a" * 1000
+    for _ in range(limits.DEPTH + 2):
+        data = packed({"a.zip": data})
+    return data
+
+
+def declares(size: int) -> bytes:
+    """A zip whose directory says that a member has so many bytes; it has more than the archive holds."""
+    data = bytearray(packed({"a.txt": b"hello " * 1000}))
+    place = data.index(b"PK\x01\x02")
+    data[place + 24 : place + 28] = data[22:26] = size.to_bytes(4, "little")
+    data[place + 20 : place + 24] = size.to_bytes(4, "little")
+    return bytes(data)
+
+
+def tar_of(size: int) -> bytes:
+    member = tarfile.TarInfo("a.txt")
+    member.size = size
+    return member.tobuf() + b"hello"
+
+
+def deep_mail() -> bytes:
+    parts = (f'--b{i}\nContent-Type: multipart/mixed; boundary="b{i + 1}"\n\n' for i in range(5000))
+    return f'{_PARTS}Content-Type: multipart/mixed; boundary="b0"\n\n{"".join(parts)}'.encode()
+
+
+def wide_mail() -> bytes:
+    parts = "--b\n\nhi\n" * 500_000
+    return f'{_PARTS}Content-Type: multipart/mixed; boundary="b"\n\n{parts}'.encode()
+
+
+def pdf(stream: bytes, *, filters: bytes = b"/FlateDecode", pages: int = 1, kid: bytes = b"3 0 R ") -> bytes:
+    bodies = [
+        b"<</Type/Catalog/Pages 2 0 R>>",
+        b"<</Type/Pages/Count %d/Kids[%s]>>" % (pages, kid * pages),
+        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Resources<</Font<</F 5 0 R>>>>/Contents 4 0 R>>",
+        b"<</Filter%s/Length %d>>stream\n%s\nendstream" % (filters, len(stream), stream),
+        b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+    ]
+    found, places = b"%PDF-1.7\n", []
+    for number, body in enumerate(bodies, 1):
+        places.append(len(found))
+        found += b"%d 0 obj\n%s\nendobj\n" % (number, body)
+    table = b"".join(b"%010d 00000 n \n" % place for place in places)
+    ends = b"trailer<</Size 6/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF" % len(found)
+    return found + b"xref\n0 6\n0000000000 65535 f \n" + table + ends
+
+
+def text_of(words: bytes) -> bytes:
+    return zlib.compress(b"BT /F 12 Tf " + words + b" ET")
+
+
+HOSTILE: dict[str, Callable[[], bytes]] = {
+    "zip bomb": lambda: packed({"a.txt": bytes(1 << 28)}),
+    "zips in zips": zips_in_zips,
+    "many parts": lambda: packed(dict.fromkeys(map(str, range(20_000)), b"")),
+    "DOCX bomb": lambda: document(b"<a>" + b" " * (1 << 27) + b"</a>"),
+    "entities": lambda: document(entities()),
+    "a file of the system": lambda: document('<!DOCTYPE a [<!ENTITY a SYSTEM "file:///etc/passwd">]><t>&a;</t>'),
+    "deep XML": lambda: document("<p a='" + os.urandom(4000).hex() + "'>" + "<p>" * 100_000),
+    "broken zip": lambda: packed({"a.txt": "hello " * 1000})[:-30],
+    "1 GB declared": lambda: declares(1 << 30),
+    "tar that declares 1 GB": lambda: tar_of(1 << 30),
+    "tar that declares 4 EB": lambda: tar_of(1 << 62),
+    "gzip bomb": lambda: gzip.compress(bytes(1 << 28)),
+    "gzip bomb twice": lambda: gzip.compress(gzip.compress(bytes(1 << 28))),
+    "xz bomb": lambda: lzma.compress(bytes(1 << 27)),
+    "bzip2 bomb": lambda: bz2.compress(bytes(1 << 27)),
+    "base64 of a bomb": lambda: base64.encodebytes(gzip.compress(bytes(1 << 28))),
+    "deep JSON": lambda: b"[" * 5_000_000,
+    "deep chat": lambda: b'{"role": "assistant", "content": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+    "wide JSON": lambda: b"[" + b",".join([b"{}"] * 10_000_000) + b"]",
+    "deep mail": deep_mail,
+    "wide mail": wide_mail,
+    "comments without an end": lambda: b"<html>" + b"<!--" * 5_000_000,
+    "tags without an end": lambda: b"<html>" + b"<a " * 5_000_000,
+    "deep RTF": lambda: b"{\\rtf1" + b"{" * 10_000_000,
+    "PDF bomb": lambda: pdf(zlib.compress(bytes(1 << 28))),
+    "PDF bomb twice": lambda: pdf(zlib.compress(zlib.compress(bytes(1 << 29))), filters=b"[/FlateDecode/FlateDecode]"),
+    "PDF of many glyphs": lambda: pdf(text_of(b"(aaaaaaaaaaaaaaaaaaaaaaaa) Tj " * 1_000_000)),
+    "PDF of many pages": lambda: pdf(text_of(b"(hello) Tj"), pages=100_000),
+    "PDF with a loop": lambda: pdf(b"", kid=b"2 0 R "),
+    "broken PDF": lambda: b"%PDF-1.7\n" + b"garbage" * 1000,
+    "EPUB with a loop": lambda: packed({_CONTAINER: f"<a><rootfile full-path='{_CONTAINER}'/></a>"}),
+}
+
+QUICK = ("entities", "broken zip", "1 GB declared", "zips in zips", "deep JSON", "broken PDF")
+
+
+def refused(name: str) -> DecoderError:
+    (found,) = open_file(HOSTILE[name](), "letter")
+    assert isinstance(found.text, DecoderError)
+    return found.text
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_a_hostile_document_is_refused_in_a_line(name: str) -> None:
+    error = refused(name)
+    assert error.code in _SAID and len(str(error)) < 200 and str(error).isprintable()
+
+
+_COMMAND = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_AS, (500 << 20, 500 << 20))
+from ctwl_decoder.apps.command import main
+sys.exit(main(["--light", "--profile", "org.ctwl.smollm2-135m.1", sys.argv[1]]))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="bounds of memory as Linux has them")
+@pytest.mark.parametrize("name", HOSTILE)
+def test_the_command_refuses_hostile_documents_within_500_mb(name: str, tmp_path: Path) -> None:
+    """The bound is each process's. It takes five seconds at most on a machine that does nothing else; a minute says
+    that it hangs."""
+    (tmp_path / "letter").write_bytes(HOSTILE[name]())
+    alone = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
+    command = [sys.executable, "-c", _COMMAND, str(tmp_path / "letter")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, env=alone)
+    assert done.returncode == 2 and done.stdout == "", done
+    assert done.stderr.count("\n") == 1 and any(f"ctwl-decode: {code}: " in done.stderr for code in _SAID), done
+
+
+def test_a_bound_holds_over_all_that_a_file_holds() -> None:
+    """Many small bombs are one."""
+    data = packed({f"{number}.txt": "hello " * 100 for number in range(3)})
+    assert len(list(texts_in(data, "letter", Budget(unpacked=1800)))) == 3
+    with pytest.raises(DocumentRefused, match="are packed in it"):
+        list(texts_in(data, "letter", Budget(unpacked=1799)))
+
+
+def test_a_broken_part_does_not_hide_the_sound_ones() -> None:
+    found = open_file(packed({"a.txt": "One", "b.pdf": b"%PDF-1.7\n", "c.json": json.dumps({"a": 1})}), "letter.zip")
+    assert [each.name for each in found] == ["letter.zip/a.txt", "letter.zip/b.pdf", "letter.zip/c.json"]
+    assert found[0].text == "One" and isinstance(found[1].text, DecoderError)
+
+
+def test_hidden_files_of_an_archive_are_no_texts() -> None:
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w") as archive:
+        for name in ("a.txt", "__MACOSX/a.txt", ".git/b.txt"):
+            member = tarfile.TarInfo(name)
+            member.size = 3
+            archive.addfile(member, io.BytesIO(b"One"))
+        link = tarfile.TarInfo("link")
+        link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        archive.addfile(link)
+    assert [each.name for each in open_file(data.getvalue(), "x")] == ["x/a.txt"]

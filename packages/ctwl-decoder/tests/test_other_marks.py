@@ -1,0 +1,76 @@
+"""Public marks of other kinds are named, and the text is read without them."""
+
+from __future__ import annotations
+
+import json
+import struct
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctwl_decoder import Decoder, describe
+from ctwl_decoder.report.html import html_report
+from ctwl_decoder.report.other_marks import other_marks
+
+MARKED = json.loads((Path(__file__).parent / "marked.json").read_text(encoding="utf-8"))["texts"][5]
+MICROSOFT = "\u200b\u034f\u2060\u200b"
+
+
+def selectors(data: bytes) -> str:
+    return "".join(chr(0xFE00 + byte if byte < 16 else 0xE0100 + byte - 16) for byte in data)
+
+
+def tags(message: str) -> str:
+    return "".join(chr(0xE0000 + ord(letter)) for letter in message)
+
+
+MANIFEST = "\ufeff" + selectors(b"C2PATXT\0" + struct.pack("!BI", 1, 5) + b"jumbf")
+
+
+@pytest.mark.parametrize(
+    ("mark", "scheme", "says"),
+    [
+        (MICROSOFT, "microsoft", "Microsoft"),
+        (MANIFEST, "c2pa", "its signature is not verified here"),
+        ("-----BEGIN C2PA MANIFEST-----", "c2pa", "C2PA"),
+        (selectors(b"hidden"), "variation-selectors", "'hidden'"),
+        (tags("by a bot"), "tags", "'by a bot'"),
+        ("\u200b\u200c\u200d\u2060" * 4, "zero-width", "without a width"),
+    ],
+)
+def test_a_mark_is_named_with_its_place_and_what_it_is_worth(mark: str, scheme: str, says: str) -> None:
+    (found,) = other_marks(f"One{mark}two")
+    assert (found.scheme, found.start, found.end, found.count) == (scheme, 3, 3 + len(mark), 1)
+    assert says in found.says and "Anyone can write it" in found.says
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        MARKED,
+        "\u0646\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",  # Persian, with a joiner
+        "\u2764\ufe0f \U0001f468\u200d\U0001f469\u200d\U0001f467 \U0001f3f4" + tags("gbeng\x7f"),
+        "\ufeffOne\u200btwo",
+    ],
+)
+def test_what_scripts_and_signs_need_is_no_mark(text: str) -> None:
+    assert other_marks(text) == []
+
+
+def test_a_report_names_them_in_all_its_forms_and_is_read_without_them() -> None:
+    decoder = Decoder.open("org.ctwl.smollm2-135m.1")
+    half = MARKED.index(" ", len(MARKED) // 2)
+    text = MARKED[:half] + MICROSOFT + MARKED[half:] + MANIFEST
+    analysis = decoder.analyse(text, score="light")
+    assert [mark.scheme for mark in analysis.report.other_marks] == ["microsoft", "c2pa"]
+    for shown in (describe(analysis.report), html_report(analysis), analysis.report.model_dump_json()):
+        assert "Microsoft marks text of an AI" in shown and "C2PA manifest" in shown
+    assert analysis.report.p_value <= 4 * decoder.decode(MARKED, score="light").p_value
+
+
+@given(st.text("a \u200b\u200c\u200d\u034f\u2060\ufeff\ufe0f\U000e0101\U000e0041\U0001f3f4", max_size=60))
+def test_any_text_has_its_marks_in_order(text: str) -> None:
+    for mark in other_marks(text):
+        assert 0 <= mark.start < mark.end <= len(text) and mark.says.isprintable()
