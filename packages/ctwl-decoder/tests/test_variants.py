@@ -47,7 +47,7 @@ def names(text: str) -> list[str]:
 def test_a_plain_text_has_one_form() -> None:
     assert names(TEXT) == [AS_GIVEN]
     assert names("A poem\nhas short lines\nthat are its own") == [AS_GIVEN]
-    assert names("\n".join(TEXT.split())) == [AS_GIVEN]  # a list of words
+    assert names("\n".join(TEXT.split()[:15])) == [AS_GIVEN]  # a list of words
     assert names("") == [AS_GIVEN]
 
 
@@ -70,7 +70,7 @@ def test_a_paragraph_may_end_by_one_line_end() -> None:
     text = TEXT.replace("\n\n", "\n")
     lines = "\n".join(textwrap.fill(paragraph, 50) for paragraph in text.split("\n"))
     assert [(name, form.text) for name, form in variants_of(lines)][1:] == [("lines joined", text)]
-    address = "https://example.org/" + "x" * 70  # no program breaks it, so it says nothing of the width
+    address = "example.org/" + "x" * 70  # no program breaks it, so it says nothing of the width
     (_, form), *_ = variants_of(wrapped(50) + f"\n{address}\n" + wrapped(50))[1:]
     assert f"for their work. {address} The council" in form.text and "\n" in form.text
 
