@@ -73,17 +73,18 @@ def _without_joiners(given: AlignedText) -> AlignedText:
 
 
 def _without_ligatures(given: AlignedText) -> AlignedText:
-    return _compatible(given, _LIGATURES)
+    return given.edited((*found.span(), _compatible(found[0])) for found in _LIGATURES.finditer(given.text))
 
 
 def _with_plain_letters(given: AlignedText) -> AlignedText:
     """Letters of formulas, and full width where letters have it: East Asian texts have marks of that width."""
-    return _compatible(given, _STYLED, str.isalnum)
+    styled = (found for found in _STYLED.finditer(given.text) if any(map(str.isalnum, found[0])))
+    places = (place for found in styled for place in range(*found.span()))
+    return given.edited((place, place + 1, _compatible(given.text[place])) for place in places)
 
 
-def _compatible(given: AlignedText, pattern: re.Pattern[str], having: Callable[[str], bool] = bool) -> AlignedText:
-    found = (each for each in pattern.finditer(given.text) if any(map(having, each[0])))
-    return given.edited((*each.span(), unicodedata.normalize("NFKC", each[0])) for each in found)
+def _compatible(characters: str) -> str:
+    return unicodedata.normalize("NFKC", characters)
 
 
 def _with_line_ends(given: AlignedText) -> AlignedText:
