@@ -176,7 +176,8 @@ class Reading {
   *#close(start) {
     const gap = this.#gap;
     this.#gap = new Gap(start);
-    const put = gap.put(this.#depth > 0);
+    const atAnEnd = gap.start === 0 || gap.end === this.#text.length;
+    const put = atAnEnd ? "" : gap.put(this.#depth > 0);
     if (put !== this.#text.slice(gap.start, gap.end)) yield [gap.start, gap.end, put];
   }
 

@@ -176,7 +176,8 @@ class _Reading:
     def _close(self, start: int) -> Iterator[Edit]:
         """Words follow the gap, and the next one begins where they end."""
         gap, self._gap = self._gap, _Gap(start, start)
-        put = gap.put(self._depth > 0)
+        at_an_end = gap.start == 0 or gap.end == len(self._text)
+        put = "" if at_an_end else gap.put(self._depth > 0)
         if put != self._text[gap.start : gap.end]:
             yield gap.start, gap.end, put
 
