@@ -19,8 +19,8 @@ const named = (names) => new Set(names.split(" "));
 const [PARAGRAPH, BLOCK, LINE, INLINE, HIDDEN] = ["paragraph", "block", "line", "inline", "hidden"].map((kind) => named(TAGS[kind]));
 const KNOWN = new Set([...PARAGRAPH, ...BLOCK, ...LINE, ...INLINE]);
 
-/** A pattern of the table, where `%L` is a letter or a digit. */
-const compiled = (pattern, flags) => new RegExp(pattern.replaceAll("%L", LETTER), flags);
+/** A pattern of the table, where `%letter` is a letter or a digit. */
+const compiled = (pattern, flags) => new RegExp(pattern.replaceAll("%letter", LETTER), flags);
 const SIGNS = Object.fromEntries(Object.entries(DIALECTS).map(([name, { pattern }]) => [name, compiled(pattern, "gu")]));
 const TAG = compiled(MARKS.tag.pattern, "gu");
 

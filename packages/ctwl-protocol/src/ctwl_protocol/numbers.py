@@ -224,7 +224,7 @@ class Mark(_Strict):
     """A rule for marks that are taken out of a text (spec section 10, step 1).
 
     Attributes:
-        pattern: of the mark, in a text whose capitals of ASCII are small. ``%L`` is a letter or a digit.
+        pattern: of the mark, in a text whose capitals of ASCII are small. ``%letter`` is a letter or a digit.
         at: the characters that it begins with; where there are none, it stands at the beginning of a line.
         does: "drop" takes it out; "keep" leaves its group; "put" has other words for it; "hide" takes out all up to an
             end; "stay" leaves it, and reads no mark in it; "tag", "reference" and "number" are HTML's and strings' own.

@@ -32,8 +32,8 @@ _KNOWN = _PARAGRAPH | _BLOCK | _LINE | _INLINE
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
-    """A pattern of the table, where ``%L`` is a letter or a digit."""
-    return re.compile(pattern.replace("%L", r"[^\W_]"))
+    """A pattern of the table, where ``%letter`` is a letter or a digit."""
+    return re.compile(pattern.replace("%letter", r"[^\W_]"))
 
 
 _SIGNS = {name: _compiled(dialect.pattern) for name, dialect in NUMBERS.dialects.items()}
