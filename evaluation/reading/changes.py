@@ -93,14 +93,14 @@ def _in_page(text: str) -> str:
 
 def _mixed(text: str) -> str:
     """Markdown with the tags, the characters and the links of HTML, and notes."""
-    marked = between('**[<i>', '</i>](https://example.org/a_(b) "t")**[{n}]')(text.replace(" a ", " a&nbsp;"))
+    marked = between("**[<i>", '</i>](https://example.org/a_(b) "t")**[{n}]')(text.replace(" a ", " a&nbsp;"))
     return "<sub>a</sub> " + marked
 
 
 def messages(text: str) -> str:
     """Paragraphs as messages of a chat, with the time and a name, and the marks of such programs."""
     marks = between("*_~", "~_*")(text).split("\n")
-    return "\n".join(f"[12/05/2024, 14:33:{i % 60:02}] Ann Lee: {line}" if line else line for i, line in enumerate(marks))
+    return "\n".join(line and f"[12/05/2024, 14:33:{i % 60:02}] Ann Lee: {line}" for i, line in enumerate(marks))
 
 
 def letters(first: int, small: int, digit: int) -> Change:
@@ -132,7 +132,7 @@ CHANGES: Mapping[str, Change] = {
     "HTML in Markdown": _mixed,
     "Markdown in HTML": _in_page,
     "HTML as text": lambda text: html.escape(between("<b>", "</b>")(text)),
-    "characters of HTML alone": lambda text: html.escape(text).replace("&#x27;", "&#8217;").replace(" the ", "&nbsp;the "),
+    "characters of HTML alone": lambda text: html.escape(text).replace(" the ", "&nbsp;the "),
     "a space of HTML in three": between("", "&nbsp;"),
     "notes of chat programs": between("", "【{n}†source】"),
     "notes by private characters": between("", "\ue200cite\ue202turn0search{n}\ue201"),
